@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -32,8 +33,11 @@ type Blame struct {
 	Oldest uint64 `json:"oldest"`
 	// Stopped says why lines are [NotSearched], and from which snapshot on.
 	Stopped string `json:"stopped,omitempty"`
-	Masked  int    `json:"masked,omitempty"`
-	Escaped int    `json:"escaped,omitempty"`
+	// RenamesLimited is true where too many files were removed to compare all of them with one that came. Lines that it
+	// was renamed with are then shown as changed.
+	RenamesLimited bool `json:"renames_limited,omitempty"`
+	Masked         int  `json:"masked,omitempty"`
+	Escaped        int  `json:"escaped,omitempty"`
 }
 
 // Origin is a snapshot that changed lines.
@@ -73,6 +77,7 @@ type PathError struct {
 	Path     string
 	Snapshot uint64
 	Reason   string
+	Kind     usererr.Code
 	// Secret is true where [BlameOptions.Secrets] is needed.
 	Secret bool
 }
@@ -80,6 +85,9 @@ type PathError struct {
 func (e *PathError) Error() string {
 	return fmt.Sprintf("cannot blame %s in s%d: %s", Quote(e.Path), e.Snapshot, e.Reason)
 }
+
+// Code returns the code of the error.
+func (e *PathError) Code() usererr.Code { return e.Kind }
 
 // walk goes back through the history of one file.
 type walk struct {
@@ -95,10 +103,16 @@ type walk struct {
 	lines []BlameLine
 	used  map[uint64]bool
 	stop  string
+	// limited is [Blame.RenamesLimited].
+	limited bool
 }
 
 // Blame returns which snapshot last changed the lines of a file. It goes back through the snapshots, and through renames.
 func (c *Comparer) Blame(ctx context.Context, path string, o BlameOptions) (*Blame, error) {
+	path, err := clean(path)
+	if err != nil {
+		return nil, err
+	}
 	list := c.source.List()
 	at := len(list) - 1
 	for at >= 0 && o.At != 0 && list[at].Number != o.At {
@@ -126,7 +140,7 @@ func (c *Comparer) Blame(ctx context.Context, path string, o BlameOptions) (*Bla
 	if err := w.back(ctx, limit(o.MaxSteps, 1000)); err != nil {
 		return nil, err
 	}
-	b.Lines, b.Stopped = w.lines, w.stop
+	b.Lines, b.Stopped, b.RenamesLimited = w.lines, w.stop, w.limited
 	for i := at; i >= 0; i-- {
 		if s := list[i]; w.used[s.Number] {
 			b.Origins = append(b.Origins, Origin{s.Number, s.At, s.Label})
@@ -138,19 +152,21 @@ func (c *Comparer) Blame(ctx context.Context, path string, o BlameOptions) (*Bla
 // begin finds the file and the lines that are asked for.
 func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 	number := w.list[w.at].Number
-	fail := func(reason string) error { return &PathError{Path: w.path, Snapshot: number, Reason: reason} }
+	fail := func(kind usererr.Code, reason string) error {
+		return &PathError{Path: w.path, Snapshot: number, Kind: kind, Reason: reason}
+	}
 	entry, err := w.find(ctx)
 	if err != nil {
 		return err
 	}
 	if entry == nil && w.at > 0 {
-		return fail(fmt.Sprintf("s%d removed it. Name a snapshot before, such as s%d.", w.list[w.at].Number, w.list[w.at-1].Number))
+		return fail(usererr.NotFound, fmt.Sprintf("s%d removed it. Name a snapshot before, such as s%d.", w.list[w.at].Number, w.list[w.at-1].Number))
 	}
 	if entry == nil {
-		return fail("there is no such file. Name a path of the workspace, with / as separator.")
+		return fail(usererr.NotFound, "there is no such file. Name a path of the workspace, with / as separator.")
 	}
 	if entry.Kind == tree.Dir {
-		return fail("it is a directory. Name a file.")
+		return fail(usererr.InvalidArgument, "it is a directory. Name a file.")
 	}
 	file := w.c.read(entry)
 	if file.is != Text {
@@ -158,7 +174,7 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 		if file.why != "" {
 			reason += ": " + file.why
 		}
-		return fail(reason)
+		return fail(usererr.InvalidArgument, reason)
 	}
 	if !o.Secrets {
 		reason := secretPath(w.path)
@@ -166,7 +182,7 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 			reason = secretContent(file.text.s)
 		}
 		if reason != "" {
-			return &PathError{Path: w.path, Snapshot: number, Reason: "it looks like a secret: " + reason, Secret: true}
+			return &PathError{Path: w.path, Snapshot: number, Kind: usererr.NotAllowed, Reason: "it looks like a secret: " + reason, Secret: true}
 		}
 	}
 	w.entry, w.now = entry, file.text
@@ -174,7 +190,7 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 	if first == 0 && last == 0 {
 		first, last = 1, w.now.len()
 	} else if first < 1 || last > w.now.len() {
-		return fail(fmt.Sprintf("it has %d lines, without %d to %d", w.now.len(), first, last))
+		return fail(usererr.InvalidArgument, fmt.Sprintf("it has %d lines, and not the lines %d to %d", w.now.len(), first, last))
 	}
 	w.open = make(map[int]int, last-first+1)
 	for n := first; n <= last; n++ {
@@ -235,7 +251,10 @@ func (w *walk) back(ctx context.Context, steps int) error {
 		}
 		before, from := ch.Before, w.path
 		if before == nil {
-			if before, from = w.c.origin(changes, ch.After, w.path, w.now.s); before == nil {
+			var limited bool
+			before, from, limited = w.c.origin(changes, ch.After, w.path, w.now.s)
+			w.limited = w.limited || limited
+			if before == nil {
 				w.settle(Changed, number)
 				return nil
 			}
@@ -259,7 +278,7 @@ func (w *walk) back(ctx context.Context, steps int) error {
 			w.settle(NotSearched, 0)
 			return nil
 		}
-		w.step(number, file.text, from)
+		w.step(number, file.text)
 		w.path, w.entry, w.now = from, before, file.text
 	}
 	w.settle(BeforeFirst, 0)
@@ -267,7 +286,7 @@ func (w *walk) back(ctx context.Context, steps int) error {
 }
 
 // step goes to the file as it was before a snapshot. Lines that were not in it have their origin.
-func (w *walk) step(number uint64, before text, from string) {
+func (w *walk) step(number uint64, before text) {
 	older := make(map[int]int, len(w.open))
 	for _, m := range match(before, w.now) {
 		for i := range m.n {
@@ -294,9 +313,9 @@ func (w *walk) settle(age Age, number uint64) {
 }
 
 // origin returns the removed file that an added one comes from: one of equal content, or the most similar one.
-func (c *Comparer) origin(changes []tree.Change, added *tree.Entry, path, content string) (before *tree.Entry, from string) {
+func (c *Comparer) origin(changes []tree.Change, added *tree.Entry, path, content string) (before *tree.Entry, from string, limited bool) {
 	if added.Kind != tree.File || added.Size == 0 {
-		return nil, ""
+		return nil, "", false
 	}
 	best, bestSame := minSimilar-1, false
 	s := signer{c: c, of: map[int]signature{}}
@@ -309,11 +328,12 @@ func (c *Comparer) origin(changes []tree.Change, added *tree.Entry, path, conten
 		similarity := 100
 		if !ch.Before.SameContent(added) {
 			a, b := ch.Before.Size, added.Size
-			if min(a, b)*100 < max(a, b)*minSimilar || max(a, b) > maxSize || s.steps > maxSteps {
+			if min(a, b)*100 < max(a, b)*minSimilar || max(a, b) > maxSize {
 				continue
 			}
 			theirs, ok := s.sign(i, ch.Before)
-			if !ok {
+			if !ok || s.steps > maxSteps {
+				limited = true
 				continue
 			}
 			if mine == nil {
@@ -326,5 +346,5 @@ func (c *Comparer) origin(changes []tree.Change, added *tree.Entry, path, conten
 			best, bestSame, before, from = similarity, same, ch.Before, ch.Path
 		}
 	}
-	return before, from
+	return before, from, limited
 }

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
@@ -176,13 +177,21 @@ func TestWhatHasNoBlame(t *testing.T) {
 		{"bin", compare.BlameOptions{}, "it is binary"},
 		{".env", compare.BlameOptions{}, "it looks like a secret: environment variables"},
 		{"gone", compare.BlameOptions{}, "s2 removed it. Name a snapshot before, such as s1."},
-		{"a", compare.BlameOptions{First: 3}, "it has 2 lines, without 3 to 3"},
-		{"a", compare.BlameOptions{First: 2, At: 1}, "it has 1 lines, without 2 to 2"},
+		{"./d/../a", compare.BlameOptions{First: 3}, "it has 2 lines, and not the lines 3 to 3"},
+		{"a", compare.BlameOptions{First: 2, At: 1}, "it has 1 lines, and not the lines 2 to 2"},
 		{"x\x1b[31m", compare.BlameOptions{}, `cannot blame "x\033[31m" in s`},
 	} {
 		var e *compare.PathError
 		if _, err := c.Blame(context.Background(), test.path, test.o); !errors.As(err, &e) || !strings.Contains(err.Error(), test.want) || e.Secret != (test.path == ".env") {
 			t.Errorf("%q: %v", test.path, err)
+		}
+	}
+	for _, path := range []string{"../x", "/x", "x\x00"} {
+		if _, err := c.Blame(context.Background(), path, compare.BlameOptions{}); usererr.CodeOf(err) != usererr.InvalidArgument {
+			t.Errorf("%q: %v", path, err)
+		}
+		if _, err := c.Diff(context.Background(), 1, 2, compare.Options{Paths: []string{path}}); usererr.CodeOf(err) != usererr.InvalidArgument {
+			t.Errorf("%q: %v", path, err)
 		}
 	}
 	if b, err := c.Blame(context.Background(), "gone", compare.BlameOptions{At: 1}); err != nil || len(b.Lines) != 1 || b.Lines[0].Age != compare.BeforeFirst {

@@ -3,8 +3,11 @@ package compare
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -129,12 +132,19 @@ type Line struct {
 
 // Diff compares two snapshots. To may be older than from.
 func (c *Comparer) Diff(ctx context.Context, from, to uint64, o Options) (*Diff, error) {
+	paths := make([]string, len(o.Paths))
+	for i, p := range o.Paths {
+		var err error
+		if paths[i], err = clean(p); err != nil {
+			return nil, err
+		}
+	}
 	changes, err := c.source.Diff(from, to)
 	if err != nil {
 		return nil, err
 	}
 	d := &Diff{From: from, To: to, Files: []File{}, Applies: true}
-	if err := c.list(ctx, d, changes, o.Paths); err != nil {
+	if err := c.list(ctx, d, changes, paths); err != nil {
 		return nil, err
 	}
 	b := &budget{
@@ -198,6 +208,18 @@ func (c *Comparer) list(ctx context.Context, d *Diff, changes []tree.Change, pat
 	return nil
 }
 
+// clean returns a path of the caller as snapshots have it.
+func clean(p string) (string, error) {
+	cleaned := path.Clean(p)
+	if cleaned == ".." || strings.HasPrefix(cleaned, "../") || path.IsAbs(p) || strings.ContainsRune(p, 0) {
+		return "", usererr.Invalid("%q is not a path in the workspace. Use one that is relative to it, with / as separator.", p)
+	}
+	if cleaned == "." {
+		return "", nil
+	}
+	return cleaned, nil
+}
+
 func within(path string, paths []string) bool {
 	return len(paths) == 0 || slices.ContainsFunc(paths, func(dir string) bool { return tree.Within(path, dir) })
 }
@@ -226,9 +248,9 @@ func kind(f *File) Kind {
 	return ""
 }
 
-// contentChanged reports whether the bytes of a file or the target of a link differ.
+// contentChanged reports whether the bytes of a file or the target of a link differ. Those of a file that was not read may.
 func (f *File) contentChanged() bool {
-	return f.Before == nil || f.After == nil || !f.Before.SameContent(f.After)
+	return f.Before == nil || f.After == nil || !f.Before.SameContent(f.After) || f.After.Unread != ""
 }
 
 // implied reports whether a directory that came or went shows in a change of what is in it.

@@ -15,7 +15,7 @@ import (
 const (
 	// minSimilar is the part of the larger file, in percent, that both must have in common, as for Git.
 	minSimilar = 50
-	// maxPairs bounds the pairs that are compared. Beyond it only files of one name are.
+	// maxPairs bounds the pairs that are compared. Where there are more, only files of one name are, up to as many.
 	maxPairs = 250_000
 	// maxSigned bounds the files that are read, maxSignedBytes their bytes.
 	maxSigned      = 2000
@@ -116,6 +116,8 @@ func (c *Comparer) similar(ctx context.Context, changes []tree.Change, removed, 
 	added = slices.DeleteFunc(added, func(i int) bool { return !comparable(changes[i].After) })
 	var candidates []pair
 	all := len(removed)*len(added) <= maxPairs
+	limited = !all
+	visited := 0
 	byName := map[string][]int{}
 	for _, to := range added {
 		base := tree.Base(changes[to].Path)
@@ -126,6 +128,11 @@ func (c *Comparer) similar(ctx context.Context, changes []tree.Change, removed, 
 		if !all {
 			to = byName[tree.Base(changes[from].Path)]
 		}
+		visited += len(to)
+		if visited > maxPairs {
+			limited = true
+			break
+		}
 		for _, to := range to {
 			a, b := changes[from].Before.Size, changes[to].After.Size
 			if min(a, b)*100 >= max(a, b)*minSimilar {
@@ -133,7 +140,6 @@ func (c *Comparer) similar(ctx context.Context, changes []tree.Change, removed, 
 			}
 		}
 	}
-	limited = !all
 	// Files of one name first, so that a limit costs the least likely pairs.
 	sameName := func(p pair) int {
 		if tree.Base(changes[p.from].Path) == tree.Base(changes[p.to].Path) {
@@ -220,11 +226,11 @@ type signer struct {
 	bytes, steps int
 }
 
-// sign returns the signature of a change's entry. It reports false where the budget is used up, or the content cannot be
-// read.
+// sign returns the signature of a change's entry, an empty one where the content cannot be read. It reports false where
+// the budget is used up.
 func (s *signer) sign(i int, e *tree.Entry) (signature, bool) {
 	if sig, ok := s.of[i]; ok {
-		return sig, sig != nil
+		return sig, true
 	}
 	if len(s.of) >= maxSigned || s.bytes+int(e.Size) > maxSignedBytes {
 		return nil, false
@@ -236,7 +242,7 @@ func (s *signer) sign(i int, e *tree.Entry) (signature, bool) {
 		sig = sign(content.String())
 	}
 	s.of[i] = sig
-	return sig, sig != nil
+	return sig, true
 }
 
 // compare returns what two contents have in common, in percent of the larger one.

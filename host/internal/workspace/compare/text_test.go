@@ -256,6 +256,20 @@ func TestACanceledComparisonEnds(t *testing.T) {
 	}
 }
 
+// TestFilesThatWereNotReadMayHaveChanged.
+func TestFilesThatWereNotReadMayHaveChanged(t *testing.T) {
+	m := newMemory()
+	for i := range 2 {
+		m.take(files{"a": "a\n"})
+		n := m.trees[i].Lookup("a")
+		n.Unread, n.Mtime = "permission denied", int64(i)
+	}
+	d, err := compare.New(m, redactor).Diff(context.Background(), 1, 2, compare.Options{})
+	if err != nil || len(d.Files) != 1 || d.Files[0].Content != compare.Unread || d.Applies || d.Text() != "# a: modified; not shown, unread: permission denied\n" {
+		t.Errorf("%+v %v\n%s", d, err, d.Text())
+	}
+}
+
 // TestContentsThatTheStoreLostAreNamed, and the rest is shown.
 func TestContentsThatTheStoreLostAreNamed(t *testing.T) {
 	m := newMemory()
