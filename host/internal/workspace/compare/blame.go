@@ -103,6 +103,8 @@ type walk struct {
 	lines []BlameLine
 	used  map[uint64]bool
 	stop  string
+	// secret is true for a file that looks like a secret.
+	secret bool
 	// limited is [Blame.RenamesLimited].
 	limited bool
 }
@@ -132,11 +134,14 @@ func (c *Comparer) Blame(ctx context.Context, path string, o BlameOptions) (*Bla
 	if err := w.begin(ctx, o); err != nil {
 		return nil, err
 	}
-	whole := shown{c: c, text: w.now, exact: o.Exact}
-	for i := range w.lines {
-		w.lines[i].Text = whole.line(w.lines[i].Line - 1)
+	whole := shown{c: c, text: w.now, exact: o.Exact, limit: limit(-1, 0), strict: w.secret || structured(w.now.s)}
+	if len(w.lines) > 0 {
+		for i, line := range whole.lines(w.lines[0].Line-1, len(w.lines), limit(-1, 0)) {
+			w.lines[i].Text = line.text
+			b.Masked += line.masked
+			b.Escaped += line.escaped
+		}
 	}
-	b.Masked, b.Escaped = whole.masked, whole.escaped
 	if err := w.back(ctx, limit(o.MaxSteps, 1000)); err != nil {
 		return nil, err
 	}
@@ -176,14 +181,12 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 		}
 		return fail(usererr.InvalidArgument, reason)
 	}
-	if !o.Secrets {
-		reason := secretPath(w.path)
-		if reason == "" {
-			reason = secretContent(file.text.s)
-		}
-		if reason != "" {
-			return &PathError{Path: w.path, Snapshot: number, Kind: usererr.NotAllowed, Reason: "it looks like a secret: " + reason, Secret: true}
-		}
+	reason := secretPath(w.path)
+	if reason == "" {
+		reason = secretContent(file.text.s)
+	}
+	if w.secret = reason != ""; w.secret && !o.Secrets {
+		return &PathError{Path: w.path, Snapshot: number, Kind: usererr.NotAllowed, Reason: "it looks like a secret: " + reason, Secret: true}
 	}
 	w.entry, w.now = entry, file.text
 	first, last := o.First, max(o.First, o.Last)

@@ -67,8 +67,8 @@ const (
 	Secret Content = "secret"
 	// Unread has a content that was not recorded, or that the store no longer has.
 	Unread Content = "unread"
-	// Uncounted was not read, because too many files changed.
-	Uncounted Content = "uncounted"
+	// Beyond was neither read nor shown, because more than [Options.MaxFiles] changed.
+	Beyond    Content = "beyond_limit"
 	Directory Content = "directory"
 )
 

@@ -18,7 +18,7 @@ type Options struct {
 	Paths []string
 	// Context is how many unchanged lines surround a change. 0 is 3.
 	Context int
-	// MaxFiles bounds the files that are read. 0 is 500. The others are listed without line counts.
+	// MaxFiles bounds the files that are read and shown. 0 is 500. The others are listed without line counts.
 	MaxFiles int
 	// MaxLines and MaxBytes bound the lines of all files and their bytes. 0 is 2,000 and 256 KiB.
 	MaxLines, MaxBytes int
@@ -166,7 +166,7 @@ func (c *Comparer) Diff(ctx context.Context, from, to uint64, o Options) (*Diff,
 			d.Uncounted++
 		}
 		// A file that was only renamed, or has only other permissions, needs no text.
-		shown := f.Content == Text || f.Content == Directory || !f.contentChanged()
+		shown := f.Content == Text || f.Content == Directory || f.Content != Beyond && !f.contentChanged()
 		d.Applies = d.Applies && shown && !f.cut
 	}
 	d.Applies = d.Applies && d.Masked == 0 && d.Escaped == 0 && d.Shortened == 0
@@ -267,6 +267,11 @@ type budget struct {
 
 // fill adds the lines of a file.
 func (c *Comparer) fill(d *Diff, f *File, b *budget) {
+	if b.files <= 0 {
+		f.Content, f.Counted = Beyond, f.isDir() || !f.contentChanged()
+		return
+	}
+	b.files--
 	if f.isDir() {
 		f.Content, f.Counted = Directory, true
 		return
@@ -283,11 +288,6 @@ func (c *Comparer) fill(d *Diff, f *File, b *budget) {
 		}
 		return
 	}
-	if b.files <= 0 {
-		f.Content, f.Why = Uncounted, "too many files changed"
-		return
-	}
-	b.files--
 	before, after := c.read(f.Before), c.read(f.After)
 	for _, side := range []file{before, after} {
 		if side.is != Text && (f.Content == Text || side.is == Unread) {
@@ -316,7 +316,7 @@ func (c *Comparer) fill(d *Diff, f *File, b *budget) {
 		f.Content, f.Why = Secret, reason
 		return
 	}
-	c.show(d, f, b, before.text, after.text, same)
+	c.show(d, f, b, before.text, after.text, same, reason != "")
 }
 
 func sizes(f *File) string {
@@ -330,27 +330,38 @@ func sizes(f *File) string {
 }
 
 // show adds the hunks of a file, as far as the limits allow.
-func (c *Comparer) show(d *Diff, f *File, b *budget, before, after text, same []block) {
-	old := &shown{c: c, text: before, exact: b.options.Exact, limit: b.options.MaxLineBytes}
-	now := &shown{c: c, text: after, exact: b.options.Exact, limit: b.options.MaxLineBytes}
+func (c *Comparer) show(d *Diff, f *File, b *budget, before, after text, same []block, secret bool) {
+	old := &shown{c: c, text: before, exact: b.options.Exact, limit: b.options.MaxLineBytes, strict: secret || structured(before.s)}
+	now := &shown{c: c, text: after, exact: b.options.Exact, limit: b.options.MaxLineBytes, strict: secret || structured(after.s)}
 	left := min(b.fileLines, b.lines)
-	used, changed := 0, 0
+	shown := 0
 	for _, s := range spans(before, after, same, b.context) {
+		if left <= 0 || b.bytes <= 0 {
+			f.cut = true
+			break
+		}
 		h := Hunk{}
-		earlier := changed
+		olds, news := old.lines(s.x, min(s.xs, left), b.bytes), now.lines(s.y, min(s.ys, left), b.bytes)
+		changed := 0
 		for _, e := range s.edits {
-			if f.cut = f.cut || used >= left || b.bytes <= 0; f.cut {
+			side, lines, i, begin := now, news, e.y, s.y
+			if e.op == '-' {
+				side, lines, i, begin = old, olds, e.x, s.x
+			}
+			if f.cut = left <= 0 || b.bytes <= 0 || i-begin >= len(lines); f.cut {
 				break
 			}
-			side, i := now, e.y
-			if e.op == '-' {
-				side, i = old, e.x
-			}
 			raw := side.text.line(i)
-			line := Line{Op: string(e.op), Text: side.line(i), Unended: raw[len(raw)-1] != '\n'}
-			h.Lines = append(h.Lines, line)
-			used++
-			b.bytes -= len(line.Text) + 2
+			line := lines[i-begin]
+			h.Lines = append(h.Lines, Line{Op: string(e.op), Text: line.text, Unended: raw[len(raw)-1] != '\n'})
+			d.Masked += line.masked
+			d.Escaped += line.escaped
+			if line.cut {
+				d.Shortened++
+			}
+			left--
+			b.lines--
+			b.bytes -= len(line.text) + 2
 			if e.op != '+' {
 				h.OldLines++
 			}
@@ -361,17 +372,16 @@ func (c *Comparer) show(d *Diff, f *File, b *budget, before, after text, same []
 				changed++
 			}
 		}
-		if changed == earlier {
+		if changed > 0 {
+			h.OldStart, h.NewStart = first(s.x, h.OldLines), first(s.y, h.NewLines)
+			f.Hunks = append(f.Hunks, h)
+			shown += changed
+		}
+		if f.cut {
 			break
 		}
-		h.OldStart, h.NewStart = first(s.x, h.OldLines), first(s.y, h.NewLines)
-		f.Hunks = append(f.Hunks, h)
 	}
-	b.lines -= used
-	f.LeftOut = f.Added + f.Removed - changed
-	d.Masked += old.masked + now.masked
-	d.Escaped += old.escaped + now.escaped
-	d.Shortened += old.cut + now.cut
+	f.LeftOut = f.Added + f.Removed - shown
 }
 
 // first is the number of the first line of a hunk. Where the hunk has no line of a side, it is that of the line before.

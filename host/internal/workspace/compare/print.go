@@ -20,8 +20,18 @@ func (d *Diff) Text() string {
 // "git apply" and "patch" skip those lines.
 func (d *Diff) WriteText(w io.Writer) error {
 	p := &printer{w: bufio.NewWriter(w)}
+	beyond := map[Kind]int{}
 	for i := range d.Files {
-		p.file(&d.Files[i])
+		if f := &d.Files[i]; f.Content == Beyond {
+			beyond[f.Change]++
+		} else {
+			p.file(f)
+		}
+	}
+	for _, kind := range []Kind{Added, Modified, Removed, Renamed, Mode, Retyped} {
+		if n := beyond[kind]; n > 0 {
+			p.line(fmt.Sprintf("# %d more %s files are not shown: the limit is reached", n, kind))
+		}
 	}
 	if d.RenamesLimited {
 		p.line("# too many files changed to find every renamed one: some are shown as removed and added")

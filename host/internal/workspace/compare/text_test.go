@@ -120,6 +120,56 @@ func TestSecretsInATextAreMasked(t *testing.T) {
 	}
 }
 
+// TestNoPlantedSecretIsShown, wherever it is in a text, and whichever lines of it changed.
+func TestNoPlantedSecretIsShown(t *testing.T) {
+	body := strings.Repeat("Zm9vYmFyYmF6cXV4", 4)
+	planted := []struct{ text, secret string }{
+		{"token = ghp_16C7e42F292c6912E7710c838347Ae178B4a", "16C7e42F292c69"},
+		{"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzKEY", "K7MDENG"},
+		{"const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U'", "dozjgNryP4J3"},
+		{"  password: correct-horse-battery", "correct-horse"},
+		{"-----BEGIN EC PRIVATE KEY-----\n" + body + "\n" + body + "1\n" + body + "2\n-----END EC PRIVATE KEY-----", body[:30]},
+		{"postgres://admin:hunter2secret@db.example.com/app", "hunter2secret"},
+	}
+	ordinary := []string{"func main() {", "}", "", "x := 1", "// note", "{\"a\": 1}", "- item", "key:"}
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(label string) string {
+			var all []string
+			for range rapid.IntRange(0, 8).Draw(t, label) {
+				if rapid.Bool().Draw(t, "plant") {
+					all = append(all, rapid.SampledFrom(planted).Draw(t, "planted").text)
+				} else {
+					all = append(all, rapid.SampledFrom(ordinary).Draw(t, "ordinary"))
+				}
+			}
+			return strings.Join(all, "\n") + "\n"
+		}
+		before := "// first\n" + draw("before")
+		after := "// first\n" + draw("after")
+		if rapid.Bool().Draw(t, "similar") {
+			after = strings.Replace(before, body+"1\n", body+"3\n", 1) + "// last\n"
+		}
+		m := newMemory()
+		m.take(files{"x": before})
+		m.take(files{"x": after})
+		c := compare.New(m, redactor)
+		d, err := c.Diff(context.Background(), 1, 2, compare.Options{Context: rapid.IntRange(1, 5).Draw(t, "context")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := rapid.IntRange(1, strings.Count(after, "\n")).Draw(t, "line")
+		b, err := c.Blame(context.Background(), "x", compare.BlameOptions{First: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range planted {
+			if text := d.Text() + b.Lines[0].Text; strings.Contains(text, p.secret) {
+				t.Fatalf("%s is in\n%s", p.secret, text)
+			}
+		}
+	})
+}
+
 func TestLimitsAreCounted(t *testing.T) {
 	before, after := files{}, files{}
 	for _, name := range []string{"a", "b", "c"} {
@@ -131,7 +181,7 @@ func TestLimitsAreCounted(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	if text := d.Text(); !strings.Contains(text, "\n# a: 50 more changed lines are left out: the limit is reached\n") ||
-		!strings.Contains(text, "@@ -1,10 +0,0 @@") || !strings.HasSuffix(text, "# c: modified; not shown, uncounted: too many files changed\n") {
+		!strings.Contains(text, "@@ -1,10 +0,0 @@") || !strings.HasSuffix(text, "\n# 1 more modified files are not shown: the limit is reached\n") {
 		t.Error(text)
 	}
 	if d := diffOf(t, before, after, compare.Options{MaxBytes: 40}); d.LeftOut < 580 || d.Uncounted != 0 {
