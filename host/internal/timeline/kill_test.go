@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
@@ -41,7 +42,7 @@ func victim(top string) {
 	dir := filepath.Join(top, "shop")
 	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	spaces := workspace.New(workspace.Options{Grants: store, Dir: filepath.Join(top, "workspaces"), Clock: time.Now, Log: log})
+	spaces := workspace.New(workspace.Options{Grants: store, Dir: filepath.Join(top, "workspaces"), Redactor: redact.Default(), Clock: time.Now, Log: log})
 	l, _, err := timeline.Open(timeline.Options{Path: filepath.Join(top, "timeline.db"), Branches: filepath.Join(top, "branches"), Workspaces: spaces, Clock: time.Now, Log: log})
 	fail(err)
 	ctx, where := context.Background(), timeline.Where{Dir: dir}

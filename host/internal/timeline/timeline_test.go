@@ -18,6 +18,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -85,7 +86,7 @@ func (w *world) pass(d time.Duration) {
 func (w *world) start() {
 	w.t.Helper()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w.workspaces = workspace.New(workspace.Options{Grants: w.grants, Dir: filepath.Join(w.top, "workspaces"), Clock: w.now, Log: log})
+	w.workspaces = workspace.New(workspace.Options{Grants: w.grants, Dir: filepath.Join(w.top, "workspaces"), Redactor: redact.Default(), Clock: w.now, Log: log})
 	var notice string
 	var err error
 	w.Timeline, notice, err = timeline.Open(timeline.Options{

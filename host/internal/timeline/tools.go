@@ -36,6 +36,21 @@ var Tools = []*tool.Tool[*Timeline]{
 		Required:    []string{"to"},
 	}, (*Timeline).Seek),
 	tool.New(tool.Definition{
+		Name: "timeline_diff", Title: "Compare moments", Effect: tool.Adds,
+		Description: "Show how files changed between two moments, as a unified diff.",
+		Arguments: `"from":{"type":"string","description":"` + momentArgument + `"},
+			"to":{"type":"string","description":"default now"},
+			"paths":{"type":"array","items":{"type":"string"}}`,
+		Required: []string{"from"},
+	}, (*Timeline).Diff),
+	tool.New(tool.Definition{
+		Name: "timeline_blame", Title: "Blame a line", Effect: tool.Adds,
+		Description: "Find the moment that last changed a line.",
+		Arguments: `"path":{"type":"string"},
+			"line":{"type":"integer"}`,
+		Required: []string{"path", "line"},
+	}, (*Timeline).Blame),
+	tool.New(tool.Definition{
 		Name: "timeline_restore", Title: "Restore files", Effect: tool.Destroys,
 		Description: "Restore files to a moment. Without confirm it returns the plan. The state before stays in a snapshot, so that it can be undone.",
 		Arguments: `"to":{"type":"string","description":"` + momentArgument + `"},

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
@@ -31,6 +32,7 @@ type Workspace struct {
 	home     string
 	provider *tracked.Provider
 	watcher  watch.Watcher // nil where the system has none
+	comparer *compare.Comparer
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
@@ -97,6 +99,7 @@ func start(o Options, a allowed) (_ *Workspace, err error) {
 	if w.recovered != nil {
 		o.Log.Warn("a restore was interrupted", "workspace", w.Dir, "finished", w.recovered.Finished, "differs", len(w.recovered.Differs), "kept", w.recovered.Kept)
 	}
+	w.comparer = compare.New(w.provider, o.Redactor)
 	w.sweepViews()
 	return w, nil
 }
@@ -282,6 +285,26 @@ func (w *Workspace) Restore(ctx context.Context, plan *restore.Plan) (*restore.R
 	}
 	defer end()
 	return plan.Apply(ctx)
+}
+
+// Diff compares the files of two snapshots.
+func (w *Workspace) Diff(ctx context.Context, from, to uint64, o compare.Options) (*compare.Diff, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return w.comparer.Diff(ctx, from, to, o)
+}
+
+// Blame finds which snapshots last changed the lines of a file.
+func (w *Workspace) Blame(ctx context.Context, path string, o compare.BlameOptions) (*compare.Blame, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return w.comparer.Blame(ctx, path, o)
 }
 
 // Check reads everything that the snapshots need, and returns the damages, one line each.

@@ -22,6 +22,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/redact"
 )
 
 // An unused workspace is closed after closeAfter. sweepEvery is how often that is looked for.
@@ -36,8 +37,10 @@ type Options struct {
 	Grants *grants.Store
 	// Dir is where the stores and the views of all workspaces are.
 	Dir   string
-	Clock func() time.Time
-	Log   *slog.Logger
+	// Redactor masks secrets in texts of files.
+	Redactor *redact.Redactor
+	Clock    func() time.Time
+	Log      *slog.Logger
 }
 
 // Workspaces are the open workspaces. It is safe for concurrent use.
