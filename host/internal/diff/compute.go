@@ -315,8 +315,10 @@ func (c *computation) summary(coverage *Coverage) string {
 	switch {
 	case s == "" && repeated == "":
 		s = "No significant changes"
-		if c.files > 0 {
-			s += "; " + counted(c.files, "file") + " changed"
+		if c.files == 1 {
+			s += "; 1 file changed"
+		} else if c.files > 1 {
+			s += fmt.Sprintf("; %d files changed", c.files)
 		}
 	case s == "":
 		s = "no new problems; " + repeated
