@@ -286,15 +286,18 @@ func TestDirectoriesStandForWhatIsInThem(t *testing.T) {
 	}{
 		"the largest ones first": {
 			slices.Concat(in("dist/assets/", 30), in("src/", 2), []*event.FileChange{change("modified", "go.mod")}),
-			[]string{"added dist/assets/ +60 -0 in 30 files", "modified go.mod", "added src/f00 +2 -0", "added src/f01 +2 -0"}, 0,
+			[]string{"added dist/assets/ +60 -0 in 30 files", "modified go.mod", "added src/f00 +2 -0", "added src/f01 +2 -0"},
+			0,
 		},
 		"as deep as there is room": {
 			slices.Concat(in("a/b/c/", 3), in("a/b/d/", 9), in("a/e/", 1)),
-			[]string{"added a/b/c/f00 +2 -0", "added a/b/c/f01 +2 -0", "added a/b/c/f02 +2 -0", "added a/b/d/ +18 -0 in 9 files", "added a/e/f00 +2 -0"}, 0,
+			[]string{"added a/b/c/f00 +2 -0", "added a/b/c/f01 +2 -0", "added a/b/c/f02 +2 -0", "added a/b/d/ +18 -0 in 9 files", "added a/e/f00 +2 -0"},
+			0,
 		},
 		"what differs is modified": {
 			slices.Concat(in("x/", 20), []*event.FileChange{counted(change("removed", "x/old"), 0, 7), counted(change("modified", "y"), 1, 1)}),
-			[]string{"modified x/ +40 -7 in 21 files", "modified y +1 -1"}, 0,
+			[]string{"modified x/ +40 -7 in 21 files", "modified y +1 -1"},
+			0,
 		},
 		"a count that is missing is missing in the sum": {
 			slices.Concat(in("x/", 20), []*event.FileChange{change("added", "x/logo.png")}), []string{"added x/ in 21 files"}, 0,
