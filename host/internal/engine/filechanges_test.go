@@ -212,6 +212,33 @@ func TestAReportHasTheChangesMadeJustBeforeIt(t *testing.T) {
 	}
 }
 
+// TestACheckpointFollowsTheChangesMadeJustBeforeIt: they are no changes since the checkpoint.
+func TestACheckpointFollowsTheChangesMadeJustBeforeIt(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a, ctx := at(w, t, checkpoint.Scope{Workspace: shop}), context.Background()
+	pending := []string{"before"}
+	w.Recorded = func(_ context.Context, root string) error {
+		for _, path := range pending {
+			w.ChangeFile(root, event.FileChange{Change: event.FileModified, Path: path})
+		}
+		pending = nil
+		return nil
+	}
+	made, err := w.Engine.Observer.CheckpointCreate(ctx, a, observe.CheckpointParams{Name: "before_fix"})
+	if err != nil || made.Unrecorded != "" {
+		t.Fatalf("%+v %v", made, err)
+	}
+	pending = []string{"after"}
+	if r := w.Changes(a, params{Checkpoint: "before_fix"}); r.Files == nil || len(r.Files.Changed) != 1 || r.Files.Changed[0].Path != "after" {
+		t.Errorf("%s", show(r))
+	}
+	w.Recorded = func(context.Context, string) error { return errors.New("the disk is full") }
+	made, err = w.Engine.Observer.CheckpointCreate(ctx, a, observe.CheckpointParams{Name: "before_fix"})
+	if err != nil || made.Unrecorded != "changes of files before it may count as later ones: the disk is full" {
+		t.Errorf("%+v %v", made, err)
+	}
+}
+
 // TestChangedFilesAreOnTheTimeline: as a lane, by position and by a search.
 func TestChangedFilesAreOnTheTimeline(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})

@@ -225,26 +225,36 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 	return o.settle(ctx, r, looked)
 }
 
-// syncFiles waits until changes of the client's files that were made before the call are recorded.
+// syncFiles waits until the changes of the client's files that were made before the call are recorded, if the answer has
+// a section of them.
 func (o *Observer) syncFiles(ctx context.Context, client *checkpoint.Client, r *changesRequest) {
-	root := client.Scope.Workspace
 	included := len(r.options.Include) == 0 || slices.Contains(r.options.Include, capture.FilesSection)
-	if o.files == nil || root == "" || !included || !r.options.InScope(event.InWorkspace(root)) {
-		return
+	if included && r.options.Tab == 0 {
+		r.unsynced = o.recordFiles(ctx, client.Scope.Workspace)
+	}
+}
+
+// recordFiles waits until the changes that were made in a workspace before the call are recorded. It returns why some
+// may not be, or "".
+func (o *Observer) recordFiles(ctx context.Context, root string) string {
+	if o.files == nil || root == "" {
+		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
-	if err := o.files.Sync(ctx, root); errors.Is(err, context.DeadlineExceeded) {
-		r.unsynced = fmt.Sprintf("the newest changes of files may be missing: they were not read within %d ms", syncTimeout.Milliseconds())
-	} else if err != nil {
-		r.unsynced = "the newest changes of files may be missing: " + event.OneLine(err.Error())
+	switch err := o.files.Sync(ctx, root); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("they were not read within %d ms", syncTimeout.Milliseconds())
+	case err != nil:
+		return event.OneLine(err.Error())
 	}
+	return ""
 }
 
 // addUnsynced adds to a report's coverage that changes of files may be missing.
 func (r *changesRequest) addUnsynced(report *diff.Report) {
 	if r.unsynced != "" {
-		report.Unobserved(r.unsynced)
+		report.Unobserved("the newest changes of files may be missing: " + r.unsynced)
 	}
 }
 
