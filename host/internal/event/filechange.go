@@ -34,7 +34,7 @@ type FileChange struct {
 // Changes of files.
 const (
 	FileAdded    = "added"
-	FileModified = "modified"
+	FileModified = "modified" // its content, its mode or its kind
 	FileRemoved  = "removed"
 	FileRenamed  = "renamed" // its content and mode may have changed too
 )
@@ -43,7 +43,8 @@ const (
 func (e *FileChange) Line() (kind, text string) { return e.Change, e.Path }
 
 // FilePath returns a path with "/" as its separator as it is recorded. Characters that [Clean] would remove, ends of
-// lines, bytes that are not UTF-8, and backslashes are escaped as in Go, so that no two paths read the same.
+// lines, bytes that are not UTF-8, and backslashes are escaped as in Go, so that no two paths read the same. A directory
+// reads the same in the paths of all its files.
 func FilePath(path string) string {
 	escapes := func(r rune) bool {
 		return r == '\\' || r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || isHidden(r)

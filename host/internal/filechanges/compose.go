@@ -123,8 +123,6 @@ func (c *Composer) Add(pos uint64, e *event.FileChange) {
 		s.overwrite()
 		s.now = &file{at: s}
 		s.now.add(pos, e)
-	case event.FileModified:
-		c.at(e, e.Path, true).now.add(pos, e)
 	case event.FileRemoved:
 		s := c.at(e, e.Path, true)
 		s.now.add(pos, e)
@@ -136,6 +134,8 @@ func (c *Composer) Add(pos uint64, e *event.FileChange) {
 		to.overwrite()
 		f.add(pos, e)
 		to.now, f.at = f, to
+	default: // modified, whatever of it
+		c.at(e, e.Path, true).now.add(pos, e)
 	}
 }
 
