@@ -158,7 +158,7 @@ func (t *Timeline) removeBranch(ctx context.Context, id string) error {
 	}
 	w, err := t.open(ctx, s.Workspace)
 	if err == nil {
-		_, _, err = w.Take(ctx, "before the branch is removed")
+		_, _, err = w.Take(ctx, "before the branch is removed", "")
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)

@@ -370,7 +370,7 @@ func (t *Timeline) now(ctx context.Context, s *Session) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, _, err := w.Take(ctx, "now")
+	k, _, err := w.Take(ctx, "now", "")
 	if err != nil {
 		return nil, fmt.Errorf("cannot take a snapshot of %s: %w", s.Workspace, err)
 	}

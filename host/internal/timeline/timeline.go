@@ -287,7 +287,11 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		m.Reason = err.Error()
 		return
 	}
-	s, same, err := w.Take(t.life, m.Label)
+	by := ""
+	if m.Source == FromEdit || m.Source == FromCommand {
+		by = m.Label
+	}
+	s, same, err := w.Take(t.life, m.Label, by)
 	if err != nil {
 		m.Reason = err.Error()
 		return

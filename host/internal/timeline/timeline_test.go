@@ -17,7 +17,9 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -99,7 +101,7 @@ func (w *world) start() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.workspaces.Run(ctx)
+		_ = w.workspaces.Run(ctx, nobody{})
 	}()
 	w.stop = func() {
 		if err := w.Close(); err != nil {
@@ -503,3 +505,9 @@ func keysOf[V any](m map[string]V) func(yield func(string) bool) {
 		}
 	}
 }
+
+// nobody takes what is recorded, and forgets it.
+type nobody struct{ recorder.Sink }
+
+func (nobody) Append(context.Context, ...event.Event) error { return nil }
+func (nobody) Miss(event.Subject, string, time.Time, int)   {}
