@@ -2306,6 +2306,10 @@ export const LaneVariables = "variables";
 /**
  * Lanes of the timeline. The first five are the buffers'.
  */
+export const LaneFiles = "files";
+/**
+ * Lanes of the timeline. The first five are the buffers'.
+ */
 export const LaneCalls = "calls";
 /**
  * Severities of one entry of a lane, as characters of [ViewLane].
@@ -2718,7 +2722,7 @@ export interface ViewEntry {
   mark: string;
   masked?: number /* int */;
   /**
-   * Text is the message, the frame's text, the element's text or the action's target.
+   * Text is the message, the frame's text, the element's text, the action's target or the file's path.
    */
   text?: string;
   /**
@@ -2748,6 +2752,12 @@ export interface ViewEntry {
   selector?: string;
   value?: string;
   from?: string;
+  /**
+   * Workspace is the path of the workspace in which a file changed, Snapshot the number of its first snapshot with the
+   * change.
+   */
+  workspace?: string;
+  snapshot?: number /* uint64 */;
 }
 /**
  * ViewHidden lists the entries hidden by noise rules, the most frequent first.

@@ -85,6 +85,10 @@ export interface Report {
    */
   variables?: VariablesDiff;
   /**
+   * Files is nil, too, when nothing happened and no sections were asked for by name.
+   */
+  files?: FilesDiff;
+  /**
    * Storms are requests, connections and messages that repeat without end.
    */
   storms?: Storm[];
@@ -469,6 +473,62 @@ export interface SnapshotMade {
   place?: string;
   by?: string;
   tab?: number /* int */;
+}
+/**
+ * FilesDiff lists files of workspaces that differ at the two moments.
+ */
+export interface FilesDiff {
+  /**
+   * Changed has at most [MaxFiles] entries. Directories stand for their files where more changed.
+   */
+  changed?: ChangedFile[];
+  /**
+   * TotalChanged counts the files, Omitted those that no entry stands for.
+   */
+  total_changed?: number /* int */;
+  omitted?: number /* int */;
+}
+/**
+ * ChangedFile is a file that changed, or a directory that stands for several.
+ */
+export interface ChangedFile {
+  /**
+   * Path is relative to the workspace. A directory's ends in "/".
+   */
+  path: string;
+  /**
+   * Change is added, modified, removed or renamed. A directory whose files changed in different ways is modified.
+   */
+  change: string;
+  /**
+   * From is the path that a renamed file had before.
+   */
+  from?: string;
+  /**
+   * Added and Removed count lines. They are nil where the lines are not known.
+   */
+  added?: number /* int */;
+  removed?: number /* int */;
+  /**
+   * Count is the number of changes of the file that Added and Removed are the sum of, where there are several.
+   */
+  count?: number /* int */;
+  /**
+   * Binary is true for a file without lines.
+   */
+  binary?: boolean;
+  /**
+   * Files counts the files that a directory stands for.
+   */
+  files?: number /* int */;
+  /**
+   * By names what made the change.
+   */
+  by?: string;
+  /**
+   * Workspace is the workspace's path, where the report covers several.
+   */
+  workspace?: string;
 }
 /**
  * Coverage says what was not observed. A report of a window that was fully observed has none.

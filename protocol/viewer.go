@@ -14,6 +14,7 @@ const (
 	LaneDOM       = "dom"
 	LaneActions   = "actions"
 	LaneVariables = "variables"
+	LaneFiles     = "files"
 	LaneCalls     = "calls"
 )
 
@@ -301,7 +302,7 @@ type ViewEntry struct {
 	// Mark is its severity, as in [ViewLane].
 	Mark   string `json:"mark"`
 	Masked int    `json:"masked,omitempty"`
-	// Text is the message, the frame's text, the element's text or the action's target.
+	// Text is the message, the frame's text, the element's text, the action's target or the file's path.
 	Text string `json:"text,omitempty"`
 	// Kind is the level, the resource, the frame's direction, the change or the action.
 	Kind   string   `json:"kind"`
@@ -330,6 +331,11 @@ type ViewEntry struct {
 	Selector string `json:"selector,omitempty"`
 	Value    string `json:"value,omitempty"`
 	From     string `json:"from,omitempty"`
+
+	// Workspace is the path of the workspace in which a file changed, Snapshot the number of its first snapshot with the
+	// change.
+	Workspace string `json:"workspace,omitempty"`
+	Snapshot  uint64 `json:"snapshot,omitempty"`
 }
 
 // ViewHidden lists the entries hidden by noise rules, the most frequent first.

@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -165,10 +166,13 @@ func (c *changer) leave(h home.Home, purge bool) error {
 		return nil
 	}
 	for _, path := range kept {
-		if err := os.RemoveAll(path); err != nil {
+		if err := tracked.RemoveAll(path); err != nil { // views of snapshots cannot be written to
 			return fmt.Errorf("cannot remove Tidemark's data: %w", err)
 		}
 	}
 	c.sheet.Outcome(string(installer.OK), c.short("removed from "+h.State))
+	if _, err := os.Stat(h.Branches()); err == nil {
+		c.sheet.Outcome(string(installer.None), c.short("branches with your files remain in "+h.Branches()+". Delete the directory when you no longer need them."))
+	}
 	return h.Leave()
 }

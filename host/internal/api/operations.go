@@ -73,7 +73,7 @@ type viewEntriesInput struct {
 	From      string   `query:"from" doc:"A moment; empty: the newest checkpoint before 'to', else start"`
 	To        string   `query:"to" doc:"A moment; empty: now"`
 	Severity  string   `query:"severity" enum:"all,warnings,errors_only" default:"all" doc:"The lowest severity to show"`
-	Lane      string   `query:"lane" enum:"console,network,websocket,dom,actions,variables" doc:"The lane of positions"`
+	Lane      string   `query:"lane" enum:"console,network,websocket,dom,actions,variables,files" doc:"The lane of positions"`
 	Positions []uint64 `query:"positions" maxItems:"5000" doc:"Only these entries of the lane"`
 	Lanes     []string `query:"lanes" doc:"The lanes to search; empty: all"`
 	Text      string   `query:"text" doc:"Text that the entries contain, case-insensitive"`
@@ -207,9 +207,10 @@ type AfterPositions struct {
 	Lane3 uint64 `query:"dom"`
 	Lane4 uint64 `query:"actions"`
 	Lane5 uint64 `query:"variables"`
-	Lane6 uint64 `query:"calls"`
+	Lane6 uint64 `query:"files"`
+	Lane7 uint64 `query:"calls"`
 }
 
 func (q *AfterPositions) positions() protocol.ViewPositions {
-	return protocol.ViewPositions{"console": q.Lane0, "network": q.Lane1, "websocket": q.Lane2, "dom": q.Lane3, "actions": q.Lane4, "variables": q.Lane5, "calls": q.Lane6}
+	return protocol.ViewPositions{"console": q.Lane0, "network": q.Lane1, "websocket": q.Lane2, "dom": q.Lane3, "actions": q.Lane4, "variables": q.Lane5, "files": q.Lane6, "calls": q.Lane7}
 }

@@ -15,8 +15,11 @@ type Source struct {
 	Instance string
 }
 
-// Browsers is the name of the recorder of browsers.
-const Browsers = "browser"
+// Names of recorders.
+const (
+	Browsers   = "browser"   // of browsers
+	Workspaces = "workspace" // of the files of workspaces
+)
 
 // browserOf is the source of a browser's events, the host when there is none.
 func browserOf(instance string) Source {

@@ -24,7 +24,7 @@ type Limit struct{ Count, Bytes int }
 // Limits bound the buffers, by track.
 type Limits [Gaps]Limit
 
-// DefaultLimits hold at most 33 MiB together.
+// DefaultLimits hold at most 34 MiB together.
 func DefaultLimits() (l Limits) {
 	for t, row := range tracks {
 		l[t] = row.defaults()
@@ -158,6 +158,10 @@ func sizeOfInspection(e *event.Inspection) int {
 		n += 16 + len(text)
 	}
 	return n
+}
+
+func sizeOfFileChange(e *event.FileChange) int {
+	return 200 + len(e.Path) + len(e.From) + len(e.By)
 }
 
 func sizeOfChange(c *Change) int {

@@ -25,6 +25,7 @@ const (
 	DOM
 	Actions
 	Variables
+	Files
 	Gaps // the list of gaps, which has a position and no buffer
 	trackCount
 )
@@ -40,6 +41,7 @@ const (
 	DOMSection       Section = "dom"
 	ActionsSection   Section = "actions"
 	VariablesSection Section = "variables"
+	FilesSection     Section = "files"
 )
 
 // Sections are all of them, in the order in which they are shown.
@@ -204,6 +206,9 @@ var tracks = [Gaps]row{
 	}),
 	Variables: newTrack(VariablesSection, Browsers, "Variables", Limit{2_000, 1 << 20}, ring.Options[event.Inspection]{
 		Chunk: 64, Size: sizeOfInspection,
+	}),
+	Files: newTrack(FilesSection, Workspaces, "Files", Limit{5_000, 1 << 20}, ring.Options[event.FileChange]{
+		Chunk: 64, Size: sizeOfFileChange,
 	}),
 }
 
@@ -415,6 +420,9 @@ func (v *View) DOM() *ring.View[Change] { return in[Change](v, DOM) }
 
 // Variables is the track of what debuggers saw.
 func (v *View) Variables() *ring.View[event.Inspection] { return in[event.Inspection](v, Variables) }
+
+// Files is the track of changes in workspaces.
+func (v *View) Files() *ring.View[event.FileChange] { return in[event.FileChange](v, Files) }
 
 // Events yields the entries of a section from a position on, oldest first.
 func (v *View) Events(s Section, from uint64) iter.Seq2[uint64, event.Event] {

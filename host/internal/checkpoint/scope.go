@@ -11,8 +11,8 @@ import (
 type Scope struct {
 	// Origins are those of the pages. None means no limit.
 	Origins []string
-	// Workspace is the absolute path of the directory that the client works in. "" means no limit. Only files in it can be
-	// uploaded.
+	// Workspace is the absolute path of the directory that the client works in. "" means no limit, or no workspace if there
+	// are origins. Only files in it can be uploaded.
 	Workspace string
 }
 
@@ -24,10 +24,7 @@ func scopeOfKey(key string) Scope { return Scope{Origins: strings.Fields(key)} }
 
 // Covers reports whether a subject is in the scope: a tab by its page, everything else by its workspace.
 func (s Scope) Covers(subject event.Subject) bool {
-	if subject.Kind == event.Tab {
-		return s.CoversOrigin(subject.Place)
-	}
-	return event.Within(subject.Place, s.Workspace)
+	return subject.InScope(s.Origins, s.Workspace)
 }
 
 // CoversOrigin reports whether pages of this origin are in the scope.

@@ -31,6 +31,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/hangup"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/link"
@@ -114,7 +115,6 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	running.Go(browser.Sweep) // removes profiles of a killed daemon
 	running.Go(func() { d.engine.Observer.AskForMaps(ctx) })
 	running.Go(func() { d.notifyAgents(ctx) })
-	running.Go(func() { d.workspaces.Run(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("idle without connections: all data is on disk, and the next client starts a new daemon", "idle", config.idle())
 	}
@@ -191,7 +191,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 		Accept: func(ctx context.Context, serve func(context.Context, net.Conn) error) { d.accept(ctx, browsers, serve) },
 		Disk:   func(ctx context.Context) error { return d.journal.keeper.Sync(ctx) },
 	})
-	d.recorders = []recorder.Recorder{d.hub}
+	d.recorders = []recorder.Recorder{d.hub, d.workspaces}
 	d.journal.keeper = store.NewKeeper(store.KeeperOptions{
 		Disk: disk, Open: d.journal.open, Capture: captured, Kept: d.hub.Kept, Clock: time.Now, Log: d.log,
 		Checkpoints: func() ([]checkpoint.Checkpoint, uint64) { return d.engine.Named() },
@@ -205,7 +205,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		Debugger: d.hub, Debugging: d.config.Debugger, Launcher: launcher{d}, Launching: d.config.Browser, Config: d.home.Config,
 		UserNoise: userNoise(d.home, time.Now(), d.journal.notice), Version: d.version,
-		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source}, Timeline: d.timeline,
+		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source}, Timeline: d.timeline, Workspaces: d.timeline,
 	})
 	d.agents = make(chan struct{}, 1)
 	d.engine.Actor.OnAgents(func() {
@@ -292,6 +292,9 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 		}
 		if filepath.IsAbs(p.Tidemark.Workspace) { // a relative path would depend on the daemon's directory
 			as.Scope.Workspace = p.Tidemark.Workspace
+			if resolved, err := grants.Resolve(as.Scope.Workspace); err == nil { // as changes of files name it
+				as.Scope.Workspace = resolved
+			}
 		}
 		if p.Tidemark.Client != "" {
 			as.Name = p.Tidemark.Client

@@ -20,7 +20,7 @@ type Options struct {
 	Filter Filter
 	// Origins narrow it to pages of these origins; empty means all.
 	Origins []string
-	// Workspace narrows what happened outside of tabs to a directory; "" means everywhere.
+	// Workspace narrows what happened outside of tabs to a directory; "" means everywhere, or nowhere if there are origins.
 	Workspace string
 	// Tab narrows it to one tab; 0 means all tabs, and what happened outside of tabs.
 	Tab   int
@@ -90,10 +90,7 @@ type Place struct {
 
 // InScope says whether events of a subject are covered.
 func (o *Options) InScope(s event.Subject) bool {
-	if s.Kind != event.Tab {
-		return o.Tab == 0 && event.Within(s.Place, o.Workspace)
-	}
-	return (o.Tab == 0 || o.Tab == s.Number) && (len(o.Origins) == 0 || slices.Contains(o.Origins, s.Place))
+	return (o.Tab == 0 || o.Tab == s.Tab()) && s.InScope(o.Origins, o.Workspace)
 }
 
 // EveryTab says whether all tabs are covered, whatever page they show.
@@ -196,6 +193,7 @@ type computation struct {
 	parts    []part  // of the summary
 	errors   int
 	warnings int
+	files    int // that changed
 
 	overflow    bool
 	noiseHidden int
@@ -317,6 +315,11 @@ func (c *computation) summary(coverage *Coverage) string {
 	switch {
 	case s == "" && repeated == "":
 		s = "No significant changes"
+		if c.files == 1 {
+			s += "; 1 file changed"
+		} else if c.files > 1 {
+			s += fmt.Sprintf("; %d files changed", c.files)
+		}
 	case s == "":
 		s = "no new problems; " + repeated
 	case repeated != "":

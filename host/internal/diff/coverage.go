@@ -240,7 +240,7 @@ func (c *computation) wasWatched() bool {
 // heard reports whether a section has an entry of a watched tab.
 func (c *computation) heard(s capture.Section) bool {
 	for _, e := range c.v.Events(s, c.from.Pos[s.Track()]) {
-		if h := e.Header(); c.o.InScope(h.Subject) {
+		if h := e.Header(); h.Kind == event.Tab && c.o.InScope(h.Subject) {
 			return true
 		}
 	}

@@ -79,6 +79,8 @@ type Report struct {
 	Actions   *ActionsDiff   `json:"actions,omitempty"`
 	// Variables is nil, too, when nothing happened and no sections were asked for by name.
 	Variables *VariablesDiff `json:"variables,omitempty"`
+	// Files is nil, too, when nothing happened and no sections were asked for by name.
+	Files *FilesDiff `json:"files,omitempty"`
 
 	// Storms are requests, connections and messages that repeat without end.
 	Storms []Storm `json:"storms,omitempty"`
@@ -124,6 +126,13 @@ var computers = map[Section]func(*computation, *Report) section{
 		d := c.variables()
 		if !d.empty() || len(c.o.Include) > 0 {
 			r.Variables = d
+		}
+		return d
+	},
+	capture.FilesSection: func(c *computation, r *Report) section {
+		d := changedFiles(c)
+		if !d.empty() || len(c.o.Include) > 0 {
+			r.Files = d
 		}
 		return d
 	},
@@ -428,6 +437,39 @@ type SnapshotMade struct {
 	By    string `json:"by,omitempty"`
 	Tab   int    `json:"tab,omitempty"`
 	Ref   *Ref   `json:"-"`
+}
+
+// FilesDiff lists files of workspaces that differ at the two moments.
+type FilesDiff struct {
+	// Changed has at most [MaxFiles] entries. Directories stand for their files where more changed.
+	Changed []ChangedFile `json:"changed,omitempty"`
+	// TotalChanged counts the files, Omitted those that no entry stands for.
+	TotalChanged int `json:"total_changed,omitempty"`
+	Omitted      int `json:"omitted,omitempty"`
+}
+
+// ChangedFile is a file that changed, or a directory that stands for several.
+type ChangedFile struct {
+	// Path is relative to the workspace. A directory's ends in "/".
+	Path string `json:"path"`
+	// Change is added, modified, removed or renamed. A directory whose files changed in different ways is modified.
+	Change string `json:"change"`
+	// From is the path that a renamed file had before.
+	From string `json:"from,omitempty"`
+	// Added and Removed count lines. They are nil where the lines are not known.
+	Added   *int `json:"added,omitempty"`
+	Removed *int `json:"removed,omitempty"`
+	// Count is the number of changes of the file that Added and Removed are the sum of, where there are several.
+	Count int `json:"count,omitempty"`
+	// Binary is true for a file without lines.
+	Binary bool `json:"binary,omitempty"`
+	// Files counts the files that a directory stands for.
+	Files int `json:"files,omitempty"`
+	// By names what made the change.
+	By string `json:"by,omitempty"`
+	// Workspace is the workspace's path, where the report covers several.
+	Workspace string `json:"workspace,omitempty"`
+	Ref       *Ref   `json:"-"`
 }
 
 // Coverage says what was not observed. A report of a window that was fully observed has none.

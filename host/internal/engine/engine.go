@@ -54,6 +54,8 @@ type Options struct {
 	UserNoise noiserules.UserNoise
 	// Browsers may be nil. Then no extension is asked.
 	Browsers observe.Browsers
+	// Workspaces may be nil. Then reports do not wait for the newest changes of files.
+	Workspaces observe.Workspaces
 	// Pages may be nil. Then there are no snapshots.
 	Pages pages.Reader
 	// Hands may be nil. Then agents cannot act.
@@ -100,7 +102,7 @@ func New(o Options) *Engine {
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, Settings: o.Snapshots})
 	e.Observer = observe.New(observe.Options{
-		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
+		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) },
 		Late: func(c *checkpoint.Client) func(uint64, *event.Network) bool { return e.Actor.LateOf(c) }, Notify: signal.Notify,
 		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) }, Created: e.Timeline.Checkpoint,

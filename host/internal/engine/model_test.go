@@ -54,6 +54,8 @@ func (m *model) happen(s capture.Section) {
 		m.w.Send("action", fmt.Sprintf(`"action":"click","target":"button %d"`, n))
 	case capture.VariablesSection:
 		m.w.Inspect(event.Inspection{Op: event.Snapshot, Name: letters(n)})
+	case capture.FilesSection:
+		m.w.ChangeFile("/srv/shop", event.FileChange{Change: event.FileAdded, Path: "src/" + letters(n)})
 	}
 }
 
@@ -92,6 +94,14 @@ func counted(r *diff.Report, s capture.Section) (total, listed int, there bool) 
 		if d := r.Variables; d != nil {
 			return d.TotalNewEvents, len(d.Snapshots) + d.Omitted, true
 		}
+	case capture.FilesSection:
+		if d := r.Files; d != nil {
+			listed := d.Omitted
+			for _, f := range d.Changed {
+				listed += max(1, f.Files)
+			}
+			return d.TotalChanged, listed, true
+		}
 	}
 	return 0, 0, false
 }
@@ -102,7 +112,7 @@ func (m *model) check(t *rapid.T, r *diff.Report, from *place, include []capture
 	for _, s := range capture.Sections {
 		total, listed, there := counted(r, s)
 		want := m.events[s] - from.received[s]
-		quiet := s == capture.VariablesSection && len(include) == len(capture.Sections) && want == 0 // left out
+		quiet := (s == capture.VariablesSection || s == capture.FilesSection) && len(include) == len(capture.Sections) && want == 0 // left out
 		if there != (slices.Contains(include, s) && !quiet) {
 			t.Fatalf("section %s: %v, asked for %v", s, there, include)
 		}
@@ -141,7 +151,7 @@ func TestClientsGetEverythingOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{limit: rapid.SampledFrom([]int{5, 40, 200}).Draw(rt, "limit"), events: map[capture.Section]int{}, named: map[string]*place{}}
 		l := capture.Limit{Count: m.limit, Bytes: 1 << 30}
-		m.w = enginetest.New(t, capture.Limits{capture.Console: l, capture.Network: l, capture.WebSocket: l, capture.Actions: l, capture.DOM: l, capture.Variables: l})
+		m.w = enginetest.New(t, capture.Limits{capture.Console: l, capture.Network: l, capture.WebSocket: l, capture.Actions: l, capture.DOM: l, capture.Variables: l, capture.Files: l})
 		m.start = m.w.Now
 		for range 3 {
 			c, leave := m.w.Engine.Clients.Join("", "agent", checkpoint.Scope{})

@@ -2,6 +2,7 @@ package event
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -56,6 +57,16 @@ func (s Subject) Workspace() string {
 		return ""
 	}
 	return s.Place
+}
+
+// InScope reports whether a scope of origins and a workspace covers a subject. It covers a tab by the origin of its page,
+// everything else by its workspace. A scope without origins covers every page. A scope without a workspace covers every
+// workspace, unless it has origins: nothing says which workspaces belong to these.
+func (s Subject) InScope(origins []string, workspace string) bool {
+	if s.Kind == Tab {
+		return len(origins) == 0 || slices.Contains(origins, s.Place)
+	}
+	return s.Place == "" || (workspace != "" || len(origins) == 0) && Within(s.Place, workspace)
 }
 
 // Within reports whether one of two workspaces contains the other. What has no workspace is within each.

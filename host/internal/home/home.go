@@ -170,11 +170,11 @@ func (h Home) installLock() string { return filepath.Join(h.State, "install.lock
 
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
 
-// Kept lists Tidemark's existing data: captures, file snapshots, branches, settings, grants, the log and its own browser profile. It omits all
-// other files in the same directories.
+// Kept lists Tidemark's existing data: captures, file snapshots, settings, grants, the log and its own browser profile. It omits branches, which have
+// the user's work, and all other files in the same directories.
 func (h Home) Kept() []string {
 	var all []string
-	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Branches()} {
+	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces()} {
 		if _, err := os.Lstat(path); err == nil {
 			all = append(all, path)
 		}

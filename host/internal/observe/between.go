@@ -37,6 +37,9 @@ func (o *Observer) Between(ctx context.Context, client *checkpoint.Client, p Bet
 	if err != nil {
 		return nil, err
 	}
+	if to := strings.TrimSpace(p.To); to == "" || to == Now {
+		o.syncFiles(ctx, client, r)
+	}
 	return WithPlaces(ctx, r.timeout, func(bool) (*diff.Report, *Places, error) {
 		return o.between(ctx, client, p, *r, from, file)
 	})
@@ -76,6 +79,7 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 	v, past := o.reach(ctx, begin, v, r.options.Beginning || o.foreign(file))
 	defer past.Close()
 	report := past.report(begin, v, until, r.options)
+	r.addUnsynced(report)
 	switch report.Checkpoint = from; {
 	case file != nil:
 		report.Checkpoint = file.Name
@@ -92,6 +96,7 @@ func (o *Observer) Peek(ctx context.Context, client *checkpoint.Client) (*diff.R
 	if err != nil {
 		return nil, err
 	}
+	o.syncFiles(ctx, client, r)
 	return WithPlaces(ctx, r.timeout, func(bool) (*diff.Report, *Places, error) { return o.peek(ctx, client, *r) })
 }
 
@@ -111,6 +116,7 @@ func (o *Observer) peek(ctx context.Context, client *checkpoint.Client, r change
 	places.Explain(&r.options)
 	r.options.Given = client.Given()
 	report := past.report(from, v, nil, r.options)
+	r.addUnsynced(report)
 	client.Lock()
 	report.Checkpoint = client.AutoName()
 	client.Unlock()

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -42,6 +44,8 @@ type changesRequest struct {
 	timeout    time.Duration
 	// fold counts entries that the client was already given instead of listing them, and records what the answer gives.
 	fold bool
+	// unsynced is why the newest changes of files may be missing, "" if they are not.
+	unsynced string
 	// slow makes a wait include requests of any age.
 	slow bool
 	// began is when a wait began.
@@ -98,10 +102,10 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 
 var getChangesSinceTool = tool.New(tool.Definition{
 	Name: "get_changes_since", Title: "Browser changes", Effect: tool.Advances,
-	Description: "Show what changed in the browser since your last call or a checkpoint. Reports console errors and warnings, failed, recovered, slow and new endpoints, WebSocket errors, error elements, user actions. Call it after every edit.",
+	Description: "Show what changed in the browser since your last call or a checkpoint. Reports console errors and warnings, failed, recovered, slow and new endpoints, WebSocket errors, error elements, user actions, changed files. Call it after every edit.",
 	Arguments: `
 		"checkpoint":{"type":"string","description":"checkpoint name or ISO 8601 time; default: since your last call. Only calls without it advance your cursor"},
-		"include":{"type":"array","items":{"type":"string","enum":["console","network","websocket","dom","actions","variables"]},"description":"default all"},
+		"include":{"type":"array","items":{"type":"string","enum":["console","network","websocket","dom","actions","variables","files"]},"description":"default all"},
 		"severity":{"type":"string","enum":["all","warnings","errors_only"],"description":"hide lower severities"},
 		"wait":{"type":"string","enum":["none","settled","reload"],"description":"settled: until the page is quiet; reload: for a reload or hot update, then settled"},
 		"timeout_ms":{"type":"integer","minimum":0,"description":"for wait, default 3000"},
@@ -142,6 +146,7 @@ func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p Cha
 	if err != nil {
 		return nil, err
 	}
+	o.syncFiles(ctx, client, r)
 	return WithPlaces(ctx, r.timeout-time.Since(began), func(last bool) (*diff.Report, *Places, error) {
 		return o.report(ctx, client, *r, outcome, advance, last)
 	})
@@ -181,6 +186,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	if paused := tabs.PausedIn(v, r.options.InScope); paused != "" {
 		report.Unobserved(paused)
 	}
+	r.addUnsynced(report)
 	client.Lock()
 	client.LookedLocked(v)
 	if advance {
@@ -217,6 +223,39 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 		return nil, err // fail before waiting
 	}
 	return o.settle(ctx, r, looked)
+}
+
+// syncFiles waits until the changes of the client's files that were made before the call are recorded, if the answer has
+// a section of them.
+func (o *Observer) syncFiles(ctx context.Context, client *checkpoint.Client, r *changesRequest) {
+	included := len(r.options.Include) == 0 || slices.Contains(r.options.Include, capture.FilesSection)
+	if included && r.options.Tab == 0 {
+		r.unsynced = o.recordFiles(ctx, client.Scope.Workspace)
+	}
+}
+
+// recordFiles waits until the changes that were made in a workspace before the call are recorded. It returns why some
+// may not be, or "".
+func (o *Observer) recordFiles(ctx context.Context, root string) string {
+	if o.files == nil || root == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	switch err := o.files.Sync(ctx, root); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("they were not read within %d ms", syncTimeout.Milliseconds())
+	case err != nil:
+		return event.OneLine(err.Error())
+	}
+	return ""
+}
+
+// addUnsynced adds to a report's coverage that changes of files may be missing.
+func (r *changesRequest) addUnsynced(report *diff.Report) {
+	if r.unsynced != "" {
+		report.Unobserved("the newest changes of files may be missing: " + r.unsynced)
+	}
 }
 
 // checkpointOf returns the named checkpoint that the request compares with, nil when it names none. auto is the name

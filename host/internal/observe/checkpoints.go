@@ -32,6 +32,8 @@ type CheckpointCreated struct {
 	Summary  string        `json:"summary"`
 	// Unsaved says why the checkpoint is in memory only.
 	Unsaved string `json:"unsaved,omitempty"`
+	// Unrecorded says why changes of files that were made before the checkpoint may count as later ones.
+	Unrecorded string `json:"unrecorded,omitempty"`
 }
 
 // maxNote bounds a checkpoint's note, in characters.
@@ -51,12 +53,16 @@ func (o *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 	if n := len([]rune(p.Note)); n > maxNote {
 		return nil, usererr.Invalid("the note has %d characters; at most %d are allowed", n, maxNote)
 	}
+	unrecorded := o.recordFiles(ctx, client.Scope.Workspace)
 	v := o.store.View(o.clock())
 	old, err := o.named.Create(checkpoint.Checkpoint{Name: p.Name, Note: p.Note, Scope: client.Scope.Key(), Moment: v.Now()})
 	if err != nil {
 		return nil, err
 	}
 	created := &CheckpointCreated{Name: p.Name, At: diff.Time{Time: v.At}}
+	if unrecorded != "" {
+		created.Unrecorded = "changes of files before it may count as later ones: " + unrecorded
+	}
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}

@@ -27,6 +27,13 @@ type Browsers interface {
 	Sync(ctx context.Context, timeout time.Duration) (noDOM, noCapture []int)
 }
 
+// Workspaces records changes of files.
+type Workspaces interface {
+	// Sync returns when the changes that were made in a workspace before the call are recorded, or why some may not be. A
+	// workspace that is not recorded has none.
+	Sync(ctx context.Context, root string) error
+}
+
 // Disk stores events, checkpoints and clients' cursors. Package store implements it.
 type Disk interface {
 	// Past begins a read of the entries that have left the buffers.
@@ -57,6 +64,8 @@ type Options struct {
 	// only.
 	Browsers Browsers
 	Disk     Disk
+	// Workspaces may be nil. Then a report has the changes of files that are recorded by then.
+	Workspaces Workspaces
 	// Originals may have no maps. Then sources are reported as the browser gives them.
 	Originals Originals
 	Clock     func() time.Time
@@ -84,6 +93,7 @@ type Observer struct {
 	clients   *clients.Registry
 	browsers  Browsers
 	disk      Disk
+	files     Workspaces
 	Originals Originals
 	clock     func() time.Time
 	location  *time.Location
@@ -101,7 +111,7 @@ type Observer struct {
 // New creates an observer. It drops the state of clients that the registry drops.
 func New(options Options) *Observer {
 	o := &Observer{
-		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, Originals: options.Originals,
+		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, files: options.Workspaces, Originals: options.Originals,
 		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, created: options.Created, readings: make(chan struct{}, maxReadings),
 	}
 	options.Clients.OnForget(o.hooks.forget)

@@ -30,6 +30,9 @@ type Redactor struct {
 	needs  *needs
 }
 
+// Mask returns what stands for a secret.
+func (r *Redactor) Mask() string { return r.mask }
+
 // Text masks secrets in free text (console messages, frames, error elements) and counts them.
 func (r *Redactor) Text(s string) (string, int) { return r.text(s, 0, nil) }
 

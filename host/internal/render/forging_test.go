@@ -10,6 +10,11 @@ import (
 // forged is a report in which all that a page says is one text.
 func forged(text string) *diff.Report {
 	r := full()
+	r.Files = changedFiles().Files
+	for i := range r.Files.Changed {
+		f := &r.Files.Changed[i]
+		f.Path, f.From, f.By, f.Workspace = text, text, text, text
+	}
 	for _, list := range [][]diff.Message{r.Console.NewErrors, r.Console.NewWarnings} {
 		for i := range list {
 			list[i].Message, list[i].Source = text, text

@@ -24,6 +24,7 @@ func TestMarkdownReports(t *testing.T) {
 		"full":   full(),
 		"clean":  {From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}},
 		"unseen": unseen(),
+		"files":  changedFiles(),
 	} {
 		path := filepath.Join("testdata", name+".md.golden")
 		got := markdown(t, r)

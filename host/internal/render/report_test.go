@@ -69,6 +69,24 @@ func unseen() *diff.Report {
 	return r
 }
 
+// changedFiles is a report in which files changed.
+func changedFiles() *diff.Report {
+	n := func(n int) *int { return &n }
+	return &diff.Report{
+		From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes; 107 files changed", Console: &diff.ConsoleDiff{},
+		Files: &diff.FilesDiff{
+			Changed: []diff.ChangedFile{
+				{Path: "dist/", Change: "modified", Files: 98, Added: n(1200), Removed: n(1300), By: "npm run build"},
+				{Path: "logo.png", Change: "added", Binary: true},
+				{Path: "src/cart.ts", Change: "renamed", From: "src/basket.ts", Added: n(0), Removed: n(0), By: "Bash"},
+				{Path: "src/a long name of a file that has to be broken into several lines at a narrow terminal.ts", Change: "modified", Added: n(12), Removed: n(3), Count: 2, By: "Edit"},
+				{Path: "src/old.ts", Change: "removed", Workspace: "/home/me/shop"},
+			},
+			TotalChanged: 107, Omitted: 5,
+		},
+	}
+}
+
 func TestReports(t *testing.T) {
 	local := time.Local
 	time.Local = time.UTC
@@ -80,6 +98,7 @@ func TestReports(t *testing.T) {
 		"full": {full(), 100}, "narrow": {full(), 60},
 		"clean":  {&diff.Report{From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}}, 80},
 		"unseen": {unseen(), 80},
+		"files":  {changedFiles(), 80},
 	} {
 		var out bytes.Buffer
 		if err := Report(&out, c.report, c.width); err != nil {

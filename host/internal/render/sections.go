@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // Reports use the same words everywhere: [sections] and [remarks] choose them, terminal and Markdown show them.
@@ -134,6 +135,8 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 			add(actions(d, clock))
 		case *diff.VariablesDiff:
 			add(variables(d, clock))
+		case *diff.FilesDiff:
+			add(files(d))
 		case diff.Lined:
 			add(lined(d))
 		}
@@ -350,6 +353,38 @@ func variables(d *diff.VariablesDiff, clock func(diff.Time) string) section {
 		add(s.By, s.Tab, []word{said("snapshot "), quote(cmp.Or(s.Label, s.ID)), said(" at "), quote(s.Place)}, said(clock(s.At)).as(muted))
 	}
 	return section{"Variables", fmt.Sprint(d.TotalNewEvents), rows, d.Omitted}
+}
+
+func files(d *diff.FilesDiff) section {
+	var rows []row
+	for _, f := range d.Changed {
+		how, head := done, []word{quote(f.Path)}
+		if f.Change == event.FileAdded {
+			how = added
+		}
+		if f.From != "" {
+			head = []word{quote(f.From), said(" → "), quote(f.Path)}
+		}
+		tail := []word{said(f.Change)}
+		if f.Files > 0 {
+			tail = append(tail, said(counted(f.Files, "file", "files")))
+		}
+		switch {
+		case f.Binary:
+			tail = append(tail, said("binary").as(muted))
+		case f.Added != nil && f.Removed != nil:
+			tail = append(tail, said(fmt.Sprintf("+%d", *f.Added)).as(well), said(fmt.Sprintf("-%d", *f.Removed)).as(bad))
+		}
+		if f.Count > 1 {
+			tail = append(tail, said(fmt.Sprintf("in %d changes", f.Count)).as(muted))
+		}
+		by := quote(f.By)
+		if f.By != "" {
+			by.before = "by "
+		}
+		rows = append(rows, row{how, head, append(tail, by, mutedQuote(f.Workspace))})
+	}
+	return section{"Files", counted(d.TotalChanged, "file changed", "files changed"), rows, d.Omitted}
 }
 
 // lined shows a section that has no words of its own here. What it lists may come from the page.

@@ -29,7 +29,7 @@ var epoch = time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)
 
 func small(n int) capture.Limits {
 	l := capture.Limit{Count: n, Bytes: 1 << 20}
-	return capture.Limits{capture.Console: l, capture.Network: l, capture.WebSocket: l, capture.Actions: l, capture.DOM: l, capture.Variables: l}
+	return capture.Limits{capture.Console: l, capture.Network: l, capture.WebSocket: l, capture.Actions: l, capture.DOM: l, capture.Variables: l, capture.Files: l}
 }
 
 // fataler is a test, or one try of a property.
@@ -68,7 +68,7 @@ func restore(t fataler, s *store.Store, limits capture.Limits, now time.Time) *c
 // activity is a random event of tab 7, in each of several worlds.
 func activity(t *rapid.T, i int, worlds ...*enginetest.World) {
 	var do func(w *enginetest.World)
-	switch rapid.IntRange(0, 10).Draw(t, "kind") {
+	switch rapid.IntRange(0, 11).Draw(t, "kind") {
 	case 0, 1, 2:
 		level := rapid.SampledFrom([]string{"error", "warning", "log"}).Draw(t, "level")
 		do = func(w *enginetest.World) { w.Log(level, fmt.Sprintf("message %d", i)) }
@@ -92,6 +92,14 @@ func activity(t *rapid.T, i int, worlds ...*enginetest.World) {
 		do = func(w *enginetest.World) {
 			w.Inspect(event.Inspection{Head: event.Head{Subject: about}, Op: event.Hit, Name: "tp-1", Values: []string{"i", fmt.Sprint(i)}})
 		}
+	}
+	if do == nil {
+		e := event.FileChange{
+			Path: fmt.Sprintf("src/%c.ts", 'a'+rapid.IntRange(0, 5).Draw(t, "file")), Counted: rapid.Bool().Draw(t, "counted"), Added: i, Size: int64(i) << 30,
+			Change: rapid.SampledFrom([]string{event.FileAdded, event.FileModified, event.FileRemoved, event.FileRenamed}).Draw(t, "change"),
+			From:   "old.ts", Before: rapid.Uint64().Draw(t, "before"), After: rapid.Uint64().Draw(t, "after"), Snapshot: uint64(i), By: "Edit",
+		}
+		do = func(w *enginetest.World) { w.ChangeFile("/srv/shop", e) }
 	}
 	for _, w := range worlds {
 		do(w)

@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
-	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -123,20 +121,16 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 		return nil, errors.Join(err, tracked.RemoveAll(making))
 	}
 	branch := &Session{
-		Workspace: dir, Started: t.o.Clock(), Name: p.Name, Message: p.Message, Space: workspace.ID(dir),
+		Workspace: dir, Started: t.o.Clock(), Name: p.Name, Message: p.Message,
 		BranchOf: &BranchOf{Session: place.Session.ID, FsSnapshot: snapshotID(place.Snapshot.Number)},
 	}
 	if place.Moment != nil {
 		branch.BranchOf.Moment = place.Moment.ID()
 	}
-	if err := t.db.begin(branch, workspace.Slug(dir)); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot save the session of the branch: %w", err), tracked.RemoveAll(dir))
+	if err := t.sessions.begin(branch); err != nil {
+		return nil, errors.Join(err, tracked.RemoveAll(dir))
 	}
-	t.mu.Lock()
-	t.sessions = append(t.sessions, branch)
-	of := t.origin(branch)
-	t.mu.Unlock()
-	if of != nil {
+	if of := t.sessions.origin(branch); of != nil {
 		t.o.Workspaces.Branch(dir, of.Workspace)
 	}
 	bl, err := t.line(dir)
@@ -158,13 +152,13 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 
 // removeBranch removes the directory and the session of a branch. A snapshot of its files remains.
 func (t *Timeline) removeBranch(ctx context.Context, id string) error {
-	s, err := t.find(id)
+	s, err := t.sessions.find(id)
 	if err != nil {
 		return err
 	}
 	w, err := t.open(ctx, s.Workspace)
 	if err == nil {
-		_, _, err = w.Take(ctx, "before the branch is removed")
+		_, _, err = w.Take(ctx, "before the branch is removed", "")
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
@@ -172,12 +166,9 @@ func (t *Timeline) removeBranch(ctx context.Context, id string) error {
 	if err := tracked.RemoveAll(s.Workspace); err != nil {
 		return fmt.Errorf("cannot remove the branch: %w", err)
 	}
-	if err := t.db.remove(s.ID); err != nil {
+	if err := t.sessions.remove(s); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	t.sessions = slices.DeleteFunc(t.sessions, func(o *Session) bool { return o.ID == id })
-	t.mu.Unlock()
 	t.o.Workspaces.Sweep() // closes that of the branch
 	return nil
 }

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -40,6 +41,37 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
 	if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {
 		t.o.Log.Warn("cannot record an agent's moment", "directory", h.Dir, "error", err)
 	}
+}
+
+// Sync returns when the changes that were made in a workspace before the call are recorded: in a snapshot with a moment of
+// its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none.
+func (t *Timeline) Sync(ctx context.Context, dir string) error {
+	if t.failed != nil {
+		return nil
+	}
+	root, err := t.o.Workspaces.Root(dir)
+	if err != nil {
+		return nil // nothing is recorded there, or it no longer exists
+	}
+	if !t.o.Workspaces.Watched(root) {
+		t.BeginSoon(root)
+		return errors.New("the files of the workspace are being read for the first time")
+	}
+	w, err := t.o.Workspaces.Open(ctx, root)
+	if err != nil {
+		return err
+	}
+	const label = "files changed"
+	_, same, err := w.Take(ctx, label, "")
+	if err != nil {
+		return err
+	}
+	if !same { // the moment gets this snapshot
+		if _, err := t.Record(ctx, root, Moment{Label: label, Source: FromFiles}); err != nil {
+			return err
+		}
+	}
+	return t.o.Workspaces.Flush(ctx)
 }
 
 // Checkpoint records a moment for a new checkpoint: in the workspace of the client that created it, or for the user in all

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
@@ -34,14 +35,14 @@ func TestMain(m *testing.M) {
 func victim(top string) {
 	fail := func(err error) {
 		if err != nil {
-			fmt.Println("failed", err)
+			fmt.Fprintln(os.Stdout, "failed", err)
 			os.Exit(1)
 		}
 	}
 	dir := filepath.Join(top, "shop")
 	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	spaces := workspace.New(workspace.Options{Grants: store, Dir: filepath.Join(top, "workspaces"), Clock: time.Now, Log: log})
+	spaces := workspace.New(workspace.Options{Grants: store, Dir: filepath.Join(top, "workspaces"), Redactor: redact.Default(), Clock: time.Now, Log: log})
 	l, _, err := timeline.Open(timeline.Options{Path: filepath.Join(top, "timeline.db"), Branches: filepath.Join(top, "branches"), Workspaces: spaces, Clock: time.Now, Log: log})
 	fail(err)
 	ctx, where := context.Background(), timeline.Where{Dir: dir}
@@ -57,7 +58,7 @@ func victim(top string) {
 		if m.Snapshot == 0 {
 			fail(fmt.Errorf("no snapshot: %s", m.Reason))
 		}
-		fmt.Println("moment", m.ID(), content)
+		fmt.Fprintln(os.Stdout, "moment", m.ID(), content)
 		if first == "" {
 			first = m.ID()
 		}
@@ -65,11 +66,11 @@ func victim(top string) {
 		case 1:
 			a, err := l.Restore(ctx, user, timeline.RestoreParams{Where: where, To: first, Confirm: true})
 			fail(err)
-			fmt.Println("restored", a.Operation, content)
+			fmt.Fprintln(os.Stdout, "restored", a.Operation, content)
 		case 2:
 			b, err := l.Branch(ctx, user, timeline.BranchParams{Where: where, From: m.ID(), Name: content})
 			fail(err)
-			fmt.Println("branched", b.ID, content)
+			fmt.Fprintln(os.Stdout, "branched", b.ID, content)
 		}
 	}
 }

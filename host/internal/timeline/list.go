@@ -65,8 +65,8 @@ type List struct {
 // ListMoment is a moment in a list.
 type ListMoment struct {
 	ID string `json:"id"`
-	// Ts is the time in seconds from the session's start, At the same in absolute time.
-	Ts     float64   `json:"ts"`
+	// TS is the time in seconds from the session's start, At the same in absolute time.
+	TS     float64   `json:"ts"`
 	At     diff.Time `json:"at"`
 	Label  string    `json:"label"`
 	Kind   string    `json:"kind"`
@@ -75,15 +75,15 @@ type ListMoment struct {
 	FsSnapshot any `json:"fsSnapshot"`
 	// LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
 	LateSec float64 `json:"lateSec,omitempty"`
-	Reason     string  `json:"reason,omitempty"`
-	Notes      string  `json:"notes,omitempty"`
-	Anchor     *Anchor `json:"anchor,omitempty"`
+	Reason  string  `json:"reason,omitempty"`
+	Notes   string  `json:"notes,omitempty"`
+	Anchor  *Anchor `json:"anchor,omitempty"`
 }
 
 // ListSnapshot is a file snapshot in a list.
 type ListSnapshot struct {
 	ID       string    `json:"id"`
-	Ts       float64   `json:"ts"`
+	TS       float64   `json:"ts"`
 	At       diff.Time `json:"at"`
 	Label    string    `json:"label"`
 	Provider string    `json:"provider"`
@@ -121,10 +121,10 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 	}
 	switch {
 	case where.Session != "":
-		if s, err = t.find(where.Session); err != nil {
+		if s, err = t.sessions.find(where.Session); err != nil {
 			return nil, nil, err
 		}
-		if !event.Within(s.Workspace, client.Scope.Workspace) && !t.branchOf(s, client.Scope.Workspace) {
+		if !t.sessions.within(s, client.Scope.Workspace) {
 			return nil, nil, usererr.New(usererr.NotAllowed, "session %s is not of this client's workspace %s", s.ID, client.Scope.Workspace)
 		}
 	case dir == "":
@@ -134,7 +134,7 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 		if err != nil {
 			return nil, nil, err
 		}
-		if s = t.latest(root); s == nil {
+		if s = t.sessions.latest(root); s == nil {
 			return nil, nil, usererr.New(usererr.NotFound, "nothing was recorded in %s yet. The first moment begins a session: an agent's hook, a checkpoint, or `tidemark timeline fs-snapshot add`.", root)
 		}
 	}
@@ -146,14 +146,6 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 }
 
 var errNoWorkspace = usererr.Invalid("name a session: this client has no workspace")
-
-// branchOf reports whether a session is a branch of one in a workspace.
-func (t *Timeline) branchOf(s *Session, dir string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	from := t.origin(s)
-	return from != nil && event.Within(from.Workspace, dir)
-}
 
 // moments returns the moments of a session.
 func (l *line) of(s *Session) (list []*Moment) {
@@ -247,7 +239,7 @@ func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
 const noticed = hookPatience
 
 func (m *Moment) listed(s *Session, known map[uint64]tracked.Snapshot) ListMoment {
-	e := ListMoment{ID: m.ID(), Ts: seconds(s, m.At), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: m.Anchor}
+	e := ListMoment{ID: m.ID(), TS: seconds(s, m.At), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: m.Anchor}
 	if e.Reason = m.lost(known); e.Reason != "" {
 		e.FsSnapshot = false
 	} else {
@@ -261,7 +253,7 @@ func (m *Moment) listed(s *Session, known map[uint64]tracked.Snapshot) ListMomen
 
 func listedSnapshot(s *Session, k tracked.Snapshot) ListSnapshot {
 	return ListSnapshot{
-		ID: snapshotID(k.Number), Ts: seconds(s, k.At), At: diff.Time{Time: k.At}, Label: k.Label, Provider: workspace.Provider,
+		ID: snapshotID(k.Number), TS: seconds(s, k.At), At: diff.Time{Time: k.At}, Label: k.Label, Provider: workspace.Provider,
 		Snapshot: Reference{ID: fmt.Sprintf("%s@%d", s.Space, k.Number)}, Files: k.Files, Changed: k.Changed, Notes: k.Problems,
 	}
 }
@@ -333,7 +325,7 @@ func (t *Timeline) locate(ctx context.Context, s *Session, l *line, to string) (
 			}
 		}
 		if named == nil {
-			return nil, usererr.New(usererr.NotFound, "%q is not a moment of session %s. Use the ID of a moment (m12) or of a file snapshot (s12), the name of a checkpoint, a time such as %s, start, or now.", event.Clean(to), s.ID, s.Started.UTC().Format(time.RFC3339))
+			return nil, usererr.New(usererr.NotFound, "%q is not a moment of session %s. Use the ID of a moment (m12) or of a file snapshot (s12), the name of a checkpoint, or a time such as %s. start and now are moments too.", event.Clean(to), s.ID, s.Started.UTC().Format(time.RFC3339))
 		}
 	}
 	if named != nil {
@@ -378,7 +370,7 @@ func (t *Timeline) now(ctx context.Context, s *Session) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, _, err := w.Take(ctx, "now")
+	k, _, err := w.Take(ctx, "now", "")
 	if err != nil {
 		return nil, fmt.Errorf("cannot take a snapshot of %s: %w", s.Workspace, err)
 	}

@@ -306,14 +306,8 @@ func (t *Timeline) settle(l *line, recovered *restore.Recovery) error {
 // settleBranch removes what there is of a branch, unless it has a session: then it is whole.
 func (t *Timeline) settleBranch(o *Operation) error {
 	o.State = Failed
-	t.mu.Lock()
-	for _, s := range t.sessions {
-		if s.Workspace == o.Dir {
-			o.State, o.Branch = Done, s.ID
-		}
-	}
-	t.mu.Unlock()
-	if o.State == Done {
+	if s := t.sessions.latest(o.Dir); s != nil {
+		o.State, o.Branch = Done, s.ID
 		return nil
 	}
 	return errors.Join(tracked.RemoveAll(o.Dir), tracked.RemoveAll(o.Dir+makingSuffix))

@@ -47,7 +47,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	if err != nil {
 		return nil, err
 	}
-	s, err := t.find(m.Session)
+	s, err := t.sessions.find(m.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ type SeekParams struct {
 // Sought is the place that was sought, with a read-only directory of its files.
 type Sought struct {
 	SessionID string `json:"sessionId"`
-	// Ts and At are when the snapshot was complete.
-	Ts         float64   `json:"ts"`
+	// TS and At are when the snapshot was complete.
+	TS         float64   `json:"ts"`
 	At         diff.Time `json:"at"`
 	Moment     string    `json:"moment,omitempty"`
 	Label      string    `json:"label,omitempty"`
@@ -102,7 +102,7 @@ func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekPa
 		return nil, fmt.Errorf("cannot make a view of %s: %w", snapshotID(k.Number), err)
 	}
 	a := &Sought{
-		SessionID: s.ID, Ts: seconds(s, k.At), At: diff.Time{Time: k.At}, FsSnapshot: snapshotID(k.Number), Provider: workspace.Provider, Mount: view,
+		SessionID: s.ID, TS: seconds(s, k.At), At: diff.Time{Time: k.At}, FsSnapshot: snapshotID(k.Number), Provider: workspace.Provider, Mount: view,
 		Note: place.Note, Notes: k.Problems,
 	}
 	if m := place.Moment; m != nil {

@@ -20,7 +20,6 @@ import (
 	"sync"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
@@ -62,11 +61,12 @@ type Timeline struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
+	sessions *registry
+
 	mu sync.Mutex
-	// sessions are all of them, by their start. lines are those of workspaces with a request, by directory.
-	sessions []*Session
-	lines    map[string]*line
-	closed   bool
+	// lines are those of workspaces with a request, by directory.
+	lines  map[string]*line
+	closed bool
 }
 
 // line has the moments of one workspace. A Moment in it is replaced, never changed.
@@ -95,16 +95,12 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 	if t.db, notice, err = openDB(o.Path, o.Clock()); err != nil {
 		return nil, notice, err
 	}
-	if t.sessions, err = t.db.sessions(); err != nil {
+	if t.sessions, err = readSessions(t.db); err != nil {
 		return nil, notice, errors.Join(fmt.Errorf("cannot read the sessions: %w", err), t.db.Close())
 	}
-	slices.SortStableFunc(t.sessions, func(a, b *Session) int { return a.Started.Compare(b.Started) })
-	for _, s := range t.sessions {
-		s.Space = workspace.ID(s.Workspace)
-		if s.BranchOf != nil {
-			if from := t.origin(s); from != nil {
-				o.Workspaces.Branch(s.Workspace, from.Workspace)
-			}
+	for _, s := range t.sessions.all() {
+		if from := t.sessions.origin(s); from != nil && from != s {
+			o.Workspaces.Branch(s.Workspace, from.Workspace)
 		}
 	}
 	t.life, t.end = context.WithCancel(context.Background())
@@ -113,19 +109,6 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 
 // Broken returns a timeline that answers every call with an error.
 func Broken(err error) *Timeline { return &Timeline{failed: err} }
-
-// origin returns the session that a branch comes from in the end, nil if it is not known.
-func (t *Timeline) origin(s *Session) *Session {
-	for s != nil && s.BranchOf != nil {
-		of := s.BranchOf.Session
-		i := slices.IndexFunc(t.sessions, func(o *Session) bool { return o.ID == of })
-		if i < 0 || t.sessions[i] == s {
-			return nil
-		}
-		s = t.sessions[i]
-	}
-	return s
-}
 
 // Close ends the timeline, with everything on disk.
 func (t *Timeline) Close() error {
@@ -200,87 +183,6 @@ func (l *line) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// session returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened
-// in it for long. The caller has the line's turn.
-func (t *Timeline) session(l *line, now time.Time) (s *Session, began bool, err error) {
-	if s = t.openSession(l.root); s != nil {
-		last := s.Started
-		if all := l.all(); len(all) > 0 && all[len(all)-1].At.After(last) {
-			last = all[len(all)-1].At
-		}
-		if s.BranchOf != nil || now.Sub(last) < sessionGap {
-			return s, false, nil
-		}
-		if err := t.finish(s, last); err != nil {
-			return nil, false, err
-		}
-	}
-	s = &Session{Workspace: l.root, Started: now, Space: l.space}
-	if err := t.db.begin(s, workspace.Slug(l.root)); err != nil {
-		return nil, false, fmt.Errorf("cannot save the session: %w", err)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.sessions = append(t.sessions, s)
-	return s, true, nil
-}
-
-// finish ends a session.
-func (t *Timeline) finish(s *Session, at time.Time) error {
-	ended := *s
-	ended.Ended = at
-	if err := t.db.save(&ended); err != nil {
-		return fmt.Errorf("cannot save the session: %w", err)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.sessions[slices.Index(t.sessions, s)] = &ended
-	return nil
-}
-
-func (t *Timeline) openSession(root string) *Session {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range slices.Backward(t.sessions) {
-		if s.Workspace == root && s.Ended.IsZero() {
-			return s
-		}
-	}
-	return nil
-}
-
-// latest returns the open session of a workspace, or else the last one; nil if there was none.
-func (t *Timeline) latest(root string) *Session {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range slices.Backward(t.sessions) {
-		if s.Workspace == root {
-			return s
-		}
-	}
-	return nil
-}
-
-// find returns a session by its ID.
-func (t *Timeline) find(id string) (*Session, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := slices.IndexFunc(t.sessions, func(s *Session) bool { return s.ID == id })
-	if i >= 0 {
-		return t.sessions[i], nil
-	}
-	var ids []string
-	for _, s := range slices.Backward(t.sessions) {
-		if ids = append(ids, s.ID); len(ids) == 5 {
-			break
-		}
-	}
-	if len(ids) == 0 {
-		return nil, usererr.New(usererr.NotFound, "there is no session %q, because no session was recorded yet", id)
-	}
-	return nil, usererr.New(usererr.NotFound, "there is no session %q. The last sessions are %s.", id, strings.Join(ids, ", "))
-}
-
 // label shortens and cleans a label.
 func (t *Timeline) label(text string) string {
 	text = strings.Join(strings.Fields(t.o.Clean(text)), " ")
@@ -330,7 +232,11 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 		return nil, err
 	}
 	defer unlock()
-	s, began, err := t.session(l, m.At)
+	last := time.Time{}
+	if all := l.all(); len(all) > 0 {
+		last = all[len(all)-1].At
+	}
+	s, began, err := t.sessions.at(l.root, m.At, last)
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +287,11 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		m.Reason = err.Error()
 		return
 	}
-	s, same, err := w.Take(t.life, m.Label)
+	by := ""
+	if m.Source == FromEdit || m.Source == FromCommand {
+		by = m.Label
+	}
+	s, same, err := w.Take(t.life, m.Label, by)
 	if err != nil {
 		m.Reason = err.Error()
 		return

@@ -17,7 +17,10 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/recorder"
+	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -85,7 +88,7 @@ func (w *world) pass(d time.Duration) {
 func (w *world) start() {
 	w.t.Helper()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w.workspaces = workspace.New(workspace.Options{Grants: w.grants, Dir: filepath.Join(w.top, "workspaces"), Clock: w.now, Log: log})
+	w.workspaces = workspace.New(workspace.Options{Grants: w.grants, Dir: filepath.Join(w.top, "workspaces"), Redactor: redact.Default(), Clock: w.now, Log: log})
 	var notice string
 	var err error
 	w.Timeline, notice, err = timeline.Open(timeline.Options{
@@ -98,7 +101,7 @@ func (w *world) start() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.workspaces.Run(ctx)
+		_ = w.workspaces.Run(ctx, nobody{})
 	}()
 	w.stop = func() {
 		if err := w.Close(); err != nil {
@@ -502,3 +505,9 @@ func keysOf[V any](m map[string]V) func(yield func(string) bool) {
 		}
 	}
 }
+
+// nobody takes what is recorded, and forgets it.
+type nobody struct{ recorder.Sink }
+
+func (nobody) Append(context.Context, ...event.Event) error { return nil }
+func (nobody) Miss(event.Subject, string, time.Time, int)   {}

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -30,10 +31,25 @@ var Tools = []*tool.Tool[*Timeline]{
 	}, (*Timeline).Add),
 	tool.New(tool.Definition{
 		Name: "timeline_seek", Title: "View files of a moment", Effect: tool.Adds,
-		Description: "Get a read-only directory with all files as they were at a moment. It exists for an hour.",
+		Description: "Get a read-only directory with all files of a moment. It exists for an hour.",
 		Arguments:   `"to":{"type":"string","description":"` + momentArgument + `"}`,
 		Required:    []string{"to"},
 	}, (*Timeline).Seek),
+	tool.New(tool.Definition{
+		Name: "timeline_diff", Title: "Compare moments", Effect: tool.Adds,
+		Description: "Show how files changed between two moments, as a unified diff.",
+		Arguments: `"from":{"type":"string","description":"` + momentArgument + `"},
+			"to":{"type":"string","description":"default now"},
+			"paths":{"type":"array","items":{"type":"string"}}`,
+		Required: []string{"from"},
+	}, (*Timeline).Diff),
+	tool.New(tool.Definition{
+		Name: "timeline_blame", Title: "Blame a line", Effect: tool.Adds,
+		Description: "Find the moment that last changed a line.",
+		Arguments: `"path":{"type":"string"},
+			"line":{"type":"integer"}`,
+		Required: []string{"path", "line"},
+	}, (*Timeline).Blame),
 	tool.New(tool.Definition{
 		Name: "timeline_restore", Title: "Restore files", Effect: tool.Destroys,
 		Description: "Restore files to a moment. Without confirm it returns the plan. The state before stays in a snapshot, so that it can be undone.",
@@ -85,11 +101,9 @@ func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsP
 			return nil, err
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	a := &Sessions{Sessions: []About{}}
-	for i := len(t.sessions) - 1; i >= 0; i-- {
-		if s := t.sessions[i]; root == "" || s.Workspace == root {
+	for _, s := range slices.Backward(t.sessions.all()) {
+		if root == "" || s.Workspace == root {
 			a.Sessions = append(a.Sessions, s.about(t.o.Clock()))
 		}
 	}
@@ -125,12 +139,12 @@ func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, 
 	if err != nil {
 		return nil, err
 	}
-	s := t.openSession(root)
+	s := t.sessions.open(root)
 	if s == nil {
 		if err := t.Begin(ctx, root); err != nil {
 			return nil, err
 		}
-		s = t.openSession(root)
+		s = t.sessions.open(root)
 	}
 	a := s.about(t.o.Clock())
 	return &a, nil
@@ -142,7 +156,7 @@ func (t *Timeline) Begin(ctx context.Context, dir string) error {
 		return t.failed
 	}
 	root, err := t.o.Workspaces.Root(dir)
-	if err != nil || t.openSession(root) != nil {
+	if err != nil || t.sessions.open(root) != nil {
 		return err
 	}
 	_, err = t.Record(ctx, root, Moment{Label: "session started", Source: FromStart})
@@ -179,10 +193,10 @@ func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p 
 	if err != nil {
 		return nil, err
 	}
-	if err := t.finish(s, m.At); err != nil {
+	if err := t.sessions.finish(s, m.At); err != nil {
 		return nil, err
 	}
-	s, err = t.find(s.ID)
+	s, err = t.sessions.find(s.ID)
 	if err != nil {
 		return nil, err
 	}

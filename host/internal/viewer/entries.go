@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -165,7 +166,7 @@ func withHead(pos uint64, h *event.Head, e protocol.ViewEntry) protocol.ViewEntr
 }
 
 func contains(e *protocol.ViewEntry, text string) bool {
-	for _, s := range []string{e.Text, e.URL, e.Error, e.Selector, e.Value, e.Method, e.Reason} {
+	for _, s := range []string{e.Text, e.URL, e.Error, e.Selector, e.Value, e.Method, e.Reason, e.From, e.Via} {
 		if strings.Contains(strings.ToLower(s), text) {
 			return true
 		}
@@ -230,6 +231,19 @@ func (s *entrySearch) inspection(e *event.Inspection) protocol.ViewEntry {
 		Lane: protocol.LaneVariables, Mark: string(markOfInspection(e, s.rules)), Kind: e.Op, Text: s.textOf(text), Via: e.By, Reason: e.Reason,
 		Value: s.textOf(strings.Join(values, ", ")),
 	}
+}
+
+func (s *entrySearch) file(e *event.FileChange) protocol.ViewEntry {
+	out := protocol.ViewEntry{
+		Lane: protocol.LaneFiles, Mark: string(markOfFile(e, s.rules)), Kind: e.Change, Text: s.textOf(e.Path), From: e.From, Via: e.By, Size: e.Size,
+		Workspace: event.OneLine(e.Workspace()), Snapshot: e.Snapshot,
+	}
+	if e.Binary {
+		out.Value = "binary"
+	} else if e.Counted {
+		out.Value = fmt.Sprintf("+%d -%d", e.Added, e.Removed)
+	}
+	return out
 }
 
 func (s *entrySearch) action(a *event.Action) protocol.ViewEntry {

@@ -27,6 +27,7 @@ type section struct {
 var sections = withPlain(
 	newSection(capture.ActionsSection, (*capture.View).Actions, markOfAction, (*entrySearch).action),
 	newSection(capture.DOMSection, (*capture.View).DOM, markOfChange, (*entrySearch).change),
+	newSection(capture.FilesSection, (*capture.View).Files, markOfFile, (*entrySearch).file),
 	newSection(capture.VariablesSection, (*capture.View).Variables, markOfInspection, (*entrySearch).inspection),
 	newSection(capture.ConsoleSection, (*capture.View).Console, markOfConsole, (*entrySearch).console),
 	newSection(capture.NetworkSection, (*capture.View).Network, markOfNetwork, (*entrySearch).network),

@@ -218,6 +218,8 @@ func markOfSocket(w *event.WebSocket, rules *noise.Rules) byte {
 
 func markOfAction(*event.Action, *noise.Rules) byte { return protocol.MarkClean }
 
+func markOfFile(*event.FileChange, *noise.Rules) byte { return protocol.MarkClean }
+
 func markOfInspection(*event.Inspection, *noise.Rules) byte { return protocol.MarkClean }
 
 func markOfChange(c *capture.Change, _ *noise.Rules) byte {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
@@ -31,10 +32,16 @@ type Workspace struct {
 	home     string
 	provider *tracked.Provider
 	watcher  watch.Watcher // nil where the system has none
+	comparer *compare.Comparer
+	queue    *queue
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
 	views chan struct{}
+
+	// recorded is the number of the last snapshot whose changes are in the queue. recording guards it.
+	recording sync.Mutex
+	recorded  uint64
 
 	mu     sync.Mutex
 	used   time.Time
@@ -43,7 +50,7 @@ type Workspace struct {
 }
 
 // ErrClosed means that the workspace was closed, because the user no longer allows it or the daemon stops.
-var ErrClosed = errors.New("the workspace was closed meanwhile. Try again.")
+var ErrClosed = errors.New("the workspace was closed during the call. Try again.")
 
 // ID returns the name of a workspace in files: what its directory is called, and a hash of its path.
 func ID(dir string) string {
@@ -70,8 +77,8 @@ func Slug(dir string) string {
 }
 
 // start opens a workspace.
-func start(o Options, a allowed) (_ *Workspace, err error) {
-	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, views: make(chan struct{}, 1), used: o.Clock()}
+func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
+	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, queue: q, views: make(chan struct{}, 1), used: o.Clock()}
 	if w.home, err = makeDir(o.Dir, w.ID); err != nil {
 		return nil, err
 	}
@@ -96,6 +103,10 @@ func start(o Options, a allowed) (_ *Workspace, err error) {
 	}
 	if w.recovered != nil {
 		o.Log.Warn("a restore was interrupted", "workspace", w.Dir, "finished", w.recovered.Finished, "differs", len(w.recovered.Differs), "kept", w.recovered.Kept)
+	}
+	w.comparer = compare.New(w.provider, o.Redactor)
+	if all := w.provider.List(); len(all) > 0 {
+		w.recorded = all[len(all)-1].Number
 	}
 	w.sweepViews()
 	return w, nil
@@ -148,8 +159,9 @@ func (w *Workspace) Recovered() *restore.Recovery { return w.recovered }
 // Provider names what keeps the snapshots.
 const Provider = "tracked"
 
-// Take takes a snapshot. Where nothing changed since the last one, it returns that one, and true.
-func (w *Workspace) Take(ctx context.Context, label string) (s tracked.Snapshot, same bool, err error) {
+// Take takes a snapshot. Where nothing changed since the last one, it returns that one, and true. By is the label of the
+// agent's call that may have made the changes, "" where there was none.
+func (w *Workspace) Take(ctx context.Context, label, by string) (s tracked.Snapshot, same bool, err error) {
 	end, err := w.begin()
 	if err != nil {
 		return s, false, err
@@ -158,6 +170,9 @@ func (w *Workspace) Take(ctx context.Context, label string) (s tracked.Snapshot,
 	taken, same, err := w.provider.Take(ctx, label)
 	if err != nil {
 		return s, false, err
+	}
+	if !same {
+		w.record(ctx, by)
 	}
 	return *taken, same, nil
 }
@@ -271,7 +286,9 @@ func (w *Workspace) PrepareRestore(ctx context.Context, number uint64, paths []s
 		return nil, err
 	}
 	defer end()
-	return restore.Prepare(ctx, w.provider, number, paths)
+	plan, err := restore.Prepare(ctx, w.provider, number, paths)
+	w.record(ctx, "")
+	return plan, err
 }
 
 // Restore does what a plan says.
@@ -281,7 +298,29 @@ func (w *Workspace) Restore(ctx context.Context, plan *restore.Plan) (*restore.R
 		return nil, err
 	}
 	defer end()
-	return plan.Apply(ctx)
+	result, err := plan.Apply(ctx)
+	w.record(ctx, "restore")
+	return result, err
+}
+
+// Diff compares the files of two snapshots.
+func (w *Workspace) Diff(ctx context.Context, from, to uint64, o compare.Options) (*compare.Diff, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return w.comparer.Diff(ctx, from, to, o)
+}
+
+// Blame finds which snapshots last changed the lines of a file.
+func (w *Workspace) Blame(ctx context.Context, path string, o compare.BlameOptions) (*compare.Blame, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return w.comparer.Blame(ctx, path, o)
 }
 
 // Check reads everything that the snapshots need, and returns the damages, one line each.

@@ -22,6 +22,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/redact"
 )
 
 // An unused workspace is closed after closeAfter. sweepEvery is how often that is looked for.
@@ -36,13 +37,16 @@ type Options struct {
 	Grants *grants.Store
 	// Dir is where the stores and the views of all workspaces are.
 	Dir   string
-	Clock func() time.Time
-	Log   *slog.Logger
+	// Redactor masks secrets in texts of files.
+	Redactor *redact.Redactor
+	Clock    func() time.Time
+	Log      *slog.Logger
 }
 
 // Workspaces are the open workspaces. It is safe for concurrent use.
 type Workspaces struct {
-	o Options
+	o     Options
+	queue queue
 
 	mu sync.Mutex
 	// open are the workspaces by their directory.
@@ -68,7 +72,7 @@ type allowed struct {
 
 // New returns no open workspaces.
 func New(o Options) *Workspaces {
-	return &Workspaces{o: o, open: map[string]*opening{}, branches: map[string]string{}}
+	return &Workspaces{o: o, queue: queue{wake: make(chan struct{}, 1)}, open: map[string]*opening{}, branches: map[string]string{}}
 }
 
 // Branch makes the decision for a directory that of another one: a branch is a copy of what the user allowed.
@@ -128,7 +132,7 @@ func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	}
 	exclude, err := project.ExcludeIn(root)
 	if err != nil {
-		return a, fmt.Errorf("cannot tell which files to leave out: %w", err)
+		return a, fmt.Errorf("cannot read which files to leave out: %w", err)
 	}
 	denied := d.Without(grants.Workspace)
 	a = allowed{root: root, skip: func(path string) bool { return exclude.Skip(path) || denied(path) }}
@@ -178,7 +182,7 @@ func (ws *Workspaces) opening(a allowed) (*opening, error) {
 	ws.open[a.root] = o
 	go func() {
 		defer close(o.done)
-		if o.w, o.err = start(ws.o, a); o.err != nil {
+		if o.w, o.err = start(ws.o, &ws.queue, a); o.err != nil {
 			ws.mu.Lock()
 			defer ws.mu.Unlock()
 			delete(ws.open, a.root) // the next request tries again
@@ -228,6 +232,16 @@ func (ws *Workspaces) all() (list []*opening) {
 	return list
 }
 
+// Watched reports whether a workspace is open, so that its changes are seen.
+func (ws *Workspaces) Watched(root string) bool {
+	for _, o := range ws.all() {
+		if o.allowed.root == root {
+			return true
+		}
+	}
+	return false
+}
+
 // Dirs returns the directories of the workspaces that are open.
 func (ws *Workspaces) Dirs() (dirs []string) {
 	for _, o := range ws.all() {
@@ -236,19 +250,8 @@ func (ws *Workspaces) Dirs() (dirs []string) {
 	return dirs
 }
 
-// Run sweeps until ctx ends, then closes all workspaces.
-func (ws *Workspaces) Run(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			ws.Sweep()
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
+// close closes all workspaces. No other can be opened.
+func (ws *Workspaces) close() {
 	ws.mu.Lock()
 	ws.closed = true
 	open := ws.open

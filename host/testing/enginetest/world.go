@@ -50,6 +50,16 @@ type World struct {
 	// Do handles actions in a tab, Debugged handles debugging. Without them neither works.
 	Do       func(context.Context, protocol.ActParams) (*protocol.ActResult, error)
 	Debugged func(ctx context.Context, method string, params, answer any) error
+	// Recorded handles a request to record the changes of a workspace's files. Without it there is nothing to record.
+	Recorded func(ctx context.Context, root string) error
+}
+
+// Sync implements observe.Workspaces.
+func (w *World) Sync(ctx context.Context, root string) error {
+	if w.Recorded == nil {
+		return nil
+	}
+	return w.Recorded(ctx, root)
 }
 
 // Act implements engine.Hands.
@@ -119,7 +129,7 @@ func (w *World) begin(limits capture.Limits, browsers observe.Browsers, maps *so
 	w.decoder = event.NewDecoder(redact.Default())
 	rules := noise.Default()
 	w.Store = capture.New(limits, rules, w.clock())
-	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Hands: w, Debugger: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Version: "1.2.3", Originals: observe.Originals{Maps: maps, Clean: w.decoder.Source}})
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Workspaces: w, Pages: w, Hands: w, Debugger: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Version: "1.2.3", Originals: observe.Originals{Maps: maps, Clean: w.decoder.Source}})
 	w.Restart("s")
 	w.Open(7, Page+"/")
 }
@@ -250,6 +260,15 @@ func (w *World) Inspect(e event.Inspection) {
 		e.Subject = event.InTab(1, "")
 	}
 	if err := capture.NewSink(w.Store, "debugger", w.clock).Append(w.t.Context(), &e); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// ChangeFile records a change of a file now, in the workspace with a root.
+func (w *World) ChangeFile(root string, e event.FileChange) {
+	w.t.Helper()
+	e.At, e.Subject = w.clock().UnixMilli(), event.InWorkspace(root)
+	if err := capture.NewSink(w.Store, capture.Workspaces, w.clock).Append(w.t.Context(), &e); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -26,6 +26,19 @@ export function actionWords({ type, target, value }: Pick<Action, 'type' | 'targ
   }
 }
 
+const FILE_CHANGES: Readonly<Record<string, TextKey>> = {
+  added: 'fileAdded',
+  modified: 'fileModified',
+  removed: 'fileRemoved',
+  renamed: 'fileRenamed',
+};
+
+/** What became of a file. */
+export function fileChangeWords(change: string): string {
+  const key = FILE_CHANGES[change];
+  return key === undefined ? change : t(key);
+}
+
 const GAPS: Readonly<Record<string, TextKey>> = {
   late_attach: 'gapLateAttach',
   worker_restart: 'gapWorkerRestart',

@@ -4,6 +4,7 @@ import type { ViewRef, ViewReport } from '../../../../extension/protocol';
 import type {
   Action,
   Changed,
+  ChangedFile,
   Connection,
   Crash,
   Degraded,
@@ -25,7 +26,7 @@ import { duration, hour } from '../format';
 import type { ViewerModel } from '../model';
 import { Status } from '../request';
 import { laneName } from '../timeline/lanes';
-import { actionWords } from '../words';
+import { actionWords, fileChangeWords } from '../words';
 import { quoted } from './quoted';
 
 type Texts = (string | number | undefined)[];
@@ -158,6 +159,14 @@ const message = {
 /** How a request went: of one that failed without a failing status, the error. */
 const status = (code: number | undefined, error?: string): string =>
   code !== undefined && code >= 400 ? String(code) : String(error || code || t('noAnswer'));
+
+/** What is known of a changed file beside its name. */
+const fileFacts = ({ change, files, binary, added, removed }: ChangedFile): string[] => [
+  fileChangeWords(change),
+  ...(files === undefined ? [] : [many('filesInside', files)]),
+  ...(binary === true ? [t('fileBinary')] : []),
+  ...(added == null || removed == null ? [] : [`+${added.toLocaleString()} −${removed.toLocaleString()}`]),
+];
 
 /** The lists, the worst first. */
 const LISTS: readonly List[] = [
@@ -341,6 +350,36 @@ const LISTS: readonly List[] = [
     line: actionWords,
     aside: ({ at }) => <time class="quiet">{hour(Date.parse(at))}</time>,
     markdown: (a) => `${hour(Date.parse(a.at))} ${quoted(actionWords(a))}`,
+  }),
+  list<ChangedFile>(({ files }) => files?.changed, {
+    title: { text: t('groupFiles') },
+    lane: 'files',
+    name: 'files.changed',
+    texts: (f) => [f.path, f.from, f.change, f.by, f.workspace],
+    line: ({ path, from }) => (
+      <>
+        {from !== undefined && (
+          <>
+            <span class="url">{from}</span> <Arrow />{' '}
+          </>
+        )}
+        <span class="url">{path}</span>
+      </>
+    ),
+    aside: (f) => (
+      <span class="quiet" title={f.workspace}>
+        {[...fileFacts(f), f.by && t('madeBy', f.by)].filter(Boolean).join(' ')}
+      </span>
+    ),
+    markdown: (f) =>
+      [
+        f.from === undefined ? quoted(f.path) : `${quoted(f.from)} → ${quoted(f.path)}`,
+        ...fileFacts(f),
+        f.by && t('madeBy', quoted(f.by)),
+        f.workspace && quoted(f.workspace),
+      ]
+        .filter(Boolean)
+        .join(' '),
   }),
 ];
 

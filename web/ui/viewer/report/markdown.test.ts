@@ -72,17 +72,44 @@ test('requests say where they come from and why they failed, and storms are list
 });
 
 test('a section that the lists do not know is told in lines of text', () => {
-  const files = {
+  const beats = {
     changed: [{ path: 'src/cart.ts', change: 'modified', added: 3, tab: 1, count: 2 }, 'b.ts'],
     total: 9,
   };
   const text = reportMarkdown(
-    { ...report, report: { ...report.report, files: { ...files, omitted: 4 } } } as ViewReport,
+    { ...report, report: { ...report.report, beats: { ...beats, omitted: 4 } } } as ViewReport,
     (moment) => moment,
   );
-  expect(text).toContain('### files: changed\n\n- `src/cart.ts modified 3` ×2\n- `b.ts`\n');
+  expect(text).toContain('### beats: changed\n\n- `src/cart.ts modified 3` ×2\n- `b.ts`\n');
   expect(text).toContain('- `POST /api/pay` 200 → 500 ×2');
   expect(text).toMatch(/^4 /m);
+});
+
+test('changed files are listed with what is known of them, and directories with their files', () => {
+  const files = {
+    changed: [
+      { path: 'dist/', change: 'modified', files: 98, added: 1200, removed: 7, by: 'npm run `build`' },
+      { path: 'logo.png', change: 'added', binary: true },
+      { path: 'src/cart.ts', change: 'renamed', from: 'src/basket.ts', added: 0, removed: 0 },
+      { path: 'a.ts', change: 'modified', added: 2, removed: 1, count: 2, workspace: '/srv/shop' },
+      { path: 'b.ts', change: 'removed' },
+    ],
+    total_changed: 102,
+  };
+  const text = reportMarkdown(
+    { ...report, report: { ...report.report, files } } as ViewReport,
+    (moment) => moment,
+  );
+  expect(text).toContain(
+    [
+      '### Changed files\n',
+      '- `dist/` modified 98 files +1,200 −7 by `` npm run `build` ``',
+      '- `logo.png` added binary',
+      '- `src/basket.ts` → `src/cart.ts` renamed +0 −0',
+      '- `a.ts` modified +2 −1 `/srv/shop` ×2',
+      '- `b.ts` removed',
+    ].join('\n'),
+  );
 });
 
 test('the checkpoints read as the specification has them', () => {

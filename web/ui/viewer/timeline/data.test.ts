@@ -95,14 +95,14 @@ test('zooming keeps the moment under the pointer, and stays within bounds', () =
 test('a lane that the table does not know is shown by its name, and its entries as text', () => {
   const data = new TimelineData();
   data.take(
-    answer({ lanes: [{ lane: 'files', position: 1, time: 5, times: [0], marks: '0' }], first: { files: 1 } }),
+    answer({ lanes: [{ lane: 'beats', position: 1, time: 5, times: [0], marks: '0' }], first: { beats: 1 } }),
   );
-  expect(data.names).toEqual([...LANES, 'files']);
+  expect(data.names).toEqual([...LANES, 'beats']);
   expect(data.count).toBe(1);
-  expect(lanesAt(185, 209, rowsOf(data.names, false))).toEqual(['files']);
-  expect(laneName('files')).toBe('files');
+  expect(lanesAt(185, 209, rowsOf(data.names, false))).toEqual(['beats']);
+  expect(laneName('beats')).toBe('beats');
   const entry = {
-    lane: 'files',
+    lane: 'beats',
     position: 1,
     at: 5,
     tab: 0,
@@ -110,5 +110,16 @@ test('a lane that the table does not know is shown by its name, and its entries 
     kind: 'modified',
     text: 'src/cart.ts',
   };
-  expect(laneKind('files').gist(entry)).toBe('modified src/cart.ts');
+  expect(laneKind('beats').gist(entry)).toBe('modified src/cart.ts');
+});
+
+test('the lane of files says what became of a file, and is shown only where files changed', () => {
+  expect(LANES).not.toContain('files');
+  expect(laneName('files')).toBe('Files');
+  const entry = { lane: 'files', position: 1, at: 5, tab: 0, mark: '0', kind: 'renamed' };
+  const { gist } = laneKind('files');
+  expect(gist({ ...entry, from: 'src/basket.ts', text: 'src/cart.ts', value: '+2 -1', via: 'Edit' })).toBe(
+    'renamed src/basket.ts → src/cart.ts +2 -1 by Edit',
+  );
+  expect(gist({ ...entry, kind: 'copied', text: 'a' })).toBe('copied a');
 });

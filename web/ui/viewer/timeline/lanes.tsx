@@ -5,6 +5,7 @@ import { many, type TextKey, t } from '../../../../extension/text';
 import type { Ask } from '../../client';
 import { duration, size } from '../format';
 import { Request, Status } from '../request';
+import { fileChangeWords } from '../words';
 
 type Show = ComponentType<{ entry: ViewEntry }>;
 
@@ -24,7 +25,7 @@ interface LaneKind {
   describe?(ask: Ask, position: number): Promise<string>;
 }
 
-const joined = (...parts: (string | number | undefined)[]): string => parts.filter(Boolean).join(' ');
+const joined = (...parts: (string | number | false | undefined)[]): string => parts.filter(Boolean).join(' ');
 
 /** A lane that is not in the table is shown with its name, and its entries as text. */
 const OTHER: LaneKind = {
@@ -116,6 +117,27 @@ const KINDS: ReadonlyMap<string, LaneKind> = new Map<string, LaneKind>([
       Outcome: ({ entry: { kind, reason, via, value } }) => (
         <span>
           {joined(kind, reason, via)} {value !== undefined && <code>{value}</code>}
+        </span>
+      ),
+    },
+  ],
+  [
+    'files',
+    {
+      title: 'laneFiles',
+      rare: true,
+      gist: ({ kind, from, text, value, via }) =>
+        joined(
+          fileChangeWords(kind),
+          from !== undefined && `${from} →`,
+          text,
+          value,
+          via && t('madeBy', via),
+        ),
+      Outcome: ({ entry: { kind, from, value, via, workspace } }) => (
+        <span title={workspace}>
+          {fileChangeWords(kind)} {from !== undefined && <code>{from}</code>} {value}
+          {via !== undefined && <span class="quiet"> {t('madeBy', via)}</span>}
         </span>
       ),
     },

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/timeline"
+)
+
+func newTimelineDiff() *cobra.Command {
+	var p timeline.DiffParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff FROM [TO] [-- PATH…]",
+		Short: "Show how files changed between two moments",
+		Long: `Show how files changed between two moments. TO is now if it is left out.
+Secrets are masked, and files that look like secrets are only counted. With --exact, the output is a patch for
+git apply; it is not safe for a terminal.`,
+		Example: `  tidemark timeline diff m3
+  tidemark timeline diff m3 m7 -- src
+  tidemark timeline diff m3 m7 --exact | git apply`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			moments, paths := args, []string(nil)
+			if at := cmd.ArgsLenAtDash(); at >= 0 {
+				moments, paths = args[:at], args[at:]
+			}
+			if len(moments) == 0 || len(moments) > 2 {
+				return usageError{errors.New("name one or two moments, such as m3 m7, and paths after --. `tidemark timeline list` lists moments.")}
+			}
+			p.From = moments[0]
+			if len(moments) == 2 {
+				p.To = moments[1]
+			}
+			p.Whole = p.Exact
+			if p.Where, err = whereIs(cmd, p.Session); err != nil {
+				return err
+			}
+			if p.Paths, err = inWorkspace(cmd, p.Where, paths); err != nil {
+				return err
+			}
+			var a timeline.Difference
+			return callAndShow(cmd, "timeline_diff", p, &a, asJSON, func() error { return showDifference(cmd.OutOrStdout(), cmd.ErrOrStderr(), &a, p.Exact) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.Session, "session", "", "ID of a session (default: that of the working directory)")
+	f.BoolVar(&p.Secrets, "secrets", false, "show files that look like secrets too")
+	f.BoolVar(&p.Exact, "exact", false, "print a patch: nothing is masked, escaped or left out")
+	f.BoolVar(&p.Whole, "whole", false, "leave nothing out")
+	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
+	return cmd
+}
+
+func showDifference(out, errOut io.Writer, a *timeline.Difference, exact bool) error {
+	if exact {
+		_, err := io.WriteString(out, a.Text)
+		return err
+	}
+	for _, note := range []string{a.From.Note, a.To.Note} {
+		if note != "" {
+			fmt.Fprintln(errOut, note)
+		}
+	}
+	if len(a.Files) == 0 {
+		return render.Line(out, "No files differ between %s and %s.", a.From.FsSnapshot, a.To.FsSnapshot)
+	}
+	t := render.Table{}
+	for _, f := range a.Files {
+		counts, path := "", f.Path
+		if f.Counted {
+			counts = fmt.Sprintf("+%d -%d", f.Added, f.Removed)
+		}
+		if f.OldPath != "" {
+			path = f.OldPath + " → " + f.Path
+		}
+		t.Row(string(f.Change), counts, path, render.Faint(f.Why))
+	}
+	if err := t.Write(out); err != nil || a.Text == "" {
+		return err
+	}
+	return render.Line(out, "\n%s", strings.TrimRight(a.Text, "\n"))
+}
+
+func newBlame() *cobra.Command {
+	var p timeline.BlameParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "blame PATH[:LINE[-LAST]]",
+		Short: "Show which moment last changed each line of a file",
+		Example: `  tidemark timeline blame src/cart.ts
+  tidemark timeline blame src/cart.ts:40-52`,
+		Args: someArgs(1, 1, "one file, with a line or without"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			path, err := cutLines(args[0], &p)
+			if err != nil {
+				return err
+			}
+			if p.Where, err = whereIs(cmd, p.Session); err != nil {
+				return err
+			}
+			paths, err := inWorkspace(cmd, p.Where, []string{path})
+			if err != nil {
+				return err
+			}
+			p.Path = first(paths)
+			var a timeline.Blamed
+			return callAndShow(cmd, "timeline_blame", p, &a, asJSON, func() error { return showBlame(cmd.OutOrStdout(), &a) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.Session, "session", "", "ID of a session (default: that of the working directory)")
+	f.StringVar(&p.At, "at", "", "moment whose file is meant (default now)")
+	f.BoolVar(&p.Secrets, "secrets", false, "show a file that looks like a secret too")
+	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
+	return cmd
+}
+
+// cutLines cuts the lines off a path such as src/a.ts:40-52.
+func cutLines(arg string, p *timeline.BlameParams) (path string, err error) {
+	i := strings.LastIndexByte(arg, ':')
+	if i < 0 {
+		return arg, nil
+	}
+	from, to, ranged := strings.Cut(arg[i+1:], "-")
+	if p.Line, err = strconv.Atoi(from); err != nil {
+		return arg, nil // a colon of the name, or of a Windows volume
+	}
+	if ranged {
+		if p.Last, err = strconv.Atoi(to); err != nil {
+			return "", usageError{fmt.Errorf("%q are no lines. Use PATH:40 or PATH:40-52.", arg[i+1:])}
+		}
+	}
+	if p.Line < 1 || p.Last < 0 || p.Last > 0 && p.Last < p.Line {
+		return "", usageError{fmt.Errorf("%q are no lines. Lines begin with 1, and the last one is not before the first.", arg[i+1:])}
+	}
+	return arg[:i], nil
+}
+
+func showBlame(out io.Writer, a *timeline.Blamed) error {
+	t := render.Table{}
+	for _, l := range a.Lines {
+		id, when, label := l.Moment, "", l.Label
+		switch {
+		case l.FsSnapshot == "":
+			id, label = "–", strings.ReplaceAll(string(l.Age), "_", " ")
+		case id == "":
+			id = l.FsSnapshot
+		}
+		if l.FsSnapshot != "" {
+			when = l.At.Local().Format("15:04:05")
+		}
+		if len(label) > maxBlameLabel {
+			label = strings.ToValidUTF8(label[:maxBlameLabel], "") + "…"
+		}
+		t.Row(id, render.Faint(when), render.Faint(label), strconv.Itoa(l.Line), l.Text)
+	}
+	if err := t.Write(out); err != nil || a.Stopped == "" {
+		return err
+	}
+	return render.Line(out, "%s", a.Stopped)
+}
+
+// maxBlameLabel bounds a label beside a line, in bytes.
+const maxBlameLabel = 30

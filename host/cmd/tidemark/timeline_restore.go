@@ -1,0 +1,300 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/timeline"
+)
+
+func newSessionBranch() *cobra.Command {
+	var at momentFlags
+	var p timeline.BranchParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "session-branch [SESSION] --name NAME",
+		Short: "Start a new session with the files of a moment",
+		Long: `Start a new session with the files of a moment, in a directory of its own. The original workspace stays as it is.
+The message is for the agent of the new session.`,
+		Example: `  tidemark timeline session-branch --moment m12 --name other-way --message "Use a map instead"`,
+		Args:    maybeSession(),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if p.From, err = at.given(); err != nil {
+				return err
+			}
+			if p.From == "" || p.Name == "" {
+				return usageError{errors.New("name a moment with --ts, --fs-snapshot or --moment, and the branch with --name")}
+			}
+			if p.Where, err = whereIs(cmd, first(args)); err != nil {
+				return err
+			}
+			var a timeline.Branched
+			return callAndShow(cmd, "timeline_branch", p, &a, asJSON, func() error { return showBranch(cmd.OutOrStdout(), &a) })
+		},
+	}
+	at.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&p.Name, "name", "", "name of the branch: lower-case letters, digits, - and _")
+	f.StringVar(&p.Message, "message", "", "message for the agent of the branch")
+	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
+	return cmd
+}
+
+func showBranch(out io.Writer, a *timeline.Branched) error {
+	lines := []string{render.Bold(a.ID) + "  " + grants.Printable(a.Workspace), render.Faint("files of " + a.FsSnapshot + "; undo with `tidemark timeline undo`")}
+	if a.Note != "" {
+		lines = append(lines, a.Note)
+	}
+	for _, n := range a.Notes {
+		lines = append(lines, "not certain: "+event.OneLine(n))
+	}
+	return render.Line(out, "%s", strings.Join(lines, "\n"))
+}
+
+func newRestore() *cobra.Command {
+	var at momentFlags
+	var p timeline.RestoreParams
+	var yes, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "restore MOMENT [PATH…]",
+		Short: "Set files back to a moment",
+		Long: `Set files back to a moment: all of them, or only the named files and directories. It shows the plan and asks first.
+The state before is a snapshot: ` + "`tidemark timeline undo`" + ` brings it back.`,
+		Example: `  tidemark timeline restore m12
+  tidemark timeline restore m12 src/cart.ts --yes`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if p.To, err = at.given(); err != nil {
+				return err
+			}
+			if p.To == "" {
+				if len(args) == 0 {
+					return usageError{errors.New("name a moment, such as m12. `tidemark timeline list` lists them.")}
+				}
+				p.To, args = args[0], args[1:]
+			}
+			if p.Where, err = whereIs(cmd, p.Session); err != nil {
+				return err
+			}
+			if p.Paths, err = inWorkspace(cmd, p.Where, args); err != nil {
+				return err
+			}
+			return planAndDo(cmd, yes, asJSON, func(confirm bool) (string, any) {
+				p.Confirm = confirm
+				return "timeline_restore", p
+			})
+		},
+	}
+	at.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&p.Session, "session", "", "ID of a session (default: that of the working directory)")
+	f.BoolVar(&p.Leave, "leave", false, "leave paths that cannot be restored as they are")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets: without --yes, the plan")
+	return cmd
+}
+
+// inWorkspace returns paths of the command line as paths in the workspace of a session.
+func inWorkspace(cmd *cobra.Command, where timeline.Where, args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	c, err := newClient()
+	if err != nil {
+		return nil, err
+	}
+	var s timeline.About
+	if err := c.Tool(cmd.Context(), "session_show", timeline.SessionParams{Where: where}, &s); err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(args))
+	for i, arg := range args {
+		path, err := filepath.Abs(arg)
+		if err != nil {
+			return nil, err
+		}
+		if dir, err := grants.Resolve(filepath.Dir(path)); err == nil { // it may have been deleted
+			path = filepath.Join(dir, filepath.Base(path))
+		}
+		rel, err := filepath.Rel(s.Workspace, path)
+		switch {
+		case err != nil || !filepath.IsLocal(rel):
+			return nil, usageError{fmt.Errorf("%s is not in the workspace %s", grants.Printable(arg), grants.Printable(s.Workspace))}
+		case rel == ".":
+			return nil, nil
+		}
+		paths[i] = filepath.ToSlash(rel)
+	}
+	return paths, nil
+}
+
+func newUndo() *cobra.Command {
+	var p timeline.UndoParams
+	var yes, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "undo [OPERATION]",
+		Short: "Undo the last restore or branch",
+		Args:  someArgs(0, 1, "one operation, such as op3, or none"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			p.Operation = first(args)
+			if p.Where, err = whereIs(cmd, p.Session); err != nil {
+				return err
+			}
+			return planAndDo(cmd, yes, asJSON, func(confirm bool) (string, any) {
+				p.Confirm = confirm
+				return "timeline_undo", p
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.Session, "session", "", "ID of a session (default: that of the working directory)")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&asJSON, "json", false, "print JSON: without --yes, the plan")
+	return cmd
+}
+
+// planAndDo shows the plan of a restore, asks, and restores.
+func planAndDo(cmd *cobra.Command, yes, asJSON bool, call func(confirm bool) (tool string, args any)) error {
+	var a timeline.Restored
+	if !yes {
+		tool, args := call(false)
+		if err := callAndShow(cmd, tool, args, &a, asJSON, func() error { return showRestore(cmd.OutOrStdout(), &a) }); err != nil || asJSON {
+			return err
+		}
+		if len(a.Blocked) > 0 || len(a.Steps) == 0 && a.Note == "" {
+			return nil
+		}
+		agreed := &asking{}
+		if !agreed.ask(cmd, "Do this? [y/N] ") {
+			if agreed.unanswered {
+				return errors.New("no answer on standard input. Use --yes to do it without asking.")
+			}
+			return render.Line(cmd.OutOrStdout(), "Nothing was changed.")
+		}
+	}
+	tool, args := call(true)
+	return callAndShow(cmd, tool, args, &a, asJSON, func() error { return showRestore(cmd.OutOrStdout(), &a) })
+}
+
+func showRestore(out io.Writer, a *timeline.Restored) error {
+	var counts []string
+	for _, kind := range []string{"create", "replace", "delete", "attributes"} {
+		if n := a.Changes[kind]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%s %d", kind, n))
+		}
+	}
+	head := "Nothing differs from " + a.FsSnapshot + "."
+	switch {
+	case a.FsSnapshot == "":
+		head = "Done."
+		if !a.Done {
+			head = "This " + a.Note + "."
+		}
+	case a.Done && len(counts) > 0:
+		head = fmt.Sprintf("Restored %s (%s). The state before is %s; `tidemark timeline undo %s` brings it back.", a.FsSnapshot, strings.Join(counts, ", "), a.Safety, a.Operation)
+	case len(counts) > 0:
+		head = fmt.Sprintf("Restoring %s: %s", a.FsSnapshot, strings.Join(counts, ", "))
+	}
+	if err := render.Line(out, "%s", head); err != nil {
+		return err
+	}
+	if !a.Done {
+		t := render.Table{Indent: "  "}
+		for _, s := range a.Steps {
+			t.Row(s.Change, s.Path)
+		}
+		if a.Omitted > 0 {
+			t.Row("…", fmt.Sprintf("and %d more", a.Omitted))
+		}
+		if err := t.Write(out); err != nil {
+			return err
+		}
+	}
+	for _, p := range a.Blocked {
+		if err := render.Line(out, "cannot be restored: %s", p); err != nil {
+			return err
+		}
+	}
+	if len(a.Blocked) > 0 {
+		return render.Line(out, "Name other paths, or use --leave to leave these as they are.")
+	}
+	for _, p := range a.Differs {
+		if err := render.Line(out, "stays as it is: %s", p); err != nil {
+			return err
+		}
+	}
+	if a.Kept != "" {
+		return render.Line(out, "Files that were changed during the restore are in %s", grants.Printable(a.Kept))
+	}
+	return nil
+}
+
+func newOp() *cobra.Command {
+	cmd := &cobra.Command{Use: "op", Short: "Show the operations", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var asJSON bool
+	log := &cobra.Command{
+		Use:   "log [SESSION]",
+		Short: "List restores, branches and undos, the newest first",
+		Args:  maybeSession(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			where, err := whereIs(cmd, first(args))
+			if err != nil {
+				return err
+			}
+			var a timeline.Operations
+			return callAndShow(cmd, "timeline_operations", timeline.OperationsParams{Where: where}, &a, asJSON, func() error {
+				if len(a.Operations) == 0 {
+					return render.Line(cmd.OutOrStdout(), "No operations yet.")
+				}
+				t := render.Table{}
+				for _, o := range a.Operations {
+					before := ""
+					if o.Safety != "" {
+						before = "state before: " + o.Safety
+					}
+					t.Row(o.At.Local().Format("2006-01-02 15:04:05"), o.ID, o.State, o.What, render.Faint(before))
+				}
+				return t.Write(cmd.OutOrStdout())
+			})
+		},
+	}
+	log.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.AddCommand(log)
+	return cmd
+}
+
+func newCheck() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check [SESSION]",
+		Short: "Check that the snapshots are whole",
+		Args:  maybeSession(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			where, err := whereIs(cmd, first(args))
+			if err != nil {
+				return err
+			}
+			var a timeline.Checked
+			err = callAndShow(cmd, "timeline_check", timeline.SessionParams{Where: where}, &a, asJSON, func() error {
+				if len(a.Damages) == 0 {
+					return render.Line(cmd.OutOrStdout(), "All snapshots of %s are whole.", grants.Printable(a.Workspace))
+				}
+				return nil
+			})
+			if err != nil || len(a.Damages) == 0 {
+				return err
+			}
+			return fmt.Errorf("the snapshots of %s are damaged:\n%s", grants.Printable(a.Workspace), strings.Join(a.Damages, "\n"))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

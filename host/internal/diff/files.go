@@ -1,0 +1,56 @@
+package diff
+
+import (
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/filechanges"
+)
+
+// MaxFiles bounds the entries of the section of files.
+const MaxFiles = 20
+
+// changedFiles lists the files that differ. They never raise the severity.
+func changedFiles(c *computation) *FilesDiff {
+	var composer filechanges.Composer
+	for pos, e := range c.v.Files().From(c.from.Pos[capture.Files]) {
+		if c.o.InScope(e.Subject) {
+			composer.Add(pos, e)
+		}
+	}
+	changes := composer.Changes()
+	d := &FilesDiff{TotalChanged: len(changes)}
+	c.files = len(changes)
+	entries, omitted := filechanges.Fold(changes, MaxFiles)
+	for _, e := range entries {
+		f := ChangedFile{
+			Path: event.Tail(e.Path, MaxMessage), Change: e.Kind, From: event.Tail(e.From, MaxMessage), Binary: e.Binary, Files: e.Files,
+			By: Shorten(strings.Join(e.By, ", ")),
+		}
+		if e.Counted {
+			f.Added, f.Removed = &e.Added, &e.Removed
+		}
+		if e.Counted && (e.Kind == event.FileModified || e.Kind == event.FileRenamed) && e.Files == 0 {
+			f.Count = several(e.Times)
+		}
+		if changes[0].Root != changes[len(changes)-1].Root {
+			f.Workspace = event.Tail(event.OneLine(e.Root), MaxMessage)
+		}
+		if c.o.Refs {
+			f.Ref = &Ref{Positions: e.Positions}
+		}
+		d.Changed = append(d.Changed, f)
+	}
+	d.Omitted = omitted
+	return d
+}
+
+func (d *FilesDiff) filter(bool) int { return dropAll(&d.Changed) }
+
+// quotes reports true for any file: names are the repository's, as a page's text is the page's.
+func (d *FilesDiff) quotes() bool { return len(d.Changed) > 0 }
+
+func (d *FilesDiff) omitted() int { return d.Omitted }
+
+func (d *FilesDiff) empty() bool { return d.TotalChanged == 0 }

@@ -1,0 +1,75 @@
+package event
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// FileChange is a change of a file between two snapshots of a workspace, which is the subject.
+type FileChange struct {
+	Head
+	// Path is relative to the root of the workspace, From the path that a renamed file had before. Both are as
+	// [FilePath] returns them.
+	Path, From string
+	// Change is one of the changes below. There was no file at the path of one that is added or renamed.
+	Change string
+	// Added and Removed count lines, of which a file that is added or removed has only one sort. They mean something only
+	// where Counted is true: the content of both states was compared.
+	Added, Removed int
+	Counted        bool
+	// Binary is true for content that has no lines.
+	Binary bool
+	// Size is the size after the change in bytes, 0 for a removed file.
+	Size int64
+	// Before and After identify the content and the mode, as the beginning of a hash of both. 0 means that they are not
+	// known, or that there was no file.
+	Before, After uint64
+	// Snapshot is the number of the first snapshot with the change.
+	Snapshot uint64
+	// By names in a few words on one line what made the change, "" where that is not known.
+	By string
+}
+
+// Changes of files.
+const (
+	FileAdded    = "added"
+	FileModified = "modified" // its content, its mode or its kind
+	FileRemoved  = "removed"
+	FileRenamed  = "renamed" // its content and mode may have changed too
+)
+
+// Line implements [Lined].
+func (e *FileChange) Line() (kind, text string) { return e.Change, e.Path }
+
+// FilePath returns a path with "/" as its separator as it is recorded. Characters that [Clean] would remove, ends of
+// lines, bytes that are not UTF-8, and backslashes are escaped as in Go, so that no two paths read the same. A directory
+// reads the same in the paths of all its files.
+func FilePath(path string) string {
+	escapes := func(r rune) bool {
+		return r == '\\' || r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || isHidden(r)
+	}
+	if strings.IndexFunc(path, escapes) < 0 {
+		return path
+	}
+	var b strings.Builder
+	for i := 0; i < len(path); {
+		r, n := utf8.DecodeRuneInString(path[i:])
+		switch {
+		case r == '\\':
+			b.WriteString(`\\`)
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, path[i])
+		case r == utf8.RuneError || !escapes(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		i += n
+	}
+	return b.String()
+}

@@ -1,0 +1,210 @@
+package timeline
+
+import (
+	"context"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+)
+
+// agentText bounds the text of a difference for an agent, in bytes.
+const agentText = 16 << 10
+
+// DiffParams are the parameters of timeline_diff.
+type DiffParams struct {
+	Where
+	From string `json:"from"`
+	// To is a moment too, "" for now.
+	To    string   `json:"to"`
+	Paths []string `json:"paths"`
+	// Secrets shows files that look like secrets, Exact neither masks nor escapes, Whole has no limits. They are for the
+	// user's own programs.
+	Secrets bool `json:"secrets"`
+	Exact   bool `json:"exact"`
+	Whole   bool `json:"whole"`
+}
+
+// Ends is a snapshot that is compared.
+type Ends struct {
+	FsSnapshot string    `json:"fsSnapshotId"`
+	Moment     string    `json:"moment,omitempty"`
+	At         diff.Time `json:"at"`
+	Note       string    `json:"note,omitempty"`
+}
+
+// Difference is what changed between two moments.
+type Difference struct {
+	SessionID string        `json:"sessionId"`
+	From      Ends          `json:"from"`
+	To        Ends          `json:"to"`
+	Files     []FileChanged `json:"files"`
+	Added     int           `json:"added"`
+	Removed   int           `json:"removed"`
+	// Text is a unified diff. Lines that begin with # say what it leaves out.
+	Text string `json:"text,omitempty"`
+	// LeftOut counts changed lines that are not in the text, Masked secrets that are masked.
+	LeftOut int `json:"leftOut,omitempty"`
+	Masked  int `json:"masked,omitempty"`
+	// Applies is true where the text is a patch.
+	Applies bool `json:"applies"`
+}
+
+// FileChanged is a changed file.
+type FileChanged struct {
+	Path    string       `json:"path"`
+	OldPath string       `json:"oldPath,omitempty"`
+	Change  compare.Kind `json:"change"`
+	// Added and Removed count lines. Counted is false where they are not known.
+	Added   int  `json:"added,omitempty"`
+	Removed int  `json:"removed,omitempty"`
+	Counted bool `json:"counted"`
+	// Why says why the file is not in the text.
+	Why string `json:"why,omitempty"`
+}
+
+// Diff compares the files of two moments.
+func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffParams) (*Difference, error) {
+	if (p.Secrets || p.Exact || p.Whole) && !client.User {
+		return nil, usererr.Invalid("secrets, exact and whole are for the user's own programs: `tidemark timeline diff`")
+	}
+	s, l, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	from, err := t.locate(ctx, s, l, p.From)
+	if err != nil {
+		return nil, err
+	}
+	if p.To == "" {
+		p.To = "now"
+	}
+	to, err := t.locate(ctx, s, l, p.To)
+	if err != nil {
+		return nil, err
+	}
+	w, err := t.open(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	options := compare.Options{Paths: p.Paths, Secrets: p.Secrets, Exact: p.Exact}
+	if !client.User {
+		options.MaxBytes = agentText
+	}
+	if p.Whole {
+		options.MaxFiles, options.MaxLines, options.MaxBytes, options.MaxFileLines, options.MaxLineBytes = -1, -1, -1, -1, -1
+	}
+	d, err := w.Diff(ctx, from.Snapshot.Number, to.Snapshot.Number, options)
+	if err != nil {
+		return nil, err
+	}
+	a := &Difference{
+		SessionID: s.ID, From: from.end(), To: to.end(), Files: []FileChanged{}, Added: d.Added, Removed: d.Removed, Text: d.Text(),
+		LeftOut: d.LeftOut, Masked: d.Masked, Applies: d.Applies,
+	}
+	for _, f := range d.Files {
+		c := FileChanged{Path: compare.Quote(f.Path), Change: f.Change, Added: f.Added, Removed: f.Removed, Counted: f.Counted, Why: f.Why}
+		if f.OldPath != "" {
+			c.OldPath = compare.Quote(f.OldPath)
+		}
+		a.Files = append(a.Files, c)
+	}
+	return a, nil
+}
+
+func (p *Place) end() Ends {
+	e := Ends{FsSnapshot: snapshotID(p.Snapshot.Number), At: diff.Time{Time: p.Snapshot.At}, Note: p.Note}
+	if p.Moment != nil {
+		e.Moment = p.Moment.ID()
+	}
+	return e
+}
+
+// BlameParams are the parameters of timeline_blame.
+type BlameParams struct {
+	Where
+	Path string `json:"path"`
+	// Line is the first line, Last the last one; 0 is that of Line. Without both, it is the whole file.
+	Line int `json:"line"`
+	Last int `json:"last"`
+	// At is the moment whose file is meant, "" for now.
+	At      string `json:"at"`
+	Secrets bool   `json:"secrets"`
+}
+
+// Blamed is which moment last changed each line of a file.
+type Blamed struct {
+	SessionID string       `json:"sessionId"`
+	Path      string       `json:"path"`
+	Lines     []BlamedLine `json:"lines"`
+	// Stopped says why the search ended before it found the change of all lines.
+	Stopped string `json:"stopped,omitempty"`
+}
+
+// BlamedLine is a line, and the moment that changed it.
+type BlamedLine struct {
+	Line int `json:"line"`
+	// Age is changed, before_first or not_searched.
+	Age        compare.Age `json:"age"`
+	Moment     string      `json:"moment,omitempty"`
+	FsSnapshot string      `json:"fsSnapshotId,omitempty"`
+	At         diff.Time   `json:"at,omitzero"`
+	Label      string      `json:"label,omitempty"`
+	Text       string      `json:"text"`
+}
+
+// Blame finds which moment last changed the lines of a file.
+func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p BlameParams) (*Blamed, error) {
+	if p.Secrets && !client.User {
+		return nil, usererr.Invalid("secrets is for the user's own programs: `tidemark timeline blame`")
+	}
+	s, l, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	if p.At == "" {
+		p.At = "now"
+	}
+	at, err := t.locate(ctx, s, l, p.At)
+	if err != nil {
+		return nil, err
+	}
+	w, err := t.open(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	b, err := w.Blame(ctx, p.Path, compare.BlameOptions{At: at.Snapshot.Number, First: p.Line, Last: p.Last, Secrets: p.Secrets})
+	if err != nil {
+		return nil, err
+	}
+	a := &Blamed{SessionID: s.ID, Path: compare.Quote(b.Path), Lines: []BlamedLine{}, Stopped: b.Stopped}
+	origins := map[uint64]compare.Origin{}
+	for _, o := range b.Origins {
+		origins[o.Number] = o
+	}
+	first := firstOf(l.all())
+	for _, line := range b.Lines {
+		c := BlamedLine{Line: line.Line, Age: line.Age, Text: line.Text}
+		if o, ok := origins[line.Snapshot]; ok {
+			c.FsSnapshot, c.At, c.Label = snapshotID(o.Number), diff.Time{Time: o.At}, o.Label
+			if m := first[o.Number]; m != nil && m.lost(map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
+				c.Moment, c.Label = m.ID(), m.Label
+			}
+		}
+		a.Lines = append(a.Lines, c)
+	}
+	return a, nil
+}
+
+// firstOf returns the first moment of each snapshot: that after whose change it was taken.
+func firstOf(moments []*Moment) map[uint64]*Moment {
+	first := map[uint64]*Moment{}
+	for _, m := range moments {
+		if first[m.Snapshot] == nil {
+			first[m.Snapshot] = m
+		}
+	}
+	return first
+}

@@ -1,0 +1,228 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/recorder"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/protocol"
+)
+
+const (
+	// maxRecorded bounds the changes of one snapshot that are recorded. The buffer has room for about twice as many.
+	maxRecorded = 2000
+	// maxQueued bounds the changes that wait while the journal is behind.
+	maxQueued = 20_000
+	// maxCounted bounds the files of one snapshot of which lines are counted.
+	maxCounted = 200
+)
+
+// queue has the changes of files that wait to be recorded.
+type queue struct {
+	mu      sync.Mutex
+	batches []batch
+	length  int
+	wake    chan struct{} // has a value while there are batches
+}
+
+// batch are the changes of one snapshot, or a mark at which done is closed.
+type batch struct {
+	subject event.Subject
+	events  []event.Event
+	// missed counts the changes that are not among them, since a time.
+	missed int
+	since  time.Time
+	done   chan struct{}
+}
+
+func (q *queue) add(b batch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.length+len(b.events) > maxQueued {
+		b.missed, b.events = b.missed+len(b.events), nil
+	}
+	q.batches, q.length = append(q.batches, b), q.length+len(b.events)
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queue) take() []batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := q.batches
+	q.batches, q.length = nil, 0
+	return all
+}
+
+// Name implements [recorder.Recorder].
+func (ws *Workspaces) Name() string { return capture.Workspaces }
+
+// Run implements [recorder.Recorder]: it records changes of files. It also closes workspaces that are not used. When ctx
+// ends, it closes all.
+func (ws *Workspaces) Run(ctx context.Context, sink recorder.Sink) error {
+	defer ws.close()
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			ws.Sweep()
+		case <-ctx.Done():
+			return nil
+		case <-ws.queue.wake:
+			for _, b := range ws.queue.take() {
+				if len(b.events) > 0 {
+					if err := sink.Append(ctx, b.events...); err != nil {
+						return nil // the daemon stops
+					}
+				}
+				if b.missed > 0 {
+					sink.Miss(b.subject, protocol.GapDropped, b.since, b.missed)
+				}
+				if b.done != nil {
+					close(b.done)
+				}
+			}
+		}
+	}
+}
+
+// Flush waits until the changes of every snapshot that was taken before the call are recorded.
+func (ws *Workspaces) Flush(ctx context.Context) error {
+	b := batch{done: make(chan struct{})}
+	ws.queue.add(b)
+	select {
+	case <-b.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// record records what changed since the snapshot that was recorded last. By names what made the changes, "" where that is
+// not known; see [Workspace.Take].
+func (w *Workspace) record(ctx context.Context, by string) {
+	w.recording.Lock()
+	defer w.recording.Unlock()
+	all := w.provider.List()
+	if len(all) == 0 {
+		return
+	}
+	last := all[len(all)-1]
+	from := w.recorded
+	w.recorded = last.Number
+	if from == 0 || from == last.Number {
+		return // everything is in the first one
+	}
+	b := batch{subject: event.InWorkspace(w.Dir), since: last.At}
+	d, err := w.comparer.Diff(ctx, from, last.Number, compare.Options{MaxFiles: maxCounted, MaxLines: 1, Exact: true, Secrets: true})
+	if err != nil {
+		if w.o.Log != nil {
+			w.o.Log.Warn("cannot record the changes of files", "workspace", w.Dir, "error", err)
+		}
+		b.missed = last.Changed
+		w.queue.add(b)
+		return
+	}
+	for i := range d.Files {
+		e := changeOf(&d.Files[i])
+		switch {
+		case e == nil:
+			continue
+		case len(b.events) == maxRecorded:
+			b.missed++
+			continue
+		}
+		e.At, e.Subject, e.Snapshot = last.At.UnixMilli(), b.subject, last.Number
+		if made(by, e.Path) {
+			e.By = event.OneLine(by)
+		}
+		b.events = append(b.events, e)
+	}
+	// A file may have been renamed to the path of one that was removed.
+	slices.SortStableFunc(b.events, func(x, y event.Event) int {
+		return cmp.Compare(after(x), after(y))
+	})
+	if len(b.events) > 0 || b.missed > 0 {
+		w.queue.add(b)
+	}
+}
+
+// after orders removals before all else.
+func after(e event.Event) int {
+	if e.(*event.FileChange).Change == event.FileRemoved {
+		return 0
+	}
+	return 1
+}
+
+// made reports whether a call made a change: a command may have, an edit if it names the file.
+func made(by, path string) bool {
+	tool, files, ok := strings.Cut(by, " ")
+	switch {
+	case by == "":
+		return false
+	case tool == "Bash" || tool == "shell" || tool == "run_shell_command" || !ok:
+		return true
+	}
+	for file := range strings.SplitSeq(files, ", ") {
+		if file == path {
+			return true
+		}
+	}
+	return false
+}
+
+// changeOf returns a changed file as an event, nil for a directory.
+func changeOf(f *compare.File) *event.FileChange {
+	before, after := f.Before, f.After
+	if before != nil && before.Kind == tree.Dir {
+		before = nil
+	}
+	if after != nil && after.Kind == tree.Dir {
+		after = nil
+	}
+	e := &event.FileChange{
+		Path: event.FilePath(f.Path), Added: f.Added, Removed: f.Removed, Counted: f.Counted, Binary: f.Content == compare.Binary,
+		Before: identity(before), After: identity(after),
+	}
+	if after != nil {
+		e.Size = after.Size
+	}
+	switch {
+	case before == nil && after == nil:
+		return nil
+	case f.OldPath != "":
+		e.Change, e.From = event.FileRenamed, event.FilePath(f.OldPath)
+	case before == nil:
+		e.Change = event.FileAdded
+	case after == nil:
+		e.Change = event.FileRemoved
+	default:
+		e.Change = event.FileModified
+	}
+	return e
+}
+
+// identity identifies the content and the mode of a file, 0 where they are not known.
+func identity(e *tree.Entry) uint64 {
+	if e == nil || e.Unread != "" {
+		return 0
+	}
+	id := binary.BigEndian.Uint64(e.Content[:])
+	for _, c := range []byte(e.Target) {
+		id = id*31 + uint64(c)
+	}
+	return max(1, id^uint64(e.Mode)<<1^uint64(e.Kind)<<40)
+}
