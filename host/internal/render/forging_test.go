@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // forged is a report in which all that a page says is one text.
@@ -54,6 +55,7 @@ func FuzzPageTextForgesNoLine(f *testing.F) {
 	}
 	ends := "\r\v\f\u0085\u2028\u2029"
 	f.Fuzz(func(t *testing.T, text string) {
+		text = event.Clean(text) // as package event does, once for all packages, before a text gets here
 		if len(text) > 60 || oneLine(printable(text)) == "" {
 			return
 		}
