@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -44,6 +45,8 @@ type Config struct {
 	Tools    tool.Settings     `toml:"tools"`
 	Debugger debugger.Settings `toml:"debugger"`
 	Browser  launch.Settings   `toml:"browser"`
+	// Snapshots limits the file snapshots of workspaces.
+	Snapshots workspace.Settings `toml:"snapshots"`
 	// Redact adds the user's rules to the built-in redaction rules.
 	Redact redact.User `toml:"redact"`
 }
@@ -103,7 +106,7 @@ func (c *Config) check() error {
 	for _, s := range []struct {
 		name string
 		err  error
-	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}} {
+	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}} {
 		if s.err != nil {
 			return fmt.Errorf("%s: %w", s.name, s.err)
 		}

@@ -15,7 +15,7 @@ import (
 func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
 	d.workspaces = workspace.New(workspace.Options{
 		Grants: &grants.Store{File: d.home.Grants(), Lock: d.home.LockGrants, Own: []string{d.home.State, filepath.Dir(d.home.Config)}, Clock: time.Now},
-		Dir:    d.home.Workspaces(), Redactor: redactor, Clock: time.Now, Log: d.log,
+		Dir:    d.home.Workspaces(), Redactor: redactor, Settings: d.config.Snapshots, Clock: time.Now, Log: d.log,
 	})
 	t, notice, err := timeline.Open(timeline.Options{
 		Path: d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces, Clock: time.Now, Log: d.log,

@@ -62,7 +62,7 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 		return nil, err
 	}
 	defer unlock()
-	dir, err := t.branchDir(l, p.Name)
+	dir, err := t.branchDir(ctx, l, p.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +90,16 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 const makingSuffix = ".making"
 
 // branchDir returns the directory of a branch, without links, as decisions have it. The directory above it exists.
-func (t *Timeline) branchDir(l *line, name string) (string, error) {
-	above := filepath.Join(t.o.Branches, l.space)
-	if err := os.MkdirAll(above, 0o700); err != nil {
+func (t *Timeline) branchDir(ctx context.Context, l *line, name string) (string, error) {
+	w, err := t.open(ctx, l.root)
+	if err != nil {
 		return "", err
 	}
-	above, err := grants.Resolve(above)
+	above, err := w.Place(filepath.Join(t.o.Branches, l.space))
+	if err != nil {
+		return "", err
+	}
+	above, err = grants.Resolve(above)
 	return filepath.Join(above, name), err
 }
 

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 )
 
 const (
@@ -104,7 +105,40 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 		}
 	}
 	t.life, t.end = context.WithCancel(context.Background())
+	o.Workspaces.Refer(t.references)
 	return t, notice, nil
+}
+
+// references returns the snapshots of a workspace that something refers to: checkpoints, moments that were asked for,
+// branches, and the state before a recent restore.
+func (t *Timeline) references(root string) map[uint64]string {
+	refs := map[uint64]string{}
+	l, err := t.line(root)
+	if err != nil {
+		return refs
+	}
+	for _, m := range l.all() {
+		switch {
+		case m.Snapshot == 0:
+		case m.Source == FromCheckpoint:
+			refs[m.Snapshot] = "checkpoint " + m.Label
+		case m.Kind == Manual:
+			refs[m.Snapshot] = m.ID() + ", " + m.Label
+		}
+	}
+	ops, err := t.db.operations(l.space)
+	if err != nil {
+		return refs
+	}
+	for _, o := range ops {
+		switch {
+		case o.Kind == OpBranch && o.State == Done:
+			refs[o.Target] = "branch " + o.Branch
+		case o.Safety != 0 && t.o.Clock().Sub(o.At) < provider.SafetyAge:
+			refs[o.Safety] = "the state before " + o.ID()
+		}
+	}
+	return refs
 }
 
 // Broken returns a timeline that answers every call with an error.

@@ -77,6 +77,8 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
 	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),
+	tool.New(tool.Definition{Name: "timeline_prune"}, (*Timeline).Prune),
+	tool.New(tool.Definition{Name: "timeline_usage"}, (*Timeline).Usage),
 }
 
 // SessionsParams are the parameters of session_list. Without a directory all sessions are listed.

@@ -72,12 +72,11 @@ func (ws *Workspaces) Name() string { return capture.Workspaces }
 // ends, it closes all.
 func (ws *Workspaces) Run(ctx context.Context, sink recorder.Sink) error {
 	defer ws.close()
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
+	var sweeping sync.WaitGroup
+	defer sweeping.Wait()
+	sweeping.Go(func() { ws.sweepOften(ctx) })
 	for {
 		select {
-		case <-tick.C:
-			ws.Sweep()
 		case <-ctx.Done():
 			return nil
 		case <-ws.queue.wake:
@@ -94,6 +93,21 @@ func (ws *Workspaces) Run(ctx context.Context, sink recorder.Sink) error {
 					close(b.done)
 				}
 			}
+		}
+	}
+}
+
+// sweepOften closes workspaces that are not used, and deletes old snapshots, until ctx ends.
+func (ws *Workspaces) sweepOften(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			ws.Sweep()
+			ws.prune(ctx)
+		case <-ctx.Done():
+			return
 		}
 	}
 }

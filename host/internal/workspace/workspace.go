@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
@@ -34,6 +35,7 @@ type Workspace struct {
 	watcher  watch.Watcher // nil where the system has none
 	comparer *compare.Comparer
 	queue    *queue
+	place    provider.Placement // of views
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
@@ -82,10 +84,10 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if w.home, err = makeDir(o.Dir, w.ID); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(w.home, "directory"), []byte(w.Dir+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.home, directoryFile), []byte(w.Dir+"\n"), 0o600); err != nil {
 		return nil, err
 	}
-	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock}
+	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references}
 	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || a.skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
 	switch {
 	case errors.Is(err, watch.ErrUnsupported):
@@ -107,6 +109,9 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	w.comparer = compare.New(w.provider, o.Redactor)
 	if all := w.provider.List(); len(all) > 0 {
 		w.recorded = all[len(all)-1].Number
+	}
+	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
+		return nil, errors.Join(err, w.provider.Close(), w.closeWatcher())
 	}
 	w.sweepViews()
 	return w, nil
@@ -201,8 +206,8 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	views, err := makeDir(w.home, "views")
-	if err != nil {
+	views := w.place.Dir
+	if err := w.place.Create(); err != nil {
 		return "", err
 	}
 	name := "s" + strconv.FormatUint(number, 10)
@@ -240,7 +245,7 @@ func (w *Workspace) sweepViews() {
 	default:
 		return // the next sweep does it
 	}
-	views := filepath.Join(w.home, "views")
+	views := w.place.Dir
 	entries, err := os.ReadDir(views)
 	if err != nil {
 		return // there are none
@@ -339,7 +344,7 @@ func (w *Workspace) status() Status {
 		return Status{Dir: w.Dir, Provider: Provider}
 	}
 	defer end()
-	s := Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size()}
+	s := Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why}
 	if w.watcher == nil {
 		s.Limited = watch.ErrUnsupported.Error()
 	} else {

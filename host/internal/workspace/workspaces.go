@@ -36,11 +36,14 @@ type Options struct {
 	// Grants are the user's decisions.
 	Grants *grants.Store
 	// Dir is where the stores and the views of all workspaces are.
-	Dir   string
+	Dir string
 	// Redactor masks secrets in texts of files.
 	Redactor *redact.Redactor
+	Settings Settings
 	Clock    func() time.Time
 	Log      *slog.Logger
+
+	references func(root string) map[uint64]string
 }
 
 // Workspaces are the open workspaces. It is safe for concurrent use.
@@ -216,6 +219,13 @@ func (ws *Workspaces) Sweep() {
 	}
 }
 
+// prune deletes snapshots that are too many or too old.
+func (ws *Workspaces) prune(ctx context.Context) {
+	for _, o := range ws.all() {
+		o.w.prune(ctx)
+	}
+}
+
 // all returns the workspaces that are open.
 func (ws *Workspaces) all() (list []*opening) {
 	ws.mu.Lock()
@@ -274,6 +284,8 @@ type Status struct {
 	Bytes int64 `json:"bytes"`
 	// Limited is why each snapshot compares the whole directory, "" if it need not.
 	Limited string `json:"limited,omitempty"`
+	// Views is where views and branches go, and why there.
+	Views string `json:"views"`
 }
 
 // Status describes the open workspaces.

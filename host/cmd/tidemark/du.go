@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/timeline"
+)
+
+func newDu() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "du",
+		Short: "Show what file snapshots and branches take on disk",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var a timeline.DiskUsage
+			return callAndShow(cmd, "timeline_usage", struct{}{}, &a, asJSON, func() error { return showUsage(cmd.OutOrStdout(), &a) })
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// mib writes a size in MiB.
+func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
+
+func showUsage(out io.Writer, a *timeline.DiskUsage) error {
+	if len(a.Workspaces)+len(a.Branches) == 0 {
+		return render.Line(out, "No file snapshots yet. Run `tidemark project allow` in a project.")
+	}
+	t := render.Table{}
+	for _, w := range a.Workspaces {
+		said := fmt.Sprintf("snapshots, budget %d MiB", a.BudgetMiB)
+		if w.Missing {
+			said = "snapshots of a directory that no longer exists. Delete " + grants.Printable(w.Store) + " to free them."
+		}
+		t.Row(mib(w.Bytes), grants.Printable(w.Workspace), render.Faint(said))
+	}
+	for _, b := range a.Branches {
+		t.Row(mib(b.Bytes), grants.Printable(b.Dir), render.Faint("branch "+b.SessionID+"; shared files count in full"))
+	}
+	t.Row(mib(a.TimelineBytes), "sessions and moments", "")
+	return t.Write(out)
+}
+
+func newPrune() *cobra.Command {
+	var p timeline.PruneParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "prune [SESSION]",
+		Short: "Delete old file snapshots of a workspace",
+		Long: `Delete old file snapshots of a workspace. Without flags, what [snapshots] in config.toml does not keep: by default
+500 snapshots, 7 days, 2 GiB. Snapshots of checkpoints, of moments that you added, and of branches are kept longest.`,
+		Example: `  tidemark timeline prune
+  tidemark timeline prune --keep 50 --mib 200`,
+		Args: maybeSession(),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if p.Where, err = whereIs(cmd, first(args)); err != nil {
+				return err
+			}
+			var a timeline.Pruned
+			return callAndShow(cmd, "timeline_prune", p, &a, asJSON, func() error {
+				for id, by := range a.Forced {
+					if err := render.Line(cmd.OutOrStdout(), "%s was deleted though something refers to it: %s", id, by); err != nil {
+						return err
+					}
+				}
+				return render.Line(cmd.OutOrStdout(), "Deleted %d snapshots, freed %s. %s remain.", len(a.Deleted), mib(a.FreedBytes), mib(a.LeftBytes))
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&p.Count, "keep", 0, "how many snapshots to keep")
+	f.Float64Var(&p.Days, "days", 0, "delete what is older")
+	f.Int64Var(&p.MiB, "mib", 0, "delete until they take at most this many MiB")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,106 @@
+package timeline
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
+)
+
+// PruneParams are the parameters of a deletion of snapshots. A field that is 0 bounds nothing; without any, the user's
+// settings apply.
+type PruneParams struct {
+	Where
+	Count int     `json:"count"`
+	Days  float64 `json:"days"`
+	MiB   int64   `json:"mib"`
+}
+
+// Pruned is what a deletion of snapshots did.
+type Pruned struct {
+	Workspace string   `json:"workspace"`
+	Deleted   []string `json:"deleted"`
+	// Forced are those of them that something refers to, with what does.
+	Forced map[string]string `json:"forced,omitempty"`
+	// FreedBytes were freed, LeftBytes remain.
+	FreedBytes int64 `json:"freedBytes"`
+	LeftBytes  int64 `json:"leftBytes"`
+}
+
+// Prune deletes snapshots of a workspace.
+func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p PruneParams) (*Pruned, error) {
+	if p.Count < 0 || p.Days < 0 || p.MiB < 0 {
+		return nil, usererr.Invalid("count, days and mib must not be negative")
+	}
+	s, _, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	w, err := t.open(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	policy := provider.Policy{Count: p.Count, Age: time.Duration(p.Days * 24 * float64(time.Hour)), Bytes: p.MiB << 20}
+	if policy == (provider.Policy{}) {
+		policy = t.o.Workspaces.Policy()
+	}
+	done, err := w.Prune(ctx, policy)
+	if err != nil {
+		return nil, err
+	}
+	a := &Pruned{Workspace: s.Workspace, Deleted: []string{}, FreedBytes: done.Freed, LeftBytes: done.Left}
+	for _, n := range done.Deleted {
+		a.Deleted = append(a.Deleted, snapshotID(n))
+	}
+	if len(done.Forced) > 0 {
+		a.Forced = map[string]string{}
+	}
+	for _, f := range done.Forced {
+		a.Forced[snapshotID(f.Number)] = f.By
+	}
+	return a, nil
+}
+
+// DiskUsage is what sessions take on disk.
+type DiskUsage struct {
+	Workspaces []workspace.Stored `json:"workspaces"`
+	// BudgetMiB is what each workspace may take.
+	BudgetMiB int64 `json:"budgetMib"`
+	// Branches are the branches that exist, with what their files take. Files that share extents count in full.
+	Branches []BranchSize `json:"branches"`
+	// TimelineBytes is what the sessions and moments take.
+	TimelineBytes int64 `json:"timelineBytes"`
+}
+
+// BranchSize is a branch on disk.
+type BranchSize struct {
+	SessionID string `json:"sessionId"`
+	Dir       string `json:"dir"`
+	Bytes     int64  `json:"bytes"`
+}
+
+// Usage returns what all sessions take on disk.
+func (t *Timeline) Usage(context.Context, *checkpoint.Client, struct{}) (*DiskUsage, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	stored, err := t.o.Workspaces.Stored()
+	if err != nil {
+		return nil, err
+	}
+	a := &DiskUsage{Workspaces: append([]workspace.Stored{}, stored...), BudgetMiB: t.o.Workspaces.Policy().Bytes >> 20, Branches: []BranchSize{}}
+	for _, s := range t.sessions.all() {
+		if s.BranchOf != nil {
+			a.Branches = append(a.Branches, BranchSize{s.ID, s.Workspace, workspace.Size(s.Workspace)})
+		}
+	}
+	if info, err := os.Stat(filepath.Clean(t.o.Path)); err == nil {
+		a.TimelineBytes = info.Size()
+	}
+	return a, nil
+}

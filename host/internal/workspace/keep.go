@@ -1,0 +1,210 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
+	"tidemark.dev/tidemark/installer/safefile"
+)
+
+// Settings are the user's settings for snapshots, the section [snapshots] of config.toml.
+type Settings struct {
+	// Count is how many snapshots a workspace keeps, Days how old they get, and MiB what they take on disk at most. 0 is the
+	// default.
+	Count int     `toml:"count"`
+	Days  float64 `toml:"days"`
+	MiB   int64   `toml:"mib"`
+}
+
+// Check returns an error for a setting that is out of range.
+func (s Settings) Check() error {
+	switch {
+	case s.Count < 0 || s.Count > 100_000:
+		return errors.New("count must be from 1 to 100000")
+	case s.Days < 0 || s.Days > 3650:
+		return errors.New("days must be more than 0, at most 3650")
+	case s.MiB < 0 || s.MiB > 1<<24 || s.MiB > 0 && s.MiB < 16:
+		return errors.New("mib must be at least 16")
+	}
+	return nil
+}
+
+// Policy returns what is kept.
+func (s Settings) Policy() provider.Policy {
+	p := provider.DefaultPolicy
+	if s.Count > 0 {
+		p.Count = s.Count
+	}
+	if s.Days > 0 {
+		p.Age = time.Duration(s.Days * 24 * float64(time.Hour))
+	}
+	if s.MiB > 0 {
+		p.Bytes = s.MiB << 20
+	}
+	return p
+}
+
+// Refer sets what snapshots of a workspace are referred to, with the name of what does. They are kept longest. The
+// function must not call back. Call it before the first workspace is opened.
+func (ws *Workspaces) Refer(to func(root string) map[uint64]string) { ws.o.references = to }
+
+// Policy returns what the user's settings keep.
+func (ws *Workspaces) Policy() provider.Policy { return ws.o.Settings.Policy() }
+
+// Pruned is what a deletion of snapshots did.
+type Pruned struct {
+	// Deleted are the numbers of the snapshots. Forced are those of them that something refers to, with what does.
+	Deleted []uint64
+	Forced  []provider.Forced
+	// Freed and Left are bytes.
+	Freed, Left int64
+}
+
+// Prune deletes what a policy does not keep, and frees what no snapshot needs.
+func (w *Workspace) Prune(ctx context.Context, policy provider.Policy) (p Pruned, err error) {
+	end, err := w.begin()
+	if err != nil {
+		return p, err
+	}
+	defer end()
+	before := w.provider.Size()
+	choice, err := w.provider.Retain(ctx, policy, w.references())
+	if err == nil && len(choice.Delete) == 0 {
+		_, err = w.provider.Prune(ctx) // of snapshots that were deleted before
+	}
+	left := w.provider.Size()
+	return Pruned{Deleted: choice.Delete, Forced: choice.Forced, Freed: max(0, before-left), Left: left}, err
+}
+
+func (w *Workspace) references() map[uint64]string {
+	if w.o.references == nil {
+		return nil
+	}
+	return w.o.references(w.Dir)
+}
+
+// due reports whether the policy deletes enough for it to be worth the work. The budget is kept with each snapshot.
+func (w *Workspace) due() bool {
+	policy := w.o.Settings.Policy()
+	all := w.provider.List()
+	return len(all) > policy.Count+policy.Count/10 || len(all) > 1 && w.o.Clock().Sub(all[0].At) > policy.Age+time.Hour
+}
+
+// prune deletes what the user's policy does not keep, if that is due.
+func (w *Workspace) prune(ctx context.Context) {
+	end, err := w.begin()
+	if err != nil {
+		return
+	}
+	due := w.due()
+	end()
+	if !due {
+		return
+	}
+	p, err := w.Prune(ctx, w.o.Settings.Policy())
+	if err != nil && ctx.Err() == nil {
+		w.o.Log.Warn("cannot delete old snapshots", "workspace", w.Dir, "error", err)
+	} else if len(p.Deleted) > 0 {
+		w.o.Log.Info("deleted old snapshots", "workspace", w.Dir, "snapshots", len(p.Deleted), "freed", p.Freed)
+	}
+}
+
+// Usage is what the snapshots of a workspace take on disk.
+type Usage struct {
+	provider.Usage
+	// Dir is the directory of the store, Budget the bytes that it may take.
+	Dir       string
+	Budget    int64
+	Snapshots int
+	// Views counts the views that exist.
+	Views int
+}
+
+// Usage returns what the snapshots take on disk.
+func (w *Workspace) Usage(ctx context.Context) (u Usage, err error) {
+	end, err := w.begin()
+	if err != nil {
+		return u, err
+	}
+	defer end()
+	u = Usage{Dir: w.home, Budget: w.o.Settings.Policy().Bytes, Snapshots: len(w.provider.List())}
+	if u.Usage, err = w.provider.Usage(ctx); err != nil {
+		return u, err
+	}
+	views, err := filepath.Glob(filepath.Join(w.place.Dir, "s*[0-9]"))
+	u.Views = len(views)
+	return u, err
+}
+
+// Place returns the directory for branches: usual, or one beside the workspace where only that shares extents.
+func (w *Workspace) Place(usual string) (string, error) {
+	p, err := provider.Place(w.Dir, usual)
+	if err != nil {
+		return "", err
+	}
+	if err := p.Create(); err != nil {
+		return "", fmt.Errorf("cannot create the directory of branches: %w", err)
+	}
+	return p.Dir, nil
+}
+
+// Stored is the store of a workspace, open or not.
+type Stored struct {
+	// Workspace is the directory, Store that of its store. Bytes is what the store takes on disk, views included.
+	Workspace string `json:"workspace"`
+	Store     string `json:"store"`
+	Bytes     int64  `json:"bytes"`
+	// Missing is true where the workspace no longer exists.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// Stored lists the stores of all workspaces, by their names.
+func (ws *Workspaces) Stored() ([]Stored, error) {
+	entries, err := os.ReadDir(ws.o.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Stored
+	for _, e := range entries {
+		s := Stored{Store: filepath.Join(ws.o.Dir, e.Name())}
+		name, err := safefile.Read(filepath.Join(s.Store, directoryFile), maxDirectory)
+		if err != nil {
+			continue // it is being created, or not Tidemark's
+		}
+		s.Workspace = strings.TrimSuffix(string(name), "\n")
+		_, err = os.Lstat(s.Workspace)
+		s.Missing = errors.Is(err, fs.ErrNotExist)
+		s.Bytes = Size(s.Store)
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Size returns what the files in a directory take on disk, in bytes. What cannot be read counts as nothing.
+func Size(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				bytes += info.Size()
+			}
+		}
+		return nil
+	})
+	return bytes
+}
+
+// directoryFile is the file of a store that has the path of its workspace, and maxDirectory bounds it.
+const (
+	directoryFile = "directory"
+	maxDirectory  = 64 << 10
+)
