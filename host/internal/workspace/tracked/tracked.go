@@ -273,8 +273,7 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	}
 	last := p.last()
 	if len(found.Changes) == 0 && last != nil && len(found.Problems) == 0 {
-		p.now.Accept(found)
-		return last, true, nil
+		return last, true, p.now.Accept(found)
 	}
 	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes)}
 	for i, problem := range found.Problems {
@@ -288,15 +287,16 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 		return nil, false, err
 	}
 	// The tree is changed last, and undone if the record cannot be written.
-	p.now.Accept(found)
+	if err := p.now.Accept(found); err != nil {
+		return nil, false, err
+	}
 	rec.Files = p.now.Files
 	if err := p.keep(rec, last == nil); err != nil {
 		undo := make([]tree.Change, len(found.Changes))
 		for i, c := range found.Changes {
 			undo[i] = c.Reverse()
 		}
-		p.now.Apply(undo)
-		return nil, false, err
+		return nil, false, errors.Join(err, p.now.Apply(undo))
 	}
 	s = &Snapshot{Number: rec.Number, At: time.Unix(0, rec.At), Label: label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec}
 	p.all = append(p.all, s)
@@ -436,7 +436,9 @@ func (p *Provider) treeAt(i int) (*tree.Tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Apply(changes)
+		if err := t.Apply(changes); err != nil {
+			return nil, fmt.Errorf("the changes of s%d: %w", p.all[from].Number, err)
+		}
 	}
 	return t, nil
 }
