@@ -41,7 +41,7 @@ func (s *Store) collectPack(p *pack, live func(ID) bool) error {
 	if err := p.scan(false, func(offset uint32, items []item) {
 		for i, it := range items {
 			total += int64(it.size) + int64(tableRow)
-			if at := s.index[it.id]; at.pack != p.number || at.offset != offset || !live(it.id) {
+			if at, _ := s.index.get(it.id); at.pack != p.number || at.offset != offset || !live(it.id) {
 				dead += int64(it.size) + int64(tableRow) // dead, or stored twice
 				continue
 			}
@@ -93,8 +93,8 @@ func (s *Store) collectPack(p *pack, live func(ID) bool) error {
 	// From here on nothing needs the pack.
 	if err := p.scan(false, func(_ uint32, items []item) {
 		for _, it := range items {
-			if at := s.index[it.id]; at.pack == p.number {
-				delete(s.index, it.id)
+			if at, _ := s.index.get(it.id); at.pack == p.number {
+				s.index.remove(it.id)
 			}
 		}
 	}); err != nil {
