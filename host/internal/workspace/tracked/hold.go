@@ -29,7 +29,10 @@ func (h *Held) Release() { <-h.p.turn }
 
 // Take is [Provider.Take] for the holder.
 func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
-	return h.p.take(ctx, label)
+	if s, same, err = h.p.take(ctx, label); err == nil && !same {
+		release(s.Changed)
+	}
+	return s, same, err
 }
 
 // Now calls see with the tree of the last snapshot, with the stats of its files. See must not change or keep it.

@@ -127,6 +127,7 @@ func Open(o Options) (*Provider, error) {
 	if err := p.load(records); err != nil {
 		return nil, errors.Join(err, p.history.file.Close(), p.objects.Close())
 	}
+	release(p.now.Files)
 	p.ended.Go(p.syncOften)
 	return p, nil
 }
@@ -244,7 +245,7 @@ func (p *Provider) Take(ctx context.Context, label string) (s *Snapshot, same bo
 		return nil, false, err
 	}
 	defer h.Release()
-	return p.take(ctx, label)
+	return h.Take(ctx, label)
 }
 
 func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
@@ -283,8 +284,10 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 		}
 		rec.Problems = append(rec.Problems, problem.Path+": "+problem.Reason)
 	}
-	if err := p.encodeDelta(rec, found.Changes); err != nil {
-		return nil, false, err
+	if len(p.all) > 0 { // the first one is only a tree
+		if err := p.encodeDelta(rec, found.Changes); err != nil {
+			return nil, false, err
+		}
 	}
 	// The tree is changed last, and undone if the record cannot be written.
 	if err := p.now.Accept(found); err != nil {
@@ -348,37 +351,6 @@ func (p *Provider) store(write func(io.Writer) error) (stream, error) {
 	return stream{List: list, Size: size}, err
 }
 
-// open reads a stream from the store.
-func (p *Provider) open(s stream) (io.Reader, error) {
-	ids, err := p.chunks(s.List)
-	if err != nil {
-		return nil, err
-	}
-	return &streamReader{p: p, ids: ids}, nil
-}
-
-type streamReader struct {
-	p   *Provider
-	ids []objects.ID
-	now []byte
-}
-
-func (r *streamReader) Read(b []byte) (int, error) {
-	for len(r.now) == 0 {
-		if len(r.ids) == 0 {
-			return 0, io.EOF
-		}
-		var err error
-		if r.now, err = r.p.objects.Get(r.ids[0]); err != nil {
-			return 0, err
-		}
-		r.ids = r.ids[1:]
-	}
-	n := copy(b, r.now)
-	r.now = r.now[n:]
-	return n, nil
-}
-
 func (p *Provider) encodeDelta(rec *record, changes []tree.Change) error {
 	data, err := msgpack.Marshal(changes)
 	if err != nil {
@@ -394,6 +366,13 @@ func (p *Provider) encodeDelta(rec *record, changes []tree.Change) error {
 
 // delta returns the changes of a snapshot since the one before it.
 func (p *Provider) delta(rec *record) ([]tree.Change, error) {
+	if rec.Tree.is() && len(rec.Delta) == 0 && !rec.DeltaAt.is() { // the first one
+		t, err := p.decode(rec)
+		if err != nil {
+			return nil, err
+		}
+		return t.Entries(), nil
+	}
 	var data []byte
 	var err error
 	if rec.DeltaAt.is() {
@@ -422,12 +401,9 @@ func (p *Provider) treeAt(i int) (*tree.Tree, error) {
 	}
 	t := tree.New()
 	if rec := p.all[from].rec; rec.Tree.is() {
-		r, err := p.open(rec.Tree)
-		if err != nil {
-			return nil, fmt.Errorf("the tree of s%d: %w", rec.Number, err)
-		}
-		if t, err = tree.Decode(r); err != nil {
-			return nil, fmt.Errorf("the tree of s%d: %w", rec.Number, err)
+		var err error
+		if t, err = p.decode(rec); err != nil {
+			return nil, err
 		}
 		from++
 	}

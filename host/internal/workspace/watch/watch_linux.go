@@ -59,7 +59,7 @@ func New(o Options) (Watcher, error) {
 	}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if errors.Is(err, unix.EMFILE) {
-		err = errors.New("the system's limit of watchers is reached. Raise it with `sudo sysctl fs.inotify.max_user_instances=1024`")
+		err = errors.New("the limit of watchers or of open files is reached. Raise the first with `sudo sysctl fs.inotify.max_user_instances=1024`")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch %s: %w", o.Dir, err)
