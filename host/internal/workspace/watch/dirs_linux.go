@@ -72,12 +72,15 @@ func (w *inotify) rewatch() {
 	}
 }
 
+// tooMany says that the system does not allow more watches.
+const tooMany = "the system's limit of watched directories is reached. Raise it with `sudo sysctl fs.inotify.max_user_watches=1048576`."
+
 // limit notes that a path cannot be watched. The caller holds the lock.
 func (w *inotify) limit(path string, err error) {
 	w.whole, w.refused = true, path
 	switch {
 	case errors.Is(err, unix.ENOSPC):
-		w.limited = "the system's limit of watched directories is reached. Raise it with `sudo sysctl fs.inotify.max_user_watches=1048576`."
+		w.limited = tooMany
 	case path == "" && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)):
 		w.limited = fmt.Sprintf("%s does not exist. It was moved or removed.", w.options.Dir)
 	default:
@@ -91,7 +94,7 @@ func (w *inotify) restore() {
 	switch {
 	case err != nil:
 		w.limit("", err)
-	case id != w.identity || w.root == nil:
+	case id != w.identity || w.root == nil || w.mounts.changed():
 		w.rewatch()
 	case w.limited != "":
 		wd, err := w.add(w.absolute(w.refused))

@@ -43,10 +43,11 @@ type inotify struct {
 	// limited is why something is not watched, "" where everything is. refused is one of the paths.
 	limited, refused string
 	failed           error // why no more events are read
-	// cookies are the watch of the directory of cookies, and those that are waited for.
+	// cookies is the watch of the directory of cookies, -1 if it cannot be watched. waiting are those that are waited for.
 	cookies int32
 	waiting map[string]chan struct{}
 	next    int
+	mounts  *mounts
 }
 
 // maxDirty bounds the names that are remembered. With more of them it is cheaper to compare everything.
@@ -66,9 +67,10 @@ func New(o Options) (Watcher, error) {
 	}
 	w := &inotify{
 		options: o, fd: fd, file: os.NewFile(uintptr(fd), "inotify"), ended: make(chan struct{}),
-		waiting: map[string]chan struct{}{},
+		waiting: map[string]chan struct{}{}, mounts: openMounts(o.Dir),
 	}
-	if err := w.watchCookies(); err != nil {
+	if err := w.watchCookies(); err != nil && !errors.Is(err, unix.ENOSPC) {
+		w.mounts.close()
 		_ = w.file.Close()
 		return nil, err
 	}
@@ -86,6 +88,7 @@ func (w *inotify) watchCookies() error {
 	}
 	wd, err := unix.InotifyAddWatch(w.fd, w.options.Cookies, unix.IN_CREATE|unix.IN_ONLYDIR)
 	if err != nil {
+		w.cookies = -1
 		return fmt.Errorf("cannot watch %s: %w", w.options.Cookies, err)
 	}
 	w.cookies = int32(wd) //nolint:gosec // the kernel's numbers are of this size
@@ -235,6 +238,13 @@ func (w *inotify) wait(ctx context.Context) error {
 		defer w.mu.Unlock()
 		return w.failed
 	}
+	if w.cookies < 0 {
+		if err := w.watchCookies(); err != nil {
+			defer w.mu.Unlock()
+			w.limit("", err) // everything is compared, without a wait
+			return nil
+		}
+	}
 	w.next++
 	name := strconv.Itoa(w.next)
 	done := make(chan struct{})
@@ -299,5 +309,8 @@ func (w *inotify) Limited() string {
 func (w *inotify) Close() error {
 	err := w.file.Close()
 	<-w.ended
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mounts.close()
 	return err
 }
