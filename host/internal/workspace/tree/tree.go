@@ -141,7 +141,7 @@ type put struct {
 	node *Node
 }
 
-// put changes many entries: one for each path, sorted as [Sort] does. A directory keeps its content if there was a
+// put changes many entries: one for each path, a directory before what is in it. A directory keeps its content if there was a
 // directory before. What is to be removed need not be there.
 func (t *Tree) put(puts []put) error {
 	byDir := map[string][]update{}
@@ -167,6 +167,9 @@ func (t *Tree) put(puts []put) error {
 	var w writer
 	for _, dir := range dirs {
 		updates := byDir[dir]
+		if byName := func(a, b update) int { return strings.Compare(a.name, b.name) }; !slices.IsSortedFunc(updates, byName) {
+			slices.SortStableFunc(updates, byName)
+		}
 		at := t.find(dir)
 		if at.sub != nil {
 			t.Files += at.sub.update(updates, &w)
