@@ -27,6 +27,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
 
+	"tidemark.dev/tidemark/host/internal/memory"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -91,7 +92,8 @@ type Provider struct {
 	// all are the snapshots in their order, deleted ones included until a collection.
 	all []*Snapshot
 	// now is the tree of the last snapshot, with the stats of its files.
-	now *tree.Tree
+	now    *tree.Tree
+	memory memory.Part
 	// unsynced is true while the history has records that a loss of power would lose. deltas counts the bytes of deltas
 	// since the last whole tree, whole the bytes of that tree.
 	unsynced      bool
@@ -124,10 +126,13 @@ func Open(o Options) (*Provider, error) {
 	if p.history, records, err = openHistory(filepath.Join(o.Store, "history")); err != nil {
 		return nil, errors.Join(err, p.objects.Close())
 	}
+	p.memory.Need(comparing)
 	if err := p.load(records); err != nil {
+		p.memory.Need(0)
 		return nil, errors.Join(err, p.history.file.Close(), p.objects.Close())
 	}
 	release(p.now.Files)
+	p.need(0)
 	p.ended.Go(p.syncOften)
 	return p, nil
 }
@@ -200,6 +205,7 @@ func (p *Provider) Close() error {
 	defer p.mu.Unlock()
 	err := errors.Join(p.objects.Close(), p.history.file.Sync(), p.history.file.Close())
 	p.decoder.Close()
+	p.memory.Need(0)
 	return err
 }
 
@@ -263,8 +269,10 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 			}
 		}()
 	}
+	defer p.need(0)
 	var found *tree.Found
 	if whole {
+		p.need(comparing)
 		found, err = p.scanner().Full(ctx, p.now)
 	} else {
 		found, err = p.scanner().Some(ctx, p.now, dirty)

@@ -175,7 +175,8 @@ func TestAChangeWithoutItsDirectoryIsAnError(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	now := tree.New()
 	_ = now.Apply([]tree.Change{
-		{Path: "a", After: &tree.Entry{Kind: tree.Dir, Mode: 0o755}}, {Path: "a/b", After: &tree.Entry{Kind: tree.File, Size: 1}},
+		{Path: "a", After: &tree.Entry{Kind: tree.Dir, Mode: 0o755}},
+		{Path: "a/b", After: &tree.Entry{Kind: tree.File, Size: 1}},
 		{Path: "c", After: &tree.Entry{Kind: tree.Link, Target: "a"}},
 	})
 	var b bytes.Buffer
