@@ -152,10 +152,11 @@ func (w *inotify) addTree(parent *watchedDir, name, path string) {
 		d.put(parent, name)
 	}
 	w.touchAll(path)
-	f, err := os.Open(w.absolute(path))
+	fd, err := unix.Open(w.absolute(path), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return // it is gone, or cannot be read: the scan says so
 	}
+	f := os.NewFile(uintptr(fd), path)
 	entries, _ := f.ReadDir(-1)
 	_ = f.Close()
 	for _, e := range entries {

@@ -49,7 +49,7 @@ func (m *mounts) changed() bool {
 
 // list returns the lines of the mounts below the directory.
 func (m *mounts) list() []string {
-	data, err := os.ReadFile(mountTable)
+	data, err := os.ReadFile(mountTable) //nolint:forbidigo // it is the kernel's
 	if err != nil {
 		return nil
 	}
