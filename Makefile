@@ -30,7 +30,7 @@ EXTENSION := $(shell git ls-files -co --exclude-standard extension web package.j
 
 .PHONY: help
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-11s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: bin/tidemark ## bin/tidemark, and the unpacked extension in extension/dist
@@ -96,6 +96,10 @@ screenshots: chromium build ## docs/images: a picture of each view, light and da
 .PHONY: soak
 soak: chromium build ## Soak test: mixed load for SOAK (30m), a flood, KILLS (200) process kills; fails on lost events or memory growth
 	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -p 1 -count=1 -timeout 3h -v -run 'TestSoak|Flood|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e/... | grep -v '^=== '
+
+.PHONY: kill-workspace
+kill-workspace: ## Snapshots, deletions, collections and restores of a workspace, each killed KILLS (200) times
+	@TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 1h -v -run Killed ./host/internal/workspace/... | { grep -v '^=== \|no test files\|no tests to run' || true; }
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (30s)

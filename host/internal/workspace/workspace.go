@@ -300,7 +300,7 @@ func (w *Workspace) status() Status {
 		return Status{Dir: w.Dir, Provider: Provider}
 	}
 	defer end()
-	s := Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Usage()}
+	s := Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size()}
 	if w.watcher == nil {
 		s.Limited = watch.ErrUnsupported.Error()
 	} else {

@@ -1,48 +1,95 @@
 package objects
 
 import (
-	"cmp"
+	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 )
 
-// Collect removes contents that live does not want, as far as that frees at least a quarter of a pack. Live is asked
-// about every content, and must be true for those that are put meanwhile. It returns how many bytes were freed.
+// Waste is the share of a pack's bytes that may be dead when it is left as it is.
+type Waste int
+
+// Usual leaves a pack that is less than a quarter dead. None copies the live contents of every pack that has a dead one.
+const (
+	Usual Waste = iota
+	None
+)
+
+// Collect removes contents that live does not want. Live is asked about every content, and must be true for those that
+// are put meanwhile. It returns how many bytes were freed, also after an error.
 //
-// It may be killed at any moment: a pack is removed after the contents it shares are on disk in another one.
-func (s *Store) Collect(live func(ID) bool) (freed int64, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.flush(); err != nil {
-		return 0, err
-	}
-	before := s.stored
-	// The active pack takes part too. The next record begins another pack.
-	packs := make([]*pack, 0, len(s.packs))
-	for _, p := range s.packs {
-		packs = append(packs, p)
-	}
-	slices.SortFunc(packs, func(a, b *pack) int { return cmp.Compare(a.number, b.number) })
-	s.active = nil
-	for _, p := range packs {
-		if err := s.collectPack(p, live); err != nil {
-			return before - s.stored, err
+// It may be cancelled between two packs, and killed at any moment: a pack is removed after the contents it shares are on
+// disk in another one.
+func (s *Store) Collect(ctx context.Context, waste Waste, live func(ID) bool) (freed int64, err error) {
+	for _, n := range s.Packs() {
+		if err := ctx.Err(); err != nil {
+			return freed, err
+		}
+		more, err := s.CollectPack(n, waste, live)
+		freed += more
+		if err != nil {
+			return freed, err
 		}
 	}
-	return before - s.stored, nil
+	return freed, nil
+}
+
+// Packs returns the numbers of the packs, the oldest first.
+func (s *Store) Packs() []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.packs))
+}
+
+// CollectPack is [Store.Collect] for one pack. A pack that no longer exists is no error.
+func (s *Store) CollectPack(number uint32, waste Waste, live func(ID) bool) (freed int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.packs[number]
+	if p == nil {
+		return 0, nil
+	}
+	s.dropPending(live)
+	before := s.stored
+	active := s.active
+	if active == p {
+		s.active = nil // it takes part too: the next record begins another pack
+	}
+	collected, err := s.collectPack(p, waste, live)
+	if !collected && s.active == nil && s.packs[number] == p {
+		s.active = active
+	}
+	return before - s.stored, err
+}
+
+// dropPending removes contents from the pending block that live does not want.
+func (s *Store) dropPending(live func(ID) bool) {
+	kept := block{}
+	for i, it := range s.pending.items {
+		if live(it.id) {
+			s.index.set(it.id, place{0, 0, uint16(len(kept.items))})
+			kept.add(it.id, s.pending.content(i))
+		} else {
+			s.index.remove(it.id)
+		}
+	}
+	if len(kept.items) < len(s.pending.items) {
+		s.pending = kept
+	}
 }
 
 // collectPack copies the live contents of a pack and removes it, unless it is mostly live.
-func (s *Store) collectPack(p *pack, live func(ID) bool) error {
+func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected bool, err error) {
 	var total, dead int64
 	keep := map[uint32][]int{}
 	var order []uint32
-	if err := p.scan(false, func(offset uint32, items []item) {
+	if err := p.scan(false, func(offset uint32, h header, items []item) {
 		for i, it := range items {
-			total += int64(it.size) + int64(tableRow)
+			total += h.share(it)
 			if at, _ := s.index.get(it.id); at.pack != p.number || at.offset != offset || !live(it.id) {
-				dead += int64(it.size) + int64(tableRow) // dead, or stored twice
+				dead += h.share(it) // dead, or stored twice
 				continue
 			}
 			if keep[offset] == nil {
@@ -51,10 +98,10 @@ func (s *Store) collectPack(p *pack, live func(ID) bool) error {
 			keep[offset] = append(keep[offset], i)
 		}
 	}); err != nil {
-		return err
+		return false, err
 	}
-	if dead == 0 || dead*4 < total {
-		return nil
+	if dead == 0 || waste == Usual && dead*4 < total {
+		return false, nil
 	}
 	moved := block{}
 	flush := func() error {
@@ -69,36 +116,36 @@ func (s *Store) collectPack(p *pack, live func(ID) bool) error {
 	for _, offset := range order {
 		b, err := p.read(offset, s.decoder)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, i := range keep[offset] {
 			content := b.content(i)
 			if IDOf(content) != b.items[i].id {
-				return fmt.Errorf("%s is damaged: the content %d at %d is not %s", p.file.Name(), i, offset, b.items[i].id)
+				return false, fmt.Errorf("%s is damaged: the content %d at %d is not %s", p.file.Name(), i, offset, b.items[i].id)
 			}
 			if moved.raw() > 0 && moved.raw()+len(content) > blockSize || len(moved.items) == maxItems {
 				if err := flush(); err != nil {
-					return err
+					return false, err
 				}
 			}
 			moved.add(b.items[i].id, content)
 		}
 	}
 	if err := flush(); err != nil {
-		return err
+		return false, err
 	}
 	if err := s.sync(); err != nil {
-		return err
+		return false, err
 	}
 	// From here on nothing needs the pack.
-	if err := p.scan(false, func(_ uint32, items []item) {
+	if err := p.scan(false, func(_ uint32, _ header, items []item) {
 		for _, it := range items {
 			if at, _ := s.index.get(it.id); at.pack == p.number {
 				s.index.remove(it.id)
 			}
 		}
 	}); err != nil {
-		return err
+		return false, err
 	}
 	name := p.file.Name()
 	delete(s.packs, p.number)
@@ -106,7 +153,26 @@ func (s *Store) collectPack(p *pack, live func(ID) bool) error {
 	s.cache = cache{}
 	s.stored -= p.size
 	if err := p.file.Close(); err != nil {
-		return err
+		return false, err
 	}
-	return os.Remove(name)
+	return true, os.Remove(name)
+}
+
+// Each calls do with every content and an estimate of the bytes that it takes on disk: its share of its record. A content
+// that is stored twice is one of the two times other. The sum of all is [Store.Size] but for the heads of files and records.
+func (s *Store) Each(do func(id ID, bytes int64, other bool)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range slices.Sorted(maps.Keys(s.packs)) {
+		p := s.packs[n]
+		if err := p.scan(false, func(offset uint32, h header, items []item) {
+			for _, it := range items {
+				at, _ := s.index.get(it.id)
+				do(it.id, h.share(it), at.pack != n || at.offset != offset)
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -47,6 +47,9 @@ const (
 // ErrMissing means that the store has no content of that ID.
 var ErrMissing = errors.New("the content is not in the store")
 
+// ErrFull means that a content would exceed the limit of [Store.SetLimit].
+var ErrFull = errors.New("the store has reached its limit")
+
 // Store is a store in a directory. It is safe for concurrent use within one process; its directory belongs to one
 // store at a time.
 type Store struct {
@@ -65,6 +68,7 @@ type Store struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 	stored  int64 // bytes of all packs
+	limit   int64
 }
 
 // place is where a content is: a pack, the offset of its record, and its number in the record. The pack 0 is the
@@ -99,7 +103,7 @@ func Open(dir string) (*Store, error) {
 		}
 		s.packs[n], s.next = p, n+1
 		last := i == len(numbers)-1
-		if err := p.scan(last, func(offset uint32, items []item) {
+		if err := p.scan(last, func(offset uint32, _ header, items []item) {
 			for i, it := range items {
 				if _, known := s.index.get(it.id); !known {
 					s.index.set(it.id, place{n, offset, uint16(i)})
@@ -155,6 +159,9 @@ func (s *Store) Put(content []byte) (ID, error) {
 	defer s.mu.Unlock()
 	if _, ok := s.index.get(id); ok {
 		return id, nil
+	}
+	if s.limit > 0 && s.stored+int64(s.pending.bytes()+len(magic)+headerSize+tableRow+len(content)) > s.limit {
+		return id, fmt.Errorf("%w of %d bytes", ErrFull, s.limit)
 	}
 	if s.pending.raw() > 0 && s.pending.raw()+len(content) > blockSize || len(s.pending.items) == maxItems {
 		if err := s.flush(); err != nil {
@@ -247,7 +254,7 @@ func (s *Store) rotate() error {
 	if err != nil {
 		return err
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := SyncDir(s.dir); err != nil {
 		_ = p.file.Close()
 		_ = os.Remove(p.file.Name())
 		return err
@@ -297,6 +304,14 @@ func (s *Store) sync() error {
 	return nil
 }
 
+// SetLimit bounds the bytes that the packs take: contents that may exceed it are refused with [ErrFull]. 0 is no limit. A
+// collection may exceed it until it has removed the pack that it copies from.
+func (s *Store) SetLimit(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = bytes
+}
+
 // Size returns the bytes that the packs take, without the pending block.
 func (s *Store) Size() int64 {
 	s.mu.Lock()
@@ -334,7 +349,7 @@ func (s *Store) Check() []string {
 	slices.Sort(numbers)
 	for _, n := range numbers {
 		p := s.packs[n]
-		err := p.scan(false, func(offset uint32, items []item) {
+		err := p.scan(false, func(offset uint32, _ header, items []item) {
 			b, err := p.read(offset, s.decoder)
 			if err != nil {
 				damages = append(damages, err.Error())

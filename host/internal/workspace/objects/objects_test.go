@@ -2,6 +2,7 @@ package objects_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -55,7 +56,7 @@ func TestWhatWasPutComesBack(t *testing.T) {
 						live[id] = true
 					}
 				}
-				if _, err := s.Collect(func(id objects.ID) bool { return live[id] }); err != nil {
+				if _, err := s.Collect(context.Background(), rapid.SampledFrom([]objects.Waste{objects.Usual, objects.None}).Draw(t, "waste"), func(id objects.ID) bool { return live[id] }); err != nil {
 					t.Fatal(err)
 				}
 				for id := range want {

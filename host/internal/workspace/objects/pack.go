@@ -60,6 +60,9 @@ func (b *block) add(id ID, content []byte) {
 
 func (b *block) raw() int { return len(b.data) }
 
+// bytes returns what the block takes at most in a pack, without its header.
+func (b *block) bytes() int { return len(b.data) + len(b.items)*tableRow }
+
 func (b *block) content(i int) []byte {
 	from := 0
 	if i > 0 {
@@ -126,7 +129,7 @@ func openPack(path string, number uint32) (*pack, error) {
 
 // scan calls each with every record. With repair, the contents are checked too, and what follows the last whole record
 // is cut off.
-func (p *pack) scan(repair bool, each func(offset uint32, items []item)) error {
+func (p *pack) scan(repair bool, each func(offset uint32, h header, items []item)) error {
 	at := int64(len(magic))
 	for at < p.size {
 		h, items, err := p.head(at)
@@ -143,7 +146,7 @@ func (p *pack) scan(repair bool, each func(offset uint32, items []item)) error {
 			p.size = at
 			return nil
 		}
-		each(uint32(at), items)
+		each(uint32(at), h, items)
 		at += h.size()
 	}
 	return nil
@@ -154,6 +157,15 @@ type header struct {
 }
 
 func (h header) size() int64 { return headerSize + int64(h.items)*int64(tableRow) + int64(h.stored) }
+
+// share estimates what a content of the record takes on disk.
+func (h header) share(it item) int64 {
+	bytes := int64(tableRow)
+	if h.raw > 0 {
+		bytes += int64(it.size) * int64(h.stored) / int64(h.raw)
+	}
+	return bytes
+}
 
 func (p *pack) head(at int64) (header, []item, error) {
 	damaged := func(why error) error { return fmt.Errorf("%s is damaged at %d: %w", p.file.Name(), at, why) }

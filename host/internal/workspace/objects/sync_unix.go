@@ -4,8 +4,8 @@ package objects
 
 import "os"
 
-// syncDir makes new names in a directory survive a loss of power.
-func syncDir(dir string) error {
+// SyncDir makes new names in a directory survive a loss of power.
+func SyncDir(dir string) error {
 	d, err := os.OpenFile(dir, os.O_RDONLY, 0)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
 package objects
 
-// syncDir does nothing: NTFS keeps names in its own log.
-func syncDir(string) error { return nil }
+// SyncDir does nothing: NTFS keeps names in its own log.
+func SyncDir(string) error { return nil }

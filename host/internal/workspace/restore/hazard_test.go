@@ -10,9 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -176,7 +178,8 @@ func TestAFileThatNeverStopsChangingIsNotReplaced(t *testing.T) {
 	w.must(err)
 	var writer sync.WaitGroup
 	end := make(chan struct{})
-	written := int64(3)
+	var written atomic.Int64
+	written.Store(3)
 	writer.Go(func() {
 		for {
 			select {
@@ -185,13 +188,16 @@ func TestAFileThatNeverStopsChangingIsNotReplaced(t *testing.T) {
 			default:
 			}
 			n, _ := f.WriteString("x")
-			written += int64(n)
+			written.Add(int64(n))
 		}
 	})
 	refused := 0
 	for range 20 {
 		plan, err := restore.Prepare(context.Background(), w.p, target, nil)
 		w.must(err)
+		for was := written.Load(); written.Load() < was+2; { // the first one may have been written before the plan
+			runtime.Gosched()
+		}
 		_, err = plan.Apply(context.Background())
 		var blocked *restore.BlockedError
 		var changed *restore.ChangedError
@@ -218,8 +224,8 @@ func TestAFileThatNeverStopsChangingIsNotReplaced(t *testing.T) {
 	writer.Wait()
 	info, err := os.Stat(w.path("a"))
 	w.must(err, f.Close())
-	if info.Size() != written {
-		t.Errorf("the file has %d bytes of %d", info.Size(), written)
+	if info.Size() != written.Load() {
+		t.Errorf("the file has %d bytes of %d", info.Size(), written.Load())
 	}
 	t.Logf("refused %d times, left out: %v", refused, left)
 }

@@ -22,7 +22,15 @@ func (p *Provider) Checkout(ctx context.Context, number uint64, dir string, read
 	if err == nil {
 		t, err = p.treeAt(i)
 	}
+	if err == nil {
+		p.reading[t] = true // a deletion takes nothing from it
+	}
 	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.reading, t)
+	}()
 	if err != nil {
 		return err
 	}
@@ -65,7 +73,9 @@ func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly 
 			work = append(work, path)
 		}
 	}
-	if err := inParallel(ctx, work, func(path string) error { return p.place(r, path, &nodes[path].Entry, readOnly) }); err != nil {
+	live := openLive(p)
+	defer live.close()
+	if err := inParallel(ctx, work, func(path string) error { return p.place(r, path, &nodes[path].Entry, readOnly, live) }); err != nil {
 		return err
 	}
 	for _, l := range links {
@@ -116,8 +126,8 @@ feed:
 	return context.Cause(ctx)
 }
 
-// place writes a file or a link that does not exist yet.
-func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool) error {
+// place writes a file or a link that does not exist yet. Live may be nil.
+func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool, live *live) error {
 	name := filepath.FromSlash(path)
 	if e.Kind == tree.Link {
 		if err := r.Symlink(e.Target, name); err != nil {
@@ -125,27 +135,18 @@ func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool) 
 		}
 		return linkTime(r, name, e.Mtime)
 	}
-	f, err := r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	f := live.clone(r, path, e)
+	if f == nil {
+		var err error
+		if f, err = r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return err
+		}
+		if err := p.fillFile(f, e); err != nil {
+			_ = f.Close()
+			return err
+		}
 	}
 	defer func() { _ = f.Close() }()
-	switch {
-	case e.Unread != "" && e.Content == [32]byte{}:
-		// Nothing of it is known. Its name and mode are.
-	case e.Sparse:
-		h := &holes{f: f}
-		if err := p.write(h, e); err != nil {
-			return err
-		}
-		if err := h.close(); err != nil {
-			return err
-		}
-	default:
-		if err := p.write(f, e); err != nil {
-			return err
-		}
-	}
 	if err := setXattrs(f, e.Xattrs); err != nil {
 		return err
 	}
@@ -156,6 +157,21 @@ func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool) 
 		return err
 	}
 	return r.Chtimes(name, time.Time{}, time.Unix(0, e.Mtime))
+}
+
+// fillFile writes the content of an entry into an empty file.
+func (c *contents) fillFile(f *os.File, e *tree.Entry) error {
+	switch {
+	case e.Unread != "" && e.Content == [32]byte{}:
+		return nil // nothing of it is known; its name and mode are
+	case e.Sparse:
+		h := &holes{f: f}
+		if err := c.write(h, e); err != nil {
+			return err
+		}
+		return h.close()
+	}
+	return c.write(f, e)
 }
 
 func finishDir(r *os.Root, path string, e *tree.Entry, readOnly bool) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/restic/chunker"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
@@ -27,10 +28,38 @@ const polynomial = chunker.Pol(0x3DA3358B4DC173)
 // buffers are reused between files.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, wholeSize+1); return &b }}
 
+// contents is the store of contents, and how files, trees and changes are in it. It is safe for concurrent use.
+type contents struct {
+	objects *objects.Store
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+}
+
+func openContents(dir string) (*contents, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, err
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
+	if err != nil {
+		return nil, err
+	}
+	store, err := objects.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &contents{store, encoder, decoder}, nil
+}
+
+func (c *contents) close() error {
+	c.decoder.Close()
+	return c.objects.Close()
+}
+
 // read stores the content of a file.
-func (p *Provider) read(f *os.File, size int64) (tree.Content, error) {
-	var c tree.Content
-	c.Sparse = sparse(f, size)
+func (c *contents) read(f *os.File, size int64) (tree.Content, error) {
+	var read tree.Content
+	read.Sparse = sparse(f, size)
 	if size <= wholeSize {
 		kept := buffers.Get().(*[]byte)
 		defer buffers.Put(kept)
@@ -42,30 +71,30 @@ func (p *Provider) read(f *os.File, size int64) (tree.Content, error) {
 				break
 			}
 			if err != nil {
-				return c, err
+				return read, err
 			}
 		}
-		id, err := p.objects.Put(data)
+		id, err := c.objects.Put(data)
 		if err != nil {
-			return c, tree.StoreError(err)
+			return read, tree.StoreError(err)
 		}
-		c.Content, c.Size = id, int64(len(data))
-		return c, nil
+		read.Content, read.Size = id, int64(len(data))
+		return read, nil
 	}
-	ids, n, err := p.readChunks(f)
+	ids, n, err := c.readChunks(f)
 	if err != nil {
-		return c, err
+		return read, err
 	}
-	id, err := p.objects.Put(ids)
+	id, err := c.objects.Put(ids)
 	if err != nil {
-		return c, tree.StoreError(err)
+		return read, tree.StoreError(err)
 	}
-	c.Content, c.Chunked, c.Size = id, true, n
-	return c, nil
+	read.Content, read.Chunked, read.Size = id, true, n
+	return read, nil
 }
 
 // readChunks stores a content in chunks and returns their IDs, one after the other.
-func (p *Provider) readChunks(r io.Reader) (ids []byte, size int64, err error) {
+func (c *contents) readChunks(r io.Reader) (ids []byte, size int64, err error) {
 	cut := chunker.NewWithBoundaries(r, polynomial, minChunk, maxChunk)
 	buffer := make([]byte, maxChunk)
 	for {
@@ -76,7 +105,7 @@ func (p *Provider) readChunks(r io.Reader) (ids []byte, size int64, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		id, err := p.objects.Put(chunk.Data)
+		id, err := c.objects.Put(chunk.Data)
 		if err != nil {
 			return nil, 0, tree.StoreError(err)
 		}
@@ -90,19 +119,19 @@ func (p *Provider) readChunks(r io.Reader) (ids []byte, size int64, err error) {
 }
 
 // idsOf returns the IDs of the contents that an entry consists of, the list of chunks included.
-func (p *Provider) idsOf(e *tree.Entry) ([]objects.ID, error) {
+func (c *contents) idsOf(e *tree.Entry) ([]objects.ID, error) {
 	switch {
 	case e == nil || e.Kind != tree.File || e.Content == objects.ID{}:
 		return nil, nil
 	case !e.Chunked:
 		return []objects.ID{e.Content}, nil
 	}
-	chunks, err := p.chunks(e.Content)
+	chunks, err := c.chunks(e.Content)
 	return append(chunks, e.Content), err
 }
 
-func (p *Provider) chunks(list objects.ID) ([]objects.ID, error) {
-	data, err := p.objects.Get(list)
+func (c *contents) chunks(list objects.ID) ([]objects.ID, error) {
+	data, err := c.objects.Get(list)
 	if err != nil {
 		return nil, err
 	}
@@ -117,19 +146,19 @@ func (p *Provider) chunks(list objects.ID) ([]objects.ID, error) {
 }
 
 // write writes the content of an entry.
-func (p *Provider) write(w io.Writer, e *tree.Entry) error {
+func (c *contents) write(w io.Writer, e *tree.Entry) error {
 	if e.Content == (objects.ID{}) {
 		return fmt.Errorf("its content was not recorded: %s", e.Unread)
 	}
 	ids := []objects.ID{e.Content}
 	if e.Chunked {
 		var err error
-		if ids, err = p.chunks(e.Content); err != nil {
+		if ids, err = c.chunks(e.Content); err != nil {
 			return err
 		}
 	}
 	for _, id := range ids {
-		data, err := p.objects.Get(id)
+		data, err := c.objects.Get(id)
 		if err != nil {
 			return err
 		}

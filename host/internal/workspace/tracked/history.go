@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -67,6 +68,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // openHistory opens a history, creates it if there is none, and reads its records. What follows the last whole record is
 // cut off, with a copy: the process, or the machine, ended while it was written.
 func openHistory(path string) (*history, []*record, error) {
+	// A process that was killed while it rewrote the history leaves this.
+	if err := os.Remove(path + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, err
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, nil, err
@@ -152,23 +157,79 @@ func readFrame(r io.Reader) ([]byte, error) {
 	return payload, nil
 }
 
-// append writes a record, which then survives the end of the process. After an error the history ends where it ended
-// before.
-func (h *history) append(rec *record) error {
+func frame(rec *record) ([]byte, error) {
 	payload, err := msgpack.Marshal(rec)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(payload) > maxHistoryRecord {
-		return fmt.Errorf("a record of %d bytes exceeds the limit of %d", len(payload), maxHistoryRecord)
+		return nil, fmt.Errorf("a record of %d bytes exceeds the limit of %d", len(payload), maxHistoryRecord)
 	}
 	out := make([]byte, frameHead, frameHead+len(payload))
 	binary.LittleEndian.PutUint32(out, uint32(len(payload)))
 	binary.LittleEndian.PutUint32(out[4:], crc32.Checksum(payload, castagnoli))
-	out = append(out, payload...)
+	return append(out, payload...), nil
+}
+
+// append writes a record, which then survives the end of the process. After an error the history ends where it ended
+// before.
+func (h *history) append(rec *record) error {
+	out, err := frame(rec)
+	if err != nil {
+		return err
+	}
 	if _, err := h.file.WriteAt(out, h.size); err != nil {
 		return errors.Join(err, h.file.Truncate(h.size))
 	}
 	h.size += int64(len(out))
 	return nil
+}
+
+// newSuffix names a history that is being rewritten.
+const newSuffix = ".new"
+
+// rewrite replaces the records, wholly or not at all, and reports whether it did. The result is in use from then on, nil
+// after an error means that h is.
+func (h *history) rewrite(records []*record) (next *history, replaced bool, err error) {
+	path := h.file.Name()
+	f, err := os.OpenFile(path+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, false, err
+	}
+	next = &history{file: f, cut: h.cut}
+	err = next.fill(records)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, false, errors.Join(err, os.Remove(path+newSuffix))
+	}
+	// Windows renames neither an open file nor over one.
+	if err := h.file.Close(); err != nil {
+		return nil, false, err
+	}
+	err = os.Rename(path+newSuffix, path)
+	if replaced = err == nil; !replaced {
+		next.size = h.size
+	}
+	var opened error
+	next.file, opened = os.OpenFile(path, os.O_RDWR, 0o600)
+	if replaced {
+		err = objects.SyncDir(filepath.Dir(path))
+	}
+	return next, replaced, errors.Join(err, opened)
+}
+
+func (h *history) fill(records []*record) error {
+	w := bufio.NewWriter(h.file)
+	n, err := w.WriteString(historyMagic)
+	h.size = int64(n)
+	for _, rec := range records {
+		var out []byte
+		if err == nil {
+			out, err = frame(rec)
+		}
+		if err == nil {
+			n, err = w.Write(out)
+			h.size += int64(n)
+		}
+	}
+	return errors.Join(err, w.Flush(), h.file.Sync())
 }

@@ -27,14 +27,6 @@ func (p *Provider) Hold(ctx context.Context) (*Held, error) {
 // Release lets others take snapshots.
 func (h *Held) Release() { <-h.p.turn }
 
-// Take is [Provider.Take] for the holder.
-func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
-	if s, same, err = h.p.take(ctx, label); err == nil && !same {
-		release(s.Changed)
-	}
-	return s, same, err
-}
-
 // Now calls see with the tree of the last snapshot, with the stats of its files. See must not change or keep it.
 func (h *Held) Now(see func(*tree.Tree)) {
 	h.p.mu.Lock()
@@ -71,7 +63,7 @@ func (h *Held) Sync() error { return errors.Join(h.p.objects.Sync(), h.p.history
 // Place writes a file or a link of a snapshot as a name that does not exist yet. Of a file whose content was not recorded
 // it writes an empty one.
 func (h *Held) Place(r *os.Root, name string, e *tree.Entry) error {
-	return h.p.place(r, name, e, false)
+	return h.p.place(r, name, e, false, nil)
 }
 
 // ErrDiffers means that a file has not the content that a snapshot recorded.

@@ -12,7 +12,6 @@
 package tracked
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,15 +19,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/vmihailenco/msgpack/v5"
-
 	"tidemark.dev/tidemark/host/internal/memory"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -50,6 +46,14 @@ type Options struct {
 	// Changes reports what may have changed. Nil compares the whole workspace for each snapshot.
 	Changes Changes
 	Clock   func() time.Time
+	// Budget bounds what the store takes on disk, in bytes; 0 is no bound. A snapshot that would exceed it first has the
+	// oldest snapshots deleted to which References does not refer, then fails with a [provider.FullError]. Without
+	// References nothing is deleted for it. A collection may exceed the budget for a moment, by one file of contents.
+	Budget int64
+	// References are the snapshots that something refers to, with the name of what does. It must not call the provider.
+	References func() map[uint64]string
+	// Pruned is called with the snapshots that were deleted to make room. It must not call the provider.
+	Pruned func(numbers []uint64)
 }
 
 // Changes reports what may have changed in a workspace. Package watch implements it.
@@ -78,10 +82,8 @@ type Snapshot struct {
 
 // Provider keeps the snapshots of one workspace. It is safe for concurrent use.
 type Provider struct {
+	*contents
 	options Options
-	objects *objects.Store
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
 	end     chan struct{}
 	ended   sync.WaitGroup
 	// turn has room for the one that takes snapshots.
@@ -92,14 +94,21 @@ type Provider struct {
 	// all are the snapshots in their order, deleted ones included until a collection.
 	all []*Snapshot
 	// now is the tree of the last snapshot, with the stats of its files.
-	now    *tree.Tree
-	memory memory.Part
+	now *tree.Tree
+	// uncertain are the paths of the problems that the last scan had.
+	uncertain []string
+	memory    memory.Part
 	// unsynced is true while the history has records that a loss of power would lose. deltas counts the bytes of deltas
 	// since the last whole tree, whole the bytes of that tree.
 	unsynced      bool
 	deltas, whole int64
 	// lost counts the snapshots whose contents a loss of power took.
 	lost int
+	// highest is the largest number that a snapshot ever had.
+	highest uint64
+	// rewritten counts how often the history was rewritten. reading are the trees of checkouts that are being written.
+	rewritten int
+	reading   map[*tree.Tree]bool
 }
 
 // Open opens the store of a workspace, and creates it if there is none.
@@ -110,26 +119,19 @@ func Open(o Options) (*Provider, error) {
 	if err := os.MkdirAll(o.Store, 0o700); err != nil {
 		return nil, err
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	contents, err := openContents(filepath.Join(o.Store, "objects"))
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
-	if err != nil {
-		return nil, err
-	}
-	p := &Provider{options: o, encoder: encoder, decoder: decoder, end: make(chan struct{}), turn: make(chan struct{}, 1)}
-	if p.objects, err = objects.Open(filepath.Join(o.Store, "objects")); err != nil {
-		return nil, err
-	}
+	p := &Provider{contents: contents, options: o, end: make(chan struct{}), turn: make(chan struct{}, 1), reading: map[*tree.Tree]bool{}}
 	var records []*record
 	if p.history, records, err = openHistory(filepath.Join(o.Store, "history")); err != nil {
-		return nil, errors.Join(err, p.objects.Close())
+		return nil, errors.Join(err, contents.close())
 	}
 	p.memory.Need(comparing)
 	if err := p.load(records); err != nil {
 		p.memory.Need(0)
-		return nil, errors.Join(err, p.history.file.Close(), p.objects.Close())
+		return nil, errors.Join(err, p.history.file.Close(), contents.close())
 	}
 	release(p.now.Files)
 	p.need(0)
@@ -140,6 +142,7 @@ func Open(o Options) (*Provider, error) {
 // load makes the list of snapshots and the last tree from the history.
 func (p *Provider) load(records []*record) error {
 	for _, rec := range records {
+		p.highest = max(p.highest, rec.Number)
 		if rec.Deleted {
 			if s := p.find(rec.Number); s != nil {
 				s.deleted = true
@@ -156,7 +159,7 @@ func (p *Provider) load(records []*record) error {
 		t, err := p.treeAt(len(p.all) - 1)
 		if err == nil {
 			p.now = t
-			return nil
+			break
 		}
 		if !errors.Is(err, objects.ErrMissing) {
 			return err
@@ -164,7 +167,12 @@ func (p *Provider) load(records []*record) error {
 		p.all = p.all[:len(p.all)-1]
 		p.lost++
 	}
-	p.now = tree.New()
+	if p.now == nil {
+		p.now = tree.New()
+	}
+	if p.lost > 0 {
+		return compact(p) // what follows must not be taken for changes since a lost one
+	}
 	return nil
 }
 
@@ -203,10 +211,8 @@ func (p *Provider) Close() error {
 	p.ended.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := errors.Join(p.objects.Close(), p.history.file.Sync(), p.history.file.Close())
-	p.decoder.Close()
 	p.memory.Need(0)
-	return err
+	return errors.Join(p.contents.close(), p.history.file.Sync(), p.history.file.Close())
 }
 
 // syncOften makes what was written survive a loss of power, contents before the history that names them.
@@ -220,13 +226,13 @@ func (p *Provider) syncOften() {
 		case <-tick.C:
 		}
 		p.mu.Lock()
-		due := p.unsynced
+		due, file := p.unsynced, p.history.file
 		p.unsynced = false
 		p.mu.Unlock()
 		if !due {
 			continue
 		}
-		if err := errors.Join(p.objects.Sync(), p.history.file.Sync()); err != nil {
+		if err := errors.Join(p.objects.Sync(), file.Sync()); err != nil {
 			p.mu.Lock()
 			p.unsynced = true
 			p.mu.Unlock()
@@ -270,6 +276,9 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 		}()
 	}
 	defer p.need(0)
+	if !whole {
+		dirty = again(dirty, p.uncertain)
+	}
 	var found *tree.Found
 	if whole {
 		p.need(comparing)
@@ -280,18 +289,16 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	if err != nil {
 		return nil, false, err
 	}
+	p.uncertain = p.uncertain[:0]
+	for _, problem := range found.Problems {
+		p.uncertain = append(p.uncertain, problem.Path)
+	}
+	problems := texts(found.Problems)
 	last := p.last()
-	if len(found.Changes) == 0 && last != nil && len(found.Problems) == 0 {
+	if len(found.Changes) == 0 && last != nil && slices.Equal(problems, last.Problems) {
 		return last, true, p.now.Accept(found)
 	}
-	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes)}
-	for i, problem := range found.Problems {
-		if i == maxProblems {
-			rec.Problems = append(rec.Problems, fmt.Sprintf("and %d more", len(found.Problems)-i))
-			break
-		}
-		rec.Problems = append(rec.Problems, problem.Path+": "+problem.Reason)
-	}
+	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes), Problems: problems}
 	if len(p.all) > 0 { // the first one is only a tree
 		if err := p.encodeDelta(rec, found.Changes); err != nil {
 			return nil, false, err
@@ -302,7 +309,7 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 		return nil, false, err
 	}
 	rec.Files = p.now.Files
-	if err := p.keep(rec, last == nil); err != nil {
+	if err := p.keep(rec, len(p.all) == 0); err != nil {
 		undo := make([]tree.Change, len(found.Changes))
 		for i, c := range found.Changes {
 			undo[i] = c.Reverse()
@@ -311,9 +318,38 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	}
 	s = &Snapshot{Number: rec.Number, At: time.Unix(0, rec.At), Label: label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec}
 	p.all = append(p.all, s)
+	p.highest = s.Number
 	p.count(rec)
 	p.unsynced = true
 	return s, false, nil
+}
+
+// texts returns problems as a snapshot lists them.
+func texts(problems []tree.Problem) []string {
+	var lines []string
+	for _, problem := range problems {
+		lines = append(lines, problem.Path+": "+problem.Reason)
+	}
+	slices.Sort(lines)
+	if more := len(lines) - maxProblems; more > 0 {
+		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
+// again adds the paths to what may have changed whose state was not certain: they are problems until they can be read.
+func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
+	if dirty == nil {
+		dirty = tree.Dirty{}
+	}
+	for _, path := range uncertain {
+		if path == "" {
+			dirty.AddAll("")
+			continue
+		}
+		dirty.Add(tree.Parent(path), tree.Base(path))
+	}
+	return dirty
 }
 
 // keep writes a snapshot: its contents first.
@@ -330,76 +366,15 @@ func (p *Provider) keep(rec *record, first bool) error {
 	return p.history.append(rec)
 }
 
+// last returns the snapshot that p.now is the tree of, nil if there is none or it was deleted.
 func (p *Provider) last() *Snapshot {
-	for i := len(p.all) - 1; i >= 0; i-- {
-		if !p.all[i].deleted {
-			return p.all[i]
-		}
+	if n := len(p.all); n > 0 && !p.all[n-1].deleted {
+		return p.all[n-1]
 	}
 	return nil
 }
 
-func (p *Provider) next() uint64 {
-	if len(p.all) == 0 {
-		return 1
-	}
-	return p.all[len(p.all)-1].Number + 1
-}
-
-// store writes a stream into the store of contents.
-func (p *Provider) store(write func(io.Writer) error) (stream, error) {
-	r, w := io.Pipe()
-	go func() { _ = w.CloseWithError(write(w)) }()
-	ids, size, err := p.readChunks(r)
-	_ = r.CloseWithError(err)
-	if err != nil {
-		return stream{}, err
-	}
-	list, err := p.objects.Put(ids)
-	return stream{List: list, Size: size}, err
-}
-
-func (p *Provider) encodeDelta(rec *record, changes []tree.Change) error {
-	data, err := msgpack.Marshal(changes)
-	if err != nil {
-		return err
-	}
-	if small := p.encoder.EncodeAll(data, nil); len(small) <= inlineDelta {
-		rec.Delta = small
-		return nil
-	}
-	rec.DeltaAt, err = p.store(func(w io.Writer) error { _, err := w.Write(data); return err })
-	return err
-}
-
-// delta returns the changes of a snapshot since the one before it.
-func (p *Provider) delta(rec *record) ([]tree.Change, error) {
-	if rec.Tree.is() && len(rec.Delta) == 0 && !rec.DeltaAt.is() { // the first one
-		t, err := p.decode(rec)
-		if err != nil {
-			return nil, err
-		}
-		return t.Entries(), nil
-	}
-	var data []byte
-	var err error
-	if rec.DeltaAt.is() {
-		var r io.Reader
-		if r, err = p.open(rec.DeltaAt); err == nil {
-			data, err = io.ReadAll(r)
-		}
-	} else {
-		data, err = p.decoder.DecodeAll(rec.Delta, nil)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the changes of s%d: %w", rec.Number, err)
-	}
-	var changes []tree.Change
-	if err := msgpack.NewDecoder(bytes.NewReader(data)).Decode(&changes); err != nil {
-		return nil, fmt.Errorf("the changes of s%d: %w", rec.Number, err)
-	}
-	return changes, nil
-}
+func (p *Provider) next() uint64 { return p.highest + 1 }
 
 // treeAt returns the tree of a snapshot, by its place in the list. The caller holds the lock.
 func (p *Provider) treeAt(i int) (*tree.Tree, error) {
@@ -427,27 +402,13 @@ func (p *Provider) treeAt(i int) (*tree.Tree, error) {
 	return t, nil
 }
 
-// UnknownError is the answer to a request for a snapshot that does not exist.
-type UnknownError struct {
-	Number uint64
-	// Nearest is the snapshot before it, or the first one; 0 where there is none.
-	Nearest uint64
-}
-
-func (e *UnknownError) Error() string {
-	if e.Nearest == 0 {
-		return fmt.Sprintf("there is no snapshot s%d: this workspace has no snapshot yet", e.Number)
-	}
-	return fmt.Sprintf("there is no snapshot s%d; the nearest one is s%d", e.Number, e.Nearest)
-}
-
 // get returns the place of a snapshot in the list. The caller holds the lock.
 func (p *Provider) get(number uint64) (int, error) {
 	i, ok := p.index(number)
 	if ok && !p.all[i].deleted {
 		return i, nil
 	}
-	e := &UnknownError{Number: number}
+	e := &provider.UnknownError{Number: number}
 	for _, s := range p.all {
 		if !s.deleted && (s.Number < number || e.Nearest == 0) {
 			e.Nearest = s.Number
@@ -485,15 +446,10 @@ func (p *Provider) diff(from, to uint64) ([]tree.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := [][]tree.Change{}
-	for i := min(a, b) + 1; i <= max(a, b); i++ {
-		step, err := p.delta(p.all[i].rec)
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, step)
+	changes, err := p.between(min(a, b), max(a, b))
+	if err != nil {
+		return nil, err
 	}
-	changes := tree.Compose(steps...)
 	if a > b {
 		reversed := make([]tree.Change, len(changes))
 		for i, c := range changes {
@@ -517,67 +473,3 @@ func (p *Provider) Tree(number uint64) (*tree.Tree, error) {
 
 // Content writes the content of an entry of a snapshot.
 func (p *Provider) Content(w io.Writer, e *tree.Entry) error { return p.write(w, e) }
-
-// Usage is what the snapshots of a workspace take on disk, in bytes.
-func (p *Provider) Usage() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.objects.Size() + p.history.size
-}
-
-// Delete deletes snapshots. Their room is freed by the next collection.
-func (p *Provider) Delete(numbers ...uint64) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, n := range numbers {
-		i, err := p.get(n)
-		if err != nil {
-			return err
-		}
-		if err := p.history.append(&record{Number: n, Deleted: true}); err != nil {
-			return err
-		}
-		p.all[i].deleted = true
-		p.unsynced = true
-	}
-	return nil
-}
-
-// Check reads everything that the snapshots need, and returns the damages, one line each.
-func (p *Provider) Check() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	damages := p.objects.Check()
-	if p.lost > 0 {
-		damages = append(damages, fmt.Sprintf("%d snapshots were lost: the machine ended before their contents were on disk", p.lost))
-	}
-	if p.history.cut > 0 {
-		damages = append(damages, fmt.Sprintf("%s has an end of %d bytes that was not whole; a copy is in %s", p.history.file.Name(), p.history.cut, p.history.file.Name()+cutSuffix))
-	}
-	for i, s := range p.all {
-		if s.deleted {
-			continue
-		}
-		t, err := p.treeAt(i)
-		if err != nil {
-			damages = append(damages, err.Error())
-			continue
-		}
-		var missing []string
-		for path, n := range t.All() {
-			ids, err := p.idsOf(&n.Entry)
-			for _, id := range ids {
-				if !p.objects.Has(id) {
-					err = objects.ErrMissing
-				}
-			}
-			if err != nil {
-				missing = append(missing, path)
-			}
-		}
-		if len(missing) > 0 {
-			damages = append(damages, fmt.Sprintf("s%d: %d files have no content, such as %s", s.Number, len(missing), strings.Join(missing[:1], "")))
-		}
-	}
-	return damages
-}

@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
@@ -140,5 +142,62 @@ func TestTheWorkspacesOwnRepositoryIsLeftOut(t *testing.T) {
 	}
 	if err := tracked.RemoveAll(out); err != nil {
 		t.Error(err)
+	}
+}
+
+// still reports that nothing has changed, after the first time.
+type still struct{ asked bool }
+
+func (s *still) Take(context.Context) (tree.Dirty, bool, error) {
+	whole := !s.asked
+	s.asked = true
+	return nil, whole, nil
+}
+
+func (*still) Return(tree.Dirty, bool) {}
+
+// TestAProblemStaysUntilItIsSolved, though nothing reports that the path has changed.
+func TestAProblemStaysUntilItIsSolved(t *testing.T) {
+	dir := t.TempDir()
+	workspace := filepath.Join(dir, "workspace")
+	at, err := os.OpenRoot(dir)
+	name := "workspace"
+	for range 30 { // a path that is too long to be listed
+		if err == nil {
+			err = at.Mkdir(name, 0o755)
+		}
+		if err == nil {
+			next, opened := at.OpenRoot(name)
+			err = errors.Join(opened, at.Close())
+			at = next
+		}
+		name = strings.Repeat("d", 200)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = at.Close()
+	p := openProvider(t, workspace, filepath.Join(dir, "store"), &still{})
+	defer func() { _ = p.Close() }()
+	take := func(problems int) *tracked.Snapshot {
+		t.Helper()
+		s, _, err := p.Take(context.Background(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Problems) != problems {
+			t.Fatalf("s%d has the problems %.300q", s.Number, s.Problems)
+		}
+		return s
+	}
+	first := take(1)
+	if second := take(1); second.Number != first.Number {
+		t.Fatal("nothing changed, and it is another snapshot")
+	}
+	if err := os.RemoveAll(filepath.Join(workspace, name)); err != nil {
+		t.Fatal(err)
+	}
+	if third := take(0); third.Number == first.Number {
+		t.Fatal("it is the same snapshot")
 	}
 }

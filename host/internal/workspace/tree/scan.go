@@ -125,6 +125,7 @@ type walk struct {
 
 	mu       sync.Mutex
 	suspects []suspect
+	unlisted map[string]error // directories that could not be listed
 	err      error
 	pending  sync.WaitGroup
 	slots    chan struct{}
@@ -135,7 +136,7 @@ func (s *Scanner) begin(ctx context.Context) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &walk{Scanner: s, ctx: ctx, root: r, slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
+	return &walk{Scanner: s, ctx: ctx, root: r, unlisted: map[string]error{}, slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
 }
 
 func (w *walk) end() { w.root.close() }
@@ -174,6 +175,9 @@ func (w *walk) visit(path string, old ref, deep bool) {
 			return // its parent's scan says so
 		}
 		w.suspect(path, old)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.unlisted[path] = err
 		return
 	}
 	defer d.close()
@@ -227,8 +231,8 @@ func (w *walk) compare(path string, old ref, st Stat, err error, deep bool) {
 	if st.Kind != Dir {
 		return
 	}
-	// A directory that is new, or another one of the same name, is read whole.
-	if deep || was.Kind != Dir || was.Inode != st.Inode {
+	// A directory that is new, another one of the same name, or one that could not be listed, is read whole.
+	if deep || was.Kind != Dir || was.Inode != st.Inode || was.Unread != "" {
 		w.descend(path, old)
 	}
 }
@@ -278,6 +282,7 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 		return nil, err
 	}
 	found := &Found{}
+	reported := map[string]bool{} // a directory may be suspect for itself and for its list
 	for i := range w.suspects {
 		s := &w.suspects[i]
 		if s.err != nil {
@@ -287,7 +292,8 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 			continue
 		}
 		found.nodes = append(found.nodes, *s)
-		if s.node != nil && s.node.Unread != "" {
+		if s.node != nil && s.node.Unread != "" && !reported[s.path] {
+			reported[s.path] = true
 			found.Problems = append(found.Problems, Problem{s.path, s.node.Unread})
 		}
 	}
@@ -394,6 +400,9 @@ func (w *walk) inspect(path string) (*Node, error) {
 			return n, nil
 		case Dir:
 			n.Xattrs, _ = w.root.xattrs(path)
+			if err := w.unlisted[path]; err != nil {
+				n.Unread = "it cannot be listed: " + reason(err)
+			}
 			return n, nil
 		case File:
 			again, err := w.read(path, n, st, try)

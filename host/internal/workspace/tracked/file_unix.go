@@ -13,3 +13,8 @@ func sparse(f *os.File, size int64) bool {
 	var st unix.Stat_t
 	return size >= 2*page && unix.Fstat(int(f.Fd()), &st) == nil && st.Blocks*512 < size/page*page
 }
+
+// openFile opens a file for reading. It follows no link and never waits for a pipe.
+func openFile(r *os.Root, name string) (*os.File, error) {
+	return r.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+}

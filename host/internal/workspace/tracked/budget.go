@@ -1,0 +1,88 @@
+package tracked
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
+)
+
+// Take is [Provider.Take] for the holder.
+func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
+	if s, same, err = h.take(ctx, label); err == nil && !same {
+		release(s.Changed)
+	}
+	return s, same, err
+}
+
+func (h *Held) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
+	p := h.p
+	if p.options.Budget <= 0 {
+		return p.take(ctx, label)
+	}
+	limit(p)
+	if s, same, err = p.take(ctx, label); !errors.Is(err, objects.ErrFull) {
+		return s, same, err
+	}
+	// How much it needs is not known before it is taken.
+	for _, part := range []int64{0, 8, 2, 1} {
+		more, err := h.makeRoom(ctx, part)
+		if err != nil {
+			return nil, false, err
+		}
+		if !more {
+			continue
+		}
+		if s, same, err = p.take(ctx, label); !errors.Is(err, objects.ErrFull) {
+			return s, same, err
+		}
+	}
+	if _, err := h.makeRoom(ctx, 0); err != nil {
+		return nil, false, err
+	}
+	return nil, false, &provider.FullError{Budget: p.options.Budget, Used: p.Size()}
+}
+
+// limit bounds the contents to what the history leaves of the budget.
+func limit(p *Provider) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.objects.SetLimit(max(1, p.options.Budget-p.history.size-inlineDelta))
+}
+
+// makeRoom deletes the oldest snapshots that nothing refers to until a part of the budget is free, none for 0, and
+// collects. It reports whether there is more room than before.
+func (h *Held) makeRoom(ctx context.Context, part int64) (more bool, err error) {
+	p := h.p
+	var choice provider.Choice
+	if part > 0 {
+		if p.options.References == nil {
+			return false, nil
+		}
+		stored, err := storedOf(p)
+		if err != nil {
+			return false, err
+		}
+		budget := p.options.Budget
+		references := p.options.References()
+		choice = provider.Policy{Bytes: max(1, budget-budget/part)}.Choose(stored, references, time.Time{})
+		choice.Delete = slices.DeleteFunc(choice.Delete, func(n uint64) bool { _, is := references[n]; return is })
+		if len(choice.Delete) == 0 {
+			return false, nil
+		}
+		if err := p.Delete(choice.Delete...); err != nil {
+			return false, err
+		}
+	}
+	before := p.Size()
+	c := collector{p: p, pause: func() error { return nil }}
+	err = c.run(ctx, objects.None)
+	limit(p)
+	if len(choice.Delete) > 0 && p.options.Pruned != nil {
+		p.options.Pruned(choice.Delete)
+	}
+	return p.Size() < before, err
+}
