@@ -80,7 +80,7 @@ func (w *workspace) againstGit(r *run, s *sheet) error {
 
 // growth compares what snapshots add to the store and to the shadow repository, and measures differences.
 func (w *workspace) growth(r *run, s *sheet) error {
-	store, shadow := w.provider.Usage(), sizeOf(filepath.Join(w.top, "shadow.git"))
+	store, shadow := w.provider.Size(), sizeOf(filepath.Join(w.top, "shadow.git"))
 	first, err := w.take()
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (w *workspace) growth(r *run, s *sheet) error {
 		}
 	}
 	progress("")
-	store, shadow = w.provider.Usage()-store, sizeOf(filepath.Join(w.top, "shadow.git"))-shadow
+	store, shadow = w.provider.Size()-store, sizeOf(filepath.Join(w.top, "shadow.git"))-shadow
 	most := int64(budgetGrowth) * int64(rounds) / growthRounds
 	s.row(fmt.Sprintf("growth by %d snapshots", rounds), fmt.Sprintf("%s (git %s)", mib(store), mib(shadow)), fmt.Sprintf("under %s, a quarter of git's", mib(most)), store < most && store*4 < shadow)
 	var took []time.Duration
