@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -36,6 +35,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/internal/memory"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/recorder"
@@ -142,10 +142,11 @@ const (
 	mapRetry  = time.Minute
 )
 
-// limitMemory sets the memory limit of the process to its buffers and its working memory, unless GOMEMLIMIT is set.
+// limitMemory sets the memory limit of the process to its buffers, its working memory and what watched workspaces need,
+// unless GOMEMLIMIT is set.
 func limitMemory(l capture.Limits) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(l.Bytes() + workingMemory))
+		memory.Limit(int64(l.Bytes() + workingMemory))
 	}
 }
 

@@ -51,7 +51,9 @@ func lines(t Fataler, dir string, whole bool) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now.Accept(found)
+	if err := now.Accept(found); err != nil {
+		t.Fatal(err)
+	}
 	var all []string
 	first := map[uint64]string{}
 	for path, n := range now.All() {

@@ -38,14 +38,23 @@ type files map[string]string
 
 // take adds a snapshot and returns its number.
 func (m *memory) take(all files) uint64 {
-	t := tree.New()
+	entries := map[string]*tree.Entry{}
 	for path, content := range all {
-		for i := range path {
-			if path[i] == '/' && t.Lookup(path[:i]) == nil {
-				t.Set(path[:i], &tree.Node{Entry: tree.Entry{Kind: tree.Dir, Mode: 0o755}})
+		for dir := tree.Parent(path); dir != ""; dir = tree.Parent(dir) {
+			if _, is := all[dir]; !is {
+				entries[dir] = &tree.Entry{Kind: tree.Dir, Mode: 0o755}
 			}
 		}
-		t.Set(path, &tree.Node{Entry: *m.entry(content)})
+		entries[path] = m.entry(content)
+	}
+	var changes []tree.Change
+	for path, e := range entries {
+		changes = append(changes, tree.Change{Path: path, After: e})
+	}
+	tree.Sort(changes)
+	t := tree.New()
+	if err := t.Apply(changes); err != nil {
+		panic(err)
 	}
 	m.trees = append(m.trees, t)
 	return uint64(len(m.trees))

@@ -245,11 +245,23 @@ func TestModesAndKinds(t *testing.T) {
 	m := newMemory()
 	m.take(files{"run": "x\n", "private": "x\n", "kind": "x\n", "d/f": "x\n", "empty/x": "y\n"})
 	m.take(files{"run": "x\n", "private": "x\n", "kind": "-> run", "d/f": "x\n", "new/x/y": "z\n"})
-	m.trees[1].Lookup("run").Mode = 0o755
-	m.trees[1].Lookup("private").Mode = 0o600
-	m.trees[1].Lookup("d").Mode = 0o700
-	m.trees[1].Lookup("d/f").Mtime = 7
-	m.trees[1].Set("hollow", &tree.Node{Entry: tree.Entry{Kind: tree.Dir, Mode: 0o755}})
+	change := func(path string, change func(*tree.Entry)) tree.Change {
+		e := &tree.Entry{Kind: tree.Dir}
+		if n := m.trees[1].Lookup(path); n != nil {
+			e = &n.Entry
+		}
+		change(e)
+		return tree.Change{Path: path, After: e}
+	}
+	changes := []tree.Change{
+		change("run", func(e *tree.Entry) { e.Mode = 0o755 }), change("private", func(e *tree.Entry) { e.Mode = 0o600 }),
+		change("d", func(e *tree.Entry) { e.Mode = 0o700 }), change("d/f", func(e *tree.Entry) { e.Mtime = 7 }),
+		change("hollow", func(e *tree.Entry) { e.Mode = 0o755 }),
+	}
+	tree.Sort(changes)
+	if err := m.trees[1].Apply(changes); err != nil {
+		t.Fatal(err)
+	}
 	d, err := compare.New(m, redactor).Diff(context.Background(), 1, 2, compare.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -69,10 +69,10 @@ func (s *Store) dropPending(live func(ID) bool) {
 	kept := block{}
 	for i, it := range s.pending.items {
 		if live(it.id) {
-			s.index[it.id] = place{0, 0, uint16(len(kept.items))}
+			s.index.set(it.id, place{0, 0, uint16(len(kept.items))})
 			kept.add(it.id, s.pending.content(i))
 		} else {
-			delete(s.index, it.id)
+			s.index.remove(it.id)
 		}
 	}
 	if len(kept.items) < len(s.pending.items) {
@@ -88,7 +88,7 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 	if err := p.scan(false, func(offset uint32, h header, items []item) {
 		for i, it := range items {
 			total += h.share(it)
-			if at := s.index[it.id]; at.pack != p.number || at.offset != offset || !live(it.id) {
+			if at, _ := s.index.get(it.id); at.pack != p.number || at.offset != offset || !live(it.id) {
 				dead += h.share(it) // dead, or stored twice
 				continue
 			}
@@ -140,8 +140,8 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 	// From here on nothing needs the pack.
 	if err := p.scan(false, func(_ uint32, _ header, items []item) {
 		for _, it := range items {
-			if at := s.index[it.id]; at.pack == p.number {
-				delete(s.index, it.id)
+			if at, _ := s.index.get(it.id); at.pack == p.number {
+				s.index.remove(it.id)
 			}
 		}
 	}); err != nil {
@@ -167,7 +167,7 @@ func (s *Store) Each(do func(id ID, bytes int64, other bool)) error {
 		p := s.packs[n]
 		if err := p.scan(false, func(offset uint32, h header, items []item) {
 			for _, it := range items {
-				at := s.index[it.id]
+				at, _ := s.index.get(it.id)
 				do(it.id, h.share(it), at.pack != n || at.offset != offset)
 			}
 		}); err != nil {

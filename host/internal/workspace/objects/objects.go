@@ -56,7 +56,7 @@ type Store struct {
 	dir string
 
 	mu    sync.Mutex
-	index map[ID]place
+	index index
 	packs map[uint32]*pack
 	// active takes records. It is nil until the first record is written.
 	active *pack
@@ -91,7 +91,7 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, index: map[ID]place{}, packs: map[uint32]*pack{}, next: 1, encoder: encoder, decoder: decoder}
+	s := &Store{dir: dir, packs: map[uint32]*pack{}, next: 1, encoder: encoder, decoder: decoder}
 	numbers, err := s.list()
 	if err != nil {
 		return nil, err
@@ -105,8 +105,8 @@ func Open(dir string) (*Store, error) {
 		last := i == len(numbers)-1
 		if err := p.scan(last, func(offset uint32, _ header, items []item) {
 			for i, it := range items {
-				if _, known := s.index[it.id]; !known {
-					s.index[it.id] = place{n, offset, uint16(i)}
+				if _, known := s.index.get(it.id); !known {
+					s.index.set(it.id, place{n, offset, uint16(i)})
 				}
 			}
 		}); err != nil {
@@ -144,7 +144,7 @@ func (s *Store) path(n uint32) string { return filepath.Join(s.dir, fmt.Sprintf(
 func (s *Store) Has(id ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.index[id]
+	_, ok := s.index.get(id)
 	return ok
 }
 
@@ -157,7 +157,7 @@ func (s *Store) Put(content []byte) (ID, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.index[id]; ok {
+	if _, ok := s.index.get(id); ok {
 		return id, nil
 	}
 	if s.limit > 0 && s.stored+int64(s.pending.bytes()+len(magic)+headerSize+tableRow+len(content)) > s.limit {
@@ -168,7 +168,7 @@ func (s *Store) Put(content []byte) (ID, error) {
 			return id, err
 		}
 	}
-	s.index[id] = place{0, 0, uint16(len(s.pending.items))}
+	s.index.set(id, place{0, 0, uint16(len(s.pending.items))})
 	s.pending.add(id, content)
 	if s.pending.raw() >= blockSize {
 		return id, s.flush()
@@ -180,7 +180,7 @@ func (s *Store) Put(content []byte) (ID, error) {
 func (s *Store) Get(id ID) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, ok := s.index[id]
+	at, ok := s.index.get(id)
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrMissing, id)
 	}
@@ -234,7 +234,7 @@ func (s *Store) flush() error {
 		return err // the block stays pending, so that the next call tries again
 	}
 	for i, it := range s.pending.items {
-		s.index[it.id] = place{s.active.number, offset, uint16(i)}
+		s.index.set(it.id, place{s.active.number, offset, uint16(i)})
 	}
 	s.stored += s.active.size - before
 	if !slices.Contains(s.unsaved, s.active) {
@@ -264,14 +264,34 @@ func (s *Store) rotate() error {
 	return nil
 }
 
-// Sync writes everything so that it survives a loss of power.
+// Sync writes everything so that it survives a loss of power. Others use the store while the disk writes.
 func (s *Store) Sync() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := s.flush(); err != nil {
+		s.mu.Unlock()
 		return err
 	}
-	return s.sync()
+	packs := slices.Clone(s.unsaved)
+	sizes := make([]int64, len(packs))
+	for i, p := range packs {
+		sizes[i] = p.size
+	}
+	s.mu.Unlock()
+	for i, p := range packs {
+		err := p.file.Sync()
+		s.mu.Lock()
+		switch at := slices.Index(s.unsaved, p); {
+		case at < 0:
+			err = nil // somebody else has synced it, or a collection removed it after its contents were synced elsewhere
+		case err == nil && p.size == sizes[i]:
+			s.unsaved = slices.Delete(s.unsaved, at, at+1)
+		}
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) sync() error {
@@ -304,7 +324,7 @@ func (s *Store) Close() error {
 	err := s.Sync()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Join(err, s.closePacks())
+	return errors.Join(err, s.sync(), s.closePacks())
 }
 
 func (s *Store) closePacks() error {

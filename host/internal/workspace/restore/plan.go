@@ -41,9 +41,7 @@ func (p *Plan) note(now *tree.Tree, path string) {
 			return
 		}
 		if n := now.Lookup(path); n != nil {
-			node := *n
-			node.Children = nil
-			p.nodes[path] = &node
+			p.nodes[path] = n
 		}
 		if path == "" {
 			return

@@ -12,6 +12,13 @@ import (
 
 // Take is [Provider.Take] for the holder.
 func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
+	if s, same, err = h.take(ctx, label); err == nil && !same {
+		release(s.Changed)
+	}
+	return s, same, err
+}
+
+func (h *Held) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
 	p := h.p
 	if p.options.Budget <= 0 {
 		return p.take(ctx, label)

@@ -68,8 +68,15 @@ func (c *contents) encodeDelta(rec *record, changes []tree.Change) error {
 	return err
 }
 
-// delta returns the changes of a snapshot since the one before it.
+// delta returns the changes of a snapshot since the one before it. The first one is only a tree.
 func (c *contents) delta(rec *record) ([]tree.Change, error) {
+	if rec.Tree.is() && len(rec.Delta) == 0 && !rec.DeltaAt.is() {
+		t, err := c.decode(rec)
+		if err != nil {
+			return nil, err
+		}
+		return t.Entries(), nil
+	}
 	var data []byte
 	var err error
 	if rec.DeltaAt.is() {
@@ -88,4 +95,17 @@ func (c *contents) delta(rec *record) ([]tree.Change, error) {
 		return nil, fmt.Errorf("the changes of s%d: %w", rec.Number, err)
 	}
 	return changes, nil
+}
+
+// decode returns the tree that a record has.
+func (c *contents) decode(rec *record) (*tree.Tree, error) {
+	r, err := c.open(rec.Tree)
+	if err != nil {
+		return nil, fmt.Errorf("the tree of s%d: %w", rec.Number, err)
+	}
+	t, err := tree.Decode(r)
+	if err != nil {
+		return nil, fmt.Errorf("the tree of s%d: %w", rec.Number, err)
+	}
+	return t, nil
 }

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/memory"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -96,6 +97,7 @@ type Provider struct {
 	now *tree.Tree
 	// uncertain are the paths of the problems that the last scan had.
 	uncertain []string
+	memory    memory.Part
 	// unsynced is true while the history has records that a loss of power would lose. deltas counts the bytes of deltas
 	// since the last whole tree, whole the bytes of that tree.
 	unsynced      bool
@@ -126,9 +128,13 @@ func Open(o Options) (*Provider, error) {
 	if p.history, records, err = openHistory(filepath.Join(o.Store, "history")); err != nil {
 		return nil, errors.Join(err, contents.close())
 	}
+	p.memory.Need(comparing)
 	if err := p.load(records); err != nil {
+		p.memory.Need(0)
 		return nil, errors.Join(err, p.history.file.Close(), contents.close())
 	}
+	release(p.now.Files)
+	p.need(0)
 	p.ended.Go(p.syncOften)
 	return p, nil
 }
@@ -205,6 +211,7 @@ func (p *Provider) Close() error {
 	p.ended.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.memory.Need(0)
 	return errors.Join(p.contents.close(), p.history.file.Sync(), p.history.file.Close())
 }
 
@@ -268,11 +275,13 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 			}
 		}()
 	}
+	defer p.need(0)
 	if !whole {
 		dirty = again(dirty, p.uncertain)
 	}
 	var found *tree.Found
 	if whole {
+		p.need(comparing)
 		found, err = p.scanner().Full(ctx, p.now)
 	} else {
 		found, err = p.scanner().Some(ctx, p.now, dirty)
@@ -287,23 +296,25 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	problems := texts(found.Problems)
 	last := p.last()
 	if len(found.Changes) == 0 && last != nil && slices.Equal(problems, last.Problems) {
-		p.now.Accept(found)
-		return last, true, nil
+		return last, true, p.now.Accept(found)
 	}
 	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes), Problems: problems}
-	if err := p.encodeDelta(rec, found.Changes); err != nil {
-		return nil, false, err
+	if len(p.all) > 0 { // the first one is only a tree
+		if err := p.encodeDelta(rec, found.Changes); err != nil {
+			return nil, false, err
+		}
 	}
 	// The tree is changed last, and undone if the record cannot be written.
-	p.now.Accept(found)
+	if err := p.now.Accept(found); err != nil {
+		return nil, false, err
+	}
 	rec.Files = p.now.Files
 	if err := p.keep(rec, len(p.all) == 0); err != nil {
 		undo := make([]tree.Change, len(found.Changes))
 		for i, c := range found.Changes {
 			undo[i] = c.Reverse()
 		}
-		p.now.Apply(undo)
-		return nil, false, err
+		return nil, false, errors.Join(err, p.now.Apply(undo))
 	}
 	s = &Snapshot{Number: rec.Number, At: time.Unix(0, rec.At), Label: label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec}
 	p.all = append(p.all, s)
@@ -373,12 +384,9 @@ func (p *Provider) treeAt(i int) (*tree.Tree, error) {
 	}
 	t := tree.New()
 	if rec := p.all[from].rec; rec.Tree.is() {
-		r, err := p.open(rec.Tree)
-		if err != nil {
-			return nil, fmt.Errorf("the tree of s%d: %w", rec.Number, err)
-		}
-		if t, err = tree.Decode(r); err != nil {
-			return nil, fmt.Errorf("the tree of s%d: %w", rec.Number, err)
+		var err error
+		if t, err = p.decode(rec); err != nil {
+			return nil, err
 		}
 		from++
 	}
@@ -387,7 +395,9 @@ func (p *Provider) treeAt(i int) (*tree.Tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Apply(changes)
+		if err := t.Apply(changes); err != nil {
+			return nil, fmt.Errorf("the changes of s%d: %w", p.all[from].Number, err)
+		}
 	}
 	return t, nil
 }

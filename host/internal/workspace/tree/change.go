@@ -20,18 +20,21 @@ func (c Change) Reverse() Change { return Change{Path: c.Path, Before: c.After, 
 
 // Sort sorts changes by path, with a directory before what is in it.
 func Sort(changes []Change) {
-	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(order(a.Path), order(b.Path)) })
+	slices.SortFunc(changes, func(a, b Change) int { return order(a.Path, b.Path) })
 }
 
-// order makes "/" sort before every other byte, so that a directory's content follows it.
-func order(path string) string {
-	b := []byte(path)
-	for i, c := range b {
-		if c == '/' {
-			b[i] = 0
-		}
+// order compares paths. "/" sorts before every other byte, so that a directory's content follows it.
+func order(a, b string) int {
+	n := common(a, b)
+	switch {
+	case n == len(a) || n == len(b):
+		return len(a) - len(b)
+	case a[n] == '/':
+		return -1
+	case b[n] == '/':
+		return 1
 	}
-	return string(b)
+	return cmp.Compare(a[n], b[n])
 }
 
 // Compose returns the changes from the first state to the last one, from those of consecutive steps. What came and went
@@ -57,60 +60,47 @@ func Compose(steps ...[]Change) []Change {
 	return changes
 }
 
-// Apply changes a tree. The changes must be sorted, and those of one step or composed.
-func (t *Tree) Apply(changes []Change) {
-	for _, c := range changes {
-		if c.After == nil {
-			t.Remove(c.Path)
-			continue
+// Apply changes a tree. The changes must be sorted, and those of one step or composed. An error means that they are not of this tree.
+func (t *Tree) Apply(changes []Change) error {
+	puts := make([]put, len(changes))
+	for i, c := range changes {
+		puts[i].path = c.Path
+		if c.After != nil {
+			puts[i].node = &Node{Entry: *c.After}
 		}
-		t.Set(c.Path, &Node{Entry: *c.After})
 	}
+	return t.put(puts)
 }
 
 // Entries returns the content of a tree as changes from an empty one.
-func (t *Tree) Entries() []Change {
-	changes := make([]Change, 0, t.Files+1)
-	for path, n := range t.All() {
-		changes = append(changes, Change{Path: path, After: &n.Entry})
-	}
-	return changes
-}
+func (t *Tree) Entries() []Change { return Compare(New(), t) }
 
 // Compare returns the changes from one tree to another one.
 func Compare(from, to *Tree) []Change {
 	var changes []Change
-	compare("", &from.Root, &to.Root, &changes)
+	compare("", from.root, to.root, &changes)
 	return changes
 }
 
-func compare(path string, a, b *Node, changes *[]Change) {
-	switch {
-	case a == nil:
-		*changes = append(*changes, Change{Path: path, After: &b.Entry})
-	case b == nil:
-		*changes = append(*changes, Change{Path: path, Before: &a.Entry})
-	case !a.Same(&b.Entry):
-		*changes = append(*changes, Change{Path: path, Before: &a.Entry, After: &b.Entry})
+func compare(path string, a, b ref, changes *[]Change) {
+	if a.record != b.record {
+		if before, after := a.entry(), b.entry(); before == nil || after == nil || !before.Same(after) {
+			*changes = append(*changes, Change{Path: path, Before: before, After: after})
+		}
 	}
-	var left, right []*Node
-	if a != nil {
-		left = a.Children
-	}
-	if b != nil {
-		right = b.Children
-	}
-	for len(left) > 0 || len(right) > 0 {
+	left, right := a.sub.cursor(), b.sub.cursor()
+	moreA, moreB := left.next(), right.next()
+	for moreA || moreB {
 		switch {
-		case len(right) == 0 || len(left) > 0 && left[0].Name < right[0].Name:
-			compare(Join(path, left[0].Name), left[0], nil, changes)
-			left = left[1:]
-		case len(left) == 0 || left[0].Name > right[0].Name:
-			compare(Join(path, right[0].Name), nil, right[0], changes)
-			right = right[1:]
+		case !moreB || moreA && left.name < right.name:
+			compare(Join(path, left.name), left.ref, ref{}, changes)
+			moreA = left.next()
+		case !moreA || left.name > right.name:
+			compare(Join(path, right.name), ref{}, right.ref, changes)
+			moreB = right.next()
 		default:
-			compare(Join(path, left[0].Name), left[0], right[0], changes)
-			left, right = left[1:], right[1:]
+			compare(Join(path, left.name), left.ref, right.ref, changes)
+			moreA, moreB = left.next(), right.next()
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -27,15 +28,17 @@ const maxPath = 1 << 16
 // Encode writes the tree with its stats.
 func (t *Tree) Encode(w io.Writer) error {
 	e := msgpack.NewEncoder(w)
+	var n Node
+	var err error
 	before := ""
-	for path, n := range t.All() {
+	each("", t.root, func(path string, r ref) bool {
+		n.unpack(r.record)
 		shared := common(before, path)
-		if err := e.Encode(&encoded{Shared: shared, Path: path[shared:], Entry: n.Entry, Ctime: n.Ctime, Inode: n.Inode, Racy: n.Racy}); err != nil {
-			return err
-		}
+		err = e.Encode(&encoded{Shared: shared, Path: path[shared:], Entry: n.Entry, Ctime: n.Ctime, Inode: n.Inode, Racy: n.Racy})
 		before = path
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
 func common(a, b string) int {
@@ -50,11 +53,14 @@ func common(a, b string) int {
 func Decode(r io.Reader) (*Tree, error) {
 	d := msgpack.NewDecoder(r)
 	t := New()
+	var b builder
 	before := ""
 	for first := true; ; first = false {
 		var n encoded
 		err := d.Decode(&n)
 		if errors.Is(err, io.EOF) && !first {
+			b.leave(0)
+			t.Files = b.files
 			return t, nil
 		}
 		if err != nil {
@@ -63,11 +69,78 @@ func Decode(r io.Reader) (*Tree, error) {
 		if n.Shared < 0 || n.Shared > len(before) || n.Shared+len(n.Path) > maxPath {
 			return nil, fmt.Errorf("cannot decode a tree after %q: its next path is not valid", before)
 		}
-		path := before[:n.Shared] + n.Path
-		if parent := t.Lookup(Parent(path)); (path == "") != first || parent == nil || parent.Kind != Dir {
-			return nil, fmt.Errorf("cannot decode a tree after %q: the next path, %q, has no directory", before, path)
+		if !n.Entry.Kind.valid() {
+			return nil, fmt.Errorf("cannot decode a tree after %q: its next entry has the unknown kind %d", before, n.Entry.Kind)
 		}
-		t.Set(path, &Node{Entry: n.Entry, Ctime: n.Ctime, Inode: n.Inode, Racy: n.Racy})
+		path := before[:n.Shared] + n.Path
+		node := &Node{Entry: n.Entry, Ctime: n.Ctime, Inode: n.Inode, Racy: n.Racy}
+		switch {
+		case (path == "") != first || first && n.Entry.Kind != Dir:
+			return nil, fmt.Errorf("cannot decode a tree after %q: the next path, %q, has no directory", before, path)
+		case first:
+			t.setRoot(node)
+			b.enter("", t.root.sub)
+		case !b.add(path, node):
+			return nil, fmt.Errorf("cannot decode a tree after %q: the next path, %q, has no directory or is not in its order", before, path)
+		}
 		before = path
 	}
+}
+
+// builder makes a tree of nodes that come in the order of [Tree.All].
+type builder struct {
+	open  []*level
+	spare []*level
+	files int
+}
+
+// level is a directory that nodes may still come for.
+type level struct {
+	path, last string
+	dir        *dir
+	writer
+}
+
+func (b *builder) enter(path string, d *dir) {
+	l := &level{}
+	if n := len(b.spare); n > 0 {
+		l, b.spare = b.spare[n-1], b.spare[:n-1]
+	}
+	l.path, l.last, l.dir, l.blocks = path, "", d, nil
+	b.open = append(b.open, l)
+}
+
+// leave ends all directories but the first ones.
+func (b *builder) leave(but int) {
+	for len(b.open) > but {
+		l := b.open[len(b.open)-1]
+		l.end()
+		l.dir.blocks = slices.Clip(l.blocks)
+		b.open, b.spare = b.open[:len(b.open)-1], append(b.spare, l)
+	}
+}
+
+// add adds a node, and reports whether its directory is there and it follows the one before.
+func (b *builder) add(path string, n *Node) bool {
+	parent, name := Parent(path), Base(path)
+	for len(b.open) > 0 && b.open[len(b.open)-1].path != parent {
+		b.leave(len(b.open) - 1)
+	}
+	if len(b.open) == 0 {
+		return false
+	}
+	l := b.open[len(b.open)-1]
+	if name == "" || name <= l.last {
+		return false
+	}
+	l.last = name
+	b.files++
+	if n.Kind != Dir {
+		l.add(name, n, nil)
+		return true
+	}
+	sub := &dir{}
+	l.add(name, n, sub)
+	b.enter(path, sub)
+	return true
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -66,7 +65,7 @@ const tries = 4
 // suspect is a path whose stat differs from the tree's.
 type suspect struct {
 	path string
-	old  *Node
+	old  ref
 	node *Node // what it is now, nil if it is no longer there
 	err  error
 }
@@ -78,8 +77,8 @@ func (s *Scanner) Full(ctx context.Context, t *Tree) (*Found, error) {
 		return nil, err
 	}
 	defer w.end()
-	w.check("", &t.Root)
-	w.visit("", &t.Root, true)
+	w.check("", t.root)
+	w.visit("", t.root, true)
 	return w.finish(t)
 }
 
@@ -91,13 +90,13 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 	}
 	defer w.end()
 	for dir, names := range dirty {
-		n := t.Lookup(dir)
-		if n == nil || n.Kind != Dir {
+		old := t.find(dir)
+		if old.sub == nil {
 			continue // its parent is dirty too, and reads it
 		}
-		w.check(dir, n)
+		w.check(dir, old)
 		if names == nil {
-			w.visit(dir, n, false)
+			w.visit(dir, old, false)
 			continue
 		}
 		for name := range names {
@@ -105,7 +104,7 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 			if s.Skip(path) {
 				continue
 			}
-			w.child(path, n.Child(name), false)
+			w.child(path, old.sub.child(name), false)
 		}
 	}
 	return w.finish(t)
@@ -150,22 +149,22 @@ func (w *walk) fail(err error) {
 	}
 }
 
-func (w *walk) suspect(path string, old *Node) {
+func (w *walk) suspect(path string, old ref) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.suspects = append(w.suspects, suspect{path: path, old: old})
 }
 
 // check compares a directory itself.
-func (w *walk) check(path string, old *Node) {
+func (w *walk) check(path string, old ref) {
 	st, err := w.root.stat(path)
-	if err != nil || !old.clean(st) {
+	if err != nil || !old.node().clean(st) {
 		w.suspect(path, old)
 	}
 }
 
 // visit compares what is in a directory. With deep, directories in it are visited too.
-func (w *walk) visit(path string, old *Node, deep bool) {
+func (w *walk) visit(path string, old ref, deep bool) {
 	if w.ctx.Err() != nil {
 		w.fail(w.ctx.Err())
 		return
@@ -183,18 +182,16 @@ func (w *walk) visit(path string, old *Node, deep bool) {
 	}
 	defer d.close()
 	slices.Sort(names)
-	var known []*Node
-	if old != nil && old.Kind == Dir {
-		known = old.Children
-	}
+	known := old.sub.cursor()
+	more := known.next()
 	for _, name := range names {
-		for len(known) > 0 && known[0].Name < name {
-			w.suspect(Join(path, known[0].Name), known[0])
-			known = known[1:]
+		for ; more && known.name < name; more = known.next() {
+			w.suspect(Join(path, known.name), known.ref)
 		}
-		var was *Node
-		if len(known) > 0 && known[0].Name == name {
-			was, known = known[0], known[1:]
+		var was ref
+		if more && known.name == name {
+			was = known.ref
+			more = known.next()
 		}
 		child := Join(path, name)
 		if w.Skip(child) {
@@ -203,44 +200,45 @@ func (w *walk) visit(path string, old *Node, deep bool) {
 		st, err := d.stat(name)
 		w.compare(child, was, st, err, deep)
 	}
-	for _, n := range known {
-		w.suspect(Join(path, n.Name), n)
+	for ; more; more = known.next() {
+		w.suspect(Join(path, known.name), known.ref)
 	}
 }
 
 // child compares one path.
-func (w *walk) child(path string, old *Node, deep bool) {
+func (w *walk) child(path string, old ref, deep bool) {
 	st, err := w.root.stat(path)
 	w.compare(path, old, st, err, deep)
 }
 
-func (w *walk) compare(path string, old *Node, st Stat, err error, deep bool) {
+func (w *walk) compare(path string, old ref, st Stat, err error, deep bool) {
 	if err != nil {
-		if old != nil || !gone(err) {
+		if old.is() || !gone(err) {
 			w.suspect(path, old)
 		}
 		return
 	}
-	if old == nil && st.Kind == 0 {
+	if !old.is() && st.Kind == 0 {
 		return // a socket, a pipe, a device
 	}
-	if old == nil || !old.clean(st) {
+	var was Node
+	if old.is() {
+		was.unpack(old.record)
+	}
+	if !old.is() || !was.clean(st) {
 		w.suspect(path, old)
 	}
 	if st.Kind != Dir {
 		return
 	}
 	// A directory that is new, another one of the same name, or one that could not be listed, is read whole.
-	if deep || old == nil || old.Kind != Dir || old.Inode != st.Inode || old.Unread != "" {
+	if deep || was.Kind != Dir || was.Inode != st.Inode || was.Unread != "" {
 		w.descend(path, old)
 	}
 }
 
 // descend visits a directory, in another goroutine if one is free.
-func (w *walk) descend(path string, old *Node) {
-	if old != nil && old.Kind != Dir {
-		old = nil
-	}
+func (w *walk) descend(path string, old ref) {
 	select {
 	case w.slots <- struct{}{}:
 		w.pending.Go(func() {
@@ -258,6 +256,10 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
+	// A directory before what is in it, and each path once: a path may be dirty itself and with its directory. Contents that
+	// are read one after the other are stored together.
+	slices.SortFunc(w.suspects, func(a, b suspect) int { return order(a.path, b.path) })
+	w.suspects = slices.CompactFunc(w.suspects, func(a, b suspect) bool { return a.path == b.path })
 	// More readers than processors, because some of them wait for the disk.
 	work := make(chan *suspect)
 	var readers sync.WaitGroup
@@ -286,7 +288,7 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 		if s.err != nil {
 			return nil, fmt.Errorf("%s: %w", s.path, s.err)
 		}
-		if s.node == nil && s.old == nil {
+		if s.node == nil && !s.old.is() {
 			continue
 		}
 		found.nodes = append(found.nodes, *s)
@@ -301,40 +303,39 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 
 // changes fills in Changes, once for each path, with what disappeared together with its directory.
 func (f *Found) changes(t *Tree) {
-	seen := map[string]bool{}
-	add := func(c Change) {
-		if !seen[c.Path] {
-			seen[c.Path] = true
-			f.Changes = append(f.Changes, c)
-		}
-	}
-	below := func(path string, n *Node) {
-		each(path, n, func(p string, n *Node) bool {
+	add := func(c Change) { f.Changes = append(f.Changes, c) }
+	below := func(path string, r ref) {
+		each(path, r, func(p string, r ref) bool {
 			if p != path {
-				add(Change{Path: p, Before: &n.Entry})
+				add(Change{Path: p, Before: r.entry()})
 			}
 			return true
 		})
 	}
 	for i := range f.nodes {
 		s := &f.nodes[i]
+		old := s.old.entry()
 		switch {
-		case s.old == nil:
+		case old == nil:
 			add(Change{Path: s.path, After: &s.node.Entry})
 		case s.node == nil:
-			add(Change{Path: s.path, Before: &s.old.Entry})
+			add(Change{Path: s.path, Before: old})
 			below(s.path, s.old)
 		default:
-			if !s.old.Same(&s.node.Entry) {
-				add(Change{Path: s.path, Before: &s.old.Entry, After: &s.node.Entry})
+			if !old.Same(&s.node.Entry) {
+				add(Change{Path: s.path, Before: old, After: &s.node.Entry})
 			}
-			if s.old.Kind == Dir && s.node.Kind != Dir {
+			if old.Kind == Dir && s.node.Kind != Dir {
 				below(s.path, s.old)
 			}
 		}
 	}
-	Sort(f.Changes)
-	slices.SortFunc(f.nodes, func(a, b suspect) int { return strings.Compare(order(a.path), order(b.path)) })
+	// What disappeared with its directory may also be a suspect, which comes after it.
+	compare := func(a, b Change) int { return order(a.Path, b.Path) }
+	if !slices.IsSortedFunc(f.Changes, compare) {
+		slices.SortStableFunc(f.Changes, compare)
+	}
+	f.Changes = slices.CompactFunc(f.Changes, func(a, b Change) bool { return a.Path == b.Path })
 	f.orphans(t)
 }
 
@@ -345,8 +346,7 @@ func (f *Found) orphans(t *Tree) {
 		if is, ok := dirs[dir]; ok {
 			return is
 		}
-		n := t.Lookup(dir)
-		return n != nil && n.Kind == Dir
+		return t.find(dir).sub != nil
 	}
 	lost := map[string]bool{}
 	for _, s := range f.nodes { // sorted: a directory comes before what is in it
@@ -356,8 +356,8 @@ func (f *Found) orphans(t *Tree) {
 			dirs[s.path] = false
 		default:
 			dirs[s.path] = s.node != nil && s.node.Kind == Dir
-			if !dirs[s.path] && s.old != nil {
-				each(s.path, s.old, func(p string, _ *Node) bool { dirs[p] = false; return true })
+			if !dirs[s.path] && s.old.is() {
+				each(s.path, s.old, func(p string, _ ref) bool { dirs[p] = false; return true })
 			}
 		}
 	}
@@ -368,17 +368,14 @@ func (f *Found) orphans(t *Tree) {
 	f.Changes = slices.DeleteFunc(f.Changes, func(c Change) bool { return lost[c.Path] && c.Before == nil })
 }
 
-// Accept makes the tree what a scan found, including stats that differ without a change.
-func (t *Tree) Accept(f *Found) {
+// Accept makes the tree what a scan of it found, including stats that differ without a change.
+func (t *Tree) Accept(f *Found) error {
+	puts := make([]put, len(f.nodes))
 	for i := range f.nodes {
-		s := &f.nodes[i]
-		if s.node == nil {
-			t.Remove(s.path)
-			continue
-		}
-		t.Set(s.path, s.node)
+		puts[i] = put{f.nodes[i].path, f.nodes[i].node}
 	}
 	f.nodes = nil
+	return t.put(puts)
 }
 
 // inspect reads what is at a path. It returns nil if nothing is there that has a content.

@@ -13,7 +13,8 @@
 package tree
 
 import (
-	"cmp"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ const (
 	Dir
 	Link
 )
+
+func (k Kind) valid() bool { return k >= File && k <= Link }
 
 // Entry is what a snapshot records of a file, a directory or a symbolic link. Encoded entries are lists: only add to the
 // end.
@@ -87,14 +90,11 @@ type Stat struct {
 
 // Node is an entry in a tree, with the stat it had when it was read.
 type Node struct {
-	Name string
 	Entry
 	Ctime int64
 	Inode uint64
 	// Racy means that the file changed so shortly before it was read that its stat does not prove that it is unchanged.
 	Racy bool
-	// Children are sorted by name. Only directories have some.
-	Children []*Node
 }
 
 func (n *Node) clean(st Stat) bool {
@@ -102,102 +102,99 @@ func (n *Node) clean(st Stat) bool {
 		(n.Kind == Dir || n.Size == st.Size) && (n.Kind != File || (n.Hard != 0) == (st.Links > 1))
 }
 
-// find returns the index of a child, or where it would be.
-func (n *Node) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(n.Children, name, func(c *Node, name string) int { return cmp.Compare(c.Name, name) })
-}
-
-// Child returns a child, nil if there is none of that name.
-func (n *Node) Child(name string) *Node {
-	if i, ok := n.find(name); ok {
-		return n.Children[i]
-	}
-	return nil
-}
-
-// Tree is a directory tree. It is not safe for concurrent use.
+// Tree is a directory tree. It takes about 70 bytes for a file with its name. It is not safe for concurrent use, but for
+// reading.
 type Tree struct {
-	Root Node
+	root ref
 	// Files counts the entries below the root.
 	Files int
 }
 
 // New returns an empty tree.
-func New() *Tree { return &Tree{Root: Node{Entry: Entry{Kind: Dir, Mode: 0o700}}} }
+func New() *Tree {
+	t := &Tree{root: ref{sub: &dir{}}}
+	t.setRoot(&Node{Entry: Entry{Kind: Dir, Mode: 0o700}})
+	return t
+}
 
-// Lookup returns the node at a path, nil if there is none.
-func (t *Tree) Lookup(path string) *Node {
-	n := &t.Root
+func (t *Tree) setRoot(n *Node) { t.root.record = string(n.pack(nil, "")) }
+
+func (t *Tree) find(path string) ref {
+	r := t.root
 	if path == "" {
-		return n
+		return r
 	}
 	for name := range strings.SplitSeq(path, "/") {
-		if n = n.Child(name); n == nil {
-			return nil
+		if r = r.sub.child(name); !r.is() {
+			break
 		}
 	}
-	return n
+	return r
 }
 
-// Set puts an entry at a path, in place of the one that is there. A directory keeps its children if there was a directory
-// before. The parent must be in the tree.
-func (t *Tree) Set(path string, node *Node) {
-	if path == "" {
-		children := t.Root.Children
-		t.Root = *node
-		t.Root.Children = children
-		return
+// Lookup returns a copy of the node at a path, nil if there is none.
+func (t *Tree) Lookup(path string) *Node { return t.find(path).node() }
+
+// put is a node that takes the place of what is at a path, or nil.
+type put struct {
+	path string
+	node *Node
+}
+
+// put changes many entries: one for each path, a directory before what is in it. A directory keeps its content if there was a
+// directory before. What is to be removed need not be there.
+func (t *Tree) put(puts []put) error {
+	byDir := map[string][]update{}
+	var dirs []string // each before those in it
+	for _, p := range puts {
+		if p.node != nil && !p.node.Kind.valid() {
+			return fmt.Errorf("%q has the unknown kind %d", p.path, p.node.Kind)
+		}
+		if p.path == "" {
+			if p.node == nil || p.node.Kind != Dir {
+				return errors.New("the root of a tree is a directory")
+			}
+			t.setRoot(p.node)
+			continue
+		}
+		dir := Parent(p.path)
+		updates, known := byDir[dir]
+		if !known {
+			dirs = append(dirs, dir)
+		}
+		byDir[dir] = append(updates, update{Base(p.path), p.node})
 	}
-	parent, name := t.Lookup(Parent(path)), Base(path)
-	node.Name = name
-	i, ok := parent.find(name)
-	if !ok {
-		parent.Children = slices.Insert(parent.Children, i, node)
-		t.Files++
-		return
-	}
-	old := parent.Children[i]
-	if old.Kind == Dir {
-		if node.Kind == Dir {
-			node.Children = old.Children
-		} else {
-			t.Files -= count(old) - 1
+	var w writer
+	for _, dir := range dirs {
+		updates := byDir[dir]
+		if byName := func(a, b update) int { return strings.Compare(a.name, b.name) }; !slices.IsSortedFunc(updates, byName) {
+			slices.SortStableFunc(updates, byName)
+		}
+		at := t.find(dir)
+		if at.sub != nil {
+			t.Files += at.sub.update(updates, &w)
+			continue
+		}
+		if i := slices.IndexFunc(updates, func(u update) bool { return u.node != nil }); i >= 0 {
+			return fmt.Errorf("%q has no directory in the tree", Join(dir, updates[i].name))
 		}
 	}
-	parent.Children[i] = node
-}
-
-// Remove removes the entry at a path with everything below it.
-func (t *Tree) Remove(path string) {
-	parent := t.Lookup(Parent(path))
-	if parent == nil {
-		return
-	}
-	if i, ok := parent.find(Base(path)); ok {
-		t.Files -= count(parent.Children[i])
-		parent.Children = slices.Delete(parent.Children, i, i+1)
-	}
-}
-
-func count(n *Node) int {
-	all := 1
-	for _, c := range n.Children {
-		all += count(c)
-	}
-	return all
+	return nil
 }
 
 // All returns the paths and nodes of a tree, a directory before what is in it. The root is the first.
 func (t *Tree) All() iter.Seq2[string, *Node] {
-	return func(yield func(string, *Node) bool) { each("", &t.Root, yield) }
+	return func(yield func(string, *Node) bool) {
+		each("", t.root, func(path string, r ref) bool { return yield(path, r.node()) })
+	}
 }
 
-func each(path string, n *Node, yield func(string, *Node) bool) bool {
-	if !yield(path, n) {
+func each(path string, r ref, yield func(string, ref) bool) bool {
+	if !yield(path, r) {
 		return false
 	}
-	for _, c := range n.Children {
-		if !each(Join(path, c.Name), c, yield) {
+	for c := r.sub.cursor(); c.next(); {
+		if !each(Join(path, c.name), c.ref, yield) {
 			return false
 		}
 	}

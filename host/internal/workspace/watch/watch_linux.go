@@ -32,99 +32,100 @@ type inotify struct {
 	ended   chan struct{}
 
 	mu sync.Mutex
-	// dirs and watches map the numbers of watches to directories and back.
-	dirs    map[int32]string
-	watches map[string]int32
-	dirty   tree.Dirty
-	whole   bool
-	limited string
-	failed  error // why no more events are read
-	// cookies are the watch of the directory of cookies, and those that are waited for.
+	// dirs are the watched directories by their watches, root is the workspace.
+	dirs     map[int32]*watchedDir
+	root     *watchedDir
+	identity identity
+	// dirty may have changed, in whole anything. names counts those in dirty, about.
+	dirty tree.Dirty
+	names int
+	whole bool
+	// limited is why something is not watched, "" where everything is. refused is one of the paths.
+	limited, refused string
+	failed           error // why no more events are read
+	// cookies is the watch of the directory of cookies, -1 if it cannot be watched. waiting are those that are waited for.
 	cookies int32
 	waiting map[string]chan struct{}
 	next    int
+	mounts  *mounts
 }
+
+// maxDirty bounds the names that are remembered. With more of them it is cheaper to compare everything.
+const maxDirty = 1 << 17
 
 // New watches a directory. The first Take reports that anything may have changed.
 func New(o Options) (Watcher, error) {
 	if o.Skip == nil {
 		o.Skip = func(string) bool { return false }
 	}
-	if err := os.MkdirAll(o.Cookies, 0o700); err != nil {
-		return nil, err
-	}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if errors.Is(err, unix.EMFILE) {
+		err = errors.New("the limit of watchers or of open files is reached. Raise the first with `sudo sysctl fs.inotify.max_user_instances=1024`")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch %s: %w", o.Dir, err)
 	}
 	w := &inotify{
 		options: o, fd: fd, file: os.NewFile(uintptr(fd), "inotify"), ended: make(chan struct{}),
-		dirs: map[int32]string{}, watches: map[string]int32{}, dirty: tree.Dirty{}, whole: true, waiting: map[string]chan struct{}{},
+		waiting: map[string]chan struct{}{}, mounts: openMounts(o.Dir),
 	}
-	cookies, err := unix.InotifyAddWatch(fd, o.Cookies, unix.IN_CREATE|unix.IN_ONLYDIR)
-	if err != nil {
+	if err := w.watchCookies(); err != nil && !errors.Is(err, unix.ENOSPC) {
+		w.mounts.close()
 		_ = w.file.Close()
-		return nil, fmt.Errorf("cannot watch %s: %w", o.Cookies, err)
+		return nil, err
 	}
-	w.cookies = int32(cookies) //nolint:gosec // the kernel's numbers are of this size
 	w.mu.Lock()
-	w.addTree("")
+	w.rewatch()
 	w.mu.Unlock()
 	go w.read()
 	return w, nil
 }
 
-// addTree watches a directory and everything below it. A directory is listed after it is watched, so that nothing that is
-// created meanwhile is missed. The caller holds the lock.
-func (w *inotify) addTree(path string) {
-	if !w.add(path) {
-		return
+// watchCookies watches the directory of cookies, and creates it.
+func (w *inotify) watchCookies() error {
+	if err := os.MkdirAll(w.options.Cookies, 0o700); err != nil {
+		return err
 	}
-	w.dirty.AddAll(path)
-	entries, err := os.ReadDir(w.absolute(path))
+	wd, err := unix.InotifyAddWatch(w.fd, w.options.Cookies, unix.IN_CREATE|unix.IN_ONLYDIR)
 	if err != nil {
-		return // it is gone, or cannot be read: the scan says so
+		w.cookies = -1
+		return fmt.Errorf("cannot watch %s: %w", w.options.Cookies, err)
 	}
-	for _, e := range entries {
-		if child := tree.Join(path, e.Name()); e.IsDir() && !w.options.Skip(child) {
-			w.addTree(child)
-		}
-	}
+	w.cookies = int32(wd) //nolint:gosec // the kernel's numbers are of this size
+	return nil
 }
 
 func (w *inotify) absolute(path string) string {
 	return filepath.Join(w.options.Dir, filepath.FromSlash(path))
 }
 
-// add watches one directory.
-func (w *inotify) add(path string) bool {
-	wd, err := unix.InotifyAddWatch(w.fd, w.absolute(path), watched)
-	switch {
-	case errors.Is(err, unix.ENOSPC):
-		w.limited = "the system's limit of watched directories is reached. Raise it with `sudo sysctl fs.inotify.max_user_watches=1048576`."
-		return false
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP):
-		return false // its removal is an event of its parent
-	case err != nil:
-		w.limited = fmt.Sprintf("%s cannot be watched: %v", w.absolute(path), err)
-		return false
+// touch notes that a name may have changed, touchAll all names in a directory. The caller holds the lock.
+func (w *inotify) touch(dir, name string) {
+	if w.whole {
+		return
 	}
-	n := int32(wd) //nolint:gosec // the kernel's numbers are of this size
-	if old, ok := w.dirs[n]; ok && old != path {
-		delete(w.watches, old) // it was moved, and its new place is reached first
-	}
-	w.dirs[n], w.watches[path] = path, n
-	return true
+	w.dirty.Add(dir, name)
+	w.count()
 }
 
-// forget stops watching a directory that left its place, and everything below it. The caller holds the lock.
-func (w *inotify) forget(path string) {
-	for at, wd := range w.watches {
-		if tree.Within(at, path) {
-			_, _ = unix.InotifyRmWatch(w.fd, uint32(wd)) //nolint:gosec // a number of the kernel's
-			delete(w.watches, at)
-			delete(w.dirs, wd)
-		}
+func (w *inotify) touchAll(dir string) {
+	if w.whole {
+		return
+	}
+	w.dirty.AddAll(dir)
+	w.count()
+}
+
+func (w *inotify) count() {
+	if w.names++; w.names < maxDirty {
+		return
+	}
+	w.names = 0
+	for _, names := range w.dirty {
+		w.names += 1 + len(names)
+	}
+	if w.names > maxDirty/2 {
+		w.whole, w.dirty, w.names = true, tree.Dirty{}, 0
 	}
 }
 
@@ -136,11 +137,8 @@ func (w *inotify) read() {
 		n, err := w.file.Read(buffer)
 		w.mu.Lock()
 		if err != nil {
-			w.failed = err
-			for name, done := range w.waiting {
-				close(done)
-				delete(w.waiting, name)
-			}
+			w.failed = fmt.Errorf("the watch ended: %w", err)
+			w.arrived()
 			w.mu.Unlock()
 			return
 		}
@@ -157,8 +155,8 @@ func (w *inotify) read() {
 // event takes an event. The caller holds the lock.
 func (w *inotify) event(wd int32, mask uint32, name string) {
 	if mask&unix.IN_Q_OVERFLOW != 0 {
-		w.whole = true
-		w.addTree("") // directories may have been created unseen
+		w.rewatch() // directories may have been created, moved and removed unseen
+		w.arrived() // their cookies may be lost, and everything is compared now
 		return
 	}
 	if wd == w.cookies {
@@ -168,65 +166,100 @@ func (w *inotify) event(wd int32, mask uint32, name string) {
 		}
 		return
 	}
-	dir, known := w.dirs[wd]
-	if !known {
+	d := w.dirs[wd]
+	if d == nil {
 		return // of a directory that has left its place: its parent's events say so
 	}
 	switch {
-	case mask&unix.IN_IGNORED != 0:
+	case mask&(unix.IN_IGNORED|unix.IN_UNMOUNT) != 0:
 		delete(w.dirs, wd)
-		if w.watches[dir] == wd {
-			delete(w.watches, dir)
+		d.leave()
+		if d == w.root {
+			w.root = nil
 		}
-		if dir == "" {
-			w.whole, w.limited = true, "the directory was removed or replaced"
+		if mask&unix.IN_UNMOUNT != 0 || d.parent == nil {
+			w.whole = true // what was mounted over appears. The next Take watches it
+			w.limited = fmt.Sprintf("%s was removed, replaced or unmounted", w.absolute(d.path()))
+			w.refused = d.path()
 		}
 		return
-	case mask&unix.IN_UNMOUNT != 0, mask&unix.IN_MOVE_SELF != 0 && dir == "":
-		w.whole, w.limited = true, "the directory was moved or unmounted"
+	case name == "" && d.parent == nil:
+		w.touchAll("")
 		return
 	case name == "":
-		if dir != "" {
-			w.dirty.Add(tree.Parent(dir), tree.Base(dir))
-		} else {
-			w.dirty.AddAll("")
-		}
+		w.touch(d.parent.path(), d.name)
 		return
 	}
+	dir := d.path()
 	path := tree.Join(dir, name)
 	if w.options.Skip(path) {
 		return
 	}
-	w.dirty.Add(dir, name)
+	w.touch(dir, name)
 	if mask&unix.IN_ISDIR == 0 {
 		return
 	}
-	if mask&(unix.IN_MOVED_FROM|unix.IN_DELETE) != 0 {
-		w.forget(path)
+	switch child := d.children[name]; {
+	case mask&(unix.IN_MOVED_FROM|unix.IN_DELETE) != 0:
+		w.forget(child)
+	case mask&(unix.IN_MOVED_TO|unix.IN_CREATE) != 0:
+		w.forget(child)
+		w.addTree(d, name, path)
+	case child == nil: // its mode may allow now to watch it
+		w.addTree(d, name, path)
 	}
-	if mask&(unix.IN_MOVED_TO|unix.IN_CREATE) != 0 {
-		w.forget(path)
-		w.addTree(path)
+}
+
+// arrived ends the wait for all cookies. The caller holds the lock.
+func (w *inotify) arrived() {
+	for name, done := range w.waiting {
+		close(done)
+		delete(w.waiting, name)
 	}
 }
 
 // Take waits until every event of before the call was read: a file is created in the directory of cookies, and its event
 // comes after them, because one queue has the events of all watches.
 func (w *inotify) Take(ctx context.Context) (tree.Dirty, bool, error) {
+	if err := w.wait(ctx); err != nil {
+		return nil, true, fmt.Errorf("cannot learn what changed in %s: %w", w.options.Dir, err)
+	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.restore()
+	dirty, whole := w.dirty, w.whole || w.limited != ""
+	w.dirty, w.whole, w.names = tree.Dirty{}, false, 0
+	return dirty, whole, nil
+}
+
+func (w *inotify) wait(ctx context.Context) error {
+	w.mu.Lock()
+	if w.failed != nil {
+		defer w.mu.Unlock()
+		return w.failed
+	}
+	if w.cookies < 0 {
+		if err := w.watchCookies(); err != nil {
+			defer w.mu.Unlock()
+			w.limit("", err) // everything is compared, without a wait
+			return nil
+		}
+	}
 	w.next++
 	name := strconv.Itoa(w.next)
 	done := make(chan struct{})
-	failed := w.failed
-	if failed == nil {
-		w.waiting[name] = done
-	}
+	w.waiting[name] = done
 	w.mu.Unlock()
-	if failed != nil {
-		return nil, true, fmt.Errorf("the watch of %s ended: %w", w.options.Dir, failed)
-	}
 	path := filepath.Join(w.options.Cookies, name)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		w.mu.Lock()
+		err = w.watchCookies() // they were removed
+		w.mu.Unlock()
+		if err == nil {
+			f, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+		}
+	}
 	if err == nil {
 		err = f.Close()
 	}
@@ -244,25 +277,23 @@ func (w *inotify) Take(ctx context.Context) (tree.Dirty, bool, error) {
 	if err == nil {
 		err = w.failed
 	}
-	if err != nil {
-		return nil, true, fmt.Errorf("cannot learn what changed in %s: %w", w.options.Dir, err)
-	}
-	dirty, whole := w.dirty, w.whole || w.limited != ""
-	w.dirty, w.whole = tree.Dirty{}, false
-	return dirty, whole, nil
+	return err
 }
 
 // Return takes back what could not be used.
 func (w *inotify) Return(dirty tree.Dirty, whole bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.whole = w.whole || whole
+	if whole {
+		w.whole, w.dirty, w.names = true, tree.Dirty{}, 0
+		return
+	}
 	for dir, names := range dirty {
 		if names == nil {
-			w.dirty.AddAll(dir)
+			w.touchAll(dir)
 		}
 		for name := range names {
-			w.dirty.Add(dir, name)
+			w.touch(dir, name)
 		}
 	}
 }
@@ -278,5 +309,8 @@ func (w *inotify) Limited() string {
 func (w *inotify) Close() error {
 	err := w.file.Close()
 	<-w.ended
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mounts.close()
 	return err
 }

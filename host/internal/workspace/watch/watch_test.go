@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,32 +21,42 @@ import (
 // world is a watched workspace, and a second provider of it that compares everything each time.
 type world struct {
 	t             *testing.T
-	dir           string
+	dir, home     string
 	watcher       watch.Watcher
 	watched, full *tracked.Provider
+	ahead         atomic.Int64 // how far the clock is ahead
 }
 
 func newWorld(t *testing.T) *world {
-	top := t.TempDir()
-	w := &world{t: t, dir: filepath.Join(top, "workspace")}
-	if err := os.Mkdir(w.dir, 0o755); err != nil {
+	w := &world{t: t, dir: filepath.Join(t.TempDir(), "parent", "workspace")}
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if w.watcher, err = watch.New(watch.Options{Dir: w.dir, Cookies: filepath.Join(top, "cookies")}); err != nil {
-		t.Fatal(err)
-	}
-	w.watched, w.full = w.provider(filepath.Join(top, "one"), w.watcher), w.provider(filepath.Join(top, "two"), nil)
-	t.Cleanup(func() {
-		if err := errors.Join(w.watched.Close(), w.full.Close(), w.watcher.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	w.open(t.TempDir())
 	return w
 }
 
+// open begins to watch.
+func (w *world) open(home string) {
+	w.home = home
+	var err error
+	if w.watcher, err = watch.New(watch.Options{Dir: w.dir, Cookies: filepath.Join(home, "cookies")}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.watched, w.full = w.provider(filepath.Join(home, "one"), w.watcher), w.provider(filepath.Join(home, "two"), nil)
+	w.t.Cleanup(func() {
+		if err := errors.Join(w.watched.Close(), w.full.Close(), w.watcher.Close()); err != nil {
+			w.t.Error(err)
+		}
+	})
+}
+
+// set sets the clock so far ahead.
+func (w *world) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
+
 func (w *world) provider(store string, changes tracked.Changes) *tracked.Provider {
-	p, err := tracked.Open(tracked.Options{Workspace: w.dir, Store: store, Changes: changes, Clock: time.Now})
+	clock := func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+	p, err := tracked.Open(tracked.Options{Workspace: w.dir, Store: store, Changes: changes, Clock: clock})
 	if err != nil {
 		w.t.Fatal(err)
 	}

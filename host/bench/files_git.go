@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// git runs git with a shadow repository of the workspace.
+func (w *workspace) git(args ...string) error {
+	cmd := exec.Command("git", append([]string{"--git-dir", filepath.Join(w.top, "shadow.git"), "--work-tree", w.dir}, args...)...) //nolint:gosec // the benchmark's own
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git %s: %w: %s", args[0], err, out)
+	}
+	return nil
+}
+
+func (w *workspace) shadow() error {
+	return errors.Join(w.git("add", "-A"), w.git("write-tree"))
+}
+
+// againstGit compares with the shadow repository.
+func (w *workspace) againstGit(r *run, s *sheet) error {
+	if err := w.git("init", "-q"); err != nil {
+		return err
+	}
+	theirs, err := timed(w.shadow)
+	if err != nil {
+		return err
+	}
+	ours, err := timed(w.open)
+	if err != nil {
+		return err
+	}
+	s.ratio("first snapshot / git add and write-tree", ours, theirs, 1)
+
+	var took, peer []time.Duration
+	for range r.third(20) {
+		if err := w.edit(fileSize); err != nil {
+			return err
+		}
+		a, err := timed(func() error { _, err := w.take(); return err })
+		if err != nil {
+			return err
+		}
+		b, err := timed(w.shadow)
+		if err != nil {
+			return err
+		}
+		took, peer = append(took, a), append(peer, b)
+	}
+	s.within("a snapshot, p50", quantile(took, .5), budgetSnapshot, r.byLoop(), ms(quantile(took, .5))+" (git "+ms(quantile(peer, .5))+")")
+	s.within("a snapshot, p95", quantile(took, .95), budgetSlow, r.byLoop(), "")
+	var none, walks, statuses []time.Duration
+	for range r.third(20) {
+		a, err := timed(func() error { _, err := w.take(); return err })
+		if err != nil {
+			return err
+		}
+		w.watcher.Return(nil, true) // as after an overflow
+		b, err := timed(func() error { _, err := w.take(); return err })
+		if err != nil {
+			return err
+		}
+		c, err := timed(func() error { return w.git("status", "--porcelain") })
+		if err != nil {
+			return err
+		}
+		none, walks, statuses = append(none, a), append(walks, b), append(statuses, c)
+	}
+	s.within("nothing changed, p50", quantile(none, .5), budgetNone, r.byLoop(), "")
+	s.ratio("everything compared / git status", quantile(walks, .5), quantile(statuses, .5), 1)
+	return w.growth(r, s)
+}
+
+// growth compares what snapshots add to the store and to the shadow repository, and measures differences.
+func (w *workspace) growth(r *run, s *sheet) error {
+	store, shadow := w.provider.Size(), sizeOf(filepath.Join(w.top, "shadow.git"))
+	first, err := w.take()
+	if err != nil {
+		return err
+	}
+	rounds := r.third(growthRounds)
+	last := first
+	for i := range rounds {
+		progress("growth %d of %d", i+1, rounds)
+		if err := w.edit(1000); err != nil {
+			return err
+		}
+		if last, err = w.take(); err != nil {
+			return err
+		}
+		if err := w.shadow(); err != nil {
+			return err
+		}
+	}
+	progress("")
+	store, shadow = w.provider.Size()-store, sizeOf(filepath.Join(w.top, "shadow.git"))-shadow
+	most := int64(budgetGrowth) * int64(rounds) / growthRounds
+	s.row(fmt.Sprintf("growth by %d snapshots", rounds), fmt.Sprintf("%s (git %s)", mib(store), mib(shadow)), fmt.Sprintf("under %s, a quarter of git's", mib(most)), store < most && store*4 < shadow)
+	var took []time.Duration
+	for range r.third(20) {
+		d, err := timed(func() error { _, err := w.provider.Diff(last-1, last); return err })
+		if err != nil {
+			return err
+		}
+		took = append(took, d)
+	}
+	s.within("difference of two snapshots", quantile(took, .5), budgetDiff, r.byLoop(), "")
+	all, err := timed(func() error { _, err := w.provider.Diff(first, last); return err })
+	s.figure(fmt.Sprintf("difference over %d snapshots", rounds), ms(all))
+	return err
+}
+
+// sizeOf returns the room that the files of a directory take, in bytes.
+func sizeOf(dir string) int64 {
+	var n int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
