@@ -282,6 +282,8 @@ func (r *run) forward(ctx context.Context) error {
 				err = &ChangedError{o.Path, "it was created in the meantime"}
 			case absent(err):
 				err = &ChangedError{o.Path, "it, or its directory, was moved or removed"}
+			case busy(err):
+				err = &BlockedError{[]tree.Problem{{Path: o.Path, Reason: "another program has it open. Close that program and try again"}}}
 			default:
 				err = fmt.Errorf("cannot restore %q: %w", o.Path, err)
 			}

@@ -93,10 +93,13 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 	for dir, names := range dirty {
 		n := t.Lookup(dir)
 		if n == nil || n.Kind != Dir {
+			if anySpelling {
+				w.respelled(t, dir, dirty)
+			}
 			continue // its parent is dirty too, and reads it
 		}
 		w.check(dir, n)
-		if names == nil {
+		if names == nil || anySpelling && w.anyUnlisted(dir, names) {
 			w.visit(dir, n, false)
 			continue
 		}
@@ -109,6 +112,34 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 		}
 	}
 	return w.finish(t)
+}
+
+// anyUnlisted reports whether a directory does not list one of the names: it was removed, or the system reported another
+// spelling of it.
+func (w *walk) anyUnlisted(dir string, names map[string]bool) bool {
+	for name := range names {
+		if path := Join(dir, name); !w.Skip(path) && w.root.spelled(w.root, path) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// respelled compares everything below the nearest directory that the tree has, unless the directory is a new one, which its
+// parent reads.
+func (w *walk) respelled(t *Tree, dir string, dirty Dirty) {
+	for {
+		parent := Parent(dir)
+		if n := t.Lookup(parent); n != nil && n.Kind == Dir {
+			names, reported := dirty[parent]
+			if isNew := w.Skip(dir) || reported && (names == nil || names[Base(dir)]) && w.root.spelled(w.root, dir) == nil; !isNew {
+				w.check(parent, n)
+				w.visit(parent, n, true)
+			}
+			return
+		}
+		dir = parent
+	}
 }
 
 // Found is what a scan found.

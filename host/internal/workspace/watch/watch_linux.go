@@ -257,14 +257,7 @@ func (w *inotify) Return(dirty tree.Dirty, whole bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.whole = w.whole || whole
-	for dir, names := range dirty {
-		if names == nil {
-			w.dirty.AddAll(dir)
-		}
-		for name := range names {
-			w.dirty.Add(dir, name)
-		}
-	}
+	merge(w.dirty, dirty)
 }
 
 // Limited returns why the whole directory has to be compared each time.
