@@ -117,7 +117,9 @@ func (r *run) check(ctx context.Context, last bool) error {
 		n := r.plan.nodes[s.Path]
 		if s.Before == nil {
 			if _, err := r.stat(s.Path); err == nil {
-				return &ChangedError{s.Path, "it was created in the meantime"}
+				if there, err := r.listed(s.Path); there || err != nil {
+					return errors.Join(err, &ChangedError{s.Path, "it was created in the meantime"})
+				}
 			} else if !absent(err) {
 				return fmt.Errorf("cannot look at %q: %w", s.Path, err)
 			}
