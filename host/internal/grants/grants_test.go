@@ -130,7 +130,10 @@ func TestADeniedDirectoryBelowIsLeftOut(t *testing.T) {
 func TestTheNearestDecisionApplies(t *testing.T) {
 	s, root := newStore(t)
 	names := []string{"a", "ab", "b\n", "ü"}
-	if runtime.GOOS == "linux" {
+	switch runtime.GOOS {
+	case "windows": // whose names have no control characters
+		names[2] = "b n"
+	case "linux":
 		names = append(names, "\xff\xfe", "\xff")
 	}
 	var dirs []string
@@ -197,7 +200,7 @@ func TestNoLinkBringsADecisionWithIt(t *testing.T) {
 	s, root := newStore(t)
 	real, other := mkdir(t, root, "real", "sub"), mkdir(t, root, "other", "sub")
 	link := filepath.Join(root, "link")
-	if err := os.Symlink(filepath.Join(root, "real"), link); err != nil {
+	if err := symlink(filepath.Join(root, "real"), link); err != nil {
 		t.Skip(err)
 	}
 	// A decision by a link is about the directory behind it.
@@ -404,4 +407,13 @@ func TestTheTableIsComplete(t *testing.T) {
 	if names := grants.Names(); len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(grants.Table) {
 		t.Error(names)
 	}
+}
+
+// symlink makes a symbolic link. Wine 8 returns no error and makes none.
+func symlink(target, path string) error {
+	if err := os.Symlink(target, path); err != nil {
+		return err
+	}
+	_, err := os.Lstat(path)
+	return err
 }

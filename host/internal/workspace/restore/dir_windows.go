@@ -97,7 +97,9 @@ func (d *dir) unlink(name string) error { return winfile.Remove(d.h, name) }
 func (d *dir) rmdir(name string) error  { return winfile.Remove(d.h, name) }
 
 // move renames a name into another directory, in which the new name must not exist.
-func move(from *dir, name string, to *dir, as string) error { return winfile.Rename(from.h, name, to.h, as) }
+func move(from *dir, name string, to *dir, as string) error {
+	return winfile.Rename(from.h, name, to.h, as)
+}
 
 // busy reports whether an error means that another program keeps a file where it is.
 func busy(err error) bool {
@@ -107,7 +109,9 @@ func busy(err error) bool {
 func exchange(*dir, string, *dir, string) error { return errNoExchange }
 
 // link makes a hard link.
-func link(from *dir, name string, to *dir, as string) error { return winfile.Link(from.h, name, to.h, as) }
+func link(from *dir, name string, to *dir, as string) error {
+	return winfile.Link(from.h, name, to.h, as)
+}
 
 // chmod sets what a mode has here: whether a file may only be read.
 func (d *dir) chmod(name string, mode uint16) error {

@@ -12,7 +12,9 @@ import (
 )
 
 // underWine reports whether Wine runs the test.
-func underWine() bool { return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil }
+func underWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
 
 // TestLostChangesAreReported: more than there is room for, and a directory that is replaced.
 func TestLostChangesAreReported(t *testing.T) {

@@ -372,7 +372,9 @@ func remove(h windows.Handle) error {
 
 // Rename renames a name into another directory, in which the new name must not exist, unless it is another spelling of the
 // old one.
-func Rename(from windows.Handle, name string, to windows.Handle, as string) error { return named(from, name, to, as, windows.FileRenameInformation) }
+func Rename(from windows.Handle, name string, to windows.Handle, as string) error {
+	return named(from, name, to, as, windows.FileRenameInformation)
+}
 
 // Link makes a hard link.
 func Link(from windows.Handle, name string, to windows.Handle, as string) error {
