@@ -394,9 +394,10 @@ func named(from windows.Handle, name string, to windows.Handle, as string, class
 	}
 	defer func() { _ = windows.CloseHandle(h) }()
 	// FILE_RENAME_INFORMATION and FILE_LINK_INFORMATION: whether to replace, the directory, the length in bytes, the name.
-	b := make([]byte, 20, 20+2*len(units)+2)
-	binary.LittleEndian.PutUint64(b[8:], uint64(to))
-	binary.LittleEndian.PutUint32(b[16:], uint32(2*len(units)))
+	const pointer = int(unsafe.Sizeof(to))
+	b := make([]byte, 2*pointer+4, 2*pointer+4+2*len(units)+2)
+	*(*windows.Handle)(unsafe.Pointer(&b[pointer])) = to
+	binary.LittleEndian.PutUint32(b[2*pointer:], uint32(2*len(units)))
 	for _, n := range append(units, 0) {
 		b = binary.LittleEndian.AppendUint16(b, n)
 	}
