@@ -53,6 +53,16 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@{ go test $(RACE) -timeout 40m -json ./host/e2e/timing || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
 
+# What is tested as Windows programs: all that reads and writes a workspace, its settings and decisions.
+WINDOWS := ./host/internal/workspace/... ./host/internal/grants ./host/internal/project ./host/internal/home ./host/internal/store ./installer/safefile
+
+.PHONY: test-windows
+test-windows: ## Tests of workspaces, decisions and the store as Windows programs, by Wine, which it installs where root may
+	@mkdir -p .cache; rm -f .cache/report-windows
+	@echo "testing as Windows programs, by Wine …"
+	@.ci/wine -json -short $(WINDOWS) | REPORT=.cache/report-windows go run ./.ci/report go
+	@REPORT=.cache/report-windows go run ./.ci/report total
+
 .PHONY: check
 check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
 	@go test -short -vet=off $$(go list ./... | grep -v /host/e2e/) ./host/e2e/{faults,hooks,install} ./.ci/caps ./.ci/prose ./.ci/report | { grep -v 'no test files' || true; }

@@ -1,4 +1,28 @@
 package safefile
 
+import (
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/windows"
+)
+
 // nonblock is not needed: opening a pipe or a device does not wait here.
 const nonblock = 0
+
+// inUse is how long a file may be in use by others, who read it, before it is replaced.
+const inUse = 2 * time.Second
+
+// rename renames a file in place of another one. Windows refuses that while a program, or a virus scanner, has it open.
+func rename(from, to string) error {
+	began, wait := time.Now(), time.Millisecond
+	for {
+		err := os.Rename(from, to)
+		if !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) || time.Since(began)+wait > inUse {
+			return err
+		}
+		time.Sleep(wait)
+		wait += wait / 2
+	}
+}

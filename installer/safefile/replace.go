@@ -44,5 +44,5 @@ func Write(path string, data []byte, mode os.FileMode) (err error) {
 	if err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	return rename(tmp.Name(), path)
 }

@@ -28,8 +28,12 @@ func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	// Opening a device can have side effects, so check the file first.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, lerr := os.Lstat(path); lerr == nil {
+		link, lerr := os.Lstat(path)
+		switch {
+		case lerr == nil && link.Mode()&fs.ModeSymlink != 0:
 			return nil, nil, fmt.Errorf("%s is a link to a file that does not exist; create that file or remove the link", path)
+		case lerr == nil: // it was created in the meantime
+			info, err = os.Stat(path)
 		}
 	}
 	if err != nil {

@@ -31,13 +31,22 @@ func TestReadsUpToItsLimit(t *testing.T) {
 	}
 }
 
+// symlink makes a symbolic link. Wine 8 returns no error and makes none.
+func symlink(target, path string) error {
+	if err := os.Symlink(target, path); err != nil {
+		return err
+	}
+	_, err := os.Lstat(path)
+	return err
+}
+
 func TestFollowsLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink("file", link); err != nil {
+	if err := symlink("file", link); err != nil {
 		t.Skip(err)
 	}
 	if data, err := safefile.Read(link, 10); err != nil || string(data) != "x" {

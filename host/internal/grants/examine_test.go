@@ -80,8 +80,12 @@ func TestTheCountStopsAtItsLimits(t *testing.T) {
 	put("big/one", 3<<30)
 	put("small", 1)
 	put(".git/pack", 9<<30)
-	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "link")); err != nil {
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(t.TempDir(), link); err != nil {
 		t.Skip(err)
+	}
+	if _, err := os.Lstat(link); err != nil {
+		t.Skip(err) // Wine 8 returns no error and makes none
 	}
 	c := counter{dir: dir, skip: func(path string) bool { return path == ".git" }}
 	for _, want := range []struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +33,7 @@ func TestInstallationsTakeTurns(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if _, err := os.Lstat(h.installLock()); !os.IsNotExist(err) {
+	if _, err := os.Lstat(h.installLock()); !os.IsNotExist(err) && runtime.GOOS != "windows" { // which removes no open file
 		t.Errorf("the lock is left: %v", err)
 	}
 }

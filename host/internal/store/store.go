@@ -104,13 +104,20 @@ func open(path string, limits Limits) (_ *Store, err error) {
 	if s.opener, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true)); err != nil {
 		return nil, err
 	}
+	// A panic leaves the file open, and Windows does not rename an open file.
+	var file *os.File
+	open := func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		file, err = os.OpenFile(name, flag, mode)
+		return file, err
+	}
 	if err := guard(func() error {
 		if err := plausible(path); err != nil {
 			return err
 		}
-		s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType})
+		s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType, OpenFile: open})
 		return err
 	}); err != nil {
+		_ = file.Close() // nil has nothing to close
 		switch {
 		case errors.Is(err, bolterrors.ErrTimeout):
 			return nil, fmt.Errorf("%s is in use by another program: %w", path, err)
@@ -123,6 +130,7 @@ func open(path string, limits Limits) (_ *Store, err error) {
 	}
 	if err := s.load(); err != nil {
 		_ = guard(s.db.Close) // this may fail on a damaged file
+		_ = file.Close()
 		return nil, err
 	}
 	return s, nil

@@ -323,8 +323,11 @@ func TestFilesThatWereNotReadMayHaveChanged(t *testing.T) {
 	m := newMemory()
 	for i := range 2 {
 		m.take(files{"a": "a\n"})
-		n := m.trees[i].Lookup("a")
-		n.Unread, n.Mtime = "permission denied", int64(i)
+		e := m.trees[i].Lookup("a").Entry
+		e.Unread, e.Mtime = "permission denied", int64(i)
+		if err := m.trees[i].Apply([]tree.Change{{Path: "a", After: &e}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	d, err := compare.New(m, redactor).Diff(context.Background(), 1, 2, compare.Options{})
 	if err != nil || len(d.Files) != 1 || d.Files[0].Content != compare.Unread || d.Applies || d.Text() != "# a: modified; not shown, unread: permission denied\n" {

@@ -117,7 +117,9 @@ func (r *run) check(ctx context.Context, last bool) error {
 		n := r.plan.nodes[s.Path]
 		if s.Before == nil {
 			if _, err := r.stat(s.Path); err == nil {
-				return &ChangedError{s.Path, "it was created in the meantime"}
+				if there, err := r.listed(s.Path); there || err != nil {
+					return errors.Join(err, &ChangedError{s.Path, "it was created in the meantime"})
+				}
 			} else if !absent(err) {
 				return fmt.Errorf("cannot look at %q: %w", s.Path, err)
 			}
@@ -282,6 +284,8 @@ func (r *run) forward(ctx context.Context) error {
 				err = &ChangedError{o.Path, "it was created in the meantime"}
 			case absent(err):
 				err = &ChangedError{o.Path, "it, or its directory, was moved or removed"}
+			case busy(err):
+				err = &BlockedError{[]tree.Problem{{Path: o.Path, Reason: "another program has it open. Close that program and try again"}}}
 			default:
 				err = fmt.Errorf("cannot restore %q: %w", o.Path, err)
 			}

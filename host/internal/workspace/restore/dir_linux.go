@@ -220,3 +220,16 @@ func (d *dir) syncAll() error {
 	defer func() { _ = f.Close() }()
 	return unix.Syncfs(int(f.Fd()))
 }
+
+// syncFile makes the content of a file survive a loss of power, if its mode allows to read it.
+func (d *dir) syncFile(name string) error {
+	f, err := d.open(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	return f.Sync()
+}
+
+// busy reports whether an error means that another program keeps a file where it is, which none does here.
+func busy(error) bool { return false }

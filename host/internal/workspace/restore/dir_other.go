@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package restore
 
@@ -138,3 +138,16 @@ func (d *dir) setXattrs(string, []tree.Xattr, []tree.Xattr) error { return nil }
 
 // path returns the path of a name for calls that know no open directories.
 func (d *dir) path(name string) string { return filepath.Join(d.at, name) }
+
+// syncFile makes the content of a file survive a loss of power, if its mode allows to read it.
+func (d *dir) syncFile(name string) error {
+	f, err := d.open(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	return f.Sync()
+}
+
+// busy reports whether an error means that another program keeps a file where it is, which none does here.
+func busy(error) bool { return false }

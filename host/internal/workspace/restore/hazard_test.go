@@ -1,14 +1,10 @@
-//go:build linux
-
 package restore_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,18 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 )
 
 // hazards is a workspace with a target, and changes since.
 func hazards(w *world) (target uint64) {
 	w.write("a", "one", "dir/b", "one", "dir/sub/c", "one", "gone/x", "x", "time", "t")
-	w.must(os.Symlink("a", w.path("link")))
+	w.must(symlink("a", w.path("link")))
 	target = w.take()
 	w.write("a", "two", "dir/b", "two", "dir/sub/c", "two", "new/y", "y")
-	w.must(os.RemoveAll(w.path("gone")), os.Remove(w.path("link")), os.Symlink("dir/b", w.path("link")), os.Chtimes(w.path("time"), time.Time{}, time.Unix(1e9, 0)))
+	w.must(os.RemoveAll(w.path("gone")), os.Remove(w.path("link")), symlink("dir/b", w.path("link")), os.Chtimes(w.path("time"), time.Time{}, time.Unix(1e9, 0)))
 	return target
 }
 
@@ -68,7 +62,7 @@ var edits = []struct {
 	{"gone", func(w *world) { w.write("gone", "created") }},
 	{"new/more", func(w *world) { w.write("new/more", "created") }},
 	{"new/y", func(w *world) { w.write("new/y", "edited") }},
-	{"link", func(w *world) { w.must(os.Remove(w.path("link")), os.Symlink("dir/c", w.path("link"))) }},
+	{"link", func(w *world) { w.must(os.Remove(w.path("link")), symlink("dir/c", w.path("link"))) }},
 	{"time", func(w *world) { w.write("time", "T") }},
 	{"dir/sub/c", func(w *world) { w.must(os.RemoveAll(w.path("dir/sub"))) }},
 }
@@ -94,8 +88,12 @@ func TestAnEditAfterThePlanStopsTheRestore(t *testing.T) {
 // edit came after its path was restored.
 func TestAnEditDuringTheRestoreIsNotLost(t *testing.T) {
 	stopped, after := 0, 0
+	step := 1
+	if runtime.GOOS == "windows" {
+		step = 4 // Wine is slow
+	}
 	for i, edit := range edits {
-		for at := 0; ; at++ {
+		for at := i % step; ; at += step {
 			w := newWorld(t, t.TempDir())
 			target := hazards(w)
 			n, edited := 0, false
@@ -154,6 +152,11 @@ type giveUp struct{}
 func (giveUp) Helper()               {}
 func (giveUp) Fatal(...any)          { panic("impossible") }
 func (giveUp) Fatalf(string, ...any) { panic("impossible") }
+
+func isLink(path string) bool {
+	_, err := os.Readlink(path)
+	return err == nil
+}
 
 // contents are the files of a workspace with what is in them.
 func contents(w *world) []string {
@@ -257,6 +260,9 @@ func TestAWriterWithAnOpenFileStopsTheRestore(t *testing.T) {
 
 // TestALinkInPlaceOfADirectoryIsNotFollowed, made after the plan or during the restore.
 func TestALinkInPlaceOfADirectoryIsNotFollowed(t *testing.T) {
+	if at := filepath.Join(t.TempDir(), "link"); symlink("a", at) != nil || !isLink(at) {
+		t.Skip("no symbolic links can be made here")
+	}
 	for _, during := range []bool{false, true} {
 		for _, move := range []string{"dir", "dir/sub", "new"} {
 			w := newWorld(t, t.TempDir())
@@ -271,7 +277,7 @@ func TestALinkInPlaceOfADirectoryIsNotFollowed(t *testing.T) {
 			replace := func() {
 				if !done {
 					done = true
-					w.must(os.Rename(w.path(move), filepath.Join(w.top, "moved")), os.Symlink(outside, w.path(move)))
+					w.must(os.Rename(w.path(move), filepath.Join(w.top, "moved")), symlink(outside, w.path(move)))
 				}
 			}
 			if during {
@@ -341,100 +347,6 @@ func TestContentsThatWereNotRecordedAreNotReplaced(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeWrittenLeavesTheWorkspace, with a file that nobody may replace.
-func TestWhatCannotBeWrittenLeavesTheWorkspace(t *testing.T) {
-	w := newWorld(t, t.TempDir())
-	defer w.close()
-	target := hazards(w)
-	if out, err := exec.CommandContext(t.Context(), "chattr", "+i", w.path("dir/sub/c")).CombinedOutput(); err != nil { //nolint:gosec // a test's file
-		t.Skipf("no file can be made immutable here: %v %s", err, out)
-	}
-	defer func() { _ = exec.Command("chattr", "-i", w.path("dir/sub/c")).Run() }() //nolint:gosec // a test's file
-	before := w.read()
-	_, err := w.prepare(target).Apply(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "dir/sub/c") {
-		t.Errorf("%v", err)
-	}
-	w.is(before)
-	w.clean()
-}
-
-// mount mounts a small filesystem of its own.
-func mount(t *testing.T, at, size string) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small filesystem")
-	}
-	if err := errors.Join(os.MkdirAll(at, 0o755), unix.Mount("tmpfs", at, "tmpfs", 0, "size="+size)); err != nil {
-		t.Skipf("cannot mount a small filesystem: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
-}
-
-// TestAFullDiskLeavesTheWorkspace as it was.
-func TestAFullDiskLeavesTheWorkspace(t *testing.T) {
-	top := filepath.Join(t.TempDir(), "small")
-	mount(t, top, "16m")
-	w := newWorld(t, top)
-	defer w.close()
-	large := make([]byte, 4<<20)
-	for i := range large {
-		large[i] = byte(rand.Uint32()) //nolint:gosec // what cannot be compressed
-	}
-	w.write("a", "one", "large", string(large))
-	target := w.take()
-	w.must(os.Remove(w.path("large")))
-	w.write("a", "two", "full", strings.Repeat("x", 9<<20))
-	plan := w.prepare(target)
-	before := w.read()
-	_, err := plan.Apply(context.Background())
-	if !errors.Is(err, unix.ENOSPC) {
-		t.Error(err)
-	}
-	w.is(before)
-	w.clean()
-	w.must(os.Truncate(w.path("full"), 0))
-	w.apply(w.prepare(target))
-}
-
-// TestStagingIsWhereFilesCanBeRenamedFrom: beside the workspace if the store is elsewhere or in the workspace, and nowhere
-// if the workspace is a filesystem of its own.
-func TestStagingIsWhereFilesCanBeRenamedFrom(t *testing.T) {
-	top := t.TempDir()
-	w := newWorld(t, top)
-	defer w.close()
-	w.must(w.p.Close())
-	w.store = filepath.Join(w.dir, ".store")
-	w.options.Store, w.options.Skip = w.store, func(path string) bool { return path == ".store" }
-	w.open()
-	w.write("a", "one")
-	target := w.take()
-	w.write("a", "two")
-	plan := w.prepare(target)
-	beside := false
-	plan.Observe(func(string) {
-		found, _ := filepath.Glob(filepath.Join(top, ".tidemark-restore-*"))
-		beside = len(found) == 1
-	})
-	w.apply(plan)
-	if !beside {
-		t.Error("the staging directory was not beside the workspace")
-	}
-	w.must(w.p.Close())
-
-	mount(t, w.dir, "1m")
-	w.store = filepath.Join(top, "elsewhere")
-	w.options.Store = w.store
-	w.open()
-	w.write("a", "one")
-	target = w.take()
-	w.write("a", "two")
-	if _, err := w.prepare(target).Apply(context.Background()); err == nil || !strings.Contains(err.Error(), "on another filesystem") {
-		t.Errorf("%v", err)
-	}
-	w.clean()
-}
-
 // TestACanceledRestoreIsSetBack.
 func TestACanceledRestoreIsSetBack(t *testing.T) {
 	w := newWorld(t, t.TempDir())
@@ -462,9 +374,15 @@ func TestEditsBetweenACrashAndTheRecoveryStay(t *testing.T) {
 	target := hazards(w)
 	plan := w.prepare(target)
 	before := w.read()
+	seen := 0
+	if runtime.GOOS == "windows" {
+		seen-- // without exchange, everything leaves before anything comes
+	}
 	plan.Observe(func(path string) {
 		if path == "link" {
-			panic("crash")
+			if seen++; seen > 0 {
+				panic("crash")
+			}
 		}
 	})
 	func() {

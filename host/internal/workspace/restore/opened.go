@@ -1,6 +1,10 @@
 package restore
 
-import "tidemark.dev/tidemark/host/internal/workspace/tree"
+import (
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
 
 // opened is a workspace, with the directory that was opened last.
 type opened struct {
@@ -37,6 +41,17 @@ func (o *opened) leave() {
 		o.parent.close()
 		o.parent = nil
 	}
+}
+
+// listed reports whether a directory lists a path's name as it is spelled. Where case is ignored, another spelling of it can
+// be there, which the restore may move away.
+func (o *opened) listed(path string) (bool, error) {
+	d, err := o.in(path)
+	if err != nil {
+		return false, err
+	}
+	names, err := d.names()
+	return slices.Contains(names, tree.Base(path)), err
 }
 
 // base returns the last name of a path, "." for the workspace itself.

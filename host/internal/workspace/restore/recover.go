@@ -301,6 +301,7 @@ func (r *run) finish(name string) (kept string, err error) {
 	if err != nil {
 		return r.j.Staging, err
 	}
+	r.leaveStaging()
 	if len(names) > 0 {
 		kept = r.j.Staging
 	} else if err := os.Remove(r.j.Staging); err != nil {

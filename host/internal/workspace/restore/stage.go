@@ -58,13 +58,23 @@ func newRun(p *tracked.Provider, held *tracked.Held) (*run, error) {
 
 func (r *run) close() {
 	r.leave()
-	for _, d := range []*dir{r.root, r.store, r.staging} {
+	r.leaveStaging()
+	for _, d := range []*dir{r.root, r.store} {
 		if d != nil {
 			d.close()
 		}
 	}
+}
+
+// leaveStaging closes the staging directory. Windows removes none that is open.
+func (r *run) leaveStaging() {
+	if r.staging != nil {
+		r.staging.close()
+		r.staging = nil
+	}
 	if r.places != nil {
 		_ = r.places.Close()
+		r.places = nil
 	}
 }
 
@@ -319,12 +329,7 @@ func (r *run) syncStaged(work []int) error {
 			return nil
 		}
 		fresh, _ := staged(i)
-		f, err := r.staging.open(fresh)
-		if err != nil {
-			return nil // its mode does not allow to read it
-		}
-		defer func() { _ = f.Close() }()
-		return f.Sync()
+		return r.staging.syncFile(fresh)
 	})
 }
 
@@ -358,6 +363,7 @@ feed:
 
 // discard removes what was staged. Nothing of it is the user's.
 func (r *run) discard() error {
+	r.leaveStaging()
 	if r.j.Staging != "" && owned(r.j.Staging) {
 		if err := tracked.RemoveAll(r.j.Staging); err != nil {
 			return err

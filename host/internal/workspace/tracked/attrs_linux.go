@@ -30,3 +30,5 @@ func linkTime(r *os.Root, name string, mtime int64) error {
 	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(mtime)}
 	return unix.UtimesNanoAt(int(d.Fd()), filepath.Base(name), times, unix.AT_SYMLINK_NOFOLLOW)
 }
+
+func makeLink(r *os.Root, name, target string) error { return r.Symlink(target, name) }

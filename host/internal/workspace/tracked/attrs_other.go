@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package tracked
 
@@ -11,3 +11,5 @@ import (
 func setXattrs(*os.File, []tree.Xattr) error { return nil }
 
 func linkTime(*os.Root, string, int64) error { return nil }
+
+func makeLink(r *os.Root, name, target string) error { return r.Symlink(target, name) }

@@ -130,7 +130,7 @@ feed:
 func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool, live *live) error {
 	name := filepath.FromSlash(path)
 	if e.Kind == tree.Link {
-		if err := r.Symlink(e.Target, name); err != nil {
+		if err := makeLink(r, name, e.Target); err != nil {
 			return err
 		}
 		return linkTime(r, name, e.Mtime)

@@ -8,7 +8,8 @@
 //   - What could not be read is named in the snapshot. An incomplete snapshot never passes for a complete one.
 //   - Nothing writes to the workspace.
 //
-// Not recorded: owners, sockets, pipes and devices.
+// Not recorded: owners, sockets, pipes and devices; extended attributes except on Linux; on Windows access lists, streams
+// beside the content, and attributes other than that a file may only be read.
 package tracked
 
 import (

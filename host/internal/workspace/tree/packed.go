@@ -173,6 +173,27 @@ func (n *Node) unpack(s string) {
 	}
 }
 
+// inode returns the inode of an entry, without unpacking the rest.
+func (r ref) inode() uint64 {
+	_, s := cut(r.record)
+	_, s = uvarint(s[1:])
+	_, s = uvarint(s)
+	_, s = uvarint(s[8:])
+	inode, _ := uvarint(s)
+	return inode
+}
+
+// files calls do for each entry below a directory that is none.
+func (d *dir) files(path string, do func(dir, name string, r ref)) {
+	for c := d.cursor(); c.next(); {
+		if c.sub != nil {
+			c.sub.files(Join(path, c.name), do)
+		} else {
+			do(path, c.name, c.ref)
+		}
+	}
+}
+
 // cursor goes through the records of blocks.
 type cursor struct {
 	blocks []block

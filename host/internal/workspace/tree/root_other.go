@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package tree
 
@@ -18,8 +18,8 @@ var (
 // root is a directory below which paths are resolved. [os.Root] keeps them inside. It follows links that stay inside, so
 // that every directory on the way is checked.
 type root struct {
-	in  *os.Root
-	dir string
+	in *os.Root
+	spelling
 }
 
 func openRoot(dir string) (*root, error) {
@@ -27,7 +27,7 @@ func openRoot(dir string) (*root, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &root{in, dir}, nil
+	return &root{in: in}, nil
 }
 
 func (r *root) close() { _ = r.in.Close() }
@@ -103,6 +103,9 @@ func (r *root) stat(path string) (Stat, error) {
 		return Stat{}, err
 	}
 	info, err := r.in.Lstat(name)
+	if err == nil {
+		err = r.spelled(r, path)
+	}
 	if err != nil {
 		return Stat{}, err
 	}

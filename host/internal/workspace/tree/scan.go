@@ -77,6 +77,7 @@ func (s *Scanner) Full(ctx context.Context, t *Tree) (*Found, error) {
 		return nil, err
 	}
 	defer w.end()
+	w.all = true
 	w.check("", t.root)
 	w.visit("", t.root, true)
 	return w.finish(t)
@@ -92,10 +93,13 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 	for dir, names := range dirty {
 		old := t.find(dir)
 		if old.sub == nil {
+			if anySpelling {
+				w.respelled(t, dir, dirty)
+			}
 			continue // its parent is dirty too, and reads it
 		}
 		w.check(dir, old)
-		if names == nil {
+		if names == nil || anySpelling && w.anyUnlisted(dir, names) {
 			w.visit(dir, old, false)
 			continue
 		}
@@ -108,6 +112,34 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 		}
 	}
 	return w.finish(t)
+}
+
+// anyUnlisted reports whether a directory does not list one of the names: it was removed, or the system reported another
+// spelling of it.
+func (w *walk) anyUnlisted(dir string, names map[string]bool) bool {
+	for name := range names {
+		if path := Join(dir, name); !w.Skip(path) && w.root.spelled(w.root, path) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// respelled compares everything below the nearest directory that the tree has, unless the directory is a new one, which its
+// parent reads.
+func (w *walk) respelled(t *Tree, dir string, dirty Dirty) {
+	for {
+		parent := Parent(dir)
+		if n := t.find(parent); n.sub != nil {
+			names, reported := dirty[parent]
+			if isNew := w.Skip(dir) || reported && (names == nil || names[Base(dir)]) && w.root.spelled(w.root, dir) == nil; !isNew {
+				w.check(parent, n)
+				w.visit(parent, n, true)
+			}
+			return
+		}
+		dir = parent
+	}
 }
 
 // Found is what a scan found.
@@ -126,6 +158,7 @@ type walk struct {
 	mu       sync.Mutex
 	suspects []suspect
 	unlisted map[string]error // directories that could not be listed
+	all      bool             // every entry is compared
 	err      error
 	pending  sync.WaitGroup
 	slots    chan struct{}
@@ -195,6 +228,9 @@ func (w *walk) visit(path string, old ref, deep bool) {
 		}
 		child := Join(path, name)
 		if w.Skip(child) {
+			if was.is() { // it was not skipped before
+				w.suspect(child, was)
+			}
 			continue
 		}
 		st, err := d.stat(name)
@@ -258,28 +294,18 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 	}
 	// A directory before what is in it, and each path once: a path may be dirty itself and with its directory. Contents that
 	// are read one after the other are stored together.
-	slices.SortFunc(w.suspects, func(a, b suspect) int { return order(a.path, b.path) })
-	w.suspects = slices.CompactFunc(w.suspects, func(a, b suspect) bool { return a.path == b.path })
-	// More readers than processors, because some of them wait for the disk.
-	work := make(chan *suspect)
-	var readers sync.WaitGroup
-	for range min(cap(w.slots), max(1, len(w.suspects))) {
-		readers.Go(func() {
-			for s := range work {
-				s.node, s.err = w.inspect(s.path)
-			}
-		})
-	}
-	for i := range w.suspects {
-		if w.ctx.Err() != nil {
-			break
-		}
-		work <- &w.suspects[i]
-	}
-	close(work)
-	readers.Wait()
-	if err := w.ctx.Err(); err != nil {
+	w.sort()
+	if err := w.inspectAll(w.suspects); err != nil {
 		return nil, err
+	}
+	if !w.all {
+		if others := w.otherNames(t); len(others) > 0 {
+			if err := w.inspectAll(others); err != nil {
+				return nil, err
+			}
+			w.suspects = append(w.suspects, others...)
+			w.sort()
+		}
 	}
 	found := &Found{}
 	reported := map[string]bool{} // a directory may be suspect for itself and for its list
@@ -299,6 +325,70 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 	}
 	found.changes(t)
 	return found, nil
+}
+
+// sort puts each suspect once, a directory before what is in it.
+func (w *walk) sort() {
+	slices.SortFunc(w.suspects, func(a, b suspect) int { return order(a.path, b.path) })
+	w.suspects = slices.CompactFunc(w.suspects, func(a, b suspect) bool { return a.path == b.path })
+}
+
+// inspectAll reads what is at the paths of suspects.
+func (w *walk) inspectAll(suspects []suspect) error {
+	// More readers than processors, because some of them wait for the disk.
+	work := make(chan *suspect)
+	var readers sync.WaitGroup
+	for range min(cap(w.slots), max(1, len(suspects))) {
+		readers.Go(func() {
+			for s := range work {
+				s.node, s.err = w.inspect(s.path)
+			}
+		})
+	}
+	for i := range suspects {
+		if w.ctx.Err() != nil {
+			break
+		}
+		work <- &suspects[i]
+	}
+	close(work)
+	readers.Wait()
+	return w.ctx.Err()
+}
+
+// otherNames returns the other names, by hard links, of the files that are or were suspects. The system reports a change
+// only for the name by which it was made.
+func (w *walk) otherNames(t *Tree) (others []suspect) {
+	inodes, known := map[uint64]bool{}, map[string]bool{}
+	note := func(n *Node) {
+		if n != nil && n.Kind == File && n.Hard != 0 {
+			inodes[n.Inode] = true
+		}
+	}
+	for i := range w.suspects {
+		s := &w.suspects[i]
+		known[s.path] = true
+		note(s.node)
+		note(s.old.node())
+		if s.old.sub != nil && (s.node == nil || s.node.Kind != Dir) { // with everything in it
+			each(s.path, s.old, func(path string, r ref) bool {
+				known[path] = true
+				note(r.node())
+				return true
+			})
+		}
+	}
+	if len(inodes) == 0 {
+		return nil
+	}
+	t.root.sub.files("", func(dir, name string, r ref) {
+		if inodes[r.inode()] {
+			if path := Join(dir, name); !known[path] {
+				others = append(others, suspect{path: path, old: r})
+			}
+		}
+	})
+	return others
 }
 
 // changes fills in Changes, once for each path, with what disappeared together with its directory.
@@ -380,6 +470,9 @@ func (t *Tree) Accept(f *Found) error {
 
 // inspect reads what is at a path. It returns nil if nothing is there that has a content.
 func (w *walk) inspect(path string) (*Node, error) {
+	if path != "" && w.Skip(path) {
+		return nil, nil
+	}
 	for try := 1; ; try++ {
 		st, err := w.root.stat(path)
 		if gone(err) {

@@ -8,7 +8,8 @@
 //   - A scan that fails changes nothing in the tree.
 //   - A file that cannot be read, or changes while it is read, is reported. It is never taken for complete.
 //
-// Names are bytes, as the system has them. A path is relative to the root, has "/" as its separator and no "." or "..".
+// Names are bytes, as the system has them (on Windows, WTF-8). Where the system ignores case, a name is as its directory
+// spells it. A path is relative to the root, has "/" as its separator and no "." or "..".
 // The root is "".
 package tree
 

@@ -4,6 +4,12 @@
 //   - [Watcher.Take] includes every change that was complete before the call. A change is never reported only as
 //     something else: what the system lost or could not watch is reported as "anything may have changed".
 //   - Watching changes nothing in the directory, and needs no file in it.
+//
+// On Windows, a write is complete when the file is closed: the system may report it no earlier.
+//
+// On macOS there is no watcher, so that every snapshot compares everything. FSEvents gives no proof that a change is already
+// reported, and a wait that is long enough takes longer than the comparison. Its reports also need cgo, which release
+// builds do not have.
 package watch
 
 import (
@@ -19,7 +25,8 @@ type Options struct {
 	Dir string
 	// Skip reports whether a path is not watched, with everything below it.
 	Skip func(path string) bool
-	// Cookies is a directory outside Dir, in which files mark positions among the changes. It is created.
+	// Cookies is a directory outside Dir, in which files mark positions among the changes. It is created. Windows needs
+	// none.
 	Cookies string
 }
 
@@ -37,3 +44,15 @@ type Watcher interface {
 
 // ErrUnsupported means that this system has no watcher.
 var ErrUnsupported = errors.New("watching a workspace is not supported on this system")
+
+// merge adds what a snapshot that failed has taken.
+func merge(into, dirty tree.Dirty) {
+	for dir, names := range dirty {
+		if names == nil {
+			into.AddAll(dir)
+		}
+		for name := range names {
+			into.Add(dir, name)
+		}
+	}
+}

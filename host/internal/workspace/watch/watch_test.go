@@ -1,5 +1,3 @@
-//go:build linux
-
 package watch_test
 
 import (
@@ -25,6 +23,16 @@ type world struct {
 	watcher       watch.Watcher
 	watched, full *tracked.Provider
 	ahead         atomic.Int64 // how far the clock is ahead
+}
+
+// flat reports whether changes are reported only of what is in the watched directory itself, and of directories that were
+// created after watching began: Wine 8 does not watch those that are there.
+func flat(t *testing.T) bool {
+	if !underWine() {
+		return false
+	}
+	t.Log("Wine reports no changes below directories that were there: only the watched directory's own content is changed")
+	return true
 }
 
 func newWorld(t *testing.T) *world {
@@ -90,14 +98,18 @@ func TestEveryChangeIsReported(t *testing.T) {
 	w := newWorld(t)
 	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano()))) //nolint:gosec // a test's edits
 	name := func() string { return string(rune('a' + random.IntN(6))) }
+	rounds, depth := 150, 4
+	if flat(t) {
+		rounds, depth = 50, 1
+	}
 	some := func() string {
 		parts := []string{}
-		for range 1 + random.IntN(4) {
+		for range 1 + random.IntN(depth) {
 			parts = append(parts, name())
 		}
 		return w.path(parts...)
 	}
-	for round := range 150 {
+	for round := range rounds {
 		for range 1 + random.IntN(12) {
 			at := some()
 			switch random.IntN(8) {
@@ -125,6 +137,9 @@ func TestEveryChangeIsReported(t *testing.T) {
 
 // TestADirectoryThatIsFilledBeforeItIsWatchedIsRead: deep directories, created and filled at once, while snapshots are taken.
 func TestADirectoryThatIsFilledBeforeItIsWatchedIsRead(t *testing.T) {
+	if flat(t) {
+		t.Skip("it needs changes below directories")
+	}
 	w := newWorld(t)
 	done := make(chan error)
 	go func() {
@@ -155,6 +170,22 @@ func TestADirectoryThatIsFilledBeforeItIsWatchedIsRead(t *testing.T) {
 		}
 	}
 	w.same()
+}
+
+// TestAChangeIsInTheNextTake, each time.
+func TestAChangeIsInTheNextTake(t *testing.T) {
+	w := newWorld(t)
+	w.same()
+	for i := range 300 {
+		name := fmt.Sprint(i % 7)
+		if err := os.WriteFile(w.path(name), fmt.Append(nil, i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dirty, whole, err := w.watcher.Take(context.Background())
+		if err != nil || whole || !dirty[""][name] {
+			t.Fatal(i, dirty, whole, err)
+		}
+	}
 }
 
 // TestWhatDidNotChangeIsNotCompared: one file in one directory of fifty.

@@ -1,0 +1,153 @@
+//go:build linux
+
+package restore_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func setXattr(path, name, value string) error {
+	return unix.Lsetxattr(path, name, []byte(value), 0)
+}
+
+// TestAttributesAreRestored: modes, times, extended attributes, holes, special bits, in place where that is enough.
+func TestAttributesAreRestored(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	w.write("dir/a", "a", "dir/b", "b", "set", "s", "unreadable", "u", "closed/in", "x")
+	big, err := os.Create(w.path("sparse"))
+	w.must(err)
+	_, err = big.WriteAt([]byte("end"), 8<<20)
+	w.must(err, big.Close())
+	old := time.Unix(1_000_000_000, 123456789)
+	w.must(os.Chmod(w.path("set"), 0o755|os.ModeSetuid|os.ModeSticky), os.Chmod(w.path("unreadable"), 0), os.Chmod(w.path("dir"), 0o750|os.ModeSetgid),
+		setXattr(w.path("dir"), "user.kind", "before"), setXattr(w.path("dir/a"), "user.kind", "file"),
+		os.Chtimes(w.path("dir/b"), time.Time{}, old), os.Symlink("nowhere", w.path("link")), os.Chmod(w.path("closed"), 0o500))
+	target := w.take()
+	want := w.read()
+	inode := w.inode("dir/b")
+	w.must(os.Chtimes(w.path("dir/b"), time.Time{}, time.Now()), os.Chmod(w.path("dir/b"), 0o600), os.Chmod(w.path("dir"), 0o700),
+		setXattr(w.path("dir"), "user.kind", "after"), setXattr(w.path("dir"), "user.more", "x"), setXattr(w.path("dir/a"), "user.kind", "other"),
+		os.Remove(w.path("sparse")), os.Remove(w.path("set")), os.Remove(w.path("unreadable")), os.Remove(w.path("link")), os.WriteFile(w.path("link"), nil, 0o600),
+		os.RemoveAll(w.path("closed")))
+	before := w.read()
+	result := w.apply(w.prepare(target))
+	w.is(want)
+	if w.inode("dir/b") != inode {
+		t.Error("a file whose attributes changed was replaced")
+	}
+	var st syscall.Stat_t
+	w.must(syscall.Stat(w.path("sparse"), &st))
+	if st.Blocks > 64 {
+		t.Errorf("the sparse file has %d blocks", st.Blocks)
+	}
+	w.apply(w.prepare(result.Safety))
+	w.is(before)
+	w.apply(w.prepare(target))
+	w.is(want)
+}
+
+// TestWhatCannotBeWrittenLeavesTheWorkspace, with a file that nobody may replace.
+func TestWhatCannotBeWrittenLeavesTheWorkspace(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	target := hazards(w)
+	if out, err := exec.CommandContext(t.Context(), "chattr", "+i", w.path("dir/sub/c")).CombinedOutput(); err != nil { //nolint:gosec // a test's file
+		t.Skipf("no file can be made immutable here: %v %s", err, out)
+	}
+	defer func() { _ = exec.Command("chattr", "-i", w.path("dir/sub/c")).Run() }() //nolint:gosec // a test's file
+	before := w.read()
+	_, err := w.prepare(target).Apply(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "dir/sub/c") {
+		t.Errorf("%v", err)
+	}
+	w.is(before)
+	w.clean()
+}
+
+// mount mounts a small filesystem of its own.
+func mount(t *testing.T, at, size string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a small filesystem")
+	}
+	if err := errors.Join(os.MkdirAll(at, 0o755), unix.Mount("tmpfs", at, "tmpfs", 0, "size="+size)); err != nil {
+		t.Skipf("cannot mount a small filesystem: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
+}
+
+// TestAFullDiskLeavesTheWorkspace as it was.
+func TestAFullDiskLeavesTheWorkspace(t *testing.T) {
+	top := filepath.Join(t.TempDir(), "small")
+	mount(t, top, "16m")
+	w := newWorld(t, top)
+	defer w.close()
+	large := make([]byte, 4<<20)
+	for i := range large {
+		large[i] = byte(rand.Uint32()) //nolint:gosec // what cannot be compressed
+	}
+	w.write("a", "one", "large", string(large))
+	target := w.take()
+	w.must(os.Remove(w.path("large")))
+	w.write("a", "two", "full", strings.Repeat("x", 9<<20))
+	plan := w.prepare(target)
+	before := w.read()
+	_, err := plan.Apply(context.Background())
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Error(err)
+	}
+	w.is(before)
+	w.clean()
+	w.must(os.Truncate(w.path("full"), 0))
+	w.apply(w.prepare(target))
+}
+
+// TestStagingIsWhereFilesCanBeRenamedFrom: beside the workspace if the store is elsewhere or in the workspace, and nowhere
+// if the workspace is a filesystem of its own.
+func TestStagingIsWhereFilesCanBeRenamedFrom(t *testing.T) {
+	top := t.TempDir()
+	w := newWorld(t, top)
+	defer w.close()
+	w.must(w.p.Close())
+	w.store = filepath.Join(w.dir, ".store")
+	w.options.Store, w.options.Skip = w.store, func(path string) bool { return path == ".store" }
+	w.open()
+	w.write("a", "one")
+	target := w.take()
+	w.write("a", "two")
+	plan := w.prepare(target)
+	beside := false
+	plan.Observe(func(string) {
+		found, _ := filepath.Glob(filepath.Join(top, ".tidemark-restore-*"))
+		beside = len(found) == 1
+	})
+	w.apply(plan)
+	if !beside {
+		t.Error("the staging directory was not beside the workspace")
+	}
+	w.must(w.p.Close())
+
+	mount(t, w.dir, "1m")
+	w.store = filepath.Join(top, "elsewhere")
+	w.options.Store = w.store
+	w.open()
+	w.write("a", "one")
+	target = w.take()
+	w.write("a", "two")
+	if _, err := w.prepare(target).Apply(context.Background()); err == nil || !strings.Contains(err.Error(), "on another filesystem") {
+		t.Errorf("%v", err)
+	}
+	w.clean()
+}

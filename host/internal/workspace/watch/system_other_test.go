@@ -1,0 +1,6 @@
+//go:build !windows
+
+package watch_test
+
+// underWine reports whether Wine runs the test.
+func underWine() bool { return false }
