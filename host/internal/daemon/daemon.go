@@ -115,6 +115,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	running.Go(browser.Sweep) // removes profiles of a killed daemon
 	running.Go(func() { d.engine.Observer.AskForMaps(ctx) })
 	running.Go(func() { d.notifyAgents(ctx) })
+	running.Go(func() { d.watchGrants(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("idle without connections: all data is on disk, and the next client starts a new daemon", "idle", config.idle())
 	}
