@@ -397,6 +397,9 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 		defer end()
 		places := a.observer.OriginalsIn(done.v)
 		caused, late := a.consequences(client, done.v, done.outcome, places)
+		if answer.Refused != nil {
+			answer.Refused.Blame = done.blame(places, client.Scope.Workspace)
+		}
 		if !last && places.Waits() {
 			return nil, places, nil
 		}

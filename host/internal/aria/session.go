@@ -51,6 +51,8 @@ type Answer struct {
 	Kind, Text string
 	// Why is the reason for a full snapshot.
 	Why string
+	// Missed is true if nothing matched a search.
+	Missed bool
 	// left are elements that a full snapshot leaves out to fit.
 	left map[int]bool
 	// cut means that a difference was cut to fit.
