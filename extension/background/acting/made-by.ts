@@ -122,7 +122,8 @@ async function codeOf(send: TabSend, objectId: string): Promise<Code | undefined
 
 /** A file and a line, if they can be ones and are not a library's. */
 function place(file: unknown, line: unknown): Code | undefined {
-  if (typeof file !== 'string' || file === '' || file.length > MAX_FILE || LIBRARY.test(file)) return undefined;
+  if (typeof file !== 'string' || file === '' || file.length > MAX_FILE || LIBRARY.test(file))
+    return undefined;
   return { file, ...(Number.isSafeInteger(line) && (line as number) > 0 && { line: line as number }) };
 }
 
@@ -146,7 +147,9 @@ async function ofReact(send: TabSend, fiber: Protocol.Runtime.RemoteObject): Pro
     const stack = fields.get('_debugStack');
     if (stack?.subtype === 'error' && stack.description !== undefined) {
       // Below the component is React itself.
-      const [own = ''] = stack.description.slice(0, MAX_CODE).split(/\n[^\n]*react[-_]stack[-_]bottom[-_]frame/);
+      const [own = ''] = stack.description
+        .slice(0, MAX_CODE)
+        .split(/\n[^\n]*react[-_]stack[-_]bottom[-_]frame/);
       lines.push(...causeLines(parseStack(own)).filter((line) => !LIBRARY.test(line)));
     }
     const owner: Protocol.Runtime.RemoteObject | undefined = fields.get('_debugOwner');
@@ -192,7 +195,8 @@ async function compiled(
     objectId: render.objectId,
     ownProperties: true,
   });
-  const location: unknown = internalProperties.find(({ name }) => name === '[[FunctionLocation]]')?.value?.value;
+  const location: unknown = internalProperties.find(({ name }) => name === '[[FunctionLocation]]')?.value
+    ?.value;
   const { lineNumber, columnNumber } = (location ?? {}) as Partial<Protocol.Debugger.Location>;
   if (lineNumber === undefined || columnNumber === undefined) return undefined;
   const places = [...code.matchAll(/\b_?create(?:Element|Base)?(?:Block|VNode)\(\s*"([\w-]+)"/g)];
@@ -250,7 +254,7 @@ async function ruleOf(
     const rules = matchedCSSRules.map(({ rule }) => rule).filter(({ style }) => has(style) !== undefined);
     const important = rules.filter(({ style }) => has(style)?.important === true);
     const rule = (important.length > 0 ? important : rules).at(-1);
-    if (has(inlineStyle) !== undefined && important.length === 0) return { rule: 'its style attribute' };
+    if (has(inlineStyle) !== undefined && important.length === 0) return { rule: 'style attribute' };
     if (rule === undefined || rule.origin !== 'regular') return undefined;
     const said = { rule: cutWhole(rule.selectorList.text, MAX_FILE) };
     const sheet = sheets.get(rule.styleSheetId ?? '');

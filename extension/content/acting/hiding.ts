@@ -1,7 +1,15 @@
 /** What hides an element, or lies over it: the element to blame, and the declaration of its style that does it. */
 import { cutWhole } from '../../cut';
 import { shadowIf } from '../aria/part';
-import { attribute, firstChildOf, nextSiblingOf, nodeTypeOf, parentAcrossRoots, parentOf, tagOf } from '../dom';
+import {
+  attribute,
+  firstChildOf,
+  nextSiblingOf,
+  nodeTypeOf,
+  parentAcrossRoots,
+  parentOf,
+  tagOf,
+} from '../dom';
 import { actedOn } from '../target';
 import { isShown, pointed } from './ready';
 
@@ -36,7 +44,11 @@ export function hiderOf(target: Element): Hider | undefined {
   }
   const { visibility } = getComputedStyle(element);
   if (visibility !== 'visible') {
-    return { element: outermost(element, (at) => getComputedStyle(at).visibility === visibility), property: 'visibility', value: visibility };
+    return {
+      element: outermost(element, (at) => getComputedStyle(at).visibility === visibility),
+      property: 'visibility',
+      value: visibility,
+    };
   }
   const { width, height } = element.getBoundingClientRect();
   for (const [property, size] of [
@@ -83,7 +95,8 @@ export function clipperOf(target: Element): Hider | undefined {
 export function layerOf(front: Element): Hider {
   for (let at: Element | null = front; at !== null; at = around(at)) {
     const { position } = getComputedStyle(at);
-    if (position !== 'static' && position !== 'relative') return { element: at, property: 'position', value: position };
+    if (position !== 'static' && position !== 'relative')
+      return { element: at, property: 'position', value: position };
   }
   return { element: front, property: 'position', value: getComputedStyle(front).position };
 }

@@ -80,7 +80,8 @@ export class Acting {
       return {};
     }
     if (ask.do === 'seek') return this.#seek(ask.texts?.[0] ?? '');
-    if (ask.do === 'call' && ask.blamed !== undefined) return this.#call(ancestor(this.#blamed, ask.blamed), ask);
+    if (ask.do === 'call' && ask.blamed !== undefined)
+      return this.#call(ancestor(this.#blamed, ask.blamed), ask);
     // The element may be gone by now, as what the click did.
     if (ask.do === 'struck') return ask.document === this.#document ? this.#struck() : {};
     if (ask.id === undefined) {
@@ -94,7 +95,8 @@ export class Acting {
     if (found === undefined) return { refused: RefusedGone };
     const { element, role, name } = found;
     if (ask.role !== undefined && (role !== ask.role || (ask.name !== undefined && !alike(name, ask.name)))) {
-      if (!isShown(element, element.getBoundingClientRect())) return this.#told({ refused: RefusedHidden }, element);
+      if (!isShown(element, element.getBoundingClientRect()))
+        return this.#told({ refused: RefusedHidden }, element);
       return { refused: RefusedOther, text: `${role} ${JSON.stringify(cutWhole(name, 100))}` };
     }
     if (ask.needs === undefined) return this.#told(await this.#act(ask, element, deadline), element);

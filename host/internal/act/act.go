@@ -119,13 +119,41 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 	return path, nil
 }
 
+// missing is an error about a reference whose element is not on the page.
+type missing struct {
+	error
+	// name is the name of the element, "" if there is none to look for, or another element is like it.
+	name string
+}
+
+func (m *missing) Unwrap() error { return m.error }
+
 // gone converts a [aria.GoneError] to an error for the agent.
 func gone(err error) error {
 	var g *aria.GoneError
-	if errors.As(err, &g) {
-		return usererr.New(usererr.ReferenceGone, "%s Nothing was done.", g.Error())
+	if !errors.As(err, &g) {
+		return err
 	}
-	return err
+	m := &missing{error: usererr.New(usererr.ReferenceGone, "%s Nothing was done.", g.Error())}
+	if g.Was != nil && g.Successor == nil && !strings.Contains(g.Was.Name, masked) {
+		m.name = g.Was.Name
+	}
+	return m
+}
+
+// explained adds to an error about a missing element what hides it, if the page only hides it. The tab is locked before and
+// after, and unlocked while waiting for the browser.
+func (a *Actor) explained(ctx context.Context, client *checkpoint.Client, id int, t *pages.Tab, err error) error {
+	var m *missing
+	if !errors.As(err, &m) || m.name == "" {
+		return err
+	}
+	var hidden string
+	t.Unlocked(func() { hidden = a.Hidden(ctx, client, id, m.name) })
+	if hidden == "" {
+		return err
+	}
+	return usererr.New(usererr.ReferenceGone, "%s\nHidden: %s", m.Error(), hidden)
 }
 
 // act carries out an action in a tab and reports its effects.
@@ -197,7 +225,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 	}
 	steps, err := act.steps(r)
 	if err != nil {
-		return nil, err
+		return nil, a.explained(ctx, client, id, t, err)
 	}
 	a.pages.Use(client, id)
 	if !act.readOnly {
@@ -225,7 +253,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 		again, err := act.steps(r)
 		switch done := result.Done; {
 		case err != nil && done == 0:
-			gone = err
+			gone = a.explained(ctx, client, id, t, err)
 		case err == nil && r.certain(again):
 			if result, err = on.do(ctx, again[done:]); err != nil {
 				return nil, err
