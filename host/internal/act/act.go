@@ -43,8 +43,12 @@ const (
 	answerGrace = 5 * time.Second
 )
 
-// maxPageTokens limits the page changes in an answer.
-const maxPageTokens = 2000
+// maxPageTokens limits the page changes in an answer, maxPageBeside the listing of a new document beside new errors or a
+// storm. What does not fit is pending, and in the next snapshot.
+const (
+	maxPageTokens = 2000
+	maxPageBeside = 250
+)
 
 // masked replaces secrets. It is the same in protocol/redaction.json.
 const masked = "[masked]"
@@ -384,7 +388,11 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		case err != nil && result.Refused == "":
 			answer.Unreadable = err.Error()
 		case err == nil: // steps before a refused one may have changed the page
-			answer.Page = o.refs.seen.Caused(t.Page, tree, a.clock(), maxPageTokens, o.action.focus)
+			most := maxPageTokens
+			if (o.before == nil || o.before.Document != tree.Document) && a.isTroubled(client, o) {
+				most = maxPageBeside
+			}
+			answer.Page = o.refs.seen.Caused(t.Page, tree, a.clock(), most, o.action.focus)
 			answer.Unchanged = answer.Page == "" && result.Refused == ""
 		}
 	}
@@ -483,6 +491,14 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 		}
 	}
 	return caused, late
+}
+
+// isTroubled reports whether an action caused errors that the agent was not given yet, or a storm.
+func (a *Actor) isTroubled(client *checkpoint.Client, o outcome) bool {
+	caused, _ := a.consequences(client, a.store.View(a.clock()), o, nil)
+	return slices.ContainsFunc(caused, func(c diff.Consequence) bool {
+		return !c.Given && (c.Severity == diff.Error || c.Storm)
+	})
 }
 
 // broken returns the errors, then the warnings, and apart those that the agent was already given.
