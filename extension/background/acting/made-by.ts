@@ -103,8 +103,24 @@ async function fieldsOf(send: TabSend, object: Protocol.Runtime.RemoteObject | u
   return fields;
 }
 
+/** Whether the page formats stacks itself: then looking at an object that holds an error would run the page's code. */
+async function formatsStacks(send: TabSend, objectId: string): Promise<boolean> {
+  const { result, exceptionDetails } = await send('Runtime.callFunctionOn', {
+    objectId,
+    functionDeclaration: 'function () { return Error }',
+    objectGroup: GROUP,
+    throwOnSideEffect: true,
+  });
+  if (exceptionDetails !== undefined || result.objectId === undefined || result.subtype === 'proxy')
+    return true;
+  const own = await send('Runtime.getProperties', { objectId: result.objectId, ownProperties: true });
+  const format = own.result.find(({ name }) => name === 'prepareStackTrace');
+  return format !== undefined && (format.value === undefined || format.value.type === 'function');
+}
+
 /** What a framework recorded in an element. */
 async function codeOf(send: TabSend, objectId: string): Promise<Code | undefined> {
+  if (await formatsStacks(send, objectId)) return undefined;
   const fields = await fieldsOf(send, { type: 'object', objectId });
   const svelte = fields.get('__svelte_meta');
   if (svelte !== undefined) return await ofSvelte(send, svelte);

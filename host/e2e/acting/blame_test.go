@@ -60,6 +60,7 @@ func TestWhatAPageRecordsOfItsCodeIsHostile(t *testing.T) {
 		{"/inner", `plans.__svelte_meta = Object.defineProperty({}, 'loc', trap('loc'))`, ""},
 		{"/proxy", `plans.__svelte_meta = proxy('svelte')`, ""},
 		{"/fiber", `const fiber = { _debugStack: proxy('stack') }; fiber._debugOwner = fiber; plans.__reactFiber$a = fiber`, ""},
+		{"/format", `Error.prepareStackTrace = () => { ran.push('format'); return 'Error\n    at a (http://x/y.js:1:1)' }; plans.__reactFiber$a = { _debugStack: new Error('a') }`, ""},
 		{"/vnode", `const node = { type: proxy('type'), component: {} }; node.component.subTree = node; plans.__vnode = node`, ""},
 		{"/long", `plans.__svelte_meta = { loc: { file: 'x'.repeat(1e6), line: 2 } }`, ""},
 		{"/types", `plans.__svelte_meta = { loc: { file: { toString() { ran.push('file') } }, line: '7' } }`, ""},

@@ -145,21 +145,6 @@ func gone(err error) error {
 	return m
 }
 
-// explained adds to an error about a missing element what hides it, if the page only hides it. The tab is locked before and
-// after, and unlocked while waiting for the browser.
-func (a *Actor) explained(ctx context.Context, client *checkpoint.Client, id int, t *pages.Tab, err error) error {
-	var m *missing
-	if !errors.As(err, &m) || m.name == "" {
-		return err
-	}
-	var hidden string
-	t.Unlocked(func() { hidden = a.Hidden(ctx, client, id, m.name) })
-	if hidden == "" {
-		return err
-	}
-	return usererr.New(usererr.ReferenceGone, "%s\nHidden: %s", m.Error(), hidden)
-}
-
 // act carries out an action in a tab and reports its effects.
 func (a *Actor) act(ctx context.Context, client *checkpoint.Client, act action) (*Answer, error) {
 	id, err := a.pages.WaitForTab(ctx, client, act.tab)
@@ -229,7 +214,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 	}
 	steps, err := act.steps(r)
 	if err != nil {
-		return nil, a.explained(ctx, client, id, t, err)
+		return nil, Finder{a}.explained(ctx, client, id, t, err)
 	}
 	a.pages.Use(client, id)
 	if !act.readOnly {
@@ -257,7 +242,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 		again, err := act.steps(r)
 		switch done := result.Done; {
 		case err != nil && done == 0:
-			gone = a.explained(ctx, client, id, t, err)
+			gone = Finder{a}.explained(ctx, client, id, t, err)
 		case err == nil && r.certain(again):
 			if result, err = on.do(ctx, again[done:]); err != nil {
 				return nil, err
@@ -389,7 +374,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 			answer.Unreadable = err.Error()
 		case err == nil: // steps before a refused one may have changed the page
 			most := maxPageTokens
-			if (o.before == nil || o.before.Document != tree.Document) && a.isTroubled(client, o) {
+			if (o.before == nil || o.before.Document != tree.Document) && o.isTroubled(a, client) {
 				most = maxPageBeside
 			}
 			answer.Page = o.refs.seen.Caused(t.Page, tree, a.clock(), most, o.action.focus)
@@ -494,8 +479,8 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 }
 
 // isTroubled reports whether an action caused errors that the agent was not given yet, or a storm.
-func (a *Actor) isTroubled(client *checkpoint.Client, o outcome) bool {
-	caused, _ := a.consequences(client, a.store.View(a.clock()), o, nil)
+func (o *outcome) isTroubled(a *Actor, client *checkpoint.Client) bool {
+	caused, _ := a.consequences(client, a.store.View(a.clock()), *o, nil)
 	return slices.ContainsFunc(caused, func(c diff.Consequence) bool {
 		return !c.Given && (c.Severity == diff.Error || c.Storm)
 	})

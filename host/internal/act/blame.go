@@ -2,6 +2,7 @@ package act
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -50,8 +53,12 @@ func (b *Blame) String() string {
 	return text
 }
 
-// Hidden implements [pages.Finder].
-func (a *Actor) Hidden(ctx context.Context, client *checkpoint.Client, id int, text string) string {
+// Finder implements [pages.Finder].
+type Finder struct{ Actor *Actor }
+
+// Hidden names the first hidden element with a text, what hides it, and the code of that.
+func (f Finder) Hidden(ctx context.Context, client *checkpoint.Client, id int, text string) string {
+	a := f.Actor
 	instance, browserTab, ok := a.store.BrowserTab(id)
 	if !ok || a.hands == nil || a.pages.Paused(id) != nil {
 		return ""
@@ -72,6 +79,21 @@ func (a *Actor) Hidden(ctx context.Context, client *checkpoint.Client, id int, t
 		return result.Text
 	}
 	return result.Text + ", " + b.String()
+}
+
+// explained adds to an error about a missing element what hides it, if the page only hides it. The tab is locked before and
+// after, and unlocked while waiting for the browser.
+func (f Finder) explained(ctx context.Context, client *checkpoint.Client, id int, t *pages.Tab, err error) error {
+	var m *missing
+	if !errors.As(err, &m) || m.name == "" {
+		return err
+	}
+	var hidden string
+	t.Unlocked(func() { hidden = f.Hidden(ctx, client, id, m.name) })
+	if hidden == "" {
+		return err
+	}
+	return usererr.New(usererr.ReferenceGone, "%s\nHidden: %s", m.Error(), hidden)
 }
 
 // seekTimeout limits the search for hidden text in a page.

@@ -53,9 +53,9 @@ func TestHiddenTextIsNamedWithItsCode(t *testing.T) {
 		{protocol.ActBlame{File: "/elsewhere/None.vue", CompiledLine: 1, CompiledColumn: 1, Outer: true}, `p "Saved", inside None.vue`},
 	} {
 		blame = one.blame
-		text := search("Saved")
+		search("Saved") // requests the map
 		<-w.Maps.Idle()
-		if text = search("Saved"); !strings.HasSuffix(text, "[Hidden: "+one.want+"]\n") {
+		if text := search("Saved"); !strings.HasSuffix(text, "[Hidden: "+one.want+"]\n") {
 			t.Errorf("%+v:\n%s", one.blame, text)
 		}
 		if len(asked) != 1 || len(asked[0].Steps) != 1 || asked[0].Steps[0].Op != protocol.StepSeek || asked[0].Steps[0].Texts[0] != "Saved" {

@@ -16,7 +16,9 @@ func TestTheListingBesideAnErrorIsShort(t *testing.T) {
 	for i := range 80 {
 		fmt.Fprintf(&buttons, "<button>Buy item number %d</button>", i)
 	}
-	page := func(script string) string { return e2etest.StorePage("Shop", buttons.String()+`<script src="/app.js"></script><script>`+script+`</script>`) }
+	page := func(script string) string {
+		return e2etest.StorePage("Shop", buttons.String()+`<script src="/app.js"></script><script>`+script+`</script>`)
+	}
 	s := e2etest.NewSite(t, map[string]string{"/{$}": page(""), "/broken": page("total()"), "/app.js": "function total() {\n  throw new Error('no cart')\n}"})
 	a := w.AgentOf(t, s)
 	w.Open(t, s.URL)
