@@ -252,7 +252,7 @@ async function ruleOf(
   property: string,
 ): Promise<Code | undefined> {
   const sheets = new Map<string, Protocol.CSS.CSSStyleSheetHeader>();
-  sessions.listen(tab, (method, params) => {
+  const ignore = sessions.listen(tab, (method, params) => {
     if (method !== 'CSS.styleSheetAdded') return;
     const { header } = params as Protocol.CSS.StyleSheetAddedEvent;
     sheets.set(header.styleSheetId, header);
@@ -278,7 +278,7 @@ async function ruleOf(
     const line = (has(rule.style)?.range ?? rule.style.range)?.startLine;
     return { ...said, ...(await sheetOf(send, sheet, line)) };
   } finally {
-    sessions.listen(tab, undefined);
+    ignore();
     await send('CSS.disable').catch(() => undefined);
     await send('DOM.disable').catch(() => undefined);
   }
