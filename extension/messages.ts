@@ -235,7 +235,8 @@ export interface ActAsk {
     | 'click'
     | 'hover'
     | 'text'
-    | 'key';
+    | 'key'
+    | 'seek';
   document?: string;
   id?: number;
   role?: string;
@@ -259,14 +260,26 @@ export interface ActAsk {
   to?: number;
   /** Rejected and ignored input of fields is reported too. */
   fields?: boolean;
+  /** The `call` is for the element that the last refusal blamed: its ancestor of that many levels. */
+  blamed?: number;
   /** How long it may take, in ms. */
   ms: number;
+}
+
+/** What covers or hides an element. */
+export interface Blame {
+  /** The element if it is neither the target nor the one in front of it: `div.controls`. */
+  element?: string;
+  /** The property that does it, and its value. */
+  property: string;
+  value: string;
 }
 
 /** The answer of a frame. */
 export interface ActTold {
   refused?: string;
   by?: number;
+  blame?: Blame;
   text?: string;
   point?: Point;
   /** Nothing else to do: the step is done, or done by setting the field's value. */

@@ -114,6 +114,10 @@ export const StepReady = "ready"; // waits until the element is ready for an act
  */
 export const StepChange = "change"; // waits until the document changes, at most SettleMs
 /**
+ * Operations of an [ActStep].
+ */
+export const StepSeek = "seek"; // refuses as hidden if the page has the text Texts[0] in a hidden element
+/**
  * RestAll is the text of a [StepRest] that also waits for requests that began before it.
  */
 export const RestAll = "all";
@@ -263,6 +267,10 @@ export interface ActResult {
   by?: ActNode;
   text?: string;
   /**
+   * Blame is what covers or hides the element.
+   */
+  blame?: ActBlame;
+  /**
    * Dialog is the open dialog.
    */
   dialog?: ActDialog;
@@ -312,6 +320,47 @@ export interface ActResult {
    * during the wait for its element, are not its effects.
    */
   began?: number /* int64 */;
+}
+/**
+ * ActBlame is the element that covers or hides another, and where its code is as far as the page's development build
+ * records it. All of it is the page's.
+ */
+export interface ActBlame {
+  /**
+   * Element is the element if it is neither the target nor By, such as "div.controls".
+   */
+  element?: string;
+  /**
+   * Style is the declaration that does it, such as "visibility: hidden"; "" if it is not one declaration.
+   */
+  style?: string;
+  /**
+   * File and Line are the element's markup, as its framework recorded it. Line is 0 if only the file is known.
+   */
+  file?: string;
+  line?: number /* int */;
+  /**
+   * CompiledLine and CompiledColumn are the place in the code that File was compiled to. They count from 1.
+   */
+  compiled_line?: number /* int */;
+  compiled_column?: number /* int */;
+  /**
+   * Stack is the code that created the element, innermost first: "function (url:line:column)".
+   */
+  stack?: string[];
+  /**
+   * Outer is true if File or Stack are those of an element around it, because it has none.
+   */
+  outer?: boolean;
+  /**
+   * Rule is the selector of the rule with Style, Sheet the file or address of its style sheet, and SheetLine the line of
+   * the declaration, 0 if it is not known. With SheetBlock it is the line in the component's style block of that number,
+   * from 1.
+   */
+  rule?: string;
+  sheet?: string;
+  sheet_line?: number /* int */;
+  sheet_block?: number /* int */;
 }
 /**
  * ActMade lists tabs that a page opened and files that it downloaded; see [ActResult].

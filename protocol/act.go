@@ -26,6 +26,7 @@ const (
 	StepTab        = "tab"    // Texts[0] is new (with an address in Texts[1]), select or close
 	StepReady      = "ready"  // waits until the element is ready for an action
 	StepChange     = "change" // waits until the document changes, at most SettleMs
+	StepSeek       = "seek"   // refuses as hidden if the page has the text Texts[0] in a hidden element
 )
 
 // RestAll is the text of a [StepRest] that also waits for requests that began before it.
@@ -48,7 +49,7 @@ type ActParams struct {
 // act on the tab meanwhile.
 func (p ActParams) Looks() bool {
 	return !slices.ContainsFunc(p.Steps, func(s ActStep) bool {
-		return s.Op != StepChange && s.Op != StepReady && s.Op != StepRest && s.Op != StepScreenshot
+		return s.Op != StepChange && s.Op != StepReady && s.Op != StepRest && s.Op != StepScreenshot && s.Op != StepSeek
 	})
 }
 
@@ -113,6 +114,8 @@ type ActResult struct {
 	// By is the covering element: the innermost one that has a line in the tree.
 	By   *ActNode `json:"by,omitempty"`
 	Text string   `json:"text,omitempty"`
+	// Blame is what covers or hides the element.
+	Blame *ActBlame `json:"blame,omitempty"`
 	// Dialog is the open dialog.
 	Dialog *ActDialog `json:"dialog,omitempty"`
 	// Untrusted is why the page received synthetic events instead of trusted input.
@@ -141,6 +144,32 @@ type ActResult struct {
 	// Began is when the first step started to have an effect, in milliseconds since the Unix epoch. Earlier events,
 	// during the wait for its element, are not its effects.
 	Began int64 `json:"began,omitempty"`
+}
+
+// ActBlame is the element that covers or hides another, and where its code is as far as the page's development build
+// records it. All of it is the page's.
+type ActBlame struct {
+	// Element is the element if it is neither the target nor By, such as "div.controls".
+	Element string `json:"element,omitempty"`
+	// Style is the declaration that does it, such as "visibility: hidden"; "" if it is not one declaration.
+	Style string `json:"style,omitempty"`
+	// File and Line are the element's markup, as its framework recorded it. Line is 0 if only the file is known.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// CompiledLine and CompiledColumn are the place in the code that File was compiled to. They count from 1.
+	CompiledLine   int `json:"compiled_line,omitempty"`
+	CompiledColumn int `json:"compiled_column,omitempty"`
+	// Stack is the code that created the element, innermost first: "function (url:line:column)".
+	Stack []string `json:"stack,omitempty"`
+	// Outer is true if File or Stack are those of an element around it, because it has none.
+	Outer bool `json:"outer,omitempty"`
+	// Rule is the selector of the rule with Style, Sheet the file or address of its style sheet, and SheetLine the line of
+	// the declaration, 0 if it is not known. With SheetBlock it is the line in the component's style block of that number,
+	// from 1.
+	Rule       string `json:"rule,omitempty"`
+	Sheet      string `json:"sheet,omitempty"`
+	SheetLine  int    `json:"sheet_line,omitempty"`
+	SheetBlock int    `json:"sheet_block,omitempty"`
 }
 
 // ActMade lists tabs that a page opened and files that it downloaded; see [ActResult].

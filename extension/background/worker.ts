@@ -137,6 +137,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
     port,
     look: (params, patience) => readPage({ debugging, activity }, params, patience),
     watched: (tab) => tabs.watched(tab),
+    attached: (tab) => attachments.attached(tab),
     paused: (tab) => debugging.paused(tab) !== undefined,
     address,
     allowed: (tab, url) => isWatched(tab, url, settings),

@@ -30,12 +30,14 @@ import {
   StepRest,
   StepScreenshot,
   StepScroll,
+  StepSeek,
   StepStop,
   StepTab,
   StepType,
 } from '../../protocol';
 import { watchableOrigin } from '../rules';
 import { askFrame, message, Refused } from './ask';
+import { madeBy } from './made-by';
 import { perform } from './operations';
 import type { ActingParties } from './parties';
 import { FLUSH_MS, Rest } from './rest';
@@ -49,10 +51,10 @@ const REFUSED_MS = 1000;
 const BEFORE_MS = 1000;
 
 /** Operations that a page cannot distinguish from a user's, even without the debugger. */
-const UNNOTICED = new Set<string>([StepNavigate, StepScroll, StepReady, StepRest]);
+const UNNOTICED = new Set<string>([StepNavigate, StepScroll, StepReady, StepRest, StepSeek]);
 
 /** What does nothing to a page: others may act on it meanwhile. */
-const LOOKS = new Set<string>([StepChange, StepReady, StepRest, StepScreenshot]);
+const LOOKS = new Set<string>([StepChange, StepReady, StepRest, StepScreenshot, StepSeek]);
 
 /** What fields may not take, or not submit. */
 const OF_FIELDS = new Set<string>([StepClick, StepFill, StepPress, StepType]);
@@ -249,7 +251,7 @@ export class Acting {
   }
 
   async #step(params: ActParams, step: ActStep, result: ActResult): Promise<void> {
-    const { sessions } = this.#parties;
+    const { sessions, attached } = this.#parties;
     if (step.op === StepRest) return;
     delete result.untrusted;
     const open = sessions.dialog(params.tab) !== undefined;
@@ -257,11 +259,20 @@ export class Acting {
     if (!open && step.op === StepDialog) throw new Refused({ refused: RefusedNoDialog });
     let send: TabSend | undefined;
     try {
-      send = await sessions.of(params.tab);
+      // Reading a page attaches no debugger, which the user would see.
+      if (step.op !== StepSeek || attached(params.tab)) send = await sessions.of(params.tab);
     } catch (error) {
       result.untrusted = message(error);
     }
-    await perform(new Step(this.#parties, params, step, send, result));
+    try {
+      await perform(new Step(this.#parties, params, step, send, result));
+    } catch (error) {
+      if (error instanceof Refused && error.blamed !== undefined) {
+        const { blame, path } = error.blamed;
+        result.blame = await madeBy(sessions, params.tab, send, path, blame);
+      }
+      throw error;
+    }
     if (UNNOTICED.has(step.op)) delete result.untrusted;
   }
 }

@@ -1,15 +1,22 @@
 /** Asks the frames of a tab that is acted on. */
-import type { ActAsk, ActTold } from '../../messages';
+import type { ActAsk, ActTold, Blame } from '../../messages';
 import { type ActNode, type ActResult, RefusedGone } from '../../protocol';
 import { inFrame } from '../aria/aria';
 
 /** A step that was not done. */
 export class Refused extends Error {
   readonly told: Pick<ActResult, 'refused' | 'by' | 'text' | 'busy'>;
+  /** What the frame of the last element of a path blames for it. */
+  readonly blamed: { blame: Blame; path: readonly ActNode[] } | undefined;
 
-  constructor(told: Pick<ActResult, 'refused' | 'by' | 'text' | 'busy'>) {
+  constructor(
+    told: Pick<ActResult, 'refused' | 'by' | 'text' | 'busy'>,
+    blame?: Blame,
+    path: readonly ActNode[] = [],
+  ) {
     super(told.refused);
     this.told = told;
+    this.blamed = blame === undefined ? undefined : { blame, path };
   }
 }
 

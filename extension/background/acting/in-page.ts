@@ -11,7 +11,7 @@ import type { Sessions, TabSend } from './sessions';
 
 /**
  * The element at the end of a path, with the session of its document. `call` has the element of a path dispatch an
- * event.
+ * event. `objectGroup` is the group by which the caller releases the element.
  */
 export async function inPage(
   sessions: Pick<Sessions, 'frame'>,
@@ -19,6 +19,7 @@ export async function inPage(
   top: TabSend,
   path: readonly ActNode[],
   call: (path: readonly ActNode[], event: string) => Promise<void>,
+  objectGroup?: string,
 ): Promise<{ send: TabSend; objectId: string }> {
   let send = top;
   let frameId = (await top('Page.getFrameTree')).frameTree.frame.id;
@@ -38,7 +39,10 @@ export async function inPage(
     if (result.objectId === undefined) throw new Refused({ refused: RefusedGone });
     const { node } = await send('DOM.describeNode', { objectId: result.objectId });
     if (i === path.length) {
-      const { object } = await send('DOM.resolveNode', { backendNodeId: node.backendNodeId });
+      const { object } = await send('DOM.resolveNode', {
+        backendNodeId: node.backendNodeId,
+        ...(objectGroup !== undefined && { objectGroup }),
+      });
       if (object.objectId === undefined) throw new Refused({ refused: RefusedGone });
       return { send, objectId: object.objectId };
     }

@@ -58,9 +58,10 @@ export async function drag(
     send('Input.dispatchMouseEvent', { type, ...at, button: 'left', buttons, clickCount: 1 });
   let carried: Protocol.Input.DragData | undefined;
   let noticed: (() => void) | undefined;
+  let ignore = (): void => undefined;
   if (native) {
     await send('Input.setInterceptDrags', { enabled: true });
-    sessions.listen(tab, (method, params) => {
+    ignore = sessions.listen(tab, (method, params) => {
       if (method !== 'Input.dragIntercepted') return;
       carried = (params as Protocol.Input.DragInterceptedEvent).data;
       noticed?.();
@@ -105,7 +106,7 @@ export async function drag(
     return !native || carried !== undefined;
   } finally {
     if (native) {
-      sessions.listen(tab, undefined);
+      ignore();
       await send('Input.setInterceptDrags', { enabled: false }).catch(() => undefined);
     }
   }

@@ -11,6 +11,7 @@ import {
   StepReady,
   StepScreenshot,
   StepScroll,
+  StepSeek,
   StepSelect,
   StepType,
   StepUpload,
@@ -26,6 +27,7 @@ import { press } from './operations/press';
 import { ready } from './operations/ready';
 import { screenshot } from './operations/screenshot';
 import { scroll } from './operations/scroll';
+import { seek } from './operations/seek';
 import { select } from './operations/select';
 import { type } from './operations/type';
 import { upload } from './operations/upload';
@@ -40,6 +42,7 @@ const OPERATIONS: Readonly<Record<string, (on: Step) => Promise<void>>> = {
   [StepPress]: press,
   [StepReady]: ready,
   [StepScroll]: scroll,
+  [StepSeek]: seek,
   [StepDrag]: drag,
   [StepUpload]: upload,
   [StepNavigate]: navigate,

@@ -15,6 +15,8 @@ export interface ActingParties {
   /** Reads a tab's page, whose frames are each waited for for `patience` ms, if that is said. */
   look(params: AriaParams, patience?: number): Promise<AriaResult>;
   watched(tab: number): boolean;
+  /** Whether the debugger is attached to the tab, for whatever reason. */
+  attached(tab: number): boolean;
   /** Whether the page is paused in the debugger. */
   paused(tab: number): boolean;
   address(tab: number): Promise<string | undefined>;

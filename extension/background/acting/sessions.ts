@@ -16,6 +16,9 @@ const ENABLE_MS = 1000;
 /** Sends a command to a tab's page. */
 export type TabSend = <C extends Command>(command: C, params?: Params<C>) => Promise<Result<C>>;
 
+/** Takes the events of a tab's page. */
+export type Listener = (method: string, params: unknown) => void;
+
 interface Session {
   timer?: ReturnType<typeof setTimeout> | undefined;
 }
@@ -37,7 +40,7 @@ export class Sessions {
   readonly #refused = new Map<number, string>();
   /** Sessions of frames in other processes, by tab and the debugger's own id of the frame. */
   readonly #frames = new Map<number, Map<string, string>>();
-  readonly #listeners = new Map<number, (method: string, params: unknown) => void>();
+  readonly #listeners = new Map<number, Set<Listener>>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -110,10 +113,14 @@ export class Sessions {
     await api.detach({ tabId: tab }).catch(() => undefined);
   }
 
-  /** Sets the listener for events of a tab's page; undefined removes it. */
-  listen(tab: number, listener: ((method: string, params: unknown) => void) | undefined): void {
-    if (listener === undefined) this.#listeners.delete(tab);
-    else this.#listeners.set(tab, listener);
+  /** Adds a listener for events of a tab's page. The returned function removes it. */
+  listen(tab: number, listener: Listener): () => void {
+    const listeners = this.#listeners.get(tab) ?? new Set();
+    this.#listeners.set(tab, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(tab) === listeners) this.#listeners.delete(tab);
+    };
   }
 
   /** Takes an event of `chrome.debugger.onEvent`. */
@@ -149,7 +156,8 @@ export class Sessions {
       const { suggestedFilename, url } = params as Protocol.Page.DownloadWillBeginEvent;
       this.#options.downloads(tab, suggestedFilename, url);
     }
-    if (source.sessionId === undefined) this.#listeners.get(tab)?.(method, params);
+    if (source.sessionId !== undefined) return;
+    for (const listener of this.#listeners.get(tab) ?? []) listener(method, params);
   }
 
   /** Takes an event of `chrome.debugger.onDetach`. */

@@ -67,12 +67,13 @@ export class Step {
       if (activity.documents(this.tab) !== documents) throw new Refused({ refused: RefusedGone });
     });
     if (told.refused !== undefined) {
-      throw new Refused({
+      const refused = {
         refused: told.refused,
         ...(told.text !== undefined && { text: told.text }),
         ...(told.by !== undefined &&
           node !== undefined && { by: { frame, document: node.document, id: told.by } }),
-      });
+      };
+      throw new Refused(refused, told.blame, path);
     }
     if (told.since !== undefined) this.result.began ??= told.since;
     return told;
@@ -180,14 +181,15 @@ export class Step {
     const { sessions, activity, paused } = this.parties;
     const tab = this.tab;
     if (sessions.dialog(tab) !== undefined || activity.loading(tab) || paused(tab)) return undefined;
-    const asked = path.map(async ({ frame, document }): Promise<Refused | undefined> => {
+    const asked = path.map(async ({ frame, document }, at): Promise<Refused | undefined> => {
       const told = await askFrame(tab, frame, { do: 'struck', document, ms: 0 });
       if (told.refused === undefined) return undefined;
-      return new Refused({
+      const refused = {
         refused: told.refused,
         ...(told.text !== undefined && { text: told.text }),
         ...(told.by !== undefined && { by: { frame, document, id: told.by } }),
-      });
+      };
+      return new Refused(refused, told.blame, path.slice(0, at + 1));
     });
     // A page that is left, or busy with the click, has got it.
     const all = await this.answered(Promise.all(asked), this.inputMs()).catch(() => []);

@@ -9,6 +9,7 @@ import {
   RefusedKind,
   RefusedMoving,
   RefusedOther,
+  RefusedOutside,
 } from '../../protocol';
 import type { AriaTree } from '../aria/tree';
 import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
@@ -17,6 +18,7 @@ import { describe } from '../target';
 import { isEditingHost } from '../text';
 import { choose, fill, focusEditor, focusedElement, focusField, textField } from './fields';
 import { Guard } from './guard';
+import { brief, clipperOf, type Hider, hiderOf, layerOf, seekHidden } from './hiding';
 import { Objections } from './objections';
 import {
   frame,
@@ -40,6 +42,8 @@ export class Acting {
   readonly #objections: Objections;
   /** How often the document had changed when it was last at rest; -1 before it was, and after it was scrolled. */
   #rested = -1;
+  /** What the last refusal blames. */
+  #blamed: Element | undefined;
 
   constructor(document: string, tree: AriaTree, sensitive: SensitiveFields) {
     this.#document = document;
@@ -75,6 +79,9 @@ export class Acting {
       scrollBy({ left: ask.x ?? 0, top: ask.y ?? 0, behavior: 'instant' });
       return {};
     }
+    if (ask.do === 'seek') return this.#seek(ask.texts?.[0] ?? '');
+    if (ask.do === 'call' && ask.blamed !== undefined)
+      return this.#call(ancestor(this.#blamed, ask.blamed), ask);
     // The element may be gone by now, as what the click did.
     if (ask.do === 'struck') return ask.document === this.#document ? this.#struck() : {};
     if (ask.id === undefined) {
@@ -88,14 +95,15 @@ export class Acting {
     if (found === undefined) return { refused: RefusedGone };
     const { element, role, name } = found;
     if (ask.role !== undefined && (role !== ask.role || (ask.name !== undefined && !alike(name, ask.name)))) {
-      if (!isShown(element, element.getBoundingClientRect())) return { refused: RefusedHidden };
+      if (!isShown(element, element.getBoundingClientRect()))
+        return this.#told({ refused: RefusedHidden }, element);
       return { refused: RefusedOther, text: `${role} ${JSON.stringify(cutWhole(name, 100))}` };
     }
-    if (ask.needs === undefined) return this.#told(await this.#act(ask, element, deadline));
+    if (ask.needs === undefined) return this.#told(await this.#act(ask, element, deadline), element);
     const stands = this.#tree.mutations === this.#rested && !isAnimated(element);
     const place = await ready(element, ask.needs, deadline, stands);
-    if (isRefusal(place)) return this.#told(place);
-    return { ...this.#told(await this.#act(ask, element, deadline, place)), since: place.since };
+    if (isRefusal(place)) return this.#told(place, element);
+    return { ...this.#told(await this.#act(ask, element, deadline, place), element), since: place.since };
   }
 
   async #act(ask: Ask, element: Element, deadline: number, place?: Place): Promise<Told | Refusal> {
@@ -128,10 +136,7 @@ export class Acting {
         return { box: ask.box === undefined ? { x, y, width, height } : outside(element, ask.box) };
       }
       case 'call':
-        // Listeners of other worlds see whatever is inside, except of what is closed.
-        if (isClosedIn(element)) return { refused: RefusedKind, text: 'outside a closed shadow root' };
-        element.dispatchEvent(new Event(ask.key ?? '', { composed: true }));
-        return {};
+        return this.#call(element, ask);
       case 'focus':
         // An editor that was never in focus has its caret before the text: keys are for what comes after it.
         this.#objections.watch(element);
@@ -173,11 +178,44 @@ export class Acting {
     return this.#told({ refused: missed.away ? RefusedMoving : RefusedCovered, by: missed.instead });
   }
 
-  #told(answer: Told | Refusal): Told {
+  /** What a frame answers. `target` is the element that could not be acted on, if it is known. */
+  #told(answer: Told | Refusal, target?: Element): Told {
     const { by, ...rest } = answer as Refusal & Told;
-    if (typeof by !== 'object') return rest;
-    const id = this.#tree.around(by);
-    return { ...rest, text: rest.text ?? describe(by).target, ...(id !== undefined && { by: id }) };
+    const front = typeof by === 'object' ? by : undefined;
+    const blame = this.#blame(rest.refused, front, target);
+    const told: Told = blame === undefined ? rest : { ...rest, blame };
+    if (front === undefined) return told;
+    const id = this.#tree.around(front);
+    return { ...told, text: rest.text ?? describe(front).target, ...(id !== undefined && { by: id }) };
+  }
+
+  /** What to blame for a refusal. What is clipped away is behind whatever is there. */
+  #blame(refused: string | undefined, front?: Element, target?: Element): Told['blame'] {
+    let hider: Hider | undefined;
+    if (refused === RefusedHidden && target !== undefined) hider = hiderOf(target);
+    else if (refused === RefusedCovered || refused === RefusedOutside) {
+      if (target !== undefined) hider = clipperOf(target);
+      if (front !== undefined) hider ??= layerOf(front);
+    }
+    this.#blamed = hider?.element;
+    if (hider === undefined) return undefined;
+    const { element, property, value } = hider;
+    return { property, value, ...(element !== target && element !== front && { element: brief(element) }) };
+  }
+
+  /** Whether a hidden element has a text. */
+  #seek(text: string): Told {
+    const found = seekHidden(text);
+    return found === undefined ? {} : this.#told({ refused: RefusedHidden, text: found.name }, found.element);
+  }
+
+  /** Shows an element to whoever knows the event's name. */
+  #call(element: Element | undefined, ask: Ask): Told {
+    if (element === undefined) return { refused: RefusedGone };
+    // Listeners of other worlds see whatever is inside, except of what is closed.
+    if (isClosedIn(element)) return { refused: RefusedKind, text: 'outside a closed shadow root' };
+    element.dispatchEvent(new Event(ask.key ?? '', { composed: true }));
+    return {};
   }
 
   /** Resolves when the document has changed. */
@@ -201,6 +239,13 @@ export class Acting {
       before = changes;
     }
   }
+}
+
+/** The ancestor of an element that is so many levels up. */
+function ancestor(element: Element | undefined, levels: number): Element | undefined {
+  let at = element;
+  for (let i = 0; i < levels && at !== undefined; i++) at = parentAcrossRoots(at) ?? undefined;
+  return at;
 }
 
 function isClosedIn(element: Element): boolean {

@@ -43,8 +43,12 @@ const (
 	answerGrace = 5 * time.Second
 )
 
-// maxPageTokens limits the page changes in an answer.
-const maxPageTokens = 2000
+// maxPageTokens limits the page changes in an answer, maxPageBeside the listing of a new document beside new errors or a
+// storm. What does not fit is pending, and in the next snapshot.
+const (
+	maxPageTokens = 2000
+	maxPageBeside = 250
+)
 
 // masked replaces secrets. It is the same in protocol/redaction.json.
 const masked = "[masked]"
@@ -119,13 +123,26 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 	return path, nil
 }
 
+// missing is an error about a reference whose element is not on the page.
+type missing struct {
+	error
+	// name is the name of the element, "" if there is none to look for, or another element is like it.
+	name string
+}
+
+func (m *missing) Unwrap() error { return m.error }
+
 // gone converts a [aria.GoneError] to an error for the agent.
 func gone(err error) error {
 	var g *aria.GoneError
-	if errors.As(err, &g) {
-		return usererr.New(usererr.ReferenceGone, "%s Nothing was done.", g.Error())
+	if !errors.As(err, &g) {
+		return err
 	}
-	return err
+	m := &missing{error: usererr.New(usererr.ReferenceGone, "%s Nothing was done.", g.Error())}
+	if g.Was != nil && g.Successor == nil && !strings.Contains(g.Was.Name, masked) {
+		m.name = g.Was.Name
+	}
+	return m
 }
 
 // act carries out an action in a tab and reports its effects.
@@ -197,7 +214,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 	}
 	steps, err := act.steps(r)
 	if err != nil {
-		return nil, err
+		return nil, Finder{a}.explained(ctx, client, id, t, err)
 	}
 	a.pages.Use(client, id)
 	if !act.readOnly {
@@ -225,7 +242,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 		again, err := act.steps(r)
 		switch done := result.Done; {
 		case err != nil && done == 0:
-			gone = err
+			gone = Finder{a}.explained(ctx, client, id, t, err)
 		case err == nil && r.certain(again):
 			if result, err = on.do(ctx, again[done:]); err != nil {
 				return nil, err
@@ -356,7 +373,11 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		case err != nil && result.Refused == "":
 			answer.Unreadable = err.Error()
 		case err == nil: // steps before a refused one may have changed the page
-			answer.Page = o.refs.seen.Caused(t.Page, tree, a.clock(), maxPageTokens, o.action.focus)
+			most := maxPageTokens
+			if (o.before == nil || o.before.Document != tree.Document) && o.isTroubled(a, client) {
+				most = maxPageBeside
+			}
+			answer.Page = o.refs.seen.Caused(t.Page, tree, a.clock(), most, o.action.focus)
 			answer.Unchanged = answer.Page == "" && result.Refused == ""
 		}
 	}
@@ -397,6 +418,9 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 		defer end()
 		places := a.observer.OriginalsIn(done.v)
 		caused, late := a.consequences(client, done.v, done.outcome, places)
+		if answer.Refused != nil {
+			answer.Refused.Blame = done.blame(places, client.Scope.Workspace)
+		}
 		if !last && places.Waits() {
 			return nil, places, nil
 		}
@@ -452,6 +476,14 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 		}
 	}
 	return caused, late
+}
+
+// isTroubled reports whether an action caused errors that the agent was not given yet, or a storm.
+func (o *outcome) isTroubled(a *Actor, client *checkpoint.Client) bool {
+	caused, _ := a.consequences(client, a.store.View(a.clock()), *o, nil)
+	return slices.ContainsFunc(caused, func(c diff.Consequence) bool {
+		return !c.Given && (c.Severity == diff.Error || c.Storm)
+	})
 }
 
 // broken returns the errors, then the warnings, and apart those that the agent was already given.

@@ -105,6 +105,8 @@ type Refusal struct {
 	Detail string `json:"detail,omitempty"`
 	// CoveredBy is the element in front of the target.
 	CoveredBy string `json:"covered_by,omitempty"`
+	// Blame is what covers or hides the target, if the browser reports it.
+	Blame *Blame `json:"blame,omitempty"`
 	// Rerendered means that the element is missing and another one may have replaced it.
 	Rerendered bool `json:"rerendered,omitempty"`
 	// Explained means that Detail is a complete message about a missing element.

@@ -36,7 +36,7 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node
 			if r.Interactive {
 				hint = "; interactive_only: false searches all text"
 			}
-			return &Answer{Kind: KindPart, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", quote(r.Search, 60), hint)}, nil, nil
+			return &Answer{Kind: KindPart, Missed: true, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", quote(r.Search, 60), hint)}, nil, nil
 		}
 		match := "elements match"
 		if n == 1 {

@@ -48,9 +48,9 @@ const (
 
 // Answer is a snapshot for an agent.
 type Answer struct {
-	Kind, Text string
-	// Why is the reason for a full snapshot.
-	Why string
+	// Why is the reason for a full snapshot. Missed is true if nothing matched a search.
+	Kind, Text, Why string
+	Missed          bool
 	// left are elements that a full snapshot leaves out to fit.
 	left map[int]bool
 	// cut means that a difference was cut to fit.

@@ -21,9 +21,11 @@ type Consequence struct {
 	// Request is set for requests that did not fail; Count is how often the same happened.
 	Request bool `json:"-"`
 	Count   int  `json:"count"`
-	// Given is true for what the reader was already given, Flash for a message that the page took back itself.
+	// Given is true for what the reader was already given, Flash for a message that the page took back itself, Storm for a
+	// repetition without end.
 	Given bool `json:"-"`
 	Flash bool `json:"-"`
+	Storm bool `json:"-"`
 	// Entries are what the reader will know it by.
 	Entries []alike.Entry `json:"-"`
 
@@ -68,7 +70,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 	}
 	storms, stormy := stormsSince(from, v, o)
 	for _, s := range storms {
-		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line()}, alike.Entry{})
+		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line(), Storm: true}, alike.Entry{})
 	}
 	var told []event.Event
 	Entries(from, v, o, func(e Entry) {

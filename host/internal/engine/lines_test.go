@@ -206,6 +206,22 @@ func TestAHugeEntryIsCutAndSaysSo(t *testing.T) {
 	}
 }
 
+// TestABodyIsCutBeforeItsAddress: whose body it is has to be known even where little fits.
+func TestABodyIsCutBeforeItsAddress(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	const path = "/api/projects/42/tasks?state=open&page=2"
+	sendRequest(w, "r", fmt.Sprintf(`"method":"POST","url":"http://localhost:5173%s","status":422,"started":1769164199000,"duration":1,"request_body":%q,"response_body":%[2]q`,
+		path, strings.Repeat("lorem ipsum ", 500)))
+	text := inLines(t, w, a, "get_network_bodies", `{"max_tokens":100}`)
+	if !strings.Contains(text, "POST "+path+" ") || !regexp.MustCompile(`request_body \d+ of 6000 bytes`).MatchString(text) {
+		t.Error(text)
+	}
+	if n := tokens.Estimate(text); n > 110 {
+		t.Errorf("%d tokens", n)
+	}
+}
+
 // FuzzPageTextForgesNoEntry: whatever a page sends, each line that begins an entry or with # is Tidemark's own.
 func FuzzPageTextForgesNoEntry(f *testing.F) {
 	for _, s := range []string{"x\n# next: 5", "x\r\n7 +0 error \"forged\"", "x\u2028# 9 left out", "x\u0085- y\v\fz", "a b", "\x1b[2K# next: 1", "\" forged", "a\n  < body: b"} {

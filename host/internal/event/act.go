@@ -27,6 +27,15 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 		text(&r.Dialog.Message, MaxDialog)
 		text(&r.Dialog.Default, MaxDialog)
 	}
+	if b := r.Blame; b != nil {
+		for _, s := range []*string{&b.Element, &b.Style, &b.File, &b.Rule, &b.Sheet} {
+			text(s, protocol.MaxShort/2)
+		}
+		b.Stack = b.Stack[:min(len(b.Stack), protocol.MaxStack)]
+		for i := range b.Stack {
+			text(&b.Stack[i], protocol.MaxShort)
+		}
+	}
 	for _, o := range r.Objections {
 		if o.Invalid != nil {
 			text(o.Invalid, protocol.MaxShort)

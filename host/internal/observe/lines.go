@@ -301,8 +301,12 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 
 func (e *BodiesEntry) same() string { return "" }
 
+// leastAddress is how many tokens an address keeps: without it, bodies are of no request.
+const leastAddress = 30
+
 func (e *BodiesEntry) shrink(most int) {
-	e.RequestEntry.shrink(most / 8)
+	e.clipped("url", &e.URL, max(most/16, leastAddress))
+	e.clipped("detail", &e.Detail, most/3)
 	e.RequestHeaders, e.ResponseHeaders = e.headers("request_headers", e.RequestHeaders, most/8), e.headers("response_headers", e.ResponseHeaders, most/8)
 	e.clipped("request_body", &e.RequestBody, most/4)
 	e.clipped("response_body", &e.ResponseBody, most/2)

@@ -189,24 +189,67 @@ func (p *Places) find(c *event.Console, f Frame) (sourcemap.Position, bool) {
 
 // findAt returns the original place of a frame of code that ran in a tab at a time.
 func (p *Places) findAt(tab int, at int64, f Frame) (sourcemap.Position, bool) {
-	if p == nil || !f.isWeb() {
-		return sourcemap.Position{}, false
-	}
-	s := sourcemap.Script{Tab: tab, URL: f.URL}
-	if p.Evaluated(s) {
-		return sourcemap.Position{}, false
-	}
-	holds := p.Holds(s, at)
-	m := p.Maps.Get(s, holds)
+	m := p.mapOf(tab, at, f)
 	if m == nil {
-		if p.Maps.Want(s, holds) {
-			p.coming[s] = true
-		}
 		return sourcemap.Position{}, false
 	}
 	pos, ok := m.Find(f.Line, f.Column)
 	pos.Source = p.Clean(pos.Source)
 	return pos, ok && pos.Source != ""
+}
+
+// mapOf returns the map of a frame's script as it ran in a tab at a time; nil if it is not there (yet).
+func (p *Places) mapOf(tab int, at int64, f Frame) *sourcemap.Map {
+	if p == nil || !f.isWeb() {
+		return nil
+	}
+	s := sourcemap.Script{Tab: tab, URL: f.URL}
+	if p.Evaluated(s) {
+		return nil
+	}
+	holds := p.Holds(s, at)
+	m := p.Maps.Get(s, holds)
+	if m == nil && p.Maps.Want(s, holds) {
+		p.coming[s] = true
+	}
+	return m
+}
+
+// Compiled returns the original place of a place in the code that a file was compiled to and that ran in a tab at a time. The
+// code is the script whose path ends the file's, as development servers name it.
+func (p *Places) Compiled(tab int, at int64, file string, line, column int) (sourcemap.Position, bool) {
+	if p == nil {
+		return sourcemap.Position{}, false
+	}
+	return p.findAt(tab, at, Frame{URL: p.script(tab, file), Line: line, Column: column})
+}
+
+// StyleLine returns the line of a component's file that declares a property, by the line in its style block of a number; 0
+// if it is not known. See [sourcemap.Map.StyleLine].
+func (p *Places) StyleLine(tab int, at int64, file string, number, line int, property string) int {
+	if p == nil {
+		return 0
+	}
+	found, _ := p.mapOf(tab, at, Frame{URL: p.script(tab, file), Line: 1}).StyleLine(file, number, line, property)
+	return found
+}
+
+// script returns the address from which a tab last loaded the code of a file, "" if none is known.
+func (p *Places) script(tab int, file string) string {
+	var found string
+	longest := 0
+	for _, n := range p.v.Network().InRing().From(0) {
+		if n.Tab() != tab {
+			continue
+		}
+		_, path := capture.SplitURL(n.URL)
+		_, query, _ := strings.Cut(n.URL, "?")
+		part := strings.Contains(query, "type=") // the style of a component, say
+		if len(path) >= max(longest, 2) && strings.HasSuffix("/"+file, path) && !part {
+			found, longest = n.URL, len(path)
+		}
+	}
+	return found
 }
 
 // Generated says whether a frame without a known original place has one, or may have one. A script that is served as

@@ -29,6 +29,13 @@ type Reader interface {
 	Aria(ctx context.Context, instance string, params protocol.AriaParams) (*protocol.AriaResult, error)
 }
 
+// Finder finds what a page hides. Package act implements it.
+type Finder interface {
+	// Hidden names the first hidden element with a text, and what hides it. It returns "" if there is none, or if the page
+	// cannot be asked.
+	Hidden(ctx context.Context, client *checkpoint.Client, tab int, text string) string
+}
+
 // Limits of reading a page.
 const (
 	// DefaultFullAfter is the age of a snapshot after which the next one of a changed page is a full one.
@@ -46,7 +53,9 @@ const (
 type Options struct {
 	Store *capture.Store
 	// Reader may be nil. Then no page can be read.
-	Reader   Reader
+	Reader Reader
+	// Finder returns the finder of hidden elements. It may be nil.
+	Finder   func() Finder
 	Clock    func() time.Time
 	Settings Settings
 }
@@ -56,6 +65,7 @@ type Pages struct {
 	// Immutable after New.
 	store     *capture.Store
 	reader    Reader
+	finder    func() Finder
 	clock     func() time.Time
 	fullAfter time.Duration
 
@@ -67,7 +77,7 @@ type Pages struct {
 
 // New returns an empty Pages.
 func New(o Options) *Pages {
-	return &Pages{store: o.Store, reader: o.Reader, clock: o.Clock, fullAfter: o.Settings.fullAfter()}
+	return &Pages{store: o.Store, reader: o.Reader, finder: o.Finder, clock: o.Clock, fullAfter: o.Settings.fullAfter()}
 }
 
 // Tab is one tab. Its lock is never held during a wait. The maps are guarded by the lock of [Pages], and what they
@@ -105,6 +115,8 @@ type Snapshot struct {
 	Why string `json:"why,omitempty"`
 	// Snapshot is the text for the agent.
 	Snapshot string `json:"snapshot"`
+	// missed is true if nothing matched a search.
+	missed bool
 }
 
 // AgentText returns the snapshot alone. Structured content in addition would cost its tokens twice, or hide the
@@ -182,6 +194,11 @@ func (p *Pages) Snapshot(ctx context.Context, client *checkpoint.Client, params 
 		if usererr.CodeOf(err) == usererr.TabClosed && params.Tab == 0 && p.DefaultTab(p.store.View(p.clock()), client) != id {
 			continue // the call named no tab
 		}
+		if err == nil && s.missed && p.finder != nil {
+			if hidden := p.finder().Hidden(ctx, client, id, r.Search); hidden != "" {
+				s.Snapshot += "[Hidden: " + hidden + "]\n"
+			}
+		}
 		return s, err
 	}
 }
@@ -215,7 +232,7 @@ func (p *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id in
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{Tab: id, Kind: a.Kind, Why: a.Why, Snapshot: a.Text}, nil
+	return &Snapshot{Tab: id, Kind: a.Kind, Why: a.Why, Snapshot: a.Text, missed: a.Missed}, nil
 }
 
 // Unlocked calls do without the tab's lock, which is held before and after.

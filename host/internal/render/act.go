@@ -47,7 +47,11 @@ func Action(a *act.Answer) string {
 }
 
 func writeRefused(b *strings.Builder, a *act.Answer) {
-	b.WriteString(refusal(a.Refused, a.Waited) + "\n" + fields(a))
+	b.WriteString(refusal(a.Refused, a.Waited) + "\n")
+	if a.Refused.Blame != nil { // page text, at the end of its line
+		fmt.Fprintf(b, "Cause: %s\n", a.Refused.Blame)
+	}
+	b.WriteString(fields(a))
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems during the attempt:\n" + strings.Join(lines, "\n") + "\n")
 	}

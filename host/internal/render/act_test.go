@@ -90,6 +90,8 @@ func acted() []struct {
 		refused("moving", act.Refusal{Reason: protocol.RefusedMoving, Element: `button "Go" [e3]`}),
 		refused("outside", act.Refusal{Reason: protocol.RefusedOutside, Element: `button "Go" [e3]`}),
 		refused("covered", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`, CoveredBy: `dialog "Cookies" [e9]`}),
+		refused("covered, with its code", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`, CoveredBy: "div.toast", Blame: &act.Blame{Style: "position: fixed", Source: "src/Toast.vue:6", Rule: ".toast", Sheet: "src/Toast.vue:13"}}),
+		refused("hidden by an element around it", act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Go" [e3]`, Blame: &act.Blame{Element: "div.fold", Style: "height: 0px", Source: "src/App.svelte:3", Outer: true}}),
 		refused("covered by an unknown element", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`}),
 		refused("kind", act.Refusal{Reason: protocol.RefusedKind, Element: `button "Go" [e3]`, Detail: "a text field"}),
 		refused("option", act.Refusal{Reason: protocol.RefusedOption, Element: `combobox "A" [e3]`, Detail: `"Red", "Green"`}),

@@ -1,7 +1,8 @@
 // Package sourcemap finds original places of places in generated code, with source maps of version 3 (ECMA-426), indexed
 // maps included.
 //
-// It guarantees: parsing takes time and memory proportional to the mappings; a map is never expanded to a table, and a
+// It guarantees: parsing takes time and memory proportional to the mappings, and to the styles of components up
+// to a limit; a map is never expanded to a table, and a
 // look-up decodes only the few dozen segments around the place; a damaged map is an error, never a panic or an
 // invalid place; names are resolved but not cleaned, because only the caller knows how to treat page text. The package
 // is pure: fetched data and the time are passed in.
@@ -23,6 +24,7 @@ type Map struct {
 	sources []source
 	names   []string
 	parts   []part // in the order of the generated places where they begin
+	styles  []block
 	size    int
 }
 
@@ -117,7 +119,7 @@ func Parse(address string, data []byte) (*Map, error) {
 
 // fields are the relevant fields of a map.
 type fields struct {
-	version, mappings, root, sources, names, ignored, oldIgnored, sections gjson.Result
+	version, mappings, root, sources, contents, names, ignored, oldIgnored, sections gjson.Result
 }
 
 func fieldsOf(obj gjson.Result) (f fields) {
@@ -131,6 +133,8 @@ func fieldsOf(obj gjson.Result) (f fields) {
 			f.root = v
 		case "sources":
 			f.sources = v
+		case "sourcesContent":
+			f.contents = v
 		case "names":
 			f.names = v
 		case "ignoreList":
@@ -208,6 +212,9 @@ func (m *Map) add(address string, f fields, line, column int32) error {
 		m.sources = append(m.sources, source{name: name})
 		p.count++
 	}
+	if f.contents.IsArray() {
+		m.keepStyles(m.sources[p.first:], f.contents)
+	}
 	if f.names.IsArray() {
 		for _, n := range f.names.Array() {
 			if len(m.names) == maxNames {
@@ -268,6 +275,9 @@ func (m *Map) measure() int {
 	}
 	for _, name := range m.names {
 		size += 16 + len(name)
+	}
+	for _, b := range m.styles {
+		size += 48 + len(b.text)
 	}
 	for _, p := range m.parts {
 		size += 80 + len(p.mappings) + 32*len(p.marks)

@@ -27,6 +27,8 @@ func NewSite(t *testing.T, pages map[string]string) *Site {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
 			kind := "text/html; charset=utf-8"
 			switch filepath.Ext(path) {
+			case ".css":
+				kind = "text/css"
 			case ".js":
 				kind = "text/javascript"
 			case ".json":

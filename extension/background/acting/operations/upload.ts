@@ -7,10 +7,11 @@ export async function upload(on: Step): Promise<void> {
   const send = on.debugger();
   const { path = [], texts = [] } = on.step;
   const { sessions } = on.parties;
+  let ignore = (): void => undefined;
   await send('Page.setInterceptFileChooserDialog', { enabled: true });
   try {
     const opened = new Promise<{ backendNodeId?: number; mode: string }>((resolve) => {
-      sessions.listen(on.tab, (method, params) => {
+      ignore = sessions.listen(on.tab, (method, params) => {
         if (method === 'Page.fileChooserOpened') resolve(params as { backendNodeId?: number; mode: string });
       });
     });
@@ -27,7 +28,7 @@ export async function upload(on: Step): Promise<void> {
     }
     await send('DOM.setFileInputFiles', { files: [...texts], backendNodeId: chooser.backendNodeId });
   } finally {
-    sessions.listen(on.tab, undefined);
+    ignore();
     await send('Page.setInterceptFileChooserDialog', { enabled: false }).catch(() => undefined);
   }
 }
