@@ -28,7 +28,10 @@ import (
 
 func TestMain(m *testing.M) {
 	beSomebodyElse()
-	goleak.VerifyTestMain(m)
+	// Package notify keeps its goroutines for as long as the process runs.
+	const theirs = "github.com/rjeczalik/notify."
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(theirs+"(*nonrecursiveTree).dispatch"), goleak.IgnoreAnyFunction(theirs+"(*nonrecursiveTree).internal"),
+		goleak.IgnoreAnyFunction(theirs+"(*inotify).send"), goleak.IgnoreAnyFunction(theirs+"(*inotify).loop"))
 }
 
 // newHome is a home whose path is short enough for sockets.
