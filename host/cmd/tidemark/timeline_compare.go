@@ -134,11 +134,11 @@ func cutLines(arg string, p *timeline.BlameParams) (path string, err error) {
 	}
 	if ranged {
 		if p.Last, err = strconv.Atoi(to); err != nil {
-			return "", usageError{fmt.Errorf("%q are no lines. Use PATH:40 or PATH:40-52.", arg[i+1:])}
+			return "", usageError{fmt.Errorf("%q is not a range of lines. Use PATH:40 or PATH:40-52.", arg[i+1:])}
 		}
 	}
 	if p.Line < 1 || p.Last < 0 || p.Last > 0 && p.Last < p.Line {
-		return "", usageError{fmt.Errorf("%q are no lines. Lines begin with 1, and the last one is not before the first.", arg[i+1:])}
+		return "", usageError{fmt.Errorf("%q is not a range of lines: they begin with 1, and the last one is not before the first. Use PATH:40-52.", arg[i+1:])}
 	}
 	return arg[:i], nil
 }

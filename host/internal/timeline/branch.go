@@ -150,7 +150,7 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	if place.Moment != nil {
 		label += " at " + place.Moment.ID() + ", " + place.Moment.Label
 	}
-	_, err = t.keep(bl, branch, Moment{At: branch.Started, Label: t.label(label), Kind: Auto, Source: FromBranch})
+	_, err = t.keep(bl, branch, Moment{At: branch.Started, Label: t.o.label(label), Kind: Auto, Source: FromBranch})
 	return branch, err
 }
 

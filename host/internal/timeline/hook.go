@@ -35,7 +35,7 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
 	defer cancel()
 	anchor := h.Anchor
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
-		*text = t.label(*text)
+		*text = t.o.label(*text)
 	}
 	_, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: &anchor})
 	if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {

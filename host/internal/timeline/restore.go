@@ -274,13 +274,13 @@ func (t *Timeline) open(ctx context.Context, root string) (*workspace.Workspace,
 	if err != nil {
 		return nil, err
 	}
-	l.settling.Do(func() { l.settled = t.settle(l, w.Recovered()) })
+	l.settling.Do(func() { l.settled = t.sessions.settle(l, w.Recovered()) })
 	return w, l.settled
 }
 
 // settle ends operations that were interrupted. Opening the workspace has set a restore back, or finished it.
-func (t *Timeline) settle(l *line, recovered *restore.Recovery) error {
-	all, err := t.db.operations(l.space)
+func (r *registry) settle(l *line, recovered *restore.Recovery) error {
+	all, err := r.db.operations(l.space)
 	if err != nil {
 		return err
 	}
@@ -289,14 +289,14 @@ func (t *Timeline) settle(l *line, recovered *restore.Recovery) error {
 			continue
 		}
 		if o.Kind == OpBranch {
-			if err := t.settleBranch(o); err != nil {
+			if err := r.settleBranch(o); err != nil {
 				return err
 			}
 		} else if o.State = Failed; recovered != nil && recovered.Finished && recovered.Safety == o.Safety {
 			o.State = Done
 		}
 		o.What += " (interrupted)"
-		if err := t.db.log(l.space, o); err != nil {
+		if err := r.db.log(l.space, o); err != nil {
 			return err
 		}
 	}
@@ -304,9 +304,9 @@ func (t *Timeline) settle(l *line, recovered *restore.Recovery) error {
 }
 
 // settleBranch removes what there is of a branch, unless it has a session: then it is whole.
-func (t *Timeline) settleBranch(o *Operation) error {
+func (r *registry) settleBranch(o *Operation) error {
 	o.State = Failed
-	if s := t.sessions.latest(o.Dir); s != nil {
+	if s := r.latest(o.Dir); s != nil {
 		o.State, o.Branch = Done, s.ID
 		return nil
 	}

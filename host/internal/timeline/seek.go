@@ -40,7 +40,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	} else if dir == "" {
 		return nil, errNoWorkspace
 	}
-	if t.label(p.Label) == "" {
+	if t.o.label(p.Label) == "" {
 		return nil, usererr.Invalid("label is empty. Say what this moment is, in a few words.")
 	}
 	m, err := t.Record(ctx, dir, Moment{Label: p.Label, Kind: Manual, Source: FromUser})

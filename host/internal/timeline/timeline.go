@@ -218,8 +218,8 @@ func (l *line) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // label shortens and cleans a label.
-func (t *Timeline) label(text string) string {
-	text = strings.Join(strings.Fields(t.o.Clean(text)), " ")
+func (o *Options) label(text string) string {
+	text = strings.Join(strings.Fields(o.Clean(text)), " ")
 	if len(text) > maxLabel {
 		text = strings.ToValidUTF8(text[:maxLabel-len("…")], "") + "…"
 	}
@@ -241,7 +241,7 @@ func (t *Timeline) Record(ctx context.Context, dir string, m Moment) (*Moment, e
 	if err != nil {
 		return nil, err
 	}
-	m.At, m.Label, m.Kind = t.o.Clock(), t.label(m.Label), cmp.Or(m.Kind, Auto)
+	m.At, m.Label, m.Kind = t.o.Clock(), t.o.label(m.Label), cmp.Or(m.Kind, Auto)
 	var recorded *Moment
 	done := make(chan error, 1)
 	if err := t.start(func() {

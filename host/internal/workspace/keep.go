@@ -27,11 +27,11 @@ type Settings struct {
 func (s Settings) Check() error {
 	switch {
 	case s.Count < 0 || s.Count > 100_000:
-		return errors.New("count must be from 1 to 100000")
+		return errors.New("count must be from 1 to 100000 snapshots")
 	case s.Days < 0 || s.Days > 3650:
-		return errors.New("days must be more than 0, at most 3650")
+		return errors.New("days must be more than 0, and at most 3650")
 	case s.MiB < 0 || s.MiB > 1<<24 || s.MiB > 0 && s.MiB < 16:
-		return errors.New("mib must be at least 16")
+		return errors.New("mib must be from 16 to 16777216")
 	}
 	return nil
 }

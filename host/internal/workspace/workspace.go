@@ -32,10 +32,12 @@ type Workspace struct {
 	o        Options
 	home     string
 	provider *tracked.Provider
-	watcher  watch.Watcher // nil where the system has none
-	comparer *compare.Comparer
-	queue    *queue
-	place    provider.Placement // of views
+	watcher  watch.Watcher // nil where there is none, because of unwatched
+	// unwatched is why.
+	unwatched string
+	comparer  *compare.Comparer
+	queue     *queue
+	place     provider.Placement // of views
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
@@ -90,10 +92,11 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references}
 	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || a.skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
 	switch {
-	case errors.Is(err, watch.ErrUnsupported):
-		w.watcher = nil
-	case err != nil:
-		return nil, err
+	case err != nil: // then each snapshot compares everything
+		w.watcher, w.unwatched = nil, err.Error()
+		if !errors.Is(err, watch.ErrUnsupported) {
+			o.Log.Warn("cannot watch a workspace, so that each snapshot compares all files", "workspace", w.Dir, "error", err)
+		}
 	default:
 		options.Changes = w.watcher
 	}
@@ -346,7 +349,7 @@ func (w *Workspace) status() Status {
 	defer end()
 	s := Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why}
 	if w.watcher == nil {
-		s.Limited = watch.ErrUnsupported.Error()
+		s.Limited = w.unwatched
 	} else {
 		s.Limited = w.watcher.Limited()
 	}

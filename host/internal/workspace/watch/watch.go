@@ -44,15 +44,3 @@ type Watcher interface {
 
 // ErrUnsupported means that this system has no watcher.
 var ErrUnsupported = errors.New("watching a workspace is not supported on this system")
-
-// merge adds what a snapshot that failed has taken.
-func merge(into, dirty tree.Dirty) {
-	for dir, names := range dirty {
-		if names == nil {
-			into.AddAll(dir)
-		}
-		for name := range names {
-			into.Add(dir, name)
-		}
-	}
-}

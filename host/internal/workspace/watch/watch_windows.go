@@ -291,3 +291,15 @@ func (w *directory) Close() error {
 	<-w.ended
 	return errors.Join(err, windows.CloseHandle(w.handle), windows.CloseHandle(w.port))
 }
+
+// merge adds what a snapshot that failed has taken.
+func merge(into, dirty tree.Dirty) {
+	for dir, names := range dirty {
+		if names == nil {
+			into.AddAll(dir)
+		}
+		for name := range names {
+			into.Add(dir, name)
+		}
+	}
+}
