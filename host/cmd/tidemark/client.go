@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/viewclient"
 )
@@ -21,5 +23,6 @@ func newClient() (*viewclient.Client, error) {
 		return nil, err
 	}
 	c.Project = findProject()
+	c.Dir, _ = os.Getwd() // without one, there are no changes of files
 	return c, nil
 }

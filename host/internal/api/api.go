@@ -64,7 +64,7 @@ type Opened struct {
 //	POST /v1/stop          ends the daemon
 //
 // The query parameters client, origin (repeatable) and project name the client, its scope, and the settings file of
-// its project.
+// its project. The parameter dir is its directory, which is its workspace where the user allows that.
 func New(o Options) http.Handler {
 	s := &server{o}
 	mux := http.NewServeMux()
@@ -135,6 +135,7 @@ func (s *server) client(r *http.Request) (*checkpoint.Client, error) {
 	if name == "" {
 		name = "cli"
 	}
+	sc.Workspace = s.Engine.Timeline.Root(r.URL.Query().Get("dir"))
 	client := s.Engine.Clients.Returning(name, sc)
 	s.Engine.Clients.SetProject(client, r.URL.Query().Get("project"))
 	return client, nil

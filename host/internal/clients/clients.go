@@ -207,7 +207,8 @@ func (r *Registry) trimLocked(now time.Time) (forgotten []*checkpoint.Client) {
 	return forgotten
 }
 
-// Returning returns the client of a name and scope that connects for single requests, such as the command line.
+// Returning returns the client of a name and scope that connects for single requests, such as the command line. It has a
+// cursor of its own in each workspace.
 func (r *Registry) Returning(name string, scope checkpoint.Scope) *checkpoint.Client {
 	client, forgotten := r.returning(name, scope, r.clock())
 	notify(r.onForget, forgotten...)
@@ -217,9 +218,13 @@ func (r *Registry) Returning(name string, scope checkpoint.Scope) *checkpoint.Cl
 func (r *Registry) returning(name string, scope checkpoint.Scope, now time.Time) (*checkpoint.Client, []*checkpoint.Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.findLocked(name, scope)
+	id := name
+	if scope.Workspace != "" {
+		id += " in " + scope.Workspace
+	}
+	s := r.findLocked(id, scope)
 	if s == nil {
-		s = r.addLocked(name, &checkpoint.Client{Name: name, Scope: scope, User: true})
+		s = r.addLocked(id, &checkpoint.Client{Name: name, Scope: scope, User: true})
 	} else if i := slices.Index(r.list, s); i < len(r.list)-1 {
 		r.list = append(slices.Delete(r.list, i, i+1), s) // clients seen last are kept longest
 	}

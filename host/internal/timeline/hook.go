@@ -43,6 +43,18 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
 	}
 }
 
+// Root returns the workspace that a directory is in, "" for none and where the user does not allow it.
+func (t *Timeline) Root(dir string) string {
+	if t.failed != nil || dir == "" {
+		return ""
+	}
+	root, err := t.o.Workspaces.Root(dir)
+	if err != nil {
+		return ""
+	}
+	return root
+}
+
 // Sync returns when the changes that were made in a workspace before the call are recorded: in a snapshot with a moment of
 // its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none.
 func (t *Timeline) Sync(ctx context.Context, dir string) error {

@@ -218,7 +218,7 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 	}
 	var op *Operation
 	for _, o := range slices.Backward(all) {
-		if o.State == Done && (p.Operation == "" || p.Operation == o.ID()) {
+		if o.State == Done && (p.Operation == o.ID() || p.Operation == "" && o.Kind != OpUndo) {
 			op = o
 			break
 		}

@@ -32,6 +32,8 @@ type Client struct {
 	Origins []string
 	// Project is the path of the project's settings file, "" without one.
 	Project string
+	// Dir is the absolute path of the directory that the program works in, "" if it works in none.
+	Dir string
 	// Dial connects to a socket of the daemon. Nil means [home.Home.Dial], which starts the daemon.
 	Dial func(ctx context.Context, socket string) (net.Conn, error)
 	// Patience is how long the daemon may stay silent. 0 means [silence].
@@ -89,7 +91,7 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{"client": {c.Name}, "origin": c.Origins, "project": {c.Project}}
+	query := url.Values{"client": {c.Name}, "origin": c.Origins, "project": {c.Project}, "dir": {c.Dir}}
 	send := func() (*http.Response, error) {
 		req, err := http.NewRequestWithContext(ctx, method, "http://tidemark"+path+"?"+query.Encode(), bytes.NewReader(body))
 		if err != nil {
