@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	// A case restarts daemons and compares whole trees; `-rapid.checks` says otherwise.
 	flag.Parse()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("20")
+		_ = f.Value.Set("10")
 	}
 	os.Exit(m.Run())
 }
@@ -89,7 +89,7 @@ func kills() int {
 	if testing.Short() {
 		return 2
 	}
-	return 5
+	return 3
 }
 
 // Whenever the daemon is killed: no acknowledged moment, restore or branch is lost, files are those before or after a
