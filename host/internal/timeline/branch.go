@@ -167,12 +167,9 @@ func (t *Timeline) removeBranch(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
 	}
+	t.o.Workspaces.CloseDir(s.Workspace)
 	if err := tracked.RemoveAll(s.Workspace); err != nil {
 		return fmt.Errorf("cannot remove the branch: %w", err)
 	}
-	if err := t.sessions.remove(s); err != nil {
-		return err
-	}
-	t.o.Workspaces.Sweep() // closes that of the branch
-	return nil
+	return t.sessions.remove(s)
 }

@@ -208,6 +208,15 @@ func (ws *Workspaces) drop(o *opening) {
 	}
 }
 
+// CloseDir closes the workspace of a directory that will be removed. Windows keeps a directory that is watched.
+func (ws *Workspaces) CloseDir(root string) {
+	for _, o := range ws.all() {
+		if o.allowed.root == root {
+			ws.drop(o)
+		}
+	}
+}
+
 // Sweep closes the workspaces that the user no longer allows, and those that nobody has used for a while.
 func (ws *Workspaces) Sweep() {
 	for _, o := range ws.all() {
