@@ -112,7 +112,7 @@ func TestEveryChangeIsReported(t *testing.T) {
 	for round := range rounds {
 		for range 1 + random.IntN(12) {
 			at := some()
-			switch random.IntN(8) {
+			switch random.IntN(9) {
 			case 0, 1, 2:
 				_ = os.WriteFile(at, []byte(fmt.Sprint(random.Int())), 0o600)
 			case 3, 4:
@@ -123,12 +123,60 @@ func TestEveryChangeIsReported(t *testing.T) {
 				_ = os.RemoveAll(at)
 			case 7:
 				_ = os.Chmod(at, os.FileMode(0o600+random.IntN(0o200))|0o700)
+			case 8:
+				_ = os.Link(at, some())
 			}
 		}
 		w.same()
 		if t.Failed() {
 			t.Fatalf("round %d", round)
 		}
+	}
+	if why := w.watcher.Limited(); why != "" {
+		t.Error(why)
+	}
+}
+
+// TestAllNamesOfAFileAreCompared, though the system reports a change only for the name by which it was made.
+func TestAllNamesOfAFileAreCompared(t *testing.T) {
+	w := newWorld(t)
+	w.same()
+	one, two, three := w.path("a", "one"), w.path("b", "two"), w.path("c", "d", "three")
+	for _, dir := range []string{one, two, three} {
+		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(path, content string) func() error {
+		return func() error { return os.WriteFile(path, []byte(content), 0o600) }
+	}
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"a file", write(one, "1")},
+		{"a second name in another directory", func() error { return os.Link(one, two) }},
+		{"a change through the second name", write(two, "2")},
+		{"a change through the first name", write(one, "3")},
+		{"another size through the first name", write(one, "four")},
+		{"a mode through the second name", func() error { return os.Chmod(two, 0o400) }},
+		{"the mode back through the first name", func() error { return os.Chmod(one, 0o600) }},
+		{"a third name", func() error { return os.Link(two, three) }},
+		{"a change through the third name", write(three, "5")},
+		{"a name that moves", func() error { return os.Rename(one, w.path("c", "one")) }},
+		{"a name that is replaced", func() error {
+			return errors.Join(write(w.path("new"), "6")(), os.Rename(w.path("new"), two))
+		}},
+		{"a directory with a name that is removed", func() error { return os.RemoveAll(w.path("c", "d")) }},
+		{"a change through the last name", write(w.path("c", "one"), "7")},
+		{"the name of a file that was there", func() error { return errors.Join(os.Remove(two), os.Link(w.path("c", "one"), two)) }},
+		{"its removal", func() error { return os.Remove(two) }},
+	} {
+		t.Log(step.what)
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		w.same()
 	}
 	if why := w.watcher.Limited(); why != "" {
 		t.Error(why)
