@@ -53,11 +53,11 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@{ go test $(RACE) -timeout 40m -json ./host/e2e/timing || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
 
-# What is tested as Windows programs: all that reads and writes a workspace, its settings and decisions.
-WINDOWS := ./host/internal/workspace/... ./host/internal/grants ./host/internal/project ./host/internal/home ./host/internal/store ./installer/safefile
+# What is tested as Windows programs: all that reads and writes a workspace, its timeline, settings and decisions.
+WINDOWS := ./host/internal/workspace/... ./host/internal/timeline ./host/internal/filechanges ./host/internal/grants ./host/internal/project ./host/internal/home ./host/internal/store ./installer/safefile
 
 .PHONY: test-windows
-test-windows: ## Tests of workspaces, decisions and the store as Windows programs, by Wine, which it installs where root may
+test-windows: ## Tests of workspaces, the timeline, decisions and the store as Windows programs, by Wine, which it installs where root may
 	@mkdir -p .cache; rm -f .cache/report-windows
 	@echo "testing as Windows programs, by Wine …"
 	@.ci/wine -json -short $(WINDOWS) | REPORT=.cache/report-windows go run ./.ci/report go

@@ -81,11 +81,13 @@ func TestTheCountStopsAtItsLimits(t *testing.T) {
 	put("small", 1)
 	put(".git/pack", 9<<30)
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(t.TempDir(), link); err != nil {
-		t.Skip(err)
+	err := os.Symlink(t.TempDir(), link)
+	if err == nil {
+		_, err = os.Lstat(link) // Wine 8 says that it made one
 	}
-	if _, err := os.Lstat(link); err != nil {
-		t.Skip(err) // Wine 8 returns no error and makes none
+	if err != nil {
+		t.Logf("an empty file stands for a symbolic link, which cannot be made here: %v", err)
+		put("link", 0)
 	}
 	c := counter{dir: dir, skip: func(path string) bool { return path == ".git" }}
 	for _, want := range []struct {

@@ -201,7 +201,7 @@ func TestNoLinkBringsADecisionWithIt(t *testing.T) {
 	real, other := mkdir(t, root, "real", "sub"), mkdir(t, root, "other", "sub")
 	link := filepath.Join(root, "link")
 	if err := symlink(filepath.Join(root, "real"), link); err != nil {
-		t.Skip(err)
+		t.Skipf("symbolic links cannot be made here: %v", err)
 	}
 	// A decision by a link is about the directory behind it.
 	if d := must(t)(s.Allow(t.Context(), filepath.Join(link, "sub"), nil, nil)); d.For != real {
@@ -354,7 +354,7 @@ func TestADamagedFileAllowsNothingAndIsKept(t *testing.T) {
 
 func TestAFileThatOthersCanWriteAllowsNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no modes")
+		t.Skip("files have no modes on Windows")
 	}
 	s, dir := newStore(t)
 	must(t)(s.Allow(t.Context(), dir, nil, nil))

@@ -59,6 +59,10 @@ func oddNames(t *testing.T, s Suite) {
 		"-rf", "with space", "new\nline", "tab\t", "quote\"'`$(x)", "back\\slash", "\xff\xfe", "ü", "ü", "日本", "...", ".hidden", "CON", "a:b", "*?", strings.Repeat("n", 255), "\x01\x1b[31m",
 	}
 	for i, name := range names {
+		if !filepath.IsLocal(name) { // on Windows a device, or a stream of a file
+			t.Logf("%q is not a name on this system", name)
+			continue
+		}
 		dir := w.path(fmt.Sprint("dir", i))
 		w.must(os.Mkdir(dir, 0o755))
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
@@ -72,6 +76,7 @@ func oddNames(t *testing.T, s Suite) {
 	// A path longer than the system takes at once.
 	at, err := os.OpenRoot(w.workspace)
 	w.must(err)
+	defer func() { _ = os.Rename(w.path(strings.Repeat(strings.Repeat("d", 200)+"/", 15)), w.path("half")) }() // Wine removes only a shorter one
 	for range 30 {
 		w.must(at.Mkdir(strings.Repeat("d", 200), 0o755))
 		next, err := at.OpenRoot(strings.Repeat("d", 200))

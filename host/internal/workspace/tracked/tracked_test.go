@@ -194,6 +194,8 @@ func TestAProblemStaysUntilItIsSolved(t *testing.T) {
 	if second := take(1); second.Number != first.Number {
 		t.Fatal("nothing changed, and it is another snapshot")
 	}
+	// Wine does not remove a path of this length, so half of it goes elsewhere. macOS does not rename one, and removes it.
+	_ = os.Rename(filepath.Join(workspace, strings.Repeat(name+"/", 15)), filepath.Join(dir, "half"))
 	if err := os.RemoveAll(filepath.Join(workspace, name)); err != nil {
 		t.Fatal(err)
 	}
