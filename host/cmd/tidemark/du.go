@@ -40,6 +40,9 @@ func showUsage(out io.Writer, a *timeline.DiskUsage) error {
 			said = "snapshots of a directory that no longer exists. Delete " + grants.Printable(w.Store) + " to free them."
 		}
 		t.Row(mib(w.Bytes), grants.Printable(w.Workspace), render.Faint(said))
+		if w.Views > 0 {
+			t.Row(mib(w.Views), grants.Printable(w.Workspace), render.Faint("views, removed an hour after they were last asked for"))
+		}
 	}
 	for _, b := range a.Branches {
 		t.Row(mib(b.Bytes), grants.Printable(b.Dir), render.Faint("branch "+b.SessionID+"; shared files count in full"))
@@ -60,6 +63,11 @@ func newPrune() *cobra.Command {
   tidemark timeline prune --keep 50 --mib 200`,
 		Args: maybeSession(),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			for _, name := range []string{"keep", "days", "mib"} {
+				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
+					return usageError{fmt.Errorf("--%s must be more than 0", name)}
+				}
+			}
 			if p.Where, err = whereIs(cmd, first(args)); err != nil {
 				return err
 			}

@@ -135,6 +135,11 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) (text []byte, 
 	}
 	project, origins, err := projectOf(call)
 	if err != nil {
+		if call.Moment != nil { // it is recorded all the same
+			event := *call
+			event.Event = ""
+			_, _ = askHook(ctx, o, &event, "", nil)
+		}
 		if call.Event == observe.HookStop {
 			return nil, "", err // the hooks after edits have reported it, and wrong settings must not block an agent
 		}

@@ -30,7 +30,7 @@ to limit it to its own project:
 
   claude mcp add tidemark -- tidemark mcp --origin http://localhost:5173
 
-Tools come in sets (observe, act, debug), so that an agent pays only for the sets it uses. Select them with
+Tools come in sets (observe, act, debug, timetravel), so that an agent pays only for the sets it uses. Select them with
 --tools. The agent can upload files to a page only from the workspace.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

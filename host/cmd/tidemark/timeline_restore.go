@@ -117,6 +117,9 @@ func inWorkspace(cmd *cobra.Command, where timeline.Where, args []string) ([]str
 	}
 	paths := make([]string, len(args))
 	for i, arg := range args {
+		if arg == "" {
+			return nil, usageError{errors.New("a path is empty. Name a file or a directory, or no path for everything.")}
+		}
 		path, err := filepath.Abs(arg)
 		if err != nil {
 			return nil, err

@@ -45,7 +45,7 @@ Captured data and settings stay unless you use --purge. Remove the extension its
 		},
 	}
 	asked.flags(cmd)
-	cmd.Flags().BoolVar(&purge, "purge", false, "also remove the journal, checkpoints, settings and the profile of tidemark browser")
+	cmd.Flags().BoolVar(&purge, "purge", false, "also remove the journal, checkpoints, file snapshots, settings and the profile of tidemark browser")
 	return cmd
 }
 

@@ -19,6 +19,7 @@ var inCommands = strings.NewReplacer(
 	"checkpoint_create", "`tidemark checkpoint add`",
 	"checkpoint_list", "`tidemark checkpoint list`",
 	"checkpoint_delete", "`tidemark checkpoint rm`",
+	"`timeline_list`", "`tidemark timeline list`",
 	"omit checkpoint", "omit --since",
 	"configure_noise with the action explain", "`tidemark noise explain`",
 	"configure_noise", "`tidemark noise`",

@@ -22,6 +22,8 @@ type Options struct {
 	Origins []string
 	// Workspace narrows what happened outside of tabs to a directory; "" means everywhere, or nowhere if there are origins.
 	Workspace string
+	// Allowed reports whether the user still allows what was recorded in a workspace. Nil allows all.
+	Allowed func(root string) bool
 	// Tab narrows it to one tab; 0 means all tabs, and what happened outside of tabs.
 	Tab   int
 	Noise *noise.Rules
@@ -90,7 +92,7 @@ type Place struct {
 
 // InScope says whether events of a subject are covered.
 func (o *Options) InScope(s event.Subject) bool {
-	return (o.Tab == 0 || o.Tab == s.Tab()) && s.InScope(o.Origins, o.Workspace)
+	return (o.Tab == 0 || o.Tab == s.Tab()) && s.InScope(o.Origins, o.Workspace) && (o.Allowed == nil || s.Workspace() == "" || o.Allowed(s.Workspace()))
 }
 
 // EveryTab says whether all tabs are covered, whatever page they show.

@@ -100,6 +100,7 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry, Timeline: o.Timeline}
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
+	e.Rules.Allows = e.Timeline.Allows
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,

@@ -37,6 +37,10 @@ type UserNoise struct {
 
 // Rules are the rules of the user, of sessions and of projects, on top of the built-in ones.
 type Rules struct {
+	// Allows reports whether the user allows what was recorded in a workspace. Nil allows all. It is set before the first
+	// request.
+	Allows func(root string) bool
+
 	// Never changed after New.
 	table    *noise.Rules
 	store    *capture.Store
@@ -78,6 +82,7 @@ type InUse struct {
 	// Spans caches results of these rules for past periods. It is discarded with them.
 	Spans sync.Map
 
+	allows  func(root string) bool
 	project *noise.Project
 	off     []string
 	until   time.Time // when the first of the rules ends, zero for never
@@ -152,7 +157,7 @@ func (e *Rules) In(path string, now time.Time) *InUse {
 	if u := e.compiled[path]; u != nil && (u.until.IsZero() || now.Before(u.until)) {
 		return u
 	}
-	u := &InUse{off: slices.Clone(e.user.Settings.Off), Problems: slices.Clone(e.user.Problems)}
+	u := &InUse{allows: e.Allows, off: slices.Clone(e.user.Settings.Off), Problems: slices.Clone(e.user.Problems)}
 	for _, r := range e.user.Settings.Rules {
 		if !r.Ended(now) {
 			u.User = append(u.User, r)
@@ -208,5 +213,17 @@ func (e *Rules) Of(client *checkpoint.Client) *InUse {
 
 // Options returns the options of a report for a scope.
 func (u *InUse) Options(scope checkpoint.Scope) diff.Options {
-	return diff.Options{Origins: scope.Origins, Workspace: scope.Workspace, Noise: u.Rules, NoiseProblems: u.Problems}
+	o := diff.Options{Origins: scope.Origins, Workspace: scope.Workspace, Noise: u.Rules, NoiseProblems: u.Problems}
+	if u.allows != nil {
+		var asked sync.Map // once for each report: it reads a file
+		o.Allowed = func(root string) bool {
+			is, known := asked.Load(root)
+			if !known {
+				is = u.allows(root)
+				asked.Store(root, is)
+			}
+			return is.(bool)
+		}
+	}
+	return o
 }

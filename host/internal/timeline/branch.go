@@ -53,7 +53,7 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 	if err != nil {
 		return nil, err
 	}
-	place, err := t.locate(ctx, s, l, p.From)
+	place, err := t.locate(ctx, client, s, l, p.From)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (t *Timeline) removeBranch(ctx context.Context, id string) error {
 	}
 	w, err := t.open(ctx, s.Workspace)
 	if err == nil {
-		_, _, err = w.Take(ctx, "before the branch is removed", "")
+		_, _, err = w.Take(ctx, "before the branch is removed", "", true)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)

@@ -74,14 +74,14 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	if err != nil {
 		return nil, err
 	}
-	from, err := t.locate(ctx, s, l, p.From)
+	from, err := t.locate(ctx, client, s, l, p.From)
 	if err != nil {
 		return nil, err
 	}
 	if p.To == "" {
 		p.To = "now"
 	}
-	to, err := t.locate(ctx, s, l, p.To)
+	to, err := t.locate(ctx, client, s, l, p.To)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	if p.At == "" {
 		p.At = "now"
 	}
-	at, err := t.locate(ctx, s, l, p.At)
+	at, err := t.locate(ctx, client, s, l, p.At)
 	if err != nil {
 		return nil, err
 	}

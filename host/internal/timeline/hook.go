@@ -55,6 +55,15 @@ func (t *Timeline) Root(dir string) string {
 	return root
 }
 
+// Allows reports whether the user allows what was recorded in a workspace. It still does for one that was deleted.
+func (t *Timeline) Allows(root string) bool {
+	if t.failed != nil {
+		return true // nothing is recorded, and what was before is not this timeline's
+	}
+	_, err := t.o.Workspaces.Root(root)
+	return err == nil || usererr.CodeOf(err) != usererr.NotAllowed
+}
+
 // Sync returns when the changes that were made in a workspace before the call are recorded: in a snapshot with a moment of
 // its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none.
 func (t *Timeline) Sync(ctx context.Context, dir string) error {
@@ -74,7 +83,7 @@ func (t *Timeline) Sync(ctx context.Context, dir string) error {
 		return err
 	}
 	const label = "files changed"
-	_, same, err := w.Take(ctx, label, "")
+	_, same, err := w.Take(ctx, label, "", false)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,10 @@ package timeline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,6 +142,9 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 		}
 	}
 	if _, err := t.o.Workspaces.Root(s.Workspace, needed...); err != nil {
+		if _, missing := os.Stat(s.Workspace); errors.Is(missing, fs.ErrNotExist) {
+			return nil, nil, usererr.New(usererr.NotFound, "the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s.", s.Workspace, s.ID)
+		}
 		return nil, nil, err
 	}
 	l, err = t.line(s.Workspace)
@@ -222,13 +228,16 @@ func (t *Timeline) snapshots(ctx context.Context, root string) (map[uint64]track
 
 // lost returns why a moment's snapshot is not there, "" if it is.
 func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
-	if m.Snapshot == 0 {
+	switch {
+	case m.Snapshot == 0:
 		return m.Reason
+	case m.Pruned:
+		return snapshotID(m.Snapshot) + " was pruned"
 	}
 	k, ok := known[m.Snapshot]
 	switch {
 	case !ok:
-		return snapshotID(m.Snapshot) + " was deleted or lost"
+		return snapshotID(m.Snapshot) + " was lost"
 	case k.At.UnixNano() != m.SnapshotAt:
 		return snapshotID(m.Snapshot) + " was lost when the machine ended"
 	}
@@ -284,9 +293,9 @@ const maxSeconds = 10 * 365 * 24 * 3600
 
 // locate returns the place that a moment's ID, a snapshot's ID, the name of a checkpoint, a time, seconds from the session's
 // start, `start` or `now` means. A time means the last snapshot at or before it.
-func (t *Timeline) locate(ctx context.Context, s *Session, l *line, to string) (*Place, error) {
+func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Session, l *line, to string) (*Place, error) {
 	if to == "now" {
-		return t.now(ctx, s)
+		return t.now(ctx, client, s)
 	}
 	known, err := t.snapshots(ctx, s.Workspace)
 	if err != nil {
@@ -365,12 +374,12 @@ func nearest(known map[uint64]tracked.Snapshot, before func(tracked.Snapshot) bo
 }
 
 // now takes a snapshot of the present state.
-func (t *Timeline) now(ctx context.Context, s *Session) (*Place, error) {
+func (t *Timeline) now(ctx context.Context, client *checkpoint.Client, s *Session) (*Place, error) {
 	w, err := t.open(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	k, _, err := w.Take(ctx, "now", "")
+	k, _, err := w.Take(ctx, "now", "", client.User)
 	if err != nil {
 		return nil, fmt.Errorf("cannot take a snapshot of %s: %w", s.Workspace, err)
 	}

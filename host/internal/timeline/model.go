@@ -23,7 +23,8 @@ const (
 	FromFiles      = "files"      // another program changed files
 	FromRestore    = "restore"    // files were restored
 	FromBranch     = "branch"     // the session branched from another one
-	FromUser       = "user"       // a user or an agent added it
+	FromUser       = "user"       // the user added it
+	FromAgent      = "agent"      // an agent added it
 )
 
 // Session is a span of work in a workspace. A workspace has at most one that is open.
@@ -100,8 +101,10 @@ type Moment struct {
 	// SnapshotAt is when the snapshot was complete, in nanoseconds since 1970. It tells a snapshot from another one with
 	// the same number, which a loss of power can make.
 	SnapshotAt int64
-	Anchor     *Anchor
-	Notes      string
+	// Pruned means that the snapshot was deleted on purpose.
+	Pruned bool
+	Anchor *Anchor
+	Notes  string
 }
 
 // Operation is a change that can be undone: a restore or a branch.

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (t *Timeline) Restore(ctx context.Context, client *checkpoint.Client, p Res
 	if err != nil {
 		return nil, err
 	}
-	place, err := t.locate(ctx, s, l, p.To)
+	place, err := t.locate(ctx, client, s, l, p.To)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func answerOf(s *Session, plan *restore.Plan, place *Place) *Restored {
 	for _, step := range plan.Steps {
 		a.Changes[step.Kind.String()]++
 		if len(a.Steps) < maxSteps {
-			a.Steps = append(a.Steps, RestoreStep{event.OneLine(step.Path), step.Kind.String()})
+			a.Steps = append(a.Steps, RestoreStep{shown(step.Path), step.Kind.String()})
 		} else {
 			a.Omitted++
 		}
@@ -136,13 +137,16 @@ func answerOf(s *Session, plan *restore.Plan, place *Place) *Restored {
 	return a
 }
 
+// shown is a path in an answer. The root is ".".
+func shown(path string) string { return cmp.Or(event.OneLine(path), ".") }
+
 // problems lists paths with their reasons, one line each.
 func problems(list []tree.Problem) (lines []string) {
 	for i, p := range list {
 		if i == maxSteps {
 			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
 		}
-		lines = append(lines, event.OneLine(p.Path)+": "+event.OneLine(p.Reason))
+		lines = append(lines, shown(p.Path)+": "+event.OneLine(p.Reason))
 	}
 	return lines
 }
@@ -250,8 +254,10 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 			return nil, err
 		}
 		a.Operation = undo.ID()
+	} else if op.Safety == 0 {
+		return nil, usererr.New(usererr.NotFound, "%s removed a branch, which cannot be undone. Start another branch from the same moment.", op.ID())
 	} else {
-		place, err := t.locate(ctx, s, l, snapshotID(op.Safety))
+		place, err := t.locate(ctx, client, s, l, snapshotID(op.Safety))
 		if err != nil {
 			return nil, fmt.Errorf("cannot undo %s: %w", op.ID(), err)
 		}

@@ -43,7 +43,11 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	if t.o.label(p.Label) == "" {
 		return nil, usererr.Invalid("label is empty. Say what this moment is, in a few words.")
 	}
-	m, err := t.Record(ctx, dir, Moment{Label: p.Label, Kind: Manual, Source: FromUser})
+	source := FromAgent
+	if client.User {
+		source = FromUser
+	}
+	m, err := t.Record(ctx, dir, Moment{Label: p.Label, Kind: Manual, Source: source})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +56,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 		return nil, err
 	}
 	known, err := t.snapshots(ctx, s.Workspace)
-	if err != nil {
+	if err != nil && m.Snapshot != 0 {
 		return nil, err
 	}
 	return &Added{SessionID: s.ID, ListMoment: m.listed(s, known)}, nil
@@ -88,7 +92,7 @@ func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekPa
 	if err != nil {
 		return nil, err
 	}
-	place, err := t.locate(ctx, s, l, p.To)
+	place, err := t.locate(ctx, client, s, l, p.To)
 	if err != nil {
 		return nil, err
 	}

@@ -105,8 +105,35 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 		}
 	}
 	t.life, t.end = context.WithCancel(context.Background())
-	o.Workspaces.Refer(t.references)
+	o.Workspaces.Refer(t.references, t.pruned)
 	return t, notice, nil
+}
+
+// pruned marks the moments whose snapshots were deleted on purpose.
+func (t *Timeline) pruned(root string, numbers []uint64) {
+	l, err := t.line(root)
+	if err == nil {
+		err = l.prune(t.db, numbers)
+	}
+	if err != nil {
+		t.o.Log.Error("cannot save which snapshots were deleted", "workspace", root, "error", err)
+	}
+}
+
+// prune marks the moments whose snapshots were deleted on purpose.
+func (l *line) prune(d *db, numbers []uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var changed []*Moment
+	all := slices.Clone(l.moments)
+	for i, m := range all {
+		if m.Snapshot != 0 && slices.Contains(numbers, m.Snapshot) {
+			all[i] = m.with(func(m *Moment) { m.Pruned = true })
+			changed = append(changed, all[i])
+		}
+	}
+	l.moments = all
+	return d.update(l.space, changed...)
 }
 
 // references returns the snapshots of a workspace that something refers to: checkpoints, moments that were asked for,
@@ -122,7 +149,7 @@ func (t *Timeline) references(root string) map[uint64]string {
 		case m.Snapshot == 0:
 		case m.Source == FromCheckpoint:
 			refs[m.Snapshot] = "checkpoint " + m.Label
-		case m.Kind == Manual:
+		case m.Source == FromUser:
 			refs[m.Snapshot] = m.ID() + ", " + m.Label
 		}
 	}
@@ -325,7 +352,7 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 	if m.Source == FromEdit || m.Source == FromCommand {
 		by = m.Label
 	}
-	s, same, err := w.Take(t.life, m.Label, by)
+	s, same, err := w.Take(t.life, m.Label, by, m.Source == FromUser)
 	if err != nil {
 		m.Reason = err.Error()
 		return

@@ -393,6 +393,108 @@ func TestALostSnapshotIsNotTakenForAnother(t *testing.T) {
 	}
 }
 
+func TestPrunedSnapshotsAreNotDamaged(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "first")
+	kept, err := w.Add(t.Context(), user, timeline.AddParams{Where: w.here(), Label: "kept"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		w.write("a", fmt.Sprint(i))
+		w.pass(time.Minute)
+		w.record(fmt.Sprint("edit ", i))
+	}
+	agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: w.dir}}
+	if a, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "an agent's"}); err != nil || a.Source != timeline.FromAgent {
+		t.Fatal(a, err)
+	}
+	p, err := w.Prune(t.Context(), user, timeline.PruneParams{Where: w.here(), Count: 2})
+	if err != nil || len(p.Deleted) != 3 {
+		t.Fatal(p, err)
+	}
+	w.restart()
+	c, err := w.Check(t.Context(), user, timeline.SessionParams{Where: w.here()})
+	if err != nil || len(c.Damages) > 0 {
+		t.Error(c, err)
+	}
+	pruned := 0
+	for _, m := range w.list().Moments {
+		if m.FsSnapshot == false {
+			if pruned++; !strings.HasSuffix(m.Reason, " was pruned") {
+				t.Errorf("%s: %q", m.ID, m.Reason)
+			}
+		}
+	}
+	if pruned != 3 {
+		t.Errorf("%d moments lost their snapshot", pruned)
+	}
+	if _, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: kept.ID}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The system reports no change through a hard link from elsewhere. A moment that the user adds has it all the same, and so
+// has a restore that met it.
+func TestAMomentOfTheUserComparesAllFiles(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	outside := filepath.Join(w.top, "outside")
+	if err := os.Link(filepath.Join(w.dir, "a"), outside); err != nil {
+		t.Skip(err)
+	}
+	first := w.record("first")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(outside, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("another")
+	m, err := w.Add(t.Context(), user, timeline.AddParams{Where: w.here(), Label: "asked for"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: m.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.read(filepath.Join(s.Mount, "a")); got != "another" {
+		t.Errorf("the moment has %q", got)
+	}
+	write("unseen again")
+	back := timeline.RestoreParams{Where: w.here(), To: first.ID(), Confirm: true}
+	if _, err := w.Restore(t.Context(), user, back); err != nil { // it noticed the change
+		if _, err = w.Restore(t.Context(), user, back); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.read(filepath.Join(w.dir, "a")); got != "one" {
+		t.Errorf("the restored file has %q", got)
+	}
+}
+
+func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	m := w.record("first")
+	session := timeline.Where{Session: w.list().ID}
+	if err := os.RemoveAll(w.dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: session, To: m.ID()})
+	wants(t, err, usererr.NotFound, "no longer exists. Its snapshots are still there. Create the directory again")
+	if err := os.Mkdir(w.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Restore(t.Context(), user, timeline.RestoreParams{Where: session, To: m.ID(), Confirm: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.read(filepath.Join(w.dir, "a")); got != "one" {
+		t.Errorf("it has %q", got)
+	}
+}
+
 func TestADamagedTimelineIsSetAside(t *testing.T) {
 	w := newWorld(t)
 	w.record("first")

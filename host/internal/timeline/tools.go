@@ -233,7 +233,7 @@ func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p Sessi
 	}
 	a := &Checked{Workspace: s.Workspace, Damages: append([]string{}, damages...)}
 	for _, m := range l.all() {
-		if m.Snapshot != 0 && m.lost(known) != "" {
+		if m.Snapshot != 0 && !m.Pruned && m.lost(known) != "" {
 			a.Damages = append(a.Damages, m.ID()+": "+m.lost(known))
 		}
 	}

@@ -51,9 +51,11 @@ func (s Settings) Policy() provider.Policy {
 	return p
 }
 
-// Refer sets what snapshots of a workspace are referred to, with the name of what does. They are kept longest. The
-// function must not call back. Call it before the first workspace is opened.
-func (ws *Workspaces) Refer(to func(root string) map[uint64]string) { ws.o.references = to }
+// Refer sets what snapshots of a workspace are referred to, with the name of what does, and what is called with those that
+// were deleted. The first are kept longest. The functions must not call back. Call it before the first workspace is opened.
+func (ws *Workspaces) Refer(to func(root string) map[uint64]string, pruned func(root string, numbers []uint64)) {
+	ws.o.references, ws.o.pruned = to, pruned
+}
 
 // Policy returns what the user's settings keep.
 func (ws *Workspaces) Policy() provider.Policy { return ws.o.Settings.Policy() }
@@ -79,8 +81,15 @@ func (w *Workspace) Prune(ctx context.Context, policy provider.Policy) (p Pruned
 	if err == nil && len(choice.Delete) == 0 {
 		_, err = w.provider.Prune(ctx) // of snapshots that were deleted before
 	}
+	w.pruned(choice.Delete)
 	left := w.provider.Size()
 	return Pruned{Deleted: choice.Delete, Forced: choice.Forced, Freed: max(0, before-left), Left: left}, err
+}
+
+func (w *Workspace) pruned(numbers []uint64) {
+	if w.o.pruned != nil && len(numbers) > 0 {
+		w.o.pruned(w.Dir, numbers)
+	}
 }
 
 func (w *Workspace) references() map[uint64]string {
@@ -157,10 +166,12 @@ func (w *Workspace) Place(usual string) (string, error) {
 
 // Stored is the store of a workspace, open or not.
 type Stored struct {
-	// Workspace is the directory, Store that of its store. Bytes is what the store takes on disk, views included.
+	// Workspace is the directory, Store that of its store. Bytes is what the snapshots take on disk, Views what the views in
+	// the store take.
 	Workspace string `json:"workspace"`
 	Store     string `json:"store"`
 	Bytes     int64  `json:"bytes"`
+	Views     int64  `json:"views,omitempty"`
 	// Missing is true where the workspace no longer exists.
 	Missing bool `json:"missing,omitempty"`
 }
@@ -184,7 +195,8 @@ func (ws *Workspaces) Stored() ([]Stored, error) {
 		s.Workspace = strings.TrimSuffix(string(name), "\n")
 		_, err = os.Lstat(s.Workspace)
 		s.Missing = errors.Is(err, fs.ErrNotExist)
-		s.Bytes = Size(s.Store)
+		s.Views = Size(filepath.Join(s.Store, "views"))
+		s.Bytes = Size(s.Store) - s.Views
 		all = append(all, s)
 	}
 	return all, nil
@@ -195,7 +207,7 @@ func Size(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
-				bytes += info.Size()
+				bytes += allocated(info)
 			}
 		}
 		return nil

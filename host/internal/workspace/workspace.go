@@ -47,10 +47,12 @@ type Workspace struct {
 	recording sync.Mutex
 	recorded  uint64
 
-	mu     sync.Mutex
-	used   time.Time
-	active sync.WaitGroup // requests that are being served
-	closed bool
+	mu sync.Mutex
+	// compared is when all files were compared last.
+	compared time.Time
+	used     time.Time
+	active   sync.WaitGroup // requests that are being served
+	closed   bool
 }
 
 // ErrClosed means that the workspace was closed, because the user no longer allows it or the daemon stops.
@@ -89,7 +91,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if err := os.WriteFile(filepath.Join(w.home, directoryFile), []byte(w.Dir+"\n"), 0o600); err != nil {
 		return nil, err
 	}
-	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references}
+	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Pruned: w.pruned}
 	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || a.skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
 	switch {
 	case err != nil: // then each snapshot compares everything
@@ -168,13 +170,17 @@ func (w *Workspace) Recovered() *restore.Recovery { return w.recovered }
 const Provider = "tracked"
 
 // Take takes a snapshot. Where nothing changed since the last one, it returns that one, and true. By is the label of the
-// agent's call that may have made the changes, "" where there was none.
-func (w *Workspace) Take(ctx context.Context, label, by string) (s tracked.Snapshot, same bool, err error) {
+// agent's call that may have made the changes, "" where there was none. With whole, and every [compareEvery], all files are
+// compared: the system reports no change through a memory map, or through a hard link from elsewhere.
+func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s tracked.Snapshot, same bool, err error) {
 	end, err := w.begin()
 	if err != nil {
 		return s, false, err
 	}
 	defer end()
+	if w.watcher != nil && w.compares(whole) {
+		w.watcher.Return(nil, true)
+	}
 	taken, same, err := w.provider.Take(ctx, label)
 	if err != nil {
 		return s, false, err
@@ -183,6 +189,21 @@ func (w *Workspace) Take(ctx context.Context, label, by string) (s tracked.Snaps
 		w.record(ctx, by)
 	}
 	return *taken, same, nil
+}
+
+// compareEvery is how long a change may stay unseen of which the system reports nothing.
+const compareEvery = 10 * time.Minute
+
+// compares reports whether the next snapshot compares all files.
+func (w *Workspace) compares(whole bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.o.Clock()
+	if !whole && now.Sub(w.compared) < compareEvery && !now.Before(w.compared) {
+		return false
+	}
+	w.compared = now
+	return true
 }
 
 // List returns the snapshots in their order.

@@ -51,6 +51,7 @@ func (p *Plan) Apply(ctx context.Context) (*Result, error) {
 	r.plan = p
 	r.j.Target, r.j.Safety = p.Target, p.Safety
 	if err := r.prepare(ctx); err != nil {
+		r.noticed(err)
 		return nil, errors.Join(err, r.discard())
 	}
 	err = r.forward(ctx)
@@ -61,11 +62,22 @@ func (p *Plan) Apply(ctx context.Context) (*Result, error) {
 		err = r.commit()
 	}
 	if err != nil {
+		r.noticed(err)
 		return nil, r.undone(err)
 	}
 	result.Restored = p.Steps
 	result.Kept, _ = r.finish(doneFile) // the next restore tries again
 	return result, nil
+}
+
+// noticed has the next snapshot compare a path that changed, although no change of it was reported: a memory map, or a hard
+// link from elsewhere.
+func (r *run) noticed(err error) {
+	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
+		dirty := tree.Dirty{}
+		dirty.Add(tree.Parent(changed.Path), tree.Base(changed.Path))
+		r.held.Changed(dirty)
+	}
 }
 
 // undone sets the workspace back after an error.

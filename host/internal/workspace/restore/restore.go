@@ -134,7 +134,7 @@ func (e *BlockedError) Error() string {
 		}
 		fmt.Fprintf(&b, "%q: %s", p.Path, p.Reason)
 	}
-	b.WriteString(". Restore other paths, or leave these out.")
+	b.WriteString(". Restore other paths, or leave these as they are (--leave).")
 	return b.String()
 }
 

@@ -17,8 +17,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
-// watched are the events that may change what a snapshot records.
-const watched = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_MOVE_SELF |
+// watched are the events that may change what a snapshot records. A file that was written through a memory map is noticed
+// when it is closed.
+const watched = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CLOSE_WRITE | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_MOVE_SELF |
 	unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK
 
 // readSize is the room for events that are read at once, in bytes.
