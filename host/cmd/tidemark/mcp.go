@@ -30,8 +30,8 @@ to limit it to its own project:
 
   claude mcp add tidemark -- tidemark mcp --origin http://localhost:5173
 
-Tools come in sets (observe, act, debug, timetravel), so that an agent pays only for the sets it uses. Select them with
---tools. The agent can upload files to a page only from the workspace.`,
+Tools come in sets, so that an agent pays only for those it uses: observe, act, debug, timetravel.
+Select them with --tools. The agent can upload files to a page only from the workspace.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := home.Find(version)

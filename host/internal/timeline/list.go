@@ -295,7 +295,7 @@ const maxSeconds = 10 * 365 * 24 * 3600
 // start, `start` or `now` means. A time means the last snapshot at or before it.
 func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Session, l *line, to string) (*Place, error) {
 	if to == "now" {
-		return t.now(ctx, client, s)
+		return now(ctx, t, client, s)
 	}
 	known, err := t.snapshots(ctx, s.Workspace)
 	if err != nil {
@@ -374,7 +374,7 @@ func nearest(known map[uint64]tracked.Snapshot, before func(tracked.Snapshot) bo
 }
 
 // now takes a snapshot of the present state.
-func (t *Timeline) now(ctx context.Context, client *checkpoint.Client, s *Session) (*Place, error) {
+func now(ctx context.Context, t *Timeline, client *checkpoint.Client, s *Session) (*Place, error) {
 	w, err := t.open(ctx, s.Workspace)
 	if err != nil {
 		return nil, err

@@ -105,19 +105,16 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 		}
 	}
 	t.life, t.end = context.WithCancel(context.Background())
-	o.Workspaces.Refer(t.references, t.pruned)
+	o.Workspaces.Refer(t.references, func(root string, numbers []uint64) {
+		l, err := t.line(root)
+		if err == nil {
+			err = l.prune(t.db, numbers)
+		}
+		if err != nil {
+			o.Log.Error("cannot save which snapshots were deleted", "workspace", root, "error", err)
+		}
+	})
 	return t, notice, nil
-}
-
-// pruned marks the moments whose snapshots were deleted on purpose.
-func (t *Timeline) pruned(root string, numbers []uint64) {
-	l, err := t.line(root)
-	if err == nil {
-		err = l.prune(t.db, numbers)
-	}
-	if err != nil {
-		t.o.Log.Error("cannot save which snapshots were deleted", "workspace", root, "error", err)
-	}
 }
 
 // prune marks the moments whose snapshots were deleted on purpose.

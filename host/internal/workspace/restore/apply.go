@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -51,7 +52,7 @@ func (p *Plan) Apply(ctx context.Context) (*Result, error) {
 	r.plan = p
 	r.j.Target, r.j.Safety = p.Target, p.Safety
 	if err := r.prepare(ctx); err != nil {
-		r.noticed(err)
+		noticed(r.held, err)
 		return nil, errors.Join(err, r.discard())
 	}
 	err = r.forward(ctx)
@@ -62,7 +63,7 @@ func (p *Plan) Apply(ctx context.Context) (*Result, error) {
 		err = r.commit()
 	}
 	if err != nil {
-		r.noticed(err)
+		noticed(r.held, err)
 		return nil, r.undone(err)
 	}
 	result.Restored = p.Steps
@@ -72,11 +73,11 @@ func (p *Plan) Apply(ctx context.Context) (*Result, error) {
 
 // noticed has the next snapshot compare a path that changed, although no change of it was reported: a memory map, or a hard
 // link from elsewhere.
-func (r *run) noticed(err error) {
+func noticed(held *tracked.Held, err error) {
 	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
 		dirty := tree.Dirty{}
 		dirty.Add(tree.Parent(changed.Path), tree.Base(changed.Path))
-		r.held.Changed(dirty)
+		held.Changed(dirty)
 	}
 }
 
