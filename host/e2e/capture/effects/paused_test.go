@@ -34,8 +34,9 @@ func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
 	}
 	a.Cannot("browser_snapshot", nil, usererr.PagePaused, "paused in the debugger at total (app.js:4)")
 	a.Cannot("browser_click", map[string]any{"ref": "e1"}, usererr.PagePaused, "paused in the debugger at total (app.js:4)")
-	a.Debugger("debugger_resume", nil) // of three hits
-	a.Debugger("debugger_resume", map[string]any{"wait_ms": 5000})
+	for range 2 { // of three hits: each call waits for the next
+		a.Debugger("debugger_resume", map[string]any{"wait_ms": 5000})
+	}
 	a.Debugger("debugger_resume", nil)
 	e2etest.Holds(t, a.Whole(), `button "Go"`)
 	// What a quietly captured page had not handed over when it was paused, it does now.
