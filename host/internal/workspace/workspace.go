@@ -85,7 +85,8 @@ func Slug(dir string) string {
 // start opens a workspace.
 func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, queue: q, views: make(chan struct{}, 1), used: o.Clock()}
-	if w.home, err = makeDir(o.Dir, w.ID); err != nil {
+	w.home = filepath.Join(o.Dir, w.ID)
+	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(w.home, directoryFile), []byte(w.Dir+"\n"), 0o600); err != nil {

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -305,10 +304,4 @@ func (ws *Workspaces) Status() []Status {
 		list = append(list, o.w.status())
 	}
 	return list
-}
-
-// makeDir makes a private directory.
-func makeDir(parts ...string) (string, error) {
-	dir := filepath.Join(parts...)
-	return dir, os.MkdirAll(dir, 0o700)
 }
