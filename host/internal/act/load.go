@@ -24,21 +24,35 @@ func (a *Actor) UntilLoaded(ctx context.Context, id int) launch.Loaded {
 		return a.do(ctx, id, instance, browserTab, []protocol.ActStep{step}, action{settle: max(within, 1)}, nil, false)
 	}
 	result, err := ask(protocol.ActStep{Op: protocol.StepRest, Texts: []string{protocol.RestAll}}, loadTimeout)
-	if err != nil || result.Refused != "" || result.Dialog != nil {
-		return state
+	if err == nil && (result.Dialog != nil || result.Refused == protocol.RefusedLoad) {
+		return state // the look at the page reports both
 	}
-	for idle := a.clock().Add(renderGrace); ; {
+	// Another failure says nothing about the page: it may have been replaced meanwhile.
+	waiting := err == nil && len(result.Waiting) > 0
+	for idle := (time.Time{}); ; {
 		now := a.clock()
-		state = launch.Loaded{Requests: a.inFlight(id), Empty: a.isEmpty(ctx, id)}
-		state.Loading = !now.Before(deadline) && (len(result.Waiting) > 0 || state.Empty && state.Requests > 0)
-		if state.Requests > 0 {
-			idle = now.Add(renderGrace)
-		}
-		if !state.Empty || !now.Before(deadline) || !now.Before(idle) || ctx.Err() != nil {
+		state = launch.Loaded{Requests: a.inFlight(id), Empty: !a.hasContent(ctx, id)}
+		state.Loading = !now.Before(deadline) && (waiting || state.Empty && state.Requests > 0)
+		// The time without requests counts from the first look that found none, not from their last end: a busy machine may
+		// take long between two looks.
+		switch {
+		case state.Requests > 0:
+			idle = time.Time{}
+		case idle.IsZero():
+			idle = a.clock().Add(renderGrace)
+		case !now.Before(idle):
 			return state
 		}
-		if _, err := ask(protocol.ActStep{Op: protocol.StepChange}, min(deadline.Sub(now), idle.Sub(now), lookAgain)); err != nil {
+		if !state.Empty || !now.Before(deadline) || ctx.Err() != nil || a.pages.Paused(id) != nil {
 			return state
+		}
+		changed := a.store.Changed()
+		if r, err := ask(protocol.ActStep{Op: protocol.StepChange}, min(deadline.Sub(now), lookAgain)); err != nil || r.Refused != "" {
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			case <-time.After(lookAgain):
+			}
 		}
 	}
 }
@@ -53,11 +67,11 @@ func (a *Actor) inFlight(id int) (count int) {
 	return count
 }
 
-// isEmpty reports whether a page was read and has no content.
-func (a *Actor) isEmpty(ctx context.Context, id int) bool {
+// hasContent reports whether a page was read and has content.
+func (a *Actor) hasContent(ctx context.Context, id int) bool {
 	t := a.pages.Tab(id)
 	t.Lock()
 	defer t.Unlock()
 	tree, err := a.pages.Look(ctx, id, t, false)
-	return err == nil && len(tree.Root.Children) == 0
+	return err == nil && len(tree.Root.Children) > 0
 }
