@@ -132,11 +132,11 @@ export class ContentFrames {
     return this.#tabs.get(tab)?.has(0) === true;
   }
 
-  /** The frames of a tab whose content scripts found nothing of a way of capture in the page's own world. */
-  unhooked(tab: number, way: Way): number[] {
-    return [...(this.#tabs.get(tab) ?? [])]
-      .filter(([, { hooked, witnessed }]) => !(way === 'quiet' ? hooked : witnessed))
-      .map(([frame]) => frame);
+  /** The documents of a tab whose content scripts have not found a way of capture in the page's own world so far. */
+  unhooked(tab: number, way: Way): string[] {
+    return [...(this.#tabs.get(tab)?.values() ?? [])]
+      .filter(({ hooked, witnessed }) => !(way === 'quiet' ? hooked : witnessed))
+      .map(({ document }) => document);
   }
 
   /** The frames of a tab that have a content script. */

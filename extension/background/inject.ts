@@ -1,10 +1,11 @@
 /** Injects the content script where the manifest does not: origins that the user chose, pages that were already open. */
+import type { Way } from '../capture/chosen';
 import type { ContentFrames } from './frames';
 import { permissionFor } from './rules';
 
 const SCRIPT = 'content.js';
 /** What runs in the page's own world: the hooks of quiet capture, and the witness beside the debugger. */
-export type InPage = 'page.js' | 'witness.js';
+const IN_PAGE = { quiet: 'page.js', debugger: 'witness.js' } as const satisfies Record<Way, string>;
 
 /** How long a page may take to start its content script, or to connect again after the worker's end, in ms. */
 const PATIENCE_MS = 1500;
@@ -58,8 +59,8 @@ export interface HookedPages {
 }
 
 /** Has the browser run a script in the world of these pages from now on, and of no others. */
-export async function registerHooks(file: InPage, { matches, excludeMatches }: HookedPages): Promise<void> {
-  const id = file === 'page.js' ? 'hooks' : 'witness';
+export async function registerHooks(way: Way, { matches, excludeMatches }: HookedPages): Promise<void> {
+  const id = way === 'quiet' ? 'hooks' : 'witness';
   const [there] = await chrome.scripting.getRegisteredContentScripts({ ids: [id] });
   if (matches.length === 0) {
     if (there !== undefined) await chrome.scripting.unregisterContentScripts({ ids: [id] });
@@ -69,7 +70,7 @@ export async function registerHooks(file: InPage, { matches, excludeMatches }: H
     id,
     matches,
     excludeMatches,
-    js: [file],
+    js: [IN_PAGE[way]],
     world: 'MAIN',
     allFrames: true,
     matchOriginAsFallback: true,
@@ -79,15 +80,31 @@ export async function registerHooks(file: InPage, { matches, excludeMatches }: H
   else await chrome.scripting.updateContentScripts([script]);
 }
 
-/** Runs such a script in frames that have it not, because their documents were there before it was wanted. */
-export async function injectHooks(file: InPage, tab: number, frameIds: number[]): Promise<void> {
-  if (frameIds.length === 0) return;
-  await chrome.scripting
-    .executeScript({
-      target: { tabId: tab, frameIds },
-      files: [file],
-      world: 'MAIN',
-      injectImmediately: true,
-    })
-    .catch(() => undefined);
+/**
+ * Runs such a script in documents that lack it because they were there before it was wanted. A document says itself
+ * whether it does: its message that the script is there may still be on its way.
+ */
+export async function injectHooks(way: Way, tab: number, documents: readonly string[]): Promise<void> {
+  await Promise.all(
+    documents.map(async (document) => {
+      const target = { tabId: tab, documentIds: [document] };
+      try {
+        const [answer] = await chrome.scripting.executeScript({
+          target,
+          injectImmediately: true,
+          func: (of: Way) => (globalThis as { tidemarkLacks?: (way: Way) => boolean }).tidemarkLacks?.(of),
+          args: [way],
+        });
+        if (answer?.result !== true) return;
+        await chrome.scripting.executeScript({
+          target,
+          files: [IN_PAGE[way]],
+          world: 'MAIN',
+          injectImmediately: true,
+        });
+      } catch {
+        // the document was left, or may not be reached
+      }
+    }),
+  );
 }

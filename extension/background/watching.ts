@@ -2,23 +2,13 @@
 import type { Way } from '../capture/chosen';
 import { t } from '../text';
 import type { ContentFrames } from './frames';
-import {
-  type HookedPages,
-  type InPage,
-  injectHooks,
-  injectWhereMissing,
-  registerHooks,
-  registerOrigin,
-} from './inject';
+import { type HookedPages, injectHooks, injectWhereMissing, registerHooks, registerOrigin } from './inject';
 import { isDevelopment, isWatched, watchableOrigin, wayFor } from './rules';
 import type { Settings } from './settings';
 import type { WatchedTabs } from './tabs';
 
 /** How long a document's hooks may take to connect, in ms. */
 const HOOKS_MS = 300;
-
-/** What runs in the pages' own world, for each way of capture. */
-const IN_PAGE = { quiet: 'page.js', debugger: 'witness.js' } as const satisfies Record<Way, InPage>;
 
 /** What watching needs of its surroundings. */
 export interface WatchingOptions {
@@ -75,13 +65,12 @@ export class Watching {
   async #hookWhereMissing(tab: number): Promise<void> {
     const chosen = this.#options.way(tab);
     if (chosen === undefined) return;
-    await injectHooks(IN_PAGE[chosen], tab, this.#options.frames.unhooked(tab, chosen));
+    await injectHooks(chosen, tab, this.#options.frames.unhooked(tab, chosen));
   }
 
   /** Has the pages of each way of capture have its script from their first line on. */
   async registerPages(): Promise<void> {
-    for (const each of ['quiet', 'debugger'] as const)
-      await registerHooks(IN_PAGE[each], this.#pagesOf(each));
+    for (const each of ['quiet', 'debugger'] as const) await registerHooks(each, this.#pagesOf(each));
   }
 
   /** The pages that are captured in a way, as far as that is known before they are opened. */

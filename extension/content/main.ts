@@ -58,6 +58,14 @@ function main(): void {
   // A page rendered ahead of time has not been opened by anybody yet.
   const { prerendering } = document as Document & { prerendering?: boolean };
   world.tidemarkTell = (message) => link.post(message);
+  // A second script in the page's world would add its frames to every stack there, so each is asked for once.
+  const missing = { quiet: () => !hooks.there, debugger: () => !witness.there };
+  const brought = new Set<keyof typeof missing>();
+  world.tidemarkLacks = (way) => {
+    if (brought.has(way) || !missing[way]()) return false;
+    brought.add(way);
+    return true;
+  };
   if (prerendering) document.addEventListener('prerenderingchange', () => link.connect(), { once: true });
   else link.connect();
 }
@@ -68,6 +76,7 @@ const world = globalThis as {
   tidemarkRuns?: boolean;
   tidemarkSensitive?: SensitiveFields;
   tidemarkTell?: (message: FromContent) => boolean;
+  tidemarkLacks?: (way: 'quiet' | 'debugger') => boolean;
 };
 if (world.tidemarkRuns !== true) {
   world.tidemarkRuns = true;
