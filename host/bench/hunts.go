@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/chromedp/chromedp"
+	"github.com/tidwall/gjson"
 
 	"tidemark.dev/tidemark/host/bench/hunts"
 	"tidemark.dev/tidemark/host/testing/testbed"
@@ -74,14 +76,16 @@ func connectOurs(w *testbed.World, url string) (*hunts.Tool, func() error, error
 		defer tab.Close()
 		return errors.Join(agent.Close(), tab.Do(chromedp.Navigate("about:blank")))
 	}
+	var current int
 	err = testbed.Eventually(context.Background(), func() (bool, error) {
 		list, err := agent.Text("browser_tabs", nil)
-		return strings.Contains(list, `"current":true`), err
+		current = int(gjson.Get(list, "tabs.#(current==true).id").Int())
+		return current > 0, err
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
-	return &hunts.Tool{Name: hunts.Tidemark, Session: agent.ClientSession}, end, nil
+	return &hunts.Tool{Name: hunts.Tidemark, Session: agent.ClientSession, Tab: current}, end, nil
 }
 
 // hunted sums up the hunts of a tool.
@@ -163,6 +167,7 @@ func (r *run) huntsTable(results *hunts.Results) error {
 		s.row(fmt.Sprintf("an everyday task of %d steps", len(hunts.Everyday)), fmt.Sprintf("%s (%s)", said[0], strings.Join(said[1:], "; ")),
 			fmt.Sprintf("at most %d, %d", budgetEverydayCalls, budgetEveryday), ours.Failed == nil && ours.Calls <= budgetEverydayCalls && ours.Tokens <= budgetEveryday)
 	}
+	r.lists(s, results.Lists)
 	s.note("Each line: where the cause was named, the calls and tokens from the symptom on; " + hunts.Tidemark + ", then " + hunts.Playwright + " and " + hunts.DevTools + ".")
 	return s.print()
 }
@@ -179,4 +184,23 @@ func cell(h *hunts.Hunt) string {
 		how = fmt.Sprintf("answer %d", h.Calls)
 	}
 	return fmt.Sprintf("%s, %d tokens", how, h.Tokens)
+}
+
+// lists are the data requests of each application's first page, as each tool lists them.
+func (*run) lists(s *sheet, lists []hunts.Listed) {
+	for len(lists) > 0 {
+		app := lists[0].App
+		ours, least := 0, math.MaxInt
+		var said []string
+		for len(lists) > 0 && lists[0].App == app {
+			if l := lists[0]; l.Tool == hunts.Tidemark {
+				ours = l.Tokens
+			} else {
+				least = min(least, l.Tokens)
+				said = append(said, fmt.Sprintf("%s %d", l.Tool, l.Tokens))
+			}
+			lists = lists[1:]
+		}
+		s.row("the data requests of "+app, fmt.Sprintf("%d tokens (%s)", ours, strings.Join(said, "; ")), "at most those of others", ours <= least)
+	}
 }

@@ -16,6 +16,8 @@ import (
 type Tool struct {
 	Name    string
 	Session *mcp.ClientSession
+	// Tab is the number of the tab, where a tool has such.
+	Tab int
 }
 
 // The names of tools.
@@ -171,6 +173,8 @@ type driver struct {
 	handle             string         // its name for a reference
 	fill               func(*agent, *Step) (answer, error)
 	seek               func(text string) (tool string, args map[string]any)
+	// requests lists the data requests of the page.
+	requests func(a *agent) (tool string, args map[string]any)
 	// follow is the fixed sequence. Its first call is a look at what happened.
 	follow []follow
 }
@@ -183,6 +187,9 @@ var drivers = map[string]driver{
 	Tidemark: {
 		reference: regexp.MustCompile(`\[(e\d+)\]`),
 		open:      "browser_navigate", look: "browser_snapshot", clicks: "browser_click", handle: "ref",
+		requests: func(a *agent) (string, map[string]any) {
+			return "get_network_requests", map[string]any{"tab": a.tool.Tab}
+		},
 		seek: func(text string) (string, map[string]any) {
 			return "browser_snapshot", map[string]any{"search": text}
 		},
@@ -216,6 +223,9 @@ var drivers = map[string]driver{
 	Playwright: {
 		reference: regexp.MustCompile(`\[ref=(\w+)\]`),
 		open:      "browser_navigate", look: "browser_snapshot", clicks: "browser_click", handle: "target",
+		requests: func(*agent) (string, map[string]any) {
+			return "browser_network_requests", map[string]any{"static": false}
+		},
 		seek: func(text string) (string, map[string]any) {
 			return "browser_find", map[string]any{"text": text}
 		},
@@ -247,6 +257,9 @@ var drivers = map[string]driver{
 	DevTools: {
 		reference: regexp.MustCompile(`uid=(\S+)`),
 		open:      "navigate_page", look: "take_snapshot", clicks: "click", handle: "uid",
+		requests: func(*agent) (string, map[string]any) {
+			return "list_network_requests", map[string]any{"resourceTypes": []string{"fetch", "xhr", "websocket"}}
+		},
 		seek: func(_ string) (string, map[string]any) {
 			return "take_snapshot", map[string]any{}
 		},

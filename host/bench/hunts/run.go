@@ -44,6 +44,8 @@ type Results struct {
 	Hunts []Hunt
 	// Everyday are the runs of the everyday task, one a tool.
 	Everyday []Task
+	// Lists are the data requests of each application's first page.
+	Lists []Listed
 }
 
 // Task is a run of the everyday task.
@@ -51,6 +53,12 @@ type Task struct {
 	Tool          string
 	Calls, Tokens int
 	Failed        error
+}
+
+// Listed is the list of a page's data requests, as a tool prints it.
+type Listed struct {
+	App, Tool string
+	Tokens    int
 }
 
 // Run measures. An application that cannot be served does not keep the others from it.
@@ -63,7 +71,7 @@ func Run(o Options) (Results, error) {
 	for _, app := range Apps {
 		bugs := o.chosen(app)
 		everyday := app == EverydayApp && (o.Match == "" || strings.Contains("everyday", o.Match))
-		if len(bugs) == 0 && !everyday {
+		if len(bugs) == 0 && !everyday && o.Match != "requests" {
 			continue
 		}
 		if err := o.app(app, bugs, everyday, &results); err != nil {
@@ -113,6 +121,11 @@ func (o *Options) app(app string, bugs []*Bug, everyday bool, results *Results) 
 			return err
 		}
 	}
+	if o.Every == 0 && (o.Match == "" || strings.Contains("requests", o.Match)) {
+		if err := o.lists(app, s, results); err != nil {
+			return err
+		}
+	}
 	for _, b := range bugs {
 		if err := o.bug(b, s, results); err != nil {
 			return err
@@ -133,6 +146,26 @@ func (o *Options) everyday(s *server, results *Results) error {
 			return err
 		}
 		results.Everyday = append(results.Everyday, task)
+	}
+	return nil
+}
+
+// lists has each tool open an application's first page and list its data requests.
+func (o *Options) lists(app string, s *server, results *Results) error {
+	for _, tool := range o.Tools {
+		o.Progress("hunts: the requests of %s with %s …", app, tool)
+		if err := o.with(tool, s, func(a *agent) error {
+			if _, err := a.do(&Ready[app][0]); err != nil {
+				return err
+			}
+			time.Sleep(thinks)
+			name, args := a.kind.requests(a)
+			got, err := a.must(name, args)
+			results.Lists = append(results.Lists, Listed{App: app, Tool: tool, Tokens: got.tokens})
+			return err
+		}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

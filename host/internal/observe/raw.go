@@ -34,7 +34,7 @@ type Listing[T any] struct {
 	Next *uint64 `json:"next,omitempty"`
 	// Left counts the entries within the limit that did not fit max_tokens.
 	Left int `json:"left_out,omitempty"`
-	// Files counts the successful requests for scripts, style sheets, fonts and pictures that are not listed.
+	// Files counts the requests that are not listed: the loaded page, and its scripts, style sheets, fonts and pictures.
 	Files int `json:"files,omitempty"`
 	// Missing are requested positions that no entry in memory and scope has.
 	Missing []uint64 `json:"missing,omitempty"`

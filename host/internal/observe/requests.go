@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ const requestFilters = `
 
 var getNetworkRequestsTool = newRawTool(tool.Definition{
 	Name: "get_network_requests", Title: "Requests", Effect: tool.Reads,
-	Description: "List requests, a line each: position, status, start, duration, size, initiator. Omits loaded scripts and images unless filtered.",
+	Description: "List requests, a line each: position, status, start, duration, size, initiator. Omits loaded pages, scripts and images unless filtered.",
 	Arguments:   requestFilters + paging,
 }, readRequests)
 
@@ -163,8 +164,20 @@ func (p *RequestsParams) matches(_ uint64, n *event.Network) bool {
 // files are the browser's types of the files that a page is made of.
 var files = []string{"script", "stylesheet", "font", "image", "media", "texttrack", "manifest"}
 
-// isFile reports whether a request loaded such a file.
-func isFile(n *event.Network) bool { return !n.Failed() && slices.Contains(files, n.Resource) }
+// isFile reports whether a request loaded such a file, or the page itself, or asked for the icon that browsers look for
+// without being told.
+func isFile(n *event.Network) bool {
+	_, path := capture.SplitURL(n.URL)
+	switch {
+	case path == "/favicon.ico" && len(n.Stack) == 0:
+		return true
+	case n.Failed():
+		return false
+	case n.Resource == "document":
+		return n.Method == http.MethodGet && n.Status < 300
+	}
+	return slices.Contains(files, n.Resource)
+}
 
 func requestEntry(h EntryHead, n *event.Network, places *Places) RequestEntry {
 	e := RequestEntry{
