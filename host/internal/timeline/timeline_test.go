@@ -214,6 +214,29 @@ func TestAMomentHasTheFilesOfItsTime(t *testing.T) {
 	}
 }
 
+// Each moment has the change before it, of a file deep in directories that were there from the start.
+func TestNoMomentMissesAChange(t *testing.T) {
+	w := newWorld(t)
+	path := func(i int) string { return fmt.Sprintf("src/%d/deep/%d", i%5, i%7) }
+	for i := range 35 {
+		w.write(path(i), "before")
+	}
+	before := w.record("before").ID()
+	for i := range 30 {
+		w.write(path(i), fmt.Sprint(i))
+		w.pass(time.Second) // each moment has a snapshot of its own
+		m := w.record("edit")
+		d, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: w.here(), From: before, To: m.ID()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.Files) != 1 || d.Files[0].Path != path(i) {
+			t.Fatalf("after a change of %s, %s has changes of %+v", path(i), m.ID(), d.Files)
+		}
+		before = m.ID()
+	}
+}
+
 func TestNothingIsRecordedWithoutTheUsersDecision(t *testing.T) {
 	w := newWorld(t)
 	other := filepath.Join(w.top, "other")

@@ -208,7 +208,7 @@ func (ws *Workspaces) drop(o *opening) {
 	}
 }
 
-// CloseDir closes the workspace of a directory that will be removed. Windows keeps a directory that is watched.
+// CloseDir closes the workspace of a directory that will be removed.
 func (ws *Workspaces) CloseDir(root string) {
 	for _, o := range ws.all() {
 		if o.allowed.root == root {
