@@ -39,7 +39,7 @@ func (s *Store) Examine(ctx context.Context, dir string) error {
 	}
 	denied := d.Without(Workspace)
 	c := counter{dir: d.Dir, entries: maxEntries, bytes: maxBytes, skip: func(path string) bool {
-		return path == ".git" || exclude.Skip(path) || denied(path)
+		return path == ".git" || exclude.Skip(path) || Covers(denied, path)
 	}}
 	over, err := c.count(ctx)
 	if err != nil || over == "" {

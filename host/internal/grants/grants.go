@@ -94,27 +94,24 @@ func (d Decision) Below() []Decision {
 	return all
 }
 
-// Without returns a function that reports whether a path below Dir has another decision, without this grant. Such a
-// path is left out with everything below it. The path has slashes and no slash at either end.
-func (d Decision) Without(grant string) func(path string) bool {
+// Without returns the paths below Dir that have another decision, without this grant. Such a path is left out with
+// everything below it. The paths have slashes and no slash at either end.
+func (d Decision) Without(grant string) []string {
 	var out []string
 	for _, e := range d.below {
 		if !slices.Contains(e.grants, grant) {
-			rel, err := filepath.Rel(d.Dir, e.path)
-			if err != nil {
-				return func(string) bool { return true } // not possible for a path below
-			}
-			out = append(out, filepath.ToSlash(rel))
+			out = append(out, filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(e.path, d.Dir), string(filepath.Separator))))
 		}
 	}
-	return func(path string) bool {
-		for _, dir := range out {
-			if rest, ok := strings.CutPrefix(path, dir); ok && (rest == "" || rest[0] == '/') {
-				return true
-			}
-		}
-		return false
-	}
+	return out
+}
+
+// Covers reports whether a path is one of dirs or below one. All have slashes and no slash at either end.
+func Covers(dirs []string, path string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		rest, ok := strings.CutPrefix(path, dir)
+		return ok && (rest == "" || rest[0] == '/')
+	})
 }
 
 // Store is the file of the user's decisions. It is safe for concurrent use, by any number of processes.

@@ -288,6 +288,74 @@ func TestExcludedFilesAreInNoSnapshot(t *testing.T) {
 	}
 }
 
+// A restore leaves alone what is excluded now, and what was excluded then. Its plan says so, and that it changes what is
+// excluded.
+func TestARestoreLeavesExcludedFilesAlone(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	w.write("dist/out", "old")
+	w.write("logs/x/deep.log", "old")
+	before := w.record("before")
+	w.write(".tidemark.toml", "[files]\nexclude = [\"dist/\", \"*.log\"]\n")
+	w.write("a", "two")
+	w.write("dist/out", "new")
+	w.write("dist/more", "more")
+	w.write("new/only.log", "log")
+	after := w.record("after")
+	files := func(want map[string]string) {
+		t.Helper()
+		for path, content := range want {
+			if got, err := os.ReadFile(filepath.Join(w.dir, path)); string(got) != content || content == "" && err == nil {
+				t.Errorf("%s has %q, want %q", path, got, content)
+			}
+		}
+	}
+	check := func(a *timeline.Restored, err error, dropped, added []string, differs ...string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Exclusions == nil || !slices.Equal(a.Exclusions.Dropped, dropped) || !slices.Equal(a.Exclusions.Added, added) {
+			t.Errorf("the exclusions change by %+v, want %q, %q", a.Exclusions, dropped, added)
+		}
+		if !slices.Equal(a.Differs, differs) {
+			t.Errorf("%q stay as they are, want %q", a.Differs, differs)
+		}
+	}
+	const now = "it is excluded from snapshots now"
+	excluded := []string{"dist/", "*.log"}
+	back := timeline.RestoreParams{Where: w.here(), To: before.ID()}
+	for _, back.Confirm = range []bool{false, true} {
+		a, err := w.Restore(t.Context(), user, back)
+		check(a, err, excluded, nil, "dist: "+now, "logs/x/deep.log: "+now, `new: it has "only.log" in it, which is part of no snapshot`)
+	}
+	kept := map[string]string{"dist/out": "new", "dist/more": "more", "logs/x/deep.log": "old", "new/only.log": "log"}
+	files(kept)
+	files(map[string]string{"a": "one", ".tidemark.toml": ""})
+
+	w.write("late/y/z.log", "late")
+	w.write("late/plain", "late")
+	undo := timeline.UndoParams{Where: w.here()}
+	then := "it was excluded from snapshots when " + fmt.Sprint("s", after.Snapshot) + " was taken"
+	for _, undo.Confirm = range []bool{false, true} {
+		a, err := w.Undo(t.Context(), user, undo)
+		check(a, err, nil, excluded, "dist: "+then, `late: it has "late/y" in it, which stays`, `late/y: it has "late/y/z.log" in it, which stays`, "late/y/z.log: "+then, "logs/x/deep.log: "+then, "new/only.log: "+then)
+	}
+	kept["late/y/z.log"] = "late"
+	files(kept)
+	files(map[string]string{"a": "two", "late/plain": "", ".tidemark.toml": "[files]\nexclude = [\"dist/\", \"*.log\"]\n"})
+
+	back.Paths = []string{"dist"}
+	_, err := w.Restore(t.Context(), user, back)
+	if err == nil || !strings.Contains(err.Error(), `cannot restore "dist": it is excluded from snapshots now`) {
+		t.Error(err)
+	}
+	back.Paths, back.Confirm = []string{"a"}, false
+	if a, err := w.Restore(t.Context(), user, back); err != nil || a.Exclusions != nil || len(a.Differs) > 0 {
+		t.Error(a, err)
+	}
+}
+
 func TestAnAgentReachesOnlyItsWorkspace(t *testing.T) {
 	w := newWorld(t)
 	other := filepath.Join(w.top, "other")

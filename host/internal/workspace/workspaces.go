@@ -69,8 +69,10 @@ type opening struct {
 
 // allowed is a workspace as the user's decision and the settings file have it now.
 type allowed struct {
-	root, stamp string
-	skip        func(path string) bool
+	root  string
+	rules rules
+	// stamp is rules as text.
+	stamp string
 }
 
 // New returns no open workspaces.
@@ -137,10 +139,9 @@ func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	if err != nil {
 		return a, fmt.Errorf("cannot read which files to leave out: %w", err)
 	}
-	denied := d.Without(grants.Workspace)
-	a = allowed{root: root, skip: func(path string) bool { return exclude.Skip(path) || denied(path) }}
-	a.stamp = fmt.Sprint(exclude, d.Below())
-	return a, nil
+	a = allowed{root: root, rules: rulesOf(exclude, d.Without(grants.Workspace))}
+	a.stamp, err = a.rules.text()
+	return a, err
 }
 
 // Open returns the workspace of a directory, and opens it if it is not open. The error has the code
