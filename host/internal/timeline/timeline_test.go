@@ -453,6 +453,40 @@ func TestLongPausesBeginAnotherSession(t *testing.T) {
 	}
 }
 
+// Each time that commands print is a moment: the last snapshot until the end of that second.
+func TestTimesThatCommandsPrintAreMoments(t *testing.T) {
+	w := newWorld(t)
+	for i, pause := range []time.Duration{0, 2 * time.Second, time.Minute, 11 * time.Hour, 11 * time.Hour} {
+		w.pass(pause)
+		w.write("a", fmt.Sprint(i))
+		w.record("edit")
+	}
+	w.pass(time.Second)
+	a := w.list()
+	for _, m := range a.Moments[1:] {
+		local := m.At.Local()
+		for _, text := range []string{
+			local.Format(time.TimeOnly), local.Format(time.DateTime), local.Format("2006-01-02T15:04:05"), local.Format(time.RFC3339),
+			m.At.UTC().Format(time.RFC3339Nano), "+" + timeline.Elapsed(m.TS), fmt.Sprint(m.TS + 0.001),
+		} {
+			s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: text})
+			if err != nil || s.FsSnapshot != m.FsSnapshot {
+				t.Errorf("%s is %+v, %v, want %s", text, s, err, m.FsSnapshot)
+			}
+		}
+	}
+	for _, text := range []string{"+1:2:3", "+0:00:61", "+", "25:00:00", "10:31", "-5"} {
+		_, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: text})
+		wants(t, err, usererr.NotFound, "is not a moment of session")
+	}
+	for n, m := range a.Moments {
+		rest, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), After: m.At.Local().Format(time.DateTime)})
+		if err != nil || n > 0 && len(rest.Moments) != len(a.Moments)-n-1 {
+			t.Errorf("after %s: %+v, %v", m.ID, rest, err)
+		}
+	}
+}
+
 func TestALostSnapshotIsNotTakenForAnother(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "one")
