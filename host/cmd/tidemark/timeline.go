@@ -73,6 +73,14 @@ func askOnce(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	d, err := s.Lookup(dir)
+	if err != nil || d.State != grants.Undecided {
+		return err
+	}
+	o, err := originOf(cmd, dir)
+	if err != nil || o.Of != "" || o.MovedFrom != "" {
+		return err // a branch has the decision of its original; the daemon's error says how a moved project is allowed
+	}
 	_, err = s.Ask(cmd.Context(), in, cmd.ErrOrStderr(), dir)
 	if errors.Is(err, context.Canceled) {
 		return errInterrupted

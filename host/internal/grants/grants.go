@@ -143,7 +143,7 @@ func (s *Store) Lookup(dir string) (Decision, error) {
 func decide(all []entry, dir string) Decision {
 	d := Decision{Dir: dir, State: Undecided}
 	for _, e := range all {
-		if e.path != dir && isBelow(e.path, dir) {
+		if e.path != dir && Within(e.path, dir) {
 			d.below = append(d.below, e)
 		}
 	}
@@ -162,8 +162,8 @@ func decide(all []entry, dir string) Decision {
 	}
 }
 
-// isBelow reports whether a path is dir or below it.
-func isBelow(path, dir string) bool {
+// Within reports whether a path is dir or below it. Both have no links.
+func Within(path, dir string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(dir, string(filepath.Separator)))
 }
@@ -248,12 +248,9 @@ func (s *Store) Forget(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	resolved, rerr := Resolve(dir)
-	if rerr != nil {
-		resolved = abs
-		if parent, err := Resolve(filepath.Dir(abs)); err == nil {
-			resolved = filepath.Join(parent, filepath.Base(abs))
-		}
+	resolved, err := Former(dir)
+	if err != nil {
+		return "", err
 	}
 	forgotten := ""
 	err = s.update(ctx, func(all []entry) ([]entry, error) {
@@ -270,6 +267,33 @@ func (s *Store) Forget(ctx context.Context, dir string) (string, error) {
 		return nil, usererr.New(usererr.NotFound, "there is no decision for %s. Run `tidemark project show --all` to list all.", Printable(resolved))
 	})
 	return forgotten, err
+}
+
+// Move makes the decisions for a directory that was moved, and for those below it, the ones for its new path. Decisions that
+// are there already stay as they are. From is absolute and need not exist.
+func (s *Store) Move(ctx context.Context, from, to string) error {
+	to, err := Resolve(to)
+	if err != nil {
+		return err
+	}
+	return s.update(ctx, func(all []entry) ([]entry, error) {
+		var stay, moved []entry
+		for _, e := range all {
+			if Within(e.path, from) {
+				e.path = to + strings.TrimPrefix(e.path, from)
+				moved = append(moved, e)
+			} else {
+				stay = append(stay, e)
+			}
+		}
+		for _, e := range moved {
+			if !slices.ContainsFunc(stay, func(o entry) bool { return o.path == e.path }) {
+				stay = append(stay, e)
+			}
+		}
+		slices.SortFunc(stay, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+		return stay, nil
+	})
 }
 
 // All returns all decisions, sorted by path. The Dir of each is its For.

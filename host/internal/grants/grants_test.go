@@ -126,6 +126,44 @@ func TestADeniedDirectoryBelowIsLeftOut(t *testing.T) {
 	}
 }
 
+// The decisions for a directory that was moved, and for those below it, are taken along when the user says so.
+func TestDecisionsMove(t *testing.T) {
+	s, root := newStore(t)
+	old, beside := mkdir(t, root, "old"), mkdir(t, root, "older")
+	secrets, both := mkdir(t, old, "secrets"), mkdir(t, old, "both")
+	must(t)(s.Allow(t.Context(), old, []string{grants.AgentsBranch}, nil))
+	must(t)(s.Deny(t.Context(), secrets))
+	must(t)(s.Deny(t.Context(), both))
+	must(t)(s.Deny(t.Context(), beside))
+	place := filepath.Join(root, "place")
+	if err := os.Rename(old, place); err != nil {
+		t.Fatal(err)
+	}
+	must(t)(s.Allow(t.Context(), filepath.Join(place, "both"), nil, nil))
+	if d := must(t)(s.Lookup(place)); d.State != grants.Undecided {
+		t.Errorf("%+v", d)
+	}
+	for range 2 { // the second call has nothing to do
+		if err := s.Move(t.Context(), old, place); err != nil {
+			t.Fatal(err)
+		}
+		all, err := s.All()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range all {
+			got = append(got, filepath.ToSlash(strings.TrimPrefix(d.Dir, root))+" "+string(d.State))
+		}
+		if want := []string{"/older denied", "/place allowed", "/place/both allowed", "/place/secrets denied"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if d := must(t)(s.Lookup(place)); !d.Has(grants.AgentsBranch) {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
 // The nearest decision at or above a directory applies, and no other.
 func TestTheNearestDecisionApplies(t *testing.T) {
 	s, root := newStore(t)

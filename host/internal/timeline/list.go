@@ -143,7 +143,7 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 	}
 	if _, err := t.o.Workspaces.Root(s.Workspace, needed...); err != nil {
 		if _, missing := os.Stat(s.Workspace); errors.Is(missing, fs.ErrNotExist) {
-			return nil, nil, usererr.New(usererr.NotFound, "the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s.", s.Workspace, s.ID)
+			return nil, nil, usererr.New(usererr.NotFound, "the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", s.Workspace, s.ID)
 		}
 		return nil, nil, err
 	}
@@ -330,7 +330,7 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 			}
 		}
 		if named == nil {
-			return nil, usererr.New(usererr.NotFound, "%q is not a moment of session %s. Use the ID of a moment (m12) or of a file snapshot (s12), the name of a checkpoint, or a time such as %s or %s. start and now are moments too.", event.Clean(to), s.ID, s.Started.Local().Format(time.TimeOnly), s.Started.UTC().Format(time.RFC3339))
+			return nil, usererr.New(usererr.NotFound, "%q is not a moment of session %s. Use the ID of a moment (m12) or of a file snapshot (s12), or the name of a checkpoint. Times such as %s or %s, start and now are moments too.", event.Clean(to), s.ID, s.Started.Local().Format(time.TimeOnly), s.Started.UTC().Format(time.RFC3339))
 		}
 	}
 	if named != nil {

@@ -433,6 +433,135 @@ func TestABranchIsAWorkspaceOfItsOwn(t *testing.T) {
 	wants(t, err, usererr.NotFound, "there is no session")
 }
 
+// A branch has the decision of its original, and of its parts, unless the user decided about the branch.
+func TestABranchCanBeDecidedAbout(t *testing.T) {
+	w := newWorld(t)
+	w.write("src/a", "one")
+	b, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: w.here(), From: w.record("first").ID(), Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := filepath.Join(b.Workspace, "src")
+	record := func() (*timeline.Moment, error) {
+		return w.Record(t.Context(), b.Workspace, timeline.Moment{Label: "x", Source: timeline.FromUser})
+	}
+	if _, err := w.grants.Deny(t.Context(), src); err != nil {
+		t.Fatal(err)
+	}
+	m, err := record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: timeline.Where{Dir: b.Workspace}, To: m.ID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(s.Mount, "src")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a part of the branch that was denied is in its snapshot: %v", err)
+	}
+	_, err = w.Record(t.Context(), src, timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "the user denied it for "+src)
+	if _, err := w.grants.Deny(t.Context(), b.Workspace); err != nil {
+		t.Fatal(err)
+	}
+	_, err = record()
+	wants(t, err, usererr.NotAllowed, "the user denied it for "+b.Workspace)
+	if _, err := w.grants.Deny(t.Context(), w.top); err != nil { // above both
+		t.Fatal(err)
+	}
+	if _, err := w.grants.Forget(t.Context(), b.Workspace); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := record(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A workspace that was moved is found by what the directory is. Its new place is allowed, and has its moments, only when the
+// user says so.
+func TestAMovedWorkspaceKeepsItsMoments(t *testing.T) {
+	w := newWorld(t)
+	w.write("src/a", "one")
+	first := w.record("first")
+	b, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: w.here(), From: first.ID(), Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("src/a", "two")
+	w.record("second")
+	w.stop() // Windows moves no directory that is open
+	old, place := w.dir, filepath.Join(w.top, "elsewhere", "store")
+	if err := errors.Join(os.Mkdir(filepath.Dir(place), 0o755), os.Rename(old, place)); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	_, err = w.Record(t.Context(), filepath.Join(place, "src"), timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, place+" is not allowed: it is "+old+", which was moved. The user can allow it and keep its snapshots: run `tidemark project allow --moved-from "+old+" "+place+"`.")
+	_, err = w.Record(t.Context(), filepath.Dir(place), timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "nobody has allowed it yet")
+
+	call := func(name, args string) (any, error) {
+		for _, tool := range timeline.UserTools {
+			if tool.Name == name {
+				return tool.Call(t.Context(), w.Timeline, user, []byte(args))
+			}
+		}
+		t.Fatal(name)
+		return nil, nil
+	}
+	quote := func(path string) string { return strings.ReplaceAll(path, `\`, `\\`) }
+	o, err := call("workspace_origin", `{"dir":"`+quote(place)+`"}`)
+	if err != nil || *o.(*timeline.Origin) != (timeline.Origin{Moved: place, MovedFrom: old}) {
+		t.Fatal(o, err)
+	}
+	move := func(from string) (any, error) {
+		return call("workspace_move", `{"from":"`+quote(from)+`","to":"`+quote(place)+`"}`)
+	}
+	_, err = move(b.Workspace)
+	wants(t, err, usererr.AlreadyExists, "still exists")
+	_, err = move(old + "x")
+	wants(t, err, usererr.NotFound, "there are no snapshots of "+old+"x")
+	a, err := move(old)
+	if err != nil || a.(*timeline.Moved).Sessions != 1 {
+		t.Fatal(a, err)
+	}
+	if _, err = w.Record(t.Context(), place, timeline.Moment{Label: "x"}); usererr.CodeOf(err) != usererr.NotAllowed {
+		t.Errorf("a move allowed the directory: %v", err)
+	}
+	if err := w.grants.Move(t.Context(), old, place); err != nil {
+		t.Fatal(err)
+	}
+	w.dir = place
+	for range 2 {
+		third := w.record("third")
+		if l := w.list(); l.Workspace != place || l.Moments[1].ID != first.ID() || l.Moments[1].FsSnapshot != "s1" || !slices.ContainsFunc(l.Moments, func(m timeline.ListMoment) bool { return m.ID == third.ID() }) {
+			t.Fatalf("%+v", l)
+		}
+		s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: first.ID()})
+		if err != nil || w.read(filepath.Join(s.Mount, "src", "a")) != "one" {
+			t.Error(s, err)
+		}
+		in, err := w.Record(t.Context(), b.Workspace, timeline.Moment{Label: "in the branch"})
+		if err != nil || in.Session != b.ID {
+			t.Error(in, err)
+		}
+		w.restart()
+	}
+	c, err := w.Check(t.Context(), user, timeline.SessionParams{Where: w.here()})
+	if err != nil || len(c.Damages) > 0 {
+		t.Error(c, err)
+	}
+	if _, err := w.Undo(t.Context(), user, timeline.UndoParams{Where: w.here(), Confirm: true}); err != nil {
+		t.Error(err)
+	}
+	// Another directory in the old place is another workspace.
+	if err := os.Mkdir(old, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Record(t.Context(), old, timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "nobody has allowed it yet")
+}
+
 func TestLongPausesBeginAnotherSession(t *testing.T) {
 	w := newWorld(t)
 	w.record("today")

@@ -90,7 +90,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(w.home, directoryFile), []byte(w.Dir+"\n"), 0o600); err != nil {
+	if err := noteDir(w.home, w.Dir); err != nil {
 		return nil, err
 	}
 	skip := a.rules.skip()

@@ -14,8 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +54,9 @@ type Workspaces struct {
 	open map[string]*opening
 	// branches are directories whose decision is that of another directory.
 	branches map[string]string
+	// absent are workspaces that are not at their place, as of absentAt.
+	absent   map[string]string
+	absentAt time.Time
 	closed   bool
 }
 
@@ -87,12 +88,13 @@ func (ws *Workspaces) Branch(dir, of string) {
 	ws.branches[dir] = of
 }
 
-// branchOf returns the branch that a directory is in, and the directory of which it has the decision; "" for none.
-func (ws *Workspaces) branchOf(dir string) (branch, of string) {
+// BranchOf returns the branch that a directory is in, and the directory of which it has the decision; "" for none. The
+// directory has no links.
+func (ws *Workspaces) BranchOf(dir string) (branch, of string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for branch, of := range ws.branches {
-		if rest, ok := strings.CutPrefix(dir, branch); ok && (rest == "" || rest[0] == filepath.Separator) {
+		if grants.Within(dir, branch) {
 			return branch, of
 		}
 	}
@@ -106,32 +108,50 @@ func (ws *Workspaces) Root(dir string, needed ...string) (string, error) {
 	return root, err
 }
 
-func (ws *Workspaces) decision(dir string, needed ...string) (root string, d grants.Decision, err error) {
+// decision returns the workspace that a directory is in, and the directories in it that are left out. A branch has the
+// decision of its original, unless the user decided about the branch.
+func (ws *Workspaces) decision(dir string, needed ...string) (root string, denied []string, err error) {
 	resolved, err := grants.Resolve(dir)
 	if err != nil {
-		return "", d, err
+		return "", nil, err
 	}
-	root, of := ws.branchOf(resolved)
-	if root != "" {
-		resolved = of
+	branch, of := ws.BranchOf(resolved)
+	about := func(dir string) (string, error) { // the directory whose decision applies
+		own, err := ws.o.Grants.Lookup(dir)
+		if branch != "" && !grants.Within(own.For, branch) {
+			return of, err
+		}
+		return dir, err
 	}
+	if resolved, err = about(resolved); err != nil {
+		return "", nil, err
+	}
+	var d grants.Decision
 	for _, grant := range append([]string{grants.Workspace}, needed...) {
 		if d, err = ws.o.Grants.Require(resolved, grant); err != nil {
-			return "", d, err
+			return "", nil, ws.explain(d, err)
 		}
 	}
-	if root == "" {
-		root = d.For
-		if d, err = ws.o.Grants.Require(root, grants.Workspace); err != nil { // with the decisions below root
-			return "", d, err
+	if root, resolved = d.For, d.For; branch != "" {
+		root = branch
+		if resolved, err = about(branch); err != nil {
+			return "", nil, err
 		}
 	}
-	return root, d, nil
+	if d, err = ws.o.Grants.Require(resolved, grants.Workspace); err != nil { // with the decisions below root
+		return "", nil, err
+	}
+	denied = d.Without(grants.Workspace)
+	if resolved != root {
+		own, err := ws.o.Grants.Lookup(root)
+		return root, append(denied, own.Without(grants.Workspace)...), err
+	}
+	return root, denied, nil
 }
 
 // allow returns the workspace of a directory.
 func (ws *Workspaces) allow(dir string) (a allowed, err error) {
-	root, d, err := ws.decision(dir)
+	root, denied, err := ws.decision(dir)
 	if err != nil {
 		return a, err
 	}
@@ -139,7 +159,7 @@ func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	if err != nil {
 		return a, fmt.Errorf("cannot read which files to leave out: %w", err)
 	}
-	a = allowed{root: root, rules: rulesOf(exclude, d.Without(grants.Workspace))}
+	a = allowed{root: root, rules: rulesOf(exclude, denied)}
 	a.stamp, err = a.rules.text()
 	return a, err
 }
