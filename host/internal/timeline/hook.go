@@ -26,10 +26,14 @@ type HookMoment struct {
 // hookSources are the sources that a hook may report.
 var hookSources = []string{FromStart, FromPrompt, FromEdit, FromCommand, FromStop}
 
-// Hook records a moment of an agent. It never fails: an agent must not notice what prevents the recording.
-func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
-	if t.failed != nil || h.Dir == "" || !slices.Contains(hookSources, h.Source) {
-		return
+// Hook records a moment of an agent, and returns what became of it. It never fails: an agent must not notice what prevents
+// the recording.
+func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
+	switch {
+	case t.failed != nil:
+		return "no moment was recorded: " + t.failed.Error()
+	case h.Dir == "" || !slices.Contains(hookSources, h.Source):
+		return "no moment was recorded: the agent sent no directory, or an unknown event"
 	}
 	ctx, cancel := context.WithTimeout(ctx, hookPatience)
 	defer cancel()
@@ -37,10 +41,16 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
 		*text = t.o.label(*text)
 	}
-	_, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: &anchor})
-	if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {
+	m, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: &anchor})
+	switch {
+	case err == nil:
+		return "moment " + m.ID() + " of " + m.Session + " was recorded"
+	case ctx.Err() != nil:
+		return err.Error()
+	case usererr.CodeOf(err) != usererr.NotAllowed:
 		t.o.Log.Warn("cannot record an agent's moment", "directory", h.Dir, "error", err)
 	}
+	return "no moment was recorded: " + err.Error()
 }
 
 // Root returns the workspace that a directory is in, "" for none and where the user does not allow it.
