@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -75,14 +76,15 @@ func (t *Timeline) Allows(root string) bool {
 }
 
 // Sync returns when the changes that were made in a workspace before the call are recorded: in a snapshot with a moment of
-// its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none.
+// its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none,
+// which is an error only where the user allowed it a short time ago.
 func (t *Timeline) Sync(ctx context.Context, dir string) error {
 	if t.failed != nil {
 		return nil
 	}
 	root, err := t.o.Workspaces.Root(dir)
 	if err != nil {
-		return nil // nothing is recorded there, or it no longer exists
+		return revoked(t, dir, err) // nothing is recorded there, or it no longer exists
 	}
 	if !t.o.Workspaces.Watched(root) {
 		t.BeginSoon(root)
@@ -103,6 +105,30 @@ func (t *Timeline) Sync(ctx context.Context, dir string) error {
 		}
 	}
 	return t.o.Workspaces.Flush(ctx)
+}
+
+// revoked returns an error where the user no longer allows a directory in which something was recorded lately: what changes
+// there from then on is not seen.
+func revoked(t *Timeline, dir string, err error) error {
+	if usererr.CodeOf(err) != usererr.NotAllowed {
+		return nil
+	}
+	resolved, err := grants.Resolve(dir)
+	if err != nil {
+		return nil
+	}
+	s := t.sessions.last(func(s *Session) bool { return s.Ended.IsZero() && grants.Within(resolved, s.Workspace) })
+	if s == nil {
+		return nil
+	}
+	l, err := t.line(s.Workspace)
+	if err != nil {
+		return nil
+	}
+	if all := l.all(); len(all) == 0 || t.o.Clock().Sub(all[len(all)-1].At) > sessionGap {
+		return nil
+	}
+	return errors.New("the user no longer allows Tidemark to watch " + grants.Printable(s.Workspace))
 }
 
 // Checkpoint records a moment for a new checkpoint: in the workspace of the client that created it, or for the user in all

@@ -433,6 +433,44 @@ func TestABranchIsAWorkspaceOfItsOwn(t *testing.T) {
 	wants(t, err, usererr.NotFound, "there is no session")
 }
 
+// Who observes files is told when the user takes the permission back, for as long as a session would last.
+func TestARevokedPermissionIsReported(t *testing.T) {
+	w := newWorld(t)
+	sub := filepath.Join(w.dir, "src")
+	sync := func(want string) {
+		t.Helper()
+		if err := w.Sync(t.Context(), sub); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	w.write("src/a", "one")
+	if _, err := w.grants.Forget(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	sync("") // it was never allowed
+	w.allow(w.dir)
+	w.record("first")
+	sync("")
+	for _, take := range []func(context.Context, string) error{
+		func(ctx context.Context, dir string) error { _, err := w.grants.Deny(ctx, dir); return err },
+		func(ctx context.Context, dir string) error { _, err := w.grants.Forget(ctx, dir); return err },
+		func(ctx context.Context, dir string) error {
+			_, err := w.grants.Allow(ctx, dir, nil, []string{grants.Workspace})
+			return err
+		},
+	} {
+		if err := take(t.Context(), w.dir); err != nil {
+			t.Fatal(err)
+		}
+		sync("the user no longer allows Tidemark to watch " + w.dir)
+	}
+	w.pass(13 * time.Hour)
+	sync("")
+	w.pass(-13 * time.Hour)
+	w.allow(w.dir)
+	sync("")
+}
+
 // A branch has the decision of its original, and of its parts, unless the user decided about the branch.
 func TestABranchCanBeDecidedAbout(t *testing.T) {
 	w := newWorld(t)
