@@ -128,7 +128,7 @@ func newProjectDeny() *cobra.Command {
 			}
 			d, err := s.Deny(cmd.Context(), dir)
 			if err != nil {
-				return err
+				return denyNow(cmd, dir, err)
 			}
 			return showDecision(cmd.OutOrStdout(), d)
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,7 +51,7 @@ func originOf(cmd *cobra.Command, dir string) (o origin, err error) {
 	if _, err := os.Stat(h.Timeline()); errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}
-	err = clientOf(h).Tool(cmd.Context(), "workspace_origin", timeline.OriginParams{Dir: dir}, &o.Origin)
+	err = clientOf(h).Tool(cmd.Context(), "workspace_origin", timeline.DirParams{Dir: dir}, &o.Origin)
 	return o, err
 }
 
@@ -83,4 +84,25 @@ func relink(cmd *cobra.Command, s *grants.Store, from, dir string) error {
 		return fmt.Errorf("%w. Run the command again.", err)
 	}
 	return render.Line(cmd.OutOrStdout(), "%d sessions of %s are of %s now.", moved.Sessions, grants.Printable(from), grants.Printable(filepath.Clean(dir)))
+}
+
+// denyNow has the daemon treat a directory as denied, though the decision cannot be saved because of err.
+func denyNow(cmd *cobra.Command, dir string, err error) error {
+	resolved, unknown := grants.Resolve(dir)
+	if unknown != nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	h, failed := home.Find(version)
+	if failed != nil {
+		return err
+	}
+	c := clientOf(h)
+	c.Dial = h.DialRunning
+	switch failed = c.Tool(cmd.Context(), "workspace_deny", timeline.DirParams{Dir: resolved}, nil); {
+	case errors.Is(failed, home.ErrUnreachable):
+		return fmt.Errorf("%w\nNo daemon is running, so nothing is watched now. The next daemon uses the decision that is saved.", err)
+	case failed != nil:
+		return errors.Join(err, failed)
+	}
+	return fmt.Errorf("%w\nUntil the running daemon stops, %s is denied all the same.", err, grants.Printable(resolved))
 }

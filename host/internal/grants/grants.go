@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -124,6 +125,10 @@ type Store struct {
 	Own []string
 	// Clock returns the time of decisions.
 	Clock func() time.Time
+
+	mu sync.Mutex
+	// unsaved are denials that apply though they are not in the file.
+	unsaved []entry
 }
 
 // Lookup returns the decision that applies in a directory.
@@ -219,6 +224,35 @@ func (s *Store) Allow(ctx context.Context, dir string, grant, revoke []string) (
 // Deny denies a directory with everything below it that has no decision of its own.
 func (s *Store) Deny(ctx context.Context, dir string) (Decision, error) {
 	return s.decideAbout(ctx, dir, func(entry) entry { return entry{} })
+}
+
+// DenyUnsaved is [Store.Deny] where the file cannot be written: the denial applies to this store, until the file has a newer
+// decision for the directory.
+func (s *Store) DenyUnsaved(dir string) error {
+	dir, err := Resolve(dir)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unsaved = append(s.unsaved, entry{path: dir, at: s.Clock().UTC().Truncate(time.Millisecond)})
+	return nil
+}
+
+// overlay adds the denials that are not in the file to the decisions that are.
+func (s *Store) overlay(all []entry) []entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.unsaved {
+		i, found := slices.BinarySearchFunc(all, e.path, byPath)
+		switch {
+		case !found:
+			all = slices.Insert(all, i, e)
+		case !all[i].at.After(e.at):
+			all[i] = e
+		}
+	}
+	return all
 }
 
 // decideAbout replaces the decision for a directory by another, which may depend on it.

@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
 // newStore returns a store in a directory of its own, and an empty directory for projects.
@@ -122,6 +123,56 @@ func TestADeniedDirectoryBelowIsLeftOut(t *testing.T) {
 		t.Errorf("%+v", below)
 	}
 	if d := must(t)(s.Lookup(mkdir(t, secrets, "deep"))); d.State != grants.Denied || d.For != secrets {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A denial applies though it cannot be saved, until the file has a newer decision for the directory.
+func TestADenialThatCannotBeSavedApplies(t *testing.T) {
+	s, dir := newStore(t)
+	sub := mkdir(t, dir, "sub")
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s.Clock = func() time.Time { now = now.Add(time.Second); return now }
+	if err := s.DenyUnsaved(sub); err != nil { // without a file
+		t.Fatal(err)
+	}
+	if d := must(t)(s.Lookup(sub)); d.State != grants.Denied || d.For != sub {
+		t.Errorf("%+v", d)
+	}
+	cli := &grants.Store{File: s.File, Lock: s.Lock, Clock: s.Clock} // another process
+	must(t)(cli.Allow(t.Context(), dir, nil, nil))
+	if d := must(t)(s.Lookup(dir)); d.State != grants.Allowed || !slices.Equal(d.Without(grants.Workspace), []string{"sub"}) {
+		t.Errorf("%+v", d)
+	}
+	if err := s.DenyUnsaved(dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Require(dir, grants.Workspace)
+	if usererr.CodeOf(err) != usererr.NotAllowed || !strings.Contains(err.Error(), "the user denied it") {
+		t.Error(err)
+	}
+	if d := must(t)(cli.Lookup(dir)); d.State != grants.Allowed {
+		t.Errorf("it was saved: %+v", d)
+	}
+	must(t)(cli.Allow(t.Context(), dir, nil, nil))
+	if d := must(t)(s.Lookup(dir)); d.State != grants.Allowed {
+		t.Errorf("a newer decision does not apply: %+v", d)
+	}
+}
+
+func TestAFullDiskIsNamed(t *testing.T) {
+	s, dir := newStore(t)
+	full := disktest.Small(t, "64k")
+	s.File = filepath.Join(full, "grants.json")
+	must(t)(s.Allow(t.Context(), dir, nil, nil))
+	if err := os.WriteFile(filepath.Join(full, "ballast"), make([]byte, 1<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	_, err := s.Deny(t.Context(), dir)
+	if err == nil || !strings.Contains(err.Error(), "Free some space on its disk, then run the command again.") {
+		t.Error(err)
+	}
+	if d := must(t)(s.Lookup(dir)); d.State != grants.Allowed {
 		t.Errorf("%+v", d)
 	}
 }

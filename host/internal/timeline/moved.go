@@ -10,8 +10,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
-// OriginParams are the parameters of workspace_origin.
-type OriginParams struct {
+// DirParams name a directory that need not be a workspace.
+type DirParams struct {
 	Dir string `json:"dir"`
 }
 
@@ -28,11 +28,11 @@ type Origin struct {
 }
 
 // originOf returns where a directory comes from.
-func originOf(t *Timeline, p OriginParams) (*Origin, error) {
+func originOf(t *Timeline, dir string) (*Origin, error) {
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	dir, err := grants.Resolve(p.Dir)
+	dir, err := grants.Resolve(dir)
 	if err != nil {
 		return nil, err
 	}

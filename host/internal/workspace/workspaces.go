@@ -238,6 +238,13 @@ func (ws *Workspaces) CloseDir(root string) {
 	}
 }
 
+// DenyUnsaved denies a directory until the user's file has a newer decision, or the daemon stops. It closes what is denied.
+func (ws *Workspaces) DenyUnsaved(dir string) error {
+	err := ws.o.Grants.DenyUnsaved(dir)
+	ws.Sweep()
+	return err
+}
+
 // Sweep closes the workspaces that the user no longer allows, and those that nobody has used for a while.
 func (ws *Workspaces) Sweep() {
 	for _, o := range ws.all() {
