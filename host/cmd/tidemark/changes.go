@@ -162,10 +162,18 @@ func show(out io.Writer, raw []byte, asJSON bool, report *diff.Report) error {
 
 // terminalWidth returns the width of the terminal in columns, 120 when it is unknown.
 func terminalWidth(out io.Writer) int {
-	if f, ok := out.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return width
-		}
+	if width, ok := terminalColumns(out); ok {
+		return width
 	}
 	return 120
+}
+
+// terminalColumns returns the width of the terminal in columns, and false when the output is none.
+func terminalColumns(out io.Writer) (int, bool) {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	return width, err == nil && width > 0
 }

@@ -67,7 +67,7 @@ with 2, because that code stops agents.`,
 	f.DurationVar(&o.patience, "patience", time.Second, "how long to wait for a reload or hot update to begin after an edit")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "total time limit of the hook")
 	f.BoolVar(&o.bash, "bash", false, "treat the agent's shell commands as edits")
-	f.BoolVar(&o.debug, "debug", false, "explain on standard error why nothing was reported")
+	f.BoolVar(&o.debug, "debug", false, "print to standard error why nothing was reported, and which moment was recorded")
 	return cmd
 }
 
@@ -79,23 +79,18 @@ func hookMistake(err error) error { return fmt.Errorf("%w. See `tidemark hook --
 func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Writer) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	type answer struct {
-		text []byte
-		why  string // nothing was reported, "" where something was
-		err  error
-	}
-	done := make(chan answer, 1)
+	done := make(chan hookOutcome, 1)
 	go func() { // an agent that never ends its input must not keep the process
-		var a answer
+		var a hookOutcome
 		defer func() {
 			if r := recover(); r != nil {
-				a = answer{err: fmt.Errorf("internal error: %v", r)}
+				a = hookOutcome{err: fmt.Errorf("internal error: %v", r)}
 			}
 			done <- a
 		}()
-		a.text, a.why, a.err = answerHook(ctx, o, in)
+		a = answerHook(ctx, o, in)
 	}()
-	var a answer
+	var a hookOutcome
 	select {
 	case a = <-done:
 	case <-ctx.Done():
@@ -107,60 +102,73 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 	if a.err != nil {
 		a.why = a.err.Error()
 	}
+	if a.moment != "" && o.debug {
+		fmt.Fprintln(errOut, "tidemark:", a.moment)
+	}
 	if a.why != "" && o.debug {
 		fmt.Fprintln(errOut, "tidemark: nothing reported:", a.why)
 	}
 }
 
-// answerHook returns the output for the agent, and why nothing was reported.
-func answerHook(ctx context.Context, o hookOptions, in io.Reader) (text []byte, why string, err error) {
+// hookOutcome is what a hook call led to.
+type hookOutcome struct {
+	// text is the output for the agent.
+	text []byte
+	// why says why nothing was reported, "" where something was. Moment says what became of the moment, "" for none.
+	why, moment string
+	err         error
+}
+
+// answerHook answers a hook call.
+func answerHook(ctx context.Context, o hookOptions, in io.Reader) (a hookOutcome) {
 	call, err := readHook(o, in)
-	if err != nil {
-		return nil, "", err
-	}
-	if call.Event == "" && call.Moment == nil {
-		return nil, "", errors.New("Tidemark ignores this event or tool")
-	}
-	if call.Session == "" {
-		return nil, "", errors.New("the agent sent no session ID")
-	}
-	if call.Moment != nil {
-		if call.Moment.Dir, err = filepath.Abs(call.Moment.Dir); err != nil {
-			return nil, "", err
+	if err == nil {
+		switch {
+		case call.Event == "" && call.Moment == nil:
+			err = errors.New("Tidemark ignores this event or tool")
+		case call.Session == "":
+			err = errors.New("the agent sent no session ID")
+		case call.Moment != nil:
+			call.Moment.Dir, err = filepath.Abs(call.Moment.Dir)
 		}
 	}
+	if err != nil {
+		return hookOutcome{err: err}
+	}
 	if call.Event == "" {
-		_, err := askHook(ctx, o, call, "", nil)
-		return nil, "this event is only recorded", err
+		answer, err := askHook(ctx, o, call, "", nil)
+		return hookOutcome{why: "after this event no page is checked", moment: answer.Moment, err: err}
 	}
 	project, origins, err := projectOf(call)
 	if err != nil {
 		if call.Moment != nil { // it is recorded all the same
 			event := *call
 			event.Event = ""
-			_, _ = askHook(ctx, o, &event, "", nil)
+			answer, _ := askHook(ctx, o, &event, "", nil)
+			a.moment = answer.Moment
 		}
-		if call.Event == observe.HookStop {
-			return nil, "", err // the hooks after edits have reported it, and wrong settings must not block an agent
+		if a.err = err; call.Event != observe.HookStop { // the hooks after edits have reported it, and wrong settings must not block an agent
+			a.text, a.err = call.Say(untilFixed(err))
 		}
-		text, err = call.Say(untilFixed(err))
-		return text, "", err
+		return a
 	}
 	answer, err := askHook(ctx, o, call, project, origins)
+	a.moment = answer.Moment
 	switch {
 	case errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil:
-		answer, why = &observe.HookAnswer{}, "no daemon is running, so no browser is connected. Open a page with `tidemark browser URL`."
+		answer, a.why = &observe.HookAnswer{}, "no daemon is running, so no browser is connected. Open a page with `tidemark browser URL`."
 	case err != nil:
-		return nil, "", err
+		a.err = err
+		return a
 	case answer.Watched == 0:
-		why = "no browser is connected, or none of its watched tabs is in scope. Run `tidemark status`."
+		a.why = "no browser is connected, or none of its watched tabs is in scope. Run `tidemark status`."
 	case len(answer.Problems) == 0:
-		why = "no new problems"
+		a.why = "no new problems"
 	}
-	if text, err = call.Output(answer); len(text) > 0 {
-		why = ""
+	if a.text, a.err = call.Output(answer); len(a.text) > 0 {
+		a.why = ""
 	}
-	return text, why, err
+	return a
 }
 
 func readHook(o hookOptions, in io.Reader) (*hook.Call, error) {
@@ -199,13 +207,13 @@ func projectOf(call *hook.Call) (file string, origins []string, err error) {
 
 // askHook asks a running daemon and never starts one.
 func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string, origins []string) (*observe.HookAnswer, error) {
+	answer := &observe.HookAnswer{}
 	home, err := home.Find(version)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	c := clientOf(home)
 	c.Origins, c.Project, c.Dial = origins, project, home.DialRunning
-	answer := &observe.HookAnswer{}
 	return answer, c.Hook(ctx, api.HookRequest{Moment: call.Moment, HookParams: observe.HookParams{
 		Session: call.Session, Event: call.Event,
 		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(max(o.timeout-hookMargin, o.timeout/2).Milliseconds()),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
 func newProject() *cobra.Command {
@@ -45,6 +47,7 @@ func oneDir() cobra.PositionalArgs { return someArgs(0, 1, "one directory, or no
 
 func newProjectAllow() *cobra.Command {
 	var grant, revoke []string
+	var movedFrom string
 	var confirm bool
 	var about strings.Builder
 	for _, g := range grants.Table {
@@ -61,9 +64,11 @@ func newProjectAllow() *cobra.Command {
 
 ` + about.String() + `
 A second call changes only the grants that it names, and turns on those that are on by default.
-Home directories, directories of the system and very large directories need --confirm.`,
+Home directories, directories of the system and very large directories need --confirm.
+With --moved-from, the decisions, sessions and snapshots of a project that was moved become those of its new place.`,
 		Example: `  tidemark project allow
   tidemark project allow --grant agents-restore,agents-branch
+  tidemark project allow --moved-from ~/old/shop ~/shop
   tidemark project allow --revoke agents-branch`,
 		Args: oneDir(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,6 +90,16 @@ Home directories, directories of the system and very large directories need --co
 				if err := s.Examine(cmd.Context(), dir); err != nil {
 					return err
 				}
+				if movedFrom == "" && before.State == grants.Undecided {
+					if err := notMoved(cmd, before.Dir); err != nil {
+						return err
+					}
+				}
+			}
+			if movedFrom != "" {
+				if err := relink(cmd, s, movedFrom, before.Dir); err != nil {
+					return err
+				}
 			}
 			d, err := s.Allow(cmd.Context(), dir, grant, revoke)
 			if err != nil {
@@ -96,7 +111,8 @@ Home directories, directories of the system and very large directories need --co
 	f := cmd.Flags()
 	f.StringSliceVar(&grant, "grant", nil, "also give these grants: "+strings.Join(grants.Names(), ", "))
 	f.StringSliceVar(&revoke, "revoke", nil, "take away these grants")
-	f.BoolVar(&confirm, "confirm", false, "allow a home, system or very large directory too")
+	f.StringVar(&movedFrom, "moved-from", "", "take over what was recorded of this directory, which was moved")
+	f.BoolVar(&confirm, "confirm", false, "allow a home, system or very large directory too, or a moved one without its snapshots")
 	return cmd
 }
 
@@ -112,7 +128,7 @@ func newProjectDeny() *cobra.Command {
 			}
 			d, err := s.Deny(cmd.Context(), dir)
 			if err != nil {
-				return err
+				return denyNow(cmd, dir, err)
 			}
 			return showDecision(cmd.OutOrStdout(), d)
 		},
@@ -160,10 +176,23 @@ func newProjectShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return encode(cmd.OutOrStdout(), jsonOf(d))
+			o, err := originOf(cmd, d.Dir)
+			if err != nil {
+				return err
 			}
-			return showDecision(cmd.OutOrStdout(), d)
+			of := d
+			if o.Of != "" && !grants.Within(d.For, o.Branch) { // a branch has the decision of its original
+				if of, err = s.Lookup(o.Of); err != nil {
+					return err
+				}
+				of.Dir = d.Dir
+			}
+			if asJSON {
+				p := jsonOf(of)
+				p.Origin = o.json()
+				return encode(cmd.OutOrStdout(), p)
+			}
+			return showDecisionOf(cmd.OutOrStdout(), of, o)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "show all decisions")
@@ -217,8 +246,16 @@ func currentProject() (dir string, found bool, err error) {
 }
 
 func showDecision(out io.Writer, d grants.Decision) error {
+	return showDecisionOf(out, d, origin{})
+}
+
+func showDecisionOf(out io.Writer, d grants.Decision, o origin) error {
 	line := grants.Printable(d.Dir) + ": " + render.Bold(string(d.State))
 	switch {
+	case o.Of != "" && !grants.Within(d.For, o.Branch):
+		line += render.Faint(fmt.Sprintf(" (branch %s; decision for its original, %s)", o.Session, grants.Printable(cmp.Or(d.For, o.Of))))
+	case d.State == grants.Undecided && o.MovedFrom != "":
+		line += render.Faint(fmt.Sprintf(" (%s was moved here; run `%s`)", grants.Printable(o.MovedFrom), workspace.AllowMoved(o.MovedFrom, o.Moved)))
 	case d.State == grants.Undecided:
 		line += render.Faint(" (nothing is allowed; run `tidemark project allow` or `deny`)")
 	case d.For != d.Dir:
@@ -296,6 +333,8 @@ type projectJSON struct {
 	Grants     []grantJSON  `json:"grants"`
 	// Below are the directories below with a decision of their own.
 	Below []belowJSON `json:"below"`
+	// Origin is absent for what is neither a branch nor a workspace that was moved.
+	Origin *originJSON `json:"origin,omitempty"`
 }
 
 type belowJSON struct {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -72,6 +73,14 @@ func askOnce(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	d, err := s.Lookup(dir)
+	if err != nil || d.State != grants.Undecided {
+		return err
+	}
+	o, err := originOf(cmd, dir)
+	if err != nil || o.Of != "" || o.MovedFrom != "" {
+		return err // a branch has the decision of its original; the daemon's error says how a moved project is allowed
+	}
 	_, err = s.Ask(cmd.Context(), in, cmd.ErrOrStderr(), dir)
 	if errors.Is(err, context.Canceled) {
 		return errInterrupted
@@ -106,16 +115,10 @@ func newTimelineList() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&p.Kinds, "kind", nil, "only these kinds: auto, manual, edit, prompt, command, stop, checkpoint, files, restore, user")
-	f.StringVar(&p.After, "after", "", "only what follows this moment")
+	f.StringVar(&p.After, "after", "", "only what follows this moment, or a time")
 	f.IntVar(&p.Limit, "limit", 0, "most moments to list (default 100)")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
-}
-
-// elapsed writes seconds as hours, minutes and seconds.
-func elapsed(sec float64) string {
-	s := int(sec)
-	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
 func showTimeline(out io.Writer, a *timeline.List) error {
@@ -140,7 +143,14 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 	for _, s := range a.FsSnapshots {
 		changed[s.ID] = s
 	}
-	t := render.Table{Indent: "  "}
+	t := render.Table{Indent: "  ", Cut: 4}
+	if width, ok := terminalColumns(out); ok {
+		t.Width = width
+	}
+	clock := time.TimeOnly
+	if n := len(a.Moments); n > 0 && a.Moments[0].At.Local().YearDay() != a.Moments[n-1].At.Local().YearDay() {
+		clock = time.DateTime
+	}
 	shown := ""
 	for _, m := range a.Moments {
 		id, said := "–", ""
@@ -159,7 +169,7 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 		if m.Notes != "" {
 			said = strings.TrimPrefix(said+"; "+m.Notes, "; ")
 		}
-		t.Row(m.At.Local().Format("15:04:05"), render.Faint(elapsed(m.TS)), m.ID, id, m.Label, render.Faint(said))
+		t.Row(m.At.Local().Format(clock), render.Faint("+"+timeline.Elapsed(m.TS)), m.ID, id, m.Label, render.Faint(said))
 	}
 	if err := t.Write(out); err != nil || a.Next == "" {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -17,26 +18,32 @@ func newTimelineDiff() *cobra.Command {
 	var p timeline.DiffParams
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "diff FROM [TO] [-- PATH…]",
+		Use:   "diff FROM [TO [PATH…]]",
 		Short: "Show how files changed between two moments",
 		Long: `Show how files changed between two moments. TO is now if it is left out.
+With paths, only these files and directories are compared. A path is taken for TO unless it has a slash, is a
+file with a dot in its name, or follows --.
 Secrets are masked, and files that look like secrets are only counted. With --exact, the output is a patch for
 git apply; it is not safe for a terminal.`,
 		Example: `  tidemark timeline diff m3
-  tidemark timeline diff m3 m7 -- src
+  tidemark timeline diff m3 m7 src
+  tidemark timeline diff m3 src/cart.ts
   tidemark timeline diff m3 m7 --exact | git apply`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			moments, paths := args, []string(nil)
+			moments := min(len(args), 2)
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
-				moments, paths = args[:at], args[at:]
+				moments = min(moments, at)
+			} else if moments == 2 && isPath(args[1]) {
+				moments = 1
 			}
-			if len(moments) == 0 || len(moments) > 2 {
-				return usageError{errors.New("name one or two moments, such as m3 m7, and paths after --. `tidemark timeline list` lists moments.")}
+			if moments == 0 {
+				return usageError{errors.New("name one or two moments, such as m3 m7, before paths. `tidemark timeline list` lists moments.")}
 			}
-			p.From = moments[0]
-			if len(moments) == 2 {
-				p.To = moments[1]
+			paths := args[moments:]
+			p.From = args[0]
+			if moments == 2 {
+				p.To = args[1]
 			}
 			p.Whole = p.Exact
 			if p.Where, err = whereIs(cmd, p.Session); err != nil {
@@ -56,6 +63,15 @@ git apply; it is not safe for a terminal.`,
 	f.BoolVar(&p.Whole, "whole", false, "leave nothing out")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
+}
+
+// isPath reports whether an argument is a path, and no moment.
+func isPath(arg string) bool {
+	if strings.ContainsAny(arg, `/\`) {
+		return true
+	}
+	_, err := os.Lstat(arg)
+	return err == nil && strings.Contains(arg, ".")
 }
 
 func showDifference(out, errOut io.Writer, a *timeline.Difference, exact bool) error {

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
 func newSessionBranch() *cobra.Command {
@@ -195,6 +196,9 @@ func showRestore(out io.Writer, a *timeline.Restored) error {
 		}
 	}
 	head := "Nothing differs from " + a.FsSnapshot + "."
+	if len(a.Differs) > 0 {
+		head = "Nothing to restore from " + a.FsSnapshot + "."
+	}
 	switch {
 	case a.FsSnapshot == "":
 		head = "Done."
@@ -234,10 +238,31 @@ func showRestore(out io.Writer, a *timeline.Restored) error {
 			return err
 		}
 	}
+	if err := showExclusions(out, a.Exclusions); err != nil {
+		return err
+	}
 	if a.Kept != "" {
 		return render.Line(out, "Files that were changed during the restore are in %s", grants.Printable(a.Kept))
 	}
 	return nil
+}
+
+// showExclusions shows how a restore changes what later snapshots leave out.
+func showExclusions(out io.Writer, e *workspace.Exclusions) error {
+	var lines []string
+	if e == nil {
+		return nil
+	}
+	if len(e.Dropped) > 0 {
+		lines = append(lines, "no longer excluded from snapshots: "+event.OneLine(strings.Join(e.Dropped, ", ")))
+	}
+	if len(e.Added) > 0 {
+		lines = append(lines, "newly excluded from snapshots: "+event.OneLine(strings.Join(e.Added, ", ")))
+	}
+	if e.Problem != "" {
+		lines = append(lines, "no snapshot can be taken with the settings file of that time: "+e.Problem)
+	}
+	return render.Line(out, "%s", strings.Join(lines, "\n"))
 }
 
 func newOp() *cobra.Command {

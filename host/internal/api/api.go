@@ -202,11 +202,12 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
 	}
+	moment := ""
 	if p.Moment != nil { // before the page has dealt with the edit
-		s.Engine.Timeline.Hook(r.Context(), *p.Moment)
+		moment = s.Engine.Timeline.Hook(r.Context(), *p.Moment)
 	}
 	if p.Event == "" && p.Moment != nil {
-		write(w, http.StatusOK, &observe.HookAnswer{Problems: []observe.HookProblem{}})
+		write(w, http.StatusOK, &observe.HookAnswer{Problems: []observe.HookProblem{}, Moment: moment})
 		return
 	}
 	answer, client, err := s.Engine.Observer.Hook(r.Context(), sc, r.URL.Query().Get("project"), p.HookParams)
@@ -214,6 +215,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		problem(w, err)
 		return
 	}
+	answer.Moment = moment
 	if write(w, http.StatusOK, answer) {
 		s.Engine.Heard(client)
 	}

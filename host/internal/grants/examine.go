@@ -39,7 +39,7 @@ func (s *Store) Examine(ctx context.Context, dir string) error {
 	}
 	denied := d.Without(Workspace)
 	c := counter{dir: d.Dir, entries: maxEntries, bytes: maxBytes, skip: func(path string) bool {
-		return path == ".git" || exclude.Skip(path) || denied(path)
+		return path == ".git" || exclude.Skip(path) || Covers(denied, path)
 	}}
 	over, err := c.count(ctx)
 	if err != nil || over == "" {
@@ -136,27 +136,27 @@ func (s *Store) special(dir string) string {
 		switch {
 		case dir == home:
 			return "is your home directory"
-		case isBelow(home, dir):
+		case Within(home, dir):
 			return "contains your home directory"
 		}
 	}
 	for _, own := range s.Own {
 		own := resolved(own)
 		switch {
-		case isBelow(dir, own):
+		case Within(dir, own):
 			return "belongs to Tidemark"
-		case isBelow(own, dir):
+		case Within(own, dir):
 			return "contains Tidemark's own data"
 		}
 	}
 	whole, alone, homes := systemDirs()
 	for _, system := range whole {
-		if isBelow(dir, system) {
+		if Within(dir, system) {
 			return "is a directory of the system"
 		}
 	}
 	for _, system := range append(alone, homes) {
-		if system != "" && isBelow(system, dir) {
+		if system != "" && Within(system, dir) {
 			return "is a directory of the system"
 		}
 	}

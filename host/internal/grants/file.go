@@ -88,7 +88,7 @@ func (p Path) String() string {
 func (s *Store) read() ([]entry, error) {
 	data, info, err := safefile.ReadInfo(s.File, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return s.overlay(nil), nil
 	}
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return nil, usererr.New(usererr.NotAllowed, "cannot trust %s: other users can write to it. Nothing is allowed until you check its content and run `chmod 600` on it.", s.File)
@@ -103,7 +103,7 @@ func (s *Store) read() ([]entry, error) {
 	if err != nil {
 		return nil, usererr.New(usererr.NotAllowed, "cannot read the decisions about projects in %s: %v. Nothing is allowed until you fix the file, or remove it and decide again.", s.File, err)
 	}
-	return all, nil
+	return s.overlay(all), nil
 }
 
 // newerError is the number of a format that this version does not know.
@@ -195,7 +195,11 @@ func (s *Store) update(ctx context.Context, change func([]entry) ([]entry, error
 	if data.Len() > maxFile {
 		return usererr.New(usererr.LimitReached, "cannot save the decision: %s would have more than %d MiB. Run `tidemark project forget DIR` for projects that you no longer need.", s.File, maxFile>>20)
 	}
-	if err := safefile.Replace(s.File, data.Bytes()); err != nil {
+	err = safefile.Replace(s.File, data.Bytes())
+	switch {
+	case errors.Is(err, diskFull):
+		return fmt.Errorf("cannot save the decision in %s: %w. Free some space on its disk, then run the command again.", s.File, err)
+	case err != nil:
 		return fmt.Errorf("cannot save the decision in %s: %w. Check the permissions of its directory.", s.File, err)
 	}
 	return nil

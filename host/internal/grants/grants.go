@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -94,27 +95,24 @@ func (d Decision) Below() []Decision {
 	return all
 }
 
-// Without returns a function that reports whether a path below Dir has another decision, without this grant. Such a
-// path is left out with everything below it. The path has slashes and no slash at either end.
-func (d Decision) Without(grant string) func(path string) bool {
+// Without returns the paths below Dir that have another decision, without this grant. Such a path is left out with
+// everything below it. The paths have slashes and no slash at either end.
+func (d Decision) Without(grant string) []string {
 	var out []string
 	for _, e := range d.below {
 		if !slices.Contains(e.grants, grant) {
-			rel, err := filepath.Rel(d.Dir, e.path)
-			if err != nil {
-				return func(string) bool { return true } // not possible for a path below
-			}
-			out = append(out, filepath.ToSlash(rel))
+			out = append(out, filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(e.path, d.Dir), string(filepath.Separator))))
 		}
 	}
-	return func(path string) bool {
-		for _, dir := range out {
-			if rest, ok := strings.CutPrefix(path, dir); ok && (rest == "" || rest[0] == '/') {
-				return true
-			}
-		}
-		return false
-	}
+	return out
+}
+
+// Covers reports whether a path is one of dirs or below one. All have slashes and no slash at either end.
+func Covers(dirs []string, path string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		rest, ok := strings.CutPrefix(path, dir)
+		return ok && (rest == "" || rest[0] == '/')
+	})
 }
 
 // Store is the file of the user's decisions. It is safe for concurrent use, by any number of processes.
@@ -127,6 +125,10 @@ type Store struct {
 	Own []string
 	// Clock returns the time of decisions.
 	Clock func() time.Time
+
+	mu sync.Mutex
+	// unsaved are denials that apply though they are not in the file.
+	unsaved []entry
 }
 
 // Lookup returns the decision that applies in a directory.
@@ -146,7 +148,7 @@ func (s *Store) Lookup(dir string) (Decision, error) {
 func decide(all []entry, dir string) Decision {
 	d := Decision{Dir: dir, State: Undecided}
 	for _, e := range all {
-		if e.path != dir && isBelow(e.path, dir) {
+		if e.path != dir && Within(e.path, dir) {
 			d.below = append(d.below, e)
 		}
 	}
@@ -165,8 +167,8 @@ func decide(all []entry, dir string) Decision {
 	}
 }
 
-// isBelow reports whether a path is dir or below it.
-func isBelow(path, dir string) bool {
+// Within reports whether a path is dir or below it. Both have no links.
+func Within(path, dir string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(dir, string(filepath.Separator)))
 }
@@ -224,6 +226,35 @@ func (s *Store) Deny(ctx context.Context, dir string) (Decision, error) {
 	return s.decideAbout(ctx, dir, func(entry) entry { return entry{} })
 }
 
+// DenyUnsaved is [Store.Deny] where the file cannot be written: the denial applies to this store, until the file has a newer
+// decision for the directory.
+func (s *Store) DenyUnsaved(dir string) error {
+	dir, err := Resolve(dir)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unsaved = append(s.unsaved, entry{path: dir, at: s.Clock().UTC().Truncate(time.Millisecond)})
+	return nil
+}
+
+// overlay adds the denials that are not in the file to the decisions that are.
+func (s *Store) overlay(all []entry) []entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.unsaved {
+		i, found := slices.BinarySearchFunc(all, e.path, byPath)
+		switch {
+		case !found:
+			all = slices.Insert(all, i, e)
+		case !all[i].at.After(e.at):
+			all[i] = e
+		}
+	}
+	return all
+}
+
 // decideAbout replaces the decision for a directory by another, which may depend on it.
 func (s *Store) decideAbout(ctx context.Context, dir string, next func(before entry) entry) (Decision, error) {
 	dir, err := Resolve(dir)
@@ -251,12 +282,9 @@ func (s *Store) Forget(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	resolved, rerr := Resolve(dir)
-	if rerr != nil {
-		resolved = abs
-		if parent, err := Resolve(filepath.Dir(abs)); err == nil {
-			resolved = filepath.Join(parent, filepath.Base(abs))
-		}
+	resolved, err := Former(dir)
+	if err != nil {
+		return "", err
 	}
 	forgotten := ""
 	err = s.update(ctx, func(all []entry) ([]entry, error) {
@@ -273,6 +301,33 @@ func (s *Store) Forget(ctx context.Context, dir string) (string, error) {
 		return nil, usererr.New(usererr.NotFound, "there is no decision for %s. Run `tidemark project show --all` to list all.", Printable(resolved))
 	})
 	return forgotten, err
+}
+
+// Move makes the decisions for a directory that was moved, and for those below it, the ones for its new path. Decisions that
+// are there already stay as they are. From is absolute and need not exist.
+func (s *Store) Move(ctx context.Context, from, to string) error {
+	to, err := Resolve(to)
+	if err != nil {
+		return err
+	}
+	return s.update(ctx, func(all []entry) ([]entry, error) {
+		var stay, moved []entry
+		for _, e := range all {
+			if Within(e.path, from) {
+				e.path = to + strings.TrimPrefix(e.path, from)
+				moved = append(moved, e)
+			} else {
+				stay = append(stay, e)
+			}
+		}
+		for _, e := range moved {
+			if !slices.ContainsFunc(stay, func(o entry) bool { return o.path == e.path }) {
+				stay = append(stay, e)
+			}
+		}
+		slices.SortFunc(stay, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+		return stay, nil
+	})
 }
 
 // All returns all decisions, sorted by path. The Dir of each is its For.

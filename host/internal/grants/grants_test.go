@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
 // newStore returns a store in a directory of its own, and an empty directory for projects.
@@ -114,8 +115,8 @@ func TestADeniedDirectoryBelowIsLeftOut(t *testing.T) {
 	for path, want := range map[string][2]bool{
 		"a": {}, "a/secrets": {true, true}, "a/secrets/x/y": {true, true}, "a/secrets2": {}, "partly": {true, false}, "x/partly": {},
 	} {
-		if out(path) != want[0] || branch(path) != want[1] {
-			t.Errorf("%s: %v, %v", path, out(path), branch(path))
+		if got := [2]bool{grants.Covers(out, path), grants.Covers(branch, path)}; got != want {
+			t.Errorf("%s: %v", path, got)
 		}
 	}
 	if below := d.Below(); len(below) != 2 || below[0].Dir != secrets || below[0].State != grants.Denied || below[1].Dir != partly {
@@ -123,6 +124,94 @@ func TestADeniedDirectoryBelowIsLeftOut(t *testing.T) {
 	}
 	if d := must(t)(s.Lookup(mkdir(t, secrets, "deep"))); d.State != grants.Denied || d.For != secrets {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A denial applies though it cannot be saved, until the file has a newer decision for the directory.
+func TestADenialThatCannotBeSavedApplies(t *testing.T) {
+	s, dir := newStore(t)
+	sub := mkdir(t, dir, "sub")
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s.Clock = func() time.Time { now = now.Add(time.Second); return now }
+	if err := s.DenyUnsaved(sub); err != nil { // without a file
+		t.Fatal(err)
+	}
+	if d := must(t)(s.Lookup(sub)); d.State != grants.Denied || d.For != sub {
+		t.Errorf("%+v", d)
+	}
+	cli := &grants.Store{File: s.File, Lock: s.Lock, Clock: s.Clock} // another process
+	must(t)(cli.Allow(t.Context(), dir, nil, nil))
+	if d := must(t)(s.Lookup(dir)); d.State != grants.Allowed || !slices.Equal(d.Without(grants.Workspace), []string{"sub"}) {
+		t.Errorf("%+v", d)
+	}
+	if err := s.DenyUnsaved(dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Require(dir, grants.Workspace)
+	if usererr.CodeOf(err) != usererr.NotAllowed || !strings.Contains(err.Error(), "the user denied it") {
+		t.Error(err)
+	}
+	if d := must(t)(cli.Lookup(dir)); d.State != grants.Allowed {
+		t.Errorf("it was saved: %+v", d)
+	}
+	must(t)(cli.Allow(t.Context(), dir, nil, nil))
+	if d := must(t)(s.Lookup(dir)); d.State != grants.Allowed {
+		t.Errorf("a newer decision does not apply: %+v", d)
+	}
+}
+
+func TestAFullDiskIsNamed(t *testing.T) {
+	s, dir := newStore(t)
+	full := disktest.Small(t, "64k")
+	s.File = filepath.Join(full, "grants.json")
+	must(t)(s.Allow(t.Context(), dir, nil, nil))
+	if err := os.WriteFile(filepath.Join(full, "ballast"), make([]byte, 1<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	_, err := s.Deny(t.Context(), dir)
+	if err == nil || !strings.Contains(err.Error(), "Free some space on its disk, then run the command again.") {
+		t.Error(err)
+	}
+	if d := must(t)(s.Lookup(dir)); d.State != grants.Allowed {
+		t.Errorf("%+v", d)
+	}
+}
+
+// The decisions for a directory that was moved, and for those below it, are taken along when the user says so.
+func TestDecisionsMove(t *testing.T) {
+	s, root := newStore(t)
+	old, beside := mkdir(t, root, "old"), mkdir(t, root, "older")
+	secrets, both := mkdir(t, old, "secrets"), mkdir(t, old, "both")
+	must(t)(s.Allow(t.Context(), old, []string{grants.AgentsBranch}, nil))
+	must(t)(s.Deny(t.Context(), secrets))
+	must(t)(s.Deny(t.Context(), both))
+	must(t)(s.Deny(t.Context(), beside))
+	place := filepath.Join(root, "place")
+	if err := os.Rename(old, place); err != nil {
+		t.Fatal(err)
+	}
+	must(t)(s.Allow(t.Context(), filepath.Join(place, "both"), nil, nil))
+	if d := must(t)(s.Lookup(place)); d.State != grants.Undecided {
+		t.Errorf("%+v", d)
+	}
+	for range 2 { // the second call has nothing to do
+		if err := s.Move(t.Context(), old, place); err != nil {
+			t.Fatal(err)
+		}
+		all, err := s.All()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range all {
+			got = append(got, filepath.ToSlash(strings.TrimPrefix(d.Dir, root))+" "+string(d.State))
+		}
+		if want := []string{"/older denied", "/place allowed", "/place/both allowed", "/place/secrets denied"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if d := must(t)(s.Lookup(place)); !d.Has(grants.AgentsBranch) {
+			t.Errorf("%+v", d)
+		}
 	}
 }
 

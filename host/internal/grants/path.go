@@ -31,6 +31,21 @@ func Resolve(dir string) (string, error) {
 	return path, nil
 }
 
+// Former is [Resolve] for a directory that need not exist any more.
+func Former(dir string) (string, error) {
+	if path, err := Resolve(dir); err == nil {
+		return path, nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if parent, err := Resolve(filepath.Dir(abs)); err == nil {
+		return filepath.Join(parent, filepath.Base(abs)), nil
+	}
+	return abs, nil
+}
+
 // spelled returns a path without links as its directories spell it. A system that ignores case accepts other
 // spellings, for which there would be no decision.
 func spelled(path string) (string, error) {

@@ -2,7 +2,13 @@
 
 package grants
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"syscall"
+)
+
+// diskFull is the system's error for a disk without room.
+const diskFull = syscall.ENOSPC
 
 // final returns the path of an existing file without links.
 func final(path string) (string, error) {

@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// diskFull is the system's error for a disk without room.
+const diskFull = windows.ERROR_DISK_FULL
+
 // final returns the path of an existing file without links, junctions and short names, as the system spells it.
 func final(path string) (string, error) {
 	name, err := windows.UTF16PtrFromString(path)

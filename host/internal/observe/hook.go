@@ -43,6 +43,8 @@ type HookAnswer struct {
 	Still bool `json:"still,omitempty"`
 	// Summary counts new problems, warnings included, and states what was not observed.
 	Summary string `json:"summary,omitempty"`
+	// Moment says what became of the agent's moment, "" where it sent none.
+	Moment string `json:"moment,omitempty"`
 }
 
 // HookProblem is one problem.

@@ -1,9 +1,11 @@
 package project
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -19,6 +21,7 @@ const maxPatterns = 500
 // The zero value excludes nothing. It is safe for concurrent use.
 type Exclude struct {
 	patterns []pattern
+	texts    []string // as the file has them
 	// below is the directory of the paths, with a slash, relative to that of the patterns.
 	below string
 }
@@ -33,8 +36,18 @@ type pattern struct {
 }
 
 // ExcludeIn returns what the settings file that applies to a directory excludes, for paths relative to that directory.
-func ExcludeIn(dir string) (Exclude, error) {
-	path := Find(dir)
+func ExcludeIn(dir string) (Exclude, error) { return excludeIn(Find(dir), dir) }
+
+// ExcludeAbove is [ExcludeIn] for a directory that has no settings file of its own.
+func ExcludeAbove(dir string) (Exclude, error) {
+	parent := filepath.Dir(dir)
+	if parent == dir {
+		return Exclude{}, nil
+	}
+	return excludeIn(Find(parent), dir)
+}
+
+func excludeIn(path, dir string) (Exclude, error) {
 	if path == "" {
 		return Exclude{}, nil
 	}
@@ -54,6 +67,41 @@ func ExcludeIn(dir string) (Exclude, error) {
 		s.Exclude.below = filepath.ToSlash(rel) + "/"
 	}
 	return s.Exclude, nil
+}
+
+// excludeJSON is an Exclude as JSON.
+type excludeJSON struct {
+	Patterns []string `json:"patterns,omitempty"`
+	Below    string   `json:"below,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e Exclude) MarshalJSON() ([]byte, error) { return json.Marshal(excludeJSON{e.texts, e.below}) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (e *Exclude) UnmarshalJSON(data []byte) error {
+	var j excludeJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*e = Exclude{below: j.Below}
+	for _, text := range j.Patterns {
+		if err := e.add(text); err != nil {
+			return fmt.Errorf("pattern %q %w", text, err)
+		}
+	}
+	return nil
+}
+
+// Without returns the patterns that another one does not have.
+func (e Exclude) Without(other Exclude) []string {
+	patterns := []string{}
+	for _, text := range e.texts {
+		if e.below != other.below || !slices.Contains(other.texts, text) {
+			patterns = append(patterns, text)
+		}
+	}
+	return patterns
 }
 
 // Skip reports whether a path is excluded, with everything below it. The path has slashes and no slash at either end.
@@ -106,7 +154,7 @@ func (e *Exclude) add(text string) error {
 	if err != nil {
 		return err
 	}
-	e.patterns = append(e.patterns, p)
+	e.patterns, e.texts = append(e.patterns, p), append(e.texts, text)
 	return nil
 }
 

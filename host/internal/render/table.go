@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Line writes one line, without colors if w does not support them. Pass text of pages through [Flat] first.
@@ -29,8 +30,16 @@ func Bold(s string) string { return bold.Render(s) }
 type Table struct {
 	// Indent is written before every row.
 	Indent string
-	rows   [][]string
+	// Width is the width of the terminal in columns, 0 where it does not matter. The cells of column Cut are cut so that
+	// rows fit into it: to cutTo columns at least, and with room for lastRoom columns of the last column.
+	Width, Cut int
+	rows       [][]string
 }
+
+const (
+	cutTo    = 16
+	lastRoom = 20
+)
 
 // Row adds a row. Line breaks in cells become spaces.
 func (t *Table) Row(cells ...string) {
@@ -51,6 +60,7 @@ func (t *Table) Write(w io.Writer) error {
 			widths[i] = max(widths[i], lipgloss.Width(c))
 		}
 	}
+	t.cut(widths)
 	var b strings.Builder
 	for _, row := range t.rows {
 		var line strings.Builder
@@ -65,4 +75,25 @@ func (t *Table) Write(w io.Writer) error {
 	}
 	_, err := lipgloss.Fprint(w, b.String())
 	return err
+}
+
+// cut cuts the cells of a column, so that rows of these widths fit into the terminal.
+func (t *Table) cut(widths []int) {
+	if t.Width == 0 || t.Cut >= len(widths)-1 {
+		return
+	}
+	room := t.Width - lipgloss.Width(t.Indent) - min(widths[len(widths)-1], lastRoom)
+	for i, width := range widths[:len(widths)-1] {
+		if room -= 2; i != t.Cut {
+			room -= width
+		}
+	}
+	room = max(room, cutTo)
+	if widths[t.Cut] <= room {
+		return
+	}
+	widths[t.Cut] = room
+	for _, row := range t.rows {
+		row[t.Cut] = ansi.Truncate(row[t.Cut], room, "…")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -26,10 +27,14 @@ type HookMoment struct {
 // hookSources are the sources that a hook may report.
 var hookSources = []string{FromStart, FromPrompt, FromEdit, FromCommand, FromStop}
 
-// Hook records a moment of an agent. It never fails: an agent must not notice what prevents the recording.
-func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
-	if t.failed != nil || h.Dir == "" || !slices.Contains(hookSources, h.Source) {
-		return
+// Hook records a moment of an agent, and returns what became of it. It never fails: an agent must not notice what prevents
+// the recording.
+func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
+	switch {
+	case t.failed != nil:
+		return "no moment was recorded: " + t.failed.Error()
+	case h.Dir == "" || !slices.Contains(hookSources, h.Source):
+		return "no moment was recorded: the agent sent no directory, or an unknown event"
 	}
 	ctx, cancel := context.WithTimeout(ctx, hookPatience)
 	defer cancel()
@@ -37,10 +42,16 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
 		*text = t.o.label(*text)
 	}
-	_, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: &anchor})
-	if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {
+	m, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: &anchor})
+	switch {
+	case err == nil:
+		return "moment " + m.ID() + " of " + m.Session + " was recorded"
+	case ctx.Err() != nil:
+		return err.Error()
+	case usererr.CodeOf(err) != usererr.NotAllowed:
 		t.o.Log.Warn("cannot record an agent's moment", "directory", h.Dir, "error", err)
 	}
+	return "no moment was recorded: " + err.Error()
 }
 
 // Root returns the workspace that a directory is in, "" for none and where the user does not allow it.
@@ -65,14 +76,15 @@ func (t *Timeline) Allows(root string) bool {
 }
 
 // Sync returns when the changes that were made in a workspace before the call are recorded: in a snapshot with a moment of
-// its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none.
+// its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none,
+// which is an error only where the user allowed it a short time ago.
 func (t *Timeline) Sync(ctx context.Context, dir string) error {
 	if t.failed != nil {
 		return nil
 	}
 	root, err := t.o.Workspaces.Root(dir)
 	if err != nil {
-		return nil // nothing is recorded there, or it no longer exists
+		return revoked(t, dir, err) // nothing is recorded there, or it no longer exists
 	}
 	if !t.o.Workspaces.Watched(root) {
 		t.BeginSoon(root)
@@ -93,6 +105,30 @@ func (t *Timeline) Sync(ctx context.Context, dir string) error {
 		}
 	}
 	return t.o.Workspaces.Flush(ctx)
+}
+
+// revoked returns an error where the user no longer allows a directory in which something was recorded lately: what changes
+// there from then on is not seen.
+func revoked(t *Timeline, dir string, err error) error {
+	if usererr.CodeOf(err) != usererr.NotAllowed {
+		return nil
+	}
+	resolved, err := grants.Resolve(dir)
+	if err != nil {
+		return nil
+	}
+	s := t.sessions.last(func(s *Session) bool { return s.Ended.IsZero() && grants.Within(resolved, s.Workspace) })
+	if s == nil {
+		return nil
+	}
+	l, err := t.line(s.Workspace)
+	if err != nil {
+		return nil
+	}
+	if all := l.all(); len(all) == 0 || t.o.Clock().Sub(all[len(all)-1].At) > sessionGap {
+		return nil
+	}
+	return errors.New("the user no longer allows Tidemark to watch " + grants.Printable(s.Workspace))
 }
 
 // Checkpoint records a moment for a new checkpoint: in the workspace of the client that created it, or for the user in all

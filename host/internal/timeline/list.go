@@ -143,7 +143,7 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 	}
 	if _, err := t.o.Workspaces.Root(s.Workspace, needed...); err != nil {
 		if _, missing := os.Stat(s.Workspace); errors.Is(missing, fs.ErrNotExist) {
-			return nil, nil, usererr.New(usererr.NotFound, "the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s.", s.Workspace, s.ID)
+			return nil, nil, usererr.New(usererr.NotFound, "the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", s.Workspace, s.ID)
 		}
 		return nil, nil, err
 	}
@@ -184,11 +184,11 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	}
 	if p.After != "" {
 		n, ok := number(p.After, 'm')
-		if !ok {
-			return nil, usererr.Invalid("after is %q; it must be the ID of a moment, such as m12", p.After)
+		at, isTime := s.time(p.After, t.o.Clock())
+		if !ok && !isTime && p.After != "m0" {
+			return nil, usererr.Invalid("after is %q; it must be the ID of a moment, such as m12, or a time", p.After)
 		}
-		i, _ := slices.BinarySearchFunc(moments, n+1, func(m *Moment, n uint64) int { return int(m.Number) - int(n) }) //nolint:gosec // numbers of moments are small
-		moments = moments[i:]
+		moments = slices.DeleteFunc(moments, func(m *Moment) bool { return m.Number <= n || isTime && !m.At.After(at) })
 		if len(moments) > p.Limit {
 			moments = moments[:p.Limit]
 			list.Next = moments[len(moments)-1].ID()
@@ -288,9 +288,6 @@ type Place struct {
 	Note string
 }
 
-// maxSeconds bounds a time in seconds from the start of a session: ten years.
-const maxSeconds = 10 * 365 * 24 * 3600
-
 // locate returns the place that a moment's ID, a snapshot's ID, the name of a checkpoint, a time, seconds from the session's
 // start, `start` or `now` means. A time means the last snapshot at or before it.
 func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Session, l *line, to string) (*Place, error) {
@@ -310,6 +307,7 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 	}
 	var at time.Time
 	var named *Moment
+	parsed, isTime := s.time(to, t.o.Clock())
 	if n, ok := number(to, 'm'); ok {
 		all := l.all()
 		i := slices.IndexFunc(all, func(m *Moment) bool { return m.Number == n })
@@ -322,10 +320,8 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 			return nil, usererr.New(usererr.NotFound, "session %s has no moments", s.ID)
 		}
 		named = moments[0]
-	} else if parsed, err := time.Parse(time.RFC3339, to); err == nil {
+	} else if isTime {
 		at = parsed
-	} else if sec, err := strconv.ParseFloat(to, 64); err == nil && sec >= 0 && sec < maxSeconds {
-		at = s.Started.Add(time.Duration(sec * float64(time.Second)))
 	} else {
 		for _, m := range slices.Backward(moments) {
 			if m.Source == FromCheckpoint && m.Label == to {
@@ -334,7 +330,7 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 			}
 		}
 		if named == nil {
-			return nil, usererr.New(usererr.NotFound, "%q is not a moment of session %s. Use the ID of a moment (m12) or of a file snapshot (s12), the name of a checkpoint, or a time such as %s. start and now are moments too.", event.Clean(to), s.ID, s.Started.UTC().Format(time.RFC3339))
+			return nil, usererr.New(usererr.NotFound, "%q is not a moment of session %s. Use the ID of a moment (m12) or of a file snapshot (s12), or the name of a checkpoint. Times such as %s or %s, start and now are moments too.", event.Clean(to), s.ID, s.Started.Local().Format(time.TimeOnly), s.Started.UTC().Format(time.RFC3339))
 		}
 	}
 	if named != nil {

@@ -50,6 +50,8 @@ type Restored struct {
 	// Blocked are the paths that cannot be restored, Differs those that stay different.
 	Blocked []string `json:"blocked,omitempty"`
 	Differs []string `json:"differs,omitempty"`
+	// Exclusions are how the restore changes what later snapshots leave out, nil if it does not.
+	Exclusions *workspace.Exclusions `json:"exclusions,omitempty"`
 	// Kept is a directory with files that were changed during the restore.
 	Kept string `json:"kept,omitempty"`
 	Note string `json:"note,omitempty"`
@@ -93,8 +95,8 @@ func (t *Timeline) restore(ctx context.Context, s *Session, l *line, place *Plac
 		plan.Leave()
 		a = answerOf(s, plan, place)
 	}
-	if !p.Confirm {
-		return a, nil
+	if a.Exclusions, err = w.Exclusions(plan); err != nil || !p.Confirm {
+		return a, err
 	}
 	if len(plan.Steps) == 0 && len(plan.Problems) == 0 {
 		a.Done = true

@@ -167,6 +167,7 @@ func wants(t *testing.T, err error, code usererr.Code, part string) {
 
 func TestMomentsOfABurstShareASnapshot(t *testing.T) {
 	w := newWorld(t)
+	began := time.Now()
 	for i := range 20 {
 		w.write("a", fmt.Sprint(i))
 		w.record(fmt.Sprint("edit ", i))
@@ -179,8 +180,9 @@ func TestMomentsOfABurstShareASnapshot(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond) // the snapshot is taken by another goroutine
 	}
-	if n := len(a.FsSnapshots); n < 4 || n > 15 {
-		t.Errorf("20 moments have %d snapshots", n)
+	took := time.Since(began)
+	if n, most := len(a.FsSnapshots), 5+int(took/(300*time.Millisecond)); n < 4 || n > most { // four at once, then one every 0.3 s
+		t.Errorf("20 moments of %s have %d snapshots, want at most %d", took, n, most)
 	}
 	for i, m := range a.Moments {
 		if m.FsSnapshot == false {
@@ -211,6 +213,29 @@ func TestAMomentHasTheFilesOfItsTime(t *testing.T) {
 		if got := w.read(filepath.Join(s.Mount, "a")); got != want {
 			t.Errorf("%s has %q, want %q", m.Label, got, want)
 		}
+	}
+}
+
+// Each moment has the change before it, of a file deep in directories that were there from the start.
+func TestNoMomentMissesAChange(t *testing.T) {
+	w := newWorld(t)
+	path := func(i int) string { return fmt.Sprintf("src/%d/deep/%d", i%5, i%7) }
+	for i := range 35 {
+		w.write(path(i), "before")
+	}
+	before := w.record("before").ID()
+	for i := range 20 {
+		w.write(path(i), fmt.Sprint(i))
+		w.pass(time.Second) // each moment has a snapshot of its own
+		m := w.record("edit")
+		d, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: w.here(), From: before, To: m.ID()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.Files) != 1 || d.Files[0].Path != path(i) {
+			t.Fatalf("after a change of %s, %s has changes of %+v", path(i), m.ID(), d.Files)
+		}
+		before = m.ID()
 	}
 }
 
@@ -262,6 +287,74 @@ func TestExcludedFilesAreInNoSnapshot(t *testing.T) {
 	w.write(".tidemark.toml", "[files]\nexclude = 1\n")
 	if m = w.record("broken"); m.Snapshot != 0 || !strings.Contains(m.Reason, "files.exclude must be a list") {
 		t.Errorf("with a damaged settings file the moment has s%d, %q", m.Snapshot, m.Reason)
+	}
+}
+
+// A restore leaves alone what is excluded now, and what was excluded then. Its plan says so, and that it changes what is
+// excluded.
+func TestARestoreLeavesExcludedFilesAlone(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	w.write("dist/out", "old")
+	w.write("logs/x/deep.log", "old")
+	before := w.record("before")
+	w.write(".tidemark.toml", "[files]\nexclude = [\"dist/\", \"*.log\"]\n")
+	w.write("a", "two")
+	w.write("dist/out", "new")
+	w.write("dist/more", "more")
+	w.write("new/only.log", "log")
+	after := w.record("after")
+	files := func(want map[string]string) {
+		t.Helper()
+		for path, content := range want {
+			if got, err := os.ReadFile(filepath.Join(w.dir, path)); string(got) != content || content == "" && err == nil {
+				t.Errorf("%s has %q, want %q", path, got, content)
+			}
+		}
+	}
+	check := func(a *timeline.Restored, err error, dropped, added []string, differs ...string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Exclusions == nil || !slices.Equal(a.Exclusions.Dropped, dropped) || !slices.Equal(a.Exclusions.Added, added) {
+			t.Errorf("the exclusions change by %+v, want %q, %q", a.Exclusions, dropped, added)
+		}
+		if !slices.Equal(a.Differs, differs) {
+			t.Errorf("%q stay as they are, want %q", a.Differs, differs)
+		}
+	}
+	const now = "it is excluded from snapshots now"
+	excluded := []string{"dist/", "*.log"}
+	back := timeline.RestoreParams{Where: w.here(), To: before.ID()}
+	for _, back.Confirm = range []bool{false, true} {
+		a, err := w.Restore(t.Context(), user, back)
+		check(a, err, excluded, nil, "dist: "+now, "logs/x/deep.log: "+now, `new: it has "only.log" in it, which is part of no snapshot`)
+	}
+	kept := map[string]string{"dist/out": "new", "dist/more": "more", "logs/x/deep.log": "old", "new/only.log": "log"}
+	files(kept)
+	files(map[string]string{"a": "one", ".tidemark.toml": ""})
+
+	w.write("late/y/z.log", "late")
+	w.write("late/plain", "late")
+	undo := timeline.UndoParams{Where: w.here()}
+	then := "it was excluded from snapshots when " + fmt.Sprint("s", after.Snapshot) + " was taken"
+	for _, undo.Confirm = range []bool{false, true} {
+		a, err := w.Undo(t.Context(), user, undo)
+		check(a, err, nil, excluded, "dist: "+then, `late: it has "late/y" in it, which stays`, `late/y: it has "late/y/z.log" in it, which stays`, "late/y/z.log: "+then, "logs/x/deep.log: "+then, "new/only.log: "+then)
+	}
+	kept["late/y/z.log"] = "late"
+	files(kept)
+	files(map[string]string{"a": "two", "late/plain": "", ".tidemark.toml": "[files]\nexclude = [\"dist/\", \"*.log\"]\n"})
+
+	back.Paths = []string{"dist"}
+	_, err := w.Restore(t.Context(), user, back)
+	if err == nil || !strings.Contains(err.Error(), `cannot restore "dist": it is excluded from snapshots now`) {
+		t.Error(err)
+	}
+	back.Paths, back.Confirm = []string{"a"}, false
+	if a, err := w.Restore(t.Context(), user, back); err != nil || a.Exclusions != nil || len(a.Differs) > 0 {
+		t.Error(a, err)
 	}
 }
 
@@ -340,6 +433,173 @@ func TestABranchIsAWorkspaceOfItsOwn(t *testing.T) {
 	wants(t, err, usererr.NotFound, "there is no session")
 }
 
+// Who observes files is told when the user takes the permission back, for as long as a session would last.
+func TestARevokedPermissionIsReported(t *testing.T) {
+	w := newWorld(t)
+	sub := filepath.Join(w.dir, "src")
+	sync := func(want string) {
+		t.Helper()
+		if err := w.Sync(t.Context(), sub); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	w.write("src/a", "one")
+	if _, err := w.grants.Forget(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	sync("") // it was never allowed
+	w.allow(w.dir)
+	w.record("first")
+	sync("")
+	for _, take := range []func(context.Context, string) error{
+		func(ctx context.Context, dir string) error { _, err := w.grants.Deny(ctx, dir); return err },
+		func(ctx context.Context, dir string) error { _, err := w.grants.Forget(ctx, dir); return err },
+		func(ctx context.Context, dir string) error {
+			_, err := w.grants.Allow(ctx, dir, nil, []string{grants.Workspace})
+			return err
+		},
+	} {
+		if err := take(t.Context(), w.dir); err != nil {
+			t.Fatal(err)
+		}
+		sync("the user no longer allows Tidemark to watch " + w.dir)
+	}
+	w.pass(13 * time.Hour)
+	sync("")
+	w.pass(-13 * time.Hour)
+	w.allow(w.dir)
+	sync("")
+}
+
+// A branch has the decision of its original, and of its parts, unless the user decided about the branch.
+func TestABranchCanBeDecidedAbout(t *testing.T) {
+	w := newWorld(t)
+	w.write("src/a", "one")
+	b, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: w.here(), From: w.record("first").ID(), Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := filepath.Join(b.Workspace, "src")
+	record := func() (*timeline.Moment, error) {
+		return w.Record(t.Context(), b.Workspace, timeline.Moment{Label: "x", Source: timeline.FromUser})
+	}
+	if _, err := w.grants.Deny(t.Context(), src); err != nil {
+		t.Fatal(err)
+	}
+	m, err := record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: timeline.Where{Dir: b.Workspace}, To: m.ID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(s.Mount, "src")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a part of the branch that was denied is in its snapshot: %v", err)
+	}
+	_, err = w.Record(t.Context(), src, timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "the user denied it for "+src)
+	if _, err := w.grants.Deny(t.Context(), b.Workspace); err != nil {
+		t.Fatal(err)
+	}
+	_, err = record()
+	wants(t, err, usererr.NotAllowed, "the user denied it for "+b.Workspace)
+	if _, err := w.grants.Deny(t.Context(), w.top); err != nil { // above both
+		t.Fatal(err)
+	}
+	if _, err := w.grants.Forget(t.Context(), b.Workspace); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := record(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A workspace that was moved is found by what the directory is. Its new place is allowed, and has its moments, only when the
+// user says so.
+func TestAMovedWorkspaceKeepsItsMoments(t *testing.T) {
+	w := newWorld(t)
+	w.write("src/a", "one")
+	first := w.record("first")
+	b, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: w.here(), From: first.ID(), Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("src/a", "two")
+	w.record("second")
+	w.stop() // Windows moves no directory that is open
+	old, place := w.dir, filepath.Join(w.top, "elsewhere", "store")
+	if err := errors.Join(os.Mkdir(filepath.Dir(place), 0o755), os.Rename(old, place)); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	_, err = w.Record(t.Context(), filepath.Join(place, "src"), timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, place+" is not allowed: it is "+old+", which was moved. The user can allow it and keep its snapshots: run `tidemark project allow --moved-from "+old+" "+place+"`.")
+	_, err = w.Record(t.Context(), filepath.Dir(place), timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "nobody has allowed it yet")
+
+	call := func(name, args string) (any, error) {
+		for _, tool := range timeline.UserTools {
+			if tool.Name == name {
+				return tool.Call(t.Context(), w.Timeline, user, []byte(args))
+			}
+		}
+		t.Fatal(name)
+		return nil, nil
+	}
+	quote := func(path string) string { return strings.ReplaceAll(path, `\`, `\\`) }
+	o, err := call("workspace_origin", `{"dir":"`+quote(place)+`"}`)
+	if err != nil || *o.(*timeline.Origin) != (timeline.Origin{Moved: place, MovedFrom: old}) {
+		t.Fatal(o, err)
+	}
+	move := func(from string) (any, error) {
+		return call("workspace_move", `{"from":"`+quote(from)+`","to":"`+quote(place)+`"}`)
+	}
+	_, err = move(b.Workspace)
+	wants(t, err, usererr.AlreadyExists, "still exists")
+	_, err = move(old + "x")
+	wants(t, err, usererr.NotFound, "there are no snapshots of "+old+"x")
+	a, err := move(old)
+	if err != nil || a.(*timeline.Moved).Sessions != 1 {
+		t.Fatal(a, err)
+	}
+	if _, err = w.Record(t.Context(), place, timeline.Moment{Label: "x"}); usererr.CodeOf(err) != usererr.NotAllowed {
+		t.Errorf("a move allowed the directory: %v", err)
+	}
+	if err := w.grants.Move(t.Context(), old, place); err != nil {
+		t.Fatal(err)
+	}
+	w.dir = place
+	for range 2 {
+		third := w.record("third")
+		if l := w.list(); l.Workspace != place || l.Moments[1].ID != first.ID() || l.Moments[1].FsSnapshot != "s1" || !slices.ContainsFunc(l.Moments, func(m timeline.ListMoment) bool { return m.ID == third.ID() }) {
+			t.Fatalf("%+v", l)
+		}
+		s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: first.ID()})
+		if err != nil || w.read(filepath.Join(s.Mount, "src", "a")) != "one" {
+			t.Error(s, err)
+		}
+		in, err := w.Record(t.Context(), b.Workspace, timeline.Moment{Label: "in the branch"})
+		if err != nil || in.Session != b.ID {
+			t.Error(in, err)
+		}
+		w.restart()
+	}
+	c, err := w.Check(t.Context(), user, timeline.SessionParams{Where: w.here()})
+	if err != nil || len(c.Damages) > 0 {
+		t.Error(c, err)
+	}
+	if _, err := w.Undo(t.Context(), user, timeline.UndoParams{Where: w.here(), Confirm: true}); err != nil {
+		t.Error(err)
+	}
+	// Another directory in the old place is another workspace.
+	if err := os.Mkdir(old, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Record(t.Context(), old, timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "nobody has allowed it yet")
+}
+
 func TestLongPausesBeginAnotherSession(t *testing.T) {
 	w := newWorld(t)
 	w.record("today")
@@ -357,6 +617,40 @@ func TestLongPausesBeginAnotherSession(t *testing.T) {
 	// A moment of an earlier session is reached by its ID.
 	if _, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: "m2"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Each time that commands print is a moment: the last snapshot until the end of that second.
+func TestTimesThatCommandsPrintAreMoments(t *testing.T) {
+	w := newWorld(t)
+	for i, pause := range []time.Duration{0, 2 * time.Second, time.Minute, 11 * time.Hour, 11 * time.Hour} {
+		w.pass(pause)
+		w.write("a", fmt.Sprint(i))
+		w.record("edit")
+	}
+	w.pass(time.Second)
+	a := w.list()
+	for _, m := range a.Moments[1:] {
+		local := m.At.Local()
+		for _, text := range []string{
+			local.Format(time.TimeOnly), local.Format(time.DateTime), local.Format("2006-01-02T15:04:05"), local.Format(time.RFC3339),
+			m.At.UTC().Format(time.RFC3339Nano), "+" + timeline.Elapsed(m.TS), fmt.Sprint(m.TS + 0.001),
+		} {
+			s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: text})
+			if err != nil || s.FsSnapshot != m.FsSnapshot {
+				t.Errorf("%s is %+v, %v, want %s", text, s, err, m.FsSnapshot)
+			}
+		}
+	}
+	for _, text := range []string{"+1:2:3", "+0:00:61", "+", "25:00:00", "10:31", "-5"} {
+		_, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: text})
+		wants(t, err, usererr.NotFound, "is not a moment of session")
+	}
+	for n, m := range a.Moments {
+		rest, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), After: m.At.Local().Format(time.DateTime)})
+		if err != nil || n > 0 && len(rest.Moments) != len(a.Moments)-n-1 {
+			t.Errorf("after %s: %+v, %v", m.ID, rest, err)
+		}
 	}
 }
 

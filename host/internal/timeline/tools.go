@@ -79,6 +79,18 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),
 	tool.New(tool.Definition{Name: "timeline_prune"}, (*Timeline).Prune),
 	tool.New(tool.Definition{Name: "timeline_usage"}, (*Timeline).Usage),
+	tool.New(tool.Definition{Name: "workspace_origin"}, func(t *Timeline, _ context.Context, _ *checkpoint.Client, p DirParams) (*Origin, error) {
+		return originOf(t, p.Dir)
+	}),
+	tool.New(tool.Definition{Name: "workspace_deny"}, func(t *Timeline, _ context.Context, _ *checkpoint.Client, p DirParams) (*struct{}, error) {
+		if t.failed != nil {
+			return nil, t.failed
+		}
+		return &struct{}{}, t.o.Workspaces.DenyUnsaved(p.Dir)
+	}),
+	tool.New(tool.Definition{Name: "workspace_move"}, func(t *Timeline, ctx context.Context, _ *checkpoint.Client, p MoveParams) (*Moved, error) {
+		return move(ctx, t, p)
+	}),
 }
 
 // SessionsParams are the parameters of session_list. Without a directory all sessions are listed.

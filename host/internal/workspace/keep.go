@@ -7,11 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
-	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Settings are the user's settings for snapshots, the section [snapshots] of config.toml.
@@ -188,11 +186,9 @@ func (ws *Workspaces) Stored() ([]Stored, error) {
 	var all []Stored
 	for _, e := range entries {
 		s := Stored{Store: filepath.Join(ws.o.Dir, e.Name())}
-		name, err := safefile.Read(filepath.Join(s.Store, directoryFile), maxDirectory)
-		if err != nil {
+		if s.Workspace, err = directoryOf(s.Store); err != nil {
 			continue // it is being created, or not Tidemark's
 		}
-		s.Workspace = strings.TrimSuffix(string(name), "\n")
 		_, err = os.Lstat(s.Workspace)
 		s.Missing = errors.Is(err, fs.ErrNotExist)
 		s.Views = Size(filepath.Join(s.Store, "views"))

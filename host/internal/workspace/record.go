@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -149,11 +150,17 @@ func (w *Workspace) record(ctx context.Context, by string) {
 		w.queue.add(b)
 		return
 	}
+	then, err := w.provider.Skip(from)
+	if err != nil {
+		then = func(string) bool { return false } // it was deleted meanwhile
+	}
+	now := w.rules.skip()
 	for i := range d.Files {
-		e := changeOf(&d.Files[i])
+		f := &d.Files[i]
+		e := changeOf(f)
 		switch {
-		case e == nil:
-			continue
+		case e == nil, f.After == nil && tracked.LeftOut(now, f.Path) != "", f.Before == nil && tracked.LeftOut(then, f.Path) != "":
+			continue // a file that is excluded since, or no longer, did not change
 		case len(b.events) == maxRecorded:
 			b.missed++
 			continue

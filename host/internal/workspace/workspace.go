@@ -30,6 +30,7 @@ type Workspace struct {
 	Dir, ID string
 
 	o        Options
+	rules    rules
 	home     string
 	provider *tracked.Provider
 	watcher  watch.Watcher // nil where there is none, because of unwatched
@@ -84,16 +85,17 @@ func Slug(dir string) string {
 
 // start opens a workspace.
 func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
-	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, queue: q, views: make(chan struct{}, 1), used: o.Clock()}
+	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, rules: a.rules, queue: q, views: make(chan struct{}, 1), used: o.Clock()}
 	w.home = filepath.Join(o.Dir, w.ID)
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(w.home, directoryFile), []byte(w.Dir+"\n"), 0o600); err != nil {
+	if err := noteDir(w.home, w.Dir); err != nil {
 		return nil, err
 	}
-	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Pruned: w.pruned}
-	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || a.skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
+	skip := a.rules.skip()
+	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Pruned: w.pruned}
+	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
 	switch {
 	case err != nil: // then each snapshot compares everything
 		w.watcher, w.unwatched = nil, err.Error()

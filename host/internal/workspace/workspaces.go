@@ -14,8 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +54,9 @@ type Workspaces struct {
 	open map[string]*opening
 	// branches are directories whose decision is that of another directory.
 	branches map[string]string
+	// absent are workspaces that are not at their place, as of absentAt.
+	absent   map[string]string
+	absentAt time.Time
 	closed   bool
 }
 
@@ -69,8 +70,10 @@ type opening struct {
 
 // allowed is a workspace as the user's decision and the settings file have it now.
 type allowed struct {
-	root, stamp string
-	skip        func(path string) bool
+	root  string
+	rules rules
+	// stamp is rules as text.
+	stamp string
 }
 
 // New returns no open workspaces.
@@ -85,12 +88,13 @@ func (ws *Workspaces) Branch(dir, of string) {
 	ws.branches[dir] = of
 }
 
-// branchOf returns the branch that a directory is in, and the directory of which it has the decision; "" for none.
-func (ws *Workspaces) branchOf(dir string) (branch, of string) {
+// BranchOf returns the branch that a directory is in, and the directory of which it has the decision; "" for none. The
+// directory has no links.
+func (ws *Workspaces) BranchOf(dir string) (branch, of string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for branch, of := range ws.branches {
-		if rest, ok := strings.CutPrefix(dir, branch); ok && (rest == "" || rest[0] == filepath.Separator) {
+		if grants.Within(dir, branch) {
 			return branch, of
 		}
 	}
@@ -104,32 +108,50 @@ func (ws *Workspaces) Root(dir string, needed ...string) (string, error) {
 	return root, err
 }
 
-func (ws *Workspaces) decision(dir string, needed ...string) (root string, d grants.Decision, err error) {
+// decision returns the workspace that a directory is in, and the directories in it that are left out. A branch has the
+// decision of its original, unless the user decided about the branch.
+func (ws *Workspaces) decision(dir string, needed ...string) (root string, denied []string, err error) {
 	resolved, err := grants.Resolve(dir)
 	if err != nil {
-		return "", d, err
+		return "", nil, err
 	}
-	root, of := ws.branchOf(resolved)
-	if root != "" {
-		resolved = of
+	branch, of := ws.BranchOf(resolved)
+	about := func(dir string) (string, error) { // the directory whose decision applies
+		own, err := ws.o.Grants.Lookup(dir)
+		if branch != "" && !grants.Within(own.For, branch) {
+			return of, err
+		}
+		return dir, err
 	}
+	if resolved, err = about(resolved); err != nil {
+		return "", nil, err
+	}
+	var d grants.Decision
 	for _, grant := range append([]string{grants.Workspace}, needed...) {
 		if d, err = ws.o.Grants.Require(resolved, grant); err != nil {
-			return "", d, err
+			return "", nil, ws.explain(d, err)
 		}
 	}
-	if root == "" {
-		root = d.For
-		if d, err = ws.o.Grants.Require(root, grants.Workspace); err != nil { // with the decisions below root
-			return "", d, err
+	if root, resolved = d.For, d.For; branch != "" {
+		root = branch
+		if resolved, err = about(branch); err != nil {
+			return "", nil, err
 		}
 	}
-	return root, d, nil
+	if d, err = ws.o.Grants.Require(resolved, grants.Workspace); err != nil { // with the decisions below root
+		return "", nil, err
+	}
+	denied = d.Without(grants.Workspace)
+	if resolved != root {
+		own, err := ws.o.Grants.Lookup(root)
+		return root, append(denied, own.Without(grants.Workspace)...), err
+	}
+	return root, denied, nil
 }
 
 // allow returns the workspace of a directory.
 func (ws *Workspaces) allow(dir string) (a allowed, err error) {
-	root, d, err := ws.decision(dir)
+	root, denied, err := ws.decision(dir)
 	if err != nil {
 		return a, err
 	}
@@ -137,10 +159,9 @@ func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	if err != nil {
 		return a, fmt.Errorf("cannot read which files to leave out: %w", err)
 	}
-	denied := d.Without(grants.Workspace)
-	a = allowed{root: root, skip: func(path string) bool { return exclude.Skip(path) || denied(path) }}
-	a.stamp = fmt.Sprint(exclude, d.Below())
-	return a, nil
+	a = allowed{root: root, rules: rulesOf(exclude, denied)}
+	a.stamp, err = a.rules.text()
+	return a, err
 }
 
 // Open returns the workspace of a directory, and opens it if it is not open. The error has the code
@@ -208,13 +229,20 @@ func (ws *Workspaces) drop(o *opening) {
 	}
 }
 
-// CloseDir closes the workspace of a directory that will be removed. Windows keeps a directory that is watched.
+// CloseDir closes the workspace of a directory that will be removed.
 func (ws *Workspaces) CloseDir(root string) {
 	for _, o := range ws.all() {
 		if o.allowed.root == root {
 			ws.drop(o)
 		}
 	}
+}
+
+// DenyUnsaved denies a directory until the user's file has a newer decision, or the daemon stops. It closes what is denied.
+func (ws *Workspaces) DenyUnsaved(dir string) error {
+	err := ws.o.Grants.DenyUnsaved(dir)
+	ws.Sweep()
+	return err
 }
 
 // Sweep closes the workspaces that the user no longer allows, and those that nobody has used for a while.

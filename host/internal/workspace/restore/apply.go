@@ -450,7 +450,7 @@ func (r *run) verify(ctx context.Context, result *Result) error {
 		left[p.Path] = true
 	}
 	for _, c := range changes {
-		if r.p.Skips(c.Path) || !r.plan.within(c.Path) || left[c.Path] {
+		if _, why := r.plan.excluded(c); why != "" || !r.plan.within(c.Path) || left[c.Path] {
 			continue
 		}
 		why, err := r.why(c)

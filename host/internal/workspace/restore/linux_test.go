@@ -5,6 +5,7 @@ package restore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"tidemark.dev/tidemark/host/internal/workspace/watch"
 )
 
 func setXattr(path, name, value string) error {
@@ -150,4 +152,34 @@ func TestStagingIsWhereFilesCanBeRenamedFrom(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	w.clean()
+}
+
+// TestWatchedWorkspace restores with a watcher, which reports what the restore did.
+func TestWatchedWorkspace(t *testing.T) {
+	top := t.TempDir()
+	w := newWorld(t, top)
+	defer w.close()
+	w.must(w.p.Close())
+	watcher, err := watch.New(watch.Options{Dir: w.dir, Cookies: filepath.Join(top, "cookies")})
+	w.must(err)
+	defer func() { _ = watcher.Close() }()
+	w.options.Changes = watcher
+	w.open()
+	states := map[uint64][]string{}
+	for i := range 5 {
+		w.write("a", fmt.Sprint(i), fmt.Sprintf("d%d/e/f", i), "x", "same", "same")
+		if i > 1 {
+			w.must(os.RemoveAll(w.path(fmt.Sprintf("d%d", i-2))))
+		}
+		states[w.take()] = w.read()
+	}
+	for range 3 {
+		for n, want := range states {
+			result := w.apply(w.prepare(n))
+			w.is(want)
+			if len(result.Differs) > 0 {
+				t.Fatal(result.Differs)
+			}
+		}
+	}
 }

@@ -15,7 +15,25 @@ func (p *Plan) compute(held *tracked.Held) error {
 	if err != nil {
 		return err
 	}
-	changes = slices.DeleteFunc(changes, func(c tree.Change) bool { return p.p.Skips(c.Path) })
+	if p.skipped, err = p.p.Skip(p.Target); err != nil {
+		return err
+	}
+	p.stay = map[string]bool{}
+	why := map[string]string{}
+	changes = slices.DeleteFunc(changes, func(c tree.Change) bool {
+		at, reason := p.excluded(c)
+		if reason == "" {
+			return false
+		}
+		if p.within(c.Path) {
+			why[at] = reason
+		}
+		p.stay[c.Path] = c.Before != nil
+		return true
+	})
+	for path, reason := range why {
+		p.Left = append(p.Left, tree.Problem{Path: path, Reason: reason})
+	}
 	p.nodes, p.anchors = map[string]*tree.Node{}, map[uint64]string{}
 	var unknown string
 	held.Now(func(now *tree.Tree) {
@@ -33,6 +51,20 @@ func (p *Plan) compute(held *tracked.Held) error {
 	}
 	return p.look()
 }
+
+// excluded returns the path, or the directory above it, that is left alone because no snapshot records it now, or none did
+// when the target was taken, and why; "" for other changes.
+func (p *Plan) excluded(c tree.Change) (path, reason string) {
+	if at := tracked.LeftOut(p.p.Options().Skip, c.Path); at != "" {
+		return at, excludedNow
+	}
+	if at := tracked.LeftOut(p.skipped, c.Path); at != "" && c.After == nil {
+		return at, fmt.Sprintf("it was excluded from snapshots when s%d was taken", p.Target)
+	}
+	return "", ""
+}
+
+const excludedNow = "it is excluded from snapshots now"
 
 // note keeps what was recorded of a path and of the directories on the way to it.
 func (p *Plan) note(now *tree.Tree, path string) {
@@ -111,7 +143,7 @@ func (p *Plan) kind(c tree.Change, g groups) Kind {
 	case c.Before.Kind == tree.Dir && c.After.Kind == tree.Dir:
 		return Attributes
 	case c.Before.Kind == tree.File && c.Before.SameContent(c.After) && c.Before.Sparse == c.After.Sparse && sameXattrs(c.Before.Xattrs, c.After.Xattrs) &&
-		g.same(c) && !slices.ContainsFunc(g.before[c.Before.Hard], func(path string) bool { return !p.within(path) }):
+		g.same(c) && !slices.ContainsFunc(g.before[c.Before.Hard], func(path string) bool { return !p.within(path) || p.stay[path] }):
 		return Attributes
 	}
 	return Replace

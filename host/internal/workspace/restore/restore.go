@@ -67,6 +67,9 @@ type Plan struct {
 	nodes map[string]*tree.Node
 	// anchors are the files outside of the plan of which files in it are hard links, by the number of their group.
 	anchors map[uint64]string
+	// skipped reports whether a path was left out of the target. Stay are the paths that are there, and not changed for that.
+	skipped func(path string) bool
+	stay    map[string]bool
 	// observe is called before each change to the workspace. Tests set it.
 	observe func(path string)
 	used    bool
@@ -152,8 +155,12 @@ func Prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []st
 		if err := valid(path); err != nil {
 			return nil, err
 		}
-		if p.Skips(path) {
+		switch tracked.LeftOut(p.Options().Skip, path) {
+		case "":
+		case ".git":
 			return nil, fmt.Errorf("cannot restore %q: it is part of no snapshot", path)
+		default:
+			return nil, fmt.Errorf("cannot restore %q: %s. Copy it from `tidemark timeline seek`, or remove the exclusion.", path, excludedNow)
 		}
 	}
 	held, err := p.Hold(ctx)
@@ -218,10 +225,15 @@ func (p *Plan) Leave() {
 // prune takes paths out of the steps. A directory that stays keeps what must be in it; one that cannot come has nothing
 // in it.
 func (p *Plan) prune(out map[string]string) {
-	if len(out) == 0 {
+	dirs := map[string]string{} // directories that stay, with a path that needs them
+	for path, there := range p.stay {
+		if parent := tree.Parent(path); there && (dirs[parent] == "" || path < dirs[parent]) {
+			dirs[parent] = path
+		}
+	}
+	if len(out) == 0 && len(dirs) == 0 {
 		return
 	}
-	dirs := map[string]string{} // directories that stay, with a path that needs them
 	for i := len(p.Steps) - 1; i >= 0; i-- {
 		s := &p.Steps[i]
 		if _, ok := out[s.Path]; !ok && dirs[s.Path] != "" && s.Before != nil && s.Before.Kind == tree.Dir && (s.After == nil || s.After.Kind != tree.Dir) {

@@ -3,7 +3,6 @@ package restore_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,7 +16,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
-	"tidemark.dev/tidemark/host/internal/workspace/watch"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
@@ -394,37 +392,5 @@ func TestWhatNoSnapshotHasStays(t *testing.T) {
 	var err *restore.BlockedError
 	if _, e := blocked.Apply(context.Background()); !errors.As(e, &err) {
 		t.Error(e)
-	}
-}
-
-// TestWatchedWorkspace restores with a watcher, which reports what the restore did.
-func TestWatchedWorkspace(t *testing.T) {
-	top := t.TempDir()
-	w := newWorld(t, top)
-	defer w.close()
-	w.must(w.p.Close())
-	watcher, err := watch.New(watch.Options{Dir: w.dir, Cookies: filepath.Join(top, "cookies")})
-	if err != nil {
-		t.Skip(err)
-	}
-	defer func() { _ = watcher.Close() }()
-	w.options.Changes = watcher
-	w.open()
-	states := map[uint64][]string{}
-	for i := range 5 {
-		w.write("a", fmt.Sprint(i), fmt.Sprintf("d%d/e/f", i), "x", "same", "same")
-		if i > 1 {
-			w.must(os.RemoveAll(w.path(fmt.Sprintf("d%d", i-2))))
-		}
-		states[w.take()] = w.read()
-	}
-	for range 3 {
-		for n, want := range states {
-			result := w.apply(w.prepare(n))
-			w.is(want)
-			if len(result.Differs) > 0 {
-				t.Fatal(result.Differs)
-			}
-		}
 	}
 }

@@ -40,6 +40,8 @@ type record struct {
 	DeltaAt stream
 	// Tree is the whole tree, where this snapshot has it.
 	Tree stream
+	// Rules are by what [Options] left out files.
+	Rules string
 }
 
 // stream is a content of any size in the store: a list of chunks.

@@ -46,15 +46,33 @@ func (p *Provider) Options() Options { return p.options }
 
 // Skips reports whether a path is part of no snapshot: the workspace's own .git, what [Options] leaves out, and what is
 // below either.
-func (p *Provider) Skips(path string) bool {
+func (p *Provider) Skips(path string) bool { return LeftOut(p.options.Skip, path) != "" }
+
+// LeftOut returns the path, or the directory above it, that is left out of snapshots with everything below it, "" if there
+// is none.
+func LeftOut(skip func(path string) bool, path string) string {
 	for i := range len(path) + 1 {
 		if i == len(path) || path[i] == '/' {
-			if at := path[:i]; at != "" && (ours(at) || p.options.Skip(at)) {
-				return true
+			if at := path[:i]; at != "" && (ours(at) || skip(at)) {
+				return at
 			}
 		}
 	}
-	return false
+	return ""
+}
+
+// Skip returns what was left out of a snapshot, as [Options].Skip.
+func (p *Provider) Skip(number uint64) (func(path string) bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, err := p.get(number)
+	if err != nil {
+		return nil, err
+	}
+	if p.options.SkipBy == nil {
+		return func(string) bool { return false }, nil
+	}
+	return p.options.SkipBy(p.all[i].rec.Rules), nil
 }
 
 // Sync makes every snapshot survive a loss of power.

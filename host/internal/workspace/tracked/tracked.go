@@ -44,6 +44,9 @@ type Options struct {
 	Workspace, Store string
 	// Skip reports whether a path of the workspace is left out. Nil leaves out nothing.
 	Skip func(path string) bool
+	// Rules describe Skip. They are recorded with each snapshot, and SkipBy makes such a function of them.
+	Rules  string
+	SkipBy func(rules string) func(path string) bool
 	// Changes reports what may have changed. Nil compares the whole workspace for each snapshot.
 	Changes Changes
 	Clock   func() time.Time
@@ -296,10 +299,10 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	}
 	problems := texts(found.Problems)
 	last := p.last()
-	if len(found.Changes) == 0 && last != nil && slices.Equal(problems, last.Problems) {
+	if len(found.Changes) == 0 && last != nil && slices.Equal(problems, last.Problems) && last.rec.Rules == p.options.Rules {
 		return last, true, p.now.Accept(found)
 	}
-	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes), Problems: problems}
+	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes), Problems: problems, Rules: p.options.Rules}
 	if len(p.all) > 0 { // the first one is only a tree
 		if err := p.encodeDelta(rec, found.Changes); err != nil {
 			return nil, false, err

@@ -5,11 +5,9 @@
 //     something else: what the system lost or could not watch is reported as "anything may have changed".
 //   - Watching changes nothing in the directory, and needs no file in it.
 //
-// On Windows, a write is complete when the file is closed: the system may report it no earlier.
-//
-// On macOS there is no watcher, so that every snapshot compares everything. FSEvents gives no proof that a change is already
-// reported, and a wait that is long enough takes longer than the comparison. Its reports also need cgo, which release
-// builds do not have.
+// Only Linux has a watcher. Elsewhere every snapshot compares everything, because nothing proves that a change is already
+// reported: Windows reports some when it flushes its caches, FSEvents some time later. FSEvents also needs cgo, which
+// release builds do not have.
 package watch
 
 import (
@@ -25,8 +23,7 @@ type Options struct {
 	Dir string
 	// Skip reports whether a path is not watched, with everything below it.
 	Skip func(path string) bool
-	// Cookies is a directory outside Dir, in which files mark positions among the changes. It is created. Windows needs
-	// none.
+	// Cookies is a directory outside Dir, in which files mark positions among the changes. It is created.
 	Cookies string
 }
 

@@ -1,3 +1,5 @@
+//go:build linux
+
 package watch_test
 
 import (
@@ -23,16 +25,6 @@ type world struct {
 	watcher       watch.Watcher
 	watched, full *tracked.Provider
 	ahead         atomic.Int64 // how far the clock is ahead
-}
-
-// flat reports whether changes are reported only of what is in the watched directory itself, and of directories that were
-// created after watching began: Wine 8 does not watch those that are there.
-func flat(t *testing.T) bool {
-	if !underWine() {
-		return false
-	}
-	t.Log("Wine reports no changes below directories that were there: only the watched directory's own content is changed")
-	return true
 }
 
 func newWorld(t *testing.T) *world {
@@ -98,18 +90,14 @@ func TestEveryChangeIsReported(t *testing.T) {
 	w := newWorld(t)
 	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano()))) //nolint:gosec // a test's edits
 	name := func() string { return string(rune('a' + random.IntN(6))) }
-	rounds, depth := 150, 4
-	if flat(t) {
-		rounds, depth = 50, 1
-	}
 	some := func() string {
 		parts := []string{}
-		for range 1 + random.IntN(depth) {
+		for range 1 + random.IntN(4) {
 			parts = append(parts, name())
 		}
 		return w.path(parts...)
 	}
-	for round := range rounds {
+	for round := range 150 {
 		for range 1 + random.IntN(12) {
 			at := some()
 			switch random.IntN(9) {
@@ -185,9 +173,6 @@ func TestAllNamesOfAFileAreCompared(t *testing.T) {
 
 // TestADirectoryThatIsFilledBeforeItIsWatchedIsRead: deep directories, created and filled at once, while snapshots are taken.
 func TestADirectoryThatIsFilledBeforeItIsWatchedIsRead(t *testing.T) {
-	if flat(t) {
-		t.Skip("it needs changes below directories")
-	}
 	w := newWorld(t)
 	done := make(chan error)
 	go func() {

@@ -77,20 +77,6 @@ func Open(dir windows.Handle, name string, rights uint32) (windows.Handle, error
 	return create(dir, name, rights, windows.FILE_OPEN, 0)
 }
 
-// OpenWatched opens a directory once more, for [windows.ReadDirectoryChanges] without waiting.
-func OpenWatched(dir windows.Handle) (windows.Handle, error) {
-	u, err := windows.NewNTUnicodeString("")
-	if err != nil {
-		return 0, err
-	}
-	attributes := &windows.OBJECT_ATTRIBUTES{RootDirectory: dir, ObjectName: u}
-	attributes.Length = uint32(unsafe.Sizeof(*attributes))
-	var h windows.Handle
-	err = windows.NtCreateFile(&h, windows.SYNCHRONIZE|windows.FILE_LIST_DIRECTORY|windows.FILE_READ_ATTRIBUTES, attributes, &windows.IO_STATUS_BLOCK{}, nil,
-		windows.FILE_ATTRIBUTE_NORMAL, share, windows.FILE_OPEN, windows.FILE_DIRECTORY_FILE|windows.FILE_OPEN_FOR_BACKUP_INTENT, 0, 0)
-	return h, errorOf(err)
-}
-
 // Mkdir creates a directory.
 func Mkdir(dir windows.Handle, name string) error {
 	h, err := create(dir, name, Look, windows.FILE_CREATE, windows.FILE_DIRECTORY_FILE)

@@ -1,0 +1,150 @@
+package timeline
+
+import (
+	"context"
+
+	"go.etcd.io/bbolt"
+
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
+)
+
+// DirParams name a directory that need not be a workspace.
+type DirParams struct {
+	Dir string `json:"dir"`
+}
+
+// Origin is where a directory comes from that may have no decision of its own.
+type Origin struct {
+	// Branch is the branch that the directory is in, Session its session, and Of the directory whose decision it has. They
+	// are "" outside of branches.
+	Branch  string `json:"branch,omitempty"`
+	Session string `json:"sessionId,omitempty"`
+	Of      string `json:"of,omitempty"`
+	// Moved is the workspace, at the directory or above it, that was moved there from MovedFrom; "" for none.
+	Moved     string `json:"moved,omitempty"`
+	MovedFrom string `json:"movedFrom,omitempty"`
+}
+
+// originOf returns where a directory comes from.
+func originOf(t *Timeline, dir string) (*Origin, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	dir, err := grants.Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	o := &Origin{}
+	if o.Branch, o.Of = t.o.Workspaces.BranchOf(dir); o.Branch != "" {
+		if s := t.sessions.latest(o.Branch); s != nil {
+			o.Session = s.ID
+		}
+		return o, nil
+	}
+	o.Moved, o.MovedFrom = t.o.Workspaces.MovedFrom(dir)
+	return o, nil
+}
+
+// MoveParams are the parameters of workspace_move.
+type MoveParams struct {
+	// From is where the workspace was, To where it is now. From is absolute.
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Moved is a workspace that has the snapshots of another place.
+type Moved struct {
+	Workspace string `json:"workspace"`
+	// Sessions counts those that are of the new place now.
+	Sessions int `json:"sessions"`
+}
+
+// move makes the sessions and the snapshots of a workspace that was moved those of its new directory. A call that was
+// interrupted can be repeated.
+func move(ctx context.Context, t *Timeline, p MoveParams) (*Moved, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	to, err := grants.Resolve(p.To)
+	if err != nil {
+		return nil, err
+	}
+	if t.sessions.latest(to) != nil && t.sessions.latest(p.From) != nil {
+		return nil, usererr.New(usererr.AlreadyExists, "%s has sessions of its own already. Those of %s stay where they are.", to, p.From)
+	}
+	l, err := t.line(p.From)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := l.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := t.o.Workspaces.Move(p.From, to); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.lines, p.From)
+	delete(t.lines, to)
+	n, err := t.sessions.move(p.From, to)
+	return &Moved{Workspace: to, Sessions: n}, err
+}
+
+// move makes the sessions of a directory those of another one, with their moments and operations.
+func (r *registry) move(from, to string) (n int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := make([]*Session, len(r.list))
+	for i, s := range r.list {
+		if next[i] = s; s.Workspace == from {
+			moved := *s
+			moved.Workspace, moved.Space = to, workspace.ID(to)
+			next[i] = &moved
+			n++
+		}
+	}
+	err = r.db.Update(func(tx *bbolt.Tx) error {
+		for i, s := range next {
+			if s != r.list[i] {
+				if err := put(tx.Bucket(sessionsBucket), []byte(s.ID), s); err != nil {
+					return err
+				}
+			}
+		}
+		return moveSpace(tx.Bucket(workspacesBucket), []byte(workspace.ID(from)), []byte(workspace.ID(to)))
+	})
+	if err == nil {
+		r.list = next
+	}
+	return n, err
+}
+
+// moveSpace gives the bucket of a workspace another name.
+func moveSpace(all *bbolt.Bucket, from, to []byte) error {
+	old := all.Bucket(from)
+	if old == nil {
+		return nil // an earlier call did it
+	}
+	if all.Bucket(to) != nil { // a workspace without sessions
+		if err := all.DeleteBucket(to); err != nil {
+			return err
+		}
+	}
+	space, err := all.CreateBucket(to)
+	if err != nil {
+		return err
+	}
+	for _, name := range [][]byte{momentsBucket, operationsBucket} {
+		if old.Bucket(name) == nil {
+			continue
+		}
+		if err := old.MoveBucket(name, space); err != nil {
+			return err
+		}
+	}
+	return all.DeleteBucket(from)
+}

@@ -1,0 +1,67 @@
+package timeline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxSeconds bounds a time in seconds from the start of a session: ten years.
+const maxSeconds = 10 * 365 * 24 * 3600
+
+// localTimes are the forms of times that commands print, in the time zone of the machine.
+var localTimes = []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04"}
+
+// time returns the time that a text means: RFC 3339, seconds from the session's start, or what commands print. A time
+// without fractions of a second means the end of that second, because what is printed is cut. A time of day is the last one
+// of the session.
+func (s *Session) time(text string, now time.Time) (time.Time, bool) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		if !strings.Contains(text, ".") {
+			at = endOf(at, time.Second)
+		}
+		return at, true
+	}
+	if sec, err := strconv.ParseFloat(text, 64); err == nil && sec >= 0 && sec < maxSeconds {
+		return s.Started.Add(time.Duration(sec * float64(time.Second))), true
+	}
+	if rest, ok := strings.CutPrefix(text, "+"); ok {
+		var h, m, sec int
+		if n, err := fmt.Sscanf(rest, "%d:%2d:%2d", &h, &m, &sec); err != nil || n != 3 || rest != Elapsed(float64(h*3600+m*60+sec)) {
+			return time.Time{}, false
+		}
+		return endOf(s.Started.Add(time.Duration(h*3600+m*60+sec)*time.Second), time.Second), true
+	}
+	for _, layout := range localTimes {
+		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			unit := time.Second
+			if !strings.Contains(layout, "05") {
+				unit = time.Minute
+			}
+			return endOf(at, unit), true
+		}
+	}
+	clock, err := time.Parse(time.TimeOnly, text)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if !s.Ended.IsZero() {
+		now = s.Ended
+	}
+	now = now.Local()
+	at := time.Date(now.Year(), now.Month(), now.Day(), clock.Hour(), clock.Minute(), clock.Second(), 0, time.Local)
+	if at.After(now) {
+		at = at.AddDate(0, 0, -1)
+	}
+	return endOf(at, time.Second), true
+}
+
+// endOf returns the last instant of a unit that begins at a time.
+func endOf(at time.Time, unit time.Duration) time.Time { return at.Add(unit - time.Nanosecond) }
+
+// Elapsed writes seconds from the start of a session as hours, minutes and seconds.
+func Elapsed(sec float64) string {
+	s := int(sec)
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}

@@ -1,0 +1,104 @@
+package workspace
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+// rules are what snapshots of a workspace leave out. They are recorded with each snapshot, as JSON.
+type rules struct {
+	Exclude project.Exclude `json:"exclude"`
+	// Denied are directories with another decision.
+	Denied []grants.Path `json:"denied,omitempty"`
+}
+
+func rulesOf(exclude project.Exclude, denied []string) rules {
+	r := rules{Exclude: exclude}
+	for _, dir := range denied {
+		r.Denied = append(r.Denied, grants.PathOf(dir))
+	}
+	return r
+}
+
+// skip returns a function that reports whether a path is left out.
+func (r rules) skip() func(path string) bool {
+	var denied []string
+	for _, dir := range r.Denied {
+		denied = append(denied, dir.String())
+	}
+	return func(path string) bool { return r.Exclude.Skip(path) || grants.Covers(denied, path) }
+}
+
+func (r rules) text() (string, error) {
+	data, err := json.Marshal(r)
+	return string(data), err
+}
+
+// skipBy is [rules.skip] of recorded rules. Rules that cannot be read leave out everything, so that nothing is taken
+// for deleted.
+func skipBy(text string) func(path string) bool {
+	var r rules
+	if text == "" { // it was recorded by an earlier version
+		return r.skip()
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return func(string) bool { return true }
+	}
+	return r.skip()
+}
+
+// Exclusions are how a restore changes what later snapshots leave out, by the patterns of the settings file.
+type Exclusions struct {
+	// Dropped no longer apply, Added are new.
+	Dropped []string `json:"dropped"`
+	Added   []string `json:"added"`
+	// Problem says why no snapshot can be taken with the restored settings file, "" in the usual case.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Exclusions returns how a restore changes the exclusions, nil if it does not.
+func (w *Workspace) Exclusions(plan *restore.Plan) (*Exclusions, error) {
+	i := slices.IndexFunc(plan.Steps, func(s restore.Step) bool { return s.Path == project.FileName })
+	if i < 0 {
+		return nil, nil
+	}
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	then, err := w.excludedBy(plan.Steps[i].After)
+	if err != nil {
+		return &Exclusions{Dropped: []string{}, Added: []string{}, Problem: err.Error()}, nil
+	}
+	e := &Exclusions{Dropped: w.rules.Exclude.Without(then), Added: then.Without(w.rules.Exclude)}
+	if len(e.Dropped) == 0 && len(e.Added) == 0 {
+		return nil, nil
+	}
+	return e, nil
+}
+
+// excludedBy returns what a recorded settings file excludes; nil is that there is none.
+func (w *Workspace) excludedBy(file *tree.Entry) (e project.Exclude, err error) {
+	switch {
+	case file == nil:
+		return project.ExcludeAbove(w.Dir)
+	case file.Kind != tree.File || file.Size > noise.MaxProjectFile:
+		return e, fmt.Errorf("%s is not a settings file then", project.FileName)
+	}
+	var data bytes.Buffer
+	if err := w.provider.Content(&data, file); err != nil {
+		return e, err
+	}
+	s, err := project.Parse(filepath.Join(w.Dir, project.FileName), data.Bytes())
+	return s.Exclude, err
+}
