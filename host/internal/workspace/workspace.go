@@ -92,7 +92,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if err := os.WriteFile(filepath.Join(w.home, directoryFile), []byte(w.Dir+"\n"), 0o600); err != nil {
 		return nil, err
 	}
-	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Pruned: w.pruned}
+	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
 	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || a.skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
 	switch {
 	case err != nil: // then each snapshot compares everything

@@ -209,7 +209,7 @@ func TestTheBudgetIsKept(t *testing.T) {
 	references := map[uint64]string{}
 	var pruned []uint64
 	r := newRoom(t, tracked.Options{
-		Budget: budget, References: func() map[uint64]string { return references }, Pruned: func(n []uint64) { pruned = append(pruned, n...) },
+		Budget: budget, References: func() map[uint64]string { return references }, Deleting: func(n []uint64) { pruned = append(pruned, n...) },
 	})
 	content := incompressible(400_000)
 	r.write("kept", content)

@@ -53,8 +53,8 @@ type Options struct {
 	Budget int64
 	// References are the snapshots that something refers to, with the name of what does. It must not call the provider.
 	References func() map[uint64]string
-	// Pruned is called with the snapshots that were deleted to make room. It must not call the provider.
-	Pruned func(numbers []uint64)
+	// Deleting is called with snapshots before they are deleted. A kill may leave them. It must not call the provider.
+	Deleting func(numbers []uint64)
 }
 
 // Changes reports what may have changed in a workspace. Package watch implements it.
