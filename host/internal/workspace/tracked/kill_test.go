@@ -63,7 +63,7 @@ func victim(v killtest.Process, dir string) {
 	v.Must(err)
 	ctx := context.Background()
 	_, err = restore.Recover(ctx, p)
-	for {
+	for first := true; ; first = false {
 		v.Must(err)
 		v.Say("next")
 		list := p.List()
@@ -74,8 +74,8 @@ func victim(v killtest.Process, dir string) {
 			}
 		}
 		step := rand.IntN(8) //nolint:gosec // what to do
-		if len(list) == 0 {
-			step = 0
+		if len(list) == 0 || first {
+			step = 0 // the process before may have been killed between its edits
 		}
 		switch step {
 		case 5:

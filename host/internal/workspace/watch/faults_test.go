@@ -317,3 +317,38 @@ func TestMarksThatWereRemovedAreMadeAgain(t *testing.T) {
 	}
 	w.narrow()
 }
+
+// TestMarksThatAKilledProcessLeftAreNotTakenForNewOnes: whatever their names, the wait for a mark ends.
+func TestMarksThatAKilledProcessLeftAreNotTakenForNewOnes(t *testing.T) {
+	w := newWorld(t)
+	left := t.TempDir()
+	cookies := filepath.Join(left, "cookies")
+	if err := os.Mkdir(cookies, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := os.WriteFile(filepath.Join(cookies, strconv.Itoa(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	watchers := make([]watch.Watcher, 2) // the second one opens while the first one is still there
+	for i := range watchers {
+		var err error
+		if watchers[i], err = watch.New(watch.Options{Dir: w.dir, Cookies: cookies}); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = watchers[i].Close() }()
+	}
+	for range 20 {
+		for _, watcher := range watchers {
+			if _, _, err := watcher.Take(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if marks, err := os.ReadDir(cookies); err != nil || len(marks) > 0 {
+		t.Errorf("%v is left, %v", marks, err)
+	}
+}
