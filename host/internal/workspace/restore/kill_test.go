@@ -73,7 +73,7 @@ func twoStates(w *world) (before, after []string) {
 
 // stage returns how far an interrupted restore has come.
 func stage(store string) string {
-	for _, name := range []string{"restore.done", "restore.journal", "restore.staging"} {
+	for _, name := range []string{"restore.done", "restore.undone", "restore.journal", "restore.staging"} {
 		if _, err := os.Lstat(filepath.Join(store, name)); err == nil {
 			return name
 		}
@@ -134,6 +134,63 @@ func (w *world) recovered(before, after []string, outcomes map[string]int) {
 	w.must(w.p.Close())
 	w.p = nil
 	_ = os.Remove(filepath.Join(w.store, "history.cut"))
+}
+
+// TestARecoveryThatIsKilledIsDoneAgain, also when it had set everything back, and began to clean up: nothing is taken for an
+// edit of the user, and an edit that it met is reported by the next one.
+func TestARecoveryThatIsKilledIsDoneAgain(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	before, _ := twoStates(w)
+	crash := func(do func()) (crashed bool) {
+		defer func() { crashed = recover() != nil }()
+		do()
+		return false
+	}
+	defer restore.Finishing(nil)
+	for at := 0; at < 40; at += 8 {
+		edited := at == 24
+		w.apply(w.prepare(1))
+		w.is(before)
+		plan := w.prepare(2)
+		n := 0
+		plan.Observe(func(string) {
+			if n++; n == 45 {
+				panic("crash")
+			}
+		})
+		if !crash(func() { _, _ = plan.Apply(context.Background()) }) {
+			t.Fatal("the restore ended")
+		}
+		if edited {
+			w.write("edited", "by the user")
+		}
+		removals := 0
+		restore.Finishing(func() {
+			if removals++; removals > at {
+				panic("crash")
+			}
+		})
+		if !crash(func() { _, _ = restore.Recover(context.Background(), w.p) }) {
+			t.Fatal("the recovery ended")
+		}
+		restore.Finishing(nil)
+		w.must(w.p.Close())
+		w.open()
+		recovery, err := restore.Recover(context.Background(), w.p)
+		w.must(err)
+		if edited {
+			if recovery == nil || len(recovery.Differs) != 1 || recovery.Differs[0].Path != "edited" {
+				t.Errorf("after %d removals: %+v", at, recovery)
+			}
+			continue
+		}
+		if recovery == nil || recovery.Finished || len(recovery.Differs) > 0 || recovery.Kept != "" {
+			t.Errorf("after %d removals: %+v", at, recovery)
+		}
+		w.is(before)
+		w.left()
+	}
 }
 
 // TestACrashBetweenAnyTwoChangesIsRecovered: at each change, in both directions.
