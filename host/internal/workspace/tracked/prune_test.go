@@ -26,6 +26,7 @@ import (
 // was, no number comes again, and what is reclaimable is freed.
 func TestWhatIsNotDeletedStays(t *testing.T) {
 	top := t.TempDir()
+	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp(top, "case")
 		if err != nil {
@@ -60,7 +61,7 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 			switch step {
 			case "take":
 				for range rapid.IntRange(0, 8).Draw(t, "edits") {
-					treetest.Edit(t, workspace)
+					editor.Edit(t, workspace)
 				}
 				s, same, err := p.Take(context.Background(), "test")
 				if err != nil {
