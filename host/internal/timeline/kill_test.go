@@ -165,7 +165,7 @@ func (w *world) compare(known map[string]string, step string) {
 		w.t.Fatal(err)
 	}
 	for _, dir := range dirs {
-		if !branches[dir] {
+		if probe := strings.HasPrefix(filepath.Base(dir), ".tidemark-probe-"); !branches[dir] && !probe { // the next one after a minute removes it
 			w.t.Errorf("%s is part of no session", dir)
 		}
 	}

@@ -73,7 +73,7 @@ func TestSnapshotsOfWhatAnotherProcessEdits(t *testing.T) {
 				seed := rapid.Uint64().Draw(t, "seed")
 				editor.Run(dir, seed)
 				var running []tracked.Snapshot
-				for range 4 {
+				for range 10 {
 					running = append(running, take())
 				}
 				states := editor.Pause()
