@@ -185,7 +185,11 @@ func (w *world) compare(known map[string]string, step string) {
 				w.t.Errorf("%s has %q and is %q, want %q", id, got, s.Label, content)
 			}
 		case "restored":
-			if id != "" && state[id] != timeline.Done {
+			if s := state[id]; s != timeline.Done && s != timeline.Undone {
+				w.t.Errorf("%s is %q", id, s)
+			}
+		case "undone":
+			if state[id] != timeline.Undone {
 				w.t.Errorf("%s is %q", id, state[id])
 			}
 		case "branched":

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -86,10 +87,13 @@ const (
 
 // removeLeft removes what processes that were killed have left in a directory.
 func removeLeft(dir string) {
-	left, _ := filepath.Glob(filepath.Join(dir, probe+"*"))
-	for _, path := range left {
-		if info, err := os.Lstat(path); err == nil && info.IsDir() && time.Since(info.ModTime()) > abandoned {
-			_ = os.RemoveAll(path)
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), probe) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
 		}
 	}
 }

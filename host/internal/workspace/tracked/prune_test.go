@@ -103,6 +103,12 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 			}
 		}
 		check := func() {
+			paths := map[string]bool{}
+			for _, lines := range was {
+				for _, line := range lines {
+					paths[treetest.Path(t, line)] = true
+				}
+			}
 			var list []uint64
 			for _, s := range p.List() {
 				list = append(list, s.Number)
@@ -120,6 +126,16 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 				}
 				if err := tracked.RemoveAll(dir); err != nil {
 					t.Fatal(err)
+				}
+				whole, err := p.Tree(n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for path := range paths {
+					e, err := p.Entry(n, path)
+					if in := whole.Lookup(path); err != nil || (e == nil) != (in == nil) || e != nil && !e.Same(&in.Entry) {
+						t.Fatalf("s%d has %+v at %q, not %+v, %v", n, in, path, e, err)
+					}
 				}
 			}
 			if damages := p.Check(); len(damages) > 0 {

@@ -472,5 +472,29 @@ func (p *Provider) Tree(number uint64) (*tree.Tree, error) {
 	return p.treeAt(i)
 }
 
+// Entry returns an entry of a snapshot, nil if there is none at the path. It reads the changes of later snapshots, and no
+// tree.
+func (p *Provider) Entry(number uint64, path string) (*tree.Entry, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, err := p.get(number)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range p.all[i+1:] { // the first one that changes the path has what it was before
+		changes, err := p.delta(s.rec)
+		if err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(changes, func(c tree.Change) bool { return c.Path == path }); at >= 0 {
+			return changes[at].Before, nil
+		}
+	}
+	if n := p.now.Lookup(path); n != nil {
+		return &n.Entry, nil
+	}
+	return nil, nil
+}
+
 // Content writes the content of an entry of a snapshot.
 func (p *Provider) Content(w io.Writer, e *tree.Entry) error { return p.write(w, e) }

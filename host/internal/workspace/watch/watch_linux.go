@@ -74,9 +74,9 @@ func New(o Options) (Watcher, error) {
 		options: o, fd: fd, file: os.NewFile(uintptr(fd), "inotify"), ended: make(chan struct{}),
 		waiting: map[string]chan struct{}{}, prefix: rand.Text() + "-", mounts: openMounts(o.Dir),
 	}
-	left, _ := filepath.Glob(filepath.Join(o.Cookies, "*")) // by a process that was killed
+	left, _ := os.ReadDir(o.Cookies) // by a process that was killed
 	for _, cookie := range left {
-		_ = os.Remove(cookie)
+		_ = os.Remove(filepath.Join(o.Cookies, cookie.Name()))
 	}
 	if err := w.watchCookies(); err != nil && !errors.Is(err, unix.ENOSPC) {
 		w.mounts.close()
