@@ -120,13 +120,8 @@ func (c *Compared) Take(context.Context) (tree.Dirty, bool, error) {
 	dirty := c.more
 	for _, one := range [][2][]string{{c.was, now}, {now, c.was}} {
 		for _, line := range one[0] {
-			if slices.Contains(one[1], line) {
-				continue
-			}
-			if path := Path(c.t, line); path == "" {
-				dirty.AddAll("")
-			} else {
-				dirty.Add(tree.Parent(path), tree.Base(path))
+			if !slices.Contains(one[1], line) {
+				dirty.Path(Path(c.t, line))
 			}
 		}
 	}

@@ -344,11 +344,7 @@ func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
 		dirty = tree.Dirty{}
 	}
 	for _, path := range uncertain {
-		if path == "" {
-			dirty.AddAll("")
-			continue
-		}
-		dirty.Add(tree.Parent(path), tree.Base(path))
+		dirty.Path(path)
 	}
 	return dirty
 }

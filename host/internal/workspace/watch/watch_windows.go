@@ -191,16 +191,12 @@ func (w *directory) take(n uint32) {
 
 // note notes a path. The caller holds the lock.
 func (w *directory) note(path string) {
-	if path == "" {
-		w.dirty.AddAll("")
-		return
-	}
 	for at := path; at != ""; at = tree.Parent(at) {
 		if w.options.Skip(at) {
 			return
 		}
 	}
-	w.dirty.Add(tree.Parent(path), tree.Base(path))
+	w.dirty.Path(path)
 }
 
 // Take waits until every change of before the call was read.
