@@ -3,11 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	files "tidemark.dev/tidemark/host/internal/workspace"
 )
 
 // git runs git with a shadow repository of the workspace.
