@@ -15,6 +15,7 @@ RACE    ?= -race
 FUZZTIME ?= 30s
 SOAK     ?= 30m
 KILLS    ?= 200
+CASES    ?= 2000
 REPOSITORY ?=
 AGAINST  ?=
 TARGETS  ?=
@@ -110,8 +111,14 @@ soak: chromium build ## Soak test: mixed load for SOAK (30m), a flood, KILLS (20
 	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -p 1 -count=1 -timeout 3h -v -run 'TestSoak|Flood|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e/... | grep -v '^=== '
 
 .PHONY: kill-workspace
-kill-workspace: ## Snapshots, deletions, collections and restores of a workspace, each killed KILLS (200) times
-	@TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 1h -v -run Killed ./host/internal/workspace/... | { grep -v '^=== \|no test files\|no tests to run' || true; }
+kill-workspace: ## Snapshots, deletions, collections and restores of a workspace, and what the timeline does, each killed KILLS (200) times
+	@TIDEMARK_KILLS=$(KILLS) go test -p 1 -count=1 -timeout 1h -v -run Killed ./host/internal/workspace/... ./host/internal/timeline | { grep -v '^=== \|no test files\|no tests to run' || true; }
+
+.PHONY: fuzz-workspace
+fuzz-workspace: ## Workspaces that another process edits, CASES (2000) of them for each: snapshots, deletions, restores, the timeline
+	@for package in workspace workspace/tracked workspace/restore timeline; do \
+	  go test ./host/internal/$$package -count=1 -timeout 6h -v -run 'AnotherProcess|EachSnapshotIs|NotDeletedStays|ARestoreIs|EachMomentIs' -rapid.checks=$(CASES) | { grep -v '^=== ' || true; }; \
+	done
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (30s)

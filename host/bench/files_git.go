@@ -3,11 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	files "tidemark.dev/tidemark/host/internal/workspace"
 )
 
 // git runs git with a shadow repository of the workspace.
@@ -80,7 +81,7 @@ func (w *workspace) againstGit(r *run, s *sheet) error {
 
 // growth compares what snapshots add to the store and to the shadow repository, and measures differences.
 func (w *workspace) growth(r *run, s *sheet) error {
-	store, shadow := w.provider.Size(), sizeOf(filepath.Join(w.top, "shadow.git"))
+	store, shadow := w.sizes()
 	first, err := w.take()
 	if err != nil {
 		return err
@@ -100,7 +101,8 @@ func (w *workspace) growth(r *run, s *sheet) error {
 		}
 	}
 	progress("")
-	store, shadow = w.provider.Size()-store, sizeOf(filepath.Join(w.top, "shadow.git"))-shadow
+	storeAfter, shadowAfter := w.sizes()
+	store, shadow = storeAfter-store, shadowAfter-shadow
 	most := int64(budgetGrowth) * int64(rounds) / growthRounds
 	s.row(fmt.Sprintf("growth by %d snapshots", rounds), fmt.Sprintf("%s (git %s)", mib(store), mib(shadow)), fmt.Sprintf("under %s, a quarter of git's", mib(most)), store < most && store*4 < shadow)
 	var took []time.Duration
@@ -117,16 +119,7 @@ func (w *workspace) growth(r *run, s *sheet) error {
 	return err
 }
 
-// sizeOf returns the room that the files of a directory take, in bytes.
-func sizeOf(dir string) int64 {
-	var n int64
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil {
-				n += info.Size()
-			}
-		}
-		return nil
-	})
-	return n
+// sizes returns what the store and the shadow repository take on disk, in bytes.
+func (w *workspace) sizes() (store, shadow int64) {
+	return files.Size(filepath.Join(w.top, "store")), files.Size(filepath.Join(w.top, "shadow.git"))
 }

@@ -1,15 +1,11 @@
 package timeline_test
 
 import (
-	"bufio"
 	"context"
 	"flag"
-	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,15 +16,11 @@ import (
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/killtest"
 )
 
-// victimEnv names the directory in which a process of this test works until it is killed.
-const victimEnv = "TIDEMARK_TEST_VICTIM"
-
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(victimEnv); dir != "" {
-		victim(dir)
-	}
 	// A case restarts daemons and compares whole trees; `-rapid.checks` says otherwise.
 	flag.Parse()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
@@ -37,102 +29,110 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// victim edits, records, restores and branches, and prints what was acknowledged.
-func victim(top string) {
-	fail := func(err error) {
-		if err != nil {
-			fmt.Fprintln(os.Stdout, "failed", err)
-			os.Exit(1)
-		}
-	}
+// victim edits, records, restores, undoes, branches and prunes, and says what was acknowledged. But while it edits, the
+// files a and b are equal.
+func victim(v killtest.Process, top string) {
 	dir := filepath.Join(top, "shop")
 	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	spaces := workspace.New(workspace.Options{Grants: store, Dir: filepath.Join(top, "workspaces"), Redactor: redact.Default(), Clock: time.Now, Log: log})
 	l, _, err := timeline.Open(timeline.Options{Path: filepath.Join(top, "timeline.db"), Branches: filepath.Join(top, "branches"), Workspaces: spaces, Clock: time.Now, Log: log})
-	fail(err)
+	v.Must(err)
 	ctx, where := context.Background(), timeline.Where{Dir: dir}
-	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)) //nolint:gosec // a test's edits
-	var first string
-	for i := 0; ; i++ {
-		content := strconv.FormatUint(random.Uint64(), 36)
+	last := "" // the content of the last moment that is kept
+	record := func(kind, from string) string {
+		v.Say("edit")
+		content := strconv.FormatUint(rand.Uint64(), 36) //nolint:gosec // a test's edits
 		for _, name := range []string{"a", "b"} {
-			fail(os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+			v.Must(os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 		}
-		m, err := l.Record(ctx, dir, timeline.Moment{Label: content, Kind: timeline.Manual, Source: timeline.FromUser})
-		fail(err)
+		v.Say("record")
+		m, err := l.Record(ctx, dir, timeline.Moment{Label: content, Kind: kind, Source: from})
+		v.Must(err)
+		if kind != timeline.Manual {
+			return m.ID() // its snapshot may be pruned
+		}
 		if m.Snapshot == 0 {
-			fail(fmt.Errorf("no snapshot: %s", m.Reason))
+			v.Fatalf("no snapshot: %s", m.Reason)
 		}
-		fmt.Fprintln(os.Stdout, "moment", m.ID(), content)
-		if first == "" {
-			first = m.ID()
-		}
-		switch i % 3 {
+		last = content
+		v.Say("moment", m.ID(), content)
+		return m.ID()
+	}
+	kept := []string{record(timeline.Manual, timeline.FromUser)}
+	restored := ""
+	for {
+		switch step := rand.IntN(6); step { //nolint:gosec // what to do
+		case 0:
+			kept = append(kept, record(timeline.Manual, timeline.FromUser))
 		case 1:
-			a, err := l.Restore(ctx, user, timeline.RestoreParams{Where: where, To: first, Confirm: true})
-			fail(err)
-			fmt.Fprintln(os.Stdout, "restored", a.Operation, content)
+			record(timeline.Auto, timeline.FromEdit)
 		case 2:
-			b, err := l.Branch(ctx, user, timeline.BranchParams{Where: where, From: m.ID(), Name: content})
-			fail(err)
-			fmt.Fprintln(os.Stdout, "branched", b.ID, content)
+			to := kept[rand.IntN(len(kept))] //nolint:gosec // which one
+			v.Say("restore")
+			a, err := l.Restore(ctx, user, timeline.RestoreParams{Where: where, To: to, Confirm: true})
+			v.Must(err)
+			if restored = a.Operation; restored != "" {
+				v.Say("restored", restored)
+			}
+		case 3:
+			if restored == "" {
+				continue
+			}
+			v.Say("undo")
+			_, err := l.Undo(ctx, user, timeline.UndoParams{Where: where, Operation: restored, Confirm: true})
+			v.Must(err)
+			v.Say("undone", restored)
+			restored = ""
+		case 4:
+			v.Say("branch")
+			b, err := l.Branch(ctx, user, timeline.BranchParams{Where: where, From: kept[len(kept)-1], Name: last + "-" + strconv.FormatUint(rand.Uint64(), 36)}) //nolint:gosec // another name each time
+			v.Must(err)
+			v.Say("branched", b.ID)
+		case 5:
+			v.Say("prune")
+			_, err := l.Prune(ctx, user, timeline.PruneParams{Where: where, Count: 2})
+			v.Must(err)
 		}
 	}
-}
-
-// kills is how often a process is killed; TIDEMARK_KILLS says otherwise.
-func kills() int {
-	if n, err := strconv.Atoi(os.Getenv("TIDEMARK_KILLS")); err == nil {
-		return n
-	}
-	if testing.Short() {
-		return 2
-	}
-	return 3
 }
 
 // Whenever the daemon is killed: no acknowledged moment, restore or branch is lost, files are those before or after a
 // restore, and there is no half of a branch.
 func TestAKilledDaemonLosesNothingThatItAcknowledged(t *testing.T) {
+	killtest.Victim(victim)
 	w := newWorld(t)
+	w.stop()
 	known := map[string]string{}
-	for range kills() {
-		w.stop()
-		cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test
-		cmd.Env = append(os.Environ(), victimEnv+"="+w.top)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-		lines := bufio.NewScanner(out)
-		after := 1 + rand.IntN(8) //nolint:gosec // when to kill
-		for n := 0; lines.Scan(); n++ {
-			kind, rest, _ := strings.Cut(lines.Text(), " ")
-			id, content, ok := strings.Cut(rest, " ")
-			if kind == "failed" || !ok {
-				t.Fatal(lines.Text())
+	hunt := killtest.Hunt{
+		Dir: w.top, Steps: []string{"record", "restore", "undo", "branch", "prune"}, Short: 1, Usual: 1,
+		Said: func(step, rest string) {
+			if id, content, _ := strings.Cut(rest, " "); id != "" {
+				known[step+" "+id] = content
 			}
-			known[kind+" "+id] = content
-			if n == after {
-				time.AfterFunc(time.Duration(rand.IntN(30_000))*time.Microsecond, func() { _ = cmd.Process.Kill() }) //nolint:gosec // at any moment of the next steps
+		},
+		Survived: func(step string) {
+			if len(known) == 0 {
+				return // no moment was acknowledged yet
 			}
-		}
-		_ = cmd.Wait()
-		stuck.Stop()
-		w.start()
-		w.compare(known)
+			w.start()
+			w.compare(known, step)
+			w.stop()
+			if len(known) > 150 { // what is compared grows with it
+				clear(known)
+				for _, name := range []string{"timeline.db", "workspaces", "branches"} {
+					if err := tracked.RemoveAll(filepath.Join(w.top, name)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		},
 	}
-	if len(known) < 3 {
-		t.Fatalf("only %v was acknowledged", known)
-	}
+	hunt.Run(t)
+	w.start()
 }
 
-func (w *world) compare(known map[string]string) {
+func (w *world) compare(known map[string]string, step string) {
 	w.t.Helper()
 	ops, err := w.Operations(w.t.Context(), user, timeline.OperationsParams{Where: w.here()})
 	if err != nil {
@@ -144,12 +144,8 @@ func (w *world) compare(known map[string]string) {
 			w.t.Errorf("%s (%s) never ended", o.ID, o.What)
 		}
 	}
-	if a, b := w.read(filepath.Join(w.dir, "a")), w.read(filepath.Join(w.dir, "b")); a != b {
-		// The process may have been killed between its two edits, but not in a restore.
-		last := ops.Operations[0]
-		if last.Kind == timeline.OpRestore && strings.HasSuffix(last.What, "(interrupted)") {
-			w.t.Errorf("after a restore that was interrupted, the files are %q and %q", a, b)
-		}
+	if a, b := w.read(filepath.Join(w.dir, "a")), w.read(filepath.Join(w.dir, "b")); a != b && step != "edit" {
+		w.t.Errorf("after a kill in %s, the files are %q and %q", step, a, b)
 	}
 	all, err := w.Sessions(w.t.Context(), user, timeline.SessionsParams{})
 	if err != nil {
@@ -159,7 +155,7 @@ func (w *world) compare(known map[string]string) {
 	for _, s := range all.Sessions {
 		if s.BranchOf != nil {
 			branches[s.Workspace] = true
-			if got := w.read(filepath.Join(s.Workspace, "a")); got != s.Name {
+			if got := w.read(filepath.Join(s.Workspace, "a")); !strings.HasPrefix(s.Name, got+"-") {
 				w.t.Errorf("the branch %s has %q", s.Name, got)
 			}
 		}
@@ -169,7 +165,7 @@ func (w *world) compare(known map[string]string) {
 		w.t.Fatal(err)
 	}
 	for _, dir := range dirs {
-		if !branches[dir] {
+		if probe := strings.HasPrefix(filepath.Base(dir), ".tidemark-probe-"); !branches[dir] && !probe { // the next one after a minute removes it
 			w.t.Errorf("%s is part of no session", dir)
 		}
 	}
@@ -189,7 +185,11 @@ func (w *world) compare(known map[string]string) {
 				w.t.Errorf("%s has %q and is %q, want %q", id, got, s.Label, content)
 			}
 		case "restored":
-			if id != "" && state[id] != timeline.Done {
+			if s := state[id]; s != timeline.Done && s != timeline.Undone {
+				w.t.Errorf("%s is %q", id, s)
+			}
+		case "undone":
+			if state[id] != timeline.Undone {
 				w.t.Errorf("%s is %q", id, state[id])
 			}
 		case "branched":

@@ -228,20 +228,19 @@ func (t *Timeline) snapshots(ctx context.Context, root string) (map[uint64]track
 
 // lost returns why a moment's snapshot is not there, "" if it is.
 func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
-	switch {
-	case m.Snapshot == 0:
+	if m.Snapshot == 0 {
 		return m.Reason
-	case m.Pruned:
-		return snapshotID(m.Snapshot) + " was pruned"
 	}
 	k, ok := known[m.Snapshot]
 	switch {
+	case ok && k.At.UnixNano() == m.SnapshotAt:
+		return ""
+	case m.Pruned:
+		return snapshotID(m.Snapshot) + " was pruned"
 	case !ok:
 		return snapshotID(m.Snapshot) + " was lost"
-	case k.At.UnixNano() != m.SnapshotAt:
-		return snapshotID(m.Snapshot) + " was lost when the machine ended"
 	}
-	return ""
+	return snapshotID(m.Snapshot) + " was lost when the machine ended"
 }
 
 // noticed is how late a snapshot may be without a word about it: an agent's hook waits as long.

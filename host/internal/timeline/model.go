@@ -101,7 +101,7 @@ type Moment struct {
 	// SnapshotAt is when the snapshot was complete, in nanoseconds since 1970. It tells a snapshot from another one with
 	// the same number, which a loss of power can make.
 	SnapshotAt int64
-	// Pruned means that the snapshot was deleted on purpose.
+	// Pruned means that the snapshot, if it is missing, was deleted on purpose. A kill may have prevented that.
 	Pruned bool
 	Anchor *Anchor
 	Notes  string

@@ -108,17 +108,17 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 	o.Workspaces.Refer(t.references, func(root string, numbers []uint64) {
 		l, err := t.line(root)
 		if err == nil {
-			err = l.prune(t.db, numbers)
+			err = l.deleting(t.db, numbers)
 		}
 		if err != nil {
-			o.Log.Error("cannot save which snapshots were deleted", "workspace", root, "error", err)
+			o.Log.Error("cannot save which snapshots are deleted", "workspace", root, "error", err)
 		}
 	})
 	return t, notice, nil
 }
 
-// prune marks the moments whose snapshots were deleted on purpose.
-func (l *line) prune(d *db, numbers []uint64) error {
+// deleting marks the moments whose snapshots will be deleted on purpose.
+func (l *line) deleting(d *db, numbers []uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var changed []*Moment

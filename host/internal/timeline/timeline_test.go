@@ -829,6 +829,7 @@ func TestACallThatDoesNotWaitIsRecordedAllTheSame(t *testing.T) {
 
 // Whatever is edited, restored, branched, undone and restarted: each moment's files are those of its time.
 func TestEachMomentIsWhatTheWorkspaceWas(t *testing.T) {
+	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		defer func() { _ = tracked.RemoveAll(w.dir) }()
@@ -855,7 +856,7 @@ func TestEachMomentIsWhatTheWorkspaceWas(t *testing.T) {
 			"": func(*rapid.T) {},
 			"edit": func(rt *rapid.T) {
 				for range rapid.IntRange(1, 5).Draw(rt, "edits") {
-					treetest.Edit(rt, w.dir)
+					editor.Edit(rt, w.dir)
 				}
 				note()
 			},

@@ -49,10 +49,10 @@ func (s Settings) Policy() provider.Policy {
 	return p
 }
 
-// Refer sets what snapshots of a workspace are referred to, with the name of what does, and what is called with those that
-// were deleted. The first are kept longest. The functions must not call back. Call it before the first workspace is opened.
-func (ws *Workspaces) Refer(to func(root string) map[uint64]string, pruned func(root string, numbers []uint64)) {
-	ws.o.references, ws.o.pruned = to, pruned
+// Refer sets what snapshots of a workspace are referred to, with the name of what does, and what is called with those
+// that will be deleted. The first are kept longest. The functions must not call back. Call it before the first workspace is opened.
+func (ws *Workspaces) Refer(to func(root string) map[uint64]string, deleting func(root string, numbers []uint64)) {
+	ws.o.references, ws.o.deleting = to, deleting
 }
 
 // Policy returns what the user's settings keep.
@@ -79,14 +79,13 @@ func (w *Workspace) Prune(ctx context.Context, policy provider.Policy) (p Pruned
 	if err == nil && len(choice.Delete) == 0 {
 		_, err = w.provider.Prune(ctx) // of snapshots that were deleted before
 	}
-	w.pruned(choice.Delete)
 	left := w.provider.Size()
 	return Pruned{Deleted: choice.Delete, Forced: choice.Forced, Freed: max(0, before-left), Left: left}, err
 }
 
-func (w *Workspace) pruned(numbers []uint64) {
-	if w.o.pruned != nil && len(numbers) > 0 {
-		w.o.pruned(w.Dir, numbers)
+func (w *Workspace) deleting(numbers []uint64) {
+	if w.o.deleting != nil {
+		w.o.deleting(w.Dir, numbers)
 	}
 }
 

@@ -94,7 +94,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		return nil, err
 	}
 	skip := a.rules.skip()
-	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Pruned: w.pruned}
+	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
 	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
 	switch {
 	case err != nil: // then each snapshot compares everything

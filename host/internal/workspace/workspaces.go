@@ -41,7 +41,7 @@ type Options struct {
 	Log      *slog.Logger
 
 	references func(root string) map[uint64]string
-	pruned     func(root string, numbers []uint64)
+	deleting   func(root string, numbers []uint64)
 }
 
 // Workspaces are the open workspaces. It is safe for concurrent use.

@@ -22,6 +22,7 @@ import (
 // trees: whatever the edits, each snapshot that is left is the tree as it was, after deletions and reopening too.
 func trees(t *testing.T, s Suite) {
 	top := s.world(t).dir
+	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp(top, "case")
 		if err != nil {
@@ -33,7 +34,7 @@ func trees(t *testing.T, s Suite) {
 		was := map[uint64][]string{}
 		for range rapid.IntRange(1, 5).Draw(t, "snapshots") {
 			for range rapid.IntRange(0, 10).Draw(t, "edits") {
-				treetest.Edit(t, w.workspace)
+				editor.Edit(t, w.workspace)
 			}
 			n := w.take()
 			was[n] = treetest.Read(t, w.workspace)

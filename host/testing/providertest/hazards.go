@@ -1,14 +1,12 @@
 package providertest
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/testing/disktest"
+	"tidemark.dev/tidemark/host/testing/killtest"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
@@ -277,116 +276,88 @@ func full(t *testing.T, s Suite) {
 	w.clean()
 }
 
-// victimEnv names the directory in which a process of this suite takes and deletes snapshots until it is killed.
-const victimEnv = "TIDEMARK_TEST_PROVIDER_VICTIM"
-
-// dies ends a victim.
-type dies struct{}
-
-func (dies) Helper() {}
-
-func (dies) Fatal(args ...any) {
-	_, _ = fmt.Fprintln(os.Stdout, append([]any{"failed"}, args...)...)
-	os.Exit(1)
-}
-
-func (d dies) Fatalf(format string, args ...any) { d.Fatal(fmt.Sprintf(format, args...)) }
-
-func (s Suite) victim(dir string) {
-	w := &world{Fataler: dies{}, suite: s, dir: dir, workspace: filepath.Join(dir, "workspace"), store: filepath.Join(dir, "store"), now: time.Now}
+// victim takes and deletes snapshots.
+func (s Suite) victim(v killtest.Process, dir string) {
+	w := &world{Fataler: v, suite: s, dir: dir, workspace: filepath.Join(dir, "workspace"), store: filepath.Join(dir, "store"), now: time.Now}
 	w.open()
 	for {
 		content := strconv.FormatUint(rand.Uint64(), 36) //nolint:gosec // a test's edits
 		w.write("small", content)
 		w.write("large", strings.Repeat(content, rand.IntN(50_000))) //nolint:gosec // a test's edits
-		_, _ = fmt.Fprintln(os.Stdout, "take", 0)
-		_, _ = fmt.Fprintln(os.Stdout, "taken", w.take(), content)
+		v.Say("take")
+		v.Say("taken", w.take(), content)
 		if all := w.numbers(); rand.IntN(3) == 0 { //nolint:gosec // how often
 			n := all[rand.IntN(len(all))] //nolint:gosec // which one
-			_, _ = fmt.Fprintln(os.Stdout, "delete", n)
+			v.Say("delete", n)
 			w.must(w.Delete(context.Background(), n))
-			_, _ = fmt.Fprintln(os.Stdout, "deleted", n)
+			v.Say("deleted", n)
 		}
 	}
-}
-
-// kills is how often a process is killed; TIDEMARK_KILLS says otherwise.
-func kills() int {
-	if n, err := strconv.Atoi(os.Getenv("TIDEMARK_KILLS")); err == nil {
-		return n
-	}
-	if testing.Short() {
-		return 2
-	}
-	return 6
 }
 
 // killed: a process that is killed at any moment loses no snapshot that it returned, but those that it was deleting.
 func killed(t *testing.T, s Suite) {
+	killtest.Victim(s.victim)
 	w := s.world(t)
 	w.must(w.Close())
-	suite, _, _ := strings.Cut(t.Name(), "/")
-	returned := map[uint64]string{}
-	for range kills() {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+suite+"$") //nolint:gosec // this test
-		cmd.Env = append(os.Environ(), victimEnv+"="+w.dir)
-		out, err := cmd.StdoutPipe()
-		w.must(err, cmd.Start())
-		kill := func() { _ = cmd.Process.Kill() }
-		timer := time.AfterFunc(time.Minute, kill)
-		after, doomed := rand.IntN(12), uint64(0) //nolint:gosec // how many steps to wait
-		lines := bufio.NewScanner(out)
-		for n := 0; lines.Scan(); n++ {
-			word, rest, _ := strings.Cut(lines.Text(), " ")
+	returned, doomed := map[uint64]string{}, uint64(0)
+	hunt := killtest.Hunt{
+		Dir: w.dir, Steps: []string{"take", "delete"}, Short: 1, Usual: 3,
+		Said: func(step, rest string) {
 			number, content, _ := strings.Cut(rest, " ")
-			i, err := strconv.ParseUint(number, 10, 64)
-			if err != nil || word == "failed" {
-				t.Fatal(lines.Text())
-			}
-			switch word {
+			n, err := strconv.ParseUint(number, 10, 64)
+			switch step {
 			case "taken":
-				returned[i] = content
+				returned[n] = content
 			case "delete":
-				doomed = i
+				doomed = n
 			case "deleted":
-				delete(returned, i)
+				delete(returned, n)
 				doomed = 0
+			default:
+				err = nil
 			}
-			if n == after {
-				time.AfterFunc(time.Duration(rand.IntN(15_000))*time.Microsecond, kill) //nolint:gosec // at any moment of the next steps
-			}
-		}
-		_ = cmd.Wait()
-		timer.Stop()
-		w.open()
-		there := w.numbers()
-		for n, content := range returned {
-			if !slices.Contains(there, n) {
-				if n == doomed {
-					delete(returned, n)
-					continue
-				}
-				t.Fatalf("s%d, which was returned, is not among %v", n, there)
-			}
-			if rand.IntN(len(returned)) > 8 { //nolint:gosec // some of them will do
+			w.must(err)
+		},
+		Survived: func(string) {
+			w.survived(returned, doomed)
+			doomed = 0
+		},
+	}
+	hunt.Run(t)
+	w.open()
+}
+
+// survived checks that what was returned is there, but for a snapshot that was being deleted.
+func (w *world) survived(returned map[uint64]string, doomed uint64) {
+	w.Helper()
+	w.open()
+	there := w.numbers()
+	for n, content := range returned {
+		if !slices.Contains(there, n) {
+			if n == doomed {
+				delete(returned, n)
 				continue
 			}
-			dir := w.clone(n, "clone")
-			small, _ := os.ReadFile(filepath.Join(dir, "small"))
-			large, _ := os.ReadFile(filepath.Join(dir, "large"))
-			if string(small) != content || strings.ReplaceAll(string(large), content, "") != "" {
-				t.Fatalf("s%d has %q instead of %q", n, small, content)
-			}
-			w.release(dir)
+			w.Fatalf("s%d, which was returned, is not among %v", n, there)
 		}
-		damages, err := w.Check(context.Background())
-		w.must(err)
-		for _, damage := range damages {
-			if !strings.Contains(damage, "was not whole") { // the end that was being written
-				t.Fatal(damage)
-			}
+		if rand.IntN(len(returned)) > 8 { //nolint:gosec // some of them will do
+			continue
 		}
-		w.must(w.Close())
+		dir := w.clone(n, "clone")
+		small, _ := os.ReadFile(filepath.Join(dir, "small"))
+		large, _ := os.ReadFile(filepath.Join(dir, "large"))
+		if string(small) != content || strings.ReplaceAll(string(large), content, "") != "" {
+			w.Fatalf("s%d has %q instead of %q", n, small, content)
+		}
+		w.release(dir)
 	}
-	w.open()
+	damages, err := w.Check(context.Background())
+	w.must(err)
+	for _, damage := range damages {
+		if !strings.Contains(damage, "was not whole") { // the end that was being written
+			w.Fatal(damage)
+		}
+	}
+	w.must(w.Close())
 }

@@ -35,9 +35,6 @@ type Suite struct {
 
 // Run runs all tests.
 func (s Suite) Run(t *testing.T) {
-	if dir := os.Getenv(victimEnv); dir != "" {
-		s.victim(dir)
-	}
 	for _, one := range []struct {
 		name string
 		test func(t *testing.T, s Suite)

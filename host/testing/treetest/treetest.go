@@ -1,4 +1,5 @@
-// Package treetest makes and compares directory trees, for tests of what reads and writes a workspace.
+// Package treetest compares directory trees, and has a second process edit them at random, for tests of what reads and
+// writes a workspace.
 package treetest
 
 import (
@@ -6,11 +7,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -21,6 +19,19 @@ type Fataler interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
+}
+
+// States returns the contents in a directory, one line each: paths with kinds, modes, sizes, contents and targets, without
+// the directory itself. Files in leave are left out.
+func States(t Fataler, dir string, leave ...string) []string {
+	t.Helper()
+	var all []string
+	for path, n := range scan(t, dir).All() {
+		if path != "" && !slices.Contains(leave, path) {
+			all = append(all, fmt.Sprintf("%q %d %o %d %s %q", path, n.Kind, n.Mode, n.Size, n.Content, n.Target))
+		}
+	}
+	return all
 }
 
 // Read returns what is in a directory, one line each, with the content of its files, read without a store. Numbers of hard
@@ -36,7 +47,7 @@ func ReadWhole(t Fataler, dir string) []string {
 	return lines(t, dir, true)
 }
 
-func lines(t Fataler, dir string, whole bool) []string {
+func scan(t Fataler, dir string) *tree.Tree {
 	t.Helper()
 	s := tree.Scanner{
 		Dir: dir, Clock: time.Now, Skip: func(path string) bool { return path == ".git" },
@@ -54,9 +65,14 @@ func lines(t Fataler, dir string, whole bool) []string {
 	if err := now.Accept(found); err != nil {
 		t.Fatal(err)
 	}
+	return now
+}
+
+func lines(t Fataler, dir string, whole bool) []string {
+	t.Helper()
 	var all []string
 	first := map[uint64]string{}
-	for path, n := range now.All() {
+	for path, n := range scan(t, dir).All() {
 		e := n.Entry
 		with := ""
 		if e.Hard != 0 {
@@ -73,63 +89,6 @@ func lines(t Fataler, dir string, whole bool) []string {
 		all = append(all, fmt.Sprintf("%q %d %o %d %d %s %q %v %s", path, e.Kind, e.Mode, e.Size, mtime, e.Content, e.Target, e.Xattrs, with))
 	}
 	return all
-}
-
-var names = []string{"a", "b", "B", "src", "lib", "ü", "with space", "new\nline", "\xff\xfe", "-rf", "a.b", "a-b", ".env", ".hidden"}
-
-// Edit changes a workspace at random.
-func Edit(t *rapid.T, dir string) {
-	paths := []string{"."}
-	_ = filepath.WalkDir(dir, func(path string, _ os.DirEntry, _ error) error {
-		rel, _ := filepath.Rel(dir, path)
-		paths = append(paths, rel)
-		return nil
-	})
-	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	path := filepath.Join(dir, rapid.SampledFrom(paths).Draw(t, "at"))
-	info, err := os.Lstat(path)
-	if err != nil {
-		return
-	}
-	fresh := filepath.Join(path, rapid.SampledFrom(names).Draw(t, "name"))
-	if !info.IsDir() {
-		fresh = filepath.Join(filepath.Dir(path), filepath.Base(fresh))
-	}
-	content := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "content")
-	switch rapid.SampledFrom([]string{"write", "write", "mkdir", "append", "truncate", "rename", "remove", "link", "symlink", "chmod", "large"}).Draw(t, "edit") {
-	case "write":
-		_ = os.RemoveAll(fresh)
-		_ = os.WriteFile(fresh, content, 0o644)
-	case "mkdir":
-		_ = os.Mkdir(fresh, 0o755)
-	case "append":
-		if f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err == nil {
-			_, _ = f.Write(content)
-			_ = f.Close()
-			_ = os.Chtimes(path, time.Time{}, info.ModTime()) // the time is put back
-		}
-	case "truncate":
-		_ = os.Truncate(path, 3)
-	case "rename":
-		if path != dir {
-			_ = os.Rename(path, fresh)
-		}
-	case "remove":
-		if path != dir {
-			_ = os.RemoveAll(path)
-		}
-	case "link":
-		_ = os.Link(path, fresh)
-	case "symlink":
-		_ = os.Symlink(rapid.SampledFrom([]string{"/etc", "..", "a", "nowhere"}).Draw(t, "target"), fresh)
-	case "chmod":
-		if info.Mode().IsRegular() {
-			_ = os.Chmod(path, rapid.SampledFrom([]os.FileMode{0o600, 0o755, 0o444}).Draw(t, "mode"))
-		}
-	case "large":
-		_ = os.WriteFile(fresh, bytes.Repeat(append(content, 'x'), 30_000), 0o600)
-	}
 }
 
 // Path returns the path of a line of [Read].
@@ -162,8 +121,7 @@ func (c *Compared) Take(context.Context) (tree.Dirty, bool, error) {
 	for _, one := range [][2][]string{{c.was, now}, {now, c.was}} {
 		for _, line := range one[0] {
 			if !slices.Contains(one[1], line) {
-				path := Path(c.t, line)
-				dirty.Add(tree.Parent(path), tree.Base(path))
+				dirty.Path(Path(c.t, line))
 			}
 		}
 	}

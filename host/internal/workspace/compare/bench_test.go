@@ -59,7 +59,7 @@ func many(b *testing.B, count, edits int) (c *compare.Comparer, p *tracked.Provi
 				}
 				name, _ := filepath.Rel(workspace, path(i))
 				name = filepath.ToSlash(name)
-				changes.dirty.Add(tree.Parent(name), tree.Base(name))
+				changes.dirty.Path(name)
 			}
 		}
 		if _, _, err := p.Take(context.Background(), ""); err != nil {

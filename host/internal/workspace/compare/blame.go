@@ -160,14 +160,18 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 	fail := func(kind usererr.Code, reason string) error {
 		return &PathError{Path: w.path, Snapshot: number, Kind: kind, Reason: reason}
 	}
-	entry, err := w.find(ctx)
+	entry, err := w.c.source.Entry(number, w.path)
 	if err != nil {
 		return err
 	}
-	if entry == nil && w.at > 0 {
-		return fail(usererr.NotFound, fmt.Sprintf("s%d removed it. Name a snapshot before, such as s%d.", w.list[w.at].Number, w.list[w.at-1].Number))
-	}
-	if entry == nil {
+	if entry == nil || w.path == "" {
+		at, err := w.removal(ctx)
+		switch {
+		case err != nil:
+			return err
+		case at > 0:
+			return fail(usererr.NotFound, fmt.Sprintf("s%d removed it. Name a snapshot before, such as s%d.", w.list[at].Number, w.list[at-1].Number))
+		}
 		return fail(usererr.NotFound, "there is no such file. Name a path of the workspace, with / as separator.")
 	}
 	if entry.Kind == tree.Dir {
@@ -203,29 +207,21 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 	return nil
 }
 
-// find returns the entry of the file: that of the last change to its path, because most snapshots have no tree of their
-// own. It moves at to the snapshot of that change.
-func (w *walk) find(ctx context.Context) (*tree.Entry, error) {
-	for ; w.at > 0; w.at-- {
+// removal returns the place in the list of the snapshot that removed the path, 0 if none did.
+func (w *walk) removal(ctx context.Context) (int, error) {
+	for at := w.at; at > 0; at-- {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return 0, err
 		}
-		changes, err := w.c.source.Diff(w.list[w.at-1].Number, w.list[w.at].Number)
+		changes, err := w.c.source.Diff(w.list[at-1].Number, w.list[at].Number)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		if ch := changeOf(changes, w.path); ch != nil {
-			return ch.After, nil
+			return at, nil
 		}
 	}
-	t, err := w.c.source.Tree(w.list[0].Number)
-	if err != nil {
-		return nil, err
-	}
-	if n := t.Lookup(w.path); n != nil && w.path != "" {
-		return &n.Entry, nil
-	}
-	return nil, nil
+	return 0, nil
 }
 
 func changeOf(changes []tree.Change, path string) *tree.Change {

@@ -37,8 +37,8 @@ type Source interface {
 	List() []tracked.Snapshot
 	// Diff returns the changes from one snapshot to another one, sorted by [tree.Sort].
 	Diff(from, to uint64) ([]tree.Change, error)
-	// Tree returns the tree of a snapshot.
-	Tree(number uint64) (*tree.Tree, error)
+	// Entry returns an entry of a snapshot, nil if there is none at the path.
+	Entry(number uint64, path string) (*tree.Entry, error)
 	// Content writes the content of a file of a snapshot.
 	Content(w io.Writer, e *tree.Entry) error
 }

@@ -83,7 +83,13 @@ func (m *memory) Diff(from, to uint64) ([]tree.Change, error) {
 	return changes, nil
 }
 
-func (m *memory) Tree(n uint64) (*tree.Tree, error) { return m.trees[n-1], nil }
+func (m *memory) Entry(n uint64, path string) (*tree.Entry, error) {
+	node := m.trees[n-1].Lookup(path)
+	if node == nil {
+		return nil, nil
+	}
+	return &node.Entry, nil
+}
 
 func (m *memory) Content(w io.Writer, e *tree.Entry) error {
 	content, ok := m.contents[e.Content]

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 var (
@@ -30,7 +32,8 @@ const probed = 1000
 // Shares tries whether files of a directory can be cloned into another one. The error says why not: [ErrUnsupported],
 // [ErrElsewhere], or that it cannot be tried. It writes and removes a file in the directory to, and writes nothing to from.
 func Shares(from, to string) error {
-	random, err := os.MkdirTemp(to, ".tidemark-probe-")
+	removeLeft(to)
+	random, err := os.MkdirTemp(to, probe)
 	if err != nil {
 		return err
 	}
@@ -73,6 +76,26 @@ func Shares(from, to string) error {
 		return reason
 	}
 	return sharesWithin(from, in)
+}
+
+// probe begins the names of directories in which is tried what is shared. One that is older than abandoned belongs to a
+// process that was killed.
+const (
+	probe     = ".tidemark-probe-"
+	abandoned = time.Minute
+)
+
+// removeLeft removes what processes that were killed have left in a directory.
+func removeLeft(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), probe) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // sharesWithin is [Shares] for a directory without a file: it clones a file of the other one, if both are on one filesystem.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/extents"
 	"tidemark.dev/tidemark/host/testing/disktest"
@@ -20,6 +21,25 @@ func empty(t *testing.T, dirs ...string) {
 }
 
 // TestWhatCannotBeClonedSaysWhy, and leaves nothing behind.
+// TestWhatAKilledProbeLeftIsRemoved, by the next one, but not what another process is using.
+func TestWhatAKilledProbeLeftIsRemoved(t *testing.T) {
+	to := t.TempDir()
+	old, young := filepath.Join(to, ".tidemark-probe-1"), filepath.Join(to, ".tidemark-probe-2")
+	for _, dir := range []string{old, young} {
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "1"), []byte("content"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	_ = extents.Shares(t.TempDir(), to)
+	left, err := os.ReadDir(to)
+	if err != nil || len(left) != 1 || left[0].Name() != filepath.Base(young) {
+		t.Fatal(left, err)
+	}
+}
+
 func TestWhatCannotBeClonedSaysWhy(t *testing.T) {
 	from, to, other := t.TempDir(), t.TempDir(), disktest.Small(t, "1m")
 	for _, files := range []int{0, 1} {

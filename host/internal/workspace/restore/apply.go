@@ -76,7 +76,7 @@ func (p *Plan) Apply(ctx context.Context) (*Result, error) {
 func noticed(held *tracked.Held, err error) {
 	if changed := (*ChangedError)(nil); errors.As(err, &changed) {
 		dirty := tree.Dirty{}
-		dirty.Add(tree.Parent(changed.Path), tree.Base(changed.Path))
+		dirty.Path(changed.Path)
 		held.Changed(dirty)
 	}
 }
@@ -415,18 +415,11 @@ func (r *run) empty(path, old string) error {
 // dirty are the paths that a restore changes.
 func (r *run) dirty() tree.Dirty {
 	dirty := tree.Dirty{}
-	add := func(path string) {
-		if path == "" {
-			dirty.AddAll("")
-			return
-		}
-		dirty.Add(tree.Parent(path), tree.Base(path))
-	}
 	for i := range r.j.Operations {
-		add(r.j.Operations[i].Path)
+		dirty.Path(r.j.Operations[i].Path)
 	}
 	for i := range r.j.Settings {
-		add(r.j.Settings[i].Path)
+		dirty.Path(r.j.Settings[i].Path)
 	}
 	return dirty
 }

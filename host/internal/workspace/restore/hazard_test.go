@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
 // hazards is a workspace with a target, and changes since.
@@ -410,4 +412,34 @@ func TestEditsBetweenACrashAndTheRecoveryStay(t *testing.T) {
 	w.clean()
 	w.apply(w.prepare(recovery.Safety))
 	w.is(before)
+}
+
+// TestAChangedRootIsOneChange: the restore stops at the workspace's own attributes, and the next snapshot has nothing else as
+// changed.
+func TestAChangedRootIsOneChange(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a directory has no mode there")
+	}
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	w.must(w.p.Close())
+	w.options.Changes = treetest.Compare(t, w.dir)
+	w.open()
+	w.write("a", "one", "dir/b", "two")
+	w.must(os.Chmod(w.dir, 0o755))
+	first := w.take()
+	w.must(os.Chmod(w.dir, 0o711))
+	w.options.Changes.Return(tree.Dirty{"": nil}, false)
+	second := w.prepare(first).Safety
+	plan := w.prepare(first)
+	w.must(os.Chmod(w.dir, 0o700))
+	var changed *restore.ChangedError
+	if _, err := plan.Apply(context.Background()); !errors.As(err, &changed) || changed.Path != "" {
+		t.Fatal(err)
+	}
+	changes, err := w.p.Diff(second, w.take())
+	w.must(err)
+	if len(changes) != 1 || changes[0].Path != "" || changes[0].Before == nil {
+		t.Fatalf("%+v", changes)
+	}
 }

@@ -18,11 +18,13 @@ import (
 
 // A restore has one of these files in the store, as far as it has come. The first names the staging directory, in which
 // nothing is the user's yet. With the second, the workspace is being changed, and is to be set back. It is renamed to the
-// third when everything is done, and what was moved away can be deleted.
+// third when everything is done, and what was moved away can be deleted. The fourth takes its place when everything is set
+// back, and what was staged can be deleted.
 const (
 	stagingFile = "restore.staging"
 	journalFile = "restore.journal"
 	doneFile    = "restore.done"
+	undoneFile  = "restore.undone"
 	tmpSuffix   = ".tmp"
 )
 
@@ -98,6 +100,8 @@ type journal struct {
 	Operations []operation
 	// Settings are sorted, a directory before what is in it.
 	Settings []setting
+	// Conflicts are the paths that were not set back.
+	Conflicts []tree.Problem
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

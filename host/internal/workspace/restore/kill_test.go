@@ -1,77 +1,45 @@
 package restore_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/killtest"
 )
 
-// victimEnv names the directory in which a process of this test restores until it is killed.
-const victimEnv = "TIDEMARK_TEST_VICTIM"
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(victimEnv); dir != "" {
-		victim(dir)
-	}
-	os.Exit(m.Run())
-}
-
 // victim recovers, and restores the two snapshots in turn.
-func victim(dir string) {
-	p, err := tracked.Open(tracked.Options{Workspace: filepath.Join(dir, "workspace"), Store: filepath.Join(dir, "store"), Clock: time.Now})
-	if err != nil {
-		fail(err)
+func victim(v killtest.Process, dir string) {
+	store := filepath.Join(dir, "store")
+	p, err := tracked.Open(tracked.Options{Workspace: filepath.Join(dir, "workspace"), Store: store, Clock: time.Now})
+	v.Must(err)
+	if stage(store) != "none" {
+		v.Say("recover")
 	}
-	_, _ = fmt.Fprintln(os.Stdout, "open")
-	if _, err := restore.Recover(context.Background(), p); err != nil {
-		fail(err)
-	}
+	_, err = restore.Recover(context.Background(), p)
+	v.Must(err)
 	for n := uint64(1); ; n = 3 - n {
+		v.Say("prepare")
 		plan, err := restore.Prepare(context.Background(), p, n, nil)
-		if err != nil {
-			fail(err)
-		}
-		_, _ = fmt.Fprintln(os.Stdout, "apply", n)
+		v.Must(err)
+		v.Say("restore")
 		result, err := plan.Apply(context.Background())
-		if err != nil {
-			fail(err)
-		}
+		v.Must(err)
 		if len(result.Differs) > 0 || result.Kept != "" {
-			fail(fmt.Errorf("%+v", result))
+			v.Fatalf("%+v", result)
 		}
-		_, _ = fmt.Fprintln(os.Stdout, "done", n)
 	}
-}
-
-func fail(err error) {
-	_, _ = fmt.Fprintln(os.Stdout, "failed", err)
-	os.Exit(1)
-}
-
-// kills is how often a process is killed; TIDEMARK_KILLS says otherwise.
-func kills() int {
-	if n, err := strconv.Atoi(os.Getenv("TIDEMARK_KILLS")); err == nil {
-		return n
-	}
-	if testing.Short() {
-		return 5
-	}
-	return 40
 }
 
 // twoStates makes a workspace with every kind of change between its snapshots 1 and 2.
@@ -105,7 +73,7 @@ func twoStates(w *world) (before, after []string) {
 
 // stage returns how far an interrupted restore has come.
 func stage(store string) string {
-	for _, name := range []string{"restore.done", "restore.journal", "restore.staging"} {
+	for _, name := range []string{"restore.done", "restore.undone", "restore.journal", "restore.staging"} {
 		if _, err := os.Lstat(filepath.Join(store, name)); err == nil {
 			return name
 		}
@@ -113,54 +81,27 @@ func stage(store string) string {
 	return "none"
 }
 
-// TestAKilledRestoreIsWhollyBeforeOrAfter, whenever it is killed.
+// TestAKilledRestoreIsWhollyBeforeOrAfter, whenever it is killed, and its recovery too.
 func TestAKilledRestoreIsWhollyBeforeOrAfter(t *testing.T) {
+	killtest.Victim(victim)
 	w := newWorld(t, t.TempDir())
 	defer w.close()
 	before, after := twoStates(w)
 	w.must(w.p.Close())
 	stages, outcomes := map[string]int{}, map[string]int{}
-	var span atomic.Int64 // of a restore, as far as it is known
-	span.Store(int64(50 * time.Millisecond))
-	for range kills() {
-		cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test
-		cmd.Env = append(os.Environ(), victimEnv+"="+w.top)
-		out, err := cmd.StdoutPipe()
-		w.must(err, cmd.Start())
-		kill := func() { _ = cmd.Process.Kill() }
-		timer := time.AfterFunc(time.Minute, kill)
-		at := rand.IntN(3) //nolint:gosec // which restore
-		var began time.Time
-		lines := bufio.NewScanner(out)
-		for lines.Scan() {
-			switch word, _, _ := strings.Cut(lines.Text(), " "); word {
-			case "failed":
-				t.Fatal(lines.Text())
-			case "open":
-				if rand.IntN(8) == 0 { //nolint:gosec // within the recovery or the first plan
-					time.AfterFunc(time.Duration(rand.Int64N(int64(20*time.Millisecond))), kill) //nolint:gosec // when
-				}
-			case "apply":
-				began = time.Now()
-				if at == 0 {
-					time.AfterFunc(time.Duration(rand.Int64N(span.Load())), kill) //nolint:gosec // at any moment of it
-				}
-				at--
-			case "done":
-				span.Store((span.Load() + int64(time.Since(began))) / 2)
+	hunt := killtest.Hunt{
+		Dir: w.top, Steps: []string{"restore"}, Also: []string{"recover"}, Short: 3, Usual: 20,
+		Said: func(string, string) {},
+		Survived: func(step string) {
+			stages[step+" at "+stage(w.store)]++
+			if rand.IntN(2) == 0 { //nolint:gosec // else the next process recovers
+				w.recovered(before, after, outcomes)
 			}
-		}
-		_ = cmd.Wait()
-		timer.Stop()
-		stages[stage(w.store)]++
-		// A recovery may be killed too: every other time the next process recovers.
-		if rand.IntN(4) == 0 { //nolint:gosec // how often
-			continue
-		}
-		w.recovered(before, after, outcomes)
+		},
 	}
+	hunt.Run(t)
 	w.recovered(before, after, outcomes)
-	t.Logf("killed at %v, recovered to %v, a restore takes %v", stages, outcomes, time.Duration(span.Load()))
+	t.Logf("killed in %v, recovered to %v", stages, outcomes)
 	w.open()
 }
 
@@ -193,6 +134,63 @@ func (w *world) recovered(before, after []string, outcomes map[string]int) {
 	w.must(w.p.Close())
 	w.p = nil
 	_ = os.Remove(filepath.Join(w.store, "history.cut"))
+}
+
+// TestARecoveryThatIsKilledIsDoneAgain, also when it had set everything back, and began to clean up: nothing is taken for an
+// edit of the user, and an edit that it met is reported by the next one.
+func TestARecoveryThatIsKilledIsDoneAgain(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	before, _ := twoStates(w)
+	crash := func(do func()) (crashed bool) {
+		defer func() { crashed = recover() != nil }()
+		do()
+		return false
+	}
+	defer restore.Finishing(nil)
+	for at := 0; at < 40; at += 8 {
+		edited := at == 24
+		w.apply(w.prepare(1))
+		w.is(before)
+		plan := w.prepare(2)
+		n := 0
+		plan.Observe(func(string) {
+			if n++; n == 45 {
+				panic("crash")
+			}
+		})
+		if !crash(func() { _, _ = plan.Apply(context.Background()) }) {
+			t.Fatal("the restore ended")
+		}
+		if edited {
+			w.write("edited", "by the user")
+		}
+		removals := 0
+		restore.Finishing(func() {
+			if removals++; removals > at {
+				panic("crash")
+			}
+		})
+		if !crash(func() { _, _ = restore.Recover(context.Background(), w.p) }) {
+			t.Fatal("the recovery ended")
+		}
+		restore.Finishing(nil)
+		w.must(w.p.Close())
+		w.open()
+		recovery, err := restore.Recover(context.Background(), w.p)
+		w.must(err)
+		if edited {
+			if recovery == nil || len(recovery.Differs) != 1 || recovery.Differs[0].Path != "edited" {
+				t.Errorf("after %d removals: %+v", at, recovery)
+			}
+			continue
+		}
+		if recovery == nil || recovery.Finished || len(recovery.Differs) > 0 || recovery.Kept != "" {
+			t.Errorf("after %d removals: %+v", at, recovery)
+		}
+		w.is(before)
+		w.left()
+	}
 }
 
 // TestACrashBetweenAnyTwoChangesIsRecovered: at each change, in both directions.

@@ -36,12 +36,12 @@ func Recover(ctx context.Context, p *tracked.Provider) (*Recovery, error) {
 }
 
 func recoverHeld(p *tracked.Provider, held *tracked.Held) (*Recovery, error) {
-	for _, name := range []string{stagingFile, journalFile} {
+	for _, name := range []string{stagingFile, journalFile, undoneFile} {
 		if err := os.Remove(filepath.Join(p.Options().Store, name+tmpSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{doneFile, journalFile, stagingFile} {
+	for _, name := range []string{doneFile, undoneFile, journalFile, stagingFile} {
 		j, err := readJournal(filepath.Join(p.Options().Store, name))
 		if err != nil {
 			return nil, fmt.Errorf("cannot recover an interrupted restore: %w", err)
@@ -61,7 +61,7 @@ func recoverHeld(p *tracked.Provider, held *tracked.Held) (*Recovery, error) {
 }
 
 func (r *run) recover(j *journal, name string) (*Recovery, error) {
-	r.j = j
+	r.j, r.conflicts = j, j.Conflicts
 	if !owned(j.Staging) {
 		return nil, fmt.Errorf("cannot recover an interrupted restore: %q is not a staging directory", j.Staging)
 	}
@@ -72,13 +72,15 @@ func (r *run) recover(j *journal, name string) (*Recovery, error) {
 	r.expect()
 	err := r.open()
 	switch {
-	case err == nil && name == doneFile:
-		recovery.Kept, err = r.finish(doneFile)
+	case err == nil && name != journalFile:
+		recovery.Kept, err = r.finish(name)
 	case err == nil:
 		recovery.Kept, err = r.rollback()
 	case errors.Is(err, fs.ErrNotExist): // it was cleaned up, and only the journal is left
-		r.lost()
-		err = errors.Join(r.forget(name), r.forget(stagingFile))
+		if name != undoneFile {
+			r.lost()
+		}
+		err = errors.Join(r.forget(journalFile), r.forget(name), r.forget(stagingFile))
 	}
 	recovery.Differs = r.conflicts
 	if err != nil {
@@ -133,7 +135,11 @@ func (r *run) rollback() (kept string, err error) {
 		return "", err
 	}
 	r.held.Changed(r.dirty())
-	return r.finish(journalFile)
+	r.j.Conflicts = r.conflicts
+	if err := r.j.write(r.store, r.p.Options().Store, undoneFile); err != nil {
+		return r.finish(journalFile) // a full disk: a kill in it would have the next recovery report edits that were none
+	}
+	return r.finish(undoneFile)
 }
 
 // reset sets attributes back, if no other than the restore changed them.
@@ -272,6 +278,9 @@ func (r *run) ours(o *operation, fresh string) bool {
 	return r.held.Verify(f, o.Entry) == nil
 }
 
+// finishing is called before each removal from the staging directory. Tests set it.
+var finishing func()
+
 // finish removes the staging directory, and then the file of the store. It deletes only what the restore wrote, and what
 // still is as the safety snapshot has it. Kept is the staging directory if anything else is in it.
 func (r *run) finish(name string) (kept string, err error) {
@@ -279,6 +288,9 @@ func (r *run) finish(name string) (kept string, err error) {
 		o := &r.j.Operations[i]
 		fresh, old := staged(i)
 		for _, slot := range []string{fresh, old} {
+			if finishing != nil {
+				finishing()
+			}
 			st, err := r.staging.stat(slot)
 			if absent(err) {
 				continue
@@ -307,5 +319,5 @@ func (r *run) finish(name string) (kept string, err error) {
 	} else if err := os.Remove(r.j.Staging); err != nil {
 		return r.j.Staging, err
 	}
-	return kept, errors.Join(r.forget(name), r.forget(stagingFile))
+	return kept, errors.Join(r.forget(journalFile), r.forget(name), r.forget(stagingFile))
 }

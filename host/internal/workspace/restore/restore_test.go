@@ -145,6 +145,7 @@ func (w *world) is(want []string) {
 // all others as before, with their inodes. A restore of the safety snapshot undoes it.
 func TestARestoreIsTheSnapshot(t *testing.T) {
 	top := t.TempDir()
+	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp(top, "case")
 		if err != nil {
@@ -154,7 +155,7 @@ func TestARestoreIsTheSnapshot(t *testing.T) {
 		defer w.close()
 		edits := func() {
 			for range rapid.IntRange(0, 10).Draw(t, "edits") {
-				treetest.Edit(t, w.dir)
+				editor.Edit(t, w.dir)
 			}
 		}
 		was := map[uint64][]string{}

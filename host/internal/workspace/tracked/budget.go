@@ -81,8 +81,5 @@ func (h *Held) makeRoom(ctx context.Context, part int64) (more bool, err error) 
 	c := collector{p: p, pause: func() error { return nil }}
 	err = c.run(ctx, objects.None)
 	limit(p)
-	if len(choice.Delete) > 0 && p.options.Pruned != nil {
-		p.options.Pruned(choice.Delete)
-	}
 	return p.Size() < before, err
 }

@@ -1,14 +1,12 @@
 package tracked_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,17 +16,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/killtest"
 )
-
-// victimEnv names the directory in which a process of this test works until it is killed.
-const victimEnv = "TIDEMARK_TEST_VICTIM"
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(victimEnv); dir != "" {
-		victim(dir)
-	}
-	os.Exit(m.Run())
-}
 
 // state is what the workspace of a victim contains: a small file that names it, a large one, and one in a directory that
 // comes and goes.
@@ -66,157 +55,96 @@ func isState(dir string) (string, error) {
 	return name, nil
 }
 
-// victim takes snapshots, deletes and prunes them, and restores them, at random. It prints each step when it begins, and
-// each snapshot with its state when it was returned.
-func victim(dir string) {
+// victim takes snapshots, deletes and prunes them, and restores them, at random. It says each snapshot with its state when
+// it was returned.
+func victim(v killtest.Process, dir string) {
 	workspace := filepath.Join(dir, "workspace")
 	p, err := tracked.Open(tracked.Options{Workspace: workspace, Store: filepath.Join(dir, "store"), Clock: time.Now})
-	if err == nil {
-		_, err = restore.Recover(context.Background(), p)
-	}
-	if err != nil {
-		fail(err)
-	}
+	v.Must(err)
 	ctx := context.Background()
-	say := func(words ...any) { _, _ = fmt.Fprintln(os.Stdout, words...) }
-	for {
+	_, err = restore.Recover(ctx, p)
+	for first := true; ; first = false {
+		v.Must(err)
+		v.Say("next")
 		list := p.List()
-		some := func() []uint64 {
-			var numbers []uint64
-			for _, s := range list {
-				if rand.IntN(3) == 0 { //nolint:gosec // which ones
-					numbers = append(numbers, s.Number)
-				}
+		var some []uint64
+		for _, s := range list {
+			if rand.IntN(3) == 0 { //nolint:gosec // which ones
+				some = append(some, s.Number)
 			}
-			return numbers
 		}
 		step := rand.IntN(8) //nolint:gosec // what to do
-		if len(list) == 0 {
-			step = 0
+		if len(list) == 0 || first {
+			step = 0 // the process before may have been killed between its edits
 		}
 		switch step {
-		case 5, 6:
-			numbers := some()
-			say("delete", strings.Trim(fmt.Sprint(numbers), "[]"))
-			if step == 5 {
-				err = p.Delete(numbers...)
-			} else {
-				_, err = p.Prune(ctx, numbers...)
-			}
+		case 5:
+			v.Say("delete", strings.Trim(fmt.Sprint(some), "[]"))
+			err = p.Delete(some...)
+		case 6:
+			v.Say("prune", strings.Trim(fmt.Sprint(some), "[]"))
+			_, err = p.Prune(ctx, some...)
 		case 7:
-			say("restore")
 			var plan *restore.Plan
-			if plan, err = restore.Prepare(ctx, p, list[rand.IntN(len(list))].Number, nil); err == nil { //nolint:gosec // which one
-				_, err = plan.Apply(ctx)
-			}
+			plan, err = restore.Prepare(ctx, p, list[rand.IntN(len(list))].Number, nil) //nolint:gosec // which one
+			v.Must(err)
+			v.Say("restore")
+			_, err = plan.Apply(ctx)
 		default:
 			name := strings.Repeat("x", rand.IntN(2)) + strconv.FormatUint(rand.Uint64N(1<<40), 36) //nolint:gosec // a test's edits
-			if err = writeState(workspace, name, rand.IntN(100_000)); err != nil {                  //nolint:gosec // a test's edits
-				break
-			}
-			say("take")
+			v.Must(writeState(workspace, name, rand.IntN(100_000)))                                 //nolint:gosec // a test's edits
+			v.Say("take")
 			var s *tracked.Snapshot
-			if s, _, err = p.Take(ctx, name); err == nil {
-				say("taken", s.Number, name)
-			}
+			s, _, err = p.Take(ctx, name)
+			v.Must(err)
+			v.Say("taken", s.Number, name)
 		}
-		if err != nil {
-			fail(err)
-		}
-		say("next")
 	}
-}
-
-func fail(err error) {
-	_, _ = fmt.Fprintln(os.Stdout, "failed", err)
-	os.Exit(1)
-}
-
-// kills is how often a process is killed; TIDEMARK_KILLS says otherwise.
-func kills() int {
-	if n, err := strconv.Atoi(os.Getenv("TIDEMARK_KILLS")); err == nil {
-		return n
-	}
-	if testing.Short() {
-		return 3
-	}
-	return 20
 }
 
 // TestAKilledProcessLosesNothingThatItReturned, whatever it was doing: no snapshot that was not to be deleted, and nothing
 // of the workspace.
 func TestAKilledProcessLosesNothingThatItReturned(t *testing.T) {
+	killtest.Victim(victim)
 	dir := t.TempDir()
-	workspace := filepath.Join(dir, "workspace")
-	if err := os.Mkdir(workspace, 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "workspace"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	returned := map[uint64]string{}
-	at := map[string]int{}
-	taken := 0
-	for range kills() {
-		doomed := map[uint64]bool{}
-		step := ""
-		run(t, dir, func(word, rest string) {
-			switch word {
-			case "failed":
-				t.Fatal(rest)
+	returned, doomed := map[uint64]string{}, map[uint64]bool{}
+	number := func(text string) uint64 {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	hunt := killtest.Hunt{
+		Dir: dir, Steps: []string{"take", "delete", "prune", "restore"}, Short: 1, Usual: 5,
+		Said: func(step, rest string) {
+			switch step {
 			case "taken":
-				number, name, _ := strings.Cut(rest, " ")
-				n, err := strconv.ParseUint(number, 10, 64)
-				if err != nil {
-					t.Fatal(rest)
-				}
-				returned[n] = name
-				taken++
-			case "delete":
-				for _, number := range strings.Fields(rest) {
-					n, err := strconv.ParseUint(number, 10, 64)
-					if err != nil {
-						t.Fatal(rest)
-					}
-					doomed[n] = true
+				n, name, _ := strings.Cut(rest, " ")
+				returned[number(n)] = name
+			case "delete", "prune":
+				for n := range strings.FieldsSeq(rest) {
+					doomed[number(n)] = true
 				}
 			case "next":
 				maps.DeleteFunc(returned, func(n uint64, _ string) bool { return doomed[n] })
-				word = ""
+				clear(doomed)
 			}
-			step = word
-		})
-		at[step]++
-		survived(t, dir, returned, doomed)
+		},
+		Survived: func(step string) {
+			survived(t, dir, returned, doomed)
+			clear(doomed)
+			if step == "restore" || step == "take" {
+				if _, err := isState(filepath.Join(dir, "workspace")); err != nil {
+					t.Fatalf("the workspace, after a kill in %s: %v", step, err)
+				}
+			}
+		},
 	}
-	t.Logf("killed while %v", at)
-	if taken == 0 && kills() > 3 {
-		t.Fatal("no snapshot was returned")
-	}
-}
-
-// run runs a victim, calls said with what it says, and kills it at a random moment.
-func run(t *testing.T, dir string, said func(word, rest string)) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test
-	cmd.Env = append(os.Environ(), victimEnv+"="+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	kill := func() { _ = cmd.Process.Kill() }
-	timer := time.AfterFunc(time.Minute, kill)
-	defer timer.Stop()
-	after := rand.IntN(30) //nolint:gosec // how many steps to wait
-	lines := bufio.NewScanner(out)
-	for n := 0; lines.Scan(); n++ {
-		word, rest, _ := strings.Cut(lines.Text(), " ")
-		said(word, rest)
-		if n == after {
-			time.AfterFunc(time.Duration(rand.IntN(15_000))*time.Microsecond, kill) //nolint:gosec // at any moment of the next steps
-		}
-	}
+	hunt.Run(t)
 }
 
 // survived checks that every returned snapshot is there, and whole, and that the store is clean. What was to be deleted

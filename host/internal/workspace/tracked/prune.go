@@ -10,13 +10,14 @@ import (
 
 // Delete deletes snapshots, none if one does not exist. What only they need is freed by the next [Provider.Prune].
 func (p *Provider) Delete(numbers ...uint64) error {
+	if err := p.exist(numbers); err != nil {
+		return err
+	}
+	if len(numbers) > 0 && p.options.Deleting != nil {
+		p.options.Deleting(numbers)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, n := range numbers {
-		if _, err := p.get(n); err != nil {
-			return err
-		}
-	}
 	for _, n := range numbers {
 		i, err := p.get(n)
 		if err != nil {
@@ -27,6 +28,18 @@ func (p *Provider) Delete(numbers ...uint64) error {
 		}
 		p.all[i].deleted = true
 		p.unsynced = true
+	}
+	return nil
+}
+
+// exist returns an error if one of the snapshots does not exist.
+func (p *Provider) exist(numbers []uint64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range numbers {
+		if _, err := p.get(n); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 // was, no number comes again, and what is reclaimable is freed.
 func TestWhatIsNotDeletedStays(t *testing.T) {
 	top := t.TempDir()
+	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp(top, "case")
 		if err != nil {
@@ -60,7 +61,7 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 			switch step {
 			case "take":
 				for range rapid.IntRange(0, 8).Draw(t, "edits") {
-					treetest.Edit(t, workspace)
+					editor.Edit(t, workspace)
 				}
 				s, same, err := p.Take(context.Background(), "test")
 				if err != nil {
@@ -102,6 +103,12 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 			}
 		}
 		check := func() {
+			paths := map[string]bool{}
+			for _, lines := range was {
+				for _, line := range lines {
+					paths[treetest.Path(t, line)] = true
+				}
+			}
 			var list []uint64
 			for _, s := range p.List() {
 				list = append(list, s.Number)
@@ -119,6 +126,16 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 				}
 				if err := tracked.RemoveAll(dir); err != nil {
 					t.Fatal(err)
+				}
+				whole, err := p.Tree(n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for path := range paths {
+					e, err := p.Entry(n, path)
+					if in := whole.Lookup(path); err != nil || (e == nil) != (in == nil) || e != nil && !e.Same(&in.Entry) {
+						t.Fatalf("s%d has %+v at %q, not %+v, %v", n, in, path, e, err)
+					}
 				}
 			}
 			if damages := p.Check(); len(damages) > 0 {
@@ -209,7 +226,7 @@ func TestTheBudgetIsKept(t *testing.T) {
 	references := map[uint64]string{}
 	var pruned []uint64
 	r := newRoom(t, tracked.Options{
-		Budget: budget, References: func() map[uint64]string { return references }, Pruned: func(n []uint64) { pruned = append(pruned, n...) },
+		Budget: budget, References: func() map[uint64]string { return references }, Deleting: func(n []uint64) { pruned = append(pruned, n...) },
 	})
 	content := incompressible(400_000)
 	r.write("kept", content)

@@ -56,8 +56,8 @@ type Options struct {
 	Budget int64
 	// References are the snapshots that something refers to, with the name of what does. It must not call the provider.
 	References func() map[uint64]string
-	// Pruned is called with the snapshots that were deleted to make room. It must not call the provider.
-	Pruned func(numbers []uint64)
+	// Deleting is called with snapshots before they are deleted. A kill may leave them. It must not call the provider.
+	Deleting func(numbers []uint64)
 }
 
 // Changes reports what may have changed in a workspace. Package watch implements it.
@@ -347,11 +347,7 @@ func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
 		dirty = tree.Dirty{}
 	}
 	for _, path := range uncertain {
-		if path == "" {
-			dirty.AddAll("")
-			continue
-		}
-		dirty.Add(tree.Parent(path), tree.Base(path))
+		dirty.Path(path)
 	}
 	return dirty
 }
@@ -473,6 +469,30 @@ func (p *Provider) Tree(number uint64) (*tree.Tree, error) {
 		return nil, err
 	}
 	return p.treeAt(i)
+}
+
+// Entry returns an entry of a snapshot, nil if there is none at the path. It reads the changes of later snapshots, and no
+// tree.
+func (p *Provider) Entry(number uint64, path string) (*tree.Entry, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, err := p.get(number)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range p.all[i+1:] { // the first one that changes the path has what it was before
+		changes, err := p.delta(s.rec)
+		if err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(changes, func(c tree.Change) bool { return c.Path == path }); at >= 0 {
+			return changes[at].Before, nil
+		}
+	}
+	if n := p.now.Lookup(path); n != nil {
+		return &n.Entry, nil
+	}
+	return nil, nil
 }
 
 // Content writes the content of an entry of a snapshot.

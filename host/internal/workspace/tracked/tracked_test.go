@@ -31,6 +31,7 @@ func openProvider(t treetest.Fataler, workspace, store string, changes tracked.C
 // all paths compared, and with those that may have changed.
 func TestEachSnapshotIsTheTreeAsItWas(t *testing.T) {
 	top := t.TempDir()
+	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp(top, "case")
 		if err != nil {
@@ -54,7 +55,7 @@ func TestEachSnapshotIsTheTreeAsItWas(t *testing.T) {
 		was := map[uint64][]string{}
 		for range rapid.IntRange(1, 6).Draw(t, "snapshots") {
 			for range rapid.IntRange(0, 12).Draw(t, "edits") {
-				treetest.Edit(t, workspace)
+				editor.Edit(t, workspace)
 			}
 			s, _, err := p.Take(context.Background(), "test")
 			if err != nil {

@@ -34,8 +34,15 @@ type Scanner struct {
 // Dirty are the paths that may have changed: directories, each with names in it, or with nil for all names.
 type Dirty map[string]map[string]bool
 
-// Add notes that a name in a directory may have changed.
+// Path notes that a path may have changed.
+func (d Dirty) Path(path string) { d.Add(Parent(path), Base(path)) }
+
+// Add notes that a name in a directory may have changed. The root, which has no name, is scanned with all names in it.
 func (d Dirty) Add(dir, name string) {
+	if name == "" {
+		d.AddAll(dir)
+		return
+	}
 	names, known := d[dir]
 	if known && names == nil {
 		return

@@ -178,6 +178,39 @@ func TestAnOverflowIsReported(t *testing.T) {
 	w.narrow()
 }
 
+// TestAQueueOfSixteen: it overflows again and again, while changes are made and while snapshots are taken.
+func TestAQueueOfSixteen(t *testing.T) {
+	const limit = "/proc/sys/fs/inotify/max_queued_events"
+	if os.Getenv("TIDEMARK_TEST_SYSCTL") == "" {
+		t.Skip("for a moment it changes a setting of the whole system, which TIDEMARK_TEST_SYSCTL=1 allows")
+	}
+	before, err := os.ReadFile(limit)
+	if err == nil {
+		err = os.WriteFile(limit, []byte("16"), 0)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	w := newWorld(t)
+	if err := os.WriteFile(limit, before, 0); err != nil {
+		t.Error(err)
+	}
+	w.same()
+	overflows := 0
+	for i := range 20 {
+		w.change(10, 4)
+		w.fill(fmt.Sprint("many", i), 100)
+		if w.whole() {
+			overflows++
+		}
+		w.same()
+	}
+	if overflows < 10 {
+		t.Errorf("%d overflows in 20 rounds", overflows)
+	}
+	w.narrow()
+}
+
 // TestAWorkspaceThatMovesIsReported: it is moved, deleted, replaced, and its parent is.
 func TestAWorkspaceThatMovesIsReported(t *testing.T) {
 	for name, leave := range map[string]func(dir string) error{
@@ -316,4 +349,39 @@ func TestMarksThatWereRemovedAreMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.narrow()
+}
+
+// TestMarksThatAKilledProcessLeftAreNotTakenForNewOnes: whatever their names, the wait for a mark ends.
+func TestMarksThatAKilledProcessLeftAreNotTakenForNewOnes(t *testing.T) {
+	w := newWorld(t)
+	left := t.TempDir()
+	cookies := filepath.Join(left, "cookies")
+	if err := os.Mkdir(cookies, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := os.WriteFile(filepath.Join(cookies, strconv.Itoa(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	watchers := make([]watch.Watcher, 2) // the second one opens while the first one is still there
+	for i := range watchers {
+		var err error
+		if watchers[i], err = watch.New(watch.Options{Dir: w.dir, Cookies: cookies}); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = watchers[i].Close() }()
+	}
+	for range 20 {
+		for _, watcher := range watchers {
+			if _, _, err := watcher.Take(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if marks, err := os.ReadDir(cookies); err != nil || len(marks) > 0 {
+		t.Errorf("%v is left, %v", marks, err)
+	}
 }

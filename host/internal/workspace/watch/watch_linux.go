@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -48,7 +49,10 @@ type inotify struct {
 	cookies int32
 	waiting map[string]chan struct{}
 	next    int
-	mounts  *mounts
+	// prefix begins the names of this watcher's cookies: that of a process that was killed may still be there, and creating
+	// it again would be no event.
+	prefix string
+	mounts *mounts
 }
 
 // maxDirty bounds the names that are remembered. With more of them it is cheaper to compare everything.
@@ -68,7 +72,11 @@ func New(o Options) (Watcher, error) {
 	}
 	w := &inotify{
 		options: o, fd: fd, file: os.NewFile(uintptr(fd), "inotify"), ended: make(chan struct{}),
-		waiting: map[string]chan struct{}{}, mounts: openMounts(o.Dir),
+		waiting: map[string]chan struct{}{}, prefix: rand.Text() + "-", mounts: openMounts(o.Dir),
+	}
+	left, _ := os.ReadDir(o.Cookies) // by a process that was killed
+	for _, cookie := range left {
+		_ = os.Remove(filepath.Join(o.Cookies, cookie.Name()))
 	}
 	if err := w.watchCookies(); err != nil && !errors.Is(err, unix.ENOSPC) {
 		w.mounts.close()
@@ -247,7 +255,7 @@ func (w *inotify) wait(ctx context.Context) error {
 		}
 	}
 	w.next++
-	name := strconv.Itoa(w.next)
+	name := w.prefix + strconv.Itoa(w.next)
 	done := make(chan struct{})
 	w.waiting[name] = done
 	w.mu.Unlock()

@@ -88,16 +88,25 @@ func (w *world) path(parts ...string) string {
 // TestEveryChangeIsReported, of random ones, directories that move and are replaced included.
 func TestEveryChangeIsReported(t *testing.T) {
 	w := newWorld(t)
-	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano()))) //nolint:gosec // a test's edits
+	w.change(150, 4)
+}
+
+// change makes random changes, and compares after each round of them.
+func (w *world) change(rounds, depth int) {
+	t := w.t
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Log("seed", seed)
+	random := rand.New(rand.NewPCG(1, seed)) //nolint:gosec // a test's edits
 	name := func() string { return string(rune('a' + random.IntN(6))) }
 	some := func() string {
 		parts := []string{}
-		for range 1 + random.IntN(4) {
+		for range 1 + random.IntN(depth) {
 			parts = append(parts, name())
 		}
 		return w.path(parts...)
 	}
-	for round := range 150 {
+	for round := range rounds {
 		for range 1 + random.IntN(12) {
 			at := some()
 			switch random.IntN(9) {

@@ -1,0 +1,122 @@
+package workspace_test
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/treetest"
+)
+
+// TestSnapshotsOfWhatAnotherProcessEdits: one that is taken while it pauses, restored elsewhere, is the workspace bit by
+// bit. In one that is taken while it edits, each path has a state that it had.
+func TestSnapshotsOfWhatAnotherProcessEdits(t *testing.T) {
+	editor := treetest.StartEditor(t)
+	base, err := grants.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		top, err := os.MkdirTemp(base, "case")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tracked.RemoveAll(top) }()
+		dir := filepath.Join(top, "workspace")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w, end := open(t, top, dir)
+		defer end()
+		take := func() tracked.Snapshot {
+			s, _, err := w.Take(context.Background(), "test", "", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		elsewhere := func(s tracked.Snapshot, see func(dir string)) {
+			out := filepath.Join(top, "elsewhere")
+			if err := w.Clone(context.Background(), s.Number, out); err != nil {
+				t.Fatal(err)
+			}
+			see(out)
+			if err := tracked.RemoveAll(out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		was := map[uint64][]string{}
+		pause := func() {
+			s := take()
+			if len(s.Problems) > 0 {
+				t.Fatal(s.Problems)
+			}
+			was[s.Number] = treetest.Read(t, dir)
+		}
+		for range rapid.IntRange(1, 4).Draw(t, "pauses") {
+			for range rapid.IntRange(0, 12).Draw(t, "edits") {
+				editor.Edit(t, dir)
+			}
+			if rapid.IntRange(0, 2).Draw(t, "without pauses") == 0 {
+				seed := rapid.Uint64().Draw(t, "seed")
+				editor.Run(dir, seed)
+				var running []tracked.Snapshot
+				for range 10 {
+					running = append(running, take())
+				}
+				states := editor.Pause()
+				for _, s := range running {
+					var uncertain []string
+					for _, problem := range s.Problems {
+						path, _, _ := strings.Cut(problem, ": ")
+						uncertain = append(uncertain, path)
+					}
+					elsewhere(s, func(out string) {
+						for _, line := range treetest.States(t, out, uncertain...) {
+							if !slices.Contains(states, line) {
+								t.Fatalf("s%d, with the problems %q, has\n%s\nwhich is none of its states", s.Number, s.Problems, line)
+							}
+						}
+					})
+				}
+			}
+			pause()
+		}
+		for _, n := range slices.Sorted(maps.Keys(was)) {
+			elsewhere(tracked.Snapshot{Number: n}, func(out string) {
+				if got := treetest.Read(t, out); !slices.Equal(got, was[n]) {
+					t.Fatalf("s%d is\n%s\nand was\n%s", n, strings.Join(got, "\n"), strings.Join(was[n], "\n"))
+				}
+			})
+		}
+	})
+}
+
+// open opens a workspace that the user allowed. End closes it.
+func open(t treetest.Fataler, top, dir string) (w *workspace.Workspace, end func()) {
+	t.Helper()
+	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
+	if _, err := store.Allow(context.Background(), dir, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	all := workspace.New(workspace.Options{
+		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	w, err := all.Open(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, func() { all.CloseDir(dir) }
+}
