@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -93,24 +92,4 @@ func (t *Timeline) Sync(ctx context.Context, dir string) error {
 		}
 	}
 	return t.o.Workspaces.Flush(ctx)
-}
-
-// Checkpoint records a moment for a new checkpoint: in the workspace of the client that created it, or for the user in all
-// that are open.
-func (t *Timeline) Checkpoint(ctx context.Context, client *checkpoint.Client, name string) {
-	if t.failed != nil {
-		return
-	}
-	dirs := []string{client.Scope.Workspace}
-	if dirs[0] == "" {
-		dirs = t.o.Workspaces.Dirs()
-	}
-	ctx, cancel := context.WithTimeout(ctx, hookPatience)
-	defer cancel()
-	for _, dir := range dirs {
-		_, err := t.Record(ctx, dir, Moment{Label: name, Source: FromCheckpoint})
-		if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {
-			t.o.Log.Warn("cannot record the moment of a checkpoint", "directory", dir, "error", err)
-		}
-	}
 }

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 )
@@ -46,7 +47,9 @@ type Options struct {
 	Branches   string
 	Workspaces *workspace.Workspaces
 	Clock      func() time.Time
-	Log        *slog.Logger
+	// Elapsed returns how long this process has run. Nobody sets it back. Nil is the process's clock.
+	Elapsed func() time.Duration
+	Log     *slog.Logger
 	// Clean removes secrets and control characters from texts of agents. Nil leaves them.
 	Clean func(string) string
 }
@@ -63,6 +66,8 @@ type Timeline struct {
 	running sync.WaitGroup
 
 	sessions *registry
+	// changed reports new moments, snapshots and branches.
+	changed signal.Signal
 
 	mu sync.Mutex
 	// lines are those of workspaces with a request, by directory.
@@ -81,6 +86,8 @@ type line struct {
 
 	mu      sync.Mutex
 	moments []*Moment
+	// read is when the clocks were read last, nil before the first moment.
+	read *reading
 	// free is when the next snapshot may be taken, minus what a burst may borrow.
 	free time.Time
 	// waiting are the moments that share the next snapshot.
@@ -92,6 +99,12 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 	if o.Clean == nil {
 		o.Clean = func(s string) string { return s }
 	}
+	if o.Elapsed == nil {
+		began := time.Now()
+		o.Elapsed = func() time.Duration { return time.Since(began) }
+	}
+	system := o.Clock
+	o.Clock = func() time.Time { return system().Round(0) } // times count while the machine is suspended
 	t := &Timeline{o: o, lines: map[string]*line{}}
 	if t.db, notice, err = openDB(o.Path, o.Clock()); err != nil {
 		return nil, notice, err
@@ -265,7 +278,8 @@ func (t *Timeline) Record(ctx context.Context, dir string, m Moment) (*Moment, e
 	if err != nil {
 		return nil, err
 	}
-	m.At, m.Label, m.Kind = t.o.Clock(), t.o.label(m.Label), cmp.Or(m.Kind, Auto)
+	m = t.o.stamp(m)
+	m.Label, m.Kind = t.o.label(m.Label), cmp.Or(m.Kind, Auto)
 	var recorded *Moment
 	done := make(chan error, 1)
 	if err := t.start(func() {
@@ -290,16 +304,12 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 		return nil, err
 	}
 	defer unlock()
-	last := time.Time{}
-	if all := l.all(); len(all) > 0 {
-		last = all[len(all)-1].At
-	}
-	s, began, err := t.sessions.at(l.root, m.At, last)
+	s, began, err := t.sessions.at(l, m.At)
 	if err != nil {
 		return nil, err
 	}
 	if began && m.Source != FromStart {
-		if _, err := t.keep(l, s, Moment{At: s.Started, Label: "session started", Kind: Auto, Source: FromStart}); err != nil {
+		if _, err := t.keep(l, s, Moment{At: s.Started, ran: m.ran, Label: "session started", Kind: Auto, Source: FromStart}); err != nil {
 			return nil, err
 		}
 	}
@@ -309,6 +319,8 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 // keep adds a moment to a session. The caller has the line's turn.
 func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 	m.Session = s.ID
+	l.follow(&m)
+	defer t.changed.Notify()
 	l.mu.Lock()
 	wait := l.free.Sub(t.o.Clock()) - (burst-1)*interval
 	first := len(l.waiting) == 0
@@ -346,7 +358,7 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		return
 	}
 	by := ""
-	if m.Source == FromEdit || m.Source == FromCommand {
+	if _, milestone := milestones[m.Source]; m.Source == FromEdit || m.Source == FromCommand || milestone && m.Anchor != nil {
 		by = m.Label
 	}
 	s, same, err := w.Take(t.life, m.Label, by, m.Source == FromUser)
@@ -405,4 +417,5 @@ func (t *Timeline) takeLater(l *line, wait time.Duration) {
 	for i, m := range waiting {
 		l.moments[slices.Index(l.moments, m)] = changed[i]
 	}
+	t.changed.Notify()
 }

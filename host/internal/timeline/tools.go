@@ -86,11 +86,6 @@ type SessionsParams struct {
 	Dir string `json:"dir"`
 }
 
-// Sessions are sessions, the newest first.
-type Sessions struct {
-	Sessions []About `json:"sessions"`
-}
-
 // Sessions lists the sessions of a workspace, or all.
 func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsParams) (*Sessions, error) {
 	if t.failed != nil {
@@ -106,7 +101,7 @@ func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsP
 	a := &Sessions{Sessions: []About{}}
 	for _, s := range slices.Backward(t.sessions.all()) {
 		if root == "" || s.Workspace == root {
-			a.Sessions = append(a.Sessions, s.about(t.o.Clock()))
+			a.Sessions = append(a.Sessions, aboutOf(t, s))
 		}
 	}
 	return a, nil
@@ -121,7 +116,7 @@ func (t *Timeline) Session(_ context.Context, client *checkpoint.Client, p Sessi
 	if err != nil {
 		return nil, err
 	}
-	a := s.about(t.o.Clock())
+	a := aboutOf(t, s)
 	return &a, nil
 }
 
@@ -148,7 +143,7 @@ func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, 
 		}
 		s = t.sessions.open(root)
 	}
-	a := s.about(t.o.Clock())
+	a := aboutOf(t, s)
 	return &a, nil
 }
 
@@ -191,18 +186,18 @@ func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p 
 		return nil, err
 	}
 	defer unlock()
-	m, err := t.keep(l, s, Moment{At: t.o.Clock(), Label: "session ended", Kind: Manual, Source: FromUser})
+	m, err := t.keep(l, s, t.o.stamp(Moment{Label: "session ended", Kind: Manual, Source: FromUser}))
 	if err != nil {
 		return nil, err
 	}
-	if err := t.sessions.finish(s, m.At); err != nil {
+	if err := t.sessions.finish(s, m.At, m.Shift); err != nil {
 		return nil, err
 	}
 	s, err = t.sessions.find(s.ID)
 	if err != nil {
 		return nil, err
 	}
-	a := s.about(t.o.Clock())
+	a := aboutOf(t, s)
 	return &a, nil
 }
 
