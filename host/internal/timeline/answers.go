@@ -1,6 +1,11 @@
 package timeline
 
-import "tidemark.dev/tidemark/host/internal/diff"
+import (
+	"fmt"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+)
 
 // The answers about sessions, moments and snapshots. extension/timeline.ts is generated from this file.
 
@@ -41,6 +46,8 @@ type List struct {
 	// Next is the moment to pass as after for what follows, "" at the end. Omitted counts the moments before the first.
 	Next    string `json:"next,omitempty"`
 	Omitted int    `json:"omitted,omitempty"`
+	// Problem says why it is not known whether the snapshots are still there, "" if it is.
+	Problem string `json:"problem,omitempty"`
 	// Cursor is the ID of the last event that the list covers. Only the live API has it.
 	Cursor string `json:"cursor,omitempty"`
 }
@@ -93,6 +100,28 @@ type Sessions struct {
 type Added struct {
 	SessionID  string `json:"sessionId"`
 	ListMoment `tstype:",extends"`
+	// Fence is the result of the fence command, where that was waited for.
+	Fence *Fenced `json:"fence,omitempty"`
+}
+
+// States of a run of the fence command.
+const (
+	FenceDone     = "done"
+	FenceFailed   = "failed"
+	FenceTimedOut = "timed_out"
+)
+
+// Fenced is the result of the fence command.
+type Fenced struct {
+	State      string `json:"state"`
+	ExitCode   int    `json:"exitCode"`
+	DurationMs int64  `json:"durationMs"`
+	// Message says why it failed, with the end of its output.
+	Message string `json:"message,omitempty"`
+}
+
+func (f *Fenced) String() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s after %d ms: %s", f.State, f.DurationMs, f.Message), ": ")
 }
 
 // AddedSnapshot is the snapshot of a moment that was added.
@@ -101,7 +130,8 @@ type AddedSnapshot struct {
 	Moment       string `json:"momentId"`
 	ListSnapshot `tstype:",extends"`
 	// Note says how far the snapshot is from the time that was asked for.
-	Note string `json:"note,omitempty"`
+	Note  string  `json:"note,omitempty"`
+	Fence *Fenced `json:"fence,omitempty"`
 }
 
 // SnapshotList are all file snapshots of a workspace, by their number.

@@ -153,8 +153,8 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 		moments = moments[list.Omitted:]
 	}
 	known, err := t.snapshots(ctx, s.Workspace)
-	if err != nil {
-		return nil, err
+	if err != nil { // the moments are known all the same
+		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
 	}
 	listed := map[string]bool{}
 	for _, m := range moments {
@@ -200,13 +200,15 @@ func (t *Timeline) snapshots(ctx context.Context, root string) (map[uint64]track
 	return known, err
 }
 
-// lost returns why a moment's snapshot is not there, "" if it is.
+// lost returns why a moment's snapshot is not there, "" if it is. Without known snapshots it returns what is recorded.
 func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
 	switch {
 	case m.Snapshot == 0:
 		return m.Reason
 	case m.Pruned:
 		return snapshotID(m.Snapshot) + " was pruned"
+	case known == nil:
+		return ""
 	}
 	k, ok := known[m.Snapshot]
 	switch {

@@ -46,6 +46,12 @@ var milestones = map[string]string{
 // Milestones returns the names of the milestones, sorted.
 func Milestones() []string { return slices.Sorted(maps.Keys(milestones)) }
 
+// Milestone returns the usual label of a milestone. ok is false for another kind.
+func Milestone(kind string) (label string, ok bool) {
+	label, ok = milestones[kind]
+	return label, ok
+}
+
 // Session is a span of work in a workspace. A workspace has at most one that is open.
 type Session struct {
 	// ID names the session on this machine.

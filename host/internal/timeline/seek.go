@@ -22,6 +22,8 @@ type AddParams struct {
 	TS *float64 `json:"ts,omitempty"`
 	// Kind is "" or manual, or a milestone.
 	Kind string `json:"kind,omitempty"`
+	// WaitFence waits until the fence command has run after the snapshot.
+	WaitFence bool `json:"wait_fence,omitempty"`
 }
 
 // Add adds a moment: now with a snapshot of the present state, or at an earlier time with the last snapshot before it.
@@ -45,6 +47,9 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	if m.Label = t.o.label(m.Label); m.Label == "" {
 		return nil, usererr.Invalid("label is empty. Say what this moment is, in a few words.")
 	}
+	if p.WaitFence && p.TS != nil {
+		return nil, usererr.Invalid("wait_fence is for a snapshot of now. Leave out ts.")
+	}
 	var recorded *Moment
 	if p.Session != "" || p.TS != nil {
 		s, l, err := t.sessionOf(client, p.Where)
@@ -65,6 +70,15 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 		return nil, errNoWorkspace
 	}
 	if recorded == nil {
+		if p.WaitFence {
+			root, err := t.o.Workspaces.Root(dir)
+			if err == nil {
+				err = mayFence(t, root)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
 		if recorded, err = t.Record(ctx, dir, m); err != nil {
 			return nil, err
 		}
@@ -77,7 +91,11 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	if err != nil && recorded.Snapshot != 0 {
 		return nil, err
 	}
-	return &Added{SessionID: s.ID, ListMoment: recorded.listed(s, known)}, nil
+	a := &Added{SessionID: s.ID, ListMoment: recorded.listed(s, known)}
+	if p.WaitFence && recorded.Snapshot != 0 {
+		a.Fence, err = waitFence(ctx, t, s.Workspace, recorded)
+	}
+	return a, err
 }
 
 // present is how long ago a time may be that means now.
@@ -144,7 +162,7 @@ func AddSnapshot(t *Timeline, ctx context.Context, client *checkpoint.Client, p 
 	}
 	for _, k := range all.FsSnapshots {
 		if k.ID == id {
-			a := &AddedSnapshot{SessionID: m.SessionID, Moment: m.ID, ListSnapshot: k.ListSnapshot}
+			a := &AddedSnapshot{SessionID: m.SessionID, Moment: m.ID, ListSnapshot: k.ListSnapshot, Fence: m.Fence}
 			if early := m.TS - k.TS; p.TS != nil && early > 0 {
 				a.Note = fmt.Sprintf("%s is the last snapshot at or before this time, %.3f s earlier", id, early)
 			}

@@ -46,6 +46,7 @@ type Options struct {
 	// Branches is the directory in which branches are.
 	Branches   string
 	Workspaces *workspace.Workspaces
+	Settings   Settings
 	Clock      func() time.Time
 	// Elapsed returns how long this process has run. Nobody sets it back. Nil is the process's clock.
 	Elapsed func() time.Duration
@@ -92,6 +93,7 @@ type line struct {
 	free time.Time
 	// waiting are the moments that share the next snapshot.
 	waiting []*Moment
+	fences  fences
 }
 
 // Open opens the file of sessions, and creates it if there is none. A damaged one is set aside, which notice says.
@@ -372,6 +374,9 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 	}
 	if same {
 		return
+	}
+	if mayFence(t, l.root) == nil {
+		fence(t, l, s.Number)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -74,6 +74,7 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "session_start"}, (*Timeline).StartSession),
 	tool.New(tool.Definition{Name: "session_show"}, (*Timeline).Session),
 	tool.New(tool.Definition{Name: "session_end"}, (*Timeline).EndSession),
+	tool.New(tool.Definition{Name: "fs_snapshot_add"}, AddSnapshot),
 	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
 	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),

@@ -87,7 +87,7 @@ var sessionMethods = []*Method{
 }
 
 func added(p protocol.MomentAddParams) timeline.AddParams {
-	return timeline.AddParams{Where: timeline.Where{Session: p.ID}, Label: p.Label, TS: p.TS, Kind: p.Kind}
+	return timeline.AddParams{Where: timeline.Where{Session: p.ID}, Label: p.Label, TS: p.TS, Kind: p.Kind, WaitFence: p.WaitFence}
 }
 
 // oneOf returns the moment that one of three parameters names. Name is that of the first.
