@@ -16,14 +16,14 @@ const hookPatience = 100 * time.Millisecond
 type HookMoment struct {
 	// Dir is the agent's working directory.
 	Dir string `json:"dir"`
-	// Source is what happened: FromStart, FromPrompt, FromEdit, FromCommand or FromStop.
+	// Source is what happened: FromStart, FromPrompt, FromEdit, FromCommand, FromStop or a milestone.
 	Source string `json:"source"`
 	Label  string `json:"label"`
 	Anchor Anchor `json:"anchor"`
 }
 
 // hookSources are the sources that a hook may report.
-var hookSources = []string{FromStart, FromPrompt, FromEdit, FromCommand, FromStop}
+var hookSources = append([]string{FromStart, FromPrompt, FromEdit, FromCommand, FromStop}, Milestones()...)
 
 // Hook records a moment of an agent. It never fails: an agent must not notice what prevents the recording.
 func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
