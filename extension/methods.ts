@@ -88,6 +88,8 @@ export interface ViewMethods {
   view_variable_tree: { params: ViewVariableTreeParams; answer: ViewVariableTree };
   /** Resume everything that is paused in a tab. */
   view_resume: { params: ViewResumeParams; answer: object };
+  /** Add a moment in all open workspaces. */
+  view_moment: { params: PopupMomentParams; answer: PopupMomentResult };
   /** Sessions, the newest first. */
   view_sessions: { params: SessionsParams; answer: Sessions };
   /** A session with the newest part of its timeline. */
@@ -155,6 +157,7 @@ export const ROUTES: Readonly<Record<keyof ViewMethods, string>> = {
   view_variables: 'GET variables',
   view_variable_tree: 'GET variables/tree',
   view_resume: 'POST tabs/{tab}/resume',
+  view_moment: 'POST moments',
   view_sessions: 'GET v1/sessions',
   view_session: 'GET v1/sessions/{id}',
   view_session_timeline: 'GET v1/sessions/{id}/timeline',

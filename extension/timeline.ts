@@ -51,6 +51,10 @@ export interface List extends About {
   next?: string;
   omitted?: number /* int */;
   /**
+   * Problem says why it is not known whether the snapshots are still there, "" if it is.
+   */
+  problem?: string;
+  /**
    * Cursor is the ID of the last event that the list covers. Only the live API has it.
    */
   cursor?: string;
@@ -118,6 +122,34 @@ export interface Sessions {
  */
 export interface Added extends ListMoment {
   sessionId: string;
+  /**
+   * Fence is the result of the fence command, where that was waited for.
+   */
+  fence?: Fenced;
+}
+/**
+ * States of a run of the fence command.
+ */
+export const FenceDone = 'done';
+/**
+ * States of a run of the fence command.
+ */
+export const FenceFailed = 'failed';
+/**
+ * States of a run of the fence command.
+ */
+export const FenceTimedOut = 'timed_out';
+/**
+ * Fenced is the result of the fence command.
+ */
+export interface Fenced {
+  state: string;
+  exitCode: number /* int */;
+  durationMs: number /* int64 */;
+  /**
+   * Message says why it failed, with the end of its output.
+   */
+  message?: string;
 }
 /**
  * AddedSnapshot is the snapshot of a moment that was added.
@@ -129,6 +161,7 @@ export interface AddedSnapshot extends ListSnapshot {
    * Note says how far the snapshot is from the time that was asked for.
    */
   note?: string;
+  fence?: Fenced;
 }
 /**
  * SnapshotList are all file snapshots of a workspace, by their number.

@@ -48,7 +48,8 @@ type SessionBranchParams struct {
 
 // PopupMomentParams add a moment in all open workspaces.
 type PopupMomentParams struct {
-	Label string `json:"label"`
+	_     struct{} `additionalProperties:"false"`
+	Label string   `json:"label" maxLength:"200" doc:"What this moment is, in a few words"`
 }
 
 // PopupMomentResult is what was added.

@@ -28,6 +28,7 @@ func (r *rest) methods() {
 	serveMethod[*protocol.ViewVariables](r, "view_variables", (*viewVariablesInput).params)
 	serveMethod[*protocol.ViewVariableTree](r, "view_variable_tree", (*viewVariableTreeInput).params)
 	serveMethod[tool.Nothing](r, "view_resume", (*viewResumeInput).params)
+	serveMethod[*protocol.PopupMomentResult](r, "view_moment", (*viewMomentInput).params)
 	serveMethod[*timeline.Sessions](r, "view_sessions", (*viewSessionsInput).params)
 	serveMethod[*timeline.SessionDetail](r, "view_session", (*viewSessionInput).params)
 	serveMethod[*timeline.List](r, "view_session_timeline", (*viewSessionTimelineInput).params)
@@ -207,6 +208,10 @@ type viewResumeInput struct {
 func (in *viewResumeInput) params() protocol.ViewResumeParams {
 	return protocol.ViewResumeParams{Tab: in.Tab}
 }
+
+type viewMomentInput struct{ Body protocol.PopupMomentParams }
+
+func (in *viewMomentInput) params() protocol.PopupMomentParams { return in.Body }
 
 type viewSessionsInput struct {
 	Workspace string `query:"workspace" doc:"Only sessions of the workspace of this directory; empty: of all"`

@@ -47,8 +47,9 @@ type fenceRun struct {
 
 // fences are the runs of one workspace, one at a time. The lock of the line guards them.
 type fences struct {
-	// running is nil while none runs. next follows it, for all snapshots until it begins.
-	running, next *fenceRun
+	// running is nil while none runs. next follows it, for all snapshots until it begins. last is the last one that
+	// succeeded.
+	running, next, last *fenceRun
 }
 
 // fence returns the run after a snapshot, and begins it if there is none. Without a command it returns nil.
@@ -58,8 +59,10 @@ func fence(t *Timeline, l *line, after uint64) *fenceRun {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r := l.fences.running; r != nil && r.after >= after {
-		return r
+	for _, r := range []*fenceRun{l.fences.running, l.fences.last} {
+		if r != nil && r.after >= after {
+			return r
+		}
 	}
 	if r := l.fences.next; r != nil {
 		r.after = max(r.after, after)
@@ -71,7 +74,7 @@ func fence(t *Timeline, l *line, after uint64) *fenceRun {
 	if idle {
 		l.fences.running = r // it is about to
 		if err := t.start(func() { runFences(t, l) }); err != nil {
-			l.fences = fences{}
+			l.fences.running, l.fences.next = nil, nil
 			return nil
 		}
 	}
@@ -83,7 +86,7 @@ func runFences(t *Timeline, l *line) {
 	for {
 		l.mu.Lock()
 		r := l.fences.next
-		l.fences = fences{running: r}
+		l.fences.running, l.fences.next = r, nil
 		l.mu.Unlock()
 		if r == nil {
 			return
@@ -92,6 +95,11 @@ func runFences(t *Timeline, l *line) {
 		if r.fenced.State != FenceDone {
 			t.o.Log.Warn("the fence command did not succeed", "workspace", l.root, "result", r.fenced.String())
 		}
+		l.mu.Lock()
+		if r.fenced.State == FenceDone {
+			l.fences.last = r
+		}
+		l.mu.Unlock()
 		close(r.done)
 	}
 }

@@ -152,6 +152,10 @@ var pageMethods = []*Method{
 		Name: "view_resume", Route: "POST /tabs/{tab}/resume", Operation: "resume", Tag: "state",
 		Summary: "Resume everything that is paused in a tab",
 	}, (*Viewer).Resume),
+	method(Method{
+		Name: "view_moment", Route: "POST /moments", Operation: "add-moments", Tag: "sessions", Statuses: notFound, Created: true,
+		Summary: "Add a moment in all open workspaces",
+	}, (*Viewer).PopupMoment),
 }
 
 var popupMethods = []*Method{
