@@ -125,31 +125,7 @@ export interface Added extends ListMoment {
   /**
    * Fence is the result of the fence command, where that was waited for.
    */
-  fence?: Fenced;
-}
-/**
- * States of a run of the fence command.
- */
-export const FenceDone = 'done';
-/**
- * States of a run of the fence command.
- */
-export const FenceFailed = 'failed';
-/**
- * States of a run of the fence command.
- */
-export const FenceTimedOut = 'timed_out';
-/**
- * Fenced is the result of the fence command.
- */
-export interface Fenced {
-  state: string;
-  exitCode: number /* int */;
-  durationMs: number /* int64 */;
-  /**
-   * Message says why it failed, with the end of its output.
-   */
-  message?: string;
+  fence?: { state: string; exitCode: number; durationMs: number; message?: string };
 }
 /**
  * AddedSnapshot is the snapshot of a moment that was added.
@@ -161,7 +137,7 @@ export interface AddedSnapshot extends ListSnapshot {
    * Note says how far the snapshot is from the time that was asked for.
    */
   note?: string;
-  fence?: Fenced;
+  fence?: { state: string; exitCode: number; durationMs: number; message?: string };
 }
 /**
  * SnapshotList are all file snapshots of a workspace, by their number.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/fence"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -175,7 +176,7 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 func newFsSnapshot() *cobra.Command {
 	cmd := &cobra.Command{Use: "fs-snapshot", Short: "Manage file snapshots", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var a timeline.AddedSnapshot
-	add := newAdd("Take a snapshot of all files, with a moment", "fs_snapshot_add", &a, func() *timeline.Fenced { return a.Fence }, func(out io.Writer) error {
+	add := newAdd("Take a snapshot of all files, with a moment", "fs_snapshot_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
 		return showMoment(out, fmt.Sprintf("%s of %s: %s", a.ID, a.SessionID, a.Moment), a.Note, a.Fence)
 	})
 	cmd.AddCommand(add)
@@ -185,7 +186,7 @@ func newFsSnapshot() *cobra.Command {
 func newMoment() *cobra.Command {
 	cmd := &cobra.Command{Use: "moment", Short: "Manage moments", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var a timeline.Added
-	add := newAdd("Add a moment, with a snapshot of all files", "moment_add", &a, func() *timeline.Fenced { return a.Fence }, func(out io.Writer) error {
+	add := newAdd("Add a moment, with a snapshot of all files", "moment_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
 		if a.FsSnapshot == false {
 			return showMoment(out, fmt.Sprintf("%s of %s, without a snapshot: %s", a.ID, a.SessionID, a.Reason), "", a.Fence)
 		}
@@ -195,18 +196,18 @@ func newMoment() *cobra.Command {
 	return cmd
 }
 
-func showMoment(out io.Writer, text, note string, fence *timeline.Fenced) error {
+func showMoment(out io.Writer, text, note string, fenced *fence.Result) error {
 	if note != "" {
 		text += "\n" + note
 	}
-	if fence != nil {
-		text += "\nfence: " + fence.String()
+	if fenced != nil {
+		text += "\nfence: " + fenced.String()
 	}
 	return render.Line(out, "%s", text)
 }
 
 // newAdd returns a command that adds a moment by a tool, whose answer is a.
-func newAdd(short, tool string, a any, fence func() *timeline.Fenced, show func(io.Writer) error) *cobra.Command {
+func newAdd(short, tool string, a any, fenced func() *fence.Result, show func(io.Writer) error) *cobra.Command {
 	var p timeline.AddParams
 	var asJSON bool
 	var ts float64
@@ -229,7 +230,7 @@ before it: nobody can take a snapshot of the past.`,
 			if err := callAndShow(cmd, tool, p, a, asJSON, func() error { return show(cmd.OutOrStdout()) }); err != nil {
 				return err
 			}
-			if f := fence(); f != nil && f.State != timeline.FenceDone {
+			if f := fenced(); f != nil && f.State != fence.Done {
 				return errors.New("the snapshot was taken, but the fence command did not succeed")
 			}
 			return nil

@@ -267,10 +267,10 @@ func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t
 
 // Moment finds a moment by name: a checkpoint, a time, a moment of the timeline, [Now] or [checkpoint.Start].
 func (o *Observer) Moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
-	switch name = strings.TrimSpace(name); {
-	case name == Now:
+	switch name = strings.TrimSpace(name); name {
+	case Now:
 		return v.Now(), nil
-	case name == checkpoint.Start, name == checkpoint.Buffers:
+	case checkpoint.Start, checkpoint.Buffers:
 		return v.Start(), nil
 	}
 	t, err := o.timeOf(scope, name, v.At)

@@ -1,10 +1,8 @@
 package timeline
 
 import (
-	"fmt"
-	"strings"
-
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/fence"
 )
 
 // The answers about sessions, moments and snapshots. extension/timeline.ts is generated from this file.
@@ -101,27 +99,7 @@ type Added struct {
 	SessionID  string `json:"sessionId"`
 	ListMoment `tstype:",extends"`
 	// Fence is the result of the fence command, where that was waited for.
-	Fence *Fenced `json:"fence,omitempty"`
-}
-
-// States of a run of the fence command.
-const (
-	FenceDone     = "done"
-	FenceFailed   = "failed"
-	FenceTimedOut = "timed_out"
-)
-
-// Fenced is the result of the fence command.
-type Fenced struct {
-	State      string `json:"state"`
-	ExitCode   int    `json:"exitCode"`
-	DurationMs int64  `json:"durationMs"`
-	// Message says why it failed, with the end of its output.
-	Message string `json:"message,omitempty"`
-}
-
-func (f *Fenced) String() string {
-	return strings.TrimSuffix(fmt.Sprintf("%s after %d ms: %s", f.State, f.DurationMs, f.Message), ": ")
+	Fence *fence.Result `json:"fence,omitempty" tstype:"{ state: string; exitCode: number; durationMs: number; message?: string }"`
 }
 
 // AddedSnapshot is the snapshot of a moment that was added.
@@ -130,8 +108,8 @@ type AddedSnapshot struct {
 	Moment       string `json:"momentId"`
 	ListSnapshot `tstype:",extends"`
 	// Note says how far the snapshot is from the time that was asked for.
-	Note  string  `json:"note,omitempty"`
-	Fence *Fenced `json:"fence,omitempty"`
+	Note  string        `json:"note,omitempty"`
+	Fence *fence.Result `json:"fence,omitempty" tstype:"{ state: string; exitCode: number; durationMs: number; message?: string }"`
 }
 
 // SnapshotList are all file snapshots of a workspace, by their number.

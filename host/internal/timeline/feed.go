@@ -155,7 +155,7 @@ func (r *registry) branchesOf(s *Session) (list []*Session) {
 }
 
 // Detail describes a session with the newest part of its timeline.
-func Detail(t *Timeline, ctx context.Context, client *checkpoint.Client, p SessionParams) (*SessionDetail, error) {
+func (t Requests) Detail(ctx context.Context, client *checkpoint.Client, p SessionParams) (*SessionDetail, error) {
 	l, err := t.List(ctx, client, ListParams{Where: p.Where, Limit: maxMoments})
 	if err != nil {
 		return nil, err
@@ -164,12 +164,12 @@ func Detail(t *Timeline, ctx context.Context, client *checkpoint.Client, p Sessi
 }
 
 // ListFrom is [Timeline.List] with the ID of the last event that it covers.
-func ListFrom(t *Timeline, ctx context.Context, client *checkpoint.Client, p ListParams) (*List, error) {
+func (t Requests) ListFrom(ctx context.Context, client *checkpoint.Client, p ListParams) (*List, error) {
 	s, l, err := t.sessionOf(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	cursor := placeOf(t, s, l).String() // before the list is made: an event may be in both, but not in none
+	cursor := placeOf(t.Timeline, s, l).String() // before the list is made: an event may be in both, but not in none
 	list, err := t.List(ctx, client, p)
 	if err != nil {
 		return nil, err

@@ -99,17 +99,17 @@ func TestASnapshotThatFailsLeavesAMomentAndCanBeRetried(t *testing.T) {
 	w.write("a", "one")
 	w.record("first")
 	w.write(".tidemark.toml", "[files]\nexclude = 1\n")
-	_, err := timeline.AddSnapshot(w.Timeline, t.Context(), user, timeline.AddParams{Where: w.here()})
+	_, err := timeline.Requests{Timeline: w.Timeline}.AddSnapshot(t.Context(), user, timeline.AddParams{Where: w.here()})
 	wants(t, err, usererr.Internal, "files.exclude must be a list")
 	if a := w.list(); len(a.Moments) != 3 || a.Problem == "" || a.Moments[2].FsSnapshot != false || a.Moments[2].Reason == "" {
 		t.Errorf("%+v", a.Moments)
 	}
 	w.write(".tidemark.toml", "")
-	s, err := timeline.AddSnapshot(w.Timeline, t.Context(), user, timeline.AddParams{Where: w.here(), Label: "again"})
+	s, err := timeline.Requests{Timeline: w.Timeline}.AddSnapshot(t.Context(), user, timeline.AddParams{Where: w.here(), Label: "again"})
 	if err != nil || s.ID == "" || s.Label != "again" || s.Snapshot.ID == "" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	all, err := timeline.FsSnapshots(w.Timeline, t.Context(), user, timeline.SessionParams{Where: w.here()})
+	all, err := timeline.Requests{Timeline: w.Timeline}.FsSnapshots(t.Context(), user, timeline.SessionParams{Where: w.here()})
 	if err != nil || len(all.FsSnapshots) != 2 || all.FsSnapshots[1].KeptFor != s.Moment+", again" || !slices.Equal(all.FsSnapshots[0].Moments, []string{"m1", "m2"}) {
 		t.Errorf("%+v, %v", all, err)
 	}

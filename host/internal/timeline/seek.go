@@ -73,7 +73,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 		if p.WaitFence {
 			root, err := t.o.Workspaces.Root(dir)
 			if err == nil {
-				err = mayFence(t, root)
+				err = t.fences.Check(root)
 			}
 			if err != nil {
 				return nil, err
@@ -93,7 +93,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	}
 	a := &Added{SessionID: s.ID, ListMoment: recorded.listed(s, known)}
 	if p.WaitFence && recorded.Snapshot != 0 {
-		a.Fence, err = waitFence(ctx, t, s.Workspace, recorded)
+		a.Fence, err = t.fences.Wait(ctx, t.fences.After(s.Workspace, recorded.Snapshot))
 	}
 	return a, err
 }
@@ -139,8 +139,11 @@ func addAt(ctx context.Context, t *Timeline, s *Session, l *line, m Moment, ts f
 	return &m, nil
 }
 
+// Requests are what the user's programs ask for, beside what agents do.
+type Requests struct{ *Timeline }
+
 // AddSnapshot adds a moment, and answers with its snapshot. Without one, it fails with the reason; the moment remains.
-func AddSnapshot(t *Timeline, ctx context.Context, client *checkpoint.Client, p AddParams) (*AddedSnapshot, error) {
+func (t Requests) AddSnapshot(ctx context.Context, client *checkpoint.Client, p AddParams) (*AddedSnapshot, error) {
 	if p.Label == "" {
 		p.Label = "file snapshot"
 	}
@@ -156,7 +159,7 @@ func AddSnapshot(t *Timeline, ctx context.Context, client *checkpoint.Client, p 
 		}
 		return nil, usererr.New(code, "no snapshot was taken: %s. The moment %s was added without one. To try again, repeat the command.", m.Reason, m.ID)
 	}
-	all, err := FsSnapshots(t, ctx, client, SessionParams{Where{Session: m.SessionID}})
+	all, err := t.FsSnapshots(ctx, client, SessionParams{Where{Session: m.SessionID}})
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +176,7 @@ func AddSnapshot(t *Timeline, ctx context.Context, client *checkpoint.Client, p 
 }
 
 // AddEverywhere adds a moment in all open workspaces.
-func AddEverywhere(t *Timeline, ctx context.Context, client *checkpoint.Client, label string) (*protocol.PopupMomentResult, error) {
+func (t Requests) AddEverywhere(ctx context.Context, client *checkpoint.Client, label string) (*protocol.PopupMomentResult, error) {
 	if t.failed != nil {
 		return nil, t.failed
 	}
@@ -193,7 +196,7 @@ func AddEverywhere(t *Timeline, ctx context.Context, client *checkpoint.Client, 
 }
 
 // FsSnapshots lists all file snapshots of a session's workspace, those of other sessions included.
-func FsSnapshots(t *Timeline, ctx context.Context, client *checkpoint.Client, p SessionParams) (*SnapshotList, error) {
+func (t Requests) FsSnapshots(ctx context.Context, client *checkpoint.Client, p SessionParams) (*SnapshotList, error) {
 	s, l, err := t.sessionOf(client, p.Where)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/fence"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
@@ -67,6 +69,7 @@ type Timeline struct {
 	running sync.WaitGroup
 
 	sessions *registry
+	fences   *fence.Fences
 	// changed reports new moments, snapshots and branches.
 	changed signal.Signal
 
@@ -93,7 +96,6 @@ type line struct {
 	free time.Time
 	// waiting are the moments that share the next snapshot.
 	waiting []*Moment
-	fences  fences
 }
 
 // Open opens the file of sessions, and creates it if there is none. A damaged one is set aside, which notice says.
@@ -119,6 +121,13 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 			o.Workspaces.Branch(s.Workspace, from.Workspace)
 		}
 	}
+	t.fences = fence.New(fence.Options{
+		Command: o.Settings.Fence, Limit: time.Duration(o.Settings.FenceSeconds * float64(time.Second)), Clean: o.Clean, Log: o.Log,
+		Allowed: func(root string) error {
+			_, err := o.Workspaces.Root(root, grants.Fence)
+			return err
+		},
+	})
 	t.life, t.end = context.WithCancel(context.Background())
 	o.Workspaces.Refer(t.references, func(root string, numbers []uint64) {
 		l, err := t.line(root)
@@ -193,6 +202,7 @@ func (t *Timeline) Close() error {
 	t.mu.Unlock()
 	t.end()
 	t.running.Wait()
+	t.fences.Close()
 	return t.db.Close()
 }
 
@@ -375,8 +385,8 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 	if same {
 		return
 	}
-	if mayFence(t, l.root) == nil {
-		fence(t, l, s.Number)
+	if t.fences.Check(l.root) == nil {
+		t.fences.After(l.root, s.Number)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/fence"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -172,16 +173,16 @@ func TestTheFenceCommandRunsAfterASnapshot(t *testing.T) {
 	}
 	w.allow(w.dir, grants.Fence)
 	m, err := add()
-	if err != nil || m.Fence == nil || m.Fence.State != timeline.FenceDone || w.read(ran) != "s1 "+w.dir+"\n" {
+	if err != nil || m.Fence == nil || m.Fence.State != fence.Done || w.read(ran) != "s1 "+w.dir+"\n" {
 		t.Fatalf("%+v %+v, %v", m, m.Fence, err)
 	}
 	w.write("fail", "")
-	if m, err = add(); err != nil || m.FsSnapshot != "s2" || m.Fence.State != timeline.FenceFailed || m.Fence.ExitCode != 3 || m.Fence.Message != "exit status 3: no follower" {
+	if m, err = add(); err != nil || m.FsSnapshot != "s2" || m.Fence.State != fence.Failed || m.Fence.ExitCode != 3 || m.Fence.Message != "exit status 3: no follower" {
 		t.Errorf("%+v %+v, %v", m, m.Fence, err)
 	}
 	w.settings = timeline.Settings{Fence: []string{"sleep", "60"}, FenceSeconds: 0.05}
 	w.restart()
-	if m, err = add(); err != nil || m.Fence.State != timeline.FenceTimedOut {
+	if m, err = add(); err != nil || m.Fence.State != fence.TimedOut {
 		t.Errorf("%+v %+v, %v", m, m.Fence, err)
 	}
 	w.settings = timeline.Settings{}
