@@ -3,7 +3,9 @@ package timeline_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -326,5 +328,37 @@ func TestAFeedRepeatsAMomentWhoseSnapshotFollows(t *testing.T) {
 		if len(states) > 2 || len(states) == 2 && states[0] != false || !snapshots[states[len(states)-1]] {
 			t.Errorf("%s was sent with %v", id, states)
 		}
+	}
+}
+
+// "Provider Degraded: Fall back per provider preference, with explicit event logged to the session timeline."
+func TestAProviderThatIsDegradedIsOnTheTimeline(t *testing.T) {
+	w := newWorld(t)
+	home := filepath.Join(w.top, "workspaces", workspace.ID(w.dir))
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "cookies"), nil, 0o600); err != nil { // so that nothing can be watched
+		t.Fatal(err)
+	}
+	w.write("a", "one")
+	w.record("first")
+	w.write("a", "two")
+	w.record("second")
+	a := w.list()
+	if n := len(a.Moments); n != 4 && runtime.GOOS == "linux" {
+		t.Fatalf("%+v", a.Moments)
+	}
+	for _, m := range a.Moments {
+		if m.FsSnapshot == false {
+			t.Errorf("%+v has no snapshot", m)
+		}
+		if m.Source == timeline.FromProvider && (m.ID != "m2" || m.Kind != timeline.Auto || !strings.Contains(m.Label, "each snapshot compares all files: ")) {
+			t.Errorf("%+v", m)
+		}
+	}
+	s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: a.Moments[len(a.Moments)-1].ID})
+	if err != nil || w.read(filepath.Join(s.Mount, "a")) != "two" {
+		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -132,9 +132,7 @@ func addAt(ctx context.Context, t *Timeline, s *Session, l *line, m Moment, ts f
 	if err := t.db.add(l.space, &m); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)
 	}
-	l.mu.Lock()
-	l.moments = append(l.moments, &m)
-	l.mu.Unlock()
+	l.add(&m)
 	t.changed.Notify()
 	return &m, nil
 }

@@ -84,6 +84,8 @@ type line struct {
 	root, space string
 	// turn has room for the one that records.
 	turn chan struct{}
+	// degraded is why each snapshot compares all files, logged what of it has a moment. Turn guards both.
+	degraded, logged string
 	// settled is the error of ending interrupted operations, valid after settling.
 	settling sync.Once
 	settled  error
@@ -356,10 +358,28 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 	if err := t.db.add(l.space, next); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)
 	}
+	l.add(next)
+	if l.degraded == l.logged {
+		return next, nil
+	}
+	if l.logged = l.degraded; l.logged == "" {
+		return next, nil
+	}
+	event := next.with(func(m *Moment) {
+		m.Label, m.Kind, m.Source, m.Anchor = t.o.label("each snapshot compares all files: "+l.degraded), Auto, FromProvider, nil
+	})
+	if err := t.db.add(l.space, event); err != nil {
+		return nil, fmt.Errorf("cannot save the moment: %w", err)
+	}
+	l.add(event)
+	return next, nil
+}
+
+// add adds a moment that is on disk.
+func (l *line) add(m *Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.moments = append(l.moments, next)
-	return next, nil
+	l.moments = append(l.moments, m)
 }
 
 // snapshot takes a snapshot for a moment. The caller has the line's turn.
@@ -379,6 +399,7 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		return
 	}
 	m.Snapshot, m.SnapshotAt, m.Reason = s.Number, s.At.UnixNano(), ""
+	l.degraded = w.Degraded()
 	if n := len(s.Problems); n > 0 {
 		m.Notes = fmt.Sprintf("%d paths are not certain, such as %s", n, s.Problems[0])
 	}
