@@ -5,8 +5,16 @@ import type {
   CheckpointResult,
   IgnoreParams,
   IgnoreResult,
+  MomentAddParams,
   Overview,
   OverviewParams,
+  PopupMomentParams,
+  PopupMomentResult,
+  SeekParams,
+  SessionBranchParams,
+  SessionParams,
+  SessionTimelineParams,
+  SessionsParams,
   StopAgentParams,
   UnignoreParams,
   ViewCalls,
@@ -31,6 +39,16 @@ import type {
   ViewVariableTreeParams,
   ViewVariables,
 } from './protocol';
+import type {
+  Added,
+  AddedSnapshot,
+  Branched,
+  List,
+  SessionDetail,
+  Sessions,
+  SnapshotList,
+  Sought,
+} from './timeline';
 
 /** The viewer's methods on the host, with parameters and answers. */
 export interface ViewMethods {
@@ -70,6 +88,24 @@ export interface ViewMethods {
   view_variable_tree: { params: ViewVariableTreeParams; answer: ViewVariableTree };
   /** Resume everything that is paused in a tab. */
   view_resume: { params: ViewResumeParams; answer: object };
+  /** Add a moment in all open workspaces. */
+  view_moment: { params: PopupMomentParams; answer: PopupMomentResult };
+  /** Sessions, the newest first. */
+  view_sessions: { params: SessionsParams; answer: Sessions };
+  /** A session with the newest part of its timeline. */
+  view_session: { params: SessionParams; answer: SessionDetail };
+  /** Moments of a session and their file snapshots, by time. */
+  view_session_timeline: { params: SessionTimelineParams; answer: List };
+  /** All file snapshots of a session's workspace, with what refers to them. */
+  view_snapshots: { params: SessionParams; answer: SnapshotList };
+  /** Take a file snapshot near a time, with a moment. */
+  view_snapshot_add: { params: MomentAddParams; answer: AddedSnapshot };
+  /** Add a moment at or near a time. */
+  view_moment_add: { params: MomentAddParams; answer: Added };
+  /** Make a read-only directory with all files of a moment; it exists for an hour. */
+  view_seek: { params: SeekParams; answer: Sought };
+  /** Create a session with a writable copy of a moment's files. */
+  view_session_branch: { params: SessionBranchParams; answer: Branched };
 }
 
 /** The popup's methods on the host, with parameters and answers. */
@@ -82,6 +118,8 @@ export interface PopupMethods {
   ignore: { params: IgnoreParams; answer: IgnoreResult };
   /** Remove a rule that ignore added. */
   unignore: { params: UnignoreParams; answer: object };
+  /** Add a moment of the timeline in all open workspaces. */
+  moment: { params: PopupMomentParams; answer: PopupMomentResult };
   /** Stop an agent's actions at once, or allow them again. */
   stop_agent: { params: StopAgentParams; answer: object };
 }
@@ -92,6 +130,7 @@ export const POPUP_METHODS: ReadonlySet<string> = new Set<keyof PopupMethods>([
   'checkpoint',
   'ignore',
   'unignore',
+  'moment',
   'stop_agent',
 ]);
 
@@ -118,4 +157,13 @@ export const ROUTES: Readonly<Record<keyof ViewMethods, string>> = {
   view_variables: 'GET variables',
   view_variable_tree: 'GET variables/tree',
   view_resume: 'POST tabs/{tab}/resume',
+  view_moment: 'POST moments',
+  view_sessions: 'GET v1/sessions',
+  view_session: 'GET v1/sessions/{id}',
+  view_session_timeline: 'GET v1/sessions/{id}/timeline',
+  view_snapshots: 'GET v1/sessions/{id}/fs-snapshots',
+  view_snapshot_add: 'POST v1/sessions/{id}/fs-snapshots',
+  view_moment_add: 'POST v1/sessions/{id}/moments',
+  view_seek: 'POST v1/sessions/{id}/seek',
+  view_session_branch: 'POST v1/sessions/{id}/session-branch',
 };

@@ -2079,6 +2079,88 @@ export const CodeUnwatched = "not_watched"; // the user has not turned on the ta
 export const CodeRunning = "running"; // the request needs a paused thread, and none is paused
 
 //////////
+// source: sessions.go
+
+/**
+ * SessionsParams select sessions.
+ */
+export interface SessionsParams {
+  workspace?: string;
+}
+/**
+ * SessionParams name a session.
+ */
+export interface SessionParams {
+  id: string;
+}
+/**
+ * SessionTimelineParams select moments of a session.
+ */
+export interface SessionTimelineParams {
+  id: string;
+  kinds?: string[];
+  after?: string;
+  limit?: number /* int */;
+}
+/**
+ * MomentAddParams add a moment, or a file snapshot, to a session.
+ */
+export interface MomentAddParams {
+  id: string;
+  ts?: number /* float64 */;
+  label?: string;
+  kind?: string;
+  /**
+   * WaitFence waits until the fence command has run after the snapshot.
+   */
+  waitFence?: boolean;
+}
+/**
+ * SeekParams name a place in a session. One of the three is given.
+ */
+export interface SeekParams {
+  id: string;
+  ts?: number /* float64 */;
+  fsSnapshotId?: string;
+  moment?: string;
+}
+/**
+ * SessionBranchParams name a branch and where it comes from. One of FromTS, FsSnapshot and Moment is given.
+ */
+export interface SessionBranchParams {
+  id: string;
+  fromTs?: number /* float64 */;
+  fsSnapshotId?: string;
+  moment?: string;
+  name: string;
+  injectedMessage?: string;
+}
+/**
+ * PopupMomentParams add a moment in all open workspaces.
+ */
+export interface PopupMomentParams {
+  label: string;
+}
+/**
+ * PopupMomentResult is what was added.
+ */
+export interface PopupMomentResult {
+  moments: PopupMoment[];
+}
+/**
+ * PopupMoment is a moment of a workspace.
+ */
+export interface PopupMoment {
+  id: string;
+  sessionId: string;
+  workspace: string;
+  /**
+   * Reason is why it has no file snapshot, empty if it has one.
+   */
+  reason?: string;
+}
+
+//////////
 // source: variables.go
 
 /**

@@ -3,7 +3,14 @@ import { type Signal, signal } from '@preact/signals';
 import { render } from 'preact';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PopupState, PopupTab } from '../messages';
-import type { Agent, CheckpointParams, IgnoreParams, StopAgentParams, UnignoreParams } from '../protocol';
+import type {
+  Agent,
+  CheckpointParams,
+  IgnoreParams,
+  PopupMomentParams,
+  StopAgentParams,
+  UnignoreParams,
+} from '../protocol';
 import { Popup } from './popup';
 import type { WorkerClient } from './worker-client';
 
@@ -61,6 +68,10 @@ const hostAnswers = {
   unignore: ({ id }: UnignoreParams): unknown => {
     asked.push(`unignore ${id}`);
     return {};
+  },
+  moment: ({ label }: PopupMomentParams): unknown => {
+    asked.push(`moment ${label}`);
+    return { moments: [{ id: 'm7', sessionId: 'shop-1', workspace: '/w' }] };
   },
   stop_agent: ({ id, stopped }: StopAgentParams): unknown => {
     asked.push(`stop ${id} ${stopped}`);
@@ -263,6 +274,32 @@ describe('checkpoints', () => {
     button('pre_commit').click();
     await rest();
     expect(root.textContent).toContain('Cannot set pre_commit: there are 20 already');
+  });
+});
+
+describe('a moment', () => {
+  const add = async (label: string): Promise<void> => {
+    const input = root.querySelector('.add-moment input') as HTMLInputElement;
+    input.value = label;
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+    await rest();
+    root.querySelector<HTMLFormElement>('.add-moment form')?.requestSubmit();
+    await rest();
+  };
+
+  it('is added with its label', async () => {
+    expect(button('Add').disabled).toBe(true);
+    await add(' it broke here ');
+    expect(asked).toEqual(['moment it broke here']);
+    expect(root.textContent).toContain('Added m7 in shop-1.');
+  });
+
+  it('says why it was not added', async () => {
+    answers.moment = () => {
+      throw new Error('no workspace is open');
+    };
+    await add('x');
+    expect(root.textContent).toContain('no workspace is open');
   });
 });
 

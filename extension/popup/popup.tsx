@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { AddMoment } from '../../web/ui/add-moment';
 import { t } from '../text';
 import { Agents } from './agents';
 import { Checkpoints } from './checkpoints';
@@ -49,6 +50,10 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
         connected={connection.state === 'connected'}
         checkpoints={overview?.checkpoints ?? []}
         client={client}
+      />
+      <AddMoment
+        connected={connection.state === 'connected'}
+        add={(params) => client.ask('moment', params)}
       />
     </main>
   );

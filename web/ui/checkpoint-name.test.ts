@@ -25,6 +25,8 @@ describe('nameProblem', () => {
     ['auto_7', /reserved/],
     ['now', /reserved name/],
     ['start', /reserved name/],
+    ['m12', /reserved name/],
+    ['s1', /reserved name/],
     ['auto', /reserved/],
     ['start_20260123', /date/],
     ['start_2026_01_23', /date/],

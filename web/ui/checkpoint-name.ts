@@ -29,7 +29,7 @@ export function nameProblem(name: string): string {
   if (odd !== null) return t('nameOdd', visible(odd[0]));
   if (name.length > MAX_CHECKPOINT_NAME) return t('nameLong', MAX_CHECKPOINT_NAME, name.length);
   if (name === 'auto' || name.startsWith('auto_')) return t('nameAuto');
-  if (name === 'now' || name === 'start') return t('nameMoment', name);
+  if (name === 'now' || name === 'start' || /^[ms]\d+$/.test(name)) return t('nameMoment', name);
   if (DATE_OR_TIME.test(name)) return t('nameTime');
   return '';
 }

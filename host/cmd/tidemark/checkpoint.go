@@ -101,11 +101,11 @@ func callAndShow(cmd *cobra.Command, tool string, args, answer any, asJSON bool,
 	if err := c.Tool(cmd.Context(), tool, args, &raw); err != nil {
 		return err
 	}
-	if asJSON {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", raw)
+	if err := json.Unmarshal(raw, answer); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(raw, answer); err != nil {
+	if asJSON {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", raw)
 		return err
 	}
 	return show()

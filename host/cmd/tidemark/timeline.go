@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/fence"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -134,6 +135,11 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 			return err
 		}
 	}
+	if a.Problem != "" {
+		if err := render.Line(out, "  %s", event.OneLine(a.Problem)); err != nil {
+			return err
+		}
+	}
 	if a.Omitted > 0 {
 		if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("  … %d earlier moments; --after m0 lists them from the start", a.Omitted))); err != nil {
 			return err
@@ -179,38 +185,73 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 
 func newFsSnapshot() *cobra.Command {
 	cmd := &cobra.Command{Use: "fs-snapshot", Short: "Manage file snapshots", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(newAdd("Take a snapshot of all files", "file snapshot"))
+	var a timeline.AddedSnapshot
+	add := newAdd("Take a snapshot of all files, with a moment", "fs_snapshot_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
+		return showMoment(out, fmt.Sprintf("%s of %s: %s", a.ID, a.SessionID, a.Moment), a.Note, a.Fence)
+	})
+	cmd.AddCommand(add)
 	return cmd
 }
 
 func newMoment() *cobra.Command {
 	cmd := &cobra.Command{Use: "moment", Short: "Manage moments", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(newAdd("Add a moment, with a snapshot of all files", "moment"))
+	var a timeline.Added
+	add := newAdd("Add a moment, with a snapshot of all files", "moment_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
+		if a.FsSnapshot == false {
+			return showMoment(out, fmt.Sprintf("%s of %s, without a snapshot: %s", a.ID, a.SessionID, a.Reason), "", a.Fence)
+		}
+		return showMoment(out, fmt.Sprintf("%s of %s: %s", a.ID, a.SessionID, a.FsSnapshot), "", a.Fence)
+	})
+	cmd.AddCommand(add)
 	return cmd
 }
 
-func newAdd(short, label string) *cobra.Command {
+func showMoment(out io.Writer, text, note string, fenced *fence.Result) error {
+	if note != "" {
+		text += "\n" + note
+	}
+	if fenced != nil {
+		text += "\nfence: " + fenced.String()
+	}
+	return render.Line(out, "%s", text)
+}
+
+// newAdd returns a command that adds a moment by a tool, whose answer is a.
+func newAdd(short, tool string, a any, fenced func() *fence.Result, show func(io.Writer) error) *cobra.Command {
 	var p timeline.AddParams
 	var asJSON bool
+	var ts float64
 	cmd := &cobra.Command{
 		Use:   "add [SESSION]",
 		Short: short,
-		Args:  maybeSession(),
+		Long: short + `. With --ts it is added at an earlier time of the session, with the last snapshot at or
+before it: nobody can take a snapshot of the past.`,
+		Args: maybeSession(),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if p.Where, err = whereIs(cmd, first(args)); err != nil {
 				return err
 			}
-			var a timeline.Added
-			return callAndShow(cmd, "moment_add", p, &a, asJSON, func() error {
-				if a.FsSnapshot == false {
-					return render.Line(cmd.OutOrStdout(), "%s of %s, without a snapshot: %s", a.ID, a.SessionID, a.Reason)
-				}
-				return render.Line(cmd.OutOrStdout(), "%s of %s: %s", a.ID, a.SessionID, a.FsSnapshot)
-			})
+			if cmd.Flags().Changed("ts") {
+				p.TS = &ts
+			}
+			if _, milestone := timeline.Milestone(p.Kind); p.Label == "" && !milestone {
+				p.Label = strings.ReplaceAll(strings.TrimSuffix(tool, "_add"), "_", " ")
+			}
+			if err := callAndShow(cmd, tool, p, a, asJSON, func() error { return show(cmd.OutOrStdout()) }); err != nil {
+				return err
+			}
+			if f := fenced(); f != nil && f.State != fence.Done {
+				return errors.New("the snapshot was taken, but the fence command did not succeed")
+			}
+			return nil
 		},
 	}
-	cmd.Flags().StringVar(&p.Label, "label", label, "what this moment is, in a few words")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
+	f := cmd.Flags()
+	f.StringVar(&p.Label, "label", "", "what this moment is, in a few words")
+	f.Float64Var(&ts, "ts", 0, "seconds from the session's start (default now)")
+	f.StringVar(&p.Kind, "kind", timeline.Manual, "manual, or a milestone: "+strings.Join(timeline.Milestones(), ", "))
+	f.BoolVar(&p.WaitFence, "wait-fence", false, "wait until the fence command has run after the snapshot")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
@@ -254,12 +295,13 @@ func (m *momentFlags) of(args []string) (session, to string, err error) {
 
 func newSeek() *cobra.Command {
 	var at momentFlags
-	var asJSON bool
+	var asJSON, open bool
 	cmd := &cobra.Command{
 		Use:   "seek [SESSION] [MOMENT]",
 		Short: "Get a read-only directory with all files of a moment",
 		Long: `Get a read-only directory with all files of a moment. A time means the last snapshot at or before it.
-The directory is removed an hour after it was last asked for.`,
+The directory is removed an hour after it was last asked for. --open-ide opens it with the command open_ide of config.toml,
+else with $VISUAL, else with the first editor that is found.`,
 		Example: `  tidemark timeline seek m12
   tidemark timeline seek shop-3 --ts 81.5
   code "$(tidemark timeline seek m12 --json | jq -r .mount)"`,
@@ -274,7 +316,7 @@ The directory is removed an hour after it was last asked for.`,
 				return err
 			}
 			var a timeline.Sought
-			return callAndShow(cmd, "timeline_seek", timeline.SeekParams{Where: where, To: to}, &a, asJSON, func() error {
+			err = callAndShow(cmd, "timeline_seek", timeline.SeekParams{Where: where, To: to}, &a, asJSON, func() error {
 				what := a.FsSnapshot
 				if a.Moment != "" {
 					what = a.Moment + " (" + a.FsSnapshot + ") " + a.Label
@@ -288,9 +330,14 @@ The directory is removed an hour after it was last asked for.`,
 				}
 				return render.Line(cmd.OutOrStdout(), "%s", strings.Join(lines, "\n"))
 			})
+			if err != nil || !open {
+				return err
+			}
+			return openIDE(cmd.Context(), a.Mount)
 		},
 	}
 	at.add(cmd)
+	cmd.Flags().BoolVar(&open, "open-ide", false, "open the directory in an editor")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
 }

@@ -4,13 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"tidemark.dev/tidemark/protocol"
 )
@@ -89,11 +85,7 @@ type eventsQuery struct {
 }
 
 func (r *rest) events() {
-	o := operation("GET", "/events", "events", "timeline", "Stream new entries")
-	o.Description = eventsDescription
-	o.Responses = map[string]*huma.Response{"200": {
-		Description: "The stream", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: "string"}}},
-	}}
+	o := streaming(operation("GET", "/events", "events", "timeline", "Stream new entries"), eventsDescription)
 	huma.Register(r.API, o, func(ctx context.Context, in *eventsQuery) (*huma.StreamResponse, error) {
 		at := in.LastEventID
 		if at == "" {
@@ -112,11 +104,9 @@ func (r *rest) events() {
 			return nil, problemOf(err)
 		}
 		return &huma.StreamResponse{Body: func(h huma.Context) {
-			req, w := humago.Unwrap(h)
-			s := &eventStream{rest: r, tab: in.Tab, w: w, control: http.NewResponseController(w), at: c}
-			w.Header().Set("Content-Type", "text/event-stream")
-			w.Header().Set("Cache-Control", "no-store")
-			s.run(req.Context(), t.Store)
+			out, ctx := r.sse(h)
+			defer out.end()
+			(&eventStream{rest: r, tab: in.Tab, sse: out, at: c}).run(ctx, t.Store)
 		}}, nil
 	})
 }
@@ -124,15 +114,13 @@ func (r *rest) events() {
 // eventStream is the stream of one client. It queues nothing: unread entries stay in the store's buffers.
 type eventStream struct {
 	*rest
-	tab     int
-	w       http.ResponseWriter
-	control *http.ResponseController
-	at      cursor
+	*sse
+	tab int
+	at  cursor
 }
 
 // run writes events until the client disconnects, falls behind or stops reading.
 func (s *eventStream) run(ctx context.Context, store string) {
-	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }() // the connection may serve other requests
 	if s.at.Store != "" && s.at.Store != store {
 		s.at = cursor{}
 		if !s.send("reset", struct{}{}) {
@@ -195,26 +183,9 @@ func (s *eventStream) wait(first bool) int {
 
 // send writes one event and reports whether that succeeded.
 func (s *eventStream) send(name string, v any) bool {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return false // plain values always marshal
-	}
-	var b strings.Builder
+	id := ""
 	if s.at.Store != "" {
-		fmt.Fprintf(&b, "id: %s\n", s.at)
+		id = s.at.String()
 	}
-	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", name, data)
-	return s.write(b.String())
-}
-
-func (s *eventStream) write(text string) bool {
-	stall := s.StallTimeout
-	if stall == 0 {
-		stall = defaultStall
-	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(stall)); err != nil {
-		return false
-	}
-	_, err := s.w.Write([]byte(text))
-	return err == nil && s.control.Flush() == nil
+	return s.event(id, name, v)
 }

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -27,6 +28,15 @@ func (r *rest) methods() {
 	serveMethod[*protocol.ViewVariables](r, "view_variables", (*viewVariablesInput).params)
 	serveMethod[*protocol.ViewVariableTree](r, "view_variable_tree", (*viewVariableTreeInput).params)
 	serveMethod[tool.Nothing](r, "view_resume", (*viewResumeInput).params)
+	serveMethod[*protocol.PopupMomentResult](r, "view_moment", (*viewMomentInput).params)
+	serveMethod[*timeline.Sessions](r, "view_sessions", (*viewSessionsInput).params)
+	serveMethod[*timeline.SessionDetail](r, "view_session", (*viewSessionInput).params)
+	serveMethod[*timeline.List](r, "view_session_timeline", (*viewSessionTimelineInput).params)
+	serveMethod[*timeline.SnapshotList](r, "view_snapshots", (*viewSnapshotsInput).params)
+	serveMethod[*timeline.AddedSnapshot](r, "view_snapshot_add", (*viewSnapshotAddInput).params)
+	serveMethod[*timeline.Added](r, "view_moment_add", (*viewMomentAddInput).params)
+	serveMethod[*timeline.Sought](r, "view_seek", (*viewSeekInput).params)
+	serveMethod[*timeline.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
 }
 
 type viewOverviewInput struct {
@@ -197,6 +207,105 @@ type viewResumeInput struct {
 
 func (in *viewResumeInput) params() protocol.ViewResumeParams {
 	return protocol.ViewResumeParams{Tab: in.Tab}
+}
+
+type viewMomentInput struct{ Body protocol.PopupMomentParams }
+
+func (in *viewMomentInput) params() protocol.PopupMomentParams { return in.Body }
+
+type viewSessionsInput struct {
+	Workspace string `query:"workspace" doc:"Only sessions of the workspace of this directory; empty: of all"`
+}
+
+func (in *viewSessionsInput) params() protocol.SessionsParams {
+	return protocol.SessionsParams{Workspace: in.Workspace}
+}
+
+type viewSessionInput struct {
+	ID string `path:"id"`
+}
+
+func (in *viewSessionInput) params() protocol.SessionParams {
+	return protocol.SessionParams{ID: in.ID}
+}
+
+type viewSessionTimelineInput struct {
+	ID    string   `path:"id"`
+	Kinds []string `query:"kinds" doc:"Only moments of these kinds or sources, such as manual, edit, prompt, command, checkpoint; empty: all"`
+	After string   `query:"after" doc:"Only what follows this moment, such as m12; empty: the newest"`
+	Limit int      `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of moments"`
+}
+
+func (in *viewSessionTimelineInput) params() protocol.SessionTimelineParams {
+	return protocol.SessionTimelineParams{ID: in.ID, Kinds: in.Kinds, After: in.After, Limit: in.Limit}
+}
+
+type viewSnapshotsInput struct {
+	ID string `path:"id"`
+}
+
+func (in *viewSnapshotsInput) params() protocol.SessionParams {
+	return protocol.SessionParams{ID: in.ID}
+}
+
+type viewSnapshotAddInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		_         struct{} `additionalProperties:"false"`
+		TS        *float64 `json:"ts,omitempty" required:"false" minimum:"0" doc:"Seconds from the session's start; absent: now. An earlier time gets the last snapshot at or before it."`
+		Label     string   `json:"label,omitempty" required:"false" maxLength:"200" doc:"What this moment is, in a few words"`
+		Kind      string   `json:"kind,omitempty" required:"false" enum:"manual,provisioned,server_ready,tests_failed,tests_passed" default:"manual" doc:"manual, or a milestone"`
+		WaitFence bool     `json:"waitFence,omitempty" required:"false" doc:"Wait until the fence command has run after the snapshot, and return its result"`
+	} `nameHint:"Add-fs-snapshotRequest"`
+}
+
+func (in *viewSnapshotAddInput) params() protocol.MomentAddParams {
+	return protocol.MomentAddParams{ID: in.ID, TS: in.Body.TS, Label: in.Body.Label, Kind: in.Body.Kind, WaitFence: in.Body.WaitFence}
+}
+
+type viewMomentAddInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		_         struct{} `additionalProperties:"false"`
+		TS        *float64 `json:"ts,omitempty" required:"false" minimum:"0" doc:"Seconds from the session's start; absent: now. An earlier time gets the last snapshot at or before it."`
+		Label     string   `json:"label,omitempty" required:"false" maxLength:"200" doc:"What this moment is, in a few words"`
+		Kind      string   `json:"kind,omitempty" required:"false" enum:"manual,provisioned,server_ready,tests_failed,tests_passed" default:"manual" doc:"manual, or a milestone"`
+		WaitFence bool     `json:"waitFence,omitempty" required:"false" doc:"Wait until the fence command has run after the snapshot, and return its result"`
+	} `nameHint:"Add-momentRequest"`
+}
+
+func (in *viewMomentAddInput) params() protocol.MomentAddParams {
+	return protocol.MomentAddParams{ID: in.ID, TS: in.Body.TS, Label: in.Body.Label, Kind: in.Body.Kind, WaitFence: in.Body.WaitFence}
+}
+
+type viewSeekInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		_          struct{} `additionalProperties:"false"`
+		TS         *float64 `json:"ts,omitempty" required:"false" minimum:"0" doc:"Seconds from the session's start: the last snapshot at or before"`
+		FsSnapshot string   `json:"fsSnapshotId,omitempty" required:"false" maxLength:"20" doc:"A file snapshot, such as s12"`
+		Moment     string   `json:"moment,omitempty" required:"false" maxLength:"100" doc:"A moment (m12), a checkpoint, a time, start or now"`
+	} `nameHint:"SeekRequest"`
+}
+
+func (in *viewSeekInput) params() protocol.SeekParams {
+	return protocol.SeekParams{ID: in.ID, TS: in.Body.TS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment}
+}
+
+type viewSessionBranchInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		_          struct{} `additionalProperties:"false"`
+		FromTS     *float64 `json:"fromTs,omitempty" required:"false" minimum:"0" doc:"Seconds from the session's start: the last snapshot at or before"`
+		FsSnapshot string   `json:"fsSnapshotId,omitempty" required:"false" maxLength:"20" doc:"A file snapshot, such as s12"`
+		Moment     string   `json:"moment,omitempty" required:"false" maxLength:"100" doc:"A moment (m12), a checkpoint, a time, start or now"`
+		Name       string   `json:"name" maxLength:"50" pattern:"^[a-z0-9][a-z0-9_-]*$" doc:"The name of the branch and of its directory"`
+		Message    string   `json:"injectedMessage,omitempty" required:"false" maxLength:"65536" doc:"What the agent of the branch shall do"`
+	} `nameHint:"Session-branchRequest"`
+}
+
+func (in *viewSessionBranchInput) params() protocol.SessionBranchParams {
+	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message}
 }
 
 // AfterPositions are the positions to continue from, one for each lane.

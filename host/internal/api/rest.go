@@ -113,6 +113,7 @@ func describe(mux *http.ServeMux, o RESTOptions) huma.API {
 	r.methods()
 	r.markdown()
 	r.events()
+	r.sessionEvents()
 	r.session()
 	return r
 }

@@ -16,7 +16,7 @@ func TestNames(t *testing.T) {
 		"session_start": "", "pre_commit": "", "before_refactor": "", "after_auth_refactor": "", "baseline_checkout": "", "v2": "", "fix_123456": "",
 		"phase_2": "", "issue_2026": "", "a": "", strings.Repeat("a", 50): "",
 		"": "empty", "Before": "must match", "before refactor": "must match", "before-refactor": "must match", "2nd": "must match", "_x": "must match", "größe": "must match",
-		strings.Repeat("a", 51): "51 characters", "auto_3": "reserved", "auto": "reserved",
+		strings.Repeat("a", 51): "51 characters", "auto_3": "reserved", "m12": "reserved for the moments", "s1": "reserved for the moments", "auto": "reserved",
 		"before_2026_01_23": "date or time", "before_20260123": "date or time", "deploy_23_01_2026": "date or time", "at_14h30": "date or time",
 		"at_2pm": "date or time", "run_14_30_05": "date or time", "snap_1732140000": "date or time",
 	} {

@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/installer/safefile"
@@ -47,6 +48,8 @@ type Config struct {
 	Browser  launch.Settings   `toml:"browser"`
 	// Snapshots limits the file snapshots of workspaces.
 	Snapshots workspace.Settings `toml:"snapshots"`
+	// Timeline sets what runs after a snapshot, and what opens one.
+	Timeline timeline.Settings `toml:"timeline"`
 	// Redact adds the user's rules to the built-in redaction rules.
 	Redact redact.User `toml:"redact"`
 }
@@ -106,7 +109,7 @@ func (c *Config) check() error {
 	for _, s := range []struct {
 		name string
 		err  error
-	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}} {
+	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}, {"timeline", c.Timeline.Check()}} {
 		if s.err != nil {
 			return fmt.Errorf("%s: %w", s.name, s.err)
 		}

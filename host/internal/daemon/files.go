@@ -18,7 +18,7 @@ func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
 		Dir:    d.home.Workspaces(), Redactor: redactor, Settings: d.config.Snapshots, Clock: time.Now, Log: d.log,
 	})
 	t, notice, err := timeline.Open(timeline.Options{
-		Path: d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces, Clock: time.Now, Log: d.log,
+		Path: d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces, Settings: d.config.Timeline, Clock: time.Now, Log: d.log,
 		Clean: func(text string) string {
 			text, _ = redactor.Text(event.Clean(text))
 			return text

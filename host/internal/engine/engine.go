@@ -22,6 +22,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/viewer"
@@ -94,7 +95,7 @@ func New(o Options) *Engine {
 	}
 	registry := clients.New(o.Store, o.Clock)
 	named := &checkpoint.Registry{}
-	signal := &viewer.Signal{}
+	changed := &signal.Signal{}
 	if o.Timeline == nil {
 		o.Timeline = timeline.Broken(errors.New("this host records no workspaces"))
 	}
@@ -105,12 +106,12 @@ func New(o Options) *Engine {
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) },
-		Late: func(c *checkpoint.Client) func(uint64, *event.Network) bool { return e.Actor.LateOf(c) }, Notify: signal.Notify,
-		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) }, Created: e.Timeline.Checkpoint,
+		Late: func(c *checkpoint.Client) func(uint64, *event.Network) bool { return e.Actor.LateOf(c) }, Notify: changed.Notify,
+		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) }, Moments: timeline.Moments{Timeline: e.Timeline},
 	})
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
-		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: signal.Notify,
+		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,
 	})
 	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, Loader: e.Actor, Settings: o.Launching, Clock: o.Clock})
 	e.Inspector = debugger.New(debugger.Options{
@@ -120,9 +121,9 @@ func New(o Options) *Engine {
 	})
 	e.Viewer = viewer.New(viewer.Options{
 		Store: o.Store, Named: named, Clients: registry, Rules: e.Rules, Observer: e.Observer, Pages: e.Pages, Leases: e.Actor.Leases,
-		Inspector: e.Inspector, Disk: o.Disk, Clock: o.Clock, Signal: signal, Version: o.Version,
+		Inspector: e.Inspector, Timeline: e.Timeline, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
 	})
-	e.leaving(signal)
+	e.leaving(changed)
 	return e
 }
 

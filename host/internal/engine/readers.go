@@ -2,18 +2,18 @@ package engine
 
 import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/viewer"
+	"tidemark.dev/tidemark/host/internal/signal"
 )
 
 // leaving makes every use case release a client that leaves, in this order.
-func (e *Engine) leaving(signal *viewer.Signal) {
+func (e *Engine) leaving(changed *signal.Signal) {
 	e.Clients.OnConnect(e.Opener.Back)
 	e.Clients.OnDisconnect(e.Rules.Leave)
 	e.Clients.OnDisconnect(e.Pages.Forget)
 	e.Clients.OnDisconnect(e.Inspector.Forget)
 	e.Clients.OnDisconnect(e.Opener.Left)
 	e.Clients.OnDisconnect(e.Actor.Forget)
-	e.Clients.OnRename(func(*checkpoint.Client) { signal.Notify() })
+	e.Clients.OnRename(func(*checkpoint.Client) { changed.Notify() })
 }
 
 // Heard records that a client received all its answers.

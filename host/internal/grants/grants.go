@@ -28,6 +28,7 @@ const (
 	Workspace     = "workspace"
 	AgentsRestore = "agents-restore"
 	AgentsBranch  = "agents-branch"
+	Fence         = "fence"
 )
 
 // Grant is a row of [Table].
@@ -45,6 +46,7 @@ var Table = []Grant{
 	{Workspace, "Tidemark watches the files of the project and keeps snapshots of them on this machine.", true},
 	{AgentsRestore, "Agents may restore files of the project from a snapshot.", false},
 	{AgentsBranch, "Agents may start branches, which are copies of the project in other directories.", false},
+	{Fence, "Tidemark runs the fence command of config.toml in the project after each new snapshot.", false},
 }
 
 // Names returns the names of all grants.

@@ -101,9 +101,13 @@ type input struct {
 		Notebook string          `json:"notebook_path"`
 		Path     string          `json:"filePath"`
 		Command  json.RawMessage `json:"command"`
+		// Background means that the command is still running.
+		Background bool `json:"run_in_background"`
 	} `json:"tool_input"`
-	StopActive bool `json:"stop_hook_active"`
-	LoopCount  int  `json:"loop_count"`
+	Response   json.RawMessage `json:"tool_response"`
+	Interrupt  bool            `json:"is_interrupt"`
+	StopActive bool            `json:"stop_hook_active"`
+	LoopCount  int             `json:"loop_count"`
 }
 
 // Parse reads an agent's input. With shell, commands that the agent ran in a shell count as edits.

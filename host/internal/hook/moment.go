@@ -41,6 +41,11 @@ func (in *input) moment(c *Call) *timeline.HookMoment {
 			}
 		case shells[in.Tool]:
 			m.Source, m.Label = timeline.FromCommand, strings.TrimSpace(in.Tool+" "+program(in.command()))
+			if ok, known := in.succeeded(); known {
+				if source, label := milestone(in.command(), ok); source != "" {
+					m.Source, m.Label = source, label
+				}
+			}
 		default:
 			return nil
 		}

@@ -87,17 +87,9 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 	if r.checkpoint == checkpoint.Now {
 		return nil, usererr.Invalid("checkpoint is %q, so there is nothing to compare. Pass a checkpoint or an earlier time, or omit it to read changes since your last call.", r.checkpoint)
 	}
-	if checkpoint.LooksLikeTime(r.checkpoint) {
-		t, err := checkpoint.ParseTime(r.checkpoint, o.location)
-		if err != nil {
-			return nil, usererr.Invalid("%s", err.Error())
-		}
-		if now := o.clock(); t.After(now) {
-			return nil, usererr.Invalid("the time %s is in the future; it is now %s", diff.Time{Time: t}, diff.Time{Time: now})
-		}
-		r.time = t
-	}
-	return r, nil
+	var err error
+	r.time, err = o.timeOf(client.Scope, r.checkpoint, o.clock())
+	return r, err
 }
 
 var getChangesSinceTool = tool.New(tool.Definition{

@@ -68,8 +68,8 @@ func (o *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 	}
 	created.Unsaved = o.Save(ctx)
 	o.notify()
-	if o.created != nil {
-		o.created(ctx, client, p.Name)
+	if o.moments != nil {
+		o.moments.Checkpoint(ctx, client, p.Name, v.At)
 	}
 	list := o.named.List(client.Scope.Key())
 	for i, c := range list {
@@ -225,21 +225,59 @@ func (o *Observer) CheckpointDelete(ctx context.Context, client *checkpoint.Clie
 	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: o.Save(ctx)}, nil
 }
 
-// Moment finds a moment by name: a checkpoint, a time, [Now] or [checkpoint.Start].
+// Rename gives a checkpoint another name.
+func (o *Observer) Rename(scope checkpoint.Scope, name, to string) error {
+	c, err := o.named.Get(scope.Key(), name)
+	if err != nil {
+		return err
+	}
+	if err := o.named.Rename(scope.Key(), name, to); err != nil {
+		return err
+	}
+	o.notify()
+	if o.moments != nil {
+		o.moments.Renamed(c.Name, to, c.At)
+	}
+	return nil
+}
+
+// timeOf returns the time that a name means: one that looks like a time, or a moment of the timeline. It is zero for
+// other names. now is the latest time that there is.
+func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t time.Time, err error) {
+	if checkpoint.LooksLikeTime(name) {
+		if t, err = checkpoint.ParseTime(name, o.location); err != nil {
+			return t, usererr.Invalid("%s", err.Error())
+		}
+		if t.After(now) {
+			return t, usererr.Invalid("the time %s is in the future; it is now %s", diff.Time{Time: t}, diff.Time{Time: now})
+		}
+		return t, nil
+	}
+	if o.moments == nil {
+		return t, nil
+	}
+	if _, err := o.named.Get(scope.Key(), name); err == nil { // of a version in which checkpoints could have such names
+		return t, nil
+	}
+	if t, _, err = o.moments.When(scope, name); t.After(now) {
+		t = now // the system's clock was set back
+	}
+	return t, err
+}
+
+// Moment finds a moment by name: a checkpoint, a time, a moment of the timeline, [Now] or [checkpoint.Start].
 func (o *Observer) Moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
-	switch name = strings.TrimSpace(name); {
-	case name == Now:
+	switch name = strings.TrimSpace(name); name {
+	case Now:
 		return v.Now(), nil
-	case name == checkpoint.Start, name == checkpoint.Buffers:
+	case checkpoint.Start, checkpoint.Buffers:
 		return v.Start(), nil
-	case checkpoint.LooksLikeTime(name):
-		t, err := checkpoint.ParseTime(name, o.location)
-		if err != nil {
-			return capture.Moment{}, usererr.Invalid("%s", err.Error())
-		}
-		if t.After(v.At) {
-			return capture.Moment{}, usererr.Invalid("the time %s is in the future; it is now %s", diff.Time{Time: t}, diff.Time{Time: v.At})
-		}
+	}
+	t, err := o.timeOf(scope, name, v.At)
+	if err != nil {
+		return capture.Moment{}, err
+	}
+	if !t.IsZero() {
 		if v.HoldsTime(t.UnixMilli()) {
 			return v.MomentAt(t), nil
 		}

@@ -45,6 +45,10 @@ func (o *Observer) Import(ctx context.Context, client *checkpoint.Client, f *che
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}
+	o.notify()
+	if o.moments != nil {
+		o.moments.Checkpoint(ctx, client, name, m.At)
+	}
 	r := o.Compute(ctx, m, v, nil, o.rules.Of(client).Options(client.Scope))
 	created.Severity, created.Summary = r.Severity, r.Summary
 	return created, nil

@@ -34,6 +34,16 @@ type Workspaces interface {
 	Sync(ctx context.Context, root string) error
 }
 
+// Moments is the timeline of workspaces. Package timeline implements it.
+type Moments interface {
+	// Checkpoint adds a moment for a checkpoint that a client created, at its time.
+	Checkpoint(ctx context.Context, client *checkpoint.Client, name string, at time.Time)
+	// Renamed gives the moments of a checkpoint its new name.
+	Renamed(from, to string, at time.Time)
+	// When returns the time of a moment by its ID, such as m12. ok is false for what is no such ID.
+	When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error)
+}
+
 // Disk stores events, checkpoints and clients' cursors. Package store implements it.
 type Disk interface {
 	// Past begins a read of the entries that have left the buffers.
@@ -80,8 +90,8 @@ type Options struct {
 	ByAgent func(tab int, at int64) bool
 	// Notify is called when a checkpoint is added or removed.
 	Notify func()
-	// Created is called when a client has created a checkpoint. It may be nil.
-	Created func(ctx context.Context, client *checkpoint.Client, name string)
+	// Moments is the timeline of workspaces. It may be nil.
+	Moments Moments
 }
 
 // Observer reports changes and reads entries. It is safe for concurrent use.
@@ -101,7 +111,7 @@ type Observer struct {
 	late      func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
 	byAgent   func(tab int, at int64) bool
 	notify    func()
-	created   func(ctx context.Context, client *checkpoint.Client, name string)
+	moments   Moments
 
 	readings chan struct{} // one for each disk read under way
 	loads    loads         // for original places
@@ -112,7 +122,7 @@ type Observer struct {
 func New(options Options) *Observer {
 	o := &Observer{
 		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, files: options.Workspaces, Originals: options.Originals,
-		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, created: options.Created, readings: make(chan struct{}, maxReadings),
+		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, moments: options.Moments, readings: make(chan struct{}, maxReadings),
 	}
 	options.Clients.OnForget(o.hooks.forget)
 	return o

@@ -29,18 +29,6 @@ type BranchParams struct {
 	Message string `json:"message"`
 }
 
-// Branched is a new branch.
-type Branched struct {
-	About
-	// FsSnapshot is the snapshot that its files are from.
-	FsSnapshot string `json:"fsSnapshotId"`
-	// Operation is the number of the operation, to undo it.
-	Operation string `json:"operation"`
-	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
-	Note  string   `json:"note,omitempty"`
-	Notes []string `json:"notes,omitempty"`
-}
-
 // Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.
 func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p BranchParams) (*Branched, error) {
 	if !branchName.MatchString(p.Name) {
@@ -83,7 +71,7 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 	if err := t.db.log(l.space, op); err != nil {
 		return nil, fmt.Errorf("the branch %s was made in %s, but the operation could not be saved: %w", branch.ID, dir, err)
 	}
-	return &Branched{About: branch.about(t.o.Clock()), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
+	return &Branched{About: aboutOf(t, branch), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
 }
 
 // makingSuffix is at the end of a branch's directory while its files are copied.
@@ -150,7 +138,7 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	if place.Moment != nil {
 		label += " at " + place.Moment.ID() + ", " + place.Moment.Label
 	}
-	_, err = t.keep(bl, branch, Moment{At: branch.Started, Label: t.o.label(label), Kind: Auto, Source: FromBranch})
+	_, err = t.keep(bl, branch, Moment{At: branch.Started, ran: t.o.Elapsed(), Label: t.o.label(label), Kind: Auto, Source: FromBranch})
 	return branch, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -18,14 +17,14 @@ const hookPatience = 100 * time.Millisecond
 type HookMoment struct {
 	// Dir is the agent's working directory.
 	Dir string `json:"dir"`
-	// Source is what happened: FromStart, FromPrompt, FromEdit, FromCommand or FromStop.
+	// Source is what happened: FromStart, FromPrompt, FromEdit, FromCommand, FromStop or a milestone.
 	Source string `json:"source"`
 	Label  string `json:"label"`
 	Anchor Anchor `json:"anchor"`
 }
 
 // hookSources are the sources that a hook may report.
-var hookSources = []string{FromStart, FromPrompt, FromEdit, FromCommand, FromStop}
+var hookSources = append([]string{FromStart, FromPrompt, FromEdit, FromCommand, FromStop}, Milestones()...)
 
 // Hook records a moment of an agent, and returns what became of it. It never fails: an agent must not notice what prevents
 // the recording.
@@ -129,24 +128,4 @@ func revoked(t *Timeline, dir string, err error) error {
 		return nil
 	}
 	return errors.New("the user no longer allows Tidemark to watch " + grants.Printable(s.Workspace))
-}
-
-// Checkpoint records a moment for a new checkpoint: in the workspace of the client that created it, or for the user in all
-// that are open.
-func (t *Timeline) Checkpoint(ctx context.Context, client *checkpoint.Client, name string) {
-	if t.failed != nil {
-		return
-	}
-	dirs := []string{client.Scope.Workspace}
-	if dirs[0] == "" {
-		dirs = t.o.Workspaces.Dirs()
-	}
-	ctx, cancel := context.WithTimeout(ctx, hookPatience)
-	defer cancel()
-	for _, dir := range dirs {
-		_, err := t.Record(ctx, dir, Moment{Label: name, Source: FromCheckpoint})
-		if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {
-			t.o.Log.Warn("cannot record the moment of a checkpoint", "directory", dir, "error", err)
-		}
-	}
 }

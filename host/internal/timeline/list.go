@@ -55,62 +55,8 @@ type ListParams struct {
 	Limit int    `json:"limit"`
 }
 
-// List is a session with its moments and file snapshots, in their order.
-type List struct {
-	About
-	Moments     []ListMoment   `json:"moments"`
-	FsSnapshots []ListSnapshot `json:"fsSnapshots"`
-	// Next is the moment to pass as after for what follows, "" at the end. Omitted counts the moments before the first.
-	Next    string `json:"next,omitempty"`
-	Omitted int    `json:"omitted,omitempty"`
-}
-
-// ListMoment is a moment in a list.
-type ListMoment struct {
-	ID string `json:"id"`
-	// TS is the time in seconds from the session's start, At the same in absolute time.
-	TS     float64   `json:"ts"`
-	At     diff.Time `json:"at"`
-	Label  string    `json:"label"`
-	Kind   string    `json:"kind"`
-	Source string    `json:"source"`
-	// FsSnapshot is the ID of the file snapshot, or false with the reason.
-	FsSnapshot any `json:"fsSnapshot"`
-	// LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
-	LateSec float64 `json:"lateSec,omitempty"`
-	Reason  string  `json:"reason,omitempty"`
-	Notes   string  `json:"notes,omitempty"`
-	Anchor  *Anchor `json:"anchor,omitempty"`
-}
-
-// ListSnapshot is a file snapshot in a list.
-type ListSnapshot struct {
-	ID       string    `json:"id"`
-	TS       float64   `json:"ts"`
-	At       diff.Time `json:"at"`
-	Label    string    `json:"label"`
-	Provider string    `json:"provider"`
-	Snapshot Reference `json:"snapshot"`
-	// Files counts the entries, Changed those that changed since the snapshot before.
-	Files   int `json:"files"`
-	Changed int `json:"changed"`
-	// Notes are the paths whose state is not certain.
-	Notes []string `json:"notes,omitempty"`
-}
-
-// Reference is what a provider calls a snapshot.
-type Reference struct {
-	ID    string `json:"id"`
-	Mount string `json:"mount,omitempty"`
-}
-
 // snapshotID names a snapshot.
 func snapshotID(n uint64) string { return "s" + strconv.FormatUint(n, 10) }
-
-// seconds returns a time in seconds from a session's start, in milliseconds' steps.
-func seconds(s *Session, at time.Time) float64 {
-	return float64(at.Sub(s.Started).Milliseconds()) / 1000
-}
 
 // sessionOf returns the session that a client means, and the line of its workspace. An agent reaches only sessions of its
 // own workspace.
@@ -153,14 +99,25 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 
 var errNoWorkspace = usererr.Invalid("name a session: this client has no workspace")
 
-// moments returns the moments of a session.
+// of returns the moments of a session by their time.
 func (l *line) of(s *Session) (list []*Moment) {
 	for _, m := range l.all() {
 		if m.Session == s.ID {
 			list = append(list, m)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b *Moment) int { return cmp.Compare(a.elapsed(s), b.elapsed(s)) })
 	return list
+}
+
+// lastAt returns when the last moment was recorded, zero if there is none.
+func (l *line) lastAt() time.Time {
+	for _, m := range slices.Backward(l.all()) {
+		if !m.Placed {
+			return m.At
+		}
+	}
+	return time.Time{}
 }
 
 // List returns a session with its moments and snapshots.
@@ -176,19 +133,17 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 		return nil, err
 	}
 	moments := l.of(s)
-	list := &List{About: s.about(t.o.Clock()), Moments: []ListMoment{}, FsSnapshots: []ListSnapshot{}}
+	first := firstOf(moments)
+	list := &List{About: aboutOf(t, s), Moments: []ListMoment{}, FsSnapshots: []ListSnapshot{}}
 	if len(p.Kinds) > 0 {
 		moments = slices.DeleteFunc(moments, func(m *Moment) bool {
 			return !slices.Contains(p.Kinds, m.Kind) && !slices.Contains(p.Kinds, m.Source)
 		})
 	}
 	if p.After != "" {
-		n, ok := number(p.After, 'm')
-		at, isTime := s.time(p.After, t.o.Clock())
-		if !ok && !isTime && p.After != "m0" {
-			return nil, usererr.Invalid("after is %q; it must be the ID of a moment, such as m12, or a time", p.After)
+		if moments, err = following(moments, p.After, s, t.o.Clock()); err != nil {
+			return nil, err
 		}
-		moments = slices.DeleteFunc(moments, func(m *Moment) bool { return m.Number <= n || isTime && !m.At.After(at) })
 		if len(moments) > p.Limit {
 			moments = moments[:p.Limit]
 			list.Next = moments[len(moments)-1].ID()
@@ -198,18 +153,40 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 		moments = moments[list.Omitted:]
 	}
 	known, err := t.snapshots(ctx, s.Workspace)
-	if err != nil {
-		return nil, err
+	if err != nil { // the moments are known all the same
+		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
 	}
+	listed := map[string]bool{}
 	for _, m := range moments {
 		list.Moments = append(list.Moments, m.listed(s, known))
 		if k, ok := known[m.Snapshot]; ok && k.At.UnixNano() == m.SnapshotAt {
-			if n := len(list.FsSnapshots); n == 0 || list.FsSnapshots[n-1].ID != snapshotID(m.Snapshot) {
-				list.FsSnapshots = append(list.FsSnapshots, listedSnapshot(s, k))
+			if id := snapshotID(m.Snapshot); !listed[id] {
+				listed[id] = true
+				list.FsSnapshots = append(list.FsSnapshots, listedSnapshot(s, k, first[m.Snapshot].Shift))
 			}
 		}
 	}
+	slices.SortStableFunc(list.FsSnapshots, func(a, b ListSnapshot) int { return cmp.Compare(a.TS, b.TS) })
 	return list, nil
+}
+
+// following returns the moments after one by its ID. After m0, or after one that is not among them, are those with a larger
+// number and all that follow them. After a time are those that it does not reach.
+func following(moments []*Moment, after string, s *Session, now time.Time) ([]*Moment, error) {
+	if _, reaches, ok := s.time(after, now); ok {
+		return slices.DeleteFunc(moments, reaches), nil
+	}
+	n, ok := number(after, 'm')
+	if !ok && after != "m0" {
+		return nil, usererr.Invalid("after is %q; it must be the ID of a moment, such as m12, or a time", after)
+	}
+	if i := slices.IndexFunc(moments, func(m *Moment) bool { return m.Number == n }); i >= 0 {
+		return moments[i+1:], nil
+	}
+	if i := slices.IndexFunc(moments, func(m *Moment) bool { return m.Number > n && !m.Placed }); i >= 0 {
+		return moments[i:], nil
+	}
+	return nil, nil
 }
 
 // snapshots returns the snapshots of a workspace by their number.
@@ -226,14 +203,14 @@ func (t *Timeline) snapshots(ctx context.Context, root string) (map[uint64]track
 	return known, err
 }
 
-// lost returns why a moment's snapshot is not there, "" if it is.
+// lost returns why a moment's snapshot is not there, "" if it is. Without known snapshots it returns what is recorded.
 func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
 	if m.Snapshot == 0 {
 		return m.Reason
 	}
 	k, ok := known[m.Snapshot]
 	switch {
-	case ok && k.At.UnixNano() == m.SnapshotAt:
+	case known == nil && !m.Pruned, ok && k.At.UnixNano() == m.SnapshotAt:
 		return ""
 	case m.Pruned:
 		return snapshotID(m.Snapshot) + " was pruned"
@@ -247,21 +224,21 @@ func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
 const noticed = hookPatience
 
 func (m *Moment) listed(s *Session, known map[uint64]tracked.Snapshot) ListMoment {
-	e := ListMoment{ID: m.ID(), TS: seconds(s, m.At), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: m.Anchor}
+	e := ListMoment{ID: m.ID(), TS: seconds(m.elapsed(s)), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: m.Anchor}
 	if e.Reason = m.lost(known); e.Reason != "" {
 		e.FsSnapshot = false
 	} else {
 		e.FsSnapshot = snapshotID(m.Snapshot)
-		if late := time.Unix(0, m.SnapshotAt).Sub(m.At); late > noticed {
+		if late := time.Unix(0, m.SnapshotAt).Sub(m.At); late > noticed && !m.Placed {
 			e.LateSec = float64(late.Milliseconds()) / 1000
 		}
 	}
 	return e
 }
 
-func listedSnapshot(s *Session, k tracked.Snapshot) ListSnapshot {
+func listedSnapshot(s *Session, k tracked.Snapshot, shift time.Duration) ListSnapshot {
 	return ListSnapshot{
-		ID: snapshotID(k.Number), TS: seconds(s, k.At), At: diff.Time{Time: k.At}, Label: k.Label, Provider: workspace.Provider,
+		ID: snapshotID(k.Number), TS: seconds(k.At.Sub(s.Started) + shift), At: diff.Time{Time: k.At}, Label: k.Label, Provider: workspace.Provider,
 		Snapshot: Reference{ID: fmt.Sprintf("%s@%d", s.Space, k.Number)}, Files: k.Files, Changed: k.Changed, Notes: k.Problems,
 	}
 }
@@ -306,7 +283,8 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 	}
 	var at time.Time
 	var named *Moment
-	parsed, isTime := s.time(to, t.o.Clock())
+	reaches := func(m *Moment) bool { return !m.At.After(at) }
+	parsed, byTime, isTime := s.time(to, t.o.Clock())
 	if n, ok := number(to, 'm'); ok {
 		all := l.all()
 		i := slices.IndexFunc(all, func(m *Moment) bool { return m.Number == n })
@@ -320,7 +298,7 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 		}
 		named = moments[0]
 	} else if isTime {
-		at = parsed
+		at, reaches = parsed, byTime
 	} else {
 		for _, m := range slices.Backward(moments) {
 			if m.Source == FromCheckpoint && m.Label == to {
@@ -339,7 +317,7 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 		at = named.At
 	}
 	for _, m := range slices.Backward(moments) {
-		if m.At.After(at) || m.lost(known) != "" {
+		if m.Placed || !reaches(m) || m.lost(known) != "" {
 			continue
 		}
 		place := &Place{Session: s, Snapshot: known[m.Snapshot], Moment: m}

@@ -1,6 +1,9 @@
 package timeline
 
 import (
+	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -25,7 +28,51 @@ const (
 	FromBranch     = "branch"     // the session branched from another one
 	FromUser       = "user"       // the user added it
 	FromAgent      = "agent"      // an agent added it
+	FromProvider   = "provider"   // files are recorded in another way than before
 )
+
+// Milestones of a run, which are sources too.
+const (
+	FromProvisioned = "provisioned"  // what the project needs was installed
+	FromServer      = "server_ready" // the development server answers
+	FromTestsPassed = "tests_passed"
+	FromTestsFailed = "tests_failed"
+)
+
+// milestones are the milestones with their usual label.
+var milestones = map[string]string{
+	FromProvisioned: "provisioned", FromServer: "server ready", FromTestsPassed: "tests passed", FromTestsFailed: "tests failed",
+}
+
+// Milestones returns the names of the milestones, sorted.
+func Milestones() []string { return slices.Sorted(maps.Keys(milestones)) }
+
+// Milestone returns the usual label of a milestone. ok is false for another kind.
+func Milestone(kind string) (label string, ok bool) {
+	label, ok = milestones[kind]
+	return label, ok
+}
+
+// Settings are the user's settings for the timeline, the section [timeline] of config.toml.
+type Settings struct {
+	// Fence is a command that runs in a project after each new file snapshot, with its arguments. None runs nothing.
+	Fence []string `toml:"fence"`
+	// FenceSeconds is how long it may take. 0 means 60.
+	FenceSeconds float64 `toml:"fence_seconds"`
+	// OpenIDE is the command with which `tidemark timeline seek --open-ide` opens a directory.
+	OpenIDE []string `toml:"open_ide"`
+}
+
+// Check returns an error for a setting that is out of range.
+func (s Settings) Check() error {
+	switch {
+	case s.FenceSeconds < 0 || s.FenceSeconds > 3600:
+		return errors.New("fence_seconds must be more than 0, and at most 3600")
+	case len(s.Fence) > 0 && s.Fence[0] == "", len(s.OpenIDE) > 0 && s.OpenIDE[0] == "":
+		return errors.New(`a command begins with a program, as in ["mutagen", "sync", "flush", "--all"]`)
+	}
+	return nil
+}
 
 // Session is a span of work in a workspace. A workspace has at most one that is open.
 type Session struct {
@@ -36,6 +83,8 @@ type Session struct {
 	Started   time.Time
 	// Ended is zero while the session is open.
 	Ended time.Time
+	// Shift is how far the system's clock was set back in the session, valid when that has ended.
+	Shift time.Duration
 	// Name is that of a branch, "" for other sessions.
 	Name string
 	// BranchOf is where a branch comes from, nil for other sessions.
@@ -47,54 +96,40 @@ type Session struct {
 	Space string `msgpack:"-"`
 }
 
-// About describes a session in answers.
-type About struct {
-	ID        string    `json:"sessionId"`
-	Workspace string    `json:"workspace"`
-	Started   diff.Time `json:"startedAt"`
-	// Ended is nil while the session is open.
-	Ended *diff.Time `json:"endedAt,omitempty"`
-	// DurationSec is how long the session has lasted, in seconds.
-	DurationSec float64   `json:"durationSec"`
-	Name        string    `json:"name,omitempty"`
-	BranchOf    *BranchOf `json:"sessionBranchOf,omitempty"`
-	Message     string    `json:"injectedMessage,omitempty"`
+// aboutOf describes a session now.
+func aboutOf(t *Timeline, s *Session) About {
+	shift := s.Shift
+	if s.Ended.IsZero() {
+		if l, err := t.line(s.Workspace); err == nil {
+			shift = l.shift(s)
+		}
+	}
+	return s.about(t.o.Clock(), shift)
 }
 
-// about describes a session at a time.
-func (s *Session) about(now time.Time) About {
+// about describes a session at a time. Shift is how far the clock was set back in it.
+func (s *Session) about(now time.Time, shift time.Duration) About {
 	a := About{ID: s.ID, Workspace: s.Workspace, Started: diff.Time{Time: s.Started}, Name: s.Name, BranchOf: s.BranchOf, Message: s.Message}
 	if !s.Ended.IsZero() {
 		now = s.Ended
 		a.Ended = &diff.Time{Time: now}
 	}
-	a.DurationSec = seconds(s, now)
+	a.DurationSec = seconds(now.Sub(s.Started) + shift)
 	return a
-}
-
-// BranchOf is the origin of a branch.
-type BranchOf struct {
-	Session    string `json:"sessionId"`
-	Moment     string `json:"momentId,omitempty"`
-	FsSnapshot string `json:"fsSnapshotId"`
-}
-
-// Anchor is a place in an agent's conversation.
-type Anchor struct {
-	Agent   string `json:"agent"`
-	Session string `json:"sessionId"`
-	Message string `json:"messageId,omitempty"`
-	Turn    string `json:"turnId,omitempty"`
 }
 
 // Moment is a labelled point in a session.
 type Moment struct {
 	Number  uint64
 	Session string
-	At      time.Time
-	Label   string
-	Kind    string
-	Source  string
+	// At is the system's time. Shift is how far the system's clock was set back in the session before.
+	At    time.Time
+	Shift time.Duration
+	// Placed means that the moment was added later, for an earlier time.
+	Placed bool
+	Label  string
+	Kind   string
+	Source string
 	// Snapshot is the number of the file snapshot, 0 where there is none. Reason says why.
 	Snapshot uint64
 	Reason   string
@@ -105,6 +140,9 @@ type Moment struct {
 	Pruned bool
 	Anchor *Anchor
 	Notes  string
+
+	// ran is [Options.Elapsed] at the moment.
+	ran time.Duration
 }
 
 // Operation is a change that can be undone: a restore or a branch.

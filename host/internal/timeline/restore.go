@@ -119,7 +119,7 @@ func (t *Timeline) restore(ctx context.Context, s *Session, l *line, place *Plac
 	if err := t.db.log(l.space, op); err != nil {
 		return nil, fmt.Errorf("the files were restored, but the operation could not be saved: %w. Their state before is %s.", err, snapshotID(plan.Safety))
 	}
-	_, err = t.keep(l, s, Moment{At: t.o.Clock(), Label: op.What, Kind: Auto, Source: FromRestore})
+	_, err = t.keep(l, s, t.o.stamp(Moment{Label: op.What, Kind: Auto, Source: FromRestore}))
 	return a, err
 }
 

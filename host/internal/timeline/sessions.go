@@ -60,20 +60,21 @@ func (r *registry) findLocked(id string) *Session {
 }
 
 // at returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened in it
-// for long. Last is when that was. The caller has the line's turn.
-func (r *registry) at(root string, now, last time.Time) (s *Session, began bool, err error) {
-	if s = r.open(root); s != nil {
+// for long. The caller has the line's turn.
+func (r *registry) at(l *line, now time.Time) (s *Session, began bool, err error) {
+	if s = r.open(l.root); s != nil {
+		last := l.lastAt()
 		if s.Started.After(last) {
 			last = s.Started
 		}
 		if s.BranchOf != nil || now.Sub(last) < sessionGap {
 			return s, false, nil
 		}
-		if err := r.finish(s, last); err != nil {
+		if err := r.finish(s, last, l.shift(s)); err != nil {
 			return nil, false, err
 		}
 	}
-	s = &Session{Workspace: root, Started: now}
+	s = &Session{Workspace: l.root, Started: now}
 	return s, true, r.begin(s)
 }
 
@@ -89,10 +90,10 @@ func (r *registry) begin(s *Session) error {
 	return nil
 }
 
-// finish ends a session.
-func (r *registry) finish(s *Session, at time.Time) error {
+// finish ends a session. Shift is how far the clock was set back in it.
+func (r *registry) finish(s *Session, at time.Time, shift time.Duration) error {
 	ended := *s
-	ended.Ended = at
+	ended.Ended, ended.Shift = at, shift
 	if err := r.db.save(&ended); err != nil {
 		return fmt.Errorf("cannot save the session: %w", err)
 	}

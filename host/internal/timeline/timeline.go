@@ -20,6 +20,9 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/fence"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 )
@@ -45,8 +48,11 @@ type Options struct {
 	// Branches is the directory in which branches are.
 	Branches   string
 	Workspaces *workspace.Workspaces
+	Settings   Settings
 	Clock      func() time.Time
-	Log        *slog.Logger
+	// Elapsed returns how long this process has run. Nobody sets it back. Nil is the process's clock.
+	Elapsed func() time.Duration
+	Log     *slog.Logger
 	// Clean removes secrets and control characters from texts of agents. Nil leaves them.
 	Clean func(string) string
 }
@@ -63,6 +69,9 @@ type Timeline struct {
 	running sync.WaitGroup
 
 	sessions *registry
+	fences   *fence.Fences
+	// changed reports new moments, snapshots and branches.
+	changed signal.Signal
 
 	mu sync.Mutex
 	// lines are those of workspaces with a request, by directory.
@@ -75,12 +84,16 @@ type line struct {
 	root, space string
 	// turn has room for the one that records.
 	turn chan struct{}
+	// degraded is why each snapshot compares all files, logged what of it has a moment. Turn guards both.
+	degraded, logged string
 	// settled is the error of ending interrupted operations, valid after settling.
 	settling sync.Once
 	settled  error
 
 	mu      sync.Mutex
 	moments []*Moment
+	// read is when the clocks were read last, nil before the first moment.
+	read *reading
 	// free is when the next snapshot may be taken, minus what a burst may borrow.
 	free time.Time
 	// waiting are the moments that share the next snapshot.
@@ -92,6 +105,12 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 	if o.Clean == nil {
 		o.Clean = func(s string) string { return s }
 	}
+	if o.Elapsed == nil {
+		began := time.Now()
+		o.Elapsed = func() time.Duration { return time.Since(began) }
+	}
+	system := o.Clock
+	o.Clock = func() time.Time { return system().Round(0) } // times count while the machine is suspended
 	t := &Timeline{o: o, lines: map[string]*line{}}
 	if t.db, notice, err = openDB(o.Path, o.Clock()); err != nil {
 		return nil, notice, err
@@ -104,6 +123,13 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 			o.Workspaces.Branch(s.Workspace, from.Workspace)
 		}
 	}
+	t.fences = fence.New(fence.Options{
+		Command: o.Settings.Fence, Limit: time.Duration(o.Settings.FenceSeconds * float64(time.Second)), Clean: o.Clean, Log: o.Log,
+		Allowed: func(root string) error {
+			_, err := o.Workspaces.Root(root, grants.Fence)
+			return err
+		},
+	})
 	t.life, t.end = context.WithCancel(context.Background())
 	o.Workspaces.Refer(t.references, func(root string, numbers []uint64) {
 		l, err := t.line(root)
@@ -178,6 +204,7 @@ func (t *Timeline) Close() error {
 	t.mu.Unlock()
 	t.end()
 	t.running.Wait()
+	t.fences.Close()
 	return t.db.Close()
 }
 
@@ -265,7 +292,8 @@ func (t *Timeline) Record(ctx context.Context, dir string, m Moment) (*Moment, e
 	if err != nil {
 		return nil, err
 	}
-	m.At, m.Label, m.Kind = t.o.Clock(), t.o.label(m.Label), cmp.Or(m.Kind, Auto)
+	m = t.o.stamp(m)
+	m.Label, m.Kind = t.o.label(m.Label), cmp.Or(m.Kind, Auto)
 	var recorded *Moment
 	done := make(chan error, 1)
 	if err := t.start(func() {
@@ -290,16 +318,12 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 		return nil, err
 	}
 	defer unlock()
-	last := time.Time{}
-	if all := l.all(); len(all) > 0 {
-		last = all[len(all)-1].At
-	}
-	s, began, err := t.sessions.at(l.root, m.At, last)
+	s, began, err := t.sessions.at(l, m.At)
 	if err != nil {
 		return nil, err
 	}
 	if began && m.Source != FromStart {
-		if _, err := t.keep(l, s, Moment{At: s.Started, Label: "session started", Kind: Auto, Source: FromStart}); err != nil {
+		if _, err := t.keep(l, s, Moment{At: s.Started, ran: m.ran, Label: "session started", Kind: Auto, Source: FromStart}); err != nil {
 			return nil, err
 		}
 	}
@@ -309,6 +333,8 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 // keep adds a moment to a session. The caller has the line's turn.
 func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 	m.Session = s.ID
+	l.follow(&m)
+	defer t.changed.Notify()
 	l.mu.Lock()
 	wait := l.free.Sub(t.o.Clock()) - (burst-1)*interval
 	first := len(l.waiting) == 0
@@ -332,10 +358,28 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 	if err := t.db.add(l.space, next); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)
 	}
+	l.add(next)
+	if l.degraded == l.logged {
+		return next, nil
+	}
+	if l.logged = l.degraded; l.logged == "" {
+		return next, nil
+	}
+	event := next.with(func(m *Moment) {
+		m.Label, m.Kind, m.Source, m.Anchor = t.o.label("each snapshot compares all files: "+l.degraded), Auto, FromProvider, nil
+	})
+	if err := t.db.add(l.space, event); err != nil {
+		return nil, fmt.Errorf("cannot save the moment: %w", err)
+	}
+	l.add(event)
+	return next, nil
+}
+
+// add adds a moment that is on disk.
+func (l *line) add(m *Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.moments = append(l.moments, next)
-	return next, nil
+	l.moments = append(l.moments, m)
 }
 
 // snapshot takes a snapshot for a moment. The caller has the line's turn.
@@ -346,7 +390,7 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		return
 	}
 	by := ""
-	if m.Source == FromEdit || m.Source == FromCommand {
+	if _, milestone := milestones[m.Source]; m.Source == FromEdit || m.Source == FromCommand || milestone && m.Anchor != nil {
 		by = m.Label
 	}
 	s, same, err := w.Take(t.life, m.Label, by, m.Source == FromUser)
@@ -355,11 +399,15 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		return
 	}
 	m.Snapshot, m.SnapshotAt, m.Reason = s.Number, s.At.UnixNano(), ""
+	l.degraded = w.Degraded()
 	if n := len(s.Problems); n > 0 {
 		m.Notes = fmt.Sprintf("%d paths are not certain, such as %s", n, s.Problems[0])
 	}
 	if same {
 		return
+	}
+	if t.fences.Check(l.root) == nil {
+		t.fences.After(l.root, s.Number)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -405,4 +453,5 @@ func (t *Timeline) takeLater(l *line, wait time.Duration) {
 	for i, m := range waiting {
 		l.moments[slices.Index(l.moments, m)] = changed[i]
 	}
+	t.changed.Notify()
 }

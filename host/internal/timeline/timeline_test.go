@@ -38,6 +38,7 @@ type world struct {
 	stop       func()
 	mu         sync.Mutex
 	offset     time.Duration
+	settings   timeline.Settings
 }
 
 // user is the command line, in no directory.
@@ -92,7 +93,7 @@ func (w *world) start() {
 	var notice string
 	var err error
 	w.Timeline, notice, err = timeline.Open(timeline.Options{
-		Path: filepath.Join(w.top, "timeline.db"), Branches: filepath.Join(w.top, "branches"), Workspaces: w.workspaces, Clock: w.now, Log: log,
+		Path: filepath.Join(w.top, "timeline.db"), Branches: filepath.Join(w.top, "branches"), Workspaces: w.workspaces, Settings: w.settings, Clock: w.now, Log: log,
 	})
 	if err != nil || notice != "" {
 		w.t.Fatal(notice, err)

@@ -74,6 +74,9 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "session_start"}, (*Timeline).StartSession),
 	tool.New(tool.Definition{Name: "session_show"}, (*Timeline).Session),
 	tool.New(tool.Definition{Name: "session_end"}, (*Timeline).EndSession),
+	tool.New(tool.Definition{Name: "fs_snapshot_add"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p AddParams) (*AddedSnapshot, error) {
+		return Requests{t}.AddSnapshot(ctx, client, p)
+	}),
 	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
 	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),
@@ -98,11 +101,6 @@ type SessionsParams struct {
 	Dir string `json:"dir"`
 }
 
-// Sessions are sessions, the newest first.
-type Sessions struct {
-	Sessions []About `json:"sessions"`
-}
-
 // Sessions lists the sessions of a workspace, or all.
 func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsParams) (*Sessions, error) {
 	if t.failed != nil {
@@ -118,7 +116,7 @@ func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsP
 	a := &Sessions{Sessions: []About{}}
 	for _, s := range slices.Backward(t.sessions.all()) {
 		if root == "" || s.Workspace == root {
-			a.Sessions = append(a.Sessions, s.about(t.o.Clock()))
+			a.Sessions = append(a.Sessions, aboutOf(t, s))
 		}
 	}
 	return a, nil
@@ -133,7 +131,7 @@ func (t *Timeline) Session(_ context.Context, client *checkpoint.Client, p Sessi
 	if err != nil {
 		return nil, err
 	}
-	a := s.about(t.o.Clock())
+	a := aboutOf(t, s)
 	return &a, nil
 }
 
@@ -160,7 +158,7 @@ func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, 
 		}
 		s = t.sessions.open(root)
 	}
-	a := s.about(t.o.Clock())
+	a := aboutOf(t, s)
 	return &a, nil
 }
 
@@ -203,18 +201,18 @@ func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p 
 		return nil, err
 	}
 	defer unlock()
-	m, err := t.keep(l, s, Moment{At: t.o.Clock(), Label: "session ended", Kind: Manual, Source: FromUser})
+	m, err := t.keep(l, s, t.o.stamp(Moment{Label: "session ended", Kind: Manual, Source: FromUser}))
 	if err != nil {
 		return nil, err
 	}
-	if err := t.sessions.finish(s, m.At); err != nil {
+	if err := t.sessions.finish(s, m.At, m.Shift); err != nil {
 		return nil, err
 	}
 	s, err = t.sessions.find(s.ID)
 	if err != nil {
 		return nil, err
 	}
-	a := s.about(t.o.Clock())
+	a := aboutOf(t, s)
 	return &a, nil
 }
 

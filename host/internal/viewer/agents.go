@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -29,7 +30,7 @@ type Agents struct {
 	leases  *act.Leases
 	disk    observe.Disk
 	clock   func() time.Time
-	signal  *Signal
+	signal  *signal.Signal
 
 	mu    sync.Mutex
 	calls *ring.Ring[Call]

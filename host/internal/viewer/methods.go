@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -75,7 +76,9 @@ func inBrowser[P, A any](m Method, call func(v *Viewer, ctx context.Context, ins
 
 // Methods are all methods. After a change of them or of their types, run `make generate`: it writes the pages' client
 // and the operations of the live API.
-var Methods = []*Method{
+var Methods = slices.Concat(pageMethods, sessionMethods, popupMethods)
+
+var pageMethods = []*Method{
 	inBrowser(Method{
 		Name: "view_overview", Route: "GET /overview", Operation: "overview", Tag: "state",
 		Summary: "Connected browsers and agents, watched tabs and their state",
@@ -149,12 +152,18 @@ var Methods = []*Method{
 		Name: "view_resume", Route: "POST /tabs/{tab}/resume", Operation: "resume", Tag: "state",
 		Summary: "Resume everything that is paused in a tab",
 	}, (*Viewer).Resume),
+	method(Method{
+		Name: "view_moment", Route: "POST /moments", Operation: "add-moments", Tag: "sessions", Statuses: notFound, Created: true,
+		Summary: "Add a moment in all open workspaces",
+	}, (*Viewer).PopupMoment),
+}
 
-	// The popup's.
+var popupMethods = []*Method{
 	inBrowser(Method{Name: "overview", Summary: "The content of the popup"}, (*Viewer).Popup),
 	inBrowser(Method{Name: "checkpoint", Summary: "Create a checkpoint"}, (*Viewer).PopupCheckpoint),
 	inBrowser(Method{Name: "ignore", Summary: "Hide a finding from future reports"}, (*Viewer).PopupIgnore),
 	method(Method{Name: "unignore", Summary: "Remove a rule that ignore added"}, (*Viewer).PopupUnignore),
+	method(Method{Name: "moment", Summary: "Add a moment of the timeline in all open workspaces"}, (*Viewer).PopupMoment),
 	method(Method{Name: "stop_agent", Summary: "Stop an agent's actions at once, or allow them again"}, (*Viewer).SetStopped),
 }
 

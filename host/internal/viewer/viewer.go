@@ -27,7 +27,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/tabs"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -43,11 +45,12 @@ type Options struct {
 	Pages     *pages.Pages
 	Leases    *act.Leases
 	Inspector *debugger.Inspector
+	Timeline  *timeline.Timeline
 	// Disk may be nil. Then everything is in memory only.
 	Disk  observe.Disk
 	Clock func() time.Time
 	// Signal reports changes outside the capture store that a viewer shows.
-	Signal *Signal
+	Signal *signal.Signal
 	// Version is the version of the program.
 	Version string
 }
@@ -63,9 +66,10 @@ type Viewer struct {
 	pages     *pages.Pages
 	leases    *act.Leases
 	inspector *debugger.Inspector
+	moments   *timeline.Timeline
 	disk      observe.Disk
 	clock     func() time.Time
-	signal    *Signal
+	signal    *signal.Signal
 	version   string
 	began     time.Time // when New ran
 	Agents    *Agents
@@ -79,7 +83,7 @@ type Viewer struct {
 func New(o Options) *Viewer {
 	return &Viewer{
 		store: o.Store, named: o.Named, clients: o.Clients, rules: o.Rules, observer: o.Observer, pages: o.Pages, leases: o.Leases,
-		inspector: o.Inspector, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
+		inspector: o.Inspector, moments: o.Timeline, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
 		Agents: &Agents{
 			store: o.Store, clients: o.Clients, leases: o.Leases, disk: o.Disk, clock: o.Clock, signal: o.Signal,
 			calls: ring.New(ring.Options[Call]{MaxCount: maxCalls, MaxBytes: maxCallBytes, Size: func(c *Call) int { return 200 + len(c.Arguments) + len(c.Answer) }}),
@@ -249,10 +253,9 @@ func (v *Viewer) CheckpointRename(ctx context.Context, p protocol.ViewRenamePara
 	if err != nil {
 		return tool.Nothing{}, err
 	}
-	if err := v.named.Rename(scope.Key(), p.Name, p.To); err != nil {
+	if err := v.observer.Rename(scope, p.Name, p.To); err != nil {
 		return tool.Nothing{}, err
 	}
-	v.signal.Notify()
 	return tool.Nothing{}, v.saved(ctx, "the checkpoint was renamed")
 }
 

@@ -34,8 +34,9 @@ type Workspace struct {
 	home     string
 	provider *tracked.Provider
 	watcher  watch.Watcher // nil where there is none, because of unwatched
-	// unwatched is why.
-	unwatched string
+	// unwatched is why. unsupported means that no workspace is watched on this system.
+	unwatched   string
+	unsupported bool
 	comparer  *compare.Comparer
 	queue     *queue
 	place     provider.Placement // of views
@@ -99,7 +100,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	switch {
 	case err != nil: // then each snapshot compares everything
 		w.watcher, w.unwatched = nil, err.Error()
-		if !errors.Is(err, watch.ErrUnsupported) {
+		if w.unsupported = errors.Is(err, watch.ErrUnsupported); !w.unsupported {
 			o.Log.Warn("cannot watch a workspace, so that each snapshot compares all files", "workspace", w.Dir, "error", err)
 		}
 	default:
@@ -371,11 +372,26 @@ func (w *Workspace) status() Status {
 		return Status{Dir: w.Dir, Provider: Provider}
 	}
 	defer end()
-	s := Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why}
+	return Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why, Limited: w.limited()}
+}
+
+// limited returns why each snapshot compares all files, "" if it need not.
+func (w *Workspace) limited() string {
 	if w.watcher == nil {
-		s.Limited = w.unwatched
-	} else {
-		s.Limited = w.watcher.Limited()
+		return w.unwatched
 	}
-	return s
+	return w.watcher.Limited()
+}
+
+// Degraded returns why each snapshot compares all files though this system could report the changes, "" if it need not.
+func (w *Workspace) Degraded() string {
+	end, err := w.begin()
+	if err != nil {
+		return ""
+	}
+	defer end()
+	if w.unsupported {
+		return ""
+	}
+	return w.limited()
 }

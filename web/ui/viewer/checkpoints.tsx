@@ -5,6 +5,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ViewCheckpoint } from '../../../extension/protocol';
 import { t } from '../../../extension/text';
+import { AddMoment } from '../add-moment';
 import { useAttempt } from '../attempt';
 import { CONVENTIONAL, MAX_CHECKPOINT_NAME, nameProblem } from '../checkpoint-name';
 import { Span } from '../span';
@@ -55,6 +56,10 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
       </ol>
       {list.length === 0 && <p class="quiet">{t('noCheckpoints')}</p>}
       <Create model={model} />
+      <AddMoment
+        connected={model.client.connection.value.state === 'connected'}
+        add={(params) => model.client.ask('view_moment', params)}
+      />
     </nav>
   );
 }

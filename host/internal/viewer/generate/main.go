@@ -5,7 +5,9 @@ package main
 import (
 	"fmt"
 	"go/format"
+	"maps"
 	"os"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -53,7 +55,7 @@ func paramsOf(t reflect.Type) (list []param) {
 const allTabs = `minimum:"0" doc:"Only this tab and the checkpoints of its scope; 0: all tabs"`
 
 // described are the tags that describe a field and limit its values.
-var described = regexp.MustCompile(`\b(?:required|minimum|maximum|maxLength|maxItems|enum|default|doc):"(?:[^"\\]|\\.)*"`)
+var described = regexp.MustCompile(`\b(?:required|minimum|maximum|maxLength|maxItems|pattern|enum|default|doc):"(?:[^"\\]|\\.)*"`)
 
 // tags returns those of a field in a query or in a body.
 func (p param) tags(in string) string {
@@ -72,7 +74,7 @@ func hasBody(verb string) bool { return verb != "GET" && verb != "DELETE" }
 func operations() string {
 	var b strings.Builder
 	b.WriteString(header)
-	b.WriteString("package api\n\nimport (\n\"tidemark.dev/tidemark/host/internal/tool\"\n\"tidemark.dev/tidemark/protocol\"\n)\n\n")
+	b.WriteString("package api\n\nimport (\n\"tidemark.dev/tidemark/host/internal/timeline\"\n\"tidemark.dev/tidemark/host/internal/tool\"\n\"tidemark.dev/tidemark/protocol\"\n)\n\n")
 	b.WriteString("// methods registers an operation for each of the viewer's methods.\nfunc (r *rest) methods() {\n")
 	for _, m := range viewer.Methods {
 		if m.Route != "" {
@@ -144,7 +146,7 @@ func positions(b *strings.Builder) {
 	fmt.Fprintf(b, "}\n\nfunc (q *AfterPositions) positions() protocol.ViewPositions {\nreturn protocol.ViewPositions{%s}\n}\n", strings.TrimSuffix(values.String(), ", "))
 }
 
-// typeName returns the name of a type of package protocol in TypeScript.
+// typeName returns the name of a type in TypeScript.
 func typeName(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -155,17 +157,30 @@ func typeName(t reflect.Type) string {
 	return t.Name()
 }
 
+// fileOf returns the name of the TypeScript file that has a type.
+func fileOf(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return path.Base(t.PkgPath())
+}
+
 // methods returns the TypeScript file of the pages' client.
 func methods() string {
-	var types []string
+	types := map[string][]string{} // by their file
 	for _, m := range viewer.Methods {
-		types = append(types, typeName(m.Params()), typeName(m.Answer()))
+		for _, t := range []reflect.Type{m.Params(), m.Answer()} {
+			if name := typeName(t); name != "object" {
+				types[fileOf(t)] = append(types[fileOf(t)], name)
+			}
+		}
 	}
-	slices.Sort(types)
-	types = slices.DeleteFunc(slices.Compact(types), func(name string) bool { return name == "object" })
 	var b strings.Builder
 	b.WriteString(header)
-	fmt.Fprintf(&b, "import type {\n  %s,\n} from './protocol';\n", strings.Join(types, ",\n  "))
+	for _, file := range slices.Sorted(maps.Keys(types)) {
+		slices.Sort(types[file])
+		fmt.Fprintf(&b, "import type {\n  %s,\n} from './%s';\n", strings.Join(slices.Compact(types[file]), ",\n  "), file)
+	}
 	table := func(name, comment string, is func(*viewer.Method) bool) {
 		fmt.Fprintf(&b, "\n/** %s */\nexport interface %s {\n", comment, name)
 		for _, m := range viewer.Methods {

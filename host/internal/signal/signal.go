@@ -1,4 +1,5 @@
-package viewer
+// Package signal wakes those who wait for a change. It guarantees that a change after [Signal.Changed] is never missed.
+package signal
 
 import "sync"
 

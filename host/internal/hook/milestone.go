@@ -1,0 +1,303 @@
+package hook
+
+import (
+	"encoding/json"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"tidemark.dev/tidemark/host/internal/timeline"
+)
+
+// A recognition is a command whose end is a milestone: words in their order, the first one a program, flags anywhere.
+type recognition struct{ command, source string }
+
+// matches reports whether the words of a call are those of the command.
+func (r recognition) matches(argv []string) bool {
+	words := strings.Fields(r.command)
+	if base(argv[0]) != words[0] || slices.ContainsFunc(argv, func(arg string) bool { return slices.Contains(without, arg) }) {
+		return false
+	}
+	rest := argv[1:]
+	for _, word := range words[1:] {
+		if strings.HasPrefix(word, "-") {
+			if !slices.Contains(argv, word) {
+				return false
+			}
+			continue
+		}
+		for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+			skip := 1
+			if slices.Contains(valued, rest[0]) {
+				skip = 2
+			}
+			rest = rest[min(skip, len(rest)):]
+		}
+		// npm's scripts may be parts, as in test:unit.
+		if len(rest) == 0 || rest[0] != word && !strings.HasPrefix(rest[0], word+":") {
+			return false
+		}
+		rest = rest[1:]
+	}
+	return !slices.Contains(bare, r.command) || !slices.ContainsFunc(rest, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+}
+
+// bare are commands that take only flags: with a name, `npm install` adds a dependency.
+var bare = []string{"npm ci", "npm install", "npm i", "pnpm install", "pnpm i", "yarn install", "yarn", "bun install", "go mod download", "cargo fetch", "uv sync", "poetry install", "bundle install", "composer install", "mix deps.get", "dotnet restore"}
+
+// recognized are the commands whose end is a milestone.
+var recognized = []recognition{
+	{"npm test", timeline.FromTestsPassed},
+	{"npm t", timeline.FromTestsPassed},
+	{"npm run test", timeline.FromTestsPassed},
+	{"pnpm test", timeline.FromTestsPassed},
+	{"pnpm run test", timeline.FromTestsPassed},
+	{"yarn test", timeline.FromTestsPassed},
+	{"yarn run test", timeline.FromTestsPassed},
+	{"bun test", timeline.FromTestsPassed},
+	{"bun run test", timeline.FromTestsPassed},
+	{"deno test", timeline.FromTestsPassed},
+	{"node --test", timeline.FromTestsPassed},
+	{"vitest run", timeline.FromTestsPassed},
+	{"vitest --run", timeline.FromTestsPassed},
+	{"jest", timeline.FromTestsPassed},
+	{"mocha", timeline.FromTestsPassed},
+	{"ava", timeline.FromTestsPassed},
+	{"playwright test", timeline.FromTestsPassed},
+	{"cypress run", timeline.FromTestsPassed},
+	{"go test", timeline.FromTestsPassed},
+	{"gotestsum", timeline.FromTestsPassed},
+	{"cargo test", timeline.FromTestsPassed},
+	{"cargo nextest run", timeline.FromTestsPassed},
+	{"pytest", timeline.FromTestsPassed},
+	{"unittest", timeline.FromTestsPassed},
+	{"tox", timeline.FromTestsPassed},
+	{"nox", timeline.FromTestsPassed},
+	{"rspec", timeline.FromTestsPassed},
+	{"rake test", timeline.FromTestsPassed},
+	{"rails test", timeline.FromTestsPassed},
+	{"phpunit", timeline.FromTestsPassed},
+	{"composer test", timeline.FromTestsPassed},
+	{"mvn test", timeline.FromTestsPassed},
+	{"mvn verify", timeline.FromTestsPassed},
+	{"gradle test", timeline.FromTestsPassed},
+	{"gradlew test", timeline.FromTestsPassed},
+	{"dotnet test", timeline.FromTestsPassed},
+	{"mix test", timeline.FromTestsPassed},
+	{"swift test", timeline.FromTestsPassed},
+	{"flutter test", timeline.FromTestsPassed},
+	{"dart test", timeline.FromTestsPassed},
+	{"ctest", timeline.FromTestsPassed},
+	{"make test", timeline.FromTestsPassed},
+	{"make check", timeline.FromTestsPassed},
+	{"bazel test", timeline.FromTestsPassed},
+
+	{"npm ci", timeline.FromProvisioned},
+	{"npm install", timeline.FromProvisioned},
+	{"npm i", timeline.FromProvisioned},
+	{"pnpm install", timeline.FromProvisioned},
+	{"pnpm i", timeline.FromProvisioned},
+	{"yarn install", timeline.FromProvisioned},
+	{"yarn", timeline.FromProvisioned},
+	{"bun install", timeline.FromProvisioned},
+	{"go mod download", timeline.FromProvisioned},
+	{"cargo fetch", timeline.FromProvisioned},
+	{"uv sync", timeline.FromProvisioned},
+	{"pip install -r", timeline.FromProvisioned},
+	{"pip3 install -r", timeline.FromProvisioned},
+	{"poetry install", timeline.FromProvisioned},
+	{"bundle install", timeline.FromProvisioned},
+	{"composer install", timeline.FromProvisioned},
+	{"mix deps.get", timeline.FromProvisioned},
+	{"dotnet restore", timeline.FromProvisioned},
+
+	{"wait-on", timeline.FromServer},
+	{"docker compose up --wait", timeline.FromServer},
+}
+
+// wrappers run the command that follows their words. The words of some end with a value.
+var wrappers = [][]string{
+	{"env"},
+	{"command"},
+	{"exec"},
+	{"nice"},
+	{"sudo"},
+	{"time"},
+	{"timeout", "*"},
+	{"npx"},
+	{"bunx"},
+	{"pnpm", "exec"},
+	{"pnpm", "dlx"},
+	{"yarn", "exec"},
+	{"yarn", "dlx"},
+	{"npm", "exec", "--"},
+	{"bundle", "exec"},
+	{"uv", "run"},
+	{"poetry", "run"},
+	{"python", "-m"},
+	{"python3", "-m"},
+	{"xvfb-run"},
+}
+
+// valued are flags before a subcommand whose value follows. without are flags with which a command tests nothing.
+var (
+	valued  = []string{"-C", "--prefix", "-w", "--workspace", "--filter", "-F", "--dir", "--cwd", "-f", "--file", "-p", "--project-name"}
+	without = []string{"--help", "-h", "--version", "--list", "--listTests", "--collect-only", "--watch", "--watchAll", "--dry-run"}
+)
+
+// milestone returns the milestone that a command reached, with its label; "" for none. Only the last statement of a command
+// has its exit status.
+func milestone(command string, succeeded bool) (source, label string) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
+	if err != nil || len(file.Stmts) == 0 {
+		return "", ""
+	}
+	calls, ok := callsOf(file.Stmts[len(file.Stmts)-1])
+	if !ok {
+		return "", ""
+	}
+	calls = slices.DeleteFunc(calls, func(argv []string) bool { return argv[0] == "cd" })
+	if !succeeded && len(calls) > 1 {
+		return "", "" // it is not known which one failed
+	}
+	for _, argv := range calls {
+		argv = unwrapped(argv)
+		for _, r := range recognized {
+			if !r.matches(argv) {
+				continue
+			}
+			if source == timeline.FromTestsPassed && r.source != source {
+				continue // tests say more than what they needed
+			}
+			source, label = r.source, r.command
+		}
+	}
+	switch {
+	case source == timeline.FromTestsPassed && succeeded:
+		label += " passed"
+	case source == timeline.FromTestsPassed:
+		source, label = timeline.FromTestsFailed, label+" failed"
+	case !succeeded:
+		return "", ""
+	}
+	return source, label
+}
+
+// callsOf returns the words of the calls that all succeed where a statement does. ok is false where its status is that of
+// something else.
+func callsOf(s *syntax.Stmt) (calls [][]string, ok bool) {
+	if s.Negated || s.Background || s.Coprocess {
+		return nil, false
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.TimeClause:
+		if c.Stmt == nil {
+			return nil, false
+		}
+		return callsOf(c.Stmt)
+	case *syntax.BinaryCmd:
+		if c.Op != syntax.AndStmt {
+			return nil, false
+		}
+		first, ok := callsOf(c.X)
+		second, also := callsOf(c.Y)
+		return append(first, second...), ok && also
+	case *syntax.CallExpr:
+		var argv []string
+		for _, w := range c.Args {
+			argv = append(argv, w.Lit()) // "" for one that is not literal
+		}
+		if len(argv) == 0 {
+			return nil, true // an assignment
+		}
+		return [][]string{argv}, true
+	case *syntax.DeclClause: // export
+		return nil, true
+	}
+	return nil, false
+}
+
+// unwrapped returns the words of the program that runs in the end.
+func unwrapped(argv []string) []string {
+	for {
+		n := 0
+		for _, w := range wrappers {
+			if n = wraps(w, argv); n > 0 {
+				break
+			}
+		}
+		if n == 0 {
+			return argv
+		}
+		argv = argv[n:]
+		for len(argv) > 1 && (strings.HasPrefix(argv[0], "-") || strings.Contains(argv[0], "=")) {
+			argv = argv[1:]
+		}
+	}
+}
+
+// wraps returns how many words a wrapper has before the command, 0 if it does not wrap it.
+func wraps(wrapper, argv []string) int {
+	if len(argv) <= len(wrapper) {
+		return 0
+	}
+	for i, word := range wrapper {
+		if word != "*" && word != base(argv[i]) {
+			return 0
+		}
+	}
+	return len(wrapper)
+}
+
+func base(word string) string { return path.Base(filepath.ToSlash(word)) }
+
+// statusLine is the line of Gemini CLI's answer with the exit status.
+var statusLine = regexp.MustCompile(`(?m)^Exit Code: (\d+)\s*$`)
+
+// succeeded reports whether the agent's command succeeded, as far as it is known.
+func (in *input) succeeded() (ok, known bool) {
+	var response struct {
+		Snake       *int            `json:"exit_code"`
+		Camel       *int            `json:"exitCode"`
+		Interrupted bool            `json:"interrupted"`
+		Background  string          `json:"backgroundTaskId"`
+		Content     json.RawMessage `json:"llmContent"`
+		Metadata    struct {
+			Snake *int `json:"exit_code"`
+		} `json:"metadata"`
+	}
+	data := []byte(in.Response)
+	var text string
+	if json.Unmarshal(data, &text) == nil { // Codex
+		data = []byte(text)
+	}
+	_ = json.Unmarshal(data, &response) // another form has none of this
+	if in.Input.Background || response.Background != "" || response.Interrupted || in.Interrupt {
+		return false, false
+	}
+	for _, code := range []*int{response.Snake, response.Camel, response.Metadata.Snake} {
+		if code != nil {
+			return *code == 0, true
+		}
+	}
+	if in.Event == "PostToolUseFailure" {
+		return false, true
+	}
+	if m := statusLine.FindStringSubmatch(asText(response.Content)); m != nil {
+		n, err := strconv.Atoi(m[1])
+		return n == 0, err == nil
+	}
+	// Claude Code runs this hook only after a command that succeeded.
+	return true, in.Event == "PostToolUse" && in.agent() == "claude"
+}
+
+func asText(data json.RawMessage) string {
+	var text string
+	_ = json.Unmarshal(data, &text)
+	return text
+}

@@ -1,0 +1,109 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/hook"
+	"tidemark.dev/tidemark/host/internal/timeline"
+)
+
+func momentOf(t *testing.T, input map[string]any) *timeline.HookMoment {
+	t.Helper()
+	data, err := json.Marshal(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := hook.Parse(data, false)
+	if err != nil || c.Moment == nil {
+		t.Fatalf("%s: %+v, %v", data, c, err)
+	}
+	return c.Moment
+}
+
+func TestCommandsThatReachAMilestoneAreRecognized(t *testing.T) {
+	for _, c := range []struct{ command, passed, failed string }{
+		{"npm test", "tests_passed npm test passed", "tests_failed npm test failed"},
+		{"npm run test:unit -- --silent", "tests_passed npm run test passed", "tests_failed npm run test failed"},
+		{"npm --prefix web test", "tests_passed npm test passed", "tests_failed npm test failed"},
+		{"CI=1 npx vitest run src/a.test.ts 2>&1", "tests_passed vitest run passed", "tests_failed vitest run failed"},
+		{"cd app && pnpm exec playwright test", "tests_passed playwright test passed", "tests_failed playwright test failed"},
+		{"timeout 60 go test ./...", "tests_passed go test passed", "tests_failed go test failed"},
+		{"time go test ./...", "tests_passed go test passed", "tests_failed go test failed"},
+		{"./node_modules/.bin/jest --ci", "tests_passed jest passed", "tests_failed jest failed"},
+		{"python3 -m pytest -q", "tests_passed pytest passed", "tests_failed pytest failed"},
+		{"echo begin; make -C host test", "tests_passed make test passed", "tests_failed make test failed"},
+		{"npm ci && npm test", "tests_passed npm test passed", ""},
+		{"npm test && echo ok", "tests_passed npm test passed", ""},
+		{"node --import tsx --test a.ts", "tests_passed node --test passed", "tests_failed node --test failed"},
+		{"npm ci", "provisioned npm ci", ""},
+		{"npm install --no-audit", "provisioned npm install", ""},
+		{"pip install -r requirements.txt", "provisioned pip install -r", ""},
+		{"npx wait-on http://localhost:5173", "server_ready wait-on", ""},
+		{"docker compose up -d --wait", "server_ready docker compose up --wait", ""},
+		// The exit status is not that of the tests, or there are no tests.
+		{"npm test | tail -5", "", ""},
+		{"npm test || true", "", ""},
+		{"npm test; echo done", "", ""},
+		{"! npm test", "", ""},
+		{"npm test &", "", ""},
+		{"if true; then npm test; fi", "", ""},
+		{"npm test --help", "", ""},
+		{"vitest --run --watch", "", ""},
+		{"echo npm test", "", ""},
+		{"grep -r 'npm test' .", "", ""},
+		{"npm install lodash", "", ""},
+		{"go testing", "", ""},
+		{"\"npm test", "", ""},
+		{"", "", ""},
+	} {
+		for event, want := range map[string]string{"PostToolUse": c.passed, "PostToolUseFailure": c.failed} {
+			m := momentOf(t, map[string]any{
+				"session_id": "a", "cwd": "/w", "hook_event_name": event, "transcript_path": "/h/.claude/projects/w/a.jsonl", "tool_name": "Bash",
+				"tool_input": map[string]any{"command": c.command}, "tool_response": map[string]any{"stdout": "", "interrupted": false},
+			})
+			got := m.Source + " " + m.Label
+			if want == "" && m.Source != timeline.FromCommand || want != "" && got != want {
+				t.Errorf("%s of %q is %q, want %q", event, c.command, got, want)
+			}
+		}
+	}
+}
+
+// The status is known only where the agent says it.
+func TestAMilestoneNeedsTheExitStatus(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		event    string
+		fields   map[string]any
+		response any
+		want     string
+	}{
+		{"Codex", "PostToolUse", map[string]any{"turn_id": "t"}, `{"output":"","metadata":{"exit_code":0}}`, timeline.FromTestsPassed},
+		{"Codex, failed", "PostToolUse", map[string]any{"turn_id": "t"}, `{"output":"","metadata":{"exit_code":1}}`, timeline.FromTestsFailed},
+		{"Codex, a text", "PostToolUse", map[string]any{"turn_id": "t"}, "ok", timeline.FromCommand},
+		{"Gemini CLI", "AfterTool", nil, map[string]any{"llmContent": "Output: x\nExit Code: 0\nSignal: (none)"}, timeline.FromTestsPassed},
+		{"Gemini CLI, failed", "AfterTool", nil, map[string]any{"llmContent": "Output: x\nExit Code: 2\n"}, timeline.FromTestsFailed},
+		{"Gemini CLI, not known", "AfterTool", nil, map[string]any{"llmContent": "Output: x"}, timeline.FromCommand},
+		{"another agent", "PostToolUse", nil, map[string]any{"stdout": ""}, timeline.FromCommand},
+		{"another agent with a status", "PostToolUse", nil, map[string]any{"exitCode": 0}, timeline.FromTestsPassed},
+		{"interrupted", "PostToolUse", map[string]any{"transcript_path": "/h/projects/a.jsonl"}, map[string]any{"interrupted": true}, timeline.FromCommand},
+		{"interrupted, failed", "PostToolUseFailure", map[string]any{"is_interrupt": true}, nil, timeline.FromCommand},
+		{"no answer", "PostToolUse", nil, nil, timeline.FromCommand},
+	} {
+		in := map[string]any{"session_id": "a", "cwd": "/w", "hook_event_name": c.event, "tool_name": "Bash", "tool_input": map[string]any{"command": "npm test"}, "tool_response": c.response}
+		for k, v := range c.fields {
+			in[k] = v
+		}
+		if m := momentOf(t, in); m.Source != c.want {
+			t.Errorf("%s: %+v, want %s", c.name, m, c.want)
+		}
+	}
+	m := momentOf(t, map[string]any{
+		"session_id": "a", "cwd": "/w", "hook_event_name": "PostToolUse", "transcript_path": "/h/projects/a.jsonl", "tool_name": "Bash",
+		"tool_input": map[string]any{"command": "npm test", "run_in_background": true}, "tool_response": map[string]any{},
+	})
+	if m.Source != timeline.FromCommand {
+		t.Errorf("in the background: %+v", m)
+	}
+}

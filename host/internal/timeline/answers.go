@@ -1,0 +1,172 @@
+package timeline
+
+import (
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/fence"
+)
+
+// The answers about sessions, moments and snapshots. extension/timeline.ts is generated from this file.
+
+// About describes a session in answers.
+type About struct {
+	ID        string    `json:"sessionId"`
+	Workspace string    `json:"workspace"`
+	Started   diff.Time `json:"startedAt"`
+	// Ended is nil while the session is open.
+	Ended *diff.Time `json:"endedAt,omitempty"`
+	// DurationSec is how long the session has lasted, in seconds.
+	DurationSec float64   `json:"durationSec"`
+	Name        string    `json:"name,omitempty"`
+	BranchOf    *BranchOf `json:"sessionBranchOf,omitempty"`
+	Message     string    `json:"injectedMessage,omitempty"`
+}
+
+// BranchOf is the origin of a branch.
+type BranchOf struct {
+	Session    string `json:"sessionId"`
+	Moment     string `json:"momentId,omitempty"`
+	FsSnapshot string `json:"fsSnapshotId"`
+}
+
+// Anchor is a place in an agent's conversation.
+type Anchor struct {
+	Agent   string `json:"agent"`
+	Session string `json:"sessionId"`
+	Message string `json:"messageId,omitempty"`
+	Turn    string `json:"turnId,omitempty"`
+}
+
+// List is a session with its moments and file snapshots, in their order.
+type List struct {
+	About       `tstype:",extends"`
+	Moments     []ListMoment   `json:"moments"`
+	FsSnapshots []ListSnapshot `json:"fsSnapshots"`
+	// Next is the moment to pass as after for what follows, "" at the end. Omitted counts the moments before the first.
+	Next    string `json:"next,omitempty"`
+	Omitted int    `json:"omitted,omitempty"`
+	// Problem says why it is not known whether the snapshots are still there, "" if it is.
+	Problem string `json:"problem,omitempty"`
+	// Cursor is the ID of the last event that the list covers. Only the live API has it.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// ListMoment is a moment in a list.
+type ListMoment struct {
+	ID string `json:"id"`
+	// TS is the time in seconds from the session's start, At the same in absolute time.
+	TS     float64   `json:"ts"`
+	At     diff.Time `json:"at"`
+	Label  string    `json:"label"`
+	Kind   string    `json:"kind"`
+	Source string    `json:"source"`
+	// FsSnapshot is the ID of the file snapshot, or false with the reason.
+	FsSnapshot any `json:"fsSnapshot" tstype:"string | false"`
+	// LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
+	LateSec float64 `json:"lateSec,omitempty"`
+	Reason  string  `json:"reason,omitempty"`
+	Notes   string  `json:"notes,omitempty"`
+	Anchor  *Anchor `json:"anchor,omitempty"`
+}
+
+// ListSnapshot is a file snapshot in a list.
+type ListSnapshot struct {
+	ID       string    `json:"id"`
+	TS       float64   `json:"ts"`
+	At       diff.Time `json:"at"`
+	Label    string    `json:"label"`
+	Provider string    `json:"provider"`
+	Snapshot Reference `json:"snapshot"`
+	// Files counts the entries, Changed those that changed since the snapshot before.
+	Files   int `json:"files"`
+	Changed int `json:"changed"`
+	// Notes are the paths whose state is not certain.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Reference is what a provider calls a snapshot.
+type Reference struct {
+	ID    string `json:"id"`
+	Mount string `json:"mount,omitempty"`
+}
+
+// Sessions are sessions, the newest first.
+type Sessions struct {
+	Sessions []About `json:"sessions"`
+}
+
+// Added is a moment that was added.
+type Added struct {
+	SessionID  string `json:"sessionId"`
+	ListMoment `tstype:",extends"`
+	// Fence is the result of the fence command, where that was waited for.
+	Fence *fence.Result `json:"fence,omitempty" tstype:"{ state: string; exitCode: number; durationMs: number; message?: string }"`
+}
+
+// AddedSnapshot is the snapshot of a moment that was added.
+type AddedSnapshot struct {
+	SessionID    string `json:"sessionId"`
+	Moment       string `json:"momentId"`
+	ListSnapshot `tstype:",extends"`
+	// Note says how far the snapshot is from the time that was asked for.
+	Note  string        `json:"note,omitempty"`
+	Fence *fence.Result `json:"fence,omitempty" tstype:"{ state: string; exitCode: number; durationMs: number; message?: string }"`
+}
+
+// SnapshotList are all file snapshots of a workspace, by their number.
+type SnapshotList struct {
+	SessionID   string         `json:"sessionId"`
+	Workspace   string         `json:"workspace"`
+	FsSnapshots []KeptSnapshot `json:"fsSnapshots"`
+}
+
+// KeptSnapshot is a file snapshot with what refers to it.
+type KeptSnapshot struct {
+	ListSnapshot `tstype:",extends"`
+	// Moments are the moments that have this snapshot.
+	Moments []string `json:"moments"`
+	// KeptFor is why it is kept longest, "" if it is not.
+	KeptFor string `json:"keptFor,omitempty"`
+}
+
+// SessionDetail is a session with its timeline.
+type SessionDetail struct {
+	About    `tstype:",extends"`
+	Timeline TimelinePart `json:"sessionTimeline"`
+}
+
+// TimelinePart is the timeline of a session.
+type TimelinePart struct {
+	DurationSec float64        `json:"durationSec"`
+	Moments     []ListMoment   `json:"moments"`
+	FsSnapshots []ListSnapshot `json:"fsSnapshots"`
+}
+
+// Sought is the place that was sought, with a read-only directory of its files.
+type Sought struct {
+	SessionID string `json:"sessionId"`
+	// TS and At are when the snapshot was complete.
+	TS         float64   `json:"ts"`
+	At         diff.Time `json:"at"`
+	Moment     string    `json:"moment,omitempty"`
+	Label      string    `json:"label,omitempty"`
+	FsSnapshot string    `json:"fsSnapshotId"`
+	Provider   string    `json:"provider"`
+	// Mount is the directory. It is removed an hour after it was last asked for.
+	Mount string `json:"mount"`
+	// Note says how the snapshot differs from what was asked for.
+	Note string `json:"note,omitempty"`
+	// Notes are the paths whose state is not certain.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Branched is a new branch.
+type Branched struct {
+	About `tstype:",extends"`
+	// FsSnapshot is the snapshot that its files are from.
+	FsSnapshot string `json:"fsSnapshotId"`
+	// Operation is the number of the operation, to undo it.
+	Operation string `json:"operation"`
+	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
+	Note  string   `json:"note,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+}

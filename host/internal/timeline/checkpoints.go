@@ -1,0 +1,141 @@
+package timeline
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// Moments is what checkpoints and reports need of a timeline. It implements [observe.Moments].
+type Moments struct{ *Timeline }
+
+// Checkpoint adds a moment for a checkpoint at its time: in the workspace of the client that created it, or for the user in
+// all that are open.
+func (t Moments) Checkpoint(ctx context.Context, client *checkpoint.Client, name string, at time.Time) {
+	if t.failed != nil {
+		return
+	}
+	dirs := []string{client.Scope.Workspace}
+	if dirs[0] == "" {
+		dirs = t.o.Workspaces.Dirs()
+	}
+	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	defer cancel()
+	for _, dir := range dirs {
+		err := t.checkpoint(ctx, client, dir, name, at)
+		if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {
+			t.o.Log.Warn("cannot record the moment of a checkpoint", "directory", dir, "error", err)
+		}
+	}
+}
+
+func (t Moments) checkpoint(ctx context.Context, client *checkpoint.Client, dir, name string, at time.Time) error {
+	m := Moment{Label: name, Source: FromCheckpoint}
+	if t.o.Clock().Sub(at) > present { // it was imported
+		if s, l, err := t.sessionOf(client, Where{}); client.Scope.Workspace != "" && err == nil && !at.Before(s.Started) {
+			m.Label, m.Kind = t.o.label(name), Auto
+			if added, err := addAt(ctx, t.Timeline, s, l, m, seconds(at.Sub(s.Started)+l.shift(s))); err != nil || added != nil {
+				return err
+			}
+		}
+	}
+	_, err := t.Record(ctx, dir, m)
+	return err
+}
+
+// Renamed gives the moments of a checkpoint its new name: those with its old name that were recorded with it.
+func (t Moments) Renamed(from, to string, at time.Time) {
+	if t.failed != nil {
+		return
+	}
+	for _, s := range t.sessions.all() {
+		if t.o.Workspaces.Watched(s.Workspace) {
+			if l, err := t.line(s.Workspace); err != nil || l.rename(t.db, from, to, at) != nil {
+				t.o.Log.Warn("cannot rename the moment of a checkpoint", "workspace", s.Workspace)
+			}
+		}
+	}
+	t.changed.Notify()
+}
+
+// rename gives the moments of a checkpoint another label.
+func (l *line) rename(d *db, from, to string, at time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Clone(l.moments)
+	var changed []*Moment
+	for i, m := range all {
+		if m.Source == FromCheckpoint && m.Label == from && m.At.Sub(at).Abs() < namedWithin {
+			all[i] = m.with(func(m *Moment) { m.Label = to })
+			changed = append(changed, all[i])
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	l.moments = all
+	for i, m := range l.waiting {
+		if j := slices.IndexFunc(changed, func(c *Moment) bool { return c.Number == m.Number }); j >= 0 {
+			l.waiting[i] = changed[j]
+		}
+	}
+	return d.update(l.space, changed...)
+}
+
+// namedWithin is how far the moment of a checkpoint may be from it.
+const namedWithin = 10 * time.Second
+
+// When returns the time of a moment or a file snapshot by its ID, in the workspace of a scope or, with "@" and a session
+// after it, in that of the session. ok is false for what is no such ID.
+func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error) {
+	bare, session, _ := strings.Cut(id, "@")
+	n, isMoment := number(bare, 'm')
+	if !isMoment {
+		if n, ok = number(bare, 's'); !ok {
+			return at, false, nil
+		}
+	}
+	where := Where{Session: session}
+	switch {
+	case t.failed != nil:
+		return at, true, t.failed
+	case session == "" && scope.Workspace == "":
+		if where.Session, err = t.only(bare); err != nil {
+			return at, true, err
+		}
+	}
+	s, l, err := t.sessionOf(&checkpoint.Client{Scope: scope}, where)
+	if err != nil {
+		return at, true, err
+	}
+	for _, m := range l.all() {
+		switch {
+		case isMoment && m.Number == n:
+			return m.At, true, nil
+		case !isMoment && m.Snapshot == n && m.SnapshotAt != 0:
+			return time.Unix(0, m.SnapshotAt), true, nil
+		}
+	}
+	return at, true, usererr.New(usererr.NotFound, "there is no moment %s in %s. `timeline_list` lists them.", bare, s.Workspace)
+}
+
+// only returns a session of the only workspace that has some.
+func (t Moments) only(id string) (session string, err error) {
+	found := map[string]string{} // a session of each workspace
+	for _, s := range t.sessions.all() {
+		if t.Allows(s.Workspace) {
+			found[s.Workspace] = s.ID
+		}
+	}
+	for _, session = range found {
+		if len(found) == 1 {
+			return session, nil
+		}
+		return "", usererr.New(usererr.Ambiguous, "%s exists in several workspaces. Name a session of the one that you mean, as in %s@%s.", id, id, session)
+	}
+	return "", usererr.New(usererr.NotFound, "there is no moment %s, because nothing was recorded yet", id)
+}

@@ -1,0 +1,179 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// Names of a session's events.
+const (
+	EventMoment   = "timeline.sessionMoment"
+	EventSnapshot = "timeline.fsSnapshot.created"
+	EventBranch   = "timeline.sessionBranch.created"
+)
+
+// Event is an event of a session: a [ListMoment], a [ListSnapshot] or the [About] of a branch.
+type Event struct {
+	// ID is the place after the event, to continue from.
+	ID   string
+	Name string
+	Data any
+}
+
+// place is a place in a session's events: the numbers of the last moment, snapshot and branch before it.
+type place struct{ moment, snapshot, branch uint64 }
+
+func (p place) String() string { return fmt.Sprintf("%d.%d.%d", p.moment, p.snapshot, p.branch) }
+
+func parsePlace(id string) (p place, err error) {
+	parts := strings.Split(id, ".")
+	for i, n := range []*uint64{&p.moment, &p.snapshot, &p.branch} {
+		if len(parts) == 3 && err == nil {
+			*n, err = strconv.ParseUint(parts[i], 10, 63)
+		}
+	}
+	if err != nil || len(parts) != 3 {
+		return place{}, usererr.Invalid("%q is not the ID of an event of a session, such as 12.8.0", id)
+	}
+	return p, nil
+}
+
+// Feed reads the events of a session for one client. It is for one goroutine.
+type Feed struct {
+	t      *Timeline
+	client *checkpoint.Client
+	where  Where
+	at     place
+	// sent are the moments after at that were sent: false where their snapshot was still being taken.
+	sent map[uint64]bool
+}
+
+// NewFeed returns a feed of the events after one by its ID, or after now if that is "".
+func NewFeed(t *Timeline, client *checkpoint.Client, where Where, after string) (*Feed, error) {
+	f := &Feed{t: t, client: client, where: where, sent: map[uint64]bool{}}
+	s, l, err := t.sessionOf(client, where)
+	if err != nil {
+		return nil, err
+	}
+	if after != "" {
+		f.at, err = parsePlace(after)
+		return f, err
+	}
+	f.at = placeOf(t, s, l)
+	return f, nil
+}
+
+// placeOf returns the place after all events of a session that are complete.
+func placeOf(t *Timeline, s *Session, l *line) (p place) {
+	for _, m := range l.all() {
+		if m.Session != s.ID {
+			continue
+		}
+		if m.Reason == pending {
+			break
+		}
+		p.moment, p.snapshot = m.Number, max(p.snapshot, m.Snapshot)
+	}
+	for _, b := range t.sessions.branchesOf(s) {
+		p.branch = max(p.branch, b.number())
+	}
+	return p
+}
+
+// Changed is closed when there may be other events than a Next after this call returns.
+func (f *Feed) Changed() <-chan struct{} { return f.t.changed.Changed() }
+
+// Next returns the events since the last call. A moment whose snapshot was still being taken is sent again when that is
+// there, or has failed.
+func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
+	s, l, err := f.t.sessionOf(f.client, f.where)
+	if err != nil {
+		return nil, err
+	}
+	known, err := f.t.snapshots(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	moments := slices.DeleteFunc(slices.Clone(l.all()), func(m *Moment) bool { return m.Session != s.ID })
+	add := func(name string, data any) { events = append(events, Event{f.at.String(), name, data}) }
+	complete := true // all moments so far
+	for _, m := range moments {
+		if m.Number <= f.at.moment {
+			continue
+		}
+		settled := m.Reason != pending
+		if complete = complete && settled; complete {
+			f.at.moment = m.Number
+		}
+		if was, sent := f.sent[m.Number]; !sent || !was && settled {
+			add(EventMoment, m.listed(s, known))
+		}
+		if f.sent[m.Number] = settled; complete {
+			delete(f.sent, m.Number)
+		}
+	}
+	first := firstOf(moments)
+	for _, n := range slices.Sorted(maps.Keys(first)) {
+		k, ok := known[n]
+		if m := first[n]; n > f.at.snapshot && ok && m.lost(known) == "" {
+			f.at.snapshot = n
+			add(EventSnapshot, listedSnapshot(s, k, m.Shift))
+		}
+	}
+	for _, b := range f.t.sessions.branchesOf(s) {
+		if n := b.number(); n > f.at.branch {
+			f.at.branch = n
+			add(EventBranch, aboutOf(f.t, b))
+		}
+	}
+	return events, nil
+}
+
+// number returns the number of a session. Later sessions have larger ones.
+func (s *Session) number() uint64 {
+	n, _ := strconv.ParseUint(s.ID[strings.LastIndexByte(s.ID, '-')+1:], 10, 63)
+	return n
+}
+
+// branchesOf returns the branches of a session by their number.
+func (r *registry) branchesOf(s *Session) (list []*Session) {
+	for _, b := range r.all() {
+		if b.BranchOf != nil && b.BranchOf.Session == s.ID {
+			list = append(list, b)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.number(), b.number()) })
+	return list
+}
+
+// Detail describes a session with the newest part of its timeline.
+func (t Requests) Detail(ctx context.Context, client *checkpoint.Client, p SessionParams) (*SessionDetail, error) {
+	l, err := t.List(ctx, client, ListParams{Where: p.Where, Limit: maxMoments})
+	if err != nil {
+		return nil, err
+	}
+	return &SessionDetail{l.About, TimelinePart{l.DurationSec, l.Moments, l.FsSnapshots}}, nil
+}
+
+// ListFrom is [Timeline.List] with the ID of the last event that it covers.
+func (t Requests) ListFrom(ctx context.Context, client *checkpoint.Client, p ListParams) (*List, error) {
+	s, l, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	cursor := placeOf(t.Timeline, s, l).String() // before the list is made: an event may be in both, but not in none
+	list, err := t.List(ctx, client, p)
+	if err != nil {
+		return nil, err
+	}
+	list.Cursor = cursor
+	return list, nil
+}

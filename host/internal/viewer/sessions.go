@@ -1,0 +1,113 @@
+package viewer
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// session returns a method about a session, which the user's own programs may call.
+func session[P, A any](m Method, call func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p P) (*A, error)) *Method {
+	m.Tag = "sessions"
+	m.Statuses = append(m.Statuses, http.StatusNotFound)
+	return method(m, func(v *Viewer, ctx context.Context, p P) (*A, error) {
+		return call(timeline.Requests{Timeline: v.moments}, ctx, clients.Viewer(checkpoint.Scope{}), p)
+	})
+}
+
+// sessionMethods are the specification's requests about sessions.
+var sessionMethods = []*Method{
+	session(Method{
+		Name: "view_sessions", Route: "GET /v1/sessions", Operation: "sessions",
+		Summary: "Sessions, the newest first",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionsParams) (*timeline.Sessions, error) {
+		return t.Sessions(ctx, user, timeline.SessionsParams{Dir: p.Workspace})
+	}),
+	session(Method{
+		Name: "view_session", Route: "GET /v1/sessions/{id}", Operation: "session",
+		Summary: "A session with the newest part of its timeline",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionParams) (*timeline.SessionDetail, error) {
+		return t.Detail(ctx, user, timeline.SessionParams{Where: timeline.Where{Session: p.ID}})
+	}),
+	session(Method{
+		Name: "view_session_timeline", Route: "GET /v1/sessions/{id}/timeline", Operation: "session-timeline",
+		Summary: "Moments of a session and their file snapshots, by time",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionTimelineParams) (*timeline.List, error) {
+		return t.ListFrom(ctx, user, timeline.ListParams{Where: timeline.Where{Session: p.ID}, Kinds: p.Kinds, After: p.After, Limit: p.Limit})
+	}),
+	session(Method{
+		Name: "view_snapshots", Route: "GET /v1/sessions/{id}/fs-snapshots", Operation: "fs-snapshots",
+		Summary: "All file snapshots of a session's workspace, with what refers to them",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionParams) (*timeline.SnapshotList, error) {
+		return t.FsSnapshots(ctx, user, timeline.SessionParams{Where: timeline.Where{Session: p.ID}})
+	}),
+	session(Method{
+		Name: "view_snapshot_add", Route: "POST /v1/sessions/{id}/fs-snapshots", Operation: "add-fs-snapshot", Created: true,
+		Summary: "Take a file snapshot near a time, with a moment",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.MomentAddParams) (*timeline.AddedSnapshot, error) {
+		return t.AddSnapshot(ctx, user, added(p))
+	}),
+	session(Method{
+		Name: "view_moment_add", Route: "POST /v1/sessions/{id}/moments", Operation: "add-moment", Created: true,
+		Summary: "Add a moment at or near a time",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.MomentAddParams) (*timeline.Added, error) {
+		a := added(p)
+		if a.Label == "" {
+			a.Label = "moment"
+		}
+		return t.Add(ctx, user, a)
+	}),
+	session(Method{
+		Name: "view_seek", Route: "POST /v1/sessions/{id}/seek", Operation: "seek",
+		Summary: "Make a read-only directory with all files of a moment; it exists for an hour",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SeekParams) (*timeline.Sought, error) {
+		to, err := oneOf("ts", p.TS, p.FsSnapshot, p.Moment)
+		if err != nil {
+			return nil, err
+		}
+		return t.Seek(ctx, user, timeline.SeekParams{Where: timeline.Where{Session: p.ID}, To: to})
+	}),
+	session(Method{
+		Name: "view_session_branch", Route: "POST /v1/sessions/{id}/session-branch", Operation: "session-branch", Created: true,
+		Statuses: []int{http.StatusConflict},
+		Summary:  "Create a session with a writable copy of a moment's files",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionBranchParams) (*timeline.Branched, error) {
+		from, err := oneOf("fromTs", p.FromTS, p.FsSnapshot, p.Moment)
+		if err != nil {
+			return nil, err
+		}
+		return t.Branch(ctx, user, timeline.BranchParams{Where: timeline.Where{Session: p.ID}, From: from, Name: p.Name, Message: p.Message})
+	}),
+}
+
+func added(p protocol.MomentAddParams) timeline.AddParams {
+	return timeline.AddParams{Where: timeline.Where{Session: p.ID}, Label: p.Label, TS: p.TS, Kind: p.Kind, WaitFence: p.WaitFence}
+}
+
+// oneOf returns the moment that one of three parameters names. Name is that of the first.
+func oneOf(name string, ts *float64, snapshot, moment string) (string, error) {
+	var given []string
+	if ts != nil {
+		given = append(given, strconv.FormatFloat(*ts, 'f', -1, 64))
+	}
+	for _, s := range []string{snapshot, moment} {
+		if s != "" {
+			given = append(given, s)
+		}
+	}
+	if len(given) != 1 {
+		return "", usererr.Invalid("name one of %s, fsSnapshotId and moment", name)
+	}
+	return given[0], nil
+}
+
+// PopupMoment adds a moment in all open workspaces.
+func (v *Viewer) PopupMoment(ctx context.Context, p protocol.PopupMomentParams) (*protocol.PopupMomentResult, error) {
+	return timeline.Requests{Timeline: v.moments}.AddEverywhere(ctx, clients.Viewer(checkpoint.Scope{}), p.Label)
+}

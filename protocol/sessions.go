@@ -1,0 +1,67 @@
+package protocol
+
+// SessionsParams select sessions.
+type SessionsParams struct {
+	Workspace string `json:"workspace,omitempty" doc:"Only sessions of the workspace of this directory; empty: of all"`
+}
+
+// SessionParams name a session.
+type SessionParams struct {
+	ID string `json:"id" path:"id"`
+}
+
+// SessionTimelineParams select moments of a session.
+type SessionTimelineParams struct {
+	ID    string   `json:"id" path:"id"`
+	Kinds []string `json:"kinds,omitempty" doc:"Only moments of these kinds or sources, such as manual, edit, prompt, command, checkpoint; empty: all"`
+	After string   `json:"after,omitempty" doc:"Only what follows this moment, such as m12; empty: the newest"`
+	Limit int      `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of moments"`
+}
+
+// MomentAddParams add a moment, or a file snapshot, to a session.
+type MomentAddParams struct {
+	ID    string   `json:"id" path:"id"`
+	TS    *float64 `json:"ts,omitempty" required:"false" minimum:"0" doc:"Seconds from the session's start; absent: now. An earlier time gets the last snapshot at or before it."`
+	Label string   `json:"label,omitempty" required:"false" maxLength:"200" doc:"What this moment is, in a few words"`
+	Kind  string   `json:"kind,omitempty" required:"false" enum:"manual,provisioned,server_ready,tests_failed,tests_passed" default:"manual" doc:"manual, or a milestone"`
+	// WaitFence waits until the fence command has run after the snapshot.
+	WaitFence bool `json:"waitFence,omitempty" required:"false" doc:"Wait until the fence command has run after the snapshot, and return its result"`
+}
+
+// SeekParams name a place in a session. One of the three is given.
+type SeekParams struct {
+	ID         string   `json:"id" path:"id"`
+	TS         *float64 `json:"ts,omitempty" required:"false" minimum:"0" doc:"Seconds from the session's start: the last snapshot at or before"`
+	FsSnapshot string   `json:"fsSnapshotId,omitempty" required:"false" maxLength:"20" doc:"A file snapshot, such as s12"`
+	Moment     string   `json:"moment,omitempty" required:"false" maxLength:"100" doc:"A moment (m12), a checkpoint, a time, start or now"`
+}
+
+// SessionBranchParams name a branch and where it comes from. One of FromTS, FsSnapshot and Moment is given.
+type SessionBranchParams struct {
+	ID         string   `json:"id" path:"id"`
+	FromTS     *float64 `json:"fromTs,omitempty" required:"false" minimum:"0" doc:"Seconds from the session's start: the last snapshot at or before"`
+	FsSnapshot string   `json:"fsSnapshotId,omitempty" required:"false" maxLength:"20" doc:"A file snapshot, such as s12"`
+	Moment     string   `json:"moment,omitempty" required:"false" maxLength:"100" doc:"A moment (m12), a checkpoint, a time, start or now"`
+	Name       string   `json:"name" maxLength:"50" pattern:"^[a-z0-9][a-z0-9_-]*$" doc:"The name of the branch and of its directory"`
+	Message    string   `json:"injectedMessage,omitempty" required:"false" maxLength:"65536" doc:"What the agent of the branch shall do"`
+}
+
+// PopupMomentParams add a moment in all open workspaces.
+type PopupMomentParams struct {
+	_     struct{} `additionalProperties:"false"`
+	Label string   `json:"label" maxLength:"200" doc:"What this moment is, in a few words"`
+}
+
+// PopupMomentResult is what was added.
+type PopupMomentResult struct {
+	Moments []PopupMoment `json:"moments"`
+}
+
+// PopupMoment is a moment of a workspace.
+type PopupMoment struct {
+	ID        string `json:"id"`
+	Session   string `json:"sessionId"`
+	Workspace string `json:"workspace"`
+	// Reason is why it has no file snapshot, empty if it has one.
+	Reason string `json:"reason,omitempty"`
+}
