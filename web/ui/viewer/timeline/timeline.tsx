@@ -422,7 +422,7 @@ function Tip({ model, hover, span, width }: TipProps): JSX.Element | null {
     if (found === undefined) return;
     timer.current = setTimeout(() => {
       const { lane, position } = found;
-      void describe(model.client.ask, lane, position)
+      void describe(model, lane, position)
         .catch(() => laneName(lane))
         .then((text) => {
           details.value = { key, text };
