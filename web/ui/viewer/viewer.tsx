@@ -23,7 +23,7 @@ import { Timeline } from './timeline/timeline';
 import { Variables } from './variables/variables';
 import './viewer.css';
 
-const SECTIONS: readonly Section[] = ['changes', 'events', 'moments', 'calls', 'page', 'variables'];
+const SECTIONS: readonly Section[] = ['changes', 'events', 'calls', 'page', 'variables', 'moments'];
 
 const SECTION_NAMES = {
   changes: 'changes',

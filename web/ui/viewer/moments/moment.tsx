@@ -39,7 +39,9 @@ export function MomentRow({ model, moment, before, files }: RowProps): JSX.Eleme
         <code class="moment-id">{moment.id}</code>
         <span class="moment-kind">{moment.kind}</span>
         <span class="moment-label">{moment.label}</span>
-        {files !== undefined && files > 0 && <span class="moment-files quiet">{many('files', files)}</span>}
+        {files !== undefined && files > 0 && (
+          <span class="moment-files quiet">{many('momentChanges', files)}</span>
+        )}
       </button>
       {open.value !== undefined && (
         <div class="moment-whole">
@@ -211,7 +213,7 @@ function Restore({ model, moment, open }: DoProps): JSX.Element {
                   })
                 }
               >
-                {many('restoreNow', count)}
+                {t('restoreNow')}
               </button>
               <button
                 type="button"

@@ -57,7 +57,11 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
             const one = shown[i];
             if (one === undefined) return null;
             const before = all[all.indexOf(one) - 1];
-            const files = one.fsSnapshot === false ? undefined : changed.get(one.fsSnapshot);
+            // A moment may share the snapshot of the one before: nothing changed between them.
+            const files =
+              one.fsSnapshot === false || one.fsSnapshot === before?.fsSnapshot
+                ? undefined
+                : changed.get(one.fsSnapshot);
             return <MomentRow model={model} moment={one} before={before} files={files} />;
           }}
         />
