@@ -1,7 +1,6 @@
 package viewer
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +12,10 @@ import (
 // TestMomentsInTheViewer: a user looks at the files of moments in the dashboard, restores one, takes that back, and branches.
 func TestMomentsInTheViewer(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -45,12 +47,12 @@ func TestMomentsInTheViewer(t *testing.T) {
 	})
 	run("timeline", "moment", "add", "--label", "the cart counts")
 	write("cart.ts", "export const total = (items) => items.size\n")
-	write("<b>&.ts", "export {}\n")
-	run("timeline", "moment", "add", "--label", `sets have a "size" <img src=x>`)
+	write("list<b>.ts", "export {}\n")
+	run("timeline", "moment", "add", "--label", `sets have a "size", see <b>`)
 
 	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
 	v.JS(`await press('Moments')`)
-	v.Shows("the cart counts", `sets have a "size" <img src=x>`, "3 changes")
+	v.Shows("the cart counts", `sets have a "size", see <b>`, "3 changes")
 	v.JS(`
 globalThis.row = (label) => [...document.querySelectorAll('.moment')].find((one) => one.textContent.includes(label));
 row('sets have').querySelector('.moment-head').click();
@@ -94,16 +96,8 @@ await until(() => says('Branch by-length created in') && says('Keep lists, and c
 pick(document.querySelector('.moments-head select'), [...document.querySelectorAll('.moments-head option')].at(-1).value);
 await until(() => row('sets have'), 'the moments');
 row('sets have').querySelector('.moment-head').click();
-await until(() => document.querySelector('.moment-diff'), 'a diff');`)
-	for _, width := range []int64{1180, 380} {
-		for _, dark := range []bool{false, true} {
-			png, err := shot(v.Ctx, width, 760, dark)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(shots, fmt.Sprintf("moments-%d-%t.png", width, dark)), png, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+await until(() => document.querySelector('.moment-diff'), 'a diff');
+await press('Close');
+document.querySelector('.rows').scrollTop = 0;`)
+	takeInto(t, shots, "panel-moments", v.Tab, 1180, 760)
 }

@@ -139,23 +139,26 @@ function Changes({ model, moment, before }: Omit<RowProps, 'files'>): JSX.Elemen
 
 /** A unified diff, each line in its colour. */
 function coloured(text: string): JSX.Element[] {
-  return text.split('\n').map((line, i) => {
-    const kind = /^(?:\+\+\+|---|diff |#)/.test(line)
-      ? 'quiet'
-      : line.startsWith('+')
-        ? 'plus'
-        : line.startsWith('-')
-          ? 'minus'
-          : line.startsWith('@@')
-            ? 'hunk'
-            : undefined;
-    return (
-      <span key={i} class={kind}>
-        {line}
-        {'\n'}
-      </span>
-    );
-  });
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line, i) => {
+      const kind = /^(?:\+\+\+|---|diff |#)/.test(line)
+        ? 'quiet'
+        : line.startsWith('+')
+          ? 'plus'
+          : line.startsWith('-')
+            ? 'minus'
+            : line.startsWith('@@')
+              ? 'hunk'
+              : undefined;
+      return (
+        <span key={i} class={kind}>
+          {line}
+          {'\n'}
+        </span>
+      );
+    });
 }
 
 interface DoProps {
