@@ -12,8 +12,11 @@ import type {
   PopupMomentResult,
   SeekParams,
   SessionBranchParams,
+  SessionDiffParams,
   SessionParams,
+  SessionRestoreParams,
   SessionTimelineParams,
+  SessionUndoParams,
   SessionsParams,
   StopAgentParams,
   UnignoreParams,
@@ -43,7 +46,9 @@ import type {
   Added,
   AddedSnapshot,
   Branched,
+  Difference,
   List,
+  Restored,
   SessionDetail,
   Sessions,
   SnapshotList,
@@ -106,6 +111,12 @@ export interface ViewMethods {
   view_seek: { params: SeekParams; answer: Sought };
   /** Create a session with a writable copy of a moment's files. */
   view_session_branch: { params: SessionBranchParams; answer: Branched };
+  /** What changed in the files between two moments, secrets masked. */
+  view_session_diff: { params: SessionDiffParams; answer: Difference };
+  /** Set the files back to a moment, after a safety snapshot; without confirm, the plan. */
+  view_session_restore: { params: SessionRestoreParams; answer: Restored };
+  /** Undo a restore, or remove a branch. */
+  view_session_undo: { params: SessionUndoParams; answer: Restored };
 }
 
 /** The popup's methods on the host, with parameters and answers. */
@@ -166,4 +177,7 @@ export const ROUTES: Readonly<Record<keyof ViewMethods, string>> = {
   view_moment_add: 'POST v1/sessions/{id}/moments',
   view_seek: 'POST v1/sessions/{id}/seek',
   view_session_branch: 'POST v1/sessions/{id}/session-branch',
+  view_session_diff: 'GET v1/sessions/{id}/diff',
+  view_session_restore: 'POST v1/sessions/{id}/restore',
+  view_session_undo: 'POST v1/sessions/{id}/undo',
 };

@@ -2136,6 +2136,33 @@ export interface SessionBranchParams {
   injectedMessage?: string;
 }
 /**
+ * SessionDiffParams name two moments whose files are compared.
+ */
+export interface SessionDiffParams {
+  id: string;
+  from: string;
+  to?: string;
+}
+/**
+ * SessionRestoreParams name the moment whose files are restored.
+ */
+export interface SessionRestoreParams {
+  id: string;
+  moment: string;
+  paths?: string[];
+  /**
+   * Confirm restores. Without it the answer is the plan.
+   */
+  confirm?: boolean;
+}
+/**
+ * SessionUndoParams name an operation to undo.
+ */
+export interface SessionUndoParams {
+  id: string;
+  operation: string;
+}
+/**
  * PopupMomentParams add a moment in all open workspaces.
  */
 export interface PopupMomentParams {

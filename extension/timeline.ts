@@ -219,3 +219,103 @@ export interface Branched extends About {
   note?: string;
   notes?: string[];
 }
+/**
+ * Ends is a snapshot that is compared.
+ */
+export interface Ends {
+  fsSnapshotId: string;
+  moment?: string;
+  at: string;
+  note?: string;
+}
+/**
+ * Difference is what changed between two moments.
+ */
+export interface Difference {
+  sessionId: string;
+  from: Ends;
+  to: Ends;
+  files: FileChanged[];
+  added: number /* int */;
+  removed: number /* int */;
+  /**
+   * Text is a unified diff. Lines that begin with # say what it leaves out.
+   */
+  text?: string;
+  /**
+   * LeftOut counts changed lines that are not in the text, Masked secrets that are masked.
+   */
+  leftOut?: number /* int */;
+  masked?: number /* int */;
+  /**
+   * Applies is true where the text is a patch.
+   */
+  applies: boolean;
+}
+/**
+ * FileChanged is a changed file.
+ */
+export interface FileChanged {
+  path: string;
+  oldPath?: string;
+  change: string;
+  /**
+   * Added and Removed count lines. Counted is false where they are not known.
+   */
+  added?: number /* int */;
+  removed?: number /* int */;
+  counted: boolean;
+  /**
+   * Why says why the file is not in the text.
+   */
+  why?: string;
+}
+/**
+ * Restored is the plan of a restore, or what was restored.
+ */
+export interface Restored {
+  sessionId: string;
+  /**
+   * FsSnapshot is the snapshot that is restored, Safety that of the state before.
+   */
+  fsSnapshotId: string;
+  safety: string;
+  /**
+   * Done is false for a plan.
+   */
+  done: boolean;
+  /**
+   * Operation is to undo the restore, "" for a plan or where nothing differed.
+   */
+  operation?: string;
+  /**
+   * Changes counts what is created, replaced, deleted, or given other attributes.
+   */
+  changes: { [key: string]: number /* int */};
+  /**
+   * Steps are the first of them; Omitted counts the others.
+   */
+  steps: RestoreStep[];
+  omitted?: number /* int */;
+  /**
+   * Blocked are the paths that cannot be restored, Differs those that stay different.
+   */
+  blocked?: string[];
+  differs?: string[];
+  /**
+   * Exclusions are how the restore changes what later snapshots leave out, nil if it does not.
+   */
+  exclusions?: { dropped: string[]; added: string[]; problem?: string };
+  /**
+   * Kept is a directory with files that were changed during the restore.
+   */
+  kept?: string;
+  note?: string;
+}
+/**
+ * RestoreStep is a path that a restore changes.
+ */
+export interface RestoreStep {
+  path: string;
+  change: string;
+}

@@ -46,6 +46,28 @@ type SessionBranchParams struct {
 	Message    string   `json:"injectedMessage,omitempty" required:"false" maxLength:"65536" doc:"What the agent of the branch shall do"`
 }
 
+// SessionDiffParams name two moments whose files are compared.
+type SessionDiffParams struct {
+	ID   string `json:"id" path:"id"`
+	From string `json:"from" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start"`
+	To   string `json:"to,omitempty" maxLength:"100" doc:"The same; empty: now"`
+}
+
+// SessionRestoreParams name the moment whose files are restored.
+type SessionRestoreParams struct {
+	ID     string   `json:"id" path:"id"`
+	Moment string   `json:"moment" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start"`
+	Paths  []string `json:"paths,omitempty" required:"false" maxItems:"1000" doc:"Only these; empty: the whole workspace"`
+	// Confirm restores. Without it the answer is the plan.
+	Confirm bool `json:"confirm,omitempty" required:"false" doc:"Restore; without it the answer is the plan"`
+}
+
+// SessionUndoParams name an operation to undo.
+type SessionUndoParams struct {
+	ID        string `json:"id" path:"id"`
+	Operation string `json:"operation" maxLength:"20" doc:"As in the answer that made it, such as op3"`
+}
+
 // PopupMomentParams add a moment in all open workspaces.
 type PopupMomentParams struct {
 	_     struct{} `additionalProperties:"false"`

@@ -42,19 +42,7 @@ func TestScreenshots(t *testing.T) {
 	v.Shows("failed request")
 	take := func(name string, of *e2etest.Tab, width, height int64) {
 		t.Helper()
-		for _, dark := range []bool{false, true} {
-			png, err := shot(of.Ctx, width, height, dark)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := name + "-light.png"
-			if dark {
-				file = name + "-dark.png"
-			}
-			if err := os.WriteFile(filepath.Join(dir, file), png, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		takeInto(t, dir, name, of, width, height)
 	}
 	take("panel", v.Tab, 1180, 760)
 	v.JS(`
@@ -101,4 +89,22 @@ await until(() => document.querySelector('.answer'), 'an answer')`)
 	out := w.Open(t, board.Text("location.href"))
 	out.WaitForText("tidemark open")
 	take("dashboard-signed-out", out, 720, 420)
+}
+
+// takeInto writes pictures of a page into a directory, light and dark.
+func takeInto(t *testing.T, dir, name string, of *e2etest.Tab, width, height int64) {
+	t.Helper()
+	for _, dark := range []bool{false, true} {
+		png, err := shot(of.Ctx, width, height, dark)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := name + "-light.png"
+		if dark {
+			file = name + "-dark.png"
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), png, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

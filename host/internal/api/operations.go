@@ -37,6 +37,9 @@ func (r *rest) methods() {
 	serveMethod[*timeline.Added](r, "view_moment_add", (*viewMomentAddInput).params)
 	serveMethod[*timeline.Sought](r, "view_seek", (*viewSeekInput).params)
 	serveMethod[*timeline.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
+	serveMethod[*timeline.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
+	serveMethod[*timeline.Restored](r, "view_session_restore", (*viewSessionRestoreInput).params)
+	serveMethod[*timeline.Restored](r, "view_session_undo", (*viewSessionUndoInput).params)
 }
 
 type viewOverviewInput struct {
@@ -306,6 +309,42 @@ type viewSessionBranchInput struct {
 
 func (in *viewSessionBranchInput) params() protocol.SessionBranchParams {
 	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message}
+}
+
+type viewSessionDiffInput struct {
+	ID   string `path:"id"`
+	From string `query:"from" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start"`
+	To   string `query:"to" maxLength:"100" doc:"The same; empty: now"`
+}
+
+func (in *viewSessionDiffInput) params() protocol.SessionDiffParams {
+	return protocol.SessionDiffParams{ID: in.ID, From: in.From, To: in.To}
+}
+
+type viewSessionRestoreInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		_       struct{} `additionalProperties:"false"`
+		Moment  string   `json:"moment" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start"`
+		Paths   []string `json:"paths,omitempty" required:"false" maxItems:"1000" doc:"Only these; empty: the whole workspace"`
+		Confirm bool     `json:"confirm,omitempty" required:"false" doc:"Restore; without it the answer is the plan"`
+	} `nameHint:"Session-restoreRequest"`
+}
+
+func (in *viewSessionRestoreInput) params() protocol.SessionRestoreParams {
+	return protocol.SessionRestoreParams{ID: in.ID, Moment: in.Body.Moment, Paths: in.Body.Paths, Confirm: in.Body.Confirm}
+}
+
+type viewSessionUndoInput struct {
+	ID   string `path:"id"`
+	Body struct {
+		_         struct{} `additionalProperties:"false"`
+		Operation string   `json:"operation" maxLength:"20" doc:"As in the answer that made it, such as op3"`
+	} `nameHint:"Session-undoRequest"`
+}
+
+func (in *viewSessionUndoInput) params() protocol.SessionUndoParams {
+	return protocol.SessionUndoParams{ID: in.ID, Operation: in.Body.Operation}
 }
 
 // AfterPositions are the positions to continue from, one for each lane.

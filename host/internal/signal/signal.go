@@ -7,6 +7,7 @@ import "sync"
 type Signal struct {
 	mu      sync.Mutex
 	changed chan struct{}
+	count   uint64
 }
 
 // Changed is closed at the next [Signal.Notify].
@@ -23,8 +24,16 @@ func (s *Signal) Changed() <-chan struct{} {
 func (s *Signal) Notify() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.count++
 	if s.changed != nil {
 		close(s.changed)
 		s.changed = nil
 	}
+}
+
+// Count returns how often Notify was called.
+func (s *Signal) Count() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
 }

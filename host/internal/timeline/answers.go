@@ -3,6 +3,8 @@ package timeline
 import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/fence"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 )
 
 // The answers about sessions, moments and snapshots. extension/timeline.ts is generated from this file.
@@ -169,4 +171,73 @@ type Branched struct {
 	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
 	Note  string   `json:"note,omitempty"`
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Ends is a snapshot that is compared.
+type Ends struct {
+	FsSnapshot string    `json:"fsSnapshotId"`
+	Moment     string    `json:"moment,omitempty"`
+	At         diff.Time `json:"at"`
+	Note       string    `json:"note,omitempty"`
+}
+
+// Difference is what changed between two moments.
+type Difference struct {
+	SessionID string        `json:"sessionId"`
+	From      Ends          `json:"from"`
+	To        Ends          `json:"to"`
+	Files     []FileChanged `json:"files"`
+	Added     int           `json:"added"`
+	Removed   int           `json:"removed"`
+	// Text is a unified diff. Lines that begin with # say what it leaves out.
+	Text string `json:"text,omitempty"`
+	// LeftOut counts changed lines that are not in the text, Masked secrets that are masked.
+	LeftOut int `json:"leftOut,omitempty"`
+	Masked  int `json:"masked,omitempty"`
+	// Applies is true where the text is a patch.
+	Applies bool `json:"applies"`
+}
+
+// FileChanged is a changed file.
+type FileChanged struct {
+	Path    string       `json:"path"`
+	OldPath string       `json:"oldPath,omitempty"`
+	Change  compare.Kind `json:"change"`
+	// Added and Removed count lines. Counted is false where they are not known.
+	Added   int  `json:"added,omitempty"`
+	Removed int  `json:"removed,omitempty"`
+	Counted bool `json:"counted"`
+	// Why says why the file is not in the text.
+	Why string `json:"why,omitempty"`
+}
+
+// Restored is the plan of a restore, or what was restored.
+type Restored struct {
+	SessionID string `json:"sessionId"`
+	// FsSnapshot is the snapshot that is restored, Safety that of the state before.
+	FsSnapshot string `json:"fsSnapshotId"`
+	Safety     string `json:"safety"`
+	// Done is false for a plan.
+	Done bool `json:"done"`
+	// Operation is to undo the restore, "" for a plan or where nothing differed.
+	Operation string `json:"operation,omitempty"`
+	// Changes counts what is created, replaced, deleted, or given other attributes.
+	Changes map[string]int `json:"changes"`
+	// Steps are the first of them; Omitted counts the others.
+	Steps   []RestoreStep `json:"steps"`
+	Omitted int           `json:"omitted,omitempty"`
+	// Blocked are the paths that cannot be restored, Differs those that stay different.
+	Blocked []string `json:"blocked,omitempty"`
+	Differs []string `json:"differs,omitempty"`
+	// Exclusions are how the restore changes what later snapshots leave out, nil if it does not.
+	Exclusions *workspace.Exclusions `json:"exclusions,omitempty"`
+	// Kept is a directory with files that were changed during the restore.
+	Kept string `json:"kept,omitempty"`
+	Note string `json:"note,omitempty"`
+}
+
+// RestoreStep is a path that a restore changes.
+type RestoreStep struct {
+	Path   string `json:"path"`
+	Change string `json:"change"`
 }

@@ -27,44 +27,6 @@ type DiffParams struct {
 	Whole   bool `json:"whole"`
 }
 
-// Ends is a snapshot that is compared.
-type Ends struct {
-	FsSnapshot string    `json:"fsSnapshotId"`
-	Moment     string    `json:"moment,omitempty"`
-	At         diff.Time `json:"at"`
-	Note       string    `json:"note,omitempty"`
-}
-
-// Difference is what changed between two moments.
-type Difference struct {
-	SessionID string        `json:"sessionId"`
-	From      Ends          `json:"from"`
-	To        Ends          `json:"to"`
-	Files     []FileChanged `json:"files"`
-	Added     int           `json:"added"`
-	Removed   int           `json:"removed"`
-	// Text is a unified diff. Lines that begin with # say what it leaves out.
-	Text string `json:"text,omitempty"`
-	// LeftOut counts changed lines that are not in the text, Masked secrets that are masked.
-	LeftOut int `json:"leftOut,omitempty"`
-	Masked  int `json:"masked,omitempty"`
-	// Applies is true where the text is a patch.
-	Applies bool `json:"applies"`
-}
-
-// FileChanged is a changed file.
-type FileChanged struct {
-	Path    string       `json:"path"`
-	OldPath string       `json:"oldPath,omitempty"`
-	Change  compare.Kind `json:"change"`
-	// Added and Removed count lines. Counted is false where they are not known.
-	Added   int  `json:"added,omitempty"`
-	Removed int  `json:"removed,omitempty"`
-	Counted bool `json:"counted"`
-	// Why says why the file is not in the text.
-	Why string `json:"why,omitempty"`
-}
-
 // Diff compares the files of two moments.
 func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffParams) (*Difference, error) {
 	if (p.Secrets || p.Exact || p.Whole) && !client.User {

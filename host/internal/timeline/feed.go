@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -87,6 +88,9 @@ func placeOf(t *Timeline, s *Session, l *line) (p place) {
 	}
 	return p
 }
+
+// Changes wakes those who wait for a change of any session.
+func Changes(t *Timeline) *signal.Signal { return &t.changed }
 
 // Changed is closed when there may be other events than a Next after this call returns.
 func (f *Feed) Changed() <-chan struct{} { return f.t.changed.Changed() }

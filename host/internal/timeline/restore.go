@@ -32,37 +32,6 @@ type RestoreParams struct {
 	Leave bool `json:"leave"`
 }
 
-// Restored is the plan of a restore, or what was restored.
-type Restored struct {
-	SessionID string `json:"sessionId"`
-	// FsSnapshot is the snapshot that is restored, Safety that of the state before.
-	FsSnapshot string `json:"fsSnapshotId"`
-	Safety     string `json:"safety"`
-	// Done is false for a plan.
-	Done bool `json:"done"`
-	// Operation is to undo the restore, "" for a plan or where nothing differed.
-	Operation string `json:"operation,omitempty"`
-	// Changes counts what is created, replaced, deleted, or given other attributes.
-	Changes map[string]int `json:"changes"`
-	// Steps are the first of them; Omitted counts the others.
-	Steps   []RestoreStep `json:"steps"`
-	Omitted int           `json:"omitted,omitempty"`
-	// Blocked are the paths that cannot be restored, Differs those that stay different.
-	Blocked []string `json:"blocked,omitempty"`
-	Differs []string `json:"differs,omitempty"`
-	// Exclusions are how the restore changes what later snapshots leave out, nil if it does not.
-	Exclusions *workspace.Exclusions `json:"exclusions,omitempty"`
-	// Kept is a directory with files that were changed during the restore.
-	Kept string `json:"kept,omitempty"`
-	Note string `json:"note,omitempty"`
-}
-
-// RestoreStep is a path that a restore changes.
-type RestoreStep struct {
-	Path   string `json:"path"`
-	Change string `json:"change"`
-}
-
 // Restore sets the workspace of a session back to a moment, wholly or some paths, or answers with the plan.
 func (t *Timeline) Restore(ctx context.Context, client *checkpoint.Client, p RestoreParams) (*Restored, error) {
 	s, l, err := t.sessionOf(client, p.Where, needs(client, grants.AgentsRestore)...)

@@ -84,6 +84,26 @@ var sessionMethods = []*Method{
 		}
 		return t.Branch(ctx, user, timeline.BranchParams{Where: timeline.Where{Session: p.ID}, From: from, Name: p.Name, Message: p.Message})
 	}),
+	session(Method{
+		Name: "view_session_diff", Route: "GET /v1/sessions/{id}/diff", Operation: "session-diff",
+		Summary: "What changed in the files between two moments, secrets masked",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionDiffParams) (*timeline.Difference, error) {
+		return t.Diff(ctx, user, timeline.DiffParams{Where: timeline.Where{Session: p.ID}, From: p.From, To: p.To})
+	}),
+	session(Method{
+		Name: "view_session_restore", Route: "POST /v1/sessions/{id}/restore", Operation: "session-restore",
+		Statuses: []int{http.StatusConflict},
+		Summary:  "Set the files back to a moment, after a safety snapshot; without confirm, the plan",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionRestoreParams) (*timeline.Restored, error) {
+		return t.Restore(ctx, user, timeline.RestoreParams{Where: timeline.Where{Session: p.ID}, To: p.Moment, Paths: p.Paths, Confirm: p.Confirm})
+	}),
+	session(Method{
+		Name: "view_session_undo", Route: "POST /v1/sessions/{id}/undo", Operation: "session-undo",
+		Statuses: []int{http.StatusConflict},
+		Summary:  "Undo a restore, or remove a branch",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionUndoParams) (*timeline.Restored, error) {
+		return t.Undo(ctx, user, timeline.UndoParams{Where: timeline.Where{Session: p.ID}, Operation: p.Operation, Confirm: true})
+	}),
 }
 
 func added(p protocol.MomentAddParams) timeline.AddParams {

@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -40,7 +41,7 @@ func (v *Viewer) Timeline(ctx context.Context, p protocol.ViewTimelineParams) (*
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
-		captured, changed := v.store.Changed(), v.Changed()
+		captured, changed, moments := v.store.Changed(), v.Changed(), timeline.Changes(v.moments).Changed()
 		t := v.timeline(p)
 		if wait == 0 || len(t.Lanes) > 0 || t.Marks != p.Marks {
 			return t, nil
@@ -50,6 +51,7 @@ func (v *Viewer) Timeline(ctx context.Context, p protocol.ViewTimelineParams) (*
 			return nil, ctx.Err()
 		case <-captured:
 		case <-changed:
+		case <-moments:
 		case <-timer.C:
 			wait = 0
 		}
@@ -106,7 +108,8 @@ func (v *Viewer) marks(view *capture.View) string {
 		Browsers []capture.Browser
 		Agents   []protocol.ViewAgent
 		Gaps     []capture.Gap
-	}{named, v.rules.Version(), tabsOf(view), view.Browsers, agents, view.Gaps})
+		Moments  uint64
+	}{named, v.rules.Version(), tabsOf(view), view.Browsers, agents, view.Gaps, timeline.Changes(v.moments).Count()})
 	if err != nil {
 		return "" // plain values always marshal
 	}

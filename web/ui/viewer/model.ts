@@ -14,6 +14,7 @@ import { words } from '../attempt';
 import type { ViewerClient } from '../client';
 import { ignoreParams } from '../finding';
 import { moment as instant } from './format';
+import { MomentsModel } from './moments/model';
 import { TimelineData } from './timeline/data';
 import type { Span } from './timeline/draw';
 
@@ -27,7 +28,7 @@ export interface Selection {
 export type Least = 'all' | 'warnings' | 'errors_only';
 
 /** What the middle shows. */
-export type Section = 'changes' | 'events' | 'calls' | 'page' | 'variables';
+export type Section = 'changes' | 'events' | 'moments' | 'calls' | 'page' | 'variables';
 
 /** A word to the person: what was done, or why it was not. */
 export interface Notice {
@@ -69,6 +70,7 @@ export class ViewerModel {
   /** Lanes that are not shown. */
   readonly without: Signal<ReadonlySet<string>> = signal(new Set());
   readonly data = new TimelineData();
+  readonly moments: MomentsModel;
   /** The names of the lanes, from top to bottom. */
   readonly lanes: Signal<readonly string[]> = signal(this.data.names);
   /** Grows whenever {@link data} has changed. */
@@ -94,6 +96,7 @@ export class ViewerModel {
 
   constructor(client: ViewerClient) {
     this.client = client;
+    this.moments = new MomentsModel(client.ask, this.data, this.notice);
     let connected = false;
     this.#stops.push(
       effect(() => {
@@ -228,10 +231,13 @@ export class ViewerModel {
       this.client.ask('view_overview', at),
       this.client.ask('view_checkpoints', at),
       this.#read(),
+      this.moments.refresh(),
     ]);
     batch(() => {
       this.overview.value = overview;
       this.checkpoints.value = checkpoints;
+      this.lanes.value = this.data.names;
+      this.drawn.value++;
       this.#forgetGone();
     });
   }

@@ -14,6 +14,7 @@ import { Arrow } from './entry';
 import { Events } from './events';
 import { gather, har, page, requests, save, styles } from './exports';
 import type { Least, Section, ViewerModel } from './model';
+import { Moments } from './moments/moments';
 import { PageTree } from './page';
 import { PausedPages } from './paused';
 import { reportMarkdown, timelineText } from './report/markdown';
@@ -22,11 +23,12 @@ import { Timeline } from './timeline/timeline';
 import { Variables } from './variables/variables';
 import './viewer.css';
 
-const SECTIONS: readonly Section[] = ['changes', 'events', 'calls', 'page', 'variables'];
+const SECTIONS: readonly Section[] = ['changes', 'events', 'calls', 'page', 'variables', 'moments'];
 
 const SECTION_NAMES = {
   changes: 'changes',
   events: 'events',
+  moments: 'moments',
   calls: 'whatAgentSaw',
   page: 'pageShort',
   variables: 'variables',
@@ -158,7 +160,9 @@ function step(model: ViewerModel, by: number): void {
 
 function moveFocus(by: number): boolean {
   const all = [
-    ...document.querySelectorAll<HTMLElement>('.middle :is(.opener:enabled, .event-head, .call-head)'),
+    ...document.querySelectorAll<HTMLElement>(
+      '.middle :is(.opener:enabled, .event-head, .moment-head, .call-head)',
+    ),
   ];
   if (all.length === 0) return false;
   const at = all.indexOf(document.activeElement as HTMLElement);
@@ -170,6 +174,7 @@ function moveFocus(by: number): boolean {
 const MIDDLES = {
   changes: Changes,
   events: Events,
+  moments: Moments,
   calls: Calls,
   page: PageTree,
   variables: Variables,
@@ -520,7 +525,7 @@ const KEYS = [
   ['[  ]', 'keyStep'],
   ['n', 'keyNow'],
   ['j  k', 'keyMove'],
-  ['1 … 5', 'keySections'],
+  ['1 … 6', 'keySections'],
   ['←  →', 'keyPan'],
   ['+  −', 'keyZoom'],
   ['Home  End', 'keyFit'],

@@ -42,6 +42,11 @@ export class Lane {
     this.length -= n;
   }
 
+  /** Forgets all. */
+  clear(): void {
+    this.length = 0;
+  }
+
   #reserve(length: number): void {
     if (length <= this.times.length) return;
     const room = Math.max(length, this.times.length * 2);

@@ -4,8 +4,15 @@ import type { ViewEntry } from '../../../../extension/protocol';
 import { many, type TextKey, t } from '../../../../extension/text';
 import type { Ask } from '../../client';
 import { duration, size } from '../format';
+import { MOMENTS } from '../moments/model';
 import { Request, Status } from '../request';
 import { fileChangeWords } from '../words';
+
+/** Where descriptions of entries come from. */
+export interface Source {
+  client: { ask: Ask };
+  moments: { describe(position: number): string };
+}
 
 type Show = ComponentType<{ entry: ViewEntry }>;
 
@@ -22,7 +29,7 @@ interface LaneKind {
   /** What stands below it; its text by default. */
   Content?: Show;
   /** Set for a lane whose entries are not those of `view_entries`: describes one by its position. */
-  describe?(ask: Ask, position: number): Promise<string>;
+  describe?(source: Source, position: number): Promise<string>;
 }
 
 const joined = (...parts: (string | number | false | undefined)[]): string => parts.filter(Boolean).join(' ');
@@ -142,6 +149,15 @@ const KINDS: ReadonlyMap<string, LaneKind> = new Map<string, LaneKind>([
       ),
     },
   ],
+  [
+    MOMENTS,
+    {
+      ...OTHER,
+      title: 'moments',
+      rare: true,
+      describe: async ({ moments }, position) => moments.describe(position),
+    },
+  ],
   ['calls', { ...OTHER, title: 'laneCalls', describe: describeCall }],
 ]);
 
@@ -165,16 +181,16 @@ export function gist(entry: ViewEntry): string {
 }
 
 /** Describes the entry of a lane at a position in a line. */
-export async function describe(ask: Ask, lane: string, position: number): Promise<string> {
+export async function describe(source: Source, lane: string, position: number): Promise<string> {
   const kind = laneKind(lane);
-  if (kind.describe !== undefined) return await kind.describe(ask, position);
-  const { entries } = await ask('view_entries', { lane, positions: [position], brief: true });
+  if (kind.describe !== undefined) return await kind.describe(source, position);
+  const { entries } = await source.client.ask('view_entries', { lane, positions: [position], brief: true });
   const entry = entries[0];
   return entry === undefined ? t('gone') : kind.gist(entry);
 }
 
-async function describeCall(ask: Ask, position: number): Promise<string> {
-  const { calls } = await ask('view_calls', { positions: [position] });
+async function describeCall({ client }: Source, position: number): Promise<string> {
+  const { calls } = await client.ask('view_calls', { positions: [position] });
   const call = calls[0];
   return call === undefined ? t('gone') : `${call.agent_name}: ${call.tool} · ${many('tokens', call.tokens)}`;
 }

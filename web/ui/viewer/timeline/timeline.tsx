@@ -269,9 +269,9 @@ interface Hover {
   x: number;
 }
 
-/** Whether all lanes are drawn in one: where DevTools is docked low, unless a person chooses. */
+/** Whether all lanes are drawn in one: where there is little room, unless the user chooses. */
 function useFolded(): Signal<boolean> {
-  const low = useRef(matchMedia('(max-height: 420px)')).current;
+  const low = useRef(matchMedia('(max-height: 420px), (max-width: 400px)')).current;
   const folded = useSignal(low.matches);
   useEffect(() => {
     const changed = (): void => {
@@ -422,7 +422,7 @@ function Tip({ model, hover, span, width }: TipProps): JSX.Element | null {
     if (found === undefined) return;
     timer.current = setTimeout(() => {
       const { lane, position } = found;
-      void describe(model.client.ask, lane, position)
+      void describe(model, lane, position)
         .catch(() => laneName(lane))
         .then((text) => {
           details.value = { key, text };

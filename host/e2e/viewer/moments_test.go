@@ -1,0 +1,103 @@
+package viewer
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
+)
+
+// TestMomentsInTheViewer: a user looks at the files of moments in the dashboard, restores one, takes that back, and branches.
+func TestMomentsInTheViewer(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) {
+		t.Helper()
+		if r := w.RunIn(dir, args...); r.Code != 0 {
+			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
+		}
+	}
+	holds := func(name, want string) {
+		t.Helper()
+		if err := testbed.Eventually(t.Context(), func() (bool, error) {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			return string(data) == want, err
+		}); err != nil {
+			data, _ := os.ReadFile(filepath.Join(dir, name))
+			t.Fatalf("%s is %q, not %q: %v", name, data, want, err)
+		}
+	}
+	write("cart.ts", "export const total = (items) => items.length\n")
+	run("project", "allow", dir)
+	run("session", "start")
+	t.Cleanup(func() {
+		run("session", "end")
+		run("project", "forget", dir)
+	})
+	run("timeline", "moment", "add", "--label", "the cart counts")
+	write("cart.ts", "export const total = (items) => items.size\n")
+	write("list<b>.ts", "export {}\n")
+	run("timeline", "moment", "add", "--label", `sets have a "size", see <b>`)
+
+	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
+	v.JS(`await press('Moments')`)
+	v.Shows("the cart counts", `sets have a "size", see <b>`, "3 changes")
+	v.JS(`
+globalThis.row = (label) => [...document.querySelectorAll('.moment')].find((one) => one.textContent.includes(label));
+row('sets have').querySelector('.moment-head').click();
+await until(() => document.querySelector('.moment-diff'), 'a diff');
+const text = document.querySelector('.moment-diff').textContent;
+for (const part of ['-export const total = (items) => items.length', '+export const total = (items) => items.size'])
+	if (!text.includes(part)) throw new Error(part + ' is not in ' + text);
+if (document.querySelector('.moments-view img, .moments-view b')) throw new Error('text of a file is markup');`)
+	// A moment that is added elsewhere appears by itself, and on the timeline.
+	run("timeline", "moment", "add", "--label", "from the terminal")
+	v.Shows("from the terminal")
+	v.JS(`await until(() => button('Moments', document.querySelector('.timeline')), 'the lane of moments')`)
+
+	v.JS(`
+await until(() => row('the cart counts'), 'the first moment');
+row('the cart counts').querySelector('.moment-head').click();
+await press('Restore files', row('the cart counts'));
+await until(() => says('Restoring') && says('makes 3 changes'), 'a plan');`)
+	holds("cart.ts", "export const total = (items) => items.size\n")
+	v.JS(`await press('Restore now')`)
+	holds("cart.ts", "export const total = (items) => items.length\n")
+	v.Shows("Restored m")
+	v.JS(`await press('Undo')`)
+	holds("cart.ts", "export const total = (items) => items.size\n")
+	v.Shows("Restore undone")
+
+	v.JS(`
+if (!button('Branch', row('the cart counts'))) row('the cart counts').querySelector('.moment-head').click();
+await press('Branch', row('the cart counts'));
+const form = row('the cart counts').querySelector('form');
+fill(form.querySelector('input'), 'by-length');
+fill(form.querySelector('textarea'), 'Keep lists, and count them.');
+await press('Create branch', form);
+await until(() => says('Branch by-length created in') && says('Keep lists, and count them.'), 'the branch');`)
+	v.Shows("Branch of m")
+	shots := os.Getenv(ScreenshotsEnv)
+	if shots == "" {
+		return
+	}
+	v.JS(`
+pick(document.querySelector('.moments-head select'), [...document.querySelectorAll('.moments-head option')].at(-1).value);
+await until(() => row('sets have'), 'the moments');
+row('sets have').querySelector('.moment-head').click();
+await until(() => document.querySelector('.moment-diff'), 'a diff');
+await press('Close');
+document.querySelector('.rows').scrollTop = 0;`)
+	takeInto(t, shots, "panel-moments", v.Tab, 1180, 760)
+}
