@@ -187,7 +187,7 @@ func newFsSnapshot() *cobra.Command {
 	cmd := &cobra.Command{Use: "fs-snapshot", Short: "Manage file snapshots", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var a timeline.AddedSnapshot
 	add := newAdd("Take a snapshot of all files, with a moment", "fs_snapshot_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
-		return showMoment(out, fmt.Sprintf("%s of %s: %s", a.ID, a.SessionID, a.Moment), a.Note, a.Fence)
+		return showMoment(out, fmt.Sprintf("%s of %s: %s", a.Moment, a.SessionID, a.ID), a.Note, a.Fence)
 	})
 	cmd.AddCommand(add)
 	return cmd

@@ -35,7 +35,7 @@ func (t Moments) Checkpoint(ctx context.Context, client *checkpoint.Client, name
 
 func (t Moments) checkpoint(ctx context.Context, client *checkpoint.Client, dir, name string, at time.Time) error {
 	m := Moment{Label: name, Source: FromCheckpoint}
-	if t.o.Clock().Sub(at) > present { // it was imported
+	if t.o.Clock().Sub(at) > namedWithin { // it was imported
 		if s, l, err := t.sessionOf(client, Where{}); client.Scope.Workspace != "" && err == nil && !at.Before(s.Started) {
 			m.Label, m.Kind = t.o.label(name), Auto
 			if added, err := addAt(ctx, t.Timeline, s, l, m, seconds(at.Sub(s.Started)+l.shift(s))); err != nil || added != nil {

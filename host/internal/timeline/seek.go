@@ -99,12 +99,12 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 }
 
 // present is how long ago a time may be that means now.
-const present = time.Second
+const present = 100 * time.Millisecond
 
 // addAt adds a moment at a time of a session. It returns nil for a time that means now.
 func addAt(ctx context.Context, t *Timeline, s *Session, l *line, m Moment, ts float64) (*Moment, error) {
 	lasted := aboutOf(t, s).DurationSec
-	if ts < 0 || ts > lasted+present.Seconds() {
+	if ts < 0 || ts > lasted+1 {
 		return nil, usererr.Invalid("ts is %g; session %s has lasted %g s. Give seconds from its start.", ts, s.ID, lasted)
 	}
 	if s.Ended.IsZero() && ts > lasted-present.Seconds() {
