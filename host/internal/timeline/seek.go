@@ -170,7 +170,7 @@ func (t Requests) AddSnapshot(ctx context.Context, client *checkpoint.Client, p 
 			return a, nil
 		}
 	}
-	return nil, usererr.New(usererr.NotFound, "%s was deleted meanwhile", id)
+	return nil, usererr.New(usererr.NotFound, "%s was deleted during the call", id)
 }
 
 // AddEverywhere adds a moment in all open workspaces.

@@ -37,9 +37,9 @@ type Workspace struct {
 	// unwatched is why. unsupported means that no workspace is watched on this system.
 	unwatched   string
 	unsupported bool
-	comparer  *compare.Comparer
-	queue     *queue
-	place     provider.Placement // of views
+	comparer    *compare.Comparer
+	queue       *queue
+	place       provider.Placement // of views
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
