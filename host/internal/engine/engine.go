@@ -107,6 +107,7 @@ func New(o Options) *Engine {
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) },
 		Late: func(c *checkpoint.Client) func(uint64, *event.Network) bool { return e.Actor.LateOf(c) }, Notify: signal.Notify,
 		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) }, Created: e.Timeline.Checkpoint,
+		Edits: observe.Edits{Update: o.Noise.Update, Moment: func(change *event.FileChange) string { return timeline.OfChange(e.Timeline, change) }},
 	})
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -108,6 +109,8 @@ type File struct {
 	Hunks []Hunk `json:"hunks,omitempty"`
 	// LeftOut counts its changed lines that are in no hunk because of a limit.
 	LeftOut int `json:"left_out,omitempty"`
+	// Runs are the runs of lines that were replaced, whatever the limits of hunks. They are known where lines are counted.
+	Runs []event.Run `json:"-"`
 	// cut is true where a limit left out a line of any kind.
 	cut bool
 }
@@ -305,7 +308,7 @@ func (c *Comparer) fill(d *Diff, f *File, b *budget) {
 		same = match(before.text, after.text)
 	}
 	f.Added, f.Removed = counted(before.text, after.text, same)
-	f.Counted = true
+	f.Counted, f.Runs = true, runs(before.text, after.text, same)
 	if reason == "" {
 		reason = secretContent(before.text.s)
 	}

@@ -472,5 +472,12 @@ func (p *Provider) Tree(number uint64) (*tree.Tree, error) {
 	return p.treeAt(i)
 }
 
+// Paths calls each with the paths of the present files until it returns false. See [tree.Tree.Paths].
+func (p *Provider) Paths(skip func(name string) bool, each func(path string) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now.Paths(skip)(each)
+}
+
 // Content writes the content of an entry of a snapshot.
 func (p *Provider) Content(w io.Writer, e *tree.Entry) error { return p.write(w, e) }
