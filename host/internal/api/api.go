@@ -204,6 +204,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 	}
 	if p.Moment != nil { // before the page has dealt with the edit
 		s.Engine.Timeline.Hook(r.Context(), *p.Moment)
+		p.Workspace = s.Engine.Timeline.Root(p.Moment.Dir)
 	}
 	if p.Event == "" && p.Moment != nil {
 		write(w, http.StatusOK, &observe.HookAnswer{Problems: []observe.HookProblem{}})

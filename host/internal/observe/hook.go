@@ -24,6 +24,8 @@ type HookParams struct {
 	// PatienceMs bounds how long an edit's reload or hot update may take to begin. TimeoutMs bounds the whole answer.
 	PatienceMs int `json:"patience_ms,omitempty"`
 	TimeoutMs  int `json:"timeout_ms,omitempty"`
+	// Workspace is the directory whose changes may have introduced the problems, "" for that of the scope.
+	Workspace string `json:"-"`
 }
 
 // Events that hooks report.
@@ -283,6 +285,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if err != nil {
 			return struct{}{}, nil, err
 		}
+		asked.edited = p.Workspace
 		report, places, err := o.report(ctx, client, *asked, outcome, true, last)
 		if report == nil {
 			return struct{}{}, places, err
