@@ -9,11 +9,11 @@ import (
 // Tail returns what a name of a file, as pages and bundlers have it, says of the path in a workspace: how the path ends,
 // or the whole path. It is "" for a name that is of no file in the workspace.
 func Tail(name, root string) (tail string, whole bool) {
-	name, _, _ = strings.Cut(name, "?")
-	name, _, _ = strings.Cut(name, "#")
 	if i := strings.LastIndexByte(name, '!'); i >= 0 { // behind webpack's loaders
 		name = name[i+1:]
 	}
+	name, _, _ = strings.Cut(name, "?")
+	name, _, _ = strings.Cut(name, "#")
 	if decoded, err := url.PathUnescape(name); err == nil {
 		name = decoded
 	}
