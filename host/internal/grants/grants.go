@@ -27,6 +27,7 @@ const (
 	Workspace     = "workspace"
 	AgentsRestore = "agents-restore"
 	AgentsBranch  = "agents-branch"
+	AgentsRun     = "agents-run"
 )
 
 // Grant is a row of [Table].
@@ -44,6 +45,7 @@ var Table = []Grant{
 	{Workspace, "Tidemark watches the files of the project and keeps snapshots of them on this machine.", true},
 	{AgentsRestore, "Agents may restore files of the project from a snapshot.", false},
 	{AgentsBranch, "Agents may start branches, which are copies of the project in other directories.", false},
+	{AgentsRun, "Agents may have Tidemark run commands in copies of the project, to find what broke it.", false},
 }
 
 // Names returns the names of all grants.
