@@ -113,6 +113,10 @@ soak: chromium build ## Soak test: mixed load for SOAK (30m), a flood, KILLS (20
 kill-workspace: ## Snapshots, deletions, collections and restores of a workspace, each killed KILLS (200) times
 	@TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 1h -v -run Killed ./host/internal/workspace/... | { grep -v '^=== \|no test files\|no tests to run' || true; }
 
+.PHONY: regressions
+regressions: chromium build ## Regressions in a Vite application: 30 that an edit causes are found, 10 that none causes are not blamed on one
+	@TIDEMARK_REGRESSIONS=30 TIDEMARK_OUTAGES=10 go test -count=1 -timeout 1h -v -run 'TestTheEditThatBrokeThePageIsFound|TestAServerThatWentDownIsNoEdit' ./host/e2e/hooks | grep -v '^=== '
+
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (30s)
 	@for package in $$(go list ./...); do \

@@ -70,7 +70,7 @@ type Options struct {
 	Originals Originals
 	// Edits may be empty. Then reports name no changes of files as causes.
 	Edits Edits
-	Clock   func() time.Time
+	Clock func() time.Time
 	// Location is the time zone of times without one.
 	Location *time.Location
 	// Own returns which actions a client did itself, nil for none. See [diff.Options.Own].

@@ -27,9 +27,9 @@ type Originals struct {
 // Places finds the original places of entries in one view. It requests missing maps, and [WithPlaces] waits for them.
 type Places struct {
 	Originals
-	v       *capture.View
-	loads   *loads
-	edits   *Edits
+	v     *capture.View
+	loads *loads
+	edits *Edits
 	// coming are the scripts whose maps were needed and are being fetched.
 	coming map[sourcemap.Script]bool
 }

@@ -40,7 +40,7 @@ type Finder struct {
 // Tools are those of agents.
 var Tools = []*tool.Tool[*Finder]{
 	tool.New(tool.Definition{
-		Name: "find_regression", Title: "Find what broke", Effect: tool.Adds,
+		Name: "find_regression", Title: "Find what broke", Effect: tool.Acts,
 		Description: "Find the first moment after which the browser reported errors, with its file diff. With run, bisect with a command (exit 0: fine) in copies of the project.",
 		Arguments: `"from":{"type":"string","description":"good moment, default start"},
 			"to":{"type":"string","description":"default now"},
@@ -166,7 +166,7 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		if report := f.Observer.Compute(ctx, start, v, &end, options); report.Coverage != nil {
 			a.Note = "not fully observed: " + report.Coverage.Note
 		}
-		return f.first(fresh, past, places, &options, a), places, ctx.Err()
+		return f.first(fresh, past, places, a), places, ctx.Err()
 	})
 }
 
@@ -240,7 +240,7 @@ func standing(all []trouble, edits []cause.Edit, since int64) (fresh []trouble) 
 }
 
 // first finds the change that introduced the first error, and puts it into an answer.
-func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, o *diff.Options, a *Answer) *event.FileChange {
+func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, a *Answer) *event.FileChange {
 	if len(all) == 0 {
 		a.Verdict, a.Reason = Clean, "no new errors were recorded in this time"
 		return nil

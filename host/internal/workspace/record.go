@@ -294,7 +294,9 @@ func changeOf(f *compare.File) *event.FileChange {
 		}
 	}
 	if len(f.Runs) <= event.MaxRuns {
-		e.Lines = f.Runs
+		for _, r := range f.Runs {
+			e.Lines = append(e.Lines, event.Run(r))
+		}
 	}
 	switch {
 	case before == nil && after == nil:

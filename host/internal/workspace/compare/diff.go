@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -110,10 +109,14 @@ type File struct {
 	// LeftOut counts its changed lines that are in no hunk because of a limit.
 	LeftOut int `json:"left_out,omitempty"`
 	// Runs are the runs of lines that were replaced, whatever the limits of hunks. They are known where lines are counted.
-	Runs []event.Run `json:"-"`
+	Runs []Run `json:"-"`
 	// cut is true where a limit left out a line of any kind.
 	cut bool
 }
+
+// Run is a run of replaced lines. Old lines became New lines, which begin at the line At, counted from 1. Where New is 0,
+// the old ones were before that line.
+type Run struct{ At, Old, New int }
 
 // Hunk is a run of changed lines with the lines around them. Lines are numbered from 1.
 type Hunk struct {

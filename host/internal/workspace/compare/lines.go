@@ -5,8 +5,6 @@ import (
 
 	"znkr.io/diff"
 	"znkr.io/diff/textdiff"
-
-	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // text is a text in lines. Only the last line may have no line feed.
@@ -111,11 +109,11 @@ func counted(a, b text, same []block) (added, removed int) {
 }
 
 // runs returns the runs of lines between what two texts have in common.
-func runs(a, b text, same []block) (list []event.Run) {
+func runs(a, b text, same []block) (list []Run) {
 	x, y := 0, 0
 	for _, m := range append(same[:len(same):len(same)], block{a.len(), b.len(), 0}) {
 		if m.x > x || m.y > y {
-			list = append(list, event.Run{At: y + 1, Old: m.x - x, New: m.y - y})
+			list = append(list, Run{At: y + 1, Old: m.x - x, New: m.y - y})
 		}
 		x, y = m.x+m.n, m.y+m.n
 	}
