@@ -61,9 +61,8 @@ type edits struct {
 	count  int
 }
 
-func startEdits(t *testing.T, name string, seed int, env ...string) *edits {
+func startEdits(t *testing.T, w *e2etest.World, name string, seed int, env ...string) *edits {
 	t.Helper()
-	w := e2etest.SharedWorld(t)
 	app := startVite(t, env...)
 	e := &edits{app, &session{t, w, fmt.Sprintf("%s-%d-%s", name, seed, app.url), app.dir}, rand.New(rand.NewPCG(uint64(seed), 7)), nil, 0} //nolint:gosec // a seed is small
 	app.write("src/app.css", "body { margin: 1px; }\n")
@@ -117,7 +116,7 @@ func (e *edits) find(args ...string) (a regression.Answer) {
 func TestTheEditThatBrokeThePageIsFound(t *testing.T) {
 	for seed := range seeds(t, "TIDEMARK_REGRESSIONS", 3) {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
-			e := startEdits(t, "breaks", seed)
+			e := startEdits(t, e2etest.SharedWorld(t), "breaks", seed)
 			at, broken := e.random.IntN(20), breaking[seed%len(breaking)]
 			for i := range 20 {
 				if i != at {
@@ -153,7 +152,7 @@ func TestAServerThatWentDownIsNoEdit(t *testing.T) {
 				_, _ = io.WriteString(w, `[{"name":"pen","cents":120}]`)
 			}))
 			defer api.Close()
-			e := startEdits(t, "outage", seed, "API="+api.URL)
+			e := startEdits(t, e2etest.SharedWorld(t), "outage", seed, "API="+api.URL)
 			at := 3 + e.random.IntN(10)
 			for i := range 16 {
 				if i == at {
@@ -167,5 +166,29 @@ func TestAServerThatWentDownIsNoEdit(t *testing.T) {
 				t.Errorf("the server went down before edit %d: %+v %+v", at, a, a.Problem)
 			}
 		})
+	}
+}
+
+// TestTheEditIsFoundAfterARestart: what was recorded is enough.
+func TestTheEditIsFoundAfterARestart(t *testing.T) {
+	e2etest.NeedBrowser(t)
+	e := startEdits(t, e2etest.SeparateWorld(t), "restart", 1)
+	broken := breaking[6] // which only the hot update and the order of edits tell
+	e.harmless()
+	e.edit(broken.file, broken.from, broken.to)
+	e.edited(broken.file)
+	e.harmless()
+	before := e.find()
+	if r := e.w.Run("stop"); r.Code != 0 {
+		t.Fatal(r.Err)
+	}
+	after := e.find()
+	for _, a := range []regression.Answer{before, after} {
+		if a.Verdict != regression.Found || a.IntroducedBy == nil || a.IntroducedBy.Path != broken.file || a.Label != "Edit "+broken.file {
+			t.Errorf("%+v %+v %+v", a, a.Problem, a.IntroducedBy)
+		}
+	}
+	if before.Moment != after.Moment || before.Before != after.Before {
+		t.Errorf("%s after %s before the restart, %s after %s since", before.Moment, before.Before, after.Moment, after.Before)
 	}
 }
