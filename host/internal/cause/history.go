@@ -16,25 +16,23 @@ import (
 const (
 	maxEdits  = 300
 	maxFrames = 5_000
+	// maxEarlier bounds the messages before one among which the same is looked for.
+	maxEarlier = 500
 )
 
 // Past is what a view has of changes and of what happened in tabs, from some positions on.
 type Past struct {
 	Finder
-	tabs    map[int]*History
-	console map[said][]int64
-}
-
-// said identifies a message in a tab.
-type said struct {
-	tab  int
-	text string
+	tabs map[int]*History
+	// messages are the errors and warnings of each tab, texts what those that were looked at have in common with others.
+	messages map[int][]*event.Console
+	texts    map[*event.Console]string
 }
 
 // Read reads a view from positions on. Covers reports whether a workspace is in scope, update what an entry says of an
 // update of the page, "" for nothing; see [noise.Rules.Update].
 func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bool, update func(event.Event) string) *Past {
-	p := &Past{tabs: map[int]*History{}, console: map[said][]int64{}}
+	p := &Past{tabs: map[int]*History{}, messages: map[int][]*event.Console{}, texts: map[*event.Console]string{}}
 	for _, e := range v.Files().From(from[capture.Files]) {
 		byHand := e.By != "" && strings.Contains(e.By, " "+e.Path)
 		if covers(e.Subject) && !strings.Contains("/"+e.Path, "/node_modules/") {
@@ -84,8 +82,7 @@ func (p *Past) tab(id int) *History {
 func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event) string) {
 	for _, e := range v.Console().From(from) {
 		if e.Level >= event.Warning {
-			k := said{e.Tab(), alike.Text(e)}
-			p.console[k] = append(p.console[k], e.At)
+			p.messages[e.Tab()] = append(p.messages[e.Tab()], e)
 		}
 		if strings.HasPrefix(e.Text, "[") {
 			if update(e) != "" {
@@ -104,9 +101,11 @@ var stamp = regexp.MustCompile(`[?&]t=(\d{13})(&|$)`)
 func (p *Past) readNetwork(v *capture.View, from uint64) {
 	answered := map[capture.EndpointKey]bool{}
 	for _, e := range v.Network().From(from) {
-		if m := stamp.FindStringSubmatch(e.URL); m != nil {
-			at, _ := strconv.ParseInt(m[1], 10, 64)
-			p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{at, e.URL})
+		if strings.Contains(e.URL, "t=") {
+			if m := stamp.FindStringSubmatch(e.URL); m != nil {
+				at, _ := strconv.ParseInt(m[1], 10, 64)
+				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{at, e.URL})
+			}
 		}
 		switch {
 		case e.Answered():
@@ -178,12 +177,29 @@ func (p *Past) Of(s Symptom) (*Cause, string) {
 	return p.Find(s, h)
 }
 
+// text returns what a message has in common with others like it.
+func (p *Past) text(e *event.Console) string {
+	text, known := p.texts[e]
+	if !known {
+		text = alike.Text(e)
+		p.texts[e] = text
+	}
+	return text
+}
+
 // OfMessage describes a message. Frames are those of its stack; see [Symptom].
 func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames}
-	for _, at := range p.console[said{e.Tab(), alike.Text(e)}] {
-		if at < s.At {
-			s.Earlier = append(s.Earlier, at)
+	left := maxEarlier
+	for _, m := range slices.Backward(p.messages[e.Tab()]) {
+		if m.At >= e.At {
+			continue
+		}
+		if left--; left < 0 {
+			break
+		}
+		if p.text(m) == p.text(e) {
+			s.Earlier = append(s.Earlier, m.At)
 		}
 	}
 	if strings.HasPrefix(e.Text, "[vite] ") || strings.HasPrefix(e.Text, "[hmr] ") || strings.HasPrefix(e.Text, "[webpack-dev-server] ") {
