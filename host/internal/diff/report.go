@@ -192,8 +192,8 @@ type Message struct {
 	Count    int    `json:"count"`
 	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
 	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
-	Tab      int    `json:"tab,omitempty"`
-	Ref      *Ref   `json:"-"`
+	Tab          int         `json:"tab,omitempty"`
+	Ref          *Ref        `json:"-"`
 }
 
 // Request is what every entry of the network section has: of the request that it shows.
@@ -239,8 +239,8 @@ type Failure struct {
 	Request `tstype:",extends"`
 	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
 	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
-	Tab     int  `json:"tab,omitempty"`
-	Ref     *Ref `json:"-"`
+	Tab          int         `json:"tab,omitempty"`
+	Ref          *Ref        `json:"-"`
 }
 
 // Degraded is an endpoint that has become slow.
@@ -351,8 +351,8 @@ type NewElement struct {
 	GoneAt *Time `json:"gone_at,omitempty"`
 	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
 	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
-	Tab    int   `json:"tab,omitempty"`
-	Ref    *Ref  `json:"-"`
+	Tab          int         `json:"tab,omitempty"`
+	Ref          *Ref        `json:"-"`
 }
 
 // GoneElement is an error element that was visible and is no more.
