@@ -120,6 +120,10 @@ fuzz-workspace: ## Workspaces that another process edits, CASES (2000) of them f
 	  go test ./host/internal/$$package -count=1 -timeout 6h -v -run 'AnotherProcess|EachSnapshotIs|NotDeletedStays|ARestoreIs|EachMomentIs' -rapid.checks=$(CASES) | { grep -v '^=== ' || true; }; \
 	done
 
+.PHONY: regressions
+regressions: chromium build ## Regressions in a Vite application: 30 that an edit causes are found, 10 that none causes are not blamed on one
+	@TIDEMARK_REGRESSIONS=30 TIDEMARK_OUTAGES=10 go test -count=1 -timeout 1h -v -run 'TestTheEditThatBrokeThePageIsFound|TestAServerThatWentDownIsNoEdit' ./host/e2e/hooks | grep -v '^=== '
+
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (30s)
 	@for package in $$(go list ./...); do \

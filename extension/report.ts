@@ -185,6 +185,10 @@ export interface Message {
    */
   logged_at?: string;
   count: number /* int */;
+  /**
+   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   */
+  introduced_by?: Introduced;
   tab?: number /* int */;
 }
 /**
@@ -243,6 +247,10 @@ export interface Failure extends Request {
    * Detail is the first meaningful line of the failed answer.
    */
   detail?: string;
+  /**
+   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   */
+  introduced_by?: Introduced;
   tab?: number /* int */;
 }
 /**
@@ -315,6 +323,10 @@ export interface SocketError {
   status?: number /* int */;
   count?: number /* int */;
   /**
+   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   */
+  introduced_by?: Introduced;
+  /**
    * Initiator is file:line of the code that opened the connection.
    */
   initiator?: string;
@@ -364,6 +376,10 @@ export interface NewElement {
    * GoneAt is set when it vanished again.
    */
   gone_at?: Time;
+  /**
+   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   */
+  introduced_by?: Introduced;
   tab?: number /* int */;
 }
 /**

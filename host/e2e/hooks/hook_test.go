@@ -23,8 +23,8 @@ type viteApp struct {
 	dir, url string
 }
 
-// startVite serves the application of testdata with the Vite of node_modules.
-func startVite(t *testing.T) *viteApp {
+// startVite serves the application of testdata with the Vite of node_modules, and perhaps more environment variables.
+func startVite(t *testing.T, env ...string) *viteApp {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -49,7 +49,7 @@ func startVite(t *testing.T) *viteApp {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(node, filepath.Join(app.dir, "serve.mjs"), modules)
-	cmd.Dir, cmd.Stderr = app.dir, os.Stderr
+	cmd.Dir, cmd.Stderr, cmd.Env = app.dir, os.Stderr, append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

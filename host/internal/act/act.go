@@ -464,8 +464,8 @@ func (a *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) Made
 // consequences returns what an action caused, and what happened between the previous answer and the action.
 func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *observe.Places) (caused, late []diff.Consequence) {
 	options := a.rules.Of(client).Options(client.Scope)
-	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	places.Explain(&options)
+	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	options.Given = client.Given()
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {

@@ -205,6 +205,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 	moment := ""
 	if p.Moment != nil { // before the page has dealt with the edit
 		moment = s.Engine.Timeline.Hook(r.Context(), *p.Moment)
+		p.Workspace = s.Engine.Timeline.Root(p.Moment.Dir)
 	}
 	if p.Event == "" && p.Moment != nil {
 		write(w, http.StatusOK, &observe.HookAnswer{Problems: []observe.HookProblem{}, Moment: moment})

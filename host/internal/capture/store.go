@@ -161,7 +161,7 @@ func sizeOfInspection(e *event.Inspection) int {
 }
 
 func sizeOfFileChange(e *event.FileChange) int {
-	return 200 + len(e.Path) + len(e.From) + len(e.By)
+	return 240 + len(e.Path) + len(e.From) + len(e.By) + 24*len(e.Lines)
 }
 
 func sizeOfChange(c *Change) int {

@@ -44,6 +44,10 @@ type Options struct {
 	// Logged tells where the project's own code logged an error that came from elsewhere; false where it did not. It may
 	// be nil.
 	Logged func(*event.Console) (Place, bool)
+	// Introduced returns the change of a file after which an entry first appeared, nil if it is not known: of a
+	// *event.Console, of the first *event.Network of a failure, of a *event.WebSocket or of a *capture.Change. It may be nil,
+	// and is called for entries that are shown.
+	Introduced func(event.Event) *Introduced
 	// Given are the entries that the reader was already shown, by what [Report.Given] returned. Such an entry is counted,
 	// not listed. Nil lists everything.
 	Given Given
@@ -399,6 +403,7 @@ type tally[T any] struct {
 	ref   *Ref
 	// shown is the event that stands for all, where they are shown by it.
 	shown event.Event
+	began event.Event   // the first of all, where something may have introduced it
 	keys  []alike.Entry // what the reader will know it by
 }
 
@@ -418,6 +423,16 @@ func byFrequency[T any](list []*tally[T]) []*tally[T] {
 		return int(int64(b.last) - int64(a.last))
 	})
 	return list
+}
+
+// introduce finds the changes of files after which entries first appeared.
+func introduce[T any](o *Options, list []*tally[T], at func(*T) **Introduced) {
+	for i, t := range list {
+		if o.Introduced == nil || i == maxIntroduced {
+			return
+		}
+		*at(&t.entry) = o.Introduced(t.began)
+	}
 }
 
 // several is a count as it is shown where one goes without saying.

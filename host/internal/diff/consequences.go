@@ -28,10 +28,13 @@ type Consequence struct {
 	Storm bool `json:"-"`
 	// Entries are what the reader will know it by.
 	Entries []alike.Entry `json:"-"`
+	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
 
 	same  string // what equal ones have in common, but for what the fields above say
 	path  string // of a request, as its text has it
 	query string
+	event event.Event // the first one, where something may have introduced it
 }
 
 // consequences collects what happened. Equal ones are one, where they came on the same side of since.
@@ -115,7 +118,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			if storm := stormEntry(ev); !o.given(entry) && (o.given(storm) || stormy[sameMessageAs(ev)]) {
 				entry, same = storm, withoutNumbers(ev.Text)
 			}
-			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + same}, entry)
+			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + same, event: ev}, entry)
 		case *event.Network:
 			is := request(ev, &o)
 			if is.Request && slices.ContainsFunc(storms, func(s Storm) bool { return s.What == requestName(ev) }) {
@@ -127,16 +130,24 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			if is.Request {
 				add(is, alike.Request(ev))
 			} else {
+				is.event = ev
 				add(is, alike.Failure(ev))
 			}
 		case *event.WebSocket:
 			if ev.Bad || ev.Op == "close" {
-				add(Consequence{At: ev.At, Severity: Warning, Text: socketText(ev, &o)}, alike.Socket(ev))
+				add(Consequence{At: ev.At, Severity: Warning, Text: socketText(ev, &o), event: ev}, alike.Socket(ev))
 			}
 		}
 	}
 	addElements(&c, add)
-	return all.withQueries()
+	list := all.withQueries()
+	for i, found := 0, 0; o.Introduced != nil && i < len(list) && found < maxIntroduced; i++ {
+		if c := &list[i]; c.event != nil && !c.Given {
+			c.IntroducedBy = o.Introduced(c.event)
+			found++
+		}
+	}
+	return list
 }
 
 // addElements adds error elements that were not visible before, and what became of the page as a whole.
@@ -157,7 +168,7 @@ func addElements(c *computation, add func(Consequence, alike.Entry)) {
 			continue
 		}
 		for _, l := range w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) }) {
-			is := Consequence{At: l.From, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", k.Selector, Shorten(event.OneLine(k.Text)))}
+			is := Consequence{At: l.From, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", k.Selector, Shorten(event.OneLine(k.Text))), event: appeared(k, l)}
 			switch {
 			case l.Flash:
 				is = Consequence{At: l.From, Severity: Clean, Text: fmt.Sprintf("%q", Shorten(event.OneLine(k.Text))), Flash: true}

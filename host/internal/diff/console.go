@@ -96,11 +96,14 @@ func (c *computation) console() *ConsoleDiff {
 		}
 	}
 	messages := func(list []*tally[*event.Console]) (out []Message) {
-		for _, t := range list {
+		for i, t := range list {
 			p, e := places[t.entry], t.entry
 			out = append(out, Message{
 				Message: Shorten(e.Text), Source: names.source(p[0]), Generated: p[0].Generated, LoggedAt: names.source(p[1]), Count: t.count, Tab: c.tab(e.Tab()), Ref: t.ref,
 			})
+			if c.o.Introduced != nil && i < maxIntroduced {
+				out[i].IntroducedBy = c.o.Introduced(e)
+			}
 		}
 		return out
 	}

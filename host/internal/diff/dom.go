@@ -97,7 +97,7 @@ func (c *computation) dom() *DOMDiff {
 			continue
 		}
 		for _, l := range w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) }) {
-			t := &tally[NewElement]{entry: newElement(l, k, c.tab(k.Tab), w.ref), count: 1, last: w.last, keys: []alike.Entry{entry}}
+			t := &tally[NewElement]{entry: newElement(l, k, c.tab(k.Tab), w.ref), count: 1, last: w.last, began: appeared(k, l), keys: []alike.Entry{entry}}
 			severity := Warning
 			if alike.IsOverlay(k.Selector) {
 				severity = Error
@@ -126,6 +126,7 @@ func (c *computation) dom() *DOMDiff {
 	r := newRoom()
 	d.Crashed = take(r, d.Crashed)
 	fresh, gone = take(r, byFrequency(fresh)), take(r, byFrequency(gone))
+	introduce(&c.o, fresh, func(e *NewElement) **Introduced { return &e.IntroducedBy })
 	d.NewErrorElements, d.DisappearedElements = entries(fresh), entries(gone)
 	d.Flashes = entries(take(r, byFrequency(flashes)))
 	d.shown, d.over = append(d.shown, keysOf(fresh)...), keysOf(gone)

@@ -25,6 +25,7 @@ type endpointWindow struct {
 	keys      []alike.Entry  // of the failures
 	stillBad  int            // requests of one that is not
 	failure   *event.Network // the newest request of it
+	first     *event.Network // the first one
 	before    int            // status before it began to fail, 0 when there was none
 	counted   int
 	answered  int
@@ -127,6 +128,9 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 	}
 	w.failures++
 	w.failure = e
+	if w.first == nil {
+		w.first = e
+	}
 	if c.o.Given != nil {
 		w.keys = addEntry(w.keys, entry)
 	}
@@ -196,7 +200,7 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 			if !w.now.Failing {
 				f.NowStatus = w.now.Status
 			}
-			failures = append(failures, &tally[Failure]{entry: f, count: w.failures, last: w.last, shown: w.failure, keys: w.keys})
+			failures = append(failures, &tally[Failure]{entry: f, count: w.failures, last: w.last, shown: w.failure, began: w.first, keys: w.keys})
 		}
 		if w.stillBad > 0 && w.now.Failing && w.failures+w.repeated == 0 {
 			d.StillFailing++
@@ -230,6 +234,7 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 	for _, t := range failures {
 		t.entry.Request = request(t.shown)
 	}
+	introduce(&c.o, failures, func(f *Failure) **Introduced { return &f.IntroducedBy })
 	for _, t := range degraded {
 		t.entry.Request = request(t.shown)
 	}

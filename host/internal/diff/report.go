@@ -190,8 +190,10 @@ type Message struct {
 	// LoggedAt is file:line of the console call, where Source is that of the error that it logged.
 	LoggedAt string `json:"logged_at,omitempty"`
 	Count    int    `json:"count"`
-	Tab      int    `json:"tab,omitempty"`
-	Ref      *Ref   `json:"-"`
+	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
+	Tab          int         `json:"tab,omitempty"`
+	Ref          *Ref        `json:"-"`
 }
 
 // Request is what every entry of the network section has: of the request that it shows.
@@ -235,8 +237,10 @@ type Failure struct {
 	// Detail is the first meaningful line of the failed answer.
 	Detail  string `json:"detail,omitempty"`
 	Request `tstype:",extends"`
-	Tab     int  `json:"tab,omitempty"`
-	Ref     *Ref `json:"-"`
+	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
+	Tab          int         `json:"tab,omitempty"`
+	Ref          *Ref        `json:"-"`
 }
 
 // Degraded is an endpoint that has become slow.
@@ -304,6 +308,8 @@ type SocketError struct {
 	// Status is the HTTP status of a refused handshake.
 	Status int `json:"status,omitempty"`
 	Count  int `json:"count,omitempty"`
+	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
 	// Initiator is file:line of the code that opened the connection.
 	Initiator string `json:"initiator,omitempty"`
 	// Generated is true where Initiator is a line of generated code.
@@ -343,8 +349,10 @@ type NewElement struct {
 	AppearedAt Time `json:"appeared_at,omitzero"`
 	// GoneAt is set when it vanished again.
 	GoneAt *Time `json:"gone_at,omitempty"`
-	Tab    int   `json:"tab,omitempty"`
-	Ref    *Ref  `json:"-"`
+	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
+	Tab          int         `json:"tab,omitempty"`
+	Ref          *Ref        `json:"-"`
 }
 
 // GoneElement is an error element that was visible and is no more.

@@ -71,6 +71,7 @@ func (c *computation) websocket() *WebSocketDiff {
 	for _, t := range closures {
 		t.entry.Count, t.entry.Ref, t.entry.Initiator, t.entry.Generated = several(t.count), t.ref, places.source(t.shown), places.of[t.shown].Generated
 	}
+	introduce(&c.o, failures, func(e *SocketError) **Introduced { return &e.IntroducedBy })
 	for _, t := range failures {
 		t.entry.Count, t.entry.Ref, t.entry.Initiator, t.entry.Generated = several(t.count), t.ref, places.source(t.shown), places.of[t.shown].Generated
 	}
@@ -109,7 +110,7 @@ func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Ev
 	}
 	e := t.found[key]
 	if e == nil {
-		e = &tally[T]{entry: entry, ref: c.ref(pos, ev), shown: ev}
+		e = &tally[T]{entry: entry, ref: c.ref(pos, ev), shown: ev, began: ev}
 		t.found[key] = e
 		t.list = append(t.list, e)
 	} else {

@@ -22,6 +22,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -39,6 +40,8 @@ type Engine struct {
 	Inspector *debugger.Inspector
 	Viewer    *viewer.Viewer
 	Timeline  *timeline.Timeline
+	// Regressions finds what broke.
+	Regressions *regression.Finder
 
 	store *capture.Store
 	named *checkpoint.Registry
@@ -103,12 +106,15 @@ func New(o Options) *Engine {
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Rules.Allows = e.Timeline.Allows
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
+	edits := observe.Edits{Update: o.Noise.Update, Moment: func(change *event.FileChange) string { return timeline.OfChange(e.Timeline, change) }}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) },
 		Late: func(c *checkpoint.Client) func(uint64, *event.Network) bool { return e.Actor.LateOf(c) }, Notify: changed.Notify,
 		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) }, Moments: timeline.Moments{Timeline: e.Timeline},
+		Edits: edits,
 	})
+	e.Regressions = &regression.Finder{Store: o.Store, Rules: e.Rules, Observer: e.Observer, Timeline: e.Timeline, Edits: edits, Clock: o.Clock}
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,

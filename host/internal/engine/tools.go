@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
@@ -27,6 +28,7 @@ var Tools = slices.Concat(
 	tool.In(tool.Act, tool.Of(act.Tools, actor)),
 	tool.In(tool.Debug, tool.Of(debugger.Tools, func(e *Engine) *debugger.Inspector { return e.Inspector })),
 	tool.In(tool.TimeTravel, tool.Of(timeline.Tools, line)),
+	tool.In(tool.TimeTravel, tool.Of(regression.Tools, func(e *Engine) *regression.Finder { return e.Regressions })),
 )
 
 // userTools are tools of the user's own programs. Agents do not have them.

@@ -29,7 +29,23 @@ type FileChange struct {
 	Snapshot uint64
 	// By names in a few words on one line what made the change, "" where that is not known.
 	By string
+	// Since is the time of the snapshot before in milliseconds since the Unix epoch, after which the change was made; 0 where
+	// it is not known. Edited is when the file was written since then, 0 where only Since and the time of the event bound it.
+	Since, Edited int64
+	// Lines are the runs of lines that were replaced, in their order. There are none where they are not known, or more than
+	// [MaxRuns].
+	Lines []Run
+	// Tail is how the path ends, in whole names, as the path of no other file of the workspace does, outside of
+	// node_modules. It is "" where that is not known.
+	Tail string
 }
+
+// Run is a run of lines that were replaced in a file. Old lines before a change are New lines after it, which begin at the
+// line At, counted from 1. Where New is 0, they were before that line.
+type Run struct{ At, Old, New int }
+
+// MaxRuns bounds the runs of one change.
+const MaxRuns = 32
 
 // Changes of files.
 const (

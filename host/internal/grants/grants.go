@@ -28,6 +28,7 @@ const (
 	Workspace     = "workspace"
 	AgentsRestore = "agents-restore"
 	AgentsBranch  = "agents-branch"
+	AgentsRun     = "agents-run"
 	Fence         = "fence"
 )
 
@@ -46,6 +47,7 @@ var Table = []Grant{
 	{Workspace, "Tidemark watches the files of the project and keeps snapshots of them on this machine.", true},
 	{AgentsRestore, "Agents may restore files of the project from a snapshot.", false},
 	{AgentsBranch, "Agents may start branches, which are copies of the project in other directories.", false},
+	{AgentsRun, "Agents may have Tidemark run commands in copies of the project, to find what broke it.", false},
 	{Fence, "Tidemark runs the fence command of config.toml in the project after each new snapshot.", false},
 }
 

@@ -262,6 +262,9 @@ func sentence(p observe.HookProblem) string {
 	if p.Source != "" {
 		text += diff.Marked(" ("+clip(event.OneLine(p.Source), 100)+")", p.Generated)
 	}
+	if p.IntroducedBy != nil {
+		text += ", " + clip(event.OneLine(p.IntroducedBy.String()), 150)
+	}
 	if p.Count > 1 {
 		text += fmt.Sprintf(" ×%d", p.Count)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -128,4 +129,24 @@ func toolTables(t *testing.T) string {
 		fmt.Fprintf(&b, "| %s | `%s` `%s` |\n", s.Situation, s.Tool, s.Arguments)
 	}
 	return b.String() + "\n"
+}
+
+// TestTimeTravelFitsItsBudget: every session that turns the set on pays for its definitions.
+func TestTimeTravelFitsItsBudget(t *testing.T) {
+	total := 0
+	for _, each := range engine.Tools {
+		if each.Set != tool.TimeTravel {
+			continue
+		}
+		d := definitions[each.Name]
+		schema, err := json.Marshal(d.InputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += tokens.Estimate(fmt.Appendf(nil, "%s\n%s\n%s", d.Name, d.Description, schema))
+	}
+	if most := 900; total > most {
+		t.Errorf("the set takes %d tokens of %d", total, most)
+	}
+	t.Logf("%d tokens", total)
 }

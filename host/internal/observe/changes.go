@@ -46,6 +46,8 @@ type changesRequest struct {
 	fold bool
 	// unsynced is why the newest changes of files may be missing, "" if they are not.
 	unsynced string
+	// edited is the workspace whose changes may have introduced errors, "" for that of the options.
+	edited string
 	// slow makes a wait include requests of any age.
 	slow bool
 	// began is when a wait began.
@@ -159,6 +161,11 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	v := o.store.View(o.clock())
 	places := o.OriginalsIn(v)
 	places.Explain(&r.options)
+	if r.edited != "" {
+		edited := r.options
+		edited.Workspace = r.edited
+		r.options.Introduced = places.introduced(edited)
+	}
 	if r.fold {
 		r.options.Given, r.options.Late = client.Given(), o.late(client)
 	}

@@ -24,6 +24,8 @@ type HookParams struct {
 	// PatienceMs bounds how long an edit's reload or hot update may take to begin. TimeoutMs bounds the whole answer.
 	PatienceMs int `json:"patience_ms,omitempty"`
 	TimeoutMs  int `json:"timeout_ms,omitempty"`
+	// Workspace is the directory whose changes may have introduced the problems, "" for that of the scope.
+	Workspace string `json:"-"`
 }
 
 // Events that hooks report.
@@ -58,6 +60,8 @@ type HookProblem struct {
 	Generated bool `json:"generated,omitempty"`
 	Count     int  `json:"count,omitempty"`
 	Tab       int  `json:"tab,omitempty"`
+	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+	IntroducedBy *diff.Introduced `json:"introduced_by,omitempty"`
 }
 
 // key identifies a problem even when an edit has moved its line.
@@ -283,6 +287,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if err != nil {
 			return struct{}{}, nil, err
 		}
+		asked.edited = p.Workspace
 		report, places, err := o.report(ctx, client, *asked, outcome, true, last)
 		if report == nil {
 			return struct{}{}, places, err
@@ -382,7 +387,7 @@ func problems(r *diff.Report) []HookProblem {
 	if d := r.DOM; d != nil {
 		for _, e := range d.NewErrorElements {
 			if e.GoneAt == nil && alike.IsOverlay(e.Selector) {
-				list = append(list, HookProblem{Kind: "overlay", Text: e.Text, Tab: e.Tab})
+				list = append(list, HookProblem{Kind: "overlay", Text: e.Text, Tab: e.Tab, IntroducedBy: e.IntroducedBy})
 			}
 		}
 		for _, c := range d.Crashed {
@@ -391,13 +396,13 @@ func problems(r *diff.Report) []HookProblem {
 	}
 	if d := r.Console; d != nil {
 		for _, m := range d.NewErrors {
-			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: m.Source, Generated: m.Generated, Count: m.Count, Tab: m.Tab})
+			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: m.Source, Generated: m.Generated, Count: m.Count, Tab: m.Tab, IntroducedBy: m.IntroducedBy})
 		}
 	}
 	if d := r.Network; d != nil {
 		for _, f := range d.Failures {
 			if f.NowStatus == 0 {
-				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s returns %d", f.Method, f.URL, f.Status), Count: f.Count, Tab: f.Tab}
+				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s returns %d", f.Method, f.URL, f.Status), Count: f.Count, Tab: f.Tab, IntroducedBy: f.IntroducedBy}
 				if f.Status < 400 { // no response, or one that broke off
 					p.Text = fmt.Sprintf("%s %s fails: %s", f.Method, f.URL, f.Error)
 				}

@@ -78,7 +78,9 @@ type Options struct {
 	Workspaces Workspaces
 	// Originals may have no maps. Then sources are reported as the browser gives them.
 	Originals Originals
-	Clock     func() time.Time
+	// Edits may be empty. Then reports name no changes of files as causes.
+	Edits Edits
+	Clock func() time.Time
 	// Location is the time zone of times without one.
 	Location *time.Location
 	// Own returns which actions a client did itself, nil for none. See [diff.Options.Own].
@@ -115,6 +117,7 @@ type Observer struct {
 
 	readings chan struct{} // one for each disk read under way
 	loads    loads         // for original places
+	edits    Edits
 	hooks    hookSessions
 }
 
@@ -122,7 +125,7 @@ type Observer struct {
 func New(options Options) *Observer {
 	o := &Observer{
 		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, files: options.Workspaces, Originals: options.Originals,
-		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, moments: options.Moments, readings: make(chan struct{}, maxReadings),
+		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, moments: options.Moments, readings: make(chan struct{}, maxReadings), edits: options.Edits,
 	}
 	options.Clients.OnForget(o.hooks.forget)
 	return o

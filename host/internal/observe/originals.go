@@ -29,6 +29,7 @@ type Places struct {
 	Originals
 	v     *capture.View
 	loads *loads
+	edits *Edits
 	// coming are the scripts whose maps were needed and are being fetched.
 	coming map[sourcemap.Script]bool
 }
@@ -38,7 +39,7 @@ func (o *Observer) OriginalsIn(v *capture.View) *Places {
 	if o.Originals.Maps == nil {
 		return nil
 	}
-	return &Places{Originals: o.Originals, v: v, loads: &o.loads, coming: map[sourcemap.Script]bool{}}
+	return &Places{Originals: o.Originals, v: v, loads: &o.loads, edits: &o.edits, coming: map[sourcemap.Script]bool{}}
 }
 
 // loads records when tabs loaded code, in milliseconds since the Unix epoch. Cached code is the same code as before,
@@ -360,9 +361,11 @@ func isLibrary(file string) bool {
 	})
 }
 
-// Explain has a report name the places of its entries.
+// Explain has a report name the places of its entries, and the changes after which they first appeared. The changes are
+// those in the scope that the options have by then.
 func (p *Places) Explain(o *diff.Options) {
 	o.Original, o.Initiator, o.Logged = p.Place, p.InitiatorPlace, p.Logged
+	o.Introduced = p.introduced(*o)
 }
 
 // Stack returns an entry's stack with original places where they are known. Other generated lines are marked.

@@ -8,6 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -139,7 +140,11 @@ func dialog(d *protocol.ActDialog) string {
 func broke(list []diff.Consequence) []string {
 	var lines []string
 	for _, c := range list[:min(len(list), maxBroke)] {
-		lines = append(lines, "- "+repeated(c))
+		line := "- " + repeated(c)
+		if c.IntroducedBy != nil {
+			line += ", " + event.OneLine(c.IntroducedBy.String())
+		}
+		lines = append(lines, line)
 	}
 	if more := len(list) - maxBroke; more > 0 {
 		lines = append(lines, fmt.Sprintf("- %d more: call get_changes_since", more))

@@ -68,6 +68,14 @@ func initiator(source string, generated bool) word {
 	return w
 }
 
+// introduced returns the change of a file after which an entry first appeared.
+func introduced(by *diff.Introduced) word {
+	if by == nil {
+		return word{}
+	}
+	return mutedQuote(by.String())
+}
+
 // sign shows the kind of a row at a glance.
 type sign string
 
@@ -185,7 +193,7 @@ func console(d *diff.ConsoleDiff) section {
 			if m.Message == "" {
 				text = said("(no text)")
 			}
-			rows = append(rows, row{s, []word{text}, []word{source(&m), saidTimes(m.Count), saidTab(m.Tab)}})
+			rows = append(rows, row{s, []word{text}, []word{source(&m), saidTimes(m.Count), introduced(m.IntroducedBy), saidTab(m.Tab)}})
 		}
 	}
 	add(failed, d.NewErrors)
@@ -233,7 +241,7 @@ func network(d *diff.NetworkDiff) section {
 		if f.NowStatus > 0 {
 			now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
 		}
-		add(failed, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count))
+		add(failed, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), introduced(f.IntroducedBy))
 		if f.Detail != "" {
 			last := &rows[len(rows)-1]
 			last.head = append(last.head, said(" "), quote(fmt.Sprintf("%q", f.Detail)))
@@ -279,7 +287,7 @@ func websocket(d *diff.WebSocketDiff) section {
 		if e.Status > 0 {
 			refused = said(fmt.Sprint(e.Status)).as(bad)
 		}
-		rows = append(rows, row{warned, []word{quote(e.URL), said(" "), quote(e.Message)}, []word{refused, saidTimes(e.Count), initiator(e.Initiator, e.Generated), saidTab(e.Tab)}})
+		rows = append(rows, row{warned, []word{quote(e.URL), said(" "), quote(e.Message)}, []word{refused, saidTimes(e.Count), initiator(e.Initiator, e.Generated), introduced(e.IntroducedBy), saidTab(e.Tab)}})
 	}
 	for _, e := range d.NewConnections {
 		rows = append(rows, row{added, []word{quote(e.URL)}, []word{said("opened"), saidTimes(e.Count), saidTab(e.Tab)}})
@@ -301,7 +309,7 @@ func dom(d *diff.DOMDiff, clock func(diff.Time) string) section {
 			if e.GoneAt != nil {
 				gone = said(how + " after " + Duration(e.GoneAt.Sub(e.AppearedAt.Time).Milliseconds()))
 			}
-			rows = append(rows, row{s, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), gone, saidTab(e.Tab)}})
+			rows = append(rows, row{s, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), gone, introduced(e.IntroducedBy), saidTab(e.Tab)}})
 		}
 	}
 	elements(d.NewErrorElements, warned, "removed")

@@ -2,9 +2,11 @@ package timeline
 
 import (
 	"context"
+	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -169,4 +171,31 @@ func firstOf(moments []*Moment) map[uint64]*Moment {
 		}
 	}
 	return first
+}
+
+// OfChange returns the ID of the moment that has a change of a file: of those with its snapshot, the one whose call made it,
+// or else the first. It is the ID of the snapshot if none has a moment.
+func OfChange(t *Timeline, e *event.FileChange) string {
+	id := snapshotID(e.Snapshot)
+	if t.failed != nil {
+		return id
+	}
+	l, err := t.line(e.Place)
+	if err != nil {
+		return id
+	}
+	var first *Moment
+	for _, m := range slices.Backward(l.all()) {
+		switch {
+		case m.Snapshot != e.Snapshot:
+		case e.By != "" && m.Label == e.By:
+			return m.ID()
+		default:
+			first = m
+		}
+	}
+	if first == nil {
+		return id
+	}
+	return first.ID()
 }

@@ -25,6 +25,8 @@ const (
 	maxQueued = 20_000
 	// maxCounted bounds the files of one snapshot of which lines are counted.
 	maxCounted = 200
+	// racy is how long before the time of a snapshot, in milliseconds, a file may have been written that is not in it.
+	racy = 1000
 )
 
 // queue has the changes of files that wait to be recorded.
@@ -141,6 +143,10 @@ func (w *Workspace) record(ctx context.Context, by string) {
 		return // everything is in the first one
 	}
 	b := batch{subject: event.InWorkspace(w.Dir), since: last.At}
+	since := int64(0)
+	if i := slices.IndexFunc(all, func(s tracked.Snapshot) bool { return s.Number == from }); i >= 0 {
+		since = all[i].At.UnixMilli()
+	}
 	d, err := w.comparer.Diff(ctx, from, last.Number, compare.Options{MaxFiles: maxCounted, MaxLines: 1, Exact: true, Secrets: true})
 	if err != nil {
 		if w.o.Log != nil {
@@ -165,12 +171,16 @@ func (w *Workspace) record(ctx context.Context, by string) {
 			b.missed++
 			continue
 		}
-		e.At, e.Subject, e.Snapshot = last.At.UnixMilli(), b.subject, last.Number
+		e.At, e.Subject, e.Snapshot, e.Since = last.At.UnixMilli(), b.subject, last.Number, since
+		if e.Edited < since-racy || e.Edited > e.At || since == 0 {
+			e.Edited = 0 // the time of a copy, say
+		}
 		if made(by, e.Path) {
 			e.By = event.OneLine(by)
 		}
 		b.events = append(b.events, e)
 	}
+	w.findTails(b.events)
 	// A file may have been renamed to the path of one that was removed.
 	slices.SortStableFunc(b.events, func(x, y event.Event) int {
 		return cmp.Compare(after(x), after(y))
@@ -178,6 +188,71 @@ func (w *Workspace) record(ctx context.Context, by string) {
 	if len(b.events) > 0 || b.missed > 0 {
 		w.queue.add(b)
 	}
+}
+
+const (
+	// maxTails bounds the changes of one snapshot of which tails are looked for, maxPaths the paths that are looked at.
+	maxTails = 50
+	maxPaths = 200_000
+)
+
+// findTails finds how the paths of changed files end as no other one does, unless there are too many.
+func (w *Workspace) findTails(events []event.Event) {
+	names := map[string][]*event.FileChange{}
+	n := 0
+	for _, e := range events {
+		if e := e.(*event.FileChange); !strings.Contains("/"+e.Path, "/node_modules/") {
+			e.Tail = tree.Base(e.Path)
+			names[e.Tail] = append(names[e.Tail], e)
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	left := maxPaths
+	if n <= maxTails {
+		w.provider.Paths(func(name string) bool { return name == "node_modules" || name == ".git" }, func(path string) bool {
+			for _, e := range names[tree.Base(path)] {
+				if other := event.FilePath(path); other != e.Path {
+					e.Tail = longer(e.Tail, ending(e.Path, other))
+				}
+			}
+			left--
+			return left > 0
+		})
+	}
+	if n > maxTails || left == 0 {
+		for _, list := range names {
+			for _, e := range list {
+				e.Tail = ""
+			}
+		}
+	}
+}
+
+// ending returns how a path ends, in whole names, as another path does not. It is the whole path if the other one ends so.
+func ending(path, other string) string {
+	at := len(path)
+	for {
+		at = strings.LastIndexByte(path[:at], '/')
+		if at < 0 && strings.HasSuffix(other, "/"+path) {
+			return "/" + path // only the path from the system's root says which one it is
+		}
+		if at < 0 {
+			return path
+		}
+		if tail := path[at:]; !strings.HasSuffix("/"+other, tail) {
+			return tail[1:]
+		}
+	}
+}
+
+func longer(a, b string) string {
+	if len(b) > len(a) {
+		return b
+	}
+	return a
 }
 
 // after orders removals before all else.
@@ -220,6 +295,14 @@ func changeOf(f *compare.File) *event.FileChange {
 	}
 	if after != nil {
 		e.Size = after.Size
+		if before == nil || after.Mtime != before.Mtime {
+			e.Edited = time.Unix(0, after.Mtime).UnixMilli()
+		}
+	}
+	if len(f.Runs) <= event.MaxRuns {
+		for _, r := range f.Runs {
+			e.Lines = append(e.Lines, event.Run(r))
+		}
 	}
 	switch {
 	case before == nil && after == nil:

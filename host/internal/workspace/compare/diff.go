@@ -108,9 +108,15 @@ type File struct {
 	Hunks []Hunk `json:"hunks,omitempty"`
 	// LeftOut counts its changed lines that are in no hunk because of a limit.
 	LeftOut int `json:"left_out,omitempty"`
+	// Runs are the runs of lines that were replaced, whatever the limits of hunks. They are known where lines are counted.
+	Runs []Run `json:"-"`
 	// cut is true where a limit left out a line of any kind.
 	cut bool
 }
+
+// Run is a run of replaced lines. Old lines became New lines, which begin at the line At, counted from 1. Where New is 0,
+// the old ones were before that line.
+type Run struct{ At, Old, New int }
 
 // Hunk is a run of changed lines with the lines around them. Lines are numbered from 1.
 type Hunk struct {
@@ -305,7 +311,7 @@ func (c *Comparer) fill(d *Diff, f *File, b *budget) {
 		same = match(before.text, after.text)
 	}
 	f.Added, f.Removed = counted(before.text, after.text, same)
-	f.Counted = true
+	f.Counted, f.Runs = true, runs(before.text, after.text, same)
 	if reason == "" {
 		reason = secretContent(before.text.s)
 	}

@@ -108,6 +108,18 @@ func counted(a, b text, same []block) (added, removed int) {
 	return added, removed
 }
 
+// runs returns the runs of lines between what two texts have in common.
+func runs(a, b text, same []block) (list []Run) {
+	x, y := 0, 0
+	for _, m := range append(same[:len(same):len(same)], block{a.len(), b.len(), 0}) {
+		if m.x > x || m.y > y {
+			list = append(list, Run{At: y + 1, Old: m.x - x, New: m.y - y})
+		}
+		x, y = m.x+m.n, m.y+m.n
+	}
+	return list
+}
+
 // edit is what a line of a difference is: the line x of the first text, or y of the second one, or both.
 type edit struct {
 	op   byte // ' ', '-', '+'

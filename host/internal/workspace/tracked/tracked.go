@@ -495,5 +495,12 @@ func (p *Provider) Entry(number uint64, path string) (*tree.Entry, error) {
 	return nil, nil
 }
 
+// Paths calls each with the paths of the present files until it returns false. See [tree.Tree.Paths].
+func (p *Provider) Paths(skip func(name string) bool, each func(path string) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now.Paths(skip)(each)
+}
+
 // Content writes the content of an entry of a snapshot.
 func (p *Provider) Content(w io.Writer, e *tree.Entry) error { return p.write(w, e) }

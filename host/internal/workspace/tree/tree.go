@@ -202,6 +202,24 @@ func each(path string, r ref, yield func(string, ref) bool) bool {
 	return true
 }
 
+// Paths returns the paths of what is no directory. Directories with a name of which skip is true are left out.
+func (t *Tree) Paths(skip func(name string) bool) iter.Seq[string] {
+	var paths func(path string, d *dir, yield func(string) bool) bool
+	paths = func(path string, d *dir, yield func(string) bool) bool {
+		for c := d.cursor(); c.next(); {
+			if c.ref.sub == nil {
+				if !yield(Join(path, c.name)) {
+					return false
+				}
+			} else if !skip(c.name) && !paths(Join(path, c.name), c.ref.sub, yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return func(yield func(string) bool) { paths("", t.root.sub, yield) }
+}
+
 // Parent returns the path of the directory that a path is in.
 func Parent(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {

@@ -1,0 +1,355 @@
+// Package cause finds the change of a file after which something first went wrong on a page.
+//
+// Guarantees:
+//   - A cause has evidence: a frame of the error's stack in the lines that changed, a hot update that named the file, or
+//     the order, where it is the only change since the page was without the error.
+//   - In doubt there is no cause. Nothing is blamed on a change that the page had not loaded, on one after which the page
+//     was without the error for a while, or while a server has stopped answering.
+//   - The same input gives the same result. It needs no clock, no files and no network.
+package cause
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// Evidence is what supports a cause.
+type Evidence string
+
+// The kinds of evidence, the strongest first.
+const (
+	Stack     Evidence = "stack"
+	HotUpdate Evidence = "hot_update"
+	Order     Evidence = "order"
+)
+
+// Times in milliseconds.
+const (
+	// slack is how far the clocks of files and of a page differ.
+	slack = 50
+	// quiet is how long a page is without an error after an update, until the changes before it are not its cause.
+	quiet = 200
+	// prompt is how long after an update an error is a consequence of it without other evidence.
+	prompt = 3000
+	// late is how long after an error the update that caused it may be reported.
+	late = 1500
+	// lookBack is how long before an error the lines of its stack may have been changed.
+	lookBack = 30 * 60 * 1000
+)
+
+// near is how many lines from a change a frame of a stack still speaks of it.
+const near = 3
+
+// Edit is a change of a file.
+type Edit struct {
+	*event.FileChange
+	// Built is true for a file that a program makes. Nobody edits it.
+	Built bool
+}
+
+// Frame is a line of a file. The file has any name that a page or a bundler gives it.
+type Frame struct {
+	File string
+	Line int
+}
+
+// Symptom is something that went wrong on a page.
+type Symptom struct {
+	Tab int
+	// At is when it first appeared, in milliseconds since the Unix epoch. Earlier is when the same appeared before.
+	At      int64
+	Earlier []int64
+	// Until is when it ended, 0 for what has no duration.
+	Until int64
+	// Frames are those of its stack in the project's own code, the innermost first.
+	Frames []Frame
+	// Named are files that a bundler names in it. A line is 0 where it names none.
+	Named []Frame
+}
+
+// History is what happened in a tab. Its lists are sorted by time.
+type History struct {
+	// Updates are loads and hot updates, Inputs what a user or an agent did.
+	Updates, Inputs []int64
+	// Modules are files that hot updates named.
+	Modules []Module
+	// Outages are failures of requests that had been answered before.
+	Outages []int64
+}
+
+// Module is a file that a hot update named.
+type Module struct {
+	At   int64
+	File string
+}
+
+// Cause is a change with its evidence.
+type Cause struct {
+	*event.FileChange
+	// Line is the line that the evidence is about, 0 where it is about none.
+	Line     int
+	Evidence []Evidence
+}
+
+// Reasons why there is no cause.
+const (
+	NoChange   = "no file changed before it"
+	Outage     = "a server that had answered before did not answer"
+	Existed    = "the same was there before the change"
+	NotLoaded  = "the page had not loaded the change"
+	NoEvidence = "the evidence does not name one change"
+)
+
+// Finder finds causes among changes.
+type Finder struct {
+	// Edits are the changes in their order.
+	Edits []Edit
+	// Cut is true where changes before them are left out.
+	Cut bool
+}
+
+// Find returns the cause of a symptom, nil and the reason where there is none.
+func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
+	if slices.ContainsFunc(h.Outages, func(at int64) bool { return s.At-prompt <= at && at <= max(s.At, s.Until)+late }) {
+		return nil, Outage
+	}
+	var before []made
+	for i := range f.Edits {
+		if at, ok := f.Edits[i].madeBefore(&s, h); ok {
+			before = append(before, made{&f.Edits[i], at})
+		}
+	}
+	slices.SortStableFunc(before, func(a, b made) int { return cmp.Compare(a.at, b.at) })
+	if len(before) == 0 {
+		return nil, NoChange
+	}
+	batch, since := lastLoaded(before, &s, h)
+	if f.Cut && len(batch) == len(before) {
+		return nil, NoEvidence
+	}
+	if len(batch) == 0 {
+		return touched(before, &s, h)
+	}
+	if slices.ContainsFunc(s.Earlier, func(at int64) bool { return since <= at && at < batch[0].at-slack }) {
+		return nil, Existed
+	}
+	return among(batch, before, &s, h)
+}
+
+// made is a change with the time at which it was made.
+type made struct {
+	*Edit
+	at int64
+}
+
+// madeBefore returns when a change was made, false if that was not before a symptom.
+func (e *Edit) madeBefore(s *Symptom, h *History) (at int64, ok bool) {
+	switch {
+	case e.Edited != 0:
+		at = e.Edited
+	case e.At <= s.At:
+		at = e.At
+	case e.Since <= s.At: // it may have been before; what the page loaded then says so
+		if at = latest(h.Updates, s.At+slack); at < e.Since {
+			return 0, false
+		}
+	default:
+		return 0, false
+	}
+	return at, at <= s.At+slack && at >= s.At-lookBack
+}
+
+// latest returns the last of sorted times that is not after a time, 0 if there is none.
+func latest(times []int64, until int64) int64 {
+	i, _ := slices.BinarySearch(times, until+1)
+	if i == 0 {
+		return 0
+	}
+	return times[i-1]
+}
+
+// within reports whether one of sorted times is in a span.
+func within(times []int64, from, to int64) bool { return latest(times, to) >= from && from <= to }
+
+// lastLoaded returns the changes with which a page was loaded or updated just before a symptom, and since when the page
+// was without them. There are none if the symptom came later, or after an input.
+func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int64) {
+	first := len(before) - 1
+	for ; first > 0; first-- {
+		// An update between two changes shows that the first one is not the cause, unless the symptom may still be of it.
+		at, shown := before[first].at, latest(h.Updates, before[first].at-quiet)
+		if shown > before[first-1].at && (within(h.Updates, at-slack, s.At+slack) || s.At-shown > prompt) {
+			break
+		}
+	}
+	batch = before[first:]
+	update := after(h.Updates, batch[len(batch)-1].at-slack)
+	if update > s.At { // the one before, or the symptom was reported before its update
+		if was := after(h.Updates, batch[0].at-slack); was <= s.At {
+			update = was
+		}
+	}
+	if update > s.At+late || s.At-prompt > update || within(h.Inputs, update+1, s.At) {
+		return nil, 0
+	}
+	return batch, latest(h.Updates, batch[0].at-slack)
+}
+
+// after returns the first of sorted times that is not before a time, one that never comes if there is none.
+func after(times []int64, from int64) int64 {
+	i, _ := slices.BinarySearch(times, from)
+	if i == len(times) {
+		return math.MaxInt64
+	}
+	return times[i]
+}
+
+// among returns which of the changes with which a page was loaded is the cause.
+func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
+	loaded := map[*Edit]bool{}
+	var edited []*Edit // the last change of each file
+	for _, e := range slices.Backward(batch) {
+		same := func(o *Edit) bool { return o.Place == e.Place && o.Path == e.Path }
+		if !slices.ContainsFunc(edited, same) {
+			edited = append(edited, e.Edit)
+		}
+		loaded[e.Edit] = true
+	}
+	written := slices.DeleteFunc(slices.Clone(edited), func(e *Edit) bool { return e.Built })
+	found := &Cause{}
+	if e, line := blame(before, s.Frames, near); e != nil && loaded[e] {
+		found.FileChange, found.Line = e.FileChange, line
+		found.Evidence = append(found.Evidence, Stack)
+	} else if e, line := blame(before, s.Named, near); e != nil && loaded[e] {
+		found.FileChange, found.Line = e.FileChange, line
+		found.Evidence = append(found.Evidence, Stack)
+	}
+	var updated []*Edit
+	for _, e := range written {
+		if updates(e, batch, s, h) {
+			updated = append(updated, e)
+		}
+	}
+	if found.FileChange == nil {
+		switch {
+		case len(updated) == 1:
+			found.FileChange = updated[0].FileChange
+		case len(written) == 1:
+			found.FileChange = written[0].FileChange
+		default:
+			return nil, NoEvidence
+		}
+		if len(found.Lines) == 1 {
+			found.Line = max(1, found.Lines[0].At)
+		}
+	}
+	same := func(e *Edit) bool { return e.Place == found.Place && e.Path == found.Path }
+	if slices.ContainsFunc(updated, same) {
+		found.Evidence = append(found.Evidence, HotUpdate)
+	}
+	if len(written) == 1 && same(written[0]) {
+		found.Evidence = append(found.Evidence, Order)
+	}
+	return found, ""
+}
+
+// updates reports whether a hot update after the changes, or what a bundler says, names a file.
+func updates(e *Edit, batch []made, s *Symptom, h *History) bool {
+	for _, n := range s.Named {
+		if names(n.File, e) {
+			return true
+		}
+	}
+	at := batch[0].at
+	for _, b := range batch {
+		if b.Edit == e {
+			at = b.at
+		}
+	}
+	return slices.ContainsFunc(h.Modules, func(m Module) bool {
+		return at-slack <= m.At && m.At <= s.At+late && names(m.File, e)
+	})
+}
+
+// touched returns the change of the line in which the code failed, for a symptom that came after an input or by itself.
+func touched(before []made, s *Symptom, h *History) (*Cause, string) {
+	e, line := blame(before, s.Frames, 0)
+	if e == nil {
+		return nil, NoEvidence
+	}
+	at, last := int64(0), int64(0) // of the change, and of the one before in the same file
+	for _, b := range before {
+		switch {
+		case b.Edit == e:
+			at = b.at
+		case at == 0 && b.Place == e.Place && b.Path == e.Path:
+			last = b.at
+		}
+	}
+	if !within(h.Updates, at-slack, s.At+slack) {
+		return nil, NotLoaded
+	}
+	if slices.ContainsFunc(s.Earlier, func(t int64) bool { return last <= t && t < at-slack }) {
+		return nil, Existed
+	}
+	return &Cause{FileChange: e.FileChange, Line: line, Evidence: []Evidence{Stack}}, ""
+}
+
+// blame returns the change that last touched the line of a frame, of the first frame that one touched. A line at most
+// away from a change counts too, if no frame is in one.
+func blame(before []made, frames []Frame, away int) (*Edit, int) {
+	for _, most := range slices.Compact([]int{0, away}) {
+		for _, frame := range frames {
+			if frame.Line < 1 {
+				continue
+			}
+			line := frame.Line
+			var place string
+			for _, e := range slices.Backward(before) {
+				if !names(frame.File, e.Edit) || place != "" && place != e.Place+"\x00"+e.Path {
+					continue
+				}
+				place = e.Place + "\x00" + e.Path
+				if len(e.Lines) == 0 {
+					break // where its lines were before is not known
+				}
+				touched, was := through(e.Lines, line, most)
+				if touched {
+					return e.Edit, frame.Line
+				}
+				line = was
+			}
+		}
+	}
+	return nil, 0
+}
+
+// through reports whether a change touched a line, or one at most away, and else which line it was before.
+func through(runs []event.Run, line, away int) (touched bool, was int) {
+	was = line
+	for _, r := range runs {
+		switch {
+		case line >= r.At-away && line < r.At+max(r.New, 1)+away && (r.New > 0 || away > 0):
+			return true, 0
+		case line >= r.At+r.New:
+			was += r.Old - r.New
+		}
+	}
+	return false, was
+}
+
+// names reports whether a name is that of a changed file.
+func names(name string, e *Edit) bool {
+	tail, whole := Tail(name, e.Place)
+	switch {
+	case tail == "" || strings.Contains(e.Path, "node_modules/"):
+		return false
+	case whole:
+		return tail == e.Path
+	}
+	return e.Tail != "" && len(tail) >= len(e.Tail) && strings.HasSuffix("/"+e.Path, "/"+tail)
+}

@@ -1,0 +1,255 @@
+package cause_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/cause"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+const root = "/home/me/shop"
+
+// edit is a change of a file at a time in milliseconds. Its name alone says which file it is.
+func edit(path string, at int64, lines ...event.Run) cause.Edit {
+	return cause.Edit{FileChange: &event.FileChange{
+		Head: event.Head{At: at + 40, Subject: event.InWorkspace(root)}, Path: path, Change: event.FileModified,
+		Since: at - 10_000, Edited: at, Lines: lines, Tail: path[max(0, len(path)-len("a.js")):], By: "Edit " + path,
+	}, Built: cause.IsBuilt(path)}
+}
+
+func at(line int) event.Run { return event.Run{At: line, Old: 1, New: 1} }
+
+func frames(list ...any) (all []cause.Frame) {
+	for i := 0; i < len(list); i += 2 {
+		all = append(all, cause.Frame{File: list[i].(string), Line: list[i+1].(int)})
+	}
+	return all
+}
+
+func TestACauseNeedsEvidence(t *testing.T) {
+	times := func(list ...int64) []int64 { return list }
+	for name, c := range map[string]struct {
+		edits   []cause.Edit
+		symptom cause.Symptom
+		history cause.History
+		// want is path:line and evidence, or why there is none.
+		want string
+	}{
+		"a frame in the change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050)},
+			"src/a.js:12 [stack order]",
+		},
+		"the bundler names it too": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("http://localhost:5173/src/a.js?t=1", 12)},
+			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1040, File: "/src/a.js?t=1040"}}},
+			"src/a.js:12 [stack hot_update order]",
+		},
+		"a frame beside the change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 1010, at(1))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 14)},
+			cause.History{Updates: times(1050)},
+			"src/a.js:14 [stack]",
+		},
+		"a frame far from the change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 1010, at(1))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 40)},
+			cause.History{Updates: times(1050)},
+			cause.NoEvidence,
+		},
+		"the innermost frame decides": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 1010, at(7))},
+			cause.Symptom{At: 1100, Frames: frames("src/c.js", 1, "src/b.js", 7, "src/a.js", 12)},
+			cause.History{Updates: times(1050)},
+			"src/b.js:7 [stack]",
+		},
+		"a later change moved the line": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/a.js", 1010, event.Run{At: 3, Old: 0, New: 5})},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 17)},
+			cause.History{Updates: times(1050)},
+			"src/a.js:17 [stack order]",
+		},
+		"the only change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("src/c.js", 1)},
+			cause.History{Updates: times(1050)},
+			"src/a.js:12 [order]",
+		},
+		"one of two, without evidence": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 1010, at(1))},
+			cause.Symptom{At: 1100},
+			cause.History{Updates: times(1050)},
+			cause.NoEvidence,
+		},
+		"one of two, which the update names": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 1010, at(1))},
+			cause.Symptom{At: 1100},
+			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1050, File: "webpack://shop/./src/b.js"}}},
+			"src/b.js:1 [hot_update]",
+		},
+		"one of two, which the bundler names in the error": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 1010, at(1))},
+			cause.Symptom{At: 1100, Named: frames("/home/me/shop/src/a.js", 12)},
+			cause.History{Updates: times(1050)},
+			"src/a.js:12 [stack hot_update]",
+		},
+		"the page was fine after the change before": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 5000, at(1))},
+			cause.Symptom{At: 5100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 5050)},
+			"src/b.js:1 [order]",
+		},
+		"the page was not fine for long": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 1150, at(1))},
+			cause.Symptom{At: 1250, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 1200)},
+			"src/a.js:12 [stack]",
+		},
+		"what programs make is no change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit(".vite/deps/a.js", 1010, at(1)), edit("dist/a.js", 1010, at(1))},
+			cause.Symptom{At: 1100},
+			cause.History{Updates: times(1050)},
+			"src/a.js:12 [order]",
+		},
+		"an update that is reported after the error": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(500, 1300)},
+			"src/a.js:12 [stack order]",
+		},
+		"a page that did not load the change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(500)},
+			cause.NotLoaded,
+		},
+		"an error before the change": {
+			[]cause.Edit{edit("src/a.js", 2000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 2050)},
+			cause.NoChange,
+		},
+		"an error long after the update": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 60_000, Frames: frames("src/c.js", 1)},
+			cause.History{Updates: times(1050)},
+			cause.NoEvidence,
+		},
+		"an error long after the update, in the change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 60_000, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050)},
+			"src/a.js:12 [stack]",
+		},
+		"an error long after the update, beside the change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 60_000, Frames: frames("src/a.js", 13)},
+			cause.History{Updates: times(1050)},
+			cause.NoEvidence,
+		},
+		"a click on what another change broke": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1400, Frames: frames("src/c.js", 1)},
+			cause.History{Updates: times(1050), Inputs: times(1390)},
+			cause.NoEvidence,
+		},
+		"a click on what the change broke": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1400, Frames: frames("src/c.js", 1, "src/a.js", 12)},
+			cause.History{Updates: times(1050), Inputs: times(1390)},
+			"src/a.js:12 [stack]",
+		},
+		"a click that failed before": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 9000, Earlier: times(700), Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(500, 1050), Inputs: times(690, 8990)},
+			cause.Existed,
+		},
+		"the same error before the change": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Earlier: times(600), Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(500, 1050)},
+			cause.Existed,
+		},
+		"the same error, which was repaired in between": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/a.js", 3000, at(12)), edit("src/a.js", 5000, at(12))},
+			cause.Symptom{At: 5100, Earlier: times(1100), Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 3050, 5050)},
+			"src/a.js:12 [stack order]",
+		},
+		"a server that stopped": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Outages: times(1090)},
+			cause.Outage,
+		},
+		"a server that stopped long before": {
+			[]cause.Edit{edit("src/a.js", 100_000, at(12))},
+			cause.Symptom{At: 100_100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(100_050), Outages: times(1090)},
+			"src/a.js:12 [stack order]",
+		},
+		"lines that are not known": {
+			[]cause.Edit{edit("src/a.js", 1000), edit("src/b.js", 1010, at(1))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050)},
+			cause.NoEvidence,
+		},
+		"a library": {
+			[]cause.Edit{edit("node_modules/x/a.js", 1000, at(12)), edit("src/b.js", 1010, at(1)), edit("src/c.js", 1010, at(1))},
+			cause.Symptom{At: 1100, Frames: frames("node_modules/x/a.js", 12)},
+			cause.History{Updates: times(1050)},
+			cause.NoEvidence,
+		},
+	} {
+		f := cause.Finder{Edits: c.edits}
+		found, why := f.Find(c.symptom, &c.history)
+		got := why
+		if found != nil {
+			got = fmt.Sprintf("%s:%d %v", found.Path, found.Line, found.Evidence)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestAFileIsKnownByTheNamesOfBundlers(t *testing.T) {
+	for name, want := range map[string]string{
+		"src/a.js": "src/a.js", "/src/a.js?t=17": "src/a.js", "http://localhost:5173/src/a.js?t=17#x": "src/a.js", "./src/a.js": "src/a.js", "../../src/a.js": "src/a.js",
+		"webpack://shop/./src/a.js": "src/a.js", "webpack-internal:///./src/a.js": "src/a.js", "webpack-internal:///(app-pages-browser)/./src/a.js": "src/a.js",
+		"turbopack:///[project]/src/a.js": "src/a.js", "[project]/src/a.js": "src/a.js", "./node_modules/vue-loader/index.js??x!./src/a.vue?vue": "src/a.vue",
+		"/@fs/home/me/shop/src/a.js": "= src/a.js", "file:///home/me/shop/src/a.js": "= src/a.js", "/home/me/shop/src/a.js": "= src/a.js",
+		"file:///home/you/src/a.js": "", "http://localhost:3000/my%20shop/a.js": "my shop/a.js", "C:/other/a.js": "",
+	} {
+		tail, whole := cause.Tail(name, root)
+		if whole {
+			tail = "= " + tail
+		}
+		if tail != want {
+			t.Errorf("%q is %q, want %q", name, tail, want)
+		}
+	}
+	if tail, whole := cause.Tail(`file:///C:/shop/src/a.js`, `C:\shop`); tail != "src/a.js" || !whole {
+		t.Errorf("on Windows it is %q, %v", tail, whole)
+	}
+}
+
+func TestATextOfABundlerNamesFiles(t *testing.T) {
+	for text, want := range map[string][]cause.Frame{
+		"[plugin:vite:oxc] Transform failed with 1 error: [PARSE_ERROR] Expected a tag ╭─[ src/App.jsx:17:7 ]": frames("src/App.jsx", 17),
+		"Failed to resolve import \"./prices.js\" from \"src/App.jsx\". – /tmp/x/src/App.jsx:3:22":             frames("./prices.js", 0, "src/App.jsx", 0, "/tmp/x/src/App.jsx", 3),
+		"[vite] Failed to reload /src/App.jsx. This could be due":                                              frames("/src/App.jsx", 0),
+		"ERROR in ./src/index.js 4:10\nModule not found":                                                       frames("./src/index.js", 0),
+		"SyntaxError: /shop/src/a.tsx: Unexpected (4:10)":                                                      frames("/shop/src/a.tsx", 0),
+		"nothing at all": nil,
+	} {
+		if got := cause.Named(text); !slices.Equal(got, want) {
+			t.Errorf("%q names %v, want %v", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package cause
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/alike"
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// Bounds of what is read for one answer.
+const (
+	maxEdits  = 300
+	maxFrames = 5_000
+	// maxEarlier bounds the messages before one among which the same is looked for.
+	maxEarlier = 500
+)
+
+// Past is what a view has of changes and of what happened in tabs, from some positions on.
+type Past struct {
+	Finder
+	tabs map[int]*History
+	// messages are the errors and warnings of each tab, texts what those that were looked at have in common with others.
+	messages map[int][]*event.Console
+	texts    map[*event.Console]string
+}
+
+// Read reads a view from positions on. Covers reports whether a workspace is in scope, update what an entry says of an
+// update of the page, "" for nothing; see [noise.Rules.Update].
+func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bool, update func(event.Event) string) *Past {
+	p := &Past{tabs: map[int]*History{}, messages: map[int][]*event.Console{}, texts: map[*event.Console]string{}}
+	for _, e := range v.Files().From(from[capture.Files]) {
+		byHand := e.By != "" && strings.Contains(e.By, " "+e.Path)
+		if covers(e.Subject) && !strings.Contains("/"+e.Path, "/node_modules/") {
+			p.Edits = append(p.Edits, Edit{e, !byHand && IsBuilt(e.Path)})
+		}
+	}
+	if n := len(p.Edits) - maxEdits; n > 0 {
+		p.Edits, p.Cut = p.Edits[n:], true
+	}
+	if len(p.Edits) == 0 {
+		return p
+	}
+	p.readConsole(v, from[capture.Console], update)
+	p.readNetwork(v, from[capture.Network])
+	frames := max(from[capture.WebSocket], v.WebSocket().Next()-min(v.WebSocket().Next(), maxFrames))
+	for _, e := range v.WebSocket().From(frames) {
+		if e.Op == "received" && strings.HasPrefix(e.Text, "{") {
+			p.readFrame(e, update(e) != "")
+		}
+	}
+	for _, e := range v.DOM().From(from[capture.DOM]) {
+		if e.Op == "navigated" && (e.How == "load" || e.How == "reload") {
+			p.tab(e.Tab()).Updates = append(p.tab(e.Tab()).Updates, e.At)
+		}
+	}
+	for _, e := range v.Actions().From(from[capture.Actions]) {
+		if e.Type != "navigate" && e.Type != "reload" {
+			p.tab(e.Tab()).Inputs = append(p.tab(e.Tab()).Inputs, e.At)
+		}
+	}
+	for _, h := range p.tabs {
+		slices.Sort(h.Updates)
+		slices.Sort(h.Inputs)
+	}
+	return p
+}
+
+func (p *Past) tab(id int) *History {
+	h := p.tabs[id]
+	if h == nil {
+		h = &History{}
+		p.tabs[id] = h
+	}
+	return h
+}
+
+func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event) string) {
+	for _, e := range v.Console().From(from) {
+		if e.Level >= event.Warning {
+			p.messages[e.Tab()] = append(p.messages[e.Tab()], e)
+		}
+		if strings.HasPrefix(e.Text, "[") {
+			if update(e) != "" {
+				p.tab(e.Tab()).Updates = append(p.tab(e.Tab()).Updates, e.At)
+			}
+			if file, ok := strings.CutPrefix(e.Text, "[HMR]  - "); ok { // of webpack's client
+				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{e.At, strings.TrimSpace(file)})
+			}
+		}
+	}
+}
+
+// stamp is when Vite's server noticed a change, in the address of a module.
+var stamp = regexp.MustCompile(`[?&]t=(\d{13})(&|$)`)
+
+func (p *Past) readNetwork(v *capture.View, from uint64) {
+	answered := map[capture.EndpointKey]bool{}
+	for _, e := range v.Network().From(from) {
+		if strings.Contains(e.URL, "t=") {
+			if m := stamp.FindStringSubmatch(e.URL); m != nil {
+				at, _ := strconv.ParseInt(m[1], 10, 64)
+				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{at, e.URL})
+			}
+		}
+		switch {
+		case e.Answered():
+			answered[capture.KeyOf(e)] = true
+		case isOutage(e) && answered[capture.KeyOf(e)]:
+			p.tab(e.Tab()).Outages = append(p.tab(e.Tab()).Outages, e.At)
+		}
+	}
+}
+
+// isOutage reports whether a request failed as those to a server do that has stopped.
+func isOutage(e *event.Network) bool {
+	switch {
+	case !e.Failed() || e.Refused:
+		return false
+	case e.Status == 0:
+		return true
+	}
+	return e.Status >= 500 && (e.Resource == "fetch" || e.Resource == "xhr" || e.Resource == "eventsource") && !strings.Contains(e.URL, "_rsc=")
+}
+
+// project is the name of a file in Turbopack's messages.
+var project = regexp.MustCompile(`\[project\]/[^\s"\\\[\]]+`)
+
+// readFrame takes a message of a development server.
+func (p *Past) readFrame(e *event.WebSocket, updates bool) {
+	h := p.tab(e.Tab())
+	add := func(file string) {
+		if file != "" {
+			h.Modules = append(h.Modules, Module{e.At, file})
+		}
+	}
+	if updates {
+		h.Updates = append(h.Updates, e.At)
+		var m struct {
+			Updates []struct {
+				Path string `json:"path"`
+			} `json:"updates"`
+			Trigger string `json:"triggeredBy"`
+			Err     struct {
+				ID  string `json:"id"`
+				Loc struct {
+					File string `json:"file"`
+				} `json:"loc"`
+			} `json:"err"`
+		}
+		if json.Unmarshal([]byte(e.Text), &m) == nil {
+			for _, u := range m.Updates {
+				add(u.Path)
+			}
+			add(m.Trigger)
+			add(m.Err.ID)
+			add(m.Err.Loc.File)
+		}
+	}
+	if strings.Contains(e.Text, "turbopack") {
+		for _, file := range project.FindAllString(e.Text, 10) {
+			add(file)
+		}
+	}
+}
+
+// Of returns the cause of a symptom, nil and the reason where there is none.
+func (p *Past) Of(s Symptom) (*Cause, string) {
+	h := p.tabs[s.Tab]
+	if h == nil {
+		h = &History{}
+	}
+	return p.Find(s, h)
+}
+
+// text returns what a message has in common with others like it.
+func (p *Past) text(e *event.Console) string {
+	text, known := p.texts[e]
+	if !known {
+		text = alike.Text(e)
+		p.texts[e] = text
+	}
+	return text
+}
+
+// OfMessage describes a message. Frames are those of its stack; see [Symptom].
+func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
+	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames}
+	left := maxEarlier
+	for _, m := range slices.Backward(p.messages[e.Tab()]) {
+		if m.At >= e.At {
+			continue
+		}
+		if left--; left < 0 {
+			break
+		}
+		if p.text(m) == p.text(e) {
+			s.Earlier = append(s.Earlier, m.At)
+		}
+	}
+	if strings.HasPrefix(e.Text, "[vite] ") || strings.HasPrefix(e.Text, "[hmr] ") || strings.HasPrefix(e.Text, "[webpack-dev-server] ") {
+		s.Named = Named(e.Text)
+	}
+	return s
+}
+
+// OfRequest describes a request that failed. Frames are those of the code that made it.
+func OfRequest(e *event.Network, frames []Frame) Symptom {
+	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames}
+	if e.Started > 0 {
+		s.At, s.Until = e.Started, e.At
+	}
+	if e.Resource == "script" || e.Resource == "stylesheet" {
+		s.Named = []Frame{{File: e.URL}}
+	}
+	return s
+}
+
+// OfElement describes an error element that appeared.
+func OfElement(tab int, at int64, k capture.ElementKey) Symptom {
+	s := Symptom{Tab: tab, At: at}
+	if alike.IsOverlay(k.Selector) {
+		s.Named = Named(k.Text)
+	}
+	return s
+}
+
+// place is a file and perhaps a line in a text.
+var place = regexp.MustCompile(`([\w@$.+\-/\\\[\]()~%]*[\w\]]\.[A-Za-z]\w{0,6})(?::(\d+)|\((\d+)[,:]|\?)?`)
+
+// maxNamed bounds the files that are looked for in a text.
+const maxNamed = 10
+
+// Named returns the files that a bundler's text names.
+func Named(text string) (list []Frame) {
+	for _, m := range place.FindAllStringSubmatch(text, maxNamed) {
+		line, _ := strconv.Atoi(m[2] + m[3])
+		list = append(list, Frame{m[1], line})
+	}
+	return list
+}

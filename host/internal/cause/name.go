@@ -1,0 +1,75 @@
+package cause
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Tail returns what a name of a file, as pages and bundlers have it, says of the path in a workspace: how the path ends,
+// or the whole path. It is "" for a name that is of no file in the workspace.
+func Tail(name, root string) (tail string, whole bool) {
+	if i := strings.LastIndexByte(name, '!'); i >= 0 { // behind webpack's loaders
+		name = name[i+1:]
+	}
+	name, _, _ = strings.Cut(name, "?")
+	name, _, _ = strings.Cut(name, "#")
+	if decoded, err := url.PathUnescape(name); err == nil {
+		name = decoded
+	}
+	name, root = strings.ReplaceAll(name, `\`, "/"), strings.TrimSuffix(strings.ReplaceAll(root, `\`, "/"), "/")
+	onDisk := false
+	if scheme, rest, ok := strings.Cut(name, "://"); ok {
+		switch scheme {
+		case "file":
+			name, onDisk = rest, true
+			if len(name) > 2 && name[0] == '/' && name[2] == ':' { // file:///C:/
+				name = name[1:]
+			}
+		default: // of a host, or of webpack's or Turbopack's name of the project
+			_, name, _ = strings.Cut(rest, "/")
+			name = "/" + name
+		}
+	}
+	name = strings.TrimPrefix(name, "/@fs")
+	if rest, ok := strings.CutPrefix(name, root+"/"); ok {
+		return rest, true
+	}
+	if onDisk || len(name) > 1 && name[1] == ':' {
+		return "", false
+	}
+	name = strings.TrimPrefix(name, "/")
+	if strings.HasPrefix(name, "(") { // a layer of Next.js
+		if _, rest, ok := strings.Cut(name, ")/"); ok {
+			name = rest
+		}
+	}
+	name = strings.TrimPrefix(name, "[project]/")
+	for {
+		rest, ok := strings.CutPrefix(name, "./")
+		if !ok {
+			if rest, ok = strings.CutPrefix(name, "../"); !ok {
+				break
+			}
+		}
+		name = rest
+	}
+	return name, false
+}
+
+// outputs are directories whose files programs make.
+var outputs = []string{"dist", "build", "out", "coverage", "target", "__pycache__"}
+
+// IsBuilt reports whether a program is likely to have made the file at a path.
+func IsBuilt(path string) bool {
+	dirs := strings.Split(path, "/")
+	for _, dir := range dirs[:len(dirs)-1] {
+		switch {
+		case dir == "src":
+			return false
+		case dir == "node_modules", strings.HasPrefix(dir, "."), slices.Contains(outputs, dir):
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package observe
+
+import (
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/cause"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// Edits tell which changes of files broke a page.
+type Edits struct {
+	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
+	Update func(event.Event) string
+	// Moment returns the name of the moment of a change.
+	Moment func(*event.FileChange) string
+}
+
+// introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the
+// first entry.
+func (p *Places) introduced(o diff.Options) func(event.Event) *diff.Introduced {
+	if p == nil || p.edits.Update == nil {
+		return nil
+	}
+	o.Tab = 0 // files are in no tab
+	var past *cause.Past
+	return func(e event.Event) *diff.Introduced {
+		if past == nil {
+			past = cause.Read(p.v, capture.Positions{}, o.InScope, p.edits.Update)
+		}
+		if len(past.Edits) == 0 {
+			return nil
+		}
+		found, _ := past.Of(p.Symptom(past, e))
+		return p.edits.Introduced(found)
+	}
+}
+
+// Introduced describes a cause, nil for none.
+func (c *Edits) Introduced(found *cause.Cause) *diff.Introduced {
+	if found == nil {
+		return nil
+	}
+	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: c.Moment(found.FileChange)}
+	for _, e := range found.Evidence {
+		i.Evidence = append(i.Evidence, string(e))
+	}
+	return i
+}
+
+// Symptom describes an entry for package cause.
+func (p *Places) Symptom(past *cause.Past, e event.Event) cause.Symptom {
+	switch e := e.(type) {
+	case *event.Console:
+		return past.OfMessage(e, p.frames(e.Tab(), e.At, append([]Frame{TopFrame(e)}, parseFrames(e.Stack)...)))
+	case *event.Network:
+		return cause.OfRequest(e, p.frames(e.Tab(), max(e.Started, 1), parseFrames(e.Stack)))
+	case *capture.Change:
+		return cause.OfElement(e.Tab(), e.At, e.Element)
+	}
+	var stack []string
+	if s, ok := e.(*event.WebSocket); ok {
+		stack = s.Stack
+	}
+	h := e.Header()
+	return cause.Symptom{Tab: h.Tab(), At: h.At, Frames: p.frames(h.Tab(), h.At, parseFrames(stack))}
+}
+
+func parseFrames(stack []string) (frames []Frame) {
+	for _, line := range stack {
+		if f, ok := parseFrame(line); ok {
+			frames = append(frames, f)
+		}
+	}
+	return frames
+}
+
+// frames returns those of frames that are in the project's own code, by their original places, where these are known.
+func (p *Places) frames(tab int, at int64, frames []Frame) (own []cause.Frame) {
+	for _, f := range frames {
+		if isLibrary(f.URL) {
+			continue
+		}
+		place := cause.Frame{File: f.URL, Line: f.Line}
+		if pos, ok := p.findAt(tab, at, f); ok {
+			if pos.Ignored || isLibrary(pos.Source) {
+				continue
+			}
+			place = cause.Frame{File: pos.Source, Line: pos.Line}
+		} else if p.Generated(tab, f) {
+			continue
+		}
+		if !slices.Contains(own, place) {
+			own = append(own, place)
+		}
+	}
+	return own
+}

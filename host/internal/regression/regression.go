@@ -1,0 +1,288 @@
+// Package regression finds the moment of a session after which something broke.
+//
+// Guarantees:
+//   - A moment that is found has evidence (package cause), or a command failed with its files and not with those before.
+//   - Where what was recorded does not say it, the verdict is unknown, with the reason.
+//   - An agent's command runs only with the user's grant, in a copy of the project.
+package regression
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/alike"
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/cause"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/tool"
+)
+
+// Finder finds regressions.
+type Finder struct {
+	Store    *capture.Store
+	Rules    *noiserules.Rules
+	Observer *observe.Observer
+	Timeline *timeline.Timeline
+	Edits    observe.Edits
+	Clock    func() time.Time
+}
+
+// Tools are those of agents.
+var Tools = []*tool.Tool[*Finder]{
+	tool.New(tool.Definition{
+		Name: "find_regression", Title: "Find what broke", Effect: tool.Acts,
+		Description: "Find the first moment after which the browser reported errors, with its file diff. With run, bisect with a command (exit 0: fine) in copies of the project.",
+		Arguments: `"from":{"type":"string","description":"good moment, default start"},
+			"to":{"type":"string","description":"default now"},
+			"run":{"type":"string","description":"shell command"}`,
+	}, (*Finder).Find),
+}
+
+// Params are the parameters of find_regression.
+type Params struct {
+	timeline.Where
+	From string `json:"from"`
+	To   string `json:"to"`
+	Run  string `json:"run"`
+}
+
+// Verdicts.
+const (
+	Found   = "found"
+	Unknown = "unknown"
+	Clean   = "clean" // nothing broke
+)
+
+// Answer is what broke, and when.
+type Answer struct {
+	tool.Quotes
+	SessionID string `json:"sessionId"`
+	Verdict   string `json:"verdict"`
+	// Reason says why the verdict is not found, Note what was not observed.
+	Reason string `json:"reason,omitempty"`
+	Note   string `json:"note,omitempty"`
+	// Moment is the first one after which it was broken, Label what happened there. Before is the snapshot before, to
+	// which `timeline_restore` goes back.
+	Moment string `json:"moment,omitempty"`
+	Label  string `json:"label,omitempty"`
+	Before string `json:"before,omitempty"`
+	// Problem is the first error.
+	Problem      *Problem             `json:"problem,omitempty"`
+	IntroducedBy *diff.Introduced     `json:"introduced_by,omitempty"`
+	Runs         []Run                `json:"runs,omitempty"`
+	Diff         *timeline.Difference `json:"diff,omitempty"`
+}
+
+// Problem is an error of a page.
+type Problem struct {
+	At      diff.Time `json:"at"`
+	Message string    `json:"message"`
+	Source  string    `json:"source,omitempty"`
+}
+
+// Find finds the first moment of a span after which something broke.
+func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) (*Answer, error) {
+	var needed []string
+	if p.Run != "" && !client.User {
+		needed = append(needed, grants.AgentsRun)
+	}
+	span, err := timeline.SpanOf(ctx, f.Timeline, client, p.Where, p.From, p.To, needed...)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{SessionID: span.Session.ID}
+	if p.Run != "" {
+		return a, f.bisect(ctx, client, span, p, a)
+	}
+	found, err := f.recorded(ctx, client, span, a)
+	if err != nil || found == nil {
+		return a, err
+	}
+	before, itself, ok := span.Before(found.Snapshot)
+	if !ok {
+		a.Verdict, a.Reason = Unknown, "the change was before the first moment"
+		return a, nil
+	}
+	a.Verdict = Found
+	return a, f.name(ctx, client, p.Where, before, itself, a)
+}
+
+// name adds the moment that broke it, with the changes of its files.
+func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where timeline.Where, before, itself *timeline.Place, a *Answer) (err error) {
+	a.Moment, a.Label, a.Before = itself.ID(), itself.Label(), before.ID()
+	if a.IntroducedBy != nil {
+		a.Moment = a.IntroducedBy.Moment
+	}
+	a.Diff, err = f.Timeline.Diff(ctx, client, timeline.DiffParams{
+		Where: where, From: fmt.Sprintf("s%d", before.Snapshot.Number), To: fmt.Sprintf("s%d", itself.Snapshot.Number),
+	})
+	return err
+}
+
+// trouble is an error in the order in which errors began.
+type trouble struct {
+	at    int64
+	event event.Event
+	key   string
+}
+
+// together is how long after the first error others are of the same break, in milliseconds.
+const together = 3000
+
+// lookBack is how long before a span is read what explains it.
+const lookBack = time.Minute
+
+// recorded finds the change that introduced the first new error of a span. Without one, the answer has the verdict.
+func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Answer) (*event.FileChange, error) {
+	scope := client.Scope
+	scope.Workspace = span.Session.Workspace
+	if len(scope.Origins) == 0 {
+		scope.Origins = origins(span.Session.Workspace)
+	}
+	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*event.FileChange, *observe.Places, error) {
+		v := f.Store.View(f.Clock())
+		places := f.Observer.OriginalsIn(v)
+		options := f.Rules.Of(client).Options(scope)
+		deep, read := v, (*observe.Reading)(nil)
+		if !v.HoldsTime(span.From.Add(-lookBack).UnixMilli()) {
+			deep, read = f.Observer.Behind(ctx, v)
+		}
+		defer read.Close()
+		start := deep.MomentAt(span.From)
+		past := cause.Read(deep, deep.MomentAt(span.From.Add(-lookBack)).Pos, options.InScope, f.Edits.Update)
+		all := troubles(start, deep.Until(deep.MomentAt(span.To)), options)
+		fresh := standing(all, past.Edits, span.From.UnixMilli())
+		end := deep.MomentAt(span.To)
+		if report := f.Observer.Compute(ctx, start, v, &end, options); report.Coverage != nil {
+			a.Note = "not fully observed: " + report.Coverage.Note
+		}
+		return f.first(fresh, past, places, a), places, ctx.Err()
+	})
+}
+
+// origins are those of a project's pages, nil if its file names none.
+func origins(root string) []string {
+	path := project.Find(root)
+	if path == "" {
+		return nil
+	}
+	data, err := project.Read(path)
+	if err != nil {
+		return nil
+	}
+	settings, err := project.Parse(path, data)
+	if err != nil {
+		return nil
+	}
+	scope, err := checkpoint.NewScope(settings.Origins)
+	if err != nil {
+		return nil
+	}
+	return scope.Origins
+}
+
+// troubles returns the errors since a moment, sorted by when they began.
+func troubles(from capture.Moment, v *capture.View, o diff.Options) (all []trouble) {
+	diff.Entries(from, v, o, func(e diff.Entry) {
+		if e.Hidden() {
+			return
+		}
+		switch ev := e.Event.(type) {
+		case *event.Console:
+			if ev.Level == event.Error {
+				all = append(all, trouble{ev.At, ev, fmt.Sprint("console ", ev.Tab(), alike.Text(ev))})
+			}
+		case *event.Network:
+			if ev.Failed() {
+				all = append(all, trouble{max(ev.Started, 1), ev, fmt.Sprint("network ", capture.KeyOf(ev))})
+			}
+		}
+	})
+	for _, e := range v.DOM().From(from.Pos[capture.DOM]) {
+		if e.Op == "appeared" && alike.IsOverlay(e.Element.Selector) && o.InScope(event.InTab(e.Tab(), e.Element.Origin)) {
+			all = append(all, trouble{e.At, e, fmt.Sprint("overlay ", e.Tab(), alike.Fingerprint(e.Element.Text))})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// standing removes the errors that were there before the first change of a file since a time.
+func standing(all []trouble, edits []cause.Edit, since int64) (fresh []trouble) {
+	first := int64(0)
+	for _, e := range edits {
+		if at := cmp.Or(e.Edited, e.At); at >= since && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	if first == 0 {
+		return all
+	}
+	known := map[string]bool{}
+	for _, t := range all {
+		if t.at < first {
+			known[t.key] = true
+		} else if !known[t.key] {
+			fresh = append(fresh, t)
+		}
+	}
+	return fresh
+}
+
+// first finds the change that introduced the first error, and puts it into an answer.
+func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, a *Answer) *event.FileChange {
+	if len(all) == 0 {
+		a.Verdict, a.Reason = Clean, "no new errors were recorded in this time"
+		return nil
+	}
+	var best *cause.Cause
+	shown, why := all[0], ""
+	for _, t := range all {
+		if t.at > all[0].at+together {
+			break
+		}
+		found, reason := past.Of(places.Symptom(past, t.event))
+		if t.event == all[0].event {
+			why = reason
+		}
+		if found != nil && (best == nil || len(found.Evidence) > len(best.Evidence)) {
+			best, shown = found, t
+		}
+	}
+	a.Problem = problem(shown, places)
+	if best == nil {
+		a.Verdict, a.Reason = Unknown, why
+		return nil
+	}
+	a.IntroducedBy = f.Edits.Introduced(best)
+	return best.FileChange
+}
+
+// problem describes an error.
+func problem(t trouble, places *observe.Places) *Problem {
+	p := &Problem{At: diff.Time{Time: time.UnixMilli(t.at).UTC()}}
+	switch e := t.event.(type) {
+	case *event.Console:
+		place, _ := places.Place(e)
+		p.Message, p.Source = diff.Shorten(event.OneLine(e.Text)), diff.PlaceName(place)
+	case *event.Network:
+		p.Message = fmt.Sprintf("%s %s %d", e.Method, e.URL, e.Status)
+		if e.Status < 400 {
+			p.Message = fmt.Sprintf("%s %s %s", e.Method, e.URL, e.Error)
+		}
+		p.Source, _ = places.Initiator(e.Tab(), e.Started, e.Stack)
+	case *capture.Change:
+		p.Message = diff.Shorten(event.OneLine(e.Element.Text))
+	}
+	return p
+}

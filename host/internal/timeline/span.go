@@ -1,0 +1,150 @@
+package timeline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+)
+
+// Span is a part of a session, from one moment to another.
+type Span struct {
+	Session *Session
+	From    time.Time
+	// To is after what the last moment caused at once.
+	To time.Time
+	// Places are the snapshots of the span in their order, each with its first moment, if it has one.
+	Places []Place
+
+	line *line
+}
+
+// causes is how long after a moment an error may appear that belongs to it, if no other moment comes before.
+const causes = 5 * time.Second
+
+// SpanOf returns a part of the session that a client means. Nothing for from is the start, nothing for to is now. The
+// workspace needs the grants.
+func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where Where, from, to string, needed ...string) (*Span, error) {
+	s, l, err := t.sessionOf(client, where, needed...)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Sync(ctx, s.Workspace); err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	if from == "" {
+		from = "start"
+	}
+	if to == "" {
+		to = "now"
+	}
+	last, err := t.locate(ctx, client, s, l, to) // now is a snapshot, which is in the list then
+	if err != nil {
+		return nil, err
+	}
+	first, err := t.locate(ctx, client, s, l, from)
+	if err != nil {
+		return nil, err
+	}
+	if last.Snapshot.Number < first.Snapshot.Number {
+		return nil, usererr.Invalid("from (%s) is later than to (%s). Swap the two.", from, to)
+	}
+	span := &Span{Session: s, From: first.at(), To: t.o.Clock(), line: l}
+	if to != "now" {
+		if end := last.at().Add(causes); end.Before(span.To) {
+			span.To = end
+		}
+		for _, m := range l.all() {
+			if m.At.After(last.at()) && m.At.Before(span.To) {
+				span.To = m.At
+			}
+		}
+	}
+	known, err := t.snapshots(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	moments := firstOf(l.all())
+	for n := first.Snapshot.Number; n <= last.Snapshot.Number; n++ {
+		if k, ok := known[n]; ok {
+			p := Place{Session: s, Snapshot: k}
+			if m := moments[n]; m != nil && m.lost(known) == "" {
+				p.Moment = m
+			}
+			span.Places = append(span.Places, p)
+		}
+	}
+	return span, nil
+}
+
+// at is when the place was.
+func (p *Place) at() time.Time {
+	if p.Moment != nil {
+		return p.Moment.At
+	}
+	return p.Snapshot.At
+}
+
+// ID names the place: by its moment, or else by its snapshot.
+func (p *Place) ID() string {
+	if p.Moment != nil {
+		return p.Moment.ID()
+	}
+	return snapshotID(p.Snapshot.Number)
+}
+
+// Label says what happened at the place.
+func (p *Place) Label() string {
+	if p.Moment != nil {
+		return p.Moment.Label
+	}
+	return p.Snapshot.Label
+}
+
+// Before returns the snapshot before one, and the one itself. Found is false if either is not in the span.
+func (s *Span) Before(number uint64) (before, itself *Place, found bool) {
+	for i := range s.Places {
+		if s.Places[i].Snapshot.Number == number && i > 0 {
+			return &s.Places[i-1], &s.Places[i], true
+		}
+	}
+	return nil, nil, false
+}
+
+// In calls do with a directory that has the files of a place, which is removed afterwards.
+func (s *Span) In(ctx context.Context, t *Timeline, p *Place, do func(dir string) error) (err error) {
+	w, err := t.open(ctx, s.Session.Workspace)
+	if err != nil {
+		return err
+	}
+	above, err := w.Place(filepath.Join(t.o.Branches, s.line.space))
+	if err != nil {
+		return err
+	}
+	if above, err = grants.Resolve(above); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(above, "run-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if removed := tracked.RemoveAll(dir); err == nil && removed != nil {
+			err = fmt.Errorf("cannot remove the copy of the project: %w", removed)
+		}
+	}()
+	files := filepath.Join(dir, "files")
+	if err := w.Clone(ctx, p.Snapshot.Number, files); err != nil {
+		return fmt.Errorf("cannot copy the files of %s: %w", snapshotID(p.Snapshot.Number), err)
+	}
+	return do(files)
+}
+
+// Clean removes secrets and control characters from a text of a program.
+func Clean(t *Timeline, text string) string { return t.o.Clean(text) }
