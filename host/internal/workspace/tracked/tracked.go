@@ -309,11 +309,19 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 		}
 	}
 	// The tree is changed last, and undone if the record cannot be written.
+	fresh := len(p.all) == 0 && p.now.Files == 0
+	if fresh {
+		found.Changes = nil // they are all files, and nothing needs them
+	}
 	if err := p.now.Accept(found); err != nil {
 		return nil, false, err
 	}
 	rec.Files = p.now.Files
 	if err := p.keep(rec, len(p.all) == 0); err != nil {
+		if fresh {
+			p.now = tree.New()
+			return nil, false, err
+		}
 		undo := make([]tree.Change, len(found.Changes))
 		for i, c := range found.Changes {
 			undo[i] = c.Reverse()

@@ -15,6 +15,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/testing/disktest"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
@@ -202,5 +203,42 @@ func TestAProblemStaysUntilItIsSolved(t *testing.T) {
 	}
 	if third := take(0); third.Number == first.Number {
 		t.Fatal("it is the same snapshot")
+	}
+}
+
+// TestAFirstSnapshotThatFindsNoRoomIsTakenAgain, completely.
+func TestAFirstSnapshotThatFindsNoRoomIsTakenAgain(t *testing.T) {
+	small, workspace := disktest.Small(t, "1m"), t.TempDir()
+	for i := range 20 {
+		path := filepath.Join(workspace, fmt.Sprint("d", i%3), fmt.Sprint(i))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(strings.Repeat(fmt.Sprint(i), 500)), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := openProvider(t, workspace, filepath.Join(small, "store"), nil)
+	defer func() { _ = p.Close() }()
+	ballast := filepath.Join(small, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	if s, _, err := p.Take(context.Background(), "full"); err == nil {
+		t.Fatalf("a full disk has room for %+v", s)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	s, same, err := p.Take(context.Background(), "room")
+	if err != nil || same || s.Files != 23 || s.Changed < 23 {
+		t.Fatal(s, same, err)
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := p.Checkout(context.Background(), s.Number, dir, false); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := treetest.Read(t, dir), treetest.Read(t, workspace); !slices.Equal(got, want) {
+		t.Errorf("it is\n%s\nand was\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if _, same, err := p.Take(context.Background(), "again"); err != nil || !same {
+		t.Error(same, err)
 	}
 }

@@ -62,14 +62,17 @@ func Compose(steps ...[]Change) []Change {
 
 // Apply changes a tree. The changes must be sorted, and those of one step or composed. An error means that they are not of this tree.
 func (t *Tree) Apply(changes []Change) error {
-	puts := make([]put, len(changes))
-	for i, c := range changes {
-		puts[i].path = c.Path
-		if c.After != nil {
-			puts[i].node = &Node{Entry: *c.After}
+	return t.put(func(yield func(string, *Node) bool) {
+		for _, c := range changes {
+			var n *Node
+			if c.After != nil {
+				n = &Node{Entry: *c.After}
+			}
+			if !yield(c.Path, n) {
+				return
+			}
 		}
-	}
-	return t.put(puts)
+	})
 }
 
 // Entries returns the content of a tree as changes from an empty one.

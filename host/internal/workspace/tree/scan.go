@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,6 @@ type suspect struct {
 	path string
 	old  ref
 	node *Node // what it is now, nil if it is no longer there
-	err  error
 }
 
 // Full compares the whole directory with the tree. Apply what it returns with [Tree.Accept].
@@ -314,17 +314,11 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 			w.sort()
 		}
 	}
-	found := &Found{}
+	found := &Found{nodes: slices.DeleteFunc(w.suspects, func(s suspect) bool { return s.node == nil && !s.old.is() })}
+	w.suspects = nil
 	reported := map[string]bool{} // a directory may be suspect for itself and for its list
-	for i := range w.suspects {
-		s := &w.suspects[i]
-		if s.err != nil {
-			return nil, fmt.Errorf("%s: %w", s.path, s.err)
-		}
-		if s.node == nil && !s.old.is() {
-			continue
-		}
-		found.nodes = append(found.nodes, *s)
+	for i := range found.nodes {
+		s := &found.nodes[i]
 		if s.node != nil && s.node.Unread != "" && !reported[s.path] {
 			reported[s.path] = true
 			found.Problems = append(found.Problems, Problem{s.path, s.node.Unread})
@@ -348,7 +342,10 @@ func (w *walk) inspectAll(suspects []suspect) error {
 	for range min(cap(w.slots), max(1, len(suspects))) {
 		readers.Go(func() {
 			for s := range work {
-				s.node, s.err = w.inspect(s.path)
+				var err error
+				if s.node, err = w.inspect(s.path); err != nil {
+					w.fail(fmt.Errorf("%s: %w", s.path, err))
+				}
 			}
 		})
 	}
@@ -360,7 +357,7 @@ func (w *walk) inspectAll(suspects []suspect) error {
 	}
 	close(work)
 	readers.Wait()
-	return w.ctx.Err()
+	return cmp.Or(w.err, w.ctx.Err())
 }
 
 // otherNames returns the other names, by hard links, of the files that are or were suspects. The system reports a change
@@ -400,6 +397,7 @@ func (w *walk) otherNames(t *Tree) (others []suspect) {
 
 // changes fills in Changes, once for each path, with what disappeared together with its directory.
 func (f *Found) changes(t *Tree) {
+	f.Changes = make([]Change, 0, len(f.nodes)) // the first scan of a large directory fills it
 	add := func(c Change) { f.Changes = append(f.Changes, c) }
 	below := func(path string, r ref) {
 		each(path, r, func(p string, r ref) bool {
@@ -452,8 +450,11 @@ func (f *Found) orphans(t *Tree) {
 			lost[s.path] = true
 			dirs[s.path] = false
 		default:
-			dirs[s.path] = s.node != nil && s.node.Kind == Dir
-			if !dirs[s.path] && s.old.is() {
+			isDir := s.node != nil && s.node.Kind == Dir
+			if isDir || s.old.is() { // of others the tree knows no directory
+				dirs[s.path] = isDir
+			}
+			if !isDir && s.old.is() {
 				each(s.path, s.old, func(p string, _ ref) bool { dirs[p] = false; return true })
 			}
 		}
@@ -467,12 +468,15 @@ func (f *Found) orphans(t *Tree) {
 
 // Accept makes the tree what a scan of it found, including stats that differ without a change.
 func (t *Tree) Accept(f *Found) error {
-	puts := make([]put, len(f.nodes))
-	for i := range f.nodes {
-		puts[i] = put{f.nodes[i].path, f.nodes[i].node}
-	}
+	nodes := f.nodes
 	f.nodes = nil
-	return t.put(puts)
+	return t.put(func(yield func(string, *Node) bool) {
+		for i := range nodes {
+			if !yield(nodes[i].path, nodes[i].node) {
+				return
+			}
+		}
+	})
 }
 
 // inspect reads what is at a path. It returns nil if nothing is there that has a content.

@@ -136,38 +136,33 @@ func (t *Tree) find(path string) ref {
 // Lookup returns a copy of the node at a path, nil if there is none.
 func (t *Tree) Lookup(path string) *Node { return t.find(path).node() }
 
-// put is a node that takes the place of what is at a path, or nil.
-type put struct {
-	path string
-	node *Node
-}
-
-// put changes many entries: one for each path, a directory before what is in it. A directory keeps its content if there was a
-// directory before. What is to be removed need not be there.
-func (t *Tree) put(puts []put) error {
+// put changes many entries: one for each path, a directory before what is in it. The node takes the place of what is there;
+// nil removes it. A directory keeps its content if there was a directory before. What is to be removed need not be there.
+func (t *Tree) put(nodes iter.Seq2[string, *Node]) error {
 	byDir := map[string][]update{}
 	var dirs []string // each before those in it
-	for _, p := range puts {
-		if p.node != nil && !p.node.Kind.valid() {
-			return fmt.Errorf("%q has the unknown kind %d", p.path, p.node.Kind)
+	for path, n := range nodes {
+		if n != nil && !n.Kind.valid() {
+			return fmt.Errorf("%q has the unknown kind %d", path, n.Kind)
 		}
-		if p.path == "" {
-			if p.node == nil || p.node.Kind != Dir {
+		if path == "" {
+			if n == nil || n.Kind != Dir {
 				return errors.New("the root of a tree is a directory")
 			}
-			t.setRoot(p.node)
+			t.setRoot(n)
 			continue
 		}
-		dir := Parent(p.path)
+		dir := Parent(path)
 		updates, known := byDir[dir]
 		if !known {
 			dirs = append(dirs, dir)
 		}
-		byDir[dir] = append(updates, update{Base(p.path), p.node})
+		byDir[dir] = append(updates, update{Base(path), n})
 	}
 	var w writer
 	for _, dir := range dirs {
 		updates := byDir[dir]
+		delete(byDir, dir) // its nodes are in the tree, packed, from here on
 		if byName := func(a, b update) int { return strings.Compare(a.name, b.name) }; !slices.IsSortedFunc(updates, byName) {
 			slices.SortStableFunc(updates, byName)
 		}
