@@ -115,7 +115,7 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 			if s.Skip(path) {
 				continue
 			}
-			w.child(path, old.sub.child(name), false)
+			w.reported(path, old.sub.child(name))
 		}
 	}
 	return w.finish(t)
@@ -248,10 +248,14 @@ func (w *walk) visit(path string, old ref, deep bool) {
 	}
 }
 
-// child compares one path.
-func (w *walk) child(path string, old ref, deep bool) {
+// reported compares a path that may have changed. One of several names of a file is read again in any case: it may have been
+// read after the change, and the other names before.
+func (w *walk) reported(path string, old ref) {
 	st, err := w.root.stat(path)
-	w.compare(path, old, st, err, deep)
+	w.compare(path, old, st, err, false)
+	if err == nil && st.Kind == File && st.Links > 1 {
+		w.suspect(path, old)
+	}
 }
 
 func (w *walk) compare(path string, old ref, st Stat, err error, deep bool) {
