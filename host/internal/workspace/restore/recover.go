@@ -53,9 +53,8 @@ func recoverHeld(p *tracked.Provider, held *tracked.Held) (*Recovery, error) {
 		if err != nil {
 			return nil, err
 		}
-		recovery, err := r.recover(j, name)
-		r.close()
-		return recovery, err
+		defer r.close()
+		return r.recover(j, name)
 	}
 	return nil, nil
 }
