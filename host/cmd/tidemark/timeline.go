@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -175,7 +177,7 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 		if m.Notes != "" {
 			said = strings.TrimPrefix(said+"; "+m.Notes, "; ")
 		}
-		t.Row(m.At.Local().Format(clock), render.Faint("+"+timeline.Elapsed(m.TS)), m.ID, id, m.Label, render.Faint(said))
+		t.Row(m.At.Local().Format(clock), render.Faint("+"+records.Elapsed(m.TS)), m.ID, id, m.Label, render.Faint(said))
 	}
 	if err := t.Write(out); err != nil || a.Next == "" {
 		return err
@@ -234,7 +236,7 @@ before it: nobody can take a snapshot of the past.`,
 			if cmd.Flags().Changed("ts") {
 				p.TS = &ts
 			}
-			if _, milestone := timeline.Milestone(p.Kind); p.Label == "" && !milestone {
+			if _, milestone := records.Milestone(p.Kind); p.Label == "" && !milestone {
 				p.Label = strings.ReplaceAll(strings.TrimSuffix(tool, "_add"), "_", " ")
 			}
 			if err := callAndShow(cmd, tool, p, a, asJSON, func() error { return show(cmd.OutOrStdout()) }); err != nil {
@@ -249,7 +251,7 @@ before it: nobody can take a snapshot of the past.`,
 	f := cmd.Flags()
 	f.StringVar(&p.Label, "label", "", "what this moment is, in a few words")
 	f.Float64Var(&ts, "ts", 0, "seconds from the session's start (default now)")
-	f.StringVar(&p.Kind, "kind", timeline.Manual, "manual, or a milestone: "+strings.Join(timeline.Milestones(), ", "))
+	f.StringVar(&p.Kind, "kind", records.Manual, "manual, or a milestone: "+strings.Join(records.Milestones(), ", "))
 	f.BoolVar(&p.WaitFence, "wait-fence", false, "wait until the fence command has run after the snapshot")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // A recognition is a command whose end is a milestone: words in their order, the first one a program, flags anywhere.
@@ -52,72 +52,72 @@ var bare = []string{"npm ci", "npm install", "npm i", "pnpm install", "pnpm i", 
 
 // recognized are the commands whose end is a milestone.
 var recognized = []recognition{
-	{"npm test", timeline.FromTestsPassed},
-	{"npm t", timeline.FromTestsPassed},
-	{"npm run test", timeline.FromTestsPassed},
-	{"pnpm test", timeline.FromTestsPassed},
-	{"pnpm run test", timeline.FromTestsPassed},
-	{"yarn test", timeline.FromTestsPassed},
-	{"yarn run test", timeline.FromTestsPassed},
-	{"bun test", timeline.FromTestsPassed},
-	{"bun run test", timeline.FromTestsPassed},
-	{"deno test", timeline.FromTestsPassed},
-	{"node --test", timeline.FromTestsPassed},
-	{"vitest run", timeline.FromTestsPassed},
-	{"vitest --run", timeline.FromTestsPassed},
-	{"jest", timeline.FromTestsPassed},
-	{"mocha", timeline.FromTestsPassed},
-	{"ava", timeline.FromTestsPassed},
-	{"playwright test", timeline.FromTestsPassed},
-	{"cypress run", timeline.FromTestsPassed},
-	{"go test", timeline.FromTestsPassed},
-	{"gotestsum", timeline.FromTestsPassed},
-	{"cargo test", timeline.FromTestsPassed},
-	{"cargo nextest run", timeline.FromTestsPassed},
-	{"pytest", timeline.FromTestsPassed},
-	{"unittest", timeline.FromTestsPassed},
-	{"tox", timeline.FromTestsPassed},
-	{"nox", timeline.FromTestsPassed},
-	{"rspec", timeline.FromTestsPassed},
-	{"rake test", timeline.FromTestsPassed},
-	{"rails test", timeline.FromTestsPassed},
-	{"phpunit", timeline.FromTestsPassed},
-	{"composer test", timeline.FromTestsPassed},
-	{"mvn test", timeline.FromTestsPassed},
-	{"mvn verify", timeline.FromTestsPassed},
-	{"gradle test", timeline.FromTestsPassed},
-	{"gradlew test", timeline.FromTestsPassed},
-	{"dotnet test", timeline.FromTestsPassed},
-	{"mix test", timeline.FromTestsPassed},
-	{"swift test", timeline.FromTestsPassed},
-	{"flutter test", timeline.FromTestsPassed},
-	{"dart test", timeline.FromTestsPassed},
-	{"ctest", timeline.FromTestsPassed},
-	{"make test", timeline.FromTestsPassed},
-	{"make check", timeline.FromTestsPassed},
-	{"bazel test", timeline.FromTestsPassed},
+	{"npm test", records.FromTestsPassed},
+	{"npm t", records.FromTestsPassed},
+	{"npm run test", records.FromTestsPassed},
+	{"pnpm test", records.FromTestsPassed},
+	{"pnpm run test", records.FromTestsPassed},
+	{"yarn test", records.FromTestsPassed},
+	{"yarn run test", records.FromTestsPassed},
+	{"bun test", records.FromTestsPassed},
+	{"bun run test", records.FromTestsPassed},
+	{"deno test", records.FromTestsPassed},
+	{"node --test", records.FromTestsPassed},
+	{"vitest run", records.FromTestsPassed},
+	{"vitest --run", records.FromTestsPassed},
+	{"jest", records.FromTestsPassed},
+	{"mocha", records.FromTestsPassed},
+	{"ava", records.FromTestsPassed},
+	{"playwright test", records.FromTestsPassed},
+	{"cypress run", records.FromTestsPassed},
+	{"go test", records.FromTestsPassed},
+	{"gotestsum", records.FromTestsPassed},
+	{"cargo test", records.FromTestsPassed},
+	{"cargo nextest run", records.FromTestsPassed},
+	{"pytest", records.FromTestsPassed},
+	{"unittest", records.FromTestsPassed},
+	{"tox", records.FromTestsPassed},
+	{"nox", records.FromTestsPassed},
+	{"rspec", records.FromTestsPassed},
+	{"rake test", records.FromTestsPassed},
+	{"rails test", records.FromTestsPassed},
+	{"phpunit", records.FromTestsPassed},
+	{"composer test", records.FromTestsPassed},
+	{"mvn test", records.FromTestsPassed},
+	{"mvn verify", records.FromTestsPassed},
+	{"gradle test", records.FromTestsPassed},
+	{"gradlew test", records.FromTestsPassed},
+	{"dotnet test", records.FromTestsPassed},
+	{"mix test", records.FromTestsPassed},
+	{"swift test", records.FromTestsPassed},
+	{"flutter test", records.FromTestsPassed},
+	{"dart test", records.FromTestsPassed},
+	{"ctest", records.FromTestsPassed},
+	{"make test", records.FromTestsPassed},
+	{"make check", records.FromTestsPassed},
+	{"bazel test", records.FromTestsPassed},
 
-	{"npm ci", timeline.FromProvisioned},
-	{"npm install", timeline.FromProvisioned},
-	{"npm i", timeline.FromProvisioned},
-	{"pnpm install", timeline.FromProvisioned},
-	{"pnpm i", timeline.FromProvisioned},
-	{"yarn install", timeline.FromProvisioned},
-	{"yarn", timeline.FromProvisioned},
-	{"bun install", timeline.FromProvisioned},
-	{"go mod download", timeline.FromProvisioned},
-	{"cargo fetch", timeline.FromProvisioned},
-	{"uv sync", timeline.FromProvisioned},
-	{"pip install -r", timeline.FromProvisioned},
-	{"pip3 install -r", timeline.FromProvisioned},
-	{"poetry install", timeline.FromProvisioned},
-	{"bundle install", timeline.FromProvisioned},
-	{"composer install", timeline.FromProvisioned},
-	{"mix deps.get", timeline.FromProvisioned},
-	{"dotnet restore", timeline.FromProvisioned},
+	{"npm ci", records.FromProvisioned},
+	{"npm install", records.FromProvisioned},
+	{"npm i", records.FromProvisioned},
+	{"pnpm install", records.FromProvisioned},
+	{"pnpm i", records.FromProvisioned},
+	{"yarn install", records.FromProvisioned},
+	{"yarn", records.FromProvisioned},
+	{"bun install", records.FromProvisioned},
+	{"go mod download", records.FromProvisioned},
+	{"cargo fetch", records.FromProvisioned},
+	{"uv sync", records.FromProvisioned},
+	{"pip install -r", records.FromProvisioned},
+	{"pip3 install -r", records.FromProvisioned},
+	{"poetry install", records.FromProvisioned},
+	{"bundle install", records.FromProvisioned},
+	{"composer install", records.FromProvisioned},
+	{"mix deps.get", records.FromProvisioned},
+	{"dotnet restore", records.FromProvisioned},
 
-	{"wait-on", timeline.FromServer},
-	{"docker compose up --wait", timeline.FromServer},
+	{"wait-on", records.FromServer},
+	{"docker compose up --wait", records.FromServer},
 }
 
 // wrappers run the command that follows their words. The words of some end with a value.
@@ -171,17 +171,17 @@ func milestone(command string, succeeded bool) (source, label string) {
 			if !r.matches(argv) {
 				continue
 			}
-			if source == timeline.FromTestsPassed && r.source != source {
+			if source == records.FromTestsPassed && r.source != source {
 				continue // tests say more than what they needed
 			}
 			source, label = r.source, r.command
 		}
 	}
 	switch {
-	case source == timeline.FromTestsPassed && succeeded:
+	case source == records.FromTestsPassed && succeeded:
 		label += " passed"
-	case source == timeline.FromTestsPassed:
-		source, label = timeline.FromTestsFailed, label+" failed"
+	case source == records.FromTestsPassed:
+		source, label = records.FromTestsFailed, label+" failed"
 	case !succeeded:
 		return "", ""
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/timeline"
 )
@@ -63,7 +65,7 @@ func TestCommandsThatReachAMilestoneAreRecognized(t *testing.T) {
 				"tool_input": map[string]any{"command": c.command}, "tool_response": map[string]any{"stdout": "", "interrupted": false},
 			})
 			got := m.Source + " " + m.Label
-			if want == "" && m.Source != timeline.FromCommand || want != "" && got != want {
+			if want == "" && m.Source != records.FromCommand || want != "" && got != want {
 				t.Errorf("%s of %q is %q, want %q", event, c.command, got, want)
 			}
 		}
@@ -79,17 +81,17 @@ func TestAMilestoneNeedsTheExitStatus(t *testing.T) {
 		response any
 		want     string
 	}{
-		{"Codex", "PostToolUse", map[string]any{"turn_id": "t"}, `{"output":"","metadata":{"exit_code":0}}`, timeline.FromTestsPassed},
-		{"Codex, failed", "PostToolUse", map[string]any{"turn_id": "t"}, `{"output":"","metadata":{"exit_code":1}}`, timeline.FromTestsFailed},
-		{"Codex, a text", "PostToolUse", map[string]any{"turn_id": "t"}, "ok", timeline.FromCommand},
-		{"Gemini CLI", "AfterTool", nil, map[string]any{"llmContent": "Output: x\nExit Code: 0\nSignal: (none)"}, timeline.FromTestsPassed},
-		{"Gemini CLI, failed", "AfterTool", nil, map[string]any{"llmContent": "Output: x\nExit Code: 2\n"}, timeline.FromTestsFailed},
-		{"Gemini CLI, not known", "AfterTool", nil, map[string]any{"llmContent": "Output: x"}, timeline.FromCommand},
-		{"another agent", "PostToolUse", nil, map[string]any{"stdout": ""}, timeline.FromCommand},
-		{"another agent with a status", "PostToolUse", nil, map[string]any{"exitCode": 0}, timeline.FromTestsPassed},
-		{"interrupted", "PostToolUse", map[string]any{"transcript_path": "/h/projects/a.jsonl"}, map[string]any{"interrupted": true}, timeline.FromCommand},
-		{"interrupted, failed", "PostToolUseFailure", map[string]any{"is_interrupt": true}, nil, timeline.FromCommand},
-		{"no answer", "PostToolUse", nil, nil, timeline.FromCommand},
+		{"Codex", "PostToolUse", map[string]any{"turn_id": "t"}, `{"output":"","metadata":{"exit_code":0}}`, records.FromTestsPassed},
+		{"Codex, failed", "PostToolUse", map[string]any{"turn_id": "t"}, `{"output":"","metadata":{"exit_code":1}}`, records.FromTestsFailed},
+		{"Codex, a text", "PostToolUse", map[string]any{"turn_id": "t"}, "ok", records.FromCommand},
+		{"Gemini CLI", "AfterTool", nil, map[string]any{"llmContent": "Output: x\nExit Code: 0\nSignal: (none)"}, records.FromTestsPassed},
+		{"Gemini CLI, failed", "AfterTool", nil, map[string]any{"llmContent": "Output: x\nExit Code: 2\n"}, records.FromTestsFailed},
+		{"Gemini CLI, not known", "AfterTool", nil, map[string]any{"llmContent": "Output: x"}, records.FromCommand},
+		{"another agent", "PostToolUse", nil, map[string]any{"stdout": ""}, records.FromCommand},
+		{"another agent with a status", "PostToolUse", nil, map[string]any{"exitCode": 0}, records.FromTestsPassed},
+		{"interrupted", "PostToolUse", map[string]any{"transcript_path": "/h/projects/a.jsonl"}, map[string]any{"interrupted": true}, records.FromCommand},
+		{"interrupted, failed", "PostToolUseFailure", map[string]any{"is_interrupt": true}, nil, records.FromCommand},
+		{"no answer", "PostToolUse", nil, nil, records.FromCommand},
 	} {
 		in := map[string]any{"session_id": "a", "cwd": "/w", "hook_event_name": c.event, "tool_name": "Bash", "tool_input": map[string]any{"command": "npm test"}, "tool_response": c.response}
 		for k, v := range c.fields {
@@ -103,7 +105,7 @@ func TestAMilestoneNeedsTheExitStatus(t *testing.T) {
 		"session_id": "a", "cwd": "/w", "hook_event_name": "PostToolUse", "transcript_path": "/h/projects/a.jsonl", "tool_name": "Bash",
 		"tool_input": map[string]any{"command": "npm test", "run_in_background": true}, "tool_response": map[string]any{},
 	})
-	if m.Source != timeline.FromCommand {
+	if m.Source != records.FromCommand {
 		t.Errorf("in the background: %+v", m)
 	}
 }

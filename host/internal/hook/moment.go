@@ -5,19 +5,21 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/timeline"
 )
 
 // moments are the events that the timeline records, beside those of tools.
 var moments = map[string]struct{ source, label string }{
-	"SessionStart":       {timeline.FromStart, "agent's session started"},
-	"sessionStart":       {timeline.FromStart, "agent's session started"},
-	"UserPromptSubmit":   {timeline.FromPrompt, "prompt"},
-	"BeforeAgent":        {timeline.FromPrompt, "prompt"},
-	"beforeSubmitPrompt": {timeline.FromPrompt, "prompt"},
-	"Stop":               {timeline.FromStop, "agent stopped"},
-	"AfterAgent":         {timeline.FromStop, "agent stopped"},
-	"stop":               {timeline.FromStop, "agent stopped"},
+	"SessionStart":       {records.FromStart, "agent's session started"},
+	"sessionStart":       {records.FromStart, "agent's session started"},
+	"UserPromptSubmit":   {records.FromPrompt, "prompt"},
+	"BeforeAgent":        {records.FromPrompt, "prompt"},
+	"beforeSubmitPrompt": {records.FromPrompt, "prompt"},
+	"Stop":               {records.FromStop, "agent stopped"},
+	"AfterAgent":         {records.FromStop, "agent stopped"},
+	"stop":               {records.FromStop, "agent stopped"},
 }
 
 // moment returns what the timeline records of an event, nil if nothing. It has names of files and programs, and nothing
@@ -35,12 +37,12 @@ func (in *input) moment(c *Call) *timeline.HookMoment {
 	case "PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure":
 		switch {
 		case editors[in.Tool]:
-			m.Source, m.Label = timeline.FromEdit, in.Tool
+			m.Source, m.Label = records.FromEdit, in.Tool
 			if files := in.files(); len(files) > 0 {
 				m.Label += " " + strings.Join(files, ", ")
 			}
 		case shells[in.Tool]:
-			m.Source, m.Label = timeline.FromCommand, strings.TrimSpace(in.Tool+" "+program(in.command()))
+			m.Source, m.Label = records.FromCommand, strings.TrimSpace(in.Tool+" "+program(in.command()))
 			if ok, known := in.succeeded(); known {
 				if source, label := milestone(in.command(), ok); source != "" {
 					m.Source, m.Label = source, label
@@ -50,7 +52,7 @@ func (in *input) moment(c *Call) *timeline.HookMoment {
 			return nil
 		}
 	case "afterFileEdit":
-		m.Source, m.Label = timeline.FromEdit, strings.TrimSpace("edit "+in.relative(in.File))
+		m.Source, m.Label = records.FromEdit, strings.TrimSpace("edit "+in.relative(in.File))
 	default:
 		return nil
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -58,17 +60,17 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 		return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.root, p.Name)
 	}
 	k := place.Snapshot
-	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: OpBranch, State: Begun, What: fmt.Sprintf("branch %s from %s", p.Name, snapshotID(k.Number)), Target: k.Number, Dir: dir}
-	if err := t.db.log(l.space, op); err != nil {
+	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: records.OpBranch, State: records.Begun, What: fmt.Sprintf("branch %s from %s", p.Name, snapshotID(k.Number)), Target: k.Number, Dir: dir}
+	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
 	branch, err := t.makeBranch(ctx, l, dir, place, p)
 	if err != nil {
-		op.State = Failed
-		return nil, errors.Join(err, t.db.log(l.space, op))
+		op.State = records.Failed
+		return nil, errors.Join(err, t.db.Log(l.space, op))
 	}
-	op.State, op.Branch = Done, branch.ID
-	if err := t.db.log(l.space, op); err != nil {
+	op.State, op.Branch = records.Done, branch.ID
+	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("the branch %s was made in %s, but the operation could not be saved: %w", branch.ID, dir, err)
 	}
 	return &Branched{About: aboutOf(t, branch), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
@@ -114,7 +116,7 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	}
 	branch := &Session{
 		Workspace: dir, Started: t.o.Clock(), Name: p.Name, Message: p.Message,
-		BranchOf: &BranchOf{Session: place.Session.ID, FsSnapshot: snapshotID(place.Snapshot.Number)},
+		BranchOf: &records.BranchOf{Session: place.Session.ID, FsSnapshot: snapshotID(place.Snapshot.Number)},
 	}
 	if place.Moment != nil {
 		branch.BranchOf.Moment = place.Moment.ID()
@@ -138,7 +140,7 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	if place.Moment != nil {
 		label += " at " + place.Moment.ID() + ", " + place.Moment.Label
 	}
-	_, err = t.keep(bl, branch, Moment{At: branch.Started, ran: t.o.Elapsed(), Label: t.o.label(label), Kind: Auto, Source: FromBranch})
+	_, err = t.keep(bl, branch, Moment{At: branch.Started, Ran: t.o.Elapsed(), Label: t.o.label(label), Kind: records.Auto, Source: records.FromBranch})
 	return branch, err
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -34,10 +36,10 @@ func (t Moments) Checkpoint(ctx context.Context, client *checkpoint.Client, name
 }
 
 func (t Moments) checkpoint(ctx context.Context, client *checkpoint.Client, dir, name string, at time.Time) error {
-	m := Moment{Label: name, Source: FromCheckpoint}
+	m := Moment{Label: name, Source: records.FromCheckpoint}
 	if t.o.Clock().Sub(at) > namedWithin { // it was imported
 		if s, l, err := t.sessionOf(client, Where{}); client.Scope.Workspace != "" && err == nil && !at.Before(s.Started) {
-			m.Label, m.Kind = t.o.label(name), Auto
+			m.Label, m.Kind = t.o.label(name), records.Auto
 			if added, err := addAt(ctx, t.Timeline, s, l, m, seconds(at.Sub(s.Started)+l.shift(s))); err != nil || added != nil {
 				return err
 			}
@@ -63,14 +65,14 @@ func (t Moments) Renamed(from, to string, at time.Time) {
 }
 
 // rename gives the moments of a checkpoint another label.
-func (l *line) rename(d *db, from, to string, at time.Time) error {
+func (l *line) rename(d *records.DB, from, to string, at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := slices.Clone(l.moments)
 	var changed []*Moment
 	for i, m := range all {
-		if m.Source == FromCheckpoint && m.Label == from && m.At.Sub(at).Abs() < namedWithin {
-			all[i] = m.with(func(m *Moment) { m.Label = to })
+		if m.Source == records.FromCheckpoint && m.Label == from && m.At.Sub(at).Abs() < namedWithin {
+			all[i] = m.With(func(m *Moment) { m.Label = to })
 			changed = append(changed, all[i])
 		}
 	}
@@ -83,7 +85,7 @@ func (l *line) rename(d *db, from, to string, at time.Time) error {
 			l.waiting[i] = changed[j]
 		}
 	}
-	return d.update(l.space, changed...)
+	return d.Update(l.space, changed...)
 }
 
 // namedWithin is how far the moment of a checkpoint may be from it.

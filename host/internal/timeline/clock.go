@@ -14,15 +14,12 @@ type reading struct {
 	ran time.Duration
 }
 
-// elapsed returns the time of a moment from its session's start.
-func (m *Moment) elapsed(s *Session) time.Duration { return m.At.Sub(s.Started) + m.Shift }
-
 // seconds returns a duration in seconds, in milliseconds' steps.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
 
 // stamp returns a moment of now.
 func (o *Options) stamp(m Moment) Moment {
-	m.At, m.ran = o.Clock(), o.Elapsed()
+	m.At, m.Ran = o.Clock(), o.Elapsed()
 	return m
 }
 
@@ -31,14 +28,14 @@ func (l *line) follow(m *Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.read
-	l.read = &reading{m.At, m.ran}
+	l.read = &reading{m.At, m.Ran}
 	before := lastOf(l.moments, m.Session)
 	if before == nil {
 		return // the session begins
 	}
 	m.Shift = before.Shift
 	if last != nil {
-		if back := m.ran - last.ran - m.At.Sub(last.at); back > maxSlew {
+		if back := m.Ran - last.ran - m.At.Sub(last.at); back > maxSlew {
 			m.Shift += back
 		}
 	}
@@ -68,7 +65,7 @@ func (l *line) shift(s *Session) time.Duration {
 // of which a function is true; nil if there is none.
 func (l *line) before(s *Session, elapsed time.Duration, is func(*Moment) bool) (found *Moment) {
 	for _, m := range l.of(s) {
-		if !m.Placed && m.elapsed(s) <= elapsed && is(m) {
+		if !m.Placed && m.Elapsed(s) <= elapsed && is(m) {
 			found = m
 		}
 	}

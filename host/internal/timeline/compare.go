@@ -153,7 +153,7 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 		c := BlamedLine{Line: line.Line, Age: line.Age, Text: line.Text}
 		if o, ok := origins[line.Snapshot]; ok {
 			c.FsSnapshot, c.At, c.Label = snapshotID(o.Number), diff.Time{Time: o.At}, o.Label
-			if m := first[o.Number]; m != nil && m.lost(map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
+			if m := first[o.Number]; m != nil && lost(m, map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
 				c.Moment, c.Label = m.ID(), m.Label
 			}
 		}

@@ -84,7 +84,7 @@ func placeOf(t *Timeline, s *Session, l *line) (p place) {
 		p.moment, p.snapshot = m.Number, max(p.snapshot, m.Snapshot)
 	}
 	for _, b := range t.sessions.branchesOf(s) {
-		p.branch = max(p.branch, b.number())
+		p.branch = max(p.branch, b.Number())
 	}
 	return p
 }
@@ -118,7 +118,7 @@ func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 			f.at.moment = m.Number
 		}
 		if was, sent := f.sent[m.Number]; !sent || !was && settled {
-			add(EventMoment, m.listed(s, known))
+			add(EventMoment, listed(m, s, known))
 		}
 		if f.sent[m.Number] = settled; complete {
 			delete(f.sent, m.Number)
@@ -127,24 +127,18 @@ func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 	first := firstOf(moments)
 	for _, n := range slices.Sorted(maps.Keys(first)) {
 		k, ok := known[n]
-		if m := first[n]; n > f.at.snapshot && ok && m.lost(known) == "" {
+		if m := first[n]; n > f.at.snapshot && ok && lost(m, known) == "" {
 			f.at.snapshot = n
 			add(EventSnapshot, listedSnapshot(s, k, m.Shift))
 		}
 	}
 	for _, b := range f.t.sessions.branchesOf(s) {
-		if n := b.number(); n > f.at.branch {
+		if n := b.Number(); n > f.at.branch {
 			f.at.branch = n
 			add(EventBranch, aboutOf(f.t, b))
 		}
 	}
 	return events, nil
-}
-
-// number returns the number of a session. Later sessions have larger ones.
-func (s *Session) number() uint64 {
-	n, _ := strconv.ParseUint(s.ID[strings.LastIndexByte(s.ID, '-')+1:], 10, 63)
-	return n
 }
 
 // branchesOf returns the branches of a session by their number.
@@ -154,7 +148,7 @@ func (r *registry) branchesOf(s *Session) (list []*Session) {
 			list = append(list, b)
 		}
 	}
-	slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.number(), b.number()) })
+	slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.Number(), b.Number()) })
 	return list
 }
 

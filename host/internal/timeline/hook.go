@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -17,14 +19,14 @@ const hookPatience = 100 * time.Millisecond
 type HookMoment struct {
 	// Dir is the agent's working directory.
 	Dir string `json:"dir"`
-	// Source is what happened: FromStart, FromPrompt, FromEdit, FromCommand, FromStop or a milestone.
+	// Source is what happened: [records.FromStart], [records.FromPrompt], [records.FromEdit], [records.FromCommand], [records.FromStop] or a milestone.
 	Source string `json:"source"`
 	Label  string `json:"label"`
 	Anchor Anchor `json:"anchor"`
 }
 
 // hookSources are the sources that a hook may report.
-var hookSources = append([]string{FromStart, FromPrompt, FromEdit, FromCommand, FromStop}, Milestones()...)
+var hookSources = append([]string{records.FromStart, records.FromPrompt, records.FromEdit, records.FromCommand, records.FromStop}, records.Milestones()...)
 
 // Hook records a moment of an agent, and returns what became of it. It never fails: an agent must not notice what prevents
 // the recording.
@@ -41,7 +43,7 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
 		*text = t.o.label(*text)
 	}
-	m, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: &anchor})
+	m, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: (*records.Anchor)(&anchor)})
 	switch {
 	case err == nil:
 		return "moment " + m.ID() + " of " + m.Session + " was recorded"
@@ -99,7 +101,7 @@ func (t *Timeline) Sync(ctx context.Context, dir string) error {
 		return err
 	}
 	if !same { // the moment gets this snapshot
-		if _, err := t.Record(ctx, root, Moment{Label: label, Source: FromFiles}); err != nil {
+		if _, err := t.Record(ctx, root, Moment{Label: label, Source: records.FromFiles}); err != nil {
 			return err
 		}
 	}

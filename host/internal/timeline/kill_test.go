@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -49,7 +51,7 @@ func victim(v killtest.Process, top string) {
 		v.Say("record")
 		m, err := l.Record(ctx, dir, timeline.Moment{Label: content, Kind: kind, Source: from})
 		v.Must(err)
-		if kind != timeline.Manual {
+		if kind != records.Manual {
 			return m.ID() // its snapshot may be pruned
 		}
 		if m.Snapshot == 0 {
@@ -59,14 +61,14 @@ func victim(v killtest.Process, top string) {
 		v.Say("moment", m.ID(), content)
 		return m.ID()
 	}
-	kept := []string{record(timeline.Manual, timeline.FromUser)}
+	kept := []string{record(records.Manual, records.FromUser)}
 	restored := ""
 	for {
 		switch step := rand.IntN(6); step { //nolint:gosec // what to do
 		case 0:
-			kept = append(kept, record(timeline.Manual, timeline.FromUser))
+			kept = append(kept, record(records.Manual, records.FromUser))
 		case 1:
-			record(timeline.Auto, timeline.FromEdit)
+			record(records.Auto, records.FromEdit)
 		case 2:
 			to := kept[rand.IntN(len(kept))] //nolint:gosec // which one
 			v.Say("restore")
@@ -140,7 +142,7 @@ func (w *world) compare(known map[string]string, step string) {
 	}
 	state := map[string]string{}
 	for _, o := range ops.Operations {
-		if state[o.ID] = o.State; o.State == timeline.Begun {
+		if state[o.ID] = o.State; o.State == records.Begun {
 			w.t.Errorf("%s (%s) never ended", o.ID, o.What)
 		}
 	}
@@ -185,11 +187,11 @@ func (w *world) compare(known map[string]string, step string) {
 				w.t.Errorf("%s has %q and is %q, want %q", id, got, s.Label, content)
 			}
 		case "restored":
-			if s := state[id]; s != timeline.Done && s != timeline.Undone {
+			if s := state[id]; s != records.Done && s != records.Undone {
 				w.t.Errorf("%s is %q", id, s)
 			}
 		case "undone":
-			if state[id] != timeline.Undone {
+			if state[id] != records.Undone {
 				w.t.Errorf("%s is %q", id, state[id])
 			}
 		case "branched":

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -106,7 +108,7 @@ func (l *line) of(s *Session) (list []*Moment) {
 			list = append(list, m)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *Moment) int { return cmp.Compare(a.elapsed(s), b.elapsed(s)) })
+	slices.SortStableFunc(list, func(a, b *Moment) int { return cmp.Compare(a.Elapsed(s), b.Elapsed(s)) })
 	return list
 }
 
@@ -156,12 +158,12 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if err != nil { // the moments are known all the same
 		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
 	}
-	listed := map[string]bool{}
+	seen := map[string]bool{}
 	for _, m := range moments {
-		list.Moments = append(list.Moments, m.listed(s, known))
+		list.Moments = append(list.Moments, listed(m, s, known))
 		if k, ok := known[m.Snapshot]; ok && k.At.UnixNano() == m.SnapshotAt {
-			if id := snapshotID(m.Snapshot); !listed[id] {
-				listed[id] = true
+			if id := snapshotID(m.Snapshot); !seen[id] {
+				seen[id] = true
 				list.FsSnapshots = append(list.FsSnapshots, listedSnapshot(s, k, first[m.Snapshot].Shift))
 			}
 		}
@@ -173,7 +175,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 // following returns the moments after one by its ID. After m0, or after one that is not among them, are those with a larger
 // number and all that follow them. After a time are those that it does not reach.
 func following(moments []*Moment, after string, s *Session, now time.Time) ([]*Moment, error) {
-	if _, reaches, ok := s.time(after, now); ok {
+	if _, reaches, ok := s.Time(after, now); ok {
 		return slices.DeleteFunc(moments, reaches), nil
 	}
 	n, ok := number(after, 'm')
@@ -204,7 +206,7 @@ func (t *Timeline) snapshots(ctx context.Context, root string) (map[uint64]track
 }
 
 // lost returns why a moment's snapshot is not there, "" if it is. Without known snapshots it returns what is recorded.
-func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
+func lost(m *Moment, known map[uint64]tracked.Snapshot) string {
 	if m.Snapshot == 0 {
 		return m.Reason
 	}
@@ -223,9 +225,9 @@ func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
 // noticed is how late a snapshot may be without a word about it: an agent's hook waits as long.
 const noticed = hookPatience
 
-func (m *Moment) listed(s *Session, known map[uint64]tracked.Snapshot) ListMoment {
-	e := ListMoment{ID: m.ID(), TS: seconds(m.elapsed(s)), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: m.Anchor}
-	if e.Reason = m.lost(known); e.Reason != "" {
+func listed(m *Moment, s *Session, known map[uint64]tracked.Snapshot) ListMoment {
+	e := ListMoment{ID: m.ID(), TS: seconds(m.Elapsed(s)), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: (*Anchor)(m.Anchor)}
+	if e.Reason = lost(m, known); e.Reason != "" {
 		e.FsSnapshot = false
 	} else {
 		e.FsSnapshot = snapshotID(m.Snapshot)
@@ -284,7 +286,7 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 	var at time.Time
 	var named *Moment
 	reaches := func(m *Moment) bool { return !m.At.After(at) }
-	parsed, byTime, isTime := s.time(to, t.o.Clock())
+	parsed, byTime, isTime := s.Time(to, t.o.Clock())
 	if n, ok := number(to, 'm'); ok {
 		all := l.all()
 		i := slices.IndexFunc(all, func(m *Moment) bool { return m.Number == n })
@@ -301,7 +303,7 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 		at, reaches = parsed, byTime
 	} else {
 		for _, m := range slices.Backward(moments) {
-			if m.Source == FromCheckpoint && m.Label == to {
+			if m.Source == records.FromCheckpoint && m.Label == to {
 				named = m
 				break
 			}
@@ -311,18 +313,18 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 		}
 	}
 	if named != nil {
-		if named.lost(known) == "" {
+		if lost(named, known) == "" {
 			return &Place{Session: s, Snapshot: known[named.Snapshot], Moment: named}, nil
 		}
 		at = named.At
 	}
 	for _, m := range slices.Backward(moments) {
-		if m.Placed || !reaches(m) || m.lost(known) != "" {
+		if m.Placed || !reaches(m) || lost(m, known) != "" {
 			continue
 		}
 		place := &Place{Session: s, Snapshot: known[m.Snapshot], Moment: m}
 		if named != nil {
-			place.Note = fmt.Sprintf("%s has no snapshot (%s). This is %s of %s, %s earlier.", named.ID(), named.lost(known), snapshotID(m.Snapshot), m.ID(), at.Sub(m.At).Round(time.Millisecond))
+			place.Note = fmt.Sprintf("%s has no snapshot (%s). This is %s of %s, %s earlier.", named.ID(), lost(named, known), snapshotID(m.Snapshot), m.ID(), at.Sub(m.At).Round(time.Millisecond))
 		}
 		return place, nil
 	}

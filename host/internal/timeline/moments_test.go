@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -33,7 +35,7 @@ func TestAMomentIsAddedAtAnEarlierTime(t *testing.T) {
 	w.record("second")
 	w.pass(time.Minute)
 	m, err := w.add("it broke here", "", 70)
-	if err != nil || m.TS != 70 || m.Kind != timeline.Manual || m.Source != timeline.FromUser {
+	if err != nil || m.TS != 70 || m.Kind != records.Manual || m.Source != records.FromUser {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	early, err := w.add("before it", "", 30)
@@ -78,13 +80,13 @@ func TestAMomentIsAddedAtAnEarlierTime(t *testing.T) {
 func TestAMilestoneIsAnAutomaticMoment(t *testing.T) {
 	w := newWorld(t)
 	w.write("a", "one")
-	for _, kind := range timeline.Milestones() {
+	for _, kind := range records.Milestones() {
 		m, err := w.add("", kind)
-		if err != nil || m.Kind != timeline.Auto || m.Source != kind || m.Label == "" {
+		if err != nil || m.Kind != records.Auto || m.Source != kind || m.Label == "" {
 			t.Errorf("%s: %+v, %v", kind, m, err)
 		}
 	}
-	a, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Kinds: []string{timeline.FromTestsPassed}})
+	a, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Kinds: []string{records.FromTestsPassed}})
 	if err != nil || len(a.Moments) != 1 || a.Moments[0].Label != "tests passed" {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -153,7 +155,7 @@ func TestEveryCheckpointIsAMoment(t *testing.T) {
 	w.restart()
 	var labels []string
 	for _, m := range w.list().Moments {
-		if m.Source == timeline.FromCheckpoint {
+		if m.Source == records.FromCheckpoint {
 			labels = append(labels, m.Label)
 		}
 	}
@@ -353,7 +355,7 @@ func TestAProviderThatIsDegradedIsOnTheTimeline(t *testing.T) {
 		if m.FsSnapshot == false {
 			t.Errorf("%+v has no snapshot", m)
 		}
-		if m.Source == timeline.FromProvider && (m.ID != "m2" || m.Kind != timeline.Auto || !strings.Contains(m.Label, "each snapshot compares all files: ")) {
+		if m.Source == records.FromProvider && (m.ID != "m2" || m.Kind != records.Auto || !strings.Contains(m.Label, "each snapshot compares all files: ")) {
 			t.Errorf("%+v", m)
 		}
 	}

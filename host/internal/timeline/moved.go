@@ -3,8 +3,6 @@ package timeline
 import (
 	"context"
 
-	"go.etcd.io/bbolt"
-
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -101,50 +99,21 @@ func (r *registry) move(from, to string) (n int, err error) {
 	next := make([]*Session, len(r.list))
 	for i, s := range r.list {
 		if next[i] = s; s.Workspace == from {
-			moved := *s
-			moved.Workspace, moved.Space = to, workspace.ID(to)
-			next[i] = &moved
+			there := *s
+			there.Workspace, there.Space = to, workspace.ID(to)
+			next[i] = &there
 			n++
 		}
 	}
-	err = r.db.Update(func(tx *bbolt.Tx) error {
-		for i, s := range next {
-			if s != r.list[i] {
-				if err := put(tx.Bucket(sessionsBucket), []byte(s.ID), s); err != nil {
-					return err
-				}
-			}
+	var moved []*Session
+	for i, s := range next {
+		if s != r.list[i] {
+			moved = append(moved, s)
 		}
-		return moveSpace(tx.Bucket(workspacesBucket), []byte(workspace.ID(from)), []byte(workspace.ID(to)))
-	})
+	}
+	err = r.db.Move(moved, workspace.ID(from), workspace.ID(to))
 	if err == nil {
 		r.list = next
 	}
 	return n, err
-}
-
-// moveSpace gives the bucket of a workspace another name.
-func moveSpace(all *bbolt.Bucket, from, to []byte) error {
-	old := all.Bucket(from)
-	if old == nil {
-		return nil // an earlier call did it
-	}
-	if all.Bucket(to) != nil { // a workspace without sessions
-		if err := all.DeleteBucket(to); err != nil {
-			return err
-		}
-	}
-	space, err := all.CreateBucket(to)
-	if err != nil {
-		return err
-	}
-	for _, name := range [][]byte{momentsBucket, operationsBucket} {
-		if old.Bucket(name) == nil {
-			continue
-		}
-		if err := old.MoveBucket(name, space); err != nil {
-			return err
-		}
-	}
-	return all.DeleteBucket(from)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -42,7 +44,7 @@ func (t *Timeline) Restore(ctx context.Context, client *checkpoint.Client, p Res
 	if err != nil {
 		return nil, err
 	}
-	return t.restore(ctx, s, l, place, p, &Operation{Kind: OpRestore, What: "restore " + snapshotID(place.Snapshot.Number)})
+	return t.restore(ctx, s, l, place, p, &Operation{Kind: records.OpRestore, What: "restore " + snapshotID(place.Snapshot.Number)})
 }
 
 func (t *Timeline) restore(ctx context.Context, s *Session, l *line, place *Place, p RestoreParams, op *Operation) (*Restored, error) {
@@ -71,24 +73,24 @@ func (t *Timeline) restore(ctx context.Context, s *Session, l *line, place *Plac
 		a.Done = true
 		return a, nil
 	}
-	op.At, op.Session, op.State, op.Target, op.Safety, op.Paths = t.o.Clock(), s.ID, Begun, plan.Target, plan.Safety, p.Paths
-	if err := t.db.log(l.space, op); err != nil {
+	op.At, op.Session, op.State, op.Target, op.Safety, op.Paths = t.o.Clock(), s.ID, records.Begun, plan.Target, plan.Safety, p.Paths
+	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
 	result, err := w.Restore(ctx, plan)
 	if err != nil {
-		op.State = Failed
+		op.State = records.Failed
 		if blocked := (*restore.BlockedError)(nil); errors.As(err, &blocked) {
 			err = usererr.New(usererr.ActionRefused, "%s", err.Error())
 		}
-		return nil, errors.Join(err, t.db.log(l.space, op))
+		return nil, errors.Join(err, t.db.Log(l.space, op))
 	}
-	op.State, op.After = Done, result.After
+	op.State, op.After = records.Done, result.After
 	a.Done, a.Operation, a.Kept, a.Differs = true, op.ID(), result.Kept, problems(result.Differs)
-	if err := t.db.log(l.space, op); err != nil {
+	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("the files were restored, but the operation could not be saved: %w. Their state before is %s.", err, snapshotID(plan.Safety))
 	}
-	_, err = t.keep(l, s, t.o.stamp(Moment{Label: op.What, Kind: Auto, Source: FromRestore}))
+	_, err = t.keep(l, s, t.o.stamp(Moment{Label: op.What, Kind: records.Auto, Source: records.FromRestore}))
 	return a, err
 }
 
@@ -142,9 +144,6 @@ type OperationEntry struct {
 	Branch string    `json:"branch,omitempty"`
 }
 
-// ID returns the name of an operation.
-func (o *Operation) ID() string { return fmt.Sprintf("op%d", o.Number) }
-
 // Operations returns the log of operations.
 func (t *Timeline) Operations(ctx context.Context, client *checkpoint.Client, p OperationsParams) (*Operations, error) {
 	s, l, err := t.sessionOf(client, p.Where)
@@ -154,7 +153,7 @@ func (t *Timeline) Operations(ctx context.Context, client *checkpoint.Client, p 
 	if _, err := t.open(ctx, s.Workspace); err != nil {
 		return nil, err
 	}
-	all, err := t.db.operations(l.space)
+	all, err := t.db.Operations(l.space)
 	if err != nil {
 		return nil, err
 	}
@@ -187,13 +186,13 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 	if _, err := t.open(ctx, s.Workspace); err != nil {
 		return nil, err
 	}
-	all, err := t.db.operations(l.space)
+	all, err := t.db.Operations(l.space)
 	if err != nil {
 		return nil, err
 	}
 	var op *Operation
 	for _, o := range slices.Backward(all) {
-		if o.State == Done && (p.Operation == o.ID() || p.Operation == "" && o.Kind != OpUndo) {
+		if o.State == records.Done && (p.Operation == o.ID() || p.Operation == "" && o.Kind != records.OpUndo) {
 			op = o
 			break
 		}
@@ -209,19 +208,19 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 	if op == nil {
 		return nil, usererr.New(usererr.NotFound, "there is no operation to undo. `tidemark timeline op log` lists them.")
 	}
-	undo := &Operation{Kind: OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number}
+	undo := &Operation{Kind: records.OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number}
 	a := &Restored{SessionID: s.ID, Changes: map[string]int{}, Steps: []RestoreStep{}}
-	if op.Kind == OpBranch {
+	if op.Kind == records.OpBranch {
 		a.Note = "removes the branch " + op.Branch + " with all of its files"
 		if !p.Confirm {
 			return a, nil
 		}
-		undo.At, undo.Session, undo.State = t.o.Clock(), s.ID, Failed
+		undo.At, undo.Session, undo.State = t.o.Clock(), s.ID, records.Failed
 		if err := t.removeBranch(ctx, op.Branch); err != nil {
-			return nil, errors.Join(err, t.db.log(l.space, undo))
+			return nil, errors.Join(err, t.db.Log(l.space, undo))
 		}
-		a.Done, undo.State = true, Done
-		if err := t.db.log(l.space, undo); err != nil {
+		a.Done, undo.State = true, records.Done
+		if err := t.db.Log(l.space, undo); err != nil {
 			return nil, err
 		}
 		a.Operation = undo.ID()
@@ -237,8 +236,8 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 			return a, err
 		}
 	}
-	op.State = Undone
-	return a, t.db.log(l.space, op)
+	op.State = records.Undone
+	return a, t.db.Log(l.space, op)
 }
 
 // open opens the workspace of a session. The first time, it ends the operations that a daemon which was killed left begun.
@@ -257,23 +256,23 @@ func (t *Timeline) open(ctx context.Context, root string) (*workspace.Workspace,
 
 // settle ends operations that were interrupted. Opening the workspace has set a restore back, or finished it.
 func (r *registry) settle(l *line, recovered *restore.Recovery) error {
-	all, err := r.db.operations(l.space)
+	all, err := r.db.Operations(l.space)
 	if err != nil {
 		return err
 	}
 	for _, o := range all {
-		if o.State != Begun {
+		if o.State != records.Begun {
 			continue
 		}
-		if o.Kind == OpBranch {
+		if o.Kind == records.OpBranch {
 			if err := r.settleBranch(o); err != nil {
 				return err
 			}
-		} else if o.State = Failed; recovered != nil && recovered.Finished && recovered.Safety == o.Safety {
-			o.State = Done
+		} else if o.State = records.Failed; recovered != nil && recovered.Finished && recovered.Safety == o.Safety {
+			o.State = records.Done
 		}
 		o.What += " (interrupted)"
-		if err := r.db.log(l.space, o); err != nil {
+		if err := r.db.Log(l.space, o); err != nil {
 			return err
 		}
 	}
@@ -282,9 +281,9 @@ func (r *registry) settle(l *line, recovered *restore.Recovery) error {
 
 // settleBranch removes what there is of a branch, unless it has a session: then it is whole.
 func (r *registry) settleBranch(o *Operation) error {
-	o.State = Failed
+	o.State = records.Failed
 	if s := r.latest(o.Dir); s != nil {
-		o.State, o.Branch = Done, s.ID
+		o.State, o.Branch = records.Done, s.ID
 		return nil
 	}
 	return errors.Join(tracked.RemoveAll(o.Dir), tracked.RemoveAll(o.Dir+makingSuffix))

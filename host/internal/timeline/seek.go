@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -28,17 +30,17 @@ type AddParams struct {
 
 // Add adds a moment: now with a snapshot of the present state, or at an earlier time with the last snapshot before it.
 func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddParams) (*Added, error) {
-	m := Moment{Label: p.Label, Kind: Manual, Source: FromAgent}
+	m := Moment{Label: p.Label, Kind: records.Manual, Source: records.FromAgent}
 	if client.User {
-		m.Source = FromUser
+		m.Source = records.FromUser
 	}
-	if label, ok := milestones[p.Kind]; ok {
-		m.Kind, m.Source = Auto, p.Kind
+	if label, ok := records.Milestone(p.Kind); ok {
+		m.Kind, m.Source = records.Auto, p.Kind
 		if m.Label == "" {
 			m.Label = label
 		}
-	} else if p.Kind != "" && p.Kind != Manual {
-		return nil, usererr.Invalid("kind is %q; it must be %s or %s", p.Kind, Manual, strings.Join(Milestones(), ", "))
+	} else if p.Kind != "" && p.Kind != records.Manual {
+		return nil, usererr.Invalid("kind is %q; it must be %s or %s", p.Kind, records.Manual, strings.Join(records.Milestones(), ", "))
 	}
 	dir, err := p.workspaceOf(client)
 	if err != nil {
@@ -91,7 +93,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	if err != nil && recorded.Snapshot != 0 {
 		return nil, err
 	}
-	a := &Added{SessionID: s.ID, ListMoment: recorded.listed(s, known)}
+	a := &Added{SessionID: s.ID, ListMoment: listed(recorded, s, known)}
 	if p.WaitFence && recorded.Snapshot != 0 {
 		a.Fence, err = t.fences.Wait(ctx, t.fences.After(s.Workspace, recorded.Snapshot))
 	}
@@ -124,12 +126,12 @@ func addAt(ctx context.Context, t *Timeline, s *Session, l *line, m Moment, ts f
 		m.Shift = before.Shift
 	}
 	m.Session, m.Placed, m.At = s.ID, true, s.Started.Add(elapsed-m.Shift)
-	if with := l.before(s, elapsed, func(m *Moment) bool { return m.lost(known) == "" }); with != nil {
+	if with := l.before(s, elapsed, func(m *Moment) bool { return lost(m, known) == "" }); with != nil {
 		m.Snapshot, m.SnapshotAt = with.Snapshot, with.SnapshotAt
 	} else {
 		m.Reason = "there is no snapshot at or before this time" + nearest(known, func(tracked.Snapshot) bool { return false })
 	}
-	if err := t.db.add(l.space, &m); err != nil {
+	if err := t.db.Add(l.space, &m); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)
 	}
 	l.add(&m)

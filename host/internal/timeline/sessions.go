@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -14,14 +16,14 @@ import (
 
 // registry has the sessions of all workspaces. It is safe for concurrent use. A Session in it is replaced, never changed.
 type registry struct {
-	db *db
+	db *records.DB
 
 	mu   sync.Mutex
 	list []*Session // by their start
 }
 
-func readSessions(d *db) (*registry, error) {
-	list, err := d.sessions()
+func readSessions(d *records.DB) (*registry, error) {
+	list, err := d.Sessions()
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func (r *registry) at(l *line, now time.Time) (s *Session, began bool, err error
 // begin adds a new session, and gives it its ID.
 func (r *registry) begin(s *Session) error {
 	s.Space = workspace.ID(s.Workspace)
-	if err := r.db.begin(s, workspace.Slug(s.Workspace)); err != nil {
+	if err := r.db.Begin(s, workspace.Slug(s.Workspace)); err != nil {
 		return fmt.Errorf("cannot save the session: %w", err)
 	}
 	r.mu.Lock()
@@ -94,7 +96,7 @@ func (r *registry) begin(s *Session) error {
 func (r *registry) finish(s *Session, at time.Time, shift time.Duration) error {
 	ended := *s
 	ended.Ended, ended.Shift = at, shift
-	if err := r.db.save(&ended); err != nil {
+	if err := r.db.Save(&ended); err != nil {
 		return fmt.Errorf("cannot save the session: %w", err)
 	}
 	r.mu.Lock()
@@ -105,7 +107,7 @@ func (r *registry) finish(s *Session, at time.Time, shift time.Duration) error {
 
 // remove removes a session. Its moments stay, without being listed.
 func (r *registry) remove(s *Session) error {
-	if err := r.db.remove(s.ID); err != nil {
+	if err := r.db.Remove(s.ID); err != nil {
 		return fmt.Errorf("cannot remove the session: %w", err)
 	}
 	r.mu.Lock()

@@ -74,7 +74,7 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where W
 	for n := first.Snapshot.Number; n <= last.Snapshot.Number; n++ {
 		if k, ok := known[n]; ok {
 			p := Place{Session: s, Snapshot: k}
-			if m := moments[n]; m != nil && m.lost(known) == "" {
+			if m := moments[n]; m != nil && lost(m, known) == "" {
 				p.Moment = m
 			}
 			span.Places = append(span.Places, p)

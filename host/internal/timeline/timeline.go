@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/fence"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/signal"
@@ -60,7 +62,7 @@ type Options struct {
 // Timeline has the sessions of all workspaces. It is safe for concurrent use.
 type Timeline struct {
 	o  Options
-	db *db
+	db *records.DB
 	// failed is why nothing can be recorded, nil in the usual case.
 	failed error
 	// life ends when the timeline is closed. running are the snapshots that are being taken.
@@ -112,7 +114,7 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 	system := o.Clock
 	o.Clock = func() time.Time { return system().Round(0) } // times count while the machine is suspended
 	t := &Timeline{o: o, lines: map[string]*line{}}
-	if t.db, notice, err = openDB(o.Path, o.Clock()); err != nil {
+	if t.db, notice, err = records.Open(o.Path, o.Clock()); err != nil {
 		return nil, notice, err
 	}
 	if t.sessions, err = readSessions(t.db); err != nil {
@@ -144,19 +146,19 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 }
 
 // deleting marks the moments whose snapshots will be deleted on purpose.
-func (l *line) deleting(d *db, numbers []uint64) error {
+func (l *line) deleting(d *records.DB, numbers []uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var changed []*Moment
 	all := slices.Clone(l.moments)
 	for i, m := range all {
 		if m.Snapshot != 0 && slices.Contains(numbers, m.Snapshot) {
-			all[i] = m.with(func(m *Moment) { m.Pruned = true })
+			all[i] = m.With(func(m *Moment) { m.Pruned = true })
 			changed = append(changed, all[i])
 		}
 	}
 	l.moments = all
-	return d.update(l.space, changed...)
+	return d.Update(l.space, changed...)
 }
 
 // references returns the snapshots of a workspace that something refers to: checkpoints, moments that were asked for,
@@ -170,19 +172,19 @@ func (t *Timeline) references(root string) map[uint64]string {
 	for _, m := range l.all() {
 		switch {
 		case m.Snapshot == 0:
-		case m.Source == FromCheckpoint:
+		case m.Source == records.FromCheckpoint:
 			refs[m.Snapshot] = "checkpoint " + m.Label
-		case m.Source == FromUser:
+		case m.Source == records.FromUser:
 			refs[m.Snapshot] = m.ID() + ", " + m.Label
 		}
 	}
-	ops, err := t.db.operations(l.space)
+	ops, err := t.db.Operations(l.space)
 	if err != nil {
 		return refs
 	}
 	for _, o := range ops {
 		switch {
-		case o.Kind == OpBranch && o.State == Done:
+		case o.Kind == records.OpBranch && o.State == records.Done:
 			refs[o.Target] = "branch " + o.Branch
 		case o.Safety != 0 && t.o.Clock().Sub(o.At) < provider.SafetyAge:
 			refs[o.Safety] = "the state before " + o.ID()
@@ -229,27 +231,17 @@ func (t *Timeline) line(root string) (*line, error) {
 	}
 	l = &line{root: root, space: workspace.ID(root), turn: make(chan struct{}, 1)}
 	var err error
-	if l.moments, err = t.db.moments(l.space); err != nil {
+	if l.moments, err = t.db.Moments(l.space); err != nil {
 		return nil, fmt.Errorf("cannot read the moments of %s: %w", root, err)
 	}
 	for i, m := range l.moments {
 		if m.Reason == pending {
-			l.moments[i] = m.with(func(m *Moment) { m.Reason = "the daemon ended before the snapshot was taken" })
+			l.moments[i] = m.With(func(m *Moment) { m.Reason = "the daemon ended before the snapshot was taken" })
 		}
 	}
 	t.lines[root] = l
 	return l, nil
 }
-
-// with returns a changed copy of a moment.
-func (m *Moment) with(change func(*Moment)) *Moment {
-	next := *m
-	change(&next)
-	return &next
-}
-
-// ID returns the name of a moment.
-func (m *Moment) ID() string { return fmt.Sprintf("m%d", m.Number) }
 
 // all returns the moments.
 func (l *line) all() []*Moment {
@@ -293,7 +285,7 @@ func (t *Timeline) Record(ctx context.Context, dir string, m Moment) (*Moment, e
 		return nil, err
 	}
 	m = t.o.stamp(m)
-	m.Label, m.Kind = t.o.label(m.Label), cmp.Or(m.Kind, Auto)
+	m.Label, m.Kind = t.o.label(m.Label), cmp.Or(m.Kind, records.Auto)
 	var recorded *Moment
 	done := make(chan error, 1)
 	if err := t.start(func() {
@@ -322,8 +314,8 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if began && m.Source != FromStart {
-		if _, err := t.keep(l, s, Moment{At: s.Started, ran: m.ran, Label: "session started", Kind: Auto, Source: FromStart}); err != nil {
+	if began && m.Source != records.FromStart {
+		if _, err := t.keep(l, s, Moment{At: s.Started, Ran: m.Ran, Label: "session started", Kind: records.Auto, Source: records.FromStart}); err != nil {
 			return nil, err
 		}
 	}
@@ -339,10 +331,10 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 	wait := l.free.Sub(t.o.Clock()) - (burst-1)*interval
 	first := len(l.waiting) == 0
 	l.mu.Unlock()
-	if wait > 0 && wait <= interval && m.Source != FromUser {
+	if wait > 0 && wait <= interval && m.Source != records.FromUser {
 		m.Reason = pending
 		next := &m
-		if err := t.db.add(l.space, next); err != nil {
+		if err := t.db.Add(l.space, next); err != nil {
 			return nil, fmt.Errorf("cannot save the moment: %w", err)
 		}
 		l.mu.Lock()
@@ -355,7 +347,7 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 	}
 	t.snapshot(l, &m)
 	next := &m
-	if err := t.db.add(l.space, next); err != nil {
+	if err := t.db.Add(l.space, next); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)
 	}
 	l.add(next)
@@ -365,10 +357,10 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 	if l.logged = l.degraded; l.logged == "" {
 		return next, nil
 	}
-	event := next.with(func(m *Moment) {
-		m.Label, m.Kind, m.Source, m.Anchor = t.o.label("each snapshot compares all files: "+l.degraded), Auto, FromProvider, nil
+	event := next.With(func(m *Moment) {
+		m.Label, m.Kind, m.Source, m.Anchor = t.o.label("each snapshot compares all files: "+l.degraded), records.Auto, records.FromProvider, nil
 	})
-	if err := t.db.add(l.space, event); err != nil {
+	if err := t.db.Add(l.space, event); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)
 	}
 	l.add(event)
@@ -390,10 +382,10 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		return
 	}
 	by := ""
-	if _, milestone := milestones[m.Source]; m.Source == FromEdit || m.Source == FromCommand || milestone && m.Anchor != nil {
+	if _, milestone := records.Milestone(m.Source); m.Source == records.FromEdit || m.Source == records.FromCommand || milestone && m.Anchor != nil {
 		by = m.Label
 	}
-	s, same, err := w.Take(t.life, m.Label, by, m.Source == FromUser)
+	s, same, err := w.Take(t.life, m.Label, by, m.Source == records.FromUser)
 	if err != nil {
 		m.Reason = err.Error()
 		return
@@ -440,11 +432,11 @@ func (t *Timeline) takeLater(l *line, wait time.Duration) {
 	t.snapshot(l, &shared)
 	changed := make([]*Moment, len(waiting))
 	for i, m := range waiting {
-		changed[i] = m.with(func(m *Moment) {
+		changed[i] = m.With(func(m *Moment) {
 			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes = shared.Snapshot, shared.SnapshotAt, shared.Reason, shared.Notes
 		})
 	}
-	if err := t.db.update(l.space, changed...); err != nil {
+	if err := t.db.Update(l.space, changed...); err != nil {
 		t.o.Log.Error("cannot save the snapshot of moments", "workspace", l.root, "error", err)
 	}
 	l.mu.Lock()

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -141,7 +143,7 @@ func (w *world) read(path string) string {
 
 func (w *world) record(label string) *timeline.Moment {
 	w.t.Helper()
-	m, err := w.Record(w.t.Context(), w.dir, timeline.Moment{Label: label, Source: timeline.FromEdit})
+	m, err := w.Record(w.t.Context(), w.dir, timeline.Moment{Label: label, Source: records.FromEdit})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -406,7 +408,7 @@ func TestABranchIsAWorkspaceOfItsOwn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.Workspace, "src", "a"), []byte("branched"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	in, err := w.Record(t.Context(), filepath.Join(b.Workspace, "src"), timeline.Moment{Label: "Edit src/a", Source: timeline.FromEdit})
+	in, err := w.Record(t.Context(), filepath.Join(b.Workspace, "src"), timeline.Moment{Label: "Edit src/a", Source: records.FromEdit})
 	if err != nil || in.Session != b.ID {
 		t.Fatal(in, err)
 	}
@@ -482,7 +484,7 @@ func TestABranchCanBeDecidedAbout(t *testing.T) {
 	}
 	src := filepath.Join(b.Workspace, "src")
 	record := func() (*timeline.Moment, error) {
-		return w.Record(t.Context(), b.Workspace, timeline.Moment{Label: "x", Source: timeline.FromUser})
+		return w.Record(t.Context(), b.Workspace, timeline.Moment{Label: "x", Source: records.FromUser})
 	}
 	if _, err := w.grants.Deny(t.Context(), src); err != nil {
 		t.Fatal(err)
@@ -608,7 +610,7 @@ func TestLongPausesBeginAnotherSession(t *testing.T) {
 	w.pass(13 * time.Hour)
 	w.record("tomorrow")
 	second := w.list()
-	if second.ID == first || second.Moments[0].Source != timeline.FromStart {
+	if second.ID == first || second.Moments[0].Source != records.FromStart {
 		t.Errorf("%s goes on after 13 hours: %+v", first, second)
 	}
 	all, err := w.Sessions(t.Context(), user, timeline.SessionsParams{Dir: w.dir})
@@ -635,7 +637,7 @@ func TestTimesThatCommandsPrintAreMoments(t *testing.T) {
 		local := m.At.Local()
 		for _, text := range []string{
 			local.Format(time.TimeOnly), local.Format(time.DateTime), local.Format("2006-01-02T15:04:05"), local.Format(time.RFC3339),
-			m.At.UTC().Format(time.RFC3339Nano), "+" + timeline.Elapsed(m.TS), fmt.Sprint(m.TS + 0.001),
+			m.At.UTC().Format(time.RFC3339Nano), "+" + records.Elapsed(m.TS), fmt.Sprint(m.TS + 0.001),
 		} {
 			s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: text})
 			if err != nil || s.FsSnapshot != m.FsSnapshot {
@@ -701,7 +703,7 @@ func TestPrunedSnapshotsAreNotDamaged(t *testing.T) {
 		w.record(fmt.Sprint("edit ", i))
 	}
 	agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: w.dir}}
-	if a, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "an agent's"}); err != nil || a.Source != timeline.FromAgent {
+	if a, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "an agent's"}); err != nil || a.Source != records.FromAgent {
 		t.Fatal(a, err)
 	}
 	p, err := w.Prune(t.Context(), user, timeline.PruneParams{Where: w.here(), Count: 2})
@@ -813,7 +815,7 @@ func TestACallThatDoesNotWaitIsRecordedAllTheSame(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.Record(ctx, w.dir, timeline.Moment{Label: "in a hurry", Source: timeline.FromEdit}); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := w.Record(ctx, w.dir, timeline.Moment{Label: "in a hurry", Source: records.FromEdit}); err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(30 * time.Second)
@@ -836,7 +838,7 @@ func TestEachMomentIsWhatTheWorkspaceWas(t *testing.T) {
 		defer func() { _ = tracked.RemoveAll(w.dir) }()
 		was := map[string][]string{}
 		note := func() {
-			m, err := w.Record(t.Context(), w.dir, timeline.Moment{Label: "moment", Kind: timeline.Manual, Source: timeline.FromUser})
+			m, err := w.Record(t.Context(), w.dir, timeline.Moment{Label: "moment", Kind: records.Manual, Source: records.FromUser})
 			if err != nil {
 				rt.Fatal(err)
 			}

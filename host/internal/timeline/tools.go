@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -171,7 +173,7 @@ func (t *Timeline) Begin(ctx context.Context, dir string) error {
 	if err != nil || t.sessions.open(root) != nil {
 		return err
 	}
-	_, err = t.Record(ctx, root, Moment{Label: "session started", Source: FromStart})
+	_, err = t.Record(ctx, root, Moment{Label: "session started", Source: records.FromStart})
 	return err
 }
 
@@ -201,7 +203,7 @@ func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p 
 		return nil, err
 	}
 	defer unlock()
-	m, err := t.keep(l, s, t.o.stamp(Moment{Label: "session ended", Kind: Manual, Source: FromUser}))
+	m, err := t.keep(l, s, t.o.stamp(Moment{Label: "session ended", Kind: records.Manual, Source: records.FromUser}))
 	if err != nil {
 		return nil, err
 	}
@@ -243,8 +245,8 @@ func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p Sessi
 	}
 	a := &Checked{Workspace: s.Workspace, Damages: append([]string{}, damages...)}
 	for _, m := range l.all() {
-		if m.Snapshot != 0 && !m.Pruned && m.lost(known) != "" {
-			a.Damages = append(a.Damages, m.ID()+": "+m.lost(known))
+		if m.Snapshot != 0 && !m.Pruned && lost(m, known) != "" {
+			a.Damages = append(a.Damages, m.ID()+": "+lost(m, known))
 		}
 	}
 	return a, nil

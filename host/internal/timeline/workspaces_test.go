@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/fence"
 	"tidemark.dev/tidemark/host/internal/grants"
@@ -21,7 +23,7 @@ func TestTwoAgentsInOneWorkspaceShareItsSession(t *testing.T) {
 	w := newWorld(t)
 	for i, agent := range []string{"claude", "codex", "claude"} {
 		w.write("a", string(rune('a'+i)))
-		w.Hook(t.Context(), timeline.HookMoment{Dir: w.dir, Source: timeline.FromEdit, Label: "Edit a", Anchor: timeline.Anchor{Agent: agent, Session: agent + "-1"}})
+		w.Hook(t.Context(), timeline.HookMoment{Dir: w.dir, Source: records.FromEdit, Label: "Edit a", Anchor: timeline.Anchor{Agent: agent, Session: agent + "-1"}})
 	}
 	deadline := time.Now().Add(time.Minute)
 	for len(w.list().Moments) < 4 { // a hook does not wait on a busy machine
@@ -57,7 +59,7 @@ func TestNestedWorkspacesHaveSessionsOfTheirOwn(t *testing.T) {
 	w.write("packages/cart/b", "inner")
 	w.record("outer")
 	w.allow(inner)
-	m, err := w.Record(t.Context(), filepath.Join(inner), timeline.Moment{Label: "inner", Source: timeline.FromEdit})
+	m, err := w.Record(t.Context(), filepath.Join(inner), timeline.Moment{Label: "inner", Source: records.FromEdit})
 	if err != nil || m.Session == w.list().ID {
 		t.Fatal(m, err)
 	}
@@ -96,7 +98,7 @@ func TestAWorkspaceThatIsMovedOrDeleted(t *testing.T) {
 	_, err = w.Seek(t.Context(), user, timeline.SeekParams{Where: timeline.Where{Session: session}, To: m.ID()})
 	wants(t, err, usererr.NotFound, "Create the directory again")
 	_, err = w.Record(t.Context(), moved, timeline.Moment{Label: "x"})
-	wants(t, err, usererr.NotAllowed, "does not have the grant workspace")
+	wants(t, err, usererr.NotAllowed, "which was moved")
 	all, err := w.Sessions(t.Context(), user, timeline.SessionsParams{})
 	if err != nil || len(all.Sessions) != 1 {
 		t.Errorf("%+v, %v", all, err)

@@ -212,7 +212,7 @@ func (w *Workspace) findTails(events []event.Event) {
 	}
 	left := maxPaths
 	if n <= maxTails {
-		w.provider.Paths(func(name string) bool { return name == "node_modules" || name == ".git" }, func(path string) bool {
+		tracked.Paths(w.provider, func(name string) bool { return name == "node_modules" || name == ".git" }, func(path string) bool {
 			for _, e := range names[tree.Base(path)] {
 				if other := event.FilePath(path); other != e.Path {
 					e.Tail = longer(e.Tail, ending(e.Path, other))

@@ -504,7 +504,7 @@ func (p *Provider) Entry(number uint64, path string) (*tree.Entry, error) {
 }
 
 // Paths calls each with the paths of the present files until it returns false. See [tree.Tree.Paths].
-func (p *Provider) Paths(skip func(name string) bool, each func(path string) bool) {
+func Paths(p *Provider, skip func(name string) bool, each func(path string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now.Paths(skip)(each)

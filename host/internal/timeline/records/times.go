@@ -1,4 +1,4 @@
-package timeline
+package records
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ const maxSeconds = 10 * 365 * 24 * 3600
 // localTimes are the forms of times that commands print, in the time zone of the machine.
 var localTimes = []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04"}
 
-// time returns the time that a text means, and which moments it reaches: seconds from the session's start count without
+// Time returns the time that a text means, and which moments it reaches: seconds from the session's start count without
 // changes of the system's clock. ok is false for a text that is no time.
-func (s *Session) time(text string, now time.Time) (at time.Time, reaches func(*Moment) bool, ok bool) {
+func (s *Session) Time(text string, now time.Time) (at time.Time, reaches func(*Moment) bool, ok bool) {
 	if elapsed, ok := elapsedOf(text); ok {
-		return s.Started.Add(elapsed), func(m *Moment) bool { return m.elapsed(s) <= elapsed }, true
+		return s.Started.Add(elapsed), func(m *Moment) bool { return m.Elapsed(s) <= elapsed }, true
 	}
 	at, ok = s.absolute(text, now)
 	return at, func(m *Moment) bool { return !m.At.After(at) }, ok

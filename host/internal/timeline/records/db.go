@@ -1,4 +1,4 @@
-package timeline
+package records
 
 import (
 	"encoding/binary"
@@ -26,14 +26,15 @@ var (
 	formatKey        = []byte("format")
 )
 
-// db is the file of sessions, moments and operations. What a method wrote survives the end of the process and a loss of
+// DB is the file of sessions, moments and operations. What a method wrote survives the end of the process and a loss of
 // power.
-type db struct{ *bbolt.DB }
+type DB struct{ bolt *bbolt.DB }
 
 // openTimeout bounds the wait for another process that has the file open.
 const openTimeout = time.Second
 
-func openDB(path string, now time.Time) (_ *db, notice string, err error) {
+// Open opens the file at a path, and creates it. A notice says that a damaged file was set aside.
+func Open(path string, now time.Time) (_ *DB, notice string, err error) {
 	d, err := tryOpen(path)
 	if !errors.Is(err, errDamaged) {
 		return d, "", err
@@ -48,7 +49,7 @@ func openDB(path string, now time.Time) (_ *db, notice string, err error) {
 
 var errDamaged = errors.New("the file is damaged")
 
-func tryOpen(path string) (_ *db, err error) {
+func tryOpen(path string) (_ *DB, err error) {
 	defer func() {
 		if r := recover(); r != nil { // bbolt panics on some damages
 			err = fmt.Errorf("%w: %v", errDamaged, r)
@@ -84,8 +85,11 @@ func tryOpen(path string) (_ *db, err error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	return &db{b}, nil
+	return &DB{b}, nil
 }
+
+// Close closes the file.
+func (d *DB) Close() error { return d.bolt.Close() }
 
 func key(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
 
@@ -113,9 +117,9 @@ func in(tx *bbolt.Tx, space string, name []byte) (*bbolt.Bucket, error) {
 	return b.CreateBucketIfNotExists(name)
 }
 
-// sessions returns all sessions.
-func (d *db) sessions() (list []*Session, err error) {
-	err = d.View(func(tx *bbolt.Tx) error {
+// Sessions returns all sessions.
+func (d *DB) Sessions() (list []*Session, err error) {
+	err = d.bolt.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(sessionsBucket).ForEach(func(_, v []byte) error {
 			s := &Session{}
 			list = append(list, s)
@@ -125,9 +129,9 @@ func (d *db) sessions() (list []*Session, err error) {
 	return list, err
 }
 
-// begin keeps a new session, and gives it an ID that begins with slug.
-func (d *db) begin(s *Session, slug string) error {
-	return d.Update(func(tx *bbolt.Tx) error {
+// Begin keeps a new session, and gives it an ID that begins with slug.
+func (d *DB) Begin(s *Session, slug string) error {
+	return d.bolt.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(sessionsBucket)
 		n, err := b.NextSequence()
 		if err != nil {
@@ -138,19 +142,19 @@ func (d *db) begin(s *Session, slug string) error {
 	})
 }
 
-// save keeps a session that has changed.
-func (d *db) save(s *Session) error {
-	return d.Update(func(tx *bbolt.Tx) error { return put(tx.Bucket(sessionsBucket), []byte(s.ID), s) })
+// Save keeps a session that has changed.
+func (d *DB) Save(s *Session) error {
+	return d.bolt.Update(func(tx *bbolt.Tx) error { return put(tx.Bucket(sessionsBucket), []byte(s.ID), s) })
 }
 
-// remove removes a session. Its moments stay, without being listed.
-func (d *db) remove(id string) error {
-	return d.Update(func(tx *bbolt.Tx) error { return tx.Bucket(sessionsBucket).Delete([]byte(id)) })
+// Remove removes a session. Its moments stay, without being listed.
+func (d *DB) Remove(id string) error {
+	return d.bolt.Update(func(tx *bbolt.Tx) error { return tx.Bucket(sessionsBucket).Delete([]byte(id)) })
 }
 
-// add keeps a new moment of a workspace and numbers it.
-func (d *db) add(space string, m *Moment) error {
-	return d.Update(func(tx *bbolt.Tx) error {
+// Add keeps a new moment of a workspace and numbers it.
+func (d *DB) Add(space string, m *Moment) error {
+	return d.bolt.Update(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, momentsBucket)
 		if err != nil {
 			return err
@@ -162,9 +166,9 @@ func (d *db) add(space string, m *Moment) error {
 	})
 }
 
-// update keeps moments that have changed.
-func (d *db) update(space string, moments ...*Moment) error {
-	return d.Update(func(tx *bbolt.Tx) error {
+// Update keeps moments that have changed.
+func (d *DB) Update(space string, moments ...*Moment) error {
+	return d.bolt.Update(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, momentsBucket)
 		for _, m := range moments {
 			if err == nil {
@@ -175,9 +179,9 @@ func (d *db) update(space string, moments ...*Moment) error {
 	})
 }
 
-// moments returns the moments of a workspace in their order.
-func (d *db) moments(space string) (list []*Moment, err error) {
-	err = d.View(func(tx *bbolt.Tx) error {
+// Moments returns the moments of a workspace in their order.
+func (d *DB) Moments(space string) (list []*Moment, err error) {
+	err = d.bolt.View(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, momentsBucket)
 		if b == nil {
 			return err
@@ -193,9 +197,9 @@ func (d *db) moments(space string) (list []*Moment, err error) {
 	return list, err
 }
 
-// log keeps an operation of a workspace. It numbers a new one.
-func (d *db) log(space string, o *Operation) error {
-	return d.Update(func(tx *bbolt.Tx) error {
+// Log keeps an operation of a workspace. It numbers a new one.
+func (d *DB) Log(space string, o *Operation) error {
+	return d.bolt.Update(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, operationsBucket)
 		if err != nil {
 			return err
@@ -209,9 +213,9 @@ func (d *db) log(space string, o *Operation) error {
 	})
 }
 
-// operations returns the operations of a workspace in their order.
-func (d *db) operations(space string) (list []*Operation, err error) {
-	err = d.View(func(tx *bbolt.Tx) error {
+// Operations returns the operations of a workspace in their order.
+func (d *DB) Operations(space string) (list []*Operation, err error) {
+	err = d.bolt.View(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, operationsBucket)
 		if b == nil {
 			return err
@@ -223,4 +227,42 @@ func (d *db) operations(space string) (list []*Operation, err error) {
 		})
 	})
 	return list, err
+}
+
+// Move keeps sessions that have moved to another workspace, with the moments and operations of the workspace.
+func (d *DB) Move(sessions []*Session, from, to string) error {
+	return d.bolt.Update(func(tx *bbolt.Tx) error {
+		for _, s := range sessions {
+			if err := put(tx.Bucket(sessionsBucket), []byte(s.ID), s); err != nil {
+				return err
+			}
+		}
+		return moveSpace(tx.Bucket(workspacesBucket), []byte(from), []byte(to))
+	})
+}
+
+// moveSpace gives the bucket of a workspace another name.
+func moveSpace(all *bbolt.Bucket, from, to []byte) error {
+	old := all.Bucket(from)
+	if old == nil {
+		return nil // an earlier call did it
+	}
+	if all.Bucket(to) != nil { // a workspace without sessions
+		if err := all.DeleteBucket(to); err != nil {
+			return err
+		}
+	}
+	space, err := all.CreateBucket(to)
+	if err != nil {
+		return err
+	}
+	for _, name := range [][]byte{momentsBucket, operationsBucket} {
+		if old.Bucket(name) == nil {
+			continue
+		}
+		if err := old.MoveBucket(name, space); err != nil {
+			return err
+		}
+	}
+	return all.DeleteBucket(from)
 }

@@ -1,0 +1,169 @@
+// Package records has what a timeline keeps: sessions, moments and operations, and the file that they are in.
+//
+// It guarantees: what was written survives the end of the process and a loss of power. A damaged file is set aside and
+// named, never overwritten. A file of a format that this program does not know is left as it is.
+package records
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kinds of moments.
+const (
+	Auto   = "auto"   // Tidemark made it
+	Manual = "manual" // a user or an agent asked for it
+)
+
+// Sources of moments: what happened.
+const (
+	FromStart      = "session"    // the session began
+	FromPrompt     = "prompt"     // the user sent the agent a message
+	FromEdit       = "edit"       // the agent edited a file
+	FromCommand    = "command"    // the agent ran a command
+	FromStop       = "stop"       // the agent finished its answer
+	FromCheckpoint = "checkpoint" // a checkpoint was created
+	FromFiles      = "files"      // another program changed files
+	FromRestore    = "restore"    // files were restored
+	FromBranch     = "branch"     // the session branched from another one
+	FromUser       = "user"       // the user added it
+	FromAgent      = "agent"      // an agent added it
+	FromProvider   = "provider"   // files are recorded in another way than before
+)
+
+// Milestones of a run, which are sources too.
+const (
+	FromProvisioned = "provisioned"  // what the project needs was installed
+	FromServer      = "server_ready" // the development server answers
+	FromTestsPassed = "tests_passed"
+	FromTestsFailed = "tests_failed"
+)
+
+// milestones are the milestones with their usual label.
+var milestones = map[string]string{
+	FromProvisioned: "provisioned", FromServer: "server ready", FromTestsPassed: "tests passed", FromTestsFailed: "tests failed",
+}
+
+// Milestones returns the names of the milestones, sorted.
+func Milestones() []string { return slices.Sorted(maps.Keys(milestones)) }
+
+// Milestone returns the usual label of a milestone. ok is false for another kind.
+func Milestone(kind string) (label string, ok bool) {
+	label, ok = milestones[kind]
+	return label, ok
+}
+
+// Session is a span of work in a workspace. A workspace has at most one that is open.
+type Session struct {
+	// ID names the session on this machine.
+	ID string
+	// Workspace is the directory, absolute and without links.
+	Workspace string
+	Started   time.Time
+	// Ended is zero while the session is open.
+	Ended time.Time
+	// Shift is how far the system's clock was set back in the session, valid when that has ended.
+	Shift time.Duration
+	// Name is that of a branch, "" for other sessions.
+	Name string
+	// BranchOf is where a branch comes from, nil for other sessions.
+	BranchOf *BranchOf
+	// Message is what the user wants the agent of a branch to do.
+	Message string
+
+	// Space is the ID of the workspace, by which its moments are stored.
+	Space string `msgpack:"-"`
+}
+
+// BranchOf is the origin of a branch.
+type BranchOf struct{ Session, Moment, FsSnapshot string }
+
+// Anchor is a place in an agent's conversation.
+type Anchor struct{ Agent, Session, Message, Turn string }
+
+// Number returns the number of a session. Later sessions have larger ones.
+func (s *Session) Number() uint64 {
+	n, _ := strconv.ParseUint(s.ID[strings.LastIndexByte(s.ID, '-')+1:], 10, 63)
+	return n
+}
+
+// Moment is a labelled point in a session.
+type Moment struct {
+	Number  uint64
+	Session string
+	// At is the system's time. Shift is how far the system's clock was set back in the session before.
+	At    time.Time
+	Shift time.Duration
+	// Placed means that the moment was added later, for an earlier time.
+	Placed bool
+	Label  string
+	Kind   string
+	Source string
+	// Snapshot is the number of the file snapshot, 0 where there is none. Reason says why.
+	Snapshot uint64
+	Reason   string
+	// SnapshotAt is when the snapshot was complete, in nanoseconds since 1970. It tells a snapshot from another one with
+	// the same number, which a loss of power can make.
+	SnapshotAt int64
+	// Pruned means that the snapshot, if it is missing, was deleted on purpose. A kill may have prevented that.
+	Pruned bool
+	Anchor *Anchor
+	Notes  string
+
+	// Ran is how long the machine had run, suspension included, by the process that added it; it is not stored.
+	Ran time.Duration `msgpack:"-"`
+}
+
+// Operation is a change that can be undone: a restore or a branch.
+type Operation struct {
+	Number  uint64
+	At      time.Time
+	Session string
+	// Kind is restore, branch or undo. State is begun, done, failed or undone.
+	Kind, State string
+	// What describes it in a few words.
+	What string
+	// Target is the snapshot that was restored or branched from. Safety and After are those before and after a restore.
+	Target, Safety, After uint64
+	// Paths are those that were restored; none means everything.
+	Paths []string
+	// Branch is the session of a branch, Dir its directory.
+	Branch, Dir string
+	// Of is the operation that an undo undid.
+	Of uint64
+}
+
+// States of operations.
+const (
+	Begun  = "begun"
+	Done   = "done"
+	Failed = "failed"
+	Undone = "undone"
+)
+
+// Kinds of operations.
+const (
+	OpRestore = "restore"
+	OpBranch  = "branch"
+	OpUndo    = "undo"
+)
+
+// ID returns the ID of a moment.
+func (m *Moment) ID() string { return fmt.Sprintf("m%d", m.Number) }
+
+// Elapsed is how long a session had lasted at the moment.
+func (m *Moment) Elapsed(s *Session) time.Duration { return m.At.Sub(s.Started) + m.Shift }
+
+// With returns a changed copy of the moment.
+func (m *Moment) With(change func(*Moment)) *Moment {
+	changed := *m
+	change(&changed)
+	return &changed
+}
+
+// ID returns the ID of an operation.
+func (o *Operation) ID() string { return fmt.Sprintf("op%d", o.Number) }
