@@ -28,7 +28,7 @@ const (
 )
 
 // Process is a victim. It has what [testing.T] has to end a test, and ends the process.
-type Process struct{}
+type Process struct{ noted <-chan struct{} }
 
 // Helper does nothing.
 func (Process) Helper() {}
@@ -52,19 +52,27 @@ func (p Process) Must(errs ...error) {
 }
 
 // Say reports a step, and returns when the test has taken note of it.
-func (Process) Say(step string, rest ...any) {
+func (p Process) Say(step string, rest ...any) {
 	_, _ = fmt.Fprintln(os.Stdout, append([]any{step}, rest...)...)
-	if n, _ := os.Stdin.Read(make([]byte, 1)); n == 0 {
-		os.Exit(0) // the test has ended
-	}
+	<-p.noted
 }
 
 // Victim works in a directory until it is killed, if this process was started for that. Call it first in the test. Work
 // ends each step by saying the next one.
 func Victim(work func(p Process, dir string)) {
-	if dir := os.Getenv(victimEnv); dir != "" {
-		work(Process{}, dir)
+	dir := os.Getenv(victimEnv)
+	if dir == "" {
+		return
 	}
+	noted := make(chan struct{})
+	go func() {
+		for b := make([]byte, 1); ; noted <- struct{}{} {
+			if n, _ := os.Stdin.Read(b); n == 0 {
+				os.Exit(0) // the test has ended, whatever this process waits for
+			}
+		}
+	}()
+	work(Process{noted}, dir)
 }
 
 // Hunt kills the victims of a test.
