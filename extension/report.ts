@@ -575,3 +575,21 @@ export interface GapSpan {
  * tokenCount is how a report's JSON begins its count, before it is counted. No text within can look like it: the
  * quotes of a text are escaped.
  */
+/**
+ * Introduced is the change of a file after which something first appeared.
+ */
+export interface Introduced {
+  /**
+   * Path is relative to the workspace. Line is 0 where the evidence is about no line.
+   */
+  path: string;
+  line?: number /* int */;
+  /**
+   * Moment is the moment of the change, or its file snapshot if it has no moment.
+   */
+  moment: string;
+  /**
+   * Evidence is stack, hot_update or order, the strongest first.
+   */
+  evidence: string[];
+}

@@ -57,17 +57,6 @@ func (d *FilesDiff) omitted() int { return d.Omitted }
 
 func (d *FilesDiff) empty() bool { return d.TotalChanged == 0 }
 
-// Introduced is the change of a file after which something first appeared.
-type Introduced struct {
-	// Path is relative to the workspace. Line is 0 where the evidence is about no line.
-	Path string `json:"path"`
-	Line int    `json:"line,omitempty"`
-	// Moment is the moment of the change, or its file snapshot if it has no moment.
-	Moment string `json:"moment"`
-	// Evidence is stack, hot_update or order, the strongest first.
-	Evidence []string `json:"evidence"`
-}
-
 // String returns the change in a few words: "after src/App.jsx:12 (m14)". It is "" for nil.
 func (i *Introduced) String() string {
 	switch {

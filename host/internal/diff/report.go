@@ -563,3 +563,14 @@ func Encode(answer any) ([]byte, error) {
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
+
+// Introduced is the change of a file after which something first appeared.
+type Introduced struct {
+	// Path is relative to the workspace. Line is 0 where the evidence is about no line.
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+	// Moment is the moment of the change, or its file snapshot if it has no moment.
+	Moment string `json:"moment"`
+	// Evidence is stack, hot_update or order, the strongest first.
+	Evidence []string `json:"evidence"`
+}

@@ -75,13 +75,6 @@ export class MomentsModel {
     await this.refresh();
   }
 
-  /** Adds a moment; rejects with the reason in words. */
-  async add(label: string): Promise<void> {
-    const added = await this.#ask('view_moment_add', { id: this.chosen.value, label });
-    this.#notice.value = { text: t('momentAdded', added.id), failed: false };
-    await this.refresh();
-  }
-
   async difference(from: string, to: string): Promise<Difference> {
     return await this.#ask('view_session_diff', { id: this.chosen.value, from, to });
   }

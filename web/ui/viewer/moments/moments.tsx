@@ -1,10 +1,7 @@
 /** Sessions, their moments, and what can be done with the files of one: compare, restore, branch. */
-import { type Signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { many, t } from '../../../../extension/text';
 import type { About } from '../../../../extension/timeline';
-import { words } from '../../attempt';
 import { moment as instant } from '../format';
 import type { ViewerModel } from '../model';
 import { Rows } from '../rows';
@@ -40,7 +37,6 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
       {problem.value !== '' && <p class="problem">{problem.value}</p>}
       {sessions.value.length === 0 && problem.value === '' && <p class="empty">{t('noSessions')}</p>}
       {list.value !== undefined && <Origin list={list.value} />}
-      {list.value !== undefined && list.value.endedAt === undefined && <AddMoment model={model} />}
       {list.value !== undefined && shown.length === 0 && (
         <p class="empty">{search === '' ? t('noMoments') : t('nothingMatches')}</p>
       )}
@@ -87,56 +83,5 @@ function Origin({ list: { workspace, sessionBranchOf, injectedMessage } }: { lis
       )}
       {injectedMessage !== undefined && injectedMessage !== '' && <q>{injectedMessage}</q>}
     </p>
-  );
-}
-
-function AddMoment({ model }: { model: ViewerModel }): JSX.Element {
-  const label: Signal<string> = useSignal('');
-  const busy = useSignal(false);
-  const problem = useSignal('');
-  useEffect(() => {
-    problem.value = '';
-  }, [label.value]);
-  return (
-    <form
-      class="moment-add"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (busy.value) return;
-        busy.value = true;
-        model.moments
-          .add(label.value.trim())
-          .then(
-            () => {
-              label.value = '';
-            },
-            (error: unknown) => {
-              problem.value = words(error);
-            },
-          )
-          .finally(() => {
-            busy.value = false;
-          });
-      }}
-    >
-      <input
-        type="text"
-        maxLength={200}
-        placeholder={t('momentLabel')}
-        aria-label={t('momentLabel')}
-        value={label.value}
-        onInput={(event) => {
-          label.value = event.currentTarget.value;
-        }}
-      />
-      <button type="submit" disabled={busy.value}>
-        {t('addMoment')}
-      </button>
-      {problem.value !== '' && (
-        <p class="problem" role="alert">
-          {problem.value}
-        </p>
-      )}
-    </form>
   );
 }
