@@ -274,3 +274,22 @@ func TestAFirstLookHasTheDocumentOfItsPage(t *testing.T) {
 	r := w.Changes(w.Agent(), params{})
 	expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0].Status == 500, r)
 }
+
+func TestAFirstLookStopsAtTheLoadBeforeIfTheDocumentComesLate(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	document := func() {
+		w.Send("network", fmt.Sprintf(`"id":"d%d","method":"GET","url":%q,"resource":"document","status":200,"started":%d,"duration":5`, w.Now.UnixMilli(), enginetest.Page+"/", w.Now.UnixMilli()))
+	}
+	load := func() { w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/")) }
+	w.Pass(time.Second)
+	document()
+	w.Pass(10 * time.Millisecond)
+	load()
+	w.Pass(time.Second)
+	w.Request("POST", "/before", 400, 1)
+	w.Pass(time.Second)
+	load()
+	document()
+	r := w.Changes(w.Agent(), params{})
+	expect(t, len(r.Network.Failures) == 0 && r.Severity == diff.Clean && r.Network.TotalNewRequests == 1, r)
+}
