@@ -33,11 +33,17 @@ func WithoutStamps(text string) string {
 // prefixes of errors that say only how they were reported.
 var reportPrefixes = []string{"Uncaught (in promise) ", "Uncaught ", "ERROR ", "Warning: "}
 
+// stackFrame begins each line of a stack in a message.
+const stackFrame = "\n    at "
+
 // componentParts begin what React adds about one component to a warning that it logs for each.
-var componentParts = []string{"\n    at ", "\n    in ", "Check the render method of ", "Check the top-level render call using ", "Check your code at "}
+var componentParts = []string{stackFrame, "\n    in ", "Check the render method of ", "Check the top-level render call using ", "Check your code at "}
+
+// keyWarnings begin warnings that a framework logs for each key that two elements of a list share.
+var keyWarnings = []string{"Encountered two children with the same key, ", "[Vue warn]: Duplicate keys found during update: "}
 
 // Text is what two messages have in common that are one entry. It is equal for an error and the line that logs it,
-// and for a warning of React about several components.
+// for a warning of React about several components, and for one about several keys.
 func Text(e *event.Console) string {
 	_, common := commonText(e)
 	return Fingerprint(common)
@@ -56,7 +62,12 @@ func commonText(e *event.Console) (whole, common string) {
 		}
 		text = strings.TrimSpace(text)
 	} else if e.Level == event.Error && strings.IndexByte(text, '\n') >= 0 {
-		text, _, _ = strings.Cut(text, "\n    at ")
+		text, _, _ = strings.Cut(text, stackFrame)
+	}
+	for _, p := range keyWarnings {
+		if strings.HasPrefix(text, p) {
+			text = p
+		}
 	}
 	return whole, text
 }
@@ -115,6 +126,22 @@ func SaysRequestFailed(text string) (status int, says bool) {
 		}
 	}
 	return 0, false
+}
+
+// Said returns what an error says, without the name of a bare error and without a stack: a failed answer's detail, if the
+// error was made of it.
+func Said(text string) string {
+	text, _, _ = strings.Cut(message(text), stackFrame)
+	return event.OneLine(strings.TrimSpace(text))
+}
+
+// Frames returns the lines of a stack in a message, such as that of the components that a warning of React is about.
+func Frames(text string) []string {
+	lines := strings.Split(text, stackFrame)[1:]
+	for i, line := range lines {
+		lines[i], _, _ = strings.Cut(line, "\n")
+	}
+	return lines
 }
 
 // abortedFetch begins what a page's code says of a request that ended because the page was left.

@@ -15,11 +15,23 @@ type duplicates struct {
 	// By tab, nil until needed: when errors were thrown, pages left and requests aborted.
 	thrown, left, aborted map[int]alike.Moments
 	failing               map[failed]alike.Moments // requests of which the report speaks
+	details               map[said]alike.Moments   // what their answers say
 	overlays              []*overlay
 }
 
 // failed is a request as a message of the page's code may speak of it: its tab, and its status; 0 for no answer.
 type failed struct{ tab, status int }
+
+// said is what the answer to a request of a tab says, cut as [event.Network.Detail] is.
+type said struct {
+	tab  int
+	text string
+}
+
+// maxSaid bounds what is compared of a detail, in bytes. It is less than a detail has room for.
+const maxSaid = event.MaxDetail / 2
+
+func saidBy(tab int, text string) said { return said{tab, text[:min(len(text), maxSaid)]} }
 
 // lists records that the report speaks of a failed request.
 func (d *duplicates) lists(n *event.Network) {
@@ -31,6 +43,13 @@ func (d *duplicates) lists(n *event.Network) {
 		k.status = 0
 	}
 	d.failing[k] = append(d.failing[k], n.At)
+	if n.Detail != "" {
+		if d.details == nil {
+			d.details = map[said]alike.Moments{}
+		}
+		detail := saidBy(n.Tab(), n.Detail)
+		d.details[detail] = append(d.details[detail], n.At)
+	}
 }
 
 // has reports whether a message only says what another entry of the report says better. An overlay that says the same as
@@ -46,6 +65,9 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 		if status, says := alike.SaysRequestFailed(e.Text); says && d.failing[failed{e.Tab(), status}].Near(e.At) {
 			return true
 		}
+	}
+	if len(d.details) > 0 && d.details[saidBy(e.Tab(), alike.Said(e.Text))].Near(e.At) {
+		return true
 	}
 	i := slices.IndexFunc(d.overlays, func(o *overlay) bool {
 		return o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e)

@@ -38,6 +38,14 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			log("error", "console", "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `List`. See https://reactjs.org/link/warning-keys", app),
 			log("error", "console", "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `Table`. See https://reactjs.org/link/warning-keys", app),
 		}, "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `List`. See https://reactjs.org/link/warning-keys (app.tsx:3) ×2", "1 new console error(s)"},
+		{"a warning of React by key", []func(*enginetest.World){
+			log("error", "console", "Warning: Encountered two children with the same key, `93`. Keys should be unique.\n    at List (http://localhost:5173/src/list.tsx:3:1)", app),
+			log("error", "console", "Warning: Encountered two children with the same key, `94`. Keys should be unique.\n    at List (http://localhost:5173/src/list.tsx:3:1)", app),
+		}, "Warning: Encountered two children with the same key, `93`. Keys should be unique.\n    at List (http://localhost:5173/src/list.tsx:3:1) (app.tsx:3) ×2", "1 new console error(s)"},
+		{"a warning of Vue by key", []func(*enginetest.World){
+			log("warning", "console", "[Vue warn]: Duplicate keys found during update: 93 Make sure keys are unique.", app),
+			log("warning", "console", "[Vue warn]: Duplicate keys found during update: 94 Make sure keys are unique.", app),
+		}, "[Vue warn]: Duplicate keys found during update: 93 Make sure keys are unique. (app.tsx:3) ×2", "1 new console warning(s)"},
 		{"the same after a hot update", []func(*enginetest.World){
 			log("error", "console", "cannot load http://localhost:5173/src/app.tsx?t=1732140000000 now", app),
 			log("error", "console", "cannot load http://localhost:5173/src/app.tsx now", app),
@@ -46,6 +54,18 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
 			log("error", "rejection", "AxiosError: Request failed with status code 500", app),
 		}, "POST /api/pay 500", "1 network failure(s)"},
+		{"a request and an error made of its answer", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":422,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"the card has expired"}`))
+			},
+			log("error", "rejection", "Error: the card has expired\n    at pay (app.tsx:3:1)", app),
+		}, "POST /api/pay 422", "1 network failure(s)"},
+		{"a request and an error of something else", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":422,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"the card has expired"}`))
+			},
+			log("error", "rejection", "Error: the card", app),
+		}, "Error: the card (app.tsx:3) ×1; POST /api/pay 422", "1 new console error(s), 1 network failure(s)"},
 		{"a request without an answer", []func(*enginetest.World){
 			func(w *enginetest.World) { w.Request("POST", "/api/pay", 0, 3) },
 			log("error", "console", "TypeError: Failed to fetch", app),

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -262,17 +263,20 @@ func (p *Places) Generated(tab int, f Frame) bool {
 }
 
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
-// marks it as not the developer's own, it is the first frame in the developer's code.
+// marks it as not the developer's own, it is the first frame in the developer's code, or in that of the components that the
+// message names.
 func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
 	top := TopFrame(c)
 	first, ok := p.find(c, top)
 	if ok && !first.Ignored && !isLibrary(first.Source) || !ok && !isLibrary(top.URL) {
 		return first, ok
 	}
-	for _, line := range c.Stack {
-		if f, found := parseFrame(line); found {
-			if pos, found := p.find(c, f); found && !pos.Ignored && !isLibrary(pos.Source) {
-				return pos, true
+	for _, stack := range [][]string{c.Stack, alike.Frames(c.Text)} {
+		for _, line := range stack {
+			if f, found := parseFrame(line); found {
+				if pos, found := p.find(c, f); found && !pos.Ignored && !isLibrary(pos.Source) {
+					return pos, true
+				}
 			}
 		}
 	}
@@ -313,10 +317,16 @@ type Caller struct {
 }
 
 // Caller returns the first frame of a stack that is the project's own, of code that ran in a tab at a time. It is one whose
-// original place is known and not ignored, or of a script that is its own source. Without any it is the first frame of
-// generated code, or of a library. It has no address if the stack has no frame.
+// original place is known and not ignored, or of a script that is its own source. A frame whose map is still being fetched
+// counts as one. Without any it is the first frame of generated code, or of a library. It has no address if the stack has no frame.
 func (p *Places) Caller(tab int, at int64, stack []string) Caller {
-	var generated, library Caller
+	var coming, generated, library Caller
+	own := func(c Caller) Caller {
+		if coming.URL != "" {
+			return coming
+		}
+		return c
+	}
 	keep := func(into *Caller, c Caller) {
 		if into.URL == "" {
 			*into = c
@@ -337,20 +347,24 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 		}
 		if pos, ok := p.findAt(tab, at, f); ok {
 			if c.Original = pos; !pos.Ignored && !isLibrary(pos.Source) {
-				return c
+				return own(c)
 			}
 			keep(&library, c)
 			continue
 		}
 		if c.Generated = p.Generated(tab, f); !c.Generated {
-			return c
+			return own(c)
+		}
+		if p != nil && p.coming[sourcemap.Script{Tab: tab, URL: f.URL}] {
+			keep(&coming, c)
+			continue // the maps of the frames below are needed as well if this is a library's
 		}
 		keep(&generated, c)
 	}
 	if generated.URL != "" {
-		return generated
+		library = generated
 	}
-	return library
+	return own(library)
 }
 
 // isLibrary reports whether a file is not the project's own: an installed package, or the client of a development server.
