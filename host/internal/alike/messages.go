@@ -44,19 +44,30 @@ var keyWarnings = []string{"Encountered two children with the same key, ", "[Vue
 
 // Text is what two messages have in common that are one entry. It is equal for an error and the line that logs it,
 // for a warning of React about several components, and for one about several keys.
-func Text(e *event.Console) string {
-	_, common := commonText(e)
-	return Fingerprint(common)
+func Text(e *event.Console) string { return Fingerprint(saidBy(e).common) }
+
+// saying is what a message says.
+type saying struct {
+	whole  string
+	common string // the part of it that [Text] is about
+	// component is true where whole ends with the component of the project that a warning of React is about.
+	component bool
 }
 
-// commonText returns what a message says, and the part of it that [Text] is about.
-func commonText(e *event.Console) (whole, common string) {
-	whole = WithoutStamps(e.Text)
-	text := whole
+func saidBy(e *event.Console) saying {
+	s := saying{whole: WithoutStamps(e.Text)}
+	text := s.whole
 	for _, p := range reportPrefixes {
 		text = strings.TrimPrefix(text, p)
 	}
+	component := ""
 	if strings.HasPrefix(e.Text, "Warning: ") || strings.Contains(text, "/link/") && (strings.Contains(text, "react.dev/link/") || strings.Contains(text, "reactjs.org/link/")) {
+		if frames := Frames(s.whole); len(frames) > 0 {
+			name, _, _ := strings.Cut(frames[0], " (") // its line moves with each edit above
+			before, _, _ := strings.Cut(s.whole, stackFrame)
+			s.component, component = true, stackFrame+name
+			s.whole = before + component
+		}
 		for _, part := range componentParts {
 			text, _, _ = strings.Cut(text, part)
 		}
@@ -66,10 +77,11 @@ func commonText(e *event.Console) (whole, common string) {
 	}
 	for _, p := range keyWarnings {
 		if strings.HasPrefix(text, p) {
-			text = p
+			text, s.whole = p, p+component
 		}
 	}
-	return whole, text
+	s.common = text
+	return s
 }
 
 // echoes begin the lines that frameworks log about an error that was reported by itself.

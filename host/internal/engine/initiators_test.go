@@ -112,14 +112,18 @@ func TestAWarningIsLocatedAtTheComponentThatItNames(t *testing.T) {
 	s := &server{}
 	s.put("/node_modules/react-dom.js", nil)
 	s.put("/app.js", oneFile("src/List.tsx"))
-	w := enginetest.NewWithMaps(t, s.fetch)
+	s.hold()
+	w := enginetest.NewWithMaps(t, s.slowly)
 	loaded(w, "/app.js", "")
 	loaded(w, "/node_modules/react-dom.js", "")
 	library := enginetest.Page + "/node_modules/react-dom.js"
 	w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":%q,"url":%q,"line":1,"column":1,"stack":[%q]`,
 		"Warning: Encountered two children with the same key, `1`.\n    at List ("+enginetest.Page+"/app.js:1:45)\n    at Router (<anonymous>)", library, "printWarning ("+library+":1:1)"))
 	ask := func() diff.Message { return w.Changes(w.Agent(), params{}).Console.NewErrors[0] }
-	ask()
+	if m := ask(); m.Source != "app.js:1" || !m.Generated {
+		t.Errorf("%+v", m)
+	}
+	s.letGo()
 	s.fetched(w)
 	if m := ask(); m.Source != "List.tsx:5" || m.Generated {
 		t.Errorf("%+v", m)

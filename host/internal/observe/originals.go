@@ -271,21 +271,43 @@ func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
 	if ok && !first.Ignored && !isLibrary(first.Source) || !ok && !isLibrary(top.URL) {
 		return first, ok
 	}
-	for _, stack := range [][]string{c.Stack, alike.Frames(c.Text)} {
-		for _, line := range stack {
-			if f, found := parseFrame(line); found {
-				if pos, found := p.find(c, f); found && !pos.Ignored && !isLibrary(pos.Source) {
-					return pos, true
-				}
+	for _, line := range c.Stack {
+		if f, found := parseFrame(line); found {
+			if pos, found := p.find(c, f); found && !pos.Ignored && !isLibrary(pos.Source) {
+				return pos, true
 			}
 		}
+	}
+	if _, pos := p.component(c); pos.Source != "" {
+		return pos, true
 	}
 	return first, ok
 }
 
+// component returns the first component of the project that a message names, such as a warning of React. The frame has no
+// address without one, and the position no source if it is not known.
+func (p *Places) component(c *event.Console) (Frame, sourcemap.Position) {
+	for _, line := range alike.Frames(c.Text) {
+		f, ok := parseFrame(line)
+		if !ok || !f.isWeb() || isLibrary(f.URL) {
+			continue
+		}
+		if pos, found := p.find(c, f); !found || !pos.Ignored && !isLibrary(pos.Source) {
+			return f, pos
+		}
+	}
+	return Frame{}, sourcemap.Position{}
+}
+
 // Place returns the source of an entry for package diff: its original place, or false with the best known place.
 func (p *Places) Place(c *event.Console) (diff.Place, bool) {
-	if pos, ok := p.Source(c); ok {
+	pos, ok := p.Source(c)
+	if ok && isLibrary(pos.Source) || !ok && isLibrary(c.URL) {
+		if f, at := p.component(c); f.URL != "" && at.Source == "" {
+			return diff.Place{File: f.URL, Line: f.Line, Generated: p.Generated(c.Tab(), f)}, false
+		}
+	}
+	if ok {
 		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
 	return diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}, false
@@ -370,7 +392,7 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 // isLibrary reports whether a file is not the project's own: an installed package, or the client of a development server.
 func isLibrary(file string) bool {
 	return slices.ContainsFunc([]string{"node_modules/", "/.vite/", "/@vite/", "/@react-refresh", "webpack/runtime/", "webpack/bootstrap"}, func(part string) bool {
-		return strings.Contains(file, part)
+		return strings.Contains("/"+file, part) // an original name may lack the slash
 	})
 }
 
