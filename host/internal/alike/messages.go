@@ -147,6 +147,20 @@ func Said(text string) string {
 	return event.OneLine(strings.TrimSpace(text))
 }
 
+// ThrownResponse returns the address of a response that was thrown as an error, "" for any other message.
+func ThrownResponse(text string) string {
+	preview, ok := strings.CutPrefix(message(text), "Response {")
+	if !ok {
+		return ""
+	}
+	_, url, _ := strings.Cut(preview, "url: '")
+	url, _, ok = strings.Cut(url, "'")
+	if !ok {
+		return "" // the preview was cut within it
+	}
+	return url
+}
+
 // Frames returns the lines of a stack in a message, such as that of the components that a warning of React is about.
 func Frames(text string) []string {
 	lines := strings.Split(text, stackFrame)[1:]

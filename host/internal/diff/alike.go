@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/alike"
@@ -15,20 +16,20 @@ type duplicates struct {
 	// By tab, nil until needed: when errors were thrown, pages left and requests aborted.
 	thrown, left, aborted map[int]alike.Moments
 	failing               map[failed]alike.Moments // requests of which the report speaks
-	details               map[said]alike.Moments   // what their answers say
+	answers               map[said]alike.Moments   // what their answers say, and where from
 	overlays              []*overlay
 }
 
 // failed is a request as a message of the page's code may speak of it: its tab, and its status; 0 for no answer.
 type failed struct{ tab, status int }
 
-// said is what the answer to a request of a tab says, cut as [event.Network.Detail] is.
+// said is what the answer to a request of a tab says, or its address. Both are cut, as [event.Network.Detail] is.
 type said struct {
 	tab  int
 	text string
 }
 
-// maxSaid bounds what is compared of a detail, in bytes. It is less than a detail has room for.
+// maxSaid bounds what is compared of them, in bytes. It is less than a detail has room for.
 const maxSaid = event.MaxDetail / 2
 
 func saidBy(tab int, text string) said { return said{tab, text[:min(len(text), maxSaid)]} }
@@ -36,19 +37,18 @@ func saidBy(tab int, text string) said { return said{tab, text[:min(len(text), m
 // lists records that the report speaks of a failed request.
 func (d *duplicates) lists(n *event.Network) {
 	if d.failing == nil {
-		d.failing = map[failed]alike.Moments{}
+		d.failing, d.answers = map[failed]alike.Moments{}, map[said]alike.Moments{}
 	}
 	k := failed{n.Tab(), n.Status}
 	if n.Error != "" {
 		k.status = 0
 	}
 	d.failing[k] = append(d.failing[k], n.At)
-	if n.Detail != "" {
-		if d.details == nil {
-			d.details = map[said]alike.Moments{}
+	for _, text := range []string{n.Detail, n.URL} {
+		if text != "" {
+			answer := saidBy(n.Tab(), text)
+			d.answers[answer] = append(d.answers[answer], n.At)
 		}
-		detail := saidBy(n.Tab(), n.Detail)
-		d.details[detail] = append(d.details[detail], n.At)
 	}
 }
 
@@ -65,9 +65,10 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 		if status, says := alike.SaysRequestFailed(e.Text); says && d.failing[failed{e.Tab(), status}].Near(e.At) {
 			return true
 		}
-	}
-	if len(d.details) > 0 && d.details[saidBy(e.Tab(), alike.Said(e.Text))].Near(e.At) {
-		return true
+		text := cmp.Or(alike.ThrownResponse(e.Text), alike.Said(e.Text))
+		if d.answers[saidBy(e.Tab(), text)].Near(e.At) {
+			return true
+		}
 	}
 	i := slices.IndexFunc(d.overlays, func(o *overlay) bool {
 		return o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e)

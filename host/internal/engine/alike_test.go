@@ -60,6 +60,14 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			},
 			log("error", "rejection", "Error: the card has expired\n    at pay (app.tsx:3:1)", app),
 		}, "POST /api/pay 422", "1 network failure(s)"},
+		{"a request and its response thrown", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
+			log("error", "rejection", "Response {type: 'basic', url: 'http://localhost:5173/api/pay', redirected: false, status: 500, ok: false, …}", app),
+		}, "POST /api/pay 500", "1 network failure(s)"},
+		{"a request and the response of another one thrown", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
+			log("error", "rejection", "Response {type: 'basic', url: 'http://localhost:5173/api/ship'}", app),
+		}, "Response {type: 'basic', url: 'http://localhost:5173/api/ship'} (app.tsx:3) ×1; POST /api/pay 500", "1 new console error(s), 1 network failure(s)"},
 		{"a request and an error of something else", []func(*enginetest.World){
 			func(w *enginetest.World) {
 				w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":422,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"the card has expired"}`))
