@@ -96,6 +96,30 @@ func IsEcho(e *event.Console) bool {
 	return slices.ContainsFunc(echoes, func(p string) bool { return strings.HasPrefix(e.Text, p) })
 }
 
+// mismatches begin the warnings of React that name what differs between the server's markup and the client's.
+var mismatches = []string{
+	"Text content did not match. ", "Expected server HTML to contain ", "Did not expect server HTML to contain ", "Prop `", "Extra attributes from the server: ",
+}
+
+// hydrations begin what React throws and logs after such a warning.
+var hydrations = []string{
+	"There was an error while hydrating", "Hydration failed because the initial UI", "Text content does not match server-rendered HTML",
+	"An error occurred during hydration. ", "This Suspense boundary received an update before it finished hydrating",
+}
+
+// NamesMismatch reports whether a message names what differs between the server's markup and the client's.
+func NamesMismatch(e *event.Console) bool {
+	text, ok := strings.CutPrefix(e.Text, "Warning: ")
+	return ok && slices.ContainsFunc(mismatches, func(p string) bool { return strings.HasPrefix(text, p) }) &&
+		(!strings.HasPrefix(text, "Prop `") || strings.Contains(text, "did not match. Server: "))
+}
+
+// SaysHydrationFailed reports whether a message says only that the two differ, or what React did then.
+func SaysHydrationFailed(e *event.Console) bool {
+	text := message(e.Text)
+	return slices.ContainsFunc(hydrations, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
 // fetchFailures are messages that say that a request failed, and nothing else. Those that end with a space go on with the
 // status.
 var fetchFailures = []string{

@@ -13,11 +13,12 @@ import (
 // several times: an exception, the line that a framework logs about it, the overlay of a development server, the message
 // of the code that made a failed request.
 type duplicates struct {
-	// By tab, nil until needed: when errors were thrown, pages left and requests aborted.
-	thrown, left, aborted map[int]alike.Moments
-	failing               map[failed]alike.Moments // requests of which the report speaks
-	answers               map[said]alike.Moments   // what their answers say, and where from
-	overlays              []*overlay
+	// By tab, nil until needed: when errors were thrown, differences of hydration named, pages left and requests aborted.
+	thrown, differed, left, aborted map[int]alike.Moments
+
+	failing  map[failed]alike.Moments // requests of which the report speaks
+	answers  map[said]alike.Moments   // what their answers say, and where from
+	overlays []*overlay
 }
 
 // failed is a request as a message of the page's code may speak of it: its tab, and its status; 0 for no answer.
@@ -82,19 +83,27 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 
 // echo reports whether a message only says that there was an error that was reported by itself.
 func (d *duplicates) echo(c *computation, e *event.Console) bool {
-	if !alike.IsEcho(e) {
-		return false
+	switch {
+	case alike.IsEcho(e):
+		return d.logged(c, &d.thrown, e, func(e *event.Console) bool { return e.Via == "exception" || e.Via == "rejection" })
+	case alike.SaysHydrationFailed(e):
+		return d.logged(c, &d.differed, e, alike.NamesMismatch)
 	}
-	if d.thrown == nil {
-		d.thrown = alike.MomentsOf(func(add func(int, int64)) {
+	return false
+}
+
+// logged reports whether there is a message of a kind at about the time of another one. It finds them the first time.
+func (d *duplicates) logged(c *computation, found *map[int]alike.Moments, e *event.Console, kind func(*event.Console) bool) bool {
+	if *found == nil {
+		*found = alike.MomentsOf(func(add func(int, int64)) {
 			for pos, e := range c.v.Console().Marked(c.from.Pos[capture.Console]) {
-				if (e.Via == "exception" || e.Via == "rejection") && c.tells(pos, e) {
+				if kind(e) && c.tells(pos, e) {
 					add(e.Tab(), e.At)
 				}
 			}
 		})
 	}
-	return d.thrown[e.Tab()].Near(e.At)
+	return (*found)[e.Tab()].Near(e.At)
 }
 
 // leaving reports whether an error is about a request that ended because the page was being left: it is no error of the

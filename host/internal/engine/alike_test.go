@@ -46,6 +46,17 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			log("warning", "console", "[Vue warn]: Duplicate keys found during update: 93 Make sure keys are unique.", app),
 			log("warning", "console", "[Vue warn]: Duplicate keys found during update: 94 Make sure keys are unique.", app),
 		}, "[Vue warn]: Duplicate keys found during update: 93 Make sure keys are unique. (app.tsx:3) ×2", "1 new console warning(s)"},
+		{"a difference of hydration, and what React throws of it", []func(*enginetest.World){
+			log("error", "console", "Warning: Text content did not match. Server: \"1\" Client: \"2\"\n    at p\n    at Clock", app),
+			log("error", "console", "Warning: An error occurred during hydration. The server HTML was replaced with client content in <div>.", enginetest.Page+"/react-dom.js"),
+			log("error", "exception", "Error: Text content does not match server-rendered HTML.", enginetest.Page+"/react-dom.js"),
+			log("error", "exception", "Error: Hydration failed because the initial UI does not match what was rendered on the server.", enginetest.Page+"/react-dom.js"),
+			log("error", "exception", "Error: There was an error while hydrating. Because the error happened outside of a Suspense boundary, the entire root will switch to client rendering.", enginetest.Page+"/react-dom.js"),
+		}, "Warning: Text content did not match. Server: \"1\" Client: \"2\"\n    at p\n    at Clock (app.tsx:3) ×1", "1 new console error(s)"},
+		{"a failed hydration without a difference named", []func(*enginetest.World){
+			log("error", "exception", "Error: Hydration failed because the initial UI does not match what was rendered on the server.", app),
+			log("error", "console", "Warning: Prop `x` is wrong", app),
+		}, "Warning: Prop `x` is wrong (app.tsx:3) ×1; Error: Hydration failed because the initial UI does not match what was rendered on the server. (app.tsx:3) ×1", "2 new console error(s)"},
 		{"the same after a hot update", []func(*enginetest.World){
 			log("error", "console", "cannot load http://localhost:5173/src/app.tsx?t=1732140000000 now", app),
 			log("error", "console", "cannot load http://localhost:5173/src/app.tsx now", app),
