@@ -67,14 +67,13 @@ function onConnections(browser: typeof chrome, { frames, popup, ready, viewer }:
 /** What the debugger reports. */
 function onDebugger(
   browser: typeof chrome,
-  { activity, attachments, debuggers, debugging, sessions, tabs }: WorkerParts,
+  { attachments, debuggers, debugging, sessions, tabs }: WorkerParts,
 ): void {
   followTroubles();
   browser.debugger.onEvent.addListener((from, method, params) => {
     debugging.event(from, method, params); // first: its breakpoints are to be set before a target runs
     debuggers.event(from, method, params);
     sessions.event(from, method, params);
-    if (method === 'Debugger.paused' && from.tabId !== undefined) activity.changed(from.tabId);
   });
   browser.debugger.onDetach.addListener((from, reason) => {
     const { tabId } = from;

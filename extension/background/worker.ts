@@ -218,7 +218,8 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
   }
 
   /** A page was paused or resumed, so waits for it end. */
-  function pausesChanged(): void {
+  function pausesChanged(tab: number): void {
+    activity.changed(tab); // a step that waits for the page ends at a pause
     popup.changed();
     void list.send();
   }

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/e2etest"
@@ -380,4 +383,27 @@ func TestAClickThatABreakpointInterruptsSaysSo(t *testing.T) {
 	if done := a.Act("browser_wait_for", map[string]any{"settled": true}); done.Met != "The page is settled." || done.Paused != "" {
 		t.Error(done)
 	}
+}
+
+// TestALoadThatABreakpointInterruptsIsAnsweredAtThePause: its place is found by a source map, after the pause itself.
+func TestALoadThatABreakpointInterruptsIsAnsweredAtThePause(t *testing.T) {
+	dir := e2etest.BundledProject(t)
+	if err := os.WriteFile(filepath.Join(dir, "src/index.tsx"), []byte("const shown: string = 'ready';\ndocument.title = shown;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e2etest.Bundle(t, "esbuild", "url", dir)
+	s := e2etest.ServeBundle(t, dir, nil)
+	w := e2etest.SharedWorld(t)
+	a := w.NewAgent(t, "--origin", s.URL, "--tools", "observe,act,debug")
+	p := w.Open(t, s.URL)
+	p.WaitForTitle("ready")
+	a.Breakpoint(map[string]any{"url": "src/index.tsx", "line": 2})
+	began := time.Now()
+	loaded := a.Act("browser_navigate", map[string]any{"url": "reload"})
+	e2etest.Holds(t, loaded.Paused, "(index.tsx:2) by testbed (breakpoint)")
+	if took := time.Since(began); took > 12*time.Second { // a load is waited for 15 s
+		t.Errorf("answered after %v", took)
+	}
+	a.Debugger("debugger_resume", nil)
+	p.WaitForTitle("ready")
 }

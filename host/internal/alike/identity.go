@@ -37,22 +37,27 @@ func (h identity) mix(word uint64) identity {
 }
 
 // Console identifies a message: what it says, and the code that logged it. The line of named code does not count,
-// because an edit above moves it.
+// because an edit above moves it. A warning about a component is the same whatever made React look at the component.
 func Console(e *event.Console, level event.Level) Entry {
-	return consoleEntry(e, level, Fingerprint(WithoutStamps(e.Text)))
+	s := saidBy(e)
+	return consoleEntry(e, level, Fingerprint(s.whole), s.component)
 }
 
 // Message is [Console] and [Text] of a message.
 func Message(e *event.Console, level event.Level) (Entry, string) {
-	whole, common := commonText(e)
-	text := Fingerprint(common)
-	if len(common) == len(whole) {
-		return consoleEntry(e, level, text), text
+	s := saidBy(e)
+	text := Fingerprint(s.common)
+	if len(s.common) == len(s.whole) {
+		return consoleEntry(e, level, text, s.component), text
 	}
-	return consoleEntry(e, level, Fingerprint(whole)), text
+	return consoleEntry(e, level, Fingerprint(s.whole), s.component), text
 }
 
-func consoleEntry(e *event.Console, level event.Level, says string) Entry {
+func consoleEntry(e *event.Console, level event.Level, says string, component bool) Entry {
+	if component {
+		h := identify("warning", level.String(), e.Origin(), says)
+		return Entry{Of: uint64(h), As: uint64(h)}
+	}
 	function := ""
 	if len(e.Stack) > 0 {
 		function, _, _ = strings.Cut(e.Stack[0], " (")

@@ -33,32 +33,55 @@ func WithoutStamps(text string) string {
 // prefixes of errors that say only how they were reported.
 var reportPrefixes = []string{"Uncaught (in promise) ", "Uncaught ", "ERROR ", "Warning: "}
 
+// stackFrame begins each line of a stack in a message.
+const stackFrame = "\n    at "
+
 // componentParts begin what React adds about one component to a warning that it logs for each.
-var componentParts = []string{"\n    at ", "\n    in ", "Check the render method of ", "Check the top-level render call using ", "Check your code at "}
+var componentParts = []string{stackFrame, "\n    in ", "Check the render method of ", "Check the top-level render call using ", "Check your code at "}
+
+// keyWarnings begin warnings that a framework logs for each key that two elements of a list share.
+var keyWarnings = []string{"Encountered two children with the same key, ", "[Vue warn]: Duplicate keys found during update: "}
 
 // Text is what two messages have in common that are one entry. It is equal for an error and the line that logs it,
-// and for a warning of React about several components.
-func Text(e *event.Console) string {
-	_, common := commonText(e)
-	return Fingerprint(common)
+// for a warning of React about several components, and for one about several keys.
+func Text(e *event.Console) string { return Fingerprint(saidBy(e).common) }
+
+// saying is what a message says.
+type saying struct {
+	whole  string
+	common string // the part of it that [Text] is about
+	// component is true where whole ends with the component of the project that a warning of React is about.
+	component bool
 }
 
-// commonText returns what a message says, and the part of it that [Text] is about.
-func commonText(e *event.Console) (whole, common string) {
-	whole = WithoutStamps(e.Text)
-	text := whole
+func saidBy(e *event.Console) saying {
+	s := saying{whole: WithoutStamps(e.Text)}
+	text := s.whole
 	for _, p := range reportPrefixes {
 		text = strings.TrimPrefix(text, p)
 	}
+	component := ""
 	if strings.HasPrefix(e.Text, "Warning: ") || strings.Contains(text, "/link/") && (strings.Contains(text, "react.dev/link/") || strings.Contains(text, "reactjs.org/link/")) {
+		if frames := Frames(s.whole); len(frames) > 0 {
+			name, _, _ := strings.Cut(frames[0], " (") // its line moves with each edit above
+			before, _, _ := strings.Cut(s.whole, stackFrame)
+			s.component, component = true, stackFrame+name
+			s.whole = before + component
+		}
 		for _, part := range componentParts {
 			text, _, _ = strings.Cut(text, part)
 		}
 		text = strings.TrimSpace(text)
 	} else if e.Level == event.Error && strings.IndexByte(text, '\n') >= 0 {
-		text, _, _ = strings.Cut(text, "\n    at ")
+		text, _, _ = strings.Cut(text, stackFrame)
 	}
-	return whole, text
+	for _, p := range keyWarnings {
+		if strings.HasPrefix(text, p) {
+			text, s.whole = p, p+component
+		}
+	}
+	s.common = text
+	return s
 }
 
 // echoes begin the lines that frameworks log about an error that was reported by itself.
@@ -71,6 +94,30 @@ var echoes = []string{
 // error itself.
 func IsEcho(e *event.Console) bool {
 	return slices.ContainsFunc(echoes, func(p string) bool { return strings.HasPrefix(e.Text, p) })
+}
+
+// mismatches begin the warnings of React that name what differs between the server's markup and the client's.
+var mismatches = []string{
+	"Text content did not match. ", "Expected server HTML to contain ", "Did not expect server HTML to contain ", "Prop `", "Extra attributes from the server: ",
+}
+
+// hydrations begin what React throws and logs after such a warning.
+var hydrations = []string{
+	"There was an error while hydrating", "Hydration failed because the initial UI", "Text content does not match server-rendered HTML",
+	"An error occurred during hydration. ", "This Suspense boundary received an update before it finished hydrating",
+}
+
+// NamesMismatch reports whether a message names what differs between the server's markup and the client's.
+func NamesMismatch(e *event.Console) bool {
+	text, ok := strings.CutPrefix(e.Text, "Warning: ")
+	return ok && slices.ContainsFunc(mismatches, func(p string) bool { return strings.HasPrefix(text, p) }) &&
+		(!strings.HasPrefix(text, "Prop `") || strings.Contains(text, "did not match. Server: "))
+}
+
+// SaysHydrationFailed reports whether a message says only that the two differ, or what React did then.
+func SaysHydrationFailed(e *event.Console) bool {
+	text := message(e.Text)
+	return slices.ContainsFunc(hydrations, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // fetchFailures are messages that say that a request failed, and nothing else. Those that end with a space go on with the
@@ -115,6 +162,36 @@ func SaysRequestFailed(text string) (status int, says bool) {
 		}
 	}
 	return 0, false
+}
+
+// Said returns what an error says, without the name of a bare error and without a stack: a failed answer's detail, if the
+// error was made of it.
+func Said(text string) string {
+	text, _, _ = strings.Cut(message(text), stackFrame)
+	return event.OneLine(strings.TrimSpace(text))
+}
+
+// ThrownResponse returns the address of a response that was thrown as an error, "" for any other message.
+func ThrownResponse(text string) string {
+	preview, ok := strings.CutPrefix(message(text), "Response {")
+	if !ok {
+		return ""
+	}
+	_, url, _ := strings.Cut(preview, "url: '")
+	url, _, ok = strings.Cut(url, "'")
+	if !ok {
+		return "" // the preview was cut within it
+	}
+	return url
+}
+
+// Frames returns the lines of a stack in a message, such as that of the components that a warning of React is about.
+func Frames(text string) []string {
+	lines := strings.Split(text, stackFrame)[1:]
+	for i, line := range lines {
+		lines[i], _, _ = strings.Cut(line, "\n")
+	}
+	return lines
 }
 
 // abortedFetch begins what a page's code says of a request that ended because the page was left.

@@ -33,8 +33,9 @@ func (f *failure) record(s *Store) {
 	}
 }
 
-// loadOf is the load of a page whose entries begin now. Only its document may have been requested before.
-func loadOf(s *Store, e *event.Navigation) Load {
+// loadOf is the load of a page whose entries begin now. Only its document may have been requested before, after the load
+// of the page before.
+func loadOf(s *Store, e *event.Navigation, before int64) Load {
 	l := Load{At: e.At}
 	for t, b := range s.buffers {
 		l.Pos[t] = b.Next()
@@ -42,7 +43,7 @@ func loadOf(s *Store, e *event.Navigation) Load {
 	requests := s.network.View()
 	for pos := l.Pos[Network]; pos > max(requests.First(), l.Pos[Network]-min(l.Pos[Network], maxBeforeLoad)); {
 		pos--
-		if n := requests.At(pos); n.Tab() == e.Tab() && n.Resource == "document" && n.Target == "" && n.At >= e.At-loadWithin {
+		if n := requests.At(pos); n.Tab() == e.Tab() && n.Resource == "document" && n.Target == "" && n.At >= max(e.At-loadWithin, before) {
 			l.Pos[Network] = pos
 			break
 		}

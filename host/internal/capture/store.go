@@ -300,7 +300,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	}
 	loaded := e.How == "load" || e.How == "reload"
 	if t != nil && loaded {
-		t.Loaded, t.failure.emptied = loadOf(s, e), nil
+		t.Loaded, t.failure.emptied = loadOf(s, e, t.Loaded.At), nil
 	}
 	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, URL: e.URL})
 	kind := "navigate"

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/alike"
@@ -12,25 +13,44 @@ import (
 // several times: an exception, the line that a framework logs about it, the overlay of a development server, the message
 // of the code that made a failed request.
 type duplicates struct {
-	// By tab, nil until needed: when errors were thrown, pages left and requests aborted.
-	thrown, left, aborted map[int]alike.Moments
-	failing               map[failed]alike.Moments // requests of which the report speaks
-	overlays              []*overlay
+	// By tab, nil until needed: when errors were thrown, differences of hydration named, pages left and requests aborted.
+	thrown, differed, left, aborted map[int]alike.Moments
+
+	failing  map[failed]alike.Moments // requests of which the report speaks
+	answers  map[said]alike.Moments   // what their answers say, and where from
+	overlays []*overlay
 }
 
 // failed is a request as a message of the page's code may speak of it: its tab, and its status; 0 for no answer.
 type failed struct{ tab, status int }
 
+// said is what the answer to a request of a tab says, or its address. Both are cut, as [event.Network.Detail] is.
+type said struct {
+	tab  int
+	text string
+}
+
+// maxSaid bounds what is compared of them, in bytes. It is less than a detail has room for.
+const maxSaid = event.MaxDetail / 2
+
+func saidBy(tab int, text string) said { return said{tab, text[:min(len(text), maxSaid)]} }
+
 // lists records that the report speaks of a failed request.
 func (d *duplicates) lists(n *event.Network) {
 	if d.failing == nil {
-		d.failing = map[failed]alike.Moments{}
+		d.failing, d.answers = map[failed]alike.Moments{}, map[said]alike.Moments{}
 	}
 	k := failed{n.Tab(), n.Status}
 	if n.Error != "" {
 		k.status = 0
 	}
 	d.failing[k] = append(d.failing[k], n.At)
+	for _, text := range []string{n.Detail, n.URL} {
+		if text != "" {
+			answer := saidBy(n.Tab(), text)
+			d.answers[answer] = append(d.answers[answer], n.At)
+		}
+	}
 }
 
 // has reports whether a message only says what another entry of the report says better. An overlay that says the same as
@@ -46,6 +66,10 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 		if status, says := alike.SaysRequestFailed(e.Text); says && d.failing[failed{e.Tab(), status}].Near(e.At) {
 			return true
 		}
+		text := cmp.Or(alike.ThrownResponse(e.Text), alike.Said(e.Text))
+		if d.answers[saidBy(e.Tab(), text)].Near(e.At) {
+			return true
+		}
 	}
 	i := slices.IndexFunc(d.overlays, func(o *overlay) bool {
 		return o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e)
@@ -59,19 +83,27 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 
 // echo reports whether a message only says that there was an error that was reported by itself.
 func (d *duplicates) echo(c *computation, e *event.Console) bool {
-	if !alike.IsEcho(e) {
-		return false
+	switch {
+	case alike.IsEcho(e):
+		return d.logged(c, &d.thrown, e, func(e *event.Console) bool { return e.Via == "exception" || e.Via == "rejection" })
+	case alike.SaysHydrationFailed(e):
+		return d.logged(c, &d.differed, e, alike.NamesMismatch)
 	}
-	if d.thrown == nil {
-		d.thrown = alike.MomentsOf(func(add func(int, int64)) {
+	return false
+}
+
+// logged reports whether there is a message of a kind at about the time of another one. It finds them the first time.
+func (d *duplicates) logged(c *computation, found *map[int]alike.Moments, e *event.Console, kind func(*event.Console) bool) bool {
+	if *found == nil {
+		*found = alike.MomentsOf(func(add func(int, int64)) {
 			for pos, e := range c.v.Console().Marked(c.from.Pos[capture.Console]) {
-				if (e.Via == "exception" || e.Via == "rejection") && c.tells(pos, e) {
+				if kind(e) && c.tells(pos, e) {
 					add(e.Tab(), e.At)
 				}
 			}
 		})
 	}
-	return d.thrown[e.Tab()].Near(e.At)
+	return (*found)[e.Tab()].Near(e.At)
 }
 
 // leaving reports whether an error is about a request that ended because the page was being left: it is no error of the

@@ -38,6 +38,25 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			log("error", "console", "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `List`. See https://reactjs.org/link/warning-keys", app),
 			log("error", "console", "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `Table`. See https://reactjs.org/link/warning-keys", app),
 		}, "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `List`. See https://reactjs.org/link/warning-keys (app.tsx:3) ×2", "1 new console error(s)"},
+		{"a warning of React by key", []func(*enginetest.World){
+			log("error", "console", "Warning: Encountered two children with the same key, `93`. Keys should be unique.\n    at List (http://localhost:5173/src/list.tsx:3:1)", app),
+			log("error", "console", "Warning: Encountered two children with the same key, `94`. Keys should be unique.\n    at List (http://localhost:5173/src/list.tsx:3:1)", app),
+		}, "Warning: Encountered two children with the same key, `93`. Keys should be unique.\n    at List (http://localhost:5173/src/list.tsx:3:1) (app.tsx:3) ×2", "1 new console error(s)"},
+		{"a warning of Vue by key", []func(*enginetest.World){
+			log("warning", "console", "[Vue warn]: Duplicate keys found during update: 93 Make sure keys are unique.", app),
+			log("warning", "console", "[Vue warn]: Duplicate keys found during update: 94 Make sure keys are unique.", app),
+		}, "[Vue warn]: Duplicate keys found during update: 93 Make sure keys are unique. (app.tsx:3) ×2", "1 new console warning(s)"},
+		{"a difference of hydration, and what React throws of it", []func(*enginetest.World){
+			log("error", "console", "Warning: Text content did not match. Server: \"1\" Client: \"2\"\n    at p\n    at Clock", app),
+			log("error", "console", "Warning: An error occurred during hydration. The server HTML was replaced with client content in <div>.", enginetest.Page+"/react-dom.js"),
+			log("error", "exception", "Error: Text content does not match server-rendered HTML.", enginetest.Page+"/react-dom.js"),
+			log("error", "exception", "Error: Hydration failed because the initial UI does not match what was rendered on the server.", enginetest.Page+"/react-dom.js"),
+			log("error", "exception", "Error: There was an error while hydrating. Because the error happened outside of a Suspense boundary, the entire root will switch to client rendering.", enginetest.Page+"/react-dom.js"),
+		}, "Warning: Text content did not match. Server: \"1\" Client: \"2\"\n    at p\n    at Clock (app.tsx:3) ×1", "1 new console error(s)"},
+		{"a failed hydration without a difference named", []func(*enginetest.World){
+			log("error", "exception", "Error: Hydration failed because the initial UI does not match what was rendered on the server.", app),
+			log("error", "console", "Warning: Prop `x` is wrong", app),
+		}, "Warning: Prop `x` is wrong (app.tsx:3) ×1; Error: Hydration failed because the initial UI does not match what was rendered on the server. (app.tsx:3) ×1", "2 new console error(s)"},
 		{"the same after a hot update", []func(*enginetest.World){
 			log("error", "console", "cannot load http://localhost:5173/src/app.tsx?t=1732140000000 now", app),
 			log("error", "console", "cannot load http://localhost:5173/src/app.tsx now", app),
@@ -46,6 +65,26 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
 			log("error", "rejection", "AxiosError: Request failed with status code 500", app),
 		}, "POST /api/pay 500", "1 network failure(s)"},
+		{"a request and an error made of its answer", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":422,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"the card has expired"}`))
+			},
+			log("error", "rejection", "Error: the card has expired\n    at pay (app.tsx:3:1)", app),
+		}, "POST /api/pay 422", "1 network failure(s)"},
+		{"a request and its response thrown", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
+			log("error", "rejection", "Response {type: 'basic', url: 'http://localhost:5173/api/pay', redirected: false, status: 500, ok: false, …}", app),
+		}, "POST /api/pay 500", "1 network failure(s)"},
+		{"a request and the response of another one thrown", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
+			log("error", "rejection", "Response {type: 'basic', url: 'http://localhost:5173/api/ship'}", app),
+		}, "Response {type: 'basic', url: 'http://localhost:5173/api/ship'} (app.tsx:3) ×1; POST /api/pay 500", "1 new console error(s), 1 network failure(s)"},
+		{"a request and an error of something else", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":422,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"the card has expired"}`))
+			},
+			log("error", "rejection", "Error: the card", app),
+		}, "Error: the card (app.tsx:3) ×1; POST /api/pay 422", "1 new console error(s), 1 network failure(s)"},
 		{"a request without an answer", []func(*enginetest.World){
 			func(w *enginetest.World) { w.Request("POST", "/api/pay", 0, 3) },
 			log("error", "console", "TypeError: Failed to fetch", app),

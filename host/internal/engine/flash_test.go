@@ -34,6 +34,18 @@ func TestFlashes(t *testing.T) {
 			shown(w, 2, false, time.Second)
 			typed(w, "textbox Name", began)
 		}, 2, 0, diff.Clean, 0, 1},
+		{"after the form was submitted", func(w *enginetest.World) {
+			typed(w, "textbox Name", w.Now)
+			w.Pass(20 * time.Millisecond)
+			w.Send("action", `"action":"submit","target":"form"`)
+			w.Pass(20 * time.Millisecond)
+			shown(w, 1, false, 500*time.Millisecond)
+		}, 0, 1, diff.Warning, 1, 0},
+		{"before the form was submitted", func(w *enginetest.World) {
+			typed(w, "textbox Name", w.Now)
+			shown(w, 1, false, 50*time.Millisecond)
+			w.Send("action", `"action":"submit","target":"form"`)
+		}, 1, 0, diff.Clean, 0, 1},
 		{"with pauses in the typing", func(w *enginetest.World) {
 			typed(w, "textbox Name", w.Now)
 			shown(w, 1, false, 3*time.Second)

@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -73,6 +74,59 @@ func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
 				t.Errorf("%+v", n.Failures[0])
 			}
 		})
+	}
+}
+
+func TestAFrameWhoseMapIsOnItsWayIsNotPassedOver(t *testing.T) {
+	s := &server{}
+	s.put("/app.js", oneFile("src/App.tsx"))
+	s.put("/api.js", oneFile("src/api.ts"))
+	s.hold()
+	w := enginetest.NewWithMaps(t, func(ctx context.Context, script sourcemap.Script) (string, []byte, error) {
+		if strings.HasSuffix(script.URL, "/api.js") {
+			return s.slowly(ctx, script)
+		}
+		return s.fetch(ctx, script)
+	})
+	loaded(w, "/app.js", "")
+	loaded(w, "/api.js", "")
+	ask := func() string {
+		f := w.Changes(w.Agent(), params{}).Network.Failures[0]
+		return diff.Marked(f.Initiator, f.Generated)
+	}
+	sent(w, "GET", "/a", 500, "", "load /app.js:45")
+	ask()
+	s.fetched(w)
+	sent(w, "GET", "/a", 500, "", "send /api.js:45", "load /app.js:45")
+	if got := ask(); got != "api.js:1 (generated)" {
+		t.Error(got)
+	}
+	s.letGo()
+	s.fetched(w)
+	if got := ask(); got != "api.ts:5" {
+		t.Error(got)
+	}
+}
+
+func TestAWarningIsLocatedAtTheComponentThatItNames(t *testing.T) {
+	s := &server{}
+	s.put("/node_modules/react-dom.js", nil)
+	s.put("/app.js", oneFile("src/List.tsx"))
+	s.hold()
+	w := enginetest.NewWithMaps(t, s.slowly)
+	loaded(w, "/app.js", "")
+	loaded(w, "/node_modules/react-dom.js", "")
+	library := enginetest.Page + "/node_modules/react-dom.js"
+	w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":%q,"url":%q,"line":1,"column":1,"stack":[%q]`,
+		"Warning: Encountered two children with the same key, `1`.\n    at List ("+enginetest.Page+"/app.js:1:45)\n    at Router (<anonymous>)", library, "printWarning ("+library+":1:1)"))
+	ask := func() diff.Message { return w.Changes(w.Agent(), params{}).Console.NewErrors[0] }
+	if m := ask(); m.Source != "app.js:1" || !m.Generated {
+		t.Errorf("%+v", m)
+	}
+	s.letGo()
+	s.fetched(w)
+	if m := ask(); m.Source != "List.tsx:5" || m.Generated {
+		t.Errorf("%+v", m)
 	}
 }
 

@@ -159,7 +159,7 @@ func TestACutReadContinuesWithNext(t *testing.T) {
 				continue // nothing was cut
 			}
 			m := nextLine.FindStringSubmatch(text)
-			if m == nil || m[1] != fmt.Sprint(all-100) || !strings.Contains(text, "older left out to fit max_tokens") || !strings.Contains(text, fmt.Sprintf("\n%d ", all)) {
+			if m == nil || m[1] != fmt.Sprint(all-100) || !strings.Contains(text, "older left out to fit max_tokens, 200 by limit\n") || !strings.Contains(text, fmt.Sprintf("\n%d ", all)) {
 				t.Errorf("%s within %d is cut without next to what was left out: %v\n%.300s", tool, most, m, text)
 			}
 		}

@@ -274,3 +274,43 @@ func TestAFirstLookHasTheDocumentOfItsPage(t *testing.T) {
 	r := w.Changes(w.Agent(), params{})
 	expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0].Status == 500, r)
 }
+
+func TestAFirstLookStopsAtTheLoadBeforeIfTheDocumentComesLate(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	document := func() {
+		w.Send("network", fmt.Sprintf(`"id":"d%d","method":"GET","url":%q,"resource":"document","status":200,"started":%d,"duration":5`, w.Now.UnixMilli(), enginetest.Page+"/", w.Now.UnixMilli()))
+	}
+	load := func() { w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/")) }
+	w.Pass(time.Second)
+	document()
+	w.Pass(10 * time.Millisecond)
+	load()
+	w.Pass(time.Second)
+	w.Request("POST", "/before", 400, 1)
+	w.Pass(time.Second)
+	load()
+	document()
+	r := w.Changes(w.Agent(), params{})
+	expect(t, len(r.Network.Failures) == 0 && r.Severity == diff.Clean && r.Network.TotalNewRequests == 1, r)
+}
+
+func TestAWarningAboutAComponentIsRepeatedWhateverMadeReactLook(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	warn := func(key, component, from string) *diff.Report {
+		w.Pass(time.Second)
+		w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":%q,"url":"http://localhost:5173/node_modules/react-dom.js","line":1,"column":1,"stack":[%q]`,
+			"Warning: Encountered two children with the same key, `"+key+"`.\n    at "+component+"\n    at App (http://localhost:5173/src/app.tsx:9:1)", from+" (http://localhost:5173/node_modules/react-dom.js:1:1)"))
+		return w.Changes(a, params{})
+	}
+	if r := warn("a", "List (http://localhost:5173/src/list.tsx?t=1732140000000:3:1)", "printWarning"); len(r.Console.NewErrors) != 1 {
+		t.Error(show(r))
+	}
+	if r := warn("b", "List (http://localhost:5173/src/list.tsx?t=1732140000001:4:1)", "performReactRefresh"); r.Summary != "no new problems; 1 repeated error" || r.Severity != diff.Error {
+		t.Error(show(r))
+	}
+	if r := warn("a", "Table (http://localhost:5173/src/table.tsx:3:1)", "printWarning"); len(r.Console.NewErrors) != 1 {
+		t.Error(show(r))
+	}
+}

@@ -129,11 +129,15 @@ func objectDetail(o gjson.Result, depth int) string {
 	}
 	text := ""
 	for _, name := range reasons {
-		if text = valueDetail(o.Get(name), depth+1); text != "" {
+		v := o.Get(name)
+		if field := name == "title" || name == "description"; field && v.IsArray() {
+			continue // a list says what is wrong with the field of that name
+		}
+		if text = valueDetail(v, depth+1); text != "" {
 			break
 		}
 	}
-	fields := valueDetail(o.Get("errors"), depth+1)
+	fields := errorsDetail(o.Get("errors"), depth+1)
 	if fields == "" && text == "" {
 		fields = fieldDetail(o, depth)
 	}
@@ -144,6 +148,16 @@ func objectDetail(o gjson.Result, depth int) string {
 		return text
 	}
 	return strings.TrimRight(text, ".: ") + ": " + fields
+}
+
+// errorsDetail returns what the errors of an object say. If they are by field, the first field is named, whatever its name.
+func errorsDetail(v gjson.Result, depth int) string {
+	if v.IsObject() && depth <= maxDepth {
+		if text := fieldDetail(v, depth); text != "" {
+			return text
+		}
+	}
+	return valueDetail(v, depth)
 }
 
 // valueDetail returns what a member says: a text, the first of a list, or an object's own detail.

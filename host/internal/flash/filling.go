@@ -25,8 +25,9 @@ type Finder struct {
 	fillings map[int][]filling // of fields, by tab; nil until needed
 }
 
-// filling is the time from the first to the last input in one field, in milliseconds since the Unix epoch.
-type filling struct{ from, to int64 }
+// filling is the time from the first to the last input in one field, in milliseconds since the Unix epoch. What appears
+// after a form was submitted comes of that; submitted is 0 without one.
+type filling struct{ from, to, submitted int64 }
 
 // field is where text was typed, or something selected.
 type field struct {
@@ -44,7 +45,7 @@ func (f *Finder) Is(tab int, l Life, left []int64) bool {
 		return true
 	}
 	return slices.ContainsFunc(f.filled(tab), func(f filling) bool {
-		return f.from <= l.From && l.From <= f.to+afterInput && l.To <= f.to+afterFilling
+		return f.from <= l.From && l.From <= f.to+afterInput && l.To <= f.to+afterFilling && (f.submitted == 0 || l.From < f.submitted)
 	})
 }
 
@@ -58,10 +59,13 @@ func (f *Finder) filled(tab int) []filling {
 			tab, of := a.Tab(), field{a.Frame, a.Target, a.Selector}
 			open[tab] = open[tab] && last[tab] == of
 			last[tab] = of
+			list := f.fillings[tab]
+			if n := len(list); a.Type == "submit" && n > 0 && list[n-1].submitted == 0 {
+				list[n-1].submitted = a.At
+			}
 			if a.Type != "type" && a.Type != "select" {
 				continue
 			}
-			list := f.fillings[tab]
 			if !open[tab] {
 				began := a.At
 				if a.Began > 0 {

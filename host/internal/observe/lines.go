@@ -147,7 +147,11 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 	}
 	switch {
 	case l.Left > 0 && newest:
-		fmt.Fprintf(&b, "# %d older left out to fit max_tokens\n", l.Left)
+		fmt.Fprintf(&b, "# %d older left out to fit max_tokens", l.Left)
+		if beyond := l.Total - len(l.Entries) - l.Left; beyond > 0 {
+			fmt.Fprintf(&b, ", %d by limit", beyond)
+		}
+		b.WriteByte('\n')
 	case l.Left > 0:
 		fmt.Fprintf(&b, "# %d left out to fit max_tokens\n", l.Left)
 	case newest && l.Total > len(l.Entries):

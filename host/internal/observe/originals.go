@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -263,7 +264,8 @@ func (p *Places) Generated(tab int, f Frame) bool {
 }
 
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
-// marks it as not the developer's own, it is the first frame in the developer's code.
+// marks it as not the developer's own, it is the first frame in the developer's code, or in that of the components that the
+// message names.
 func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
 	top := TopFrame(c)
 	first, ok := p.find(c, top)
@@ -277,12 +279,36 @@ func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
 			}
 		}
 	}
+	if _, pos := p.component(c); pos.Source != "" {
+		return pos, true
+	}
 	return first, ok
+}
+
+// component returns the first component of the project that a message names, such as a warning of React. The frame has no
+// address without one, and the position no source if it is not known.
+func (p *Places) component(c *event.Console) (Frame, sourcemap.Position) {
+	for _, line := range alike.Frames(c.Text) {
+		f, ok := parseFrame(line)
+		if !ok || !f.isWeb() || isLibrary(f.URL) {
+			continue
+		}
+		if pos, found := p.find(c, f); !found || !pos.Ignored && !isLibrary(pos.Source) {
+			return f, pos
+		}
+	}
+	return Frame{}, sourcemap.Position{}
 }
 
 // Place returns the source of an entry for package diff: its original place, or false with the best known place.
 func (p *Places) Place(c *event.Console) (diff.Place, bool) {
-	if pos, ok := p.Source(c); ok {
+	pos, ok := p.Source(c)
+	if ok && isLibrary(pos.Source) || !ok && isLibrary(c.URL) {
+		if f, at := p.component(c); f.URL != "" && at.Source == "" {
+			return diff.Place{File: f.URL, Line: f.Line, Generated: p.Generated(c.Tab(), f)}, false
+		}
+	}
+	if ok {
 		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
 	return diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}, false
@@ -314,10 +340,16 @@ type Caller struct {
 }
 
 // Caller returns the first frame of a stack that is the project's own, of code that ran in a tab at a time. It is one whose
-// original place is known and not ignored, or of a script that is its own source. Without any it is the first frame of
-// generated code, or of a library. It has no address if the stack has no frame.
+// original place is known and not ignored, or of a script that is its own source. A frame whose map is still being fetched
+// counts as one. Without any it is the first frame of generated code, or of a library. It has no address if the stack has no frame.
 func (p *Places) Caller(tab int, at int64, stack []string) Caller {
-	var generated, library Caller
+	var coming, generated, library Caller
+	own := func(c Caller) Caller {
+		if coming.URL != "" {
+			return coming
+		}
+		return c
+	}
 	keep := func(into *Caller, c Caller) {
 		if into.URL == "" {
 			*into = c
@@ -338,26 +370,30 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 		}
 		if pos, ok := p.findAt(tab, at, f); ok {
 			if c.Original = pos; !pos.Ignored && !isLibrary(pos.Source) {
-				return c
+				return own(c)
 			}
 			keep(&library, c)
 			continue
 		}
 		if c.Generated = p.Generated(tab, f); !c.Generated {
-			return c
+			return own(c)
+		}
+		if p != nil && p.coming[sourcemap.Script{Tab: tab, URL: f.URL}] {
+			keep(&coming, c)
+			continue // the maps of the frames below are needed as well if this is a library's
 		}
 		keep(&generated, c)
 	}
 	if generated.URL != "" {
-		return generated
+		library = generated
 	}
-	return library
+	return own(library)
 }
 
 // isLibrary reports whether a file is not the project's own: an installed package, or the client of a development server.
 func isLibrary(file string) bool {
 	return slices.ContainsFunc([]string{"node_modules/", "/.vite/", "/@vite/", "/@react-refresh", "webpack/runtime/", "webpack/bootstrap"}, func(part string) bool {
-		return strings.Contains(file, part)
+		return strings.Contains("/"+file, part) // an original name may lack the slash
 	})
 }
 
