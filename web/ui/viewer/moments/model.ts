@@ -34,23 +34,30 @@ export class MomentsModel {
   /** Reads everything anew. Without sessions nothing is shown; a failure is shown where moments are. */
   async refresh(): Promise<void> {
     const turn = ++this.#turn;
+    const current = (): boolean => turn === this.#turn;
+    let list: List | undefined;
+    let problem = '';
     try {
       const { sessions } = await this.#ask('view_sessions', {});
+      if (!current()) return;
       const known = sessions.some(({ sessionId }) => sessionId === this.chosen.value);
       const newest = sessions.find(({ endedAt }) => endedAt === undefined) ?? sessions[0];
       const id = (this.#fixed && known ? this.chosen.value : newest?.sessionId) ?? '';
-      const list = id === '' ? undefined : await this.#ask('view_session_timeline', { id });
-      if (turn !== this.#turn) return;
       batch(() => {
+        // Where the moments of one cannot be read, another session can be chosen.
         this.sessions.value = sessions;
         this.chosen.value = id;
-        this.list.value = list;
-        this.problem.value = '';
       });
-      this.#draw(list);
+      list = id === '' ? undefined : await this.#ask('view_session_timeline', { id });
     } catch (error) {
-      if (turn === this.#turn) this.problem.value = words(error);
+      problem = words(error);
     }
+    if (!current()) return;
+    batch(() => {
+      this.list.value = list;
+      this.problem.value = problem;
+    });
+    this.#draw(list);
   }
 
   /** Puts the moments on the timeline. */
