@@ -1,7 +1,9 @@
 package capture
 
 import (
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/event"
@@ -228,4 +230,22 @@ func looksLikeHash(s string) bool {
 		}
 	}
 	return digits > 0
+}
+
+// files are the browser's types of the files that a page is made of.
+var files = []string{"script", "stylesheet", "font", "image", "media", "texttrack", "manifest"}
+
+// IsFile reports whether a request loaded such a file, or the page itself, or asked for the icon that browsers look for
+// without being told.
+func IsFile(n *event.Network) bool {
+	_, path := SplitURL(n.URL)
+	switch {
+	case path == "/favicon.ico" && len(n.Stack) == 0:
+		return true
+	case n.Failed():
+		return false
+	case n.Resource == "document":
+		return n.Method == http.MethodGet && n.Status < 300
+	}
+	return slices.Contains(files, n.Resource)
 }

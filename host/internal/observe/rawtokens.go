@@ -101,7 +101,7 @@ func rawConsole(c *event.Console) (l rawLine, more int, ok bool) {
 
 func rawNetwork(n *event.Network) (l rawLine, more int, ok bool) {
 	_, path := capture.SplitURL(n.URL)
-	return rawLine{n.Method, path}, rawNumber, !isFile(n)
+	return rawLine{n.Method, path}, rawNumber, !capture.IsFile(n)
 }
 
 func rawWebSocket(w *event.WebSocket) (l rawLine, more int, ok bool) {

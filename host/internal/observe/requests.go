@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -100,7 +99,7 @@ func readRequests(ctx context.Context, o *Observer, client *checkpoint.Client, p
 	}
 	var file func(*event.Network) bool
 	if p.Method == "" && p.URL == "" && p.StatusMin == 0 {
-		file = isFile
+		file = capture.IsFile
 	}
 	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[RequestEntry], *Places, error) {
 		v := o.store.View(o.clock())
@@ -159,24 +158,6 @@ func (p *RequestsParams) check() error {
 func (p *RequestsParams) matches(_ uint64, n *event.Network) bool {
 	return (p.Method == "" || strings.EqualFold(p.Method, n.Method)) && strings.Contains(n.URL, p.URL) &&
 		(n.Status >= p.StatusMin || n.Status < 400 && n.Failed())
-}
-
-// files are the browser's types of the files that a page is made of.
-var files = []string{"script", "stylesheet", "font", "image", "media", "texttrack", "manifest"}
-
-// isFile reports whether a request loaded such a file, or the page itself, or asked for the icon that browsers look for
-// without being told.
-func isFile(n *event.Network) bool {
-	_, path := capture.SplitURL(n.URL)
-	switch {
-	case path == "/favicon.ico" && len(n.Stack) == 0:
-		return true
-	case n.Failed():
-		return false
-	case n.Resource == "document":
-		return n.Method == http.MethodGet && n.Status < 300
-	}
-	return slices.Contains(files, n.Resource)
 }
 
 func requestEntry(h EntryHead, n *event.Network, places *Places) RequestEntry {
