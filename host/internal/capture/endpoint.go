@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -245,7 +244,7 @@ func IsFile(n *event.Network) bool {
 	case n.Failed():
 		return false
 	case n.Resource == "document":
-		return n.Method == http.MethodGet && n.Status < 300
+		return n.Method == "GET" && n.Status < 300
 	}
 	return slices.Contains(files, n.Resource)
 }
