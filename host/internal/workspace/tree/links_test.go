@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,12 +28,13 @@ func TestANameThatWasReadBeforeTheOtherOne(t *testing.T) {
 	if err := os.Link(one, two); err != nil {
 		t.Skip(err)
 	}
-	reads, at := 0, 0
+	var reads atomic.Int64 // files are read in parallel
+	at := int64(0)
 	s := tree.Scanner{
 		Dir: dir, Skip: func(string) bool { return false },
 		Clock: func() time.Time { return time.Now().Add(time.Hour) }, // no file is as young as its stat may hide
 		Read: func(f *os.File, _ int64) (tree.Content, error) {
-			if reads++; reads == at {
+			if reads.Add(1) == at {
 				write(two, "third")
 			}
 			var b bytes.Buffer
@@ -52,7 +54,8 @@ func TestANameThatWasReadBeforeTheOtherOne(t *testing.T) {
 	}
 	accept(s.Full(context.Background(), now))
 	write(one, "second")
-	reads, at = 0, 2
+	reads.Store(0)
+	at = 2
 	accept(s.Some(context.Background(), now, tree.Dirty{"": {"one": true}}))
 	accept(s.Some(context.Background(), now, tree.Dirty{"": {"two": true}}))
 	for _, name := range []string{"one", "two"} {
