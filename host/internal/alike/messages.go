@@ -58,7 +58,9 @@ func saidBy(e *event.Console) saying {
 	s := saying{whole: WithoutStamps(e.Text)}
 	text := s.whole
 	for _, p := range reportPrefixes {
-		text = strings.TrimPrefix(text, p)
+		if has(text, p) {
+			text = text[len(p):]
+		}
 	}
 	component := ""
 	if strings.HasPrefix(e.Text, "Warning: ") || strings.Contains(text, "/link/") && (strings.Contains(text, "react.dev/link/") || strings.Contains(text, "reactjs.org/link/")) {
@@ -76,7 +78,7 @@ func saidBy(e *event.Console) saying {
 		text, _, _ = strings.Cut(text, stackFrame)
 	}
 	for _, p := range keyWarnings {
-		if strings.HasPrefix(text, p) {
+		if has(text, p) {
 			text, s.whole = p, p+component
 		}
 	}
@@ -93,7 +95,7 @@ var echoes = []string{
 // IsEcho reports whether a message only says that there was an error: a framework logs it after, or just before, the
 // error itself.
 func IsEcho(e *event.Console) bool {
-	return slices.ContainsFunc(echoes, func(p string) bool { return strings.HasPrefix(e.Text, p) })
+	return begins(e.Text, echoes)
 }
 
 // mismatches begin the warnings of React that name what differs between the server's markup and the client's.
@@ -110,14 +112,13 @@ var hydrations = []string{
 // NamesMismatch reports whether a message names what differs between the server's markup and the client's.
 func NamesMismatch(e *event.Console) bool {
 	text, ok := strings.CutPrefix(e.Text, "Warning: ")
-	return ok && slices.ContainsFunc(mismatches, func(p string) bool { return strings.HasPrefix(text, p) }) &&
+	return ok && begins(text, mismatches) &&
 		(!strings.HasPrefix(text, "Prop `") || strings.Contains(text, "did not match. Server: "))
 }
 
 // SaysHydrationFailed reports whether a message says only that the two differ, or what React did then.
 func SaysHydrationFailed(e *event.Console) bool {
-	text := message(e.Text)
-	return slices.ContainsFunc(hydrations, func(p string) bool { return strings.HasPrefix(text, p) })
+	return begins(Bare(e.Text), hydrations)
 }
 
 // fetchFailures are messages that say that a request failed, and nothing else. Those that end with a space go on with the
@@ -133,23 +134,39 @@ var bareErrors = []string{"AxiosError: ", "TypeError: ", "Error: ", "ApolloError
 // beforeMessage is what a message may follow.
 var beforeMessage = slices.Concat(reportPrefixes, bareErrors)
 
-// message returns a text without how it was reported, and without the names of errors that say nothing.
-func message(text string) string {
+// Bare returns a text without how it was reported, and without the names of errors that say nothing.
+func Bare(text string) string {
 	for _, p := range beforeMessage {
-		text = strings.TrimPrefix(text, p)
+		if has(text, p) {
+			text = text[len(p):]
+		}
 	}
 	return text
 }
 
+// has is [strings.HasPrefix] for a prefix that is rarely there: it looks at one byte first.
+func has(text, prefix string) bool {
+	return len(text) >= len(prefix) && text[0] == prefix[0] && text[:len(prefix)] == prefix
+}
+
+// begins reports whether a text begins with one of some prefixes.
+func begins(text string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if has(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
 // SaysRequestFailed reports whether a message says nothing but that a request failed, and with which status; 0 for none.
 func SaysRequestFailed(text string) (status int, says bool) {
-	text = message(text)
-	text, _, _ = strings.Cut(text, "\n")
+	text = Bare(text)
 	for _, p := range fetchFailures {
-		rest, ok := strings.CutPrefix(text, p)
-		if !ok {
+		if !has(text, p) {
 			continue
 		}
+		rest, _, _ := strings.Cut(text[len(p):], "\n")
 		n := digitsLen(rest)
 		for _, d := range rest[:n] {
 			status = status*10 + int(d-'0')
@@ -167,13 +184,13 @@ func SaysRequestFailed(text string) (status int, says bool) {
 // Said returns what an error says, without the name of a bare error and without a stack: a failed answer's detail, if the
 // error was made of it.
 func Said(text string) string {
-	text, _, _ = strings.Cut(message(text), stackFrame)
+	text, _, _ = strings.Cut(Bare(text), stackFrame)
 	return event.OneLine(strings.TrimSpace(text))
 }
 
 // ThrownResponse returns the address of a response that was thrown as an error, "" for any other message.
 func ThrownResponse(text string) string {
-	preview, ok := strings.CutPrefix(message(text), "Response {")
+	preview, ok := strings.CutPrefix(Bare(text), "Response {")
 	if !ok {
 		return ""
 	}
@@ -217,7 +234,7 @@ const minOverlayText = 12
 // IsIn reports whether the text of an error overlay has an error's message.
 func IsIn(overlay string, e *event.Console) bool {
 	text, _, _ := strings.Cut(e.Text, "\n")
-	text = strings.TrimSpace(message(text))
+	text = strings.TrimSpace(Bare(text))
 	return len(text) >= minOverlayText && strings.Contains(overlay, text)
 }
 

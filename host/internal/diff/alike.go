@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"cmp"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/alike"
@@ -17,12 +16,28 @@ type duplicates struct {
 	thrown, differed, left, aborted map[int]alike.Moments
 
 	failing  map[failed]alike.Moments // requests of which the report speaks
-	answers  map[said]alike.Moments   // what their answers say, and where from
+	answers  answers                  // of those
 	overlays []*overlay
 }
 
 // failed is a request as a message of the page's code may speak of it: its tab, and its status; 0 for no answer.
 type failed struct{ tab, status int }
+
+// answers finds the failed requests whose answer says, or whose address is, what an error says.
+type answers struct {
+	of []answer
+	// at has the times of each text, and begins how one of them begins. They are made of the first requests of the list.
+	at     map[said]alike.Moments
+	begins map[beginning]bool
+	made   int
+}
+
+// answer is what is needed of a failed request. It does not keep the block in memory that the request was read from.
+type answer struct {
+	tab         int
+	at          int64
+	detail, url string
+}
 
 // said is what the answer to a request of a tab says, or its address. Both are cut, as [event.Network.Detail] is.
 type said struct {
@@ -35,22 +50,57 @@ const maxSaid = event.MaxDetail / 2
 
 func saidBy(tab int, text string) said { return said{tab, text[:min(len(text), maxSaid)]} }
 
+// beginning is how a text begins. Most errors are ruled out by it without being read.
+type beginning [8]byte
+
+// beginningOf returns how a text begins. ok is false where that may be written in another way.
+func beginningOf(text string) (b beginning, ok bool) {
+	n := copy(b[:], text)
+	for i, c := range b[:n] {
+		if c < ' ' || c > '~' || c == ' ' && (i == 0 || b[i-1] == ' ') {
+			return b, false
+		}
+	}
+	return b, n == len(b)
+}
+
+// has reports whether an error says what an answer says, at about the same time.
+func (a *answers) has(e *event.Console) bool {
+	if a.at == nil {
+		a.at, a.begins = map[said]alike.Moments{}, map[beginning]bool{}
+	}
+	for ; a.made < len(a.of); a.made++ {
+		n := a.of[a.made]
+		for _, text := range []string{n.detail, n.url} {
+			if text != "" {
+				b, _ := beginningOf(text)
+				a.begins[b] = true
+				k := saidBy(n.tab, text)
+				a.at[k] = append(a.at[k], n.at)
+			}
+		}
+	}
+	text := alike.ThrownResponse(e.Text)
+	if text == "" {
+		if b, ok := beginningOf(alike.Bare(e.Text)); ok && !a.begins[b] {
+			return false
+		}
+		text = alike.Said(e.Text)
+	}
+	return a.at[saidBy(e.Tab(), text)].Near(e.At)
+}
+
 // lists records that the report speaks of a failed request.
 func (d *duplicates) lists(n *event.Network) {
 	if d.failing == nil {
-		d.failing, d.answers = map[failed]alike.Moments{}, map[said]alike.Moments{}
+		d.failing = map[failed]alike.Moments{}
 	}
 	k := failed{n.Tab(), n.Status}
 	if n.Error != "" {
 		k.status = 0
 	}
 	d.failing[k] = append(d.failing[k], n.At)
-	for _, text := range []string{n.Detail, n.URL} {
-		if text != "" {
-			answer := saidBy(n.Tab(), text)
-			d.answers[answer] = append(d.answers[answer], n.At)
-		}
-	}
+	d.answers.of = append(d.answers.of, answer{n.Tab(), n.At, n.Detail, n.URL})
 }
 
 // has reports whether a message only says what another entry of the report says better. An overlay that says the same as
@@ -66,8 +116,7 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 		if status, says := alike.SaysRequestFailed(e.Text); says && d.failing[failed{e.Tab(), status}].Near(e.At) {
 			return true
 		}
-		text := cmp.Or(alike.ThrownResponse(e.Text), alike.Said(e.Text))
-		if d.answers[saidBy(e.Tab(), text)].Near(e.At) {
+		if d.answers.has(e) {
 			return true
 		}
 	}

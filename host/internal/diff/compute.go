@@ -416,7 +416,7 @@ func keysOf[T any](list []*tally[T]) (keys []alike.Entry) {
 }
 
 func byFrequency[T any](list []*tally[T]) []*tally[T] {
-	slices.SortStableFunc(list, func(a, b *tally[T]) int {
+	slices.SortFunc(list, func(a, b *tally[T]) int { // one that sees at once that a list is in the opposite order
 		if a.count != b.count {
 			return b.count - a.count
 		}
