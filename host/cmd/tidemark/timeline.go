@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -21,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 func newTimeline() *cobra.Command {

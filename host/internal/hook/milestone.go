@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"mvdan.cc/sh/v3/syntax"
+
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 // A recognition is a command whose end is a milestone: words in their order, the first one a program, flags anywhere.

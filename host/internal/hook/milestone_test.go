@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 func momentOf(t *testing.T, input map[string]any) *timeline.HookMoment {

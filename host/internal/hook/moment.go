@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 // moments are the events that the timeline records, beside those of tools.

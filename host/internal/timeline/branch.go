@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )

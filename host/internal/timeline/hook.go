@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 

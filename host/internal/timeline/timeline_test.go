@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -24,6 +22,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"

@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
