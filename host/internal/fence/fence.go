@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -177,6 +178,7 @@ func (f *Fences) run(root string, after uint64) *Result {
 	ctx, cancel := context.WithTimeout(f.life, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, f.o.Command[0], f.o.Command[1:]...) //nolint:gosec // the user's own command
+	subprocess.Whole(cmd)
 	var output bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = root, &output, &output, time.Second
 	cmd.Env = append(os.Environ(), "TIDEMARK_WORKSPACE="+root, fmt.Sprintf("TIDEMARK_FS_SNAPSHOT=s%d", after))

@@ -4,10 +4,13 @@ package fence_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -70,12 +73,31 @@ func TestARunThatFailsSaysWhyAndIsRepeated(t *testing.T) {
 }
 
 func TestTheEndOfTheDaemonEndsTheRuns(t *testing.T) {
-	f, dir := newFences(t, "exec sleep 600", nil)
+	f, dir := newFences(t, "sleep 600 & echo $! > child; wait", nil)
 	r := f.After(dir, 1)
+	var child int
+	for child == 0 {
+		data, _ := os.ReadFile(filepath.Join(dir, "child"))
+		child, _ = strconv.Atoi(strings.TrimSpace(string(data)))
+	}
 	began := time.Now()
 	f.Close()
 	if _, err := f.Wait(t.Context(), r); time.Since(began) > time.Minute {
 		t.Errorf("it took %v, %v", time.Since(began), err)
 	}
+	for runs(child) { // a signal takes effect soon
+		if time.Since(began) > time.Minute {
+			t.Fatal("what the command started still runs")
+		}
+	}
 	f.After(dir, 2) // begins nothing
+}
+
+// runs reports whether a process runs. One that has exited may wait for its parent.
+func runs(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z ")
 }

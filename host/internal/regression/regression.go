@@ -114,15 +114,19 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 		return a, nil
 	}
 	a.Verdict = Found
-	return a, f.name(ctx, client, p.Where, before, itself, a)
+	if err := f.name(ctx, client, p.Where, before, itself, a); err != nil {
+		return a, err
+	}
+	// The call that made the change may have another moment with the same snapshot.
+	if id, label := timeline.OfChange(f.Timeline, found); label != "" {
+		a.Moment, a.Label = id, label
+	}
+	return a, nil
 }
 
 // name adds the moment that broke it, with the changes of its files.
 func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where timeline.Where, before, itself *timeline.Place, a *Answer) (err error) {
 	a.Moment, a.Label, a.Before = itself.ID(), itself.Label(), before.ID()
-	if a.IntroducedBy != nil {
-		a.Moment = a.IntroducedBy.Moment
-	}
 	a.Diff, err = f.Timeline.Diff(ctx, client, timeline.DiffParams{
 		Where: where, From: fmt.Sprintf("s%d", before.Snapshot.Number), To: fmt.Sprintf("s%d", itself.Snapshot.Number),
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline"
 )
 
@@ -115,6 +116,7 @@ func (f *Finder) run(ctx context.Context, span *timeline.Span, p *timeline.Place
 		defer cancel()
 		var out tail
 		cmd := shell(limited, command)
+		subprocess.Whole(cmd)
 		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, time.Second
 		err := cmd.Run()
 		if ctx.Err() != nil {

@@ -92,11 +92,17 @@ func (w *world) run(t *testing.T, command string) *regression.Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, err := filepath.Glob(filepath.Join(w.branches, "*", "*"))
+	w.noCopies(t)
+	return a
+}
+
+// noCopies fails where a copy of the project is left.
+func (w *world) noCopies(t *testing.T) {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(w.dir), "workspaces", "*", "views", "*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("copies are left: %q, %v", left, err)
 	}
-	return a
 }
 
 func TestACommandFindsTheMomentAfterWhichItFails(t *testing.T) {
@@ -109,11 +115,11 @@ func TestACommandFindsTheMomentAfterWhichItFails(t *testing.T) {
 			}
 		}
 		w := newWorld(t, texts...)
-		a := w.run(t, "echo looked at $(cat state); grep -q good state")
+		a := w.run(t, "echo looked at $(cat state) in $(pwd); grep -q good state")
 		if a.Verdict != regression.Found || a.Label != fmt.Sprintf("edit %d", bad) || !strings.Contains(a.Diff.Text, fmt.Sprintf("+bad %d", bad)) || len(a.Runs) > 6 {
 			t.Errorf("it broke at %d: %+v", bad, a)
 		}
-		if last := a.Runs[0]; last.Exit != 1 || !strings.Contains(last.Output, "looked at bad 8") {
+		if last := a.Runs[0]; last.Exit != 1 || !strings.Contains(last.Output, "looked at bad 8") || !strings.Contains(last.Output, "/views/copy-") {
 			t.Errorf("the run says %+v", last)
 		}
 		if state, err := os.ReadFile(filepath.Join(w.dir, "state")); err != nil || string(state) != texts[8] {

@@ -5,13 +5,9 @@ package regression
 import (
 	"context"
 	"os/exec"
-	"syscall"
 )
 
-// shell returns a command that ends with everything it started.
+// shell returns a command of the system's shell.
 func shell(ctx context.Context, command string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	return cmd
+	return exec.CommandContext(ctx, "sh", "-c", command)
 }

@@ -173,29 +173,24 @@ func firstOf(moments []*Moment) map[uint64]*Moment {
 	return first
 }
 
-// OfChange returns the ID of the moment that has a change of a file: of those with its snapshot, the one whose call made it,
-// or else the first. It is the ID of the snapshot if none has a moment.
-func OfChange(t *Timeline, e *event.FileChange) string {
-	id := snapshotID(e.Snapshot)
+// OfChange returns the ID and the label of the moment that has a change of a file: of those with its snapshot, the one whose
+// call made it, or else the first. The ID is that of the snapshot, and the label "", if none has a moment.
+func OfChange(t *Timeline, e *event.FileChange) (id, label string) {
+	id = snapshotID(e.Snapshot)
 	if t.failed != nil {
-		return id
+		return id, ""
 	}
 	l, err := t.line(e.Place)
 	if err != nil {
-		return id
+		return id, ""
 	}
-	var first *Moment
 	for _, m := range slices.Backward(l.all()) {
-		switch {
-		case m.Snapshot != e.Snapshot:
-		case e.By != "" && m.Label == e.By:
-			return m.ID()
-		default:
-			first = m
+		if m.Snapshot != e.Snapshot {
+			continue
+		}
+		if id, label = m.ID(), m.Label; e.By != "" && label == e.By {
+			break
 		}
 	}
-	if first == nil {
-		return id
-	}
-	return first.ID()
+	return id, label
 }

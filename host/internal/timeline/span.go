@@ -2,15 +2,10 @@ package timeline
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
-	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
 // Span is a part of a session, from one moment to another.
@@ -21,8 +16,6 @@ type Span struct {
 	To time.Time
 	// Places are the snapshots of the span in their order, each with its first moment, if it has one.
 	Places []Place
-
-	line *line
 }
 
 // causes is how long after a moment an error may appear that belongs to it, if no other moment comes before.
@@ -55,7 +48,7 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where W
 	if last.Snapshot.Number < first.Snapshot.Number {
 		return nil, usererr.Invalid("from (%s) is later than to (%s). Swap the two.", from, to)
 	}
-	span := &Span{Session: s, From: first.at(), To: t.o.Clock(), line: l}
+	span := &Span{Session: s, From: first.at(), To: t.o.Clock()}
 	if to != "now" {
 		if end := last.at().Add(causes); end.Before(span.To) {
 			span.To = end
@@ -118,32 +111,12 @@ func (s *Span) Before(number uint64) (before, itself *Place, found bool) {
 }
 
 // In calls do with a directory that has the files of a place, which is removed afterwards.
-func (s *Span) In(ctx context.Context, t *Timeline, p *Place, do func(dir string) error) (err error) {
+func (s *Span) In(ctx context.Context, t *Timeline, p *Place, do func(dir string) error) error {
 	w, err := t.open(ctx, s.Session.Workspace)
 	if err != nil {
 		return err
 	}
-	above, err := w.Place(filepath.Join(t.o.Branches, s.line.space))
-	if err != nil {
-		return err
-	}
-	if above, err = grants.Resolve(above); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(above, "run-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if removed := tracked.RemoveAll(dir); err == nil && removed != nil {
-			err = fmt.Errorf("cannot remove the copy of the project: %w", removed)
-		}
-	}()
-	files := filepath.Join(dir, "files")
-	if err := w.Clone(ctx, p.Snapshot.Number, files); err != nil {
-		return fmt.Errorf("cannot copy the files of %s: %w", snapshotID(p.Snapshot.Number), err)
-	}
-	return do(files)
+	return w.Temporarily(ctx, p.Snapshot.Number, do)
 }
 
 // Clean removes secrets and control characters from a text of a program.

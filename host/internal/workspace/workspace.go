@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -310,6 +311,23 @@ func (w *Workspace) Clone(ctx context.Context, number uint64, dir string) error 
 	}
 	defer end()
 	return w.provider.Checkout(ctx, number, dir, false)
+}
+
+// Temporarily calls do with a directory that has the files of a snapshot and can be written to. It is removed afterwards, or
+// as a view that nobody asks for if the process is killed.
+func (w *Workspace) Temporarily(ctx context.Context, number uint64, do func(dir string) error) (err error) {
+	if err := w.place.Create(); err != nil {
+		return err
+	}
+	dir := filepath.Join(w.place.Dir, "copy-"+rand.Text())
+	if err := os.WriteFile(dir+usedSuffix, nil, 0o600); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tracked.RemoveAll(dir), remove(dir+usedSuffix)) }()
+	if err := w.Clone(ctx, number, dir); err != nil {
+		return err
+	}
+	return do(dir)
 }
 
 // PrepareRestore takes a snapshot and plans what would set paths back to an earlier one; no paths mean everything.

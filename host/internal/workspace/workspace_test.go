@@ -120,3 +120,72 @@ func open(t treetest.Fataler, top, dir string) (w *workspace.Workspace, end func
 	}
 	return w, func() { all.CloseDir(dir) }
 }
+
+// TestWhatAKilledProcessLeftBesideViewsIsRemoved: a copy of the files, and a view that nobody has asked for. A view in use stays.
+func TestWhatAKilledProcessLeftBesideViewsIsRemoved(t *testing.T) {
+	top, err := grants.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, "shop")
+	write := func(text string) {
+		t.Helper()
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "cart.ts"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one")
+	w, end := open(t, top, dir)
+	first, _, err := w.Take(t.Context(), "first", "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("two")
+	second, _, err := w.Take(t.Context(), "second", "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := func(n uint64) string {
+		t.Helper()
+		v, err := w.View(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	old, used := view(first.Number), view(second.Number)
+	t.Cleanup(func() { _ = tracked.RemoveAll(filepath.Dir(used)) }) // a view cannot be written to
+	var copied string
+	if err := w.Temporarily(t.Context(), first.Number, func(dir string) error {
+		copied = dir
+		return os.WriteFile(filepath.Join(dir, "cart.ts"), []byte("changed"), 0o600)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(copied); err == nil {
+		t.Errorf("%s is left", copied)
+	}
+	// As a kill leaves it.
+	if err := os.Mkdir(copied, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(copied+".used", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-2 * time.Hour)
+	for _, path := range []string{copied, old} {
+		if err := os.Chtimes(path+".used", long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end()
+	_, end = open(t, top, dir)
+	defer end()
+	left, err := os.ReadDir(filepath.Dir(used))
+	if err != nil || len(left) != 2 || left[0].Name() != filepath.Base(used) || left[1].Name() != filepath.Base(used)+".used" {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
