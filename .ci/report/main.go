@@ -148,9 +148,26 @@ func readGo(in io.Reader, out io.Writer) (counts, error) {
 				c.Failed++
 			}
 			fmt.Fprintf(out, "\n%s", strings.Join(output[t.name], ""))
+			fmt.Fprint(out, strings.Join(found(output[t.name]), ""))
 		}
 	}
 	return c, nil
+}
+
+// found is what a property test says of its first failure, before the steps that led to it: they can be so many that only
+// the end of them is read.
+func found(lines []string) []string {
+	from := slices.IndexFunc(lines, func(l string) bool {
+		return strings.Contains(l, "[rapid] failed after") || strings.Contains(l, "[rapid] flaky test")
+	})
+	if from < 0 {
+		return nil
+	}
+	to := slices.IndexFunc(lines[from:], func(l string) bool { return strings.Contains(l, "Failed test output:") })
+	if to < 0 {
+		return nil
+	}
+	return lines[from : from+to]
 }
 
 // reason is the last line that a skipped test printed before its result.

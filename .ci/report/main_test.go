@@ -50,6 +50,27 @@ func TestAFailureIsCountedOnceAndEndsTheReportWithAnError(t *testing.T) {
 	}
 }
 
+// TestWhatAPropertyTestFoundIsSaidLast: after its steps, of which there can be thousands.
+func TestWhatAPropertyTestFoundIsSaidLast(t *testing.T) {
+	t.Setenv("REPORT", filepath.Join(t.TempDir(), "report"))
+	const in = `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: [rapid] flaky test, can not reproduce a failure\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"        Original traceback (s3 is wrong):\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"        Failed test output:\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: [rapid] draw edit: 0x1\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"--- FAIL: TestA (1.00s)\n"}
+{"Action":"fail","Package":"p","Test":"TestA","Elapsed":1}
+{"Action":"fail","Package":"p","Elapsed":1}
+`
+	var out strings.Builder
+	if err := run([]string{"go"}, strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	_, last, _ := strings.Cut(out.String(), "--- FAIL")
+	if !strings.Contains(last, "s3 is wrong") || strings.Contains(last, "draw") {
+		t.Error(out.String())
+	}
+}
+
 func report(in string, args ...string) error {
 	var out strings.Builder
 	return run(args, strings.NewReader(in), &out)

@@ -499,7 +499,11 @@ func (w *walk) inspect(path string) (*Node, error) {
 		n := &Node{Entry: Entry{Kind: st.Kind, Mode: st.Mode, Mtime: st.Mtime}, Ctime: st.Ctime, Inode: st.Inode}
 		switch st.Kind {
 		case Link:
-			if n.Target, err = w.root.readlink(path); err != nil {
+			n.Target, err = w.root.readlink(path)
+			if after, gone := w.root.stat(path); err == nil && (gone != nil || after != st) {
+				err = errors.New("it changed while it was read")
+			}
+			if err != nil {
 				if try < tries {
 					continue // it became something else
 				}
@@ -508,6 +512,10 @@ func (w *walk) inspect(path string) (*Node, error) {
 			return n, nil
 		case Dir:
 			n.Xattrs, _ = w.root.xattrs(path)
+			// The time of a directory changes with what is in it, which other nodes have.
+			if after, err := w.root.stat(path); try < tries && (err != nil || after.Inode != st.Inode || after.Mode != st.Mode) {
+				continue
+			}
 			if err := w.unlisted[path]; err != nil {
 				n.Unread = "it cannot be listed: " + reason(err)
 			}
@@ -534,7 +542,8 @@ func (e errStore) Unwrap() error { return e.error }
 // StoreError wraps an error that ends the scan instead of being reported for one file.
 func StoreError(err error) error { return errStore{err} }
 
-// read reads a file. It reports whether to read it again, because it changed meanwhile.
+// read reads a file of which its path has said st. It reports whether to read it again, because it changed since: the
+// path may lead elsewhere by now, and what is open may never have been there as it is.
 func (w *walk) read(path string, n *Node, st Stat, try int) (again bool, err error) {
 	f, now, err := w.root.open(path)
 	if gone(err) || errors.Is(err, errKind) {
@@ -554,8 +563,9 @@ func (w *walk) read(path string, n *Node, st Stat, try int) (again bool, err err
 		n.Size, n.Unread = st.Size, reason(err)
 		return false, nil
 	}
+	n.Xattrs = xattrsOf(f)
 	after, err := statFile(f)
-	if err == nil && (after != now || c.Size != now.Size) {
+	if err == nil && (now != st || after != now || c.Size != now.Size) {
 		if try < tries {
 			return true, nil
 		}
@@ -566,7 +576,6 @@ func (w *walk) read(path string, n *Node, st Stat, try int) (again bool, err err
 	if now.Links > 1 {
 		n.Hard = now.Inode
 	}
-	n.Xattrs = xattrsOf(f)
 	n.Racy = began.Sub(time.Unix(0, max(now.Mtime, now.Ctime))) < racyWindow
 	return false, nil
 }
