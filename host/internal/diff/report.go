@@ -107,8 +107,9 @@ type Report struct {
 	// Errors and Warnings count what Severity is made of, over all sections.
 	Errors   int `json:"-"`
 	Warnings int `json:"-"`
-	// RawTokens is about what reading everything in the window raw would have taken; 0 where nobody counted.
-	RawTokens int `json:"-"`
+	// RawTokens estimates the tokens that reading everything in the window raw would have taken. It is nil where nobody
+	// counts them, and holds on to what was captured.
+	RawTokens func() int `json:"-"`
 
 	encoded []byte // the report's JSON as it was counted; nil before
 	shown   []alike.Entry

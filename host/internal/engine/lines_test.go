@@ -266,7 +266,7 @@ func TestSavedComparesWithBoundedRawReads(t *testing.T) {
 	}
 	check := func(what string) {
 		t.Helper()
-		got, want := w.Changes(w.Agent(), params{}).RawTokens, bounded()
+		got, want := w.Changes(w.Agent(), params{}).RawTokens(), bounded()
 		if got < want*8/10 || got > want*12/10 {
 			t.Errorf("%s: %d tokens raw, want about %d", what, got, want)
 		}

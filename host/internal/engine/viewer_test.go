@@ -299,7 +299,7 @@ func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	for i := range 3 {
-		w.Engine.Viewer.Agents.Called(a, viewer.Call{At: w.Now, Took: time.Millisecond, Tool: "get_changes_since", Arguments: "{}", Answer: strings.Repeat("x", 100_000), RawRead: 1000 * i})
+		w.Engine.Viewer.Agents.Called(a, viewer.Call{At: w.Now, Took: time.Millisecond, Tool: "get_changes_since", Arguments: "{}", Answer: strings.Repeat("x", 100_000), RawRead: func() int { return 1000 * i }})
 	}
 	overview := view[protocol.ViewOverview](t, w, "view_overview", protocol.ViewParams{})
 	if len(overview.Agents) != 1 || overview.Agents[0].Calls != 3 || overview.Agents[0].Tokens != 3*tokens.Estimate(strings.Repeat("x", 100_000)) || overview.Agents[0].RawRead != 3000 {

@@ -10,17 +10,19 @@ import (
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
-// rawTokens estimates the tokens that the raw reads of logs, requests, connections and actions would take for a report's
-// window, within their default limits.
-func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
+// rawTokens returns what estimates the tokens that the raw reads of logs, requests, connections and actions would take for
+// a report's window, within their default limits. No answer waits for it.
+func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) func() int {
 	inScope := o.InScope
 	if o.EveryTab() {
 		inScope = nil
 	}
-	return rawCost(v.Console(), from.Pos[capture.Console], inScope, rawConsole) +
-		rawCost(v.Network(), from.Pos[capture.Network], inScope, rawNetwork) +
-		rawCost(v.WebSocket(), from.Pos[capture.WebSocket], inScope, rawWebSocket) +
-		rawCost(v.Actions(), from.Pos[capture.Actions], inScope, rawAction)
+	return func() int {
+		return rawCost(v.Console(), from.Pos[capture.Console], inScope, rawConsole) +
+			rawCost(v.Network(), from.Pos[capture.Network], inScope, rawNetwork) +
+			rawCost(v.WebSocket(), from.Pos[capture.WebSocket], inScope, rawWebSocket) +
+			rawCost(v.Actions(), from.Pos[capture.Actions], inScope, rawAction)
+	}
 }
 
 // Estimated tokens of the lines of a raw read: those around the entries, what each entry has beside its texts (position,

@@ -32,8 +32,13 @@ type Agents struct {
 	clock   func() time.Time
 	signal  *signal.Signal
 
+	// counting is held while calls are counted, so that their order stays. It is taken before mu.
+	counting sync.Mutex
+
 	mu    sync.Mutex
 	calls *ring.Ring[Call]
+	// uncounted are calls that are not in calls yet.
+	uncounted []Call
 	// list are the clients that have called, connected or not, by number.
 	list []*agentCalls
 }
@@ -169,6 +174,7 @@ func (a *Agents) acting() map[*checkpoint.Client]*protocol.ViewActs {
 // not grow the list. Among disconnected agents a suspension belongs to the name, and one entry shows it. listed maps
 // each agent's id to the id of its entry.
 func (a *Agents) all() (list []protocol.ViewAgent, listed map[int]int) {
+	a.count()
 	type here struct {
 		name  string
 		since time.Time

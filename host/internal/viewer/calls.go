@@ -38,12 +38,13 @@ type Call struct {
 	Bytes  int
 	Tokens int
 	Failed bool
-	// RawRead is the number of tokens that the raw entries behind the answer would have taken.
-	RawRead int
+	// RawRead estimates the tokens that the raw entries behind the answer would have taken; nil where it replaces none.
+	RawRead func() int
 	Gist    string
 
-	agent int
-	head  event.Head
+	agent   int
+	rawRead int
+	head    event.Head
 }
 
 func callHead(c *Call) *event.Head { return &c.head }
@@ -55,26 +56,54 @@ func markOfCall(c *Call) byte {
 	return protocol.MarkClean
 }
 
-// Called records an agent's call, with the answer as sent.
+// Called records an agent's call, with the answer as it is sent, which does not wait until the call is counted. Whoever
+// reads calls does.
 func (a *Agents) Called(client *checkpoint.Client, c Call) {
 	name := a.clients.NameOf(client)
+	a.mu.Lock()
+	c.agent = a.agentLocked(client, name).id
+	a.uncounted = append(a.uncounted, c)
+	a.mu.Unlock()
+	go a.count()
+}
+
+// count counts the calls that are not counted yet, in their order.
+func (a *Agents) count() {
+	a.counting.Lock()
+	defer a.counting.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.uncounted) > 0 {
+		c := a.uncounted[0]
+		a.uncounted = slices.Delete(a.uncounted, 0, 1)
+		a.mu.Unlock()
+		c.measure()
+		a.mu.Lock()
+		if i := slices.IndexFunc(a.list, func(agent *agentCalls) bool { return agent.id == c.agent }); i >= 0 {
+			agent := a.list[i]
+			agent.calls++
+			agent.tokens += c.Tokens
+			agent.rawRead += c.rawRead
+		}
+		a.calls.Append(c)
+		a.signal.Notify()
+	}
+}
+
+// measure fills in the lengths, and lets go of what the answer was made of.
+func (c *Call) measure() {
 	if c.Bytes = len(c.Answer); c.Tokens == 0 {
 		c.Tokens = tokens.Estimate(c.Answer)
 	}
+	if c.RawRead != nil {
+		c.rawRead, c.RawRead = c.RawRead(), nil
+	}
 	c.Arguments, c.Answer = cutTo(c.Arguments, maxCallAnswer), cutTo(c.Answer, maxCallAnswer)
 	c.head = event.Head{At: c.At.UnixMilli()}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	agent := a.agentLocked(client, name)
-	c.agent = agent.id
-	agent.calls++
-	agent.tokens += c.Tokens
-	agent.rawRead += c.RawRead
-	a.calls.Append(c)
-	a.signal.Notify()
 }
 
 func (a *Agents) callsView() ring.View[Call] {
+	a.count()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.calls.View()
@@ -118,7 +147,7 @@ func (v *Viewer) Calls(ctx context.Context, p protocol.ViewCallsParams) (*protoc
 		out.Total++
 		call := protocol.ViewCall{
 			Position: pos, At: c.head.At, Ms: float64(c.Took.Microseconds()) / 1000, Agent: listedAs(c.agent), AgentName: names[listedAs(c.agent)], Tool: c.Tool,
-			Tokens: c.Tokens, RawRead: c.RawRead, Failed: c.Failed, Gist: c.Gist,
+			Tokens: c.Tokens, RawRead: c.rawRead, Failed: c.Failed, Gist: c.Gist,
 		}
 		if len(p.Positions) > 0 {
 			if bytes += len(c.Answer) + len(c.Arguments); bytes > maxEntryBytes/2 && len(out.Calls) > 0 {
@@ -155,12 +184,12 @@ func TokensOf(answer any) int {
 	return 0
 }
 
-// RawReadOf returns the tokens of the raw read that an answer replaces, 0 for answers that replace none.
-func RawReadOf(answer any) int {
+// RawReadOf returns what estimates the tokens of the raw read that an answer replaces, nil for answers that replace none.
+func RawReadOf(answer any) func() int {
 	if r, ok := answer.(*diff.Report); ok {
 		return r.RawTokens
 	}
-	return 0
+	return nil
 }
 
 // ShownArguments returns [CanonicalArguments] of a call, without the text that it types into a page. That text may be
