@@ -70,6 +70,9 @@ const racyWindow = 20 * time.Millisecond
 // tries is how often a file is read that changes while it is read.
 const tries = 4
 
+// changed is why the state of a path is not certain that changed each time it was read.
+const changed = "it changed while it was read"
+
 // suspect is a path whose stat differs from the tree's.
 type suspect struct {
 	path string
@@ -84,7 +87,6 @@ func (s *Scanner) Full(ctx context.Context, t *Tree) (*Found, error) {
 		return nil, err
 	}
 	defer w.end()
-	w.all = true
 	w.check("", t.root)
 	w.visit("", t.root, true)
 	return w.finish(t)
@@ -165,7 +167,6 @@ type walk struct {
 	mu       sync.Mutex
 	suspects []suspect
 	unlisted map[string]error // directories that could not be listed
-	all      bool             // every entry is compared
 	err      error
 	pending  sync.WaitGroup
 	slots    chan struct{}
@@ -309,14 +310,15 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 	if err := w.inspectAll(w.suspects); err != nil {
 		return nil, err
 	}
-	if !w.all {
-		if others := w.otherNames(t); len(others) > 0 {
-			if err := w.inspectAll(others); err != nil {
-				return nil, err
-			}
-			w.suspects = append(w.suspects, others...)
-			w.sort()
+	if others := w.otherNames(t); len(others) > 0 {
+		if err := w.inspectAll(others); err != nil {
+			return nil, err
 		}
+		w.suspects = append(w.suspects, others...)
+		w.sort()
+	}
+	if err := w.agree(); err != nil {
+		return nil, err
 	}
 	found := &Found{nodes: slices.DeleteFunc(w.suspects, func(s suspect) bool { return s.node == nil && !s.old.is() })}
 	w.suspects = nil
@@ -397,6 +399,44 @@ func (w *walk) otherNames(t *Tree) (others []suspect) {
 		}
 	})
 	return others
+}
+
+// agree reads files again of which one name has another state than another name: a name was read before a change and may be
+// that of another file by now. What does not agree in the end is no longer said to be one file.
+func (w *walk) agree() error {
+	for try := 1; ; try++ {
+		first, apart := map[uint64]*Node{}, map[uint64]bool{}
+		for _, s := range w.suspects {
+			if s.node == nil || s.node.Hard == 0 {
+				continue
+			}
+			if n := first[s.node.Hard]; n == nil {
+				first[s.node.Hard] = s.node
+			} else if n.Ctime != s.node.Ctime || !n.Same(&s.node.Entry) {
+				apart[s.node.Hard] = true
+			}
+		}
+		if len(apart) == 0 {
+			return nil
+		}
+		var again []suspect
+		var at []int
+		for i, s := range w.suspects {
+			switch {
+			case s.node == nil || !apart[s.node.Hard]:
+			case try < tries:
+				again, at = append(again, s), append(at, i)
+			default:
+				s.node.Hard, s.node.Unread = 0, cmp.Or(s.node.Unread, changed)
+			}
+		}
+		if err := w.inspectAll(again); err != nil {
+			return err
+		}
+		for i, s := range again {
+			w.suspects[at[i]] = s
+		}
+	}
 }
 
 // changes fills in Changes, once for each path, with what disappeared together with its directory.
@@ -501,7 +541,7 @@ func (w *walk) inspect(path string) (*Node, error) {
 		case Link:
 			n.Target, err = w.root.readlink(path)
 			if after, gone := w.root.stat(path); err == nil && (gone != nil || after != st) {
-				err = errors.New("it changed while it was read")
+				err = errors.New(changed)
 			}
 			if err != nil {
 				if try < tries {
@@ -569,7 +609,7 @@ func (w *walk) read(path string, n *Node, st Stat, try int) (again bool, err err
 		if try < tries {
 			return true, nil
 		}
-		n.Unread = "it changed while it was read"
+		n.Unread = changed
 	}
 	n.Size, n.Content, n.Chunked, n.Sparse = c.Size, c.Content, c.Chunked, c.Sparse
 	n.Mode, n.Mtime, n.Ctime, n.Inode = now.Mode, now.Mtime, now.Ctime, now.Inode
