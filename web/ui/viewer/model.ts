@@ -231,14 +231,24 @@ export class ViewerModel {
       this.client.ask('view_overview', at),
       this.client.ask('view_checkpoints', at),
       this.#read(),
-      this.moments.refresh(),
     ]);
+    // Opening a workspace can take a while, for which nothing else waits.
+    void this.moments.refresh().then(() => {
+      this.#drew();
+    });
     batch(() => {
       this.overview.value = overview;
       this.checkpoints.value = checkpoints;
+      this.#drew();
+      this.#forgetGone();
+    });
+  }
+
+  /** Has the timeline drawn again. */
+  #drew(): void {
+    batch(() => {
       this.lanes.value = this.data.names;
       this.drawn.value++;
-      this.#forgetGone();
     });
   }
 

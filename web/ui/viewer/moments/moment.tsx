@@ -167,6 +167,30 @@ interface DoProps {
   open: Signal<Open | undefined>;
 }
 
+/** Why the last attempt failed, if it did. */
+function Problem({ problem }: { problem: Signal<string> }): JSX.Element | null {
+  if (problem.value === '') return null;
+  return (
+    <p class="problem" role="alert">
+      {problem.value}
+    </p>
+  );
+}
+
+/** Goes back to what changed. */
+function Cancel({ open }: Pick<DoProps, 'open'>): JSX.Element {
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        open.value = 'changes';
+      }}
+    >
+      {t('cancel')}
+    </button>
+  );
+}
+
 /** What a restore would do, and the restore. */
 function Restore({ model, moment, open }: DoProps): JSX.Element {
   const plan = useSignal<Restored | undefined>(undefined);
@@ -180,11 +204,7 @@ function Restore({ model, moment, open }: DoProps): JSX.Element {
   const count = p === undefined ? 0 : Object.values(p.changes).reduce((sum, n) => sum + n, 0);
   return (
     <div class="moment-plan">
-      {problem.value !== '' && (
-        <p class="problem" role="alert">
-          {problem.value}
-        </p>
-      )}
+      <Problem problem={problem} />
       {p === undefined && problem.value === '' && <p class="quiet">{t('loading')}</p>}
       {p !== undefined && (
         <>
@@ -218,14 +238,7 @@ function Restore({ model, moment, open }: DoProps): JSX.Element {
               >
                 {t('restoreNow')}
               </button>
-              <button
-                type="button"
-                onClick={() => {
-                  open.value = 'changes';
-                }}
-              >
-                {t('cancel')}
-              </button>
+              <Cancel open={open} />
             </div>
           )}
         </>
@@ -276,20 +289,9 @@ function Branch({ model, moment, open }: DoProps): JSX.Element {
         <button type="submit" class="primary" disabled={busy.value || name.value.trim() === ''}>
           {t('branchMake')}
         </button>
-        <button
-          type="button"
-          onClick={() => {
-            open.value = 'changes';
-          }}
-        >
-          {t('cancel')}
-        </button>
+        <Cancel open={open} />
       </div>
-      {problem.value !== '' && (
-        <p class="problem" role="alert">
-          {problem.value}
-        </p>
-      )}
+      <Problem problem={problem} />
     </form>
   );
 }
