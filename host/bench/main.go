@@ -190,22 +190,23 @@ func (r *run) measure(wanted []string) (err error) {
 	r.report.OS, r.report.Arch, r.report.CPUs, r.report.Quick, r.report.At = runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.quick, time.Now().UTC()
 	r.report.Before = calibrate()
 	fmt.Printf("machine: %s/%s, %d CPUs; %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.report.Before)
-	done := 0
+	var took []string
 	for _, part := range parts {
 		if !slices.Contains(wanted, part.name) {
 			continue
 		}
-		done++
+		began := time.Now()
 		r.part, r.machine = part.name, calibrate()
-		fmt.Printf("\n[%d/%d] %s, after %s\n", done, len(wanted), part.name, time.Since(r.report.At).Round(time.Second))
+		fmt.Printf("\n[%d/%d] %s, after %s\n", len(took)+1, len(wanted), part.name, time.Since(r.report.At).Round(time.Second))
 		if bad := r.guarded(part); bad != nil {
 			fmt.Printf("  could not be measured: %v\n", bad)
 			r.report.Unmeasured = append(r.report.Unmeasured, part.name)
 			err = errors.Join(err, fmt.Errorf("%s could not be measured: %w", part.name, bad))
 		}
+		took = append(took, fmt.Sprintf("%s %s", part.name, time.Since(began).Round(time.Second)))
 	}
 	r.report.After = calibrate()
-	fmt.Printf("\nmachine, afterwards: %s; %s in all\n", r.report.After, time.Since(r.report.At).Round(time.Second))
+	fmt.Printf("\nmachine, afterwards: %s; %s in all: %s\n", r.report.After, time.Since(r.report.At).Round(time.Second), strings.Join(took, ", "))
 	r.report.summary(os.Stdout)
 	return err
 }
