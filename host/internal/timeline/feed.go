@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,43 +96,48 @@ func Changes(t *Timeline) *signal.Signal { return &t.changed }
 // Changed is closed when there may be other events than a Next after this call returns.
 func (f *Feed) Changed() <-chan struct{} { return f.t.changed.Changed() }
 
-// Next returns the events since the last call. A moment whose snapshot was still being taken is sent again when that is
+// Next returns the events since the last call, each snapshot after the moment that it was taken for. A moment whose snapshot was still being taken is sent again when that is
 // there, or has failed.
 func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 	s, l, err := f.t.sessionOf(f.client, f.where)
 	if err != nil {
 		return nil, err
 	}
-	known, err := f.t.snapshots(ctx, s.Workspace)
+	moments := slices.DeleteFunc(slices.Clone(l.all()), func(m *Moment) bool { return m.Session != s.ID })
+	known, err := f.t.snapshots(ctx, s.Workspace) // after the moments, whose snapshots are among them
 	if err != nil {
 		return nil, err
 	}
-	moments := slices.DeleteFunc(slices.Clone(l.all()), func(m *Moment) bool { return m.Session != s.ID })
 	add := func(name string, data any) { events = append(events, Event{f.at.String(), name, data}) }
+	first := firstOf(moments)
+	delete(first, 0) // moments without one
+	numbers := slices.Sorted(maps.Keys(first))
+	snapshots := func(upTo uint64) { // those of moments up to one
+		for ; len(numbers) > 0 && first[numbers[0]].Number <= upTo; numbers = numbers[1:] {
+			n := numbers[0]
+			if k, ok := known[n]; n > f.at.snapshot && ok && lost(first[n], known) == "" {
+				f.at.snapshot = n
+				add(EventSnapshot, listedSnapshot(s, k, first[n].Shift))
+			}
+		}
+	}
 	complete := true // all moments so far
 	for _, m := range moments {
-		if m.Number <= f.at.moment {
-			continue
+		if m.Number > f.at.moment {
+			settled := m.Reason != pending
+			if complete = complete && settled; complete {
+				f.at.moment = m.Number
+			}
+			if was, sent := f.sent[m.Number]; !sent || !was && settled {
+				add(EventMoment, listed(m, s, known))
+			}
+			if f.sent[m.Number] = settled; complete {
+				delete(f.sent, m.Number)
+			}
 		}
-		settled := m.Reason != pending
-		if complete = complete && settled; complete {
-			f.at.moment = m.Number
-		}
-		if was, sent := f.sent[m.Number]; !sent || !was && settled {
-			add(EventMoment, listed(m, s, known))
-		}
-		if f.sent[m.Number] = settled; complete {
-			delete(f.sent, m.Number)
-		}
+		snapshots(m.Number)
 	}
-	first := firstOf(moments)
-	for _, n := range slices.Sorted(maps.Keys(first)) {
-		k, ok := known[n]
-		if m := first[n]; n > f.at.snapshot && ok && lost(m, known) == "" {
-			f.at.snapshot = n
-			add(EventSnapshot, listedSnapshot(s, k, m.Shift))
-		}
-	}
+	snapshots(math.MaxUint64)
 	for _, b := range f.t.sessions.branchesOf(s) {
 		if n := b.Number(); n > f.at.branch {
 			f.at.branch = n

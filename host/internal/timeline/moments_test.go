@@ -251,6 +251,13 @@ func TestAFeedHasEveryMomentSnapshotAndBranch(t *testing.T) {
 	if names, _ := next(feed); !slices.Equal(names, []string{"timeline.sessionMoment edit", "timeline.fsSnapshot.created s2"}) {
 		t.Errorf("%q", names)
 	}
+	// A client that is slow to read gets the same.
+	w.write("a", "three")
+	w.record("slowly")
+	w.record("nothing changed yet")
+	if names, _ := next(feed); !slices.Equal(names, []string{"timeline.sessionMoment slowly", "timeline.fsSnapshot.created s3", "timeline.sessionMoment nothing changed yet"}) {
+		t.Errorf("%q", names)
+	}
 	w.record("nothing changed")
 	if _, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: w.here(), From: "s1", Name: "other"}); err != nil {
 		t.Fatal(err)
@@ -271,7 +278,7 @@ func TestAFeedHasEveryMomentSnapshotAndBranch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names, _ := next(all); len(names) != 4+2+1 {
+	if names, _ := next(all); len(names) != 6+3+1 {
 		t.Errorf("from the start: %q", names)
 	}
 	_, err = timeline.NewFeed(w.Timeline, user, w.here(), "m1")
