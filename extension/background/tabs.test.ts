@@ -236,3 +236,25 @@ test('a tab that is switched off while capture begins is let go', async () => {
   expect(source.runs(1)).toBe(false);
   expect(tabs.capturing(1)).toBe(false);
 });
+
+test('a start that was overtaken by another one brings nothing', async () => {
+  const starts: ((result: Started) => void)[] = [];
+  source.start = async () => await new Promise<Started>((resolve) => starts.push(resolve));
+  const first = show(1, DEV);
+  await vi.waitFor(() => {
+    expect(starts).toHaveLength(1);
+  });
+  const second = tabs.restart(1);
+  await vi.waitFor(() => {
+    expect(starts).toHaveLength(2);
+  });
+  starts[0]?.({ missed: { from: 1, to: 2 } });
+  await first;
+  expect(gaps()).toEqual([[1, 'detached', 'open']]);
+  starts[1]?.({});
+  await second;
+  expect(gaps()).toEqual([
+    [1, 'detached', 'open'],
+    [1, 'detached', 'closed'],
+  ]);
+});

@@ -20,6 +20,8 @@ interface TabState {
   /** Whether the tab is to be captured now. */
   wanted: boolean;
   capture: 'off' | 'starting' | 'on';
+  /** Counts the starts. What an earlier one brings is of no interest any more. */
+  starts: number;
   gap?: OpenGap | undefined;
   note?: string | undefined;
   /** Entries older than this are not to be reported when capture begins. */
@@ -65,7 +67,7 @@ export class WatchedTabs {
   #state(tab: number): TabState {
     let state = this.#tabs.get(tab);
     if (state === undefined) {
-      state = { wanted: false, capture: 'off', replayFrom: 0 };
+      state = { wanted: false, capture: 'off', starts: 0, replayFrom: 0 };
       this.#tabs.set(tab, state);
     }
     return state;
@@ -181,6 +183,7 @@ export class WatchedTabs {
     state.wanted = true;
     if (state.capture !== 'off') return;
     state.capture = 'starting';
+    const start = ++state.starts;
     if (state.note !== t('noteCanceled')) state.note = undefined;
     this.#options.changed(tab);
     // What happened while the user had turned it off stays private.
@@ -197,11 +200,12 @@ export class WatchedTabs {
         await this.#options.source.stop(tab);
         return;
       }
+      if (state.starts !== start) return; // it was restarted meanwhile
       state.capture = 'on';
       this.#closeGap(tab);
       if (missed !== undefined) this.#gap(tab, 'late_attach', missed.from, missed.to);
     } catch (error) {
-      if (this.#tabs.get(tab) !== state || !state.wanted) return;
+      if (this.#tabs.get(tab) !== state || !state.wanted || state.starts !== start) return;
       this.#failed(tab, state, error, wanted);
     }
     this.#options.changed(tab);

@@ -91,6 +91,22 @@ test('a document that is still fresh was seen whole', async () => {
   expect(events).toMatchObject([{ kind: 'navigation', how: 'load', url: PAGE, at: page.origin }]);
 });
 
+test('a tab that is stopped while the debugger attaches is left', async () => {
+  const starting = start();
+  await source.stop(7);
+  await expect(starting).rejects.toThrow('while it was attaching');
+  expect(page.attached).toBe(0);
+  expect(source.runs(7)).toBe(false);
+  // One that is started again meanwhile is captured.
+  const first = start();
+  void source.stop(7);
+  const second = start();
+  await expect(first).rejects.toThrow('while it was attaching');
+  await second;
+  expect(page.attached).toBe(1);
+  expect(source.runs(7)).toBe(true);
+});
+
 test('a document that comes after the debugger was seen whole', async () => {
   page.url = 'about:blank';
   expect(await start()).toEqual({});

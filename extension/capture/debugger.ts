@@ -59,6 +59,8 @@ interface Found {
   frame: string;
 }
 
+const DETACHED = 'the debugger was detached while it was attaching';
+
 /**
  * The debugger sees everything from the moment it is attached, in a tab's workers and frames of other
  * processes too. What was missed before that it gets from replays, from webRequest and from the page's
@@ -74,6 +76,8 @@ export class DebuggerSource implements CaptureSource {
   readonly #workers: SharedWorkerTargets;
   readonly #tabs = new Map<number, Attached>();
   readonly #starting = new Map<number, Promise<Started>>();
+  /** Tabs that were stopped while the debugger was still attaching. */
+  readonly #canceled = new Set<number>();
   readonly #shared: SharedWorkers & { owners: Map<string, Map<number, Session>> };
   /** Called when capture of a tab ended without being asked to. */
   onEnd: ((tab: number, reason: EndReason) => void) | undefined;
@@ -99,9 +103,16 @@ export class DebuggerSource implements CaptureSource {
 
   start(tab: number, options: StartOptions): Promise<Started> {
     let starting = this.#starting.get(tab);
+    if (starting !== undefined && this.#canceled.has(tab)) {
+      const again = (): Promise<Started> => this.start(tab, options);
+      return starting.then(again, again);
+    }
     if (starting === undefined) {
       if (this.#tabs.has(tab)) return Promise.resolve({});
-      starting = this.#start(tab, options).finally(() => this.#starting.delete(tab));
+      starting = this.#start(tab, options).finally(() => {
+        this.#starting.delete(tab);
+        this.#canceled.delete(tab);
+      });
       this.#starting.set(tab, starting);
     }
     return starting;
@@ -110,6 +121,10 @@ export class DebuggerSource implements CaptureSource {
   async #start(tabId: number, options: StartOptions): Promise<Started> {
     const began = this.#clock.now();
     await this.#api.attach({ tabId }, '1.3');
+    if (this.#canceled.has(tabId)) {
+      await this.#api.detach({ tabId }).catch(() => undefined);
+      throw new Error(DETACHED);
+    }
     const send: Send = (session, command, params) =>
       this.#api.sendCommand(addressee(tabId, session), command, params as object) as ReturnType<typeof send>;
     const ledger = new Ledger();
@@ -124,8 +139,7 @@ export class DebuggerSource implements CaptureSource {
     const attached: Attached = { tab, send, emit, ledger, page, caughtUp: false };
     this.#tabs.set(tabId, attached);
     const { probe, frame } = await this.#enable(tab, send);
-    if (this.#tabs.get(tabId) !== attached)
-      throw new Error('the debugger was detached while it was attaching');
+    if (this.#tabs.get(tabId) !== attached) throw new Error(DETACHED);
     const enabled = this.#clock.now();
     this.#witness.attached(tabId, enabled);
     const result = await this.#catchUp(tabId, attached, { began, enabled, probe, frame }, options);
@@ -219,6 +233,7 @@ export class DebuggerSource implements CaptureSource {
   async stop(tabId: number): Promise<void> {
     const attached = this.#forget(tabId);
     if (attached !== undefined) await this.#api.detach({ tabId }).catch(() => undefined);
+    else if (this.#starting.has(tabId)) this.#canceled.add(tabId);
   }
 
   runs(tabId: number): boolean {
