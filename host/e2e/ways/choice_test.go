@@ -54,7 +54,10 @@ select.dispatchEvent(new Event('change', {bubbles: true}));`)
 		}); err != nil {
 			t.Fatalf("%s: %v: %s", way, err, w.Run("status", "--json").Out)
 		}
-		a.Changes()
+		// The tab is named with its way as soon as capture starts, which ends the gap a moment later.
+		if err := testbed.Eventually(context.Background(), func() (bool, error) { return a.Changes().Coverage == nil, nil }); err != nil {
+			t.Fatalf("%s: %v: %s", way, err, e2etest.Show(a.Changes()))
+		}
 		p.JS(fmt.Sprintf(`console.error('seen %c')`, 'a'+i))
 		if r := a.Changes(); len(r.Console.NewErrors) != 1 || r.Coverage != nil {
 			t.Errorf("%s: %s", way, e2etest.Show(r))
