@@ -190,7 +190,7 @@ type row interface {
 // tracks are all of them.
 var tracks = [Gaps]row{
 	Console: newTrack(ConsoleSection, Browsers, "Console", Limit{10_000, 6 << 20}, ring.Options[event.Console]{
-		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage,
+		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Label: labelOfLine,
 	}),
 	Network: newTrack(NetworkSection, Browsers, "Network", Limit{5_000, 16 << 20}, ring.Options[event.Network]{
 		Chunk: 8, Size: sizeOfNetwork,

@@ -3,7 +3,6 @@ package diff
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -304,8 +303,11 @@ func (m *remembered[K, V]) of(k K, value func() V) V {
 	return v
 }
 
-// byLine has a value for each line of code that logs.
-type byLine[V any] = remembered[lineKey, V]
+// byLine has a value for each line of code that logs, byLabel for each label of one.
+type (
+	byLine[V any]  = remembered[lineKey, V]
+	byLabel[V any] = remembered[uint64, V]
+)
 
 // sameMessage is what makes messages of one line the same: their texts without numbers.
 type sameMessage struct {
@@ -454,40 +456,40 @@ func (c stormFinder) floods() {
 		flooding, sure := c.floodsIn(near, first, min(n, most))
 		if sure || n <= most {
 			if len(flooding) > 0 {
-				c.countFloods(func(k lineKey) bool { return flooding[k] })
+				c.countFloods(flooding)
 			}
 			return
 		}
 	}
 }
 
-// floodsIn returns the lines that flood the entries from a position on, of which it looks at some. It is not sure where
-// others were met more than once.
-func (c stormFinder) floodsIn(v ring.View[event.Console], first, some uint64) (flooding map[lineKey]bool, sure bool) {
+// floodsIn returns the labels of the lines that flood the entries from a position on, of which it looks at some. It is not
+// sure where others were met more than once.
+func (c stormFinder) floodsIn(v ring.View[event.Console], first, some uint64) (flooding map[uint64]bool, sure bool) {
 	type lineCount struct {
 		met   uint64
 		slots uint
 	}
 	loaded := remembered[int, int64]{all: loads(c.v)} // what a page logs each time it is loaded is no flood
 	never := func() int64 { return 0 }
-	lines := byLine[*lineCount]{}
+	lines := byLabel[*lineCount]{}
 	n := v.Next() - first
 	chance := rand.New(rand.NewPCG(first, v.Next())) // lines that take turns are all met
 	for i := range some {
 		from, to := n*i/some, n*(i+1)/some
 		at := from + chance.Uint64N(to-from)
-		e := v.At(first + at)
-		if e.Level >= event.Warning || e.At <= loaded.of(e.Tab(), never) {
+		label, e := v.Label(first+at), v.At(first+at)
+		if label == 0 || e.At <= loaded.of(e.Tab(), never) {
 			continue
 		}
-		l := lines.of(lineOf(e), func() *lineCount { return &lineCount{} })
+		l := lines.of(label, func() *lineCount { return &lineCount{} })
 		l.met++
 		l.slots |= 1 << (at * floodSlots / n)
 	}
-	flooding, sure = map[lineKey]bool{}, true
-	for k, l := range lines.all {
+	flooding, sure = map[uint64]bool{}, true
+	for label, l := range lines.all {
 		if l.met*n >= floodRate*floodSpan/1000*some && l.slots == 1<<floodSlots-1 {
-			flooding[k] = true
+			flooding[label] = true
 		} else if l.met > 1 {
 			sure = false
 		}
@@ -495,39 +497,40 @@ func (c stormFinder) floodsIn(v ring.View[event.Console], first, some uint64) (f
 	return flooding, sure || some == n
 }
 
-// countFloods adds the floods of lines of code to the storms.
-func (c stormFinder) countFloods(flooding func(lineKey) bool) {
-	found := byLine[*repetition]{}
-	since := remembered[event.Subject, int64]{}
-	for pos, e := range c.v.Console().InRing().From(c.from.Pos[capture.Console]) {
-		if e.Level >= event.Warning || e.At <= since.of(e.Subject, func() int64 {
-			if !c.o.InScope(e.Subject) {
-				return math.MaxInt64
-			}
-			return c.updated[e.Tab()]
-		}) {
-			continue
-		}
-		r := found.of(lineOf(e), func() *repetition {
-			if !flooding(lineOf(e)) || c.keptOut(e) {
+// countFloods adds the floods of lines of code to the storms. It reads the first and the newest entry of each; the others
+// only where those before an update do not count.
+func (c stormFinder) countFloods(flooding map[uint64]bool) {
+	type flood struct {
+		since         int64 // earlier ones do not count
+		first, newest uint64
+		total         int
+		ref           *Ref
+	}
+	near := c.v.Console().InRing()
+	found := byLabel[*flood]{}
+	for pos, label := range near.Labels(c.from.Pos[capture.Console]) {
+		f := found.of(label, func() *flood {
+			e := near.At(pos)
+			if !flooding[label] || !c.o.InScope(e.Subject) || c.keptOut(e) {
 				return nil
 			}
-			return &repetition{pace: pace{storm: true, hot: true, from: e.At}, first: e.At}
+			return &flood{since: c.updated[e.Tab()]}
 		})
-		if r == nil {
+		if f == nil || f.since > 0 && near.At(pos).At <= f.since {
 			continue
 		}
-		r.newest, r.pace.to, r.pace.ended = e, e.At, e.At
-		r.pace.total++
-		if r.ref == nil {
-			r.ref = c.ref(pos, e)
+		if f.total++; f.total == 1 {
+			f.first, f.ref = pos, c.ref(pos, near.At(pos))
 		} else {
-			r.ref.add(pos)
+			f.ref.add(pos)
 		}
+		f.newest = pos
 	}
-	for _, r := range found.all {
-		if r != nil {
-			c.storm(messageName(r.newest.(*event.Console)), &messageTempo, r)
+	for _, f := range found.all {
+		if f != nil && f.total > 0 {
+			first, e := near.At(f.first).At, near.At(f.newest)
+			p := pace{storm: true, hot: true, from: first, to: e.At, ended: e.At, total: f.total}
+			c.storm(messageName(e), &messageTempo, &repetition{pace: p, newest: e, first: first, ref: f.ref})
 		}
 	}
 }

@@ -3,8 +3,8 @@
 // It guarantees: a value keeps its position for ever; the ring stays within its count and byte
 // budget by evicting the oldest and counts what it evicted; a [View] never changes, however much is
 // appended after it was taken, and reading one needs no lock. What a reader wants of marked values it gets
-// without the others being touched. There is one writer at a time: the caller serialises Append
-// and View. It is pure.
+// without the others being touched, and labels tell values apart without touching any. There is one writer at a time: the
+// caller serialises Append and View. It is pure.
 package ring
 
 import (
@@ -18,9 +18,11 @@ type Ring[T any] struct {
 	chunk              int
 	size               func(*T) int
 	mark               func(*T) bool
+	label              func(*T) uint64
 	evict              func(uint64, *T)
 
 	chunks      [][]T // each of length chunk once full; a slot is written once, before a view can see it
+	labels      [][]uint64
 	marked      []uint64
 	base        uint64
 	first, next uint64
@@ -38,6 +40,8 @@ type Options[T any] struct {
 	Size func(*T) int
 	// Mark says whether [View.Marked] yields a value; nil: it yields all.
 	Mark func(*T) bool
+	// Label gives a value a number, for [View.Labels]; nil: none has one.
+	Label func(*T) uint64
 	// Evict is called with each value that leaves and its position, oldest first; may be nil.
 	Evict func(uint64, *T)
 	// Start is the position of the first value; 0 means 1.
@@ -54,7 +58,7 @@ func New[T any](o Options[T]) *Ring[T] {
 	}
 	start := max(o.Start, 1)
 	return &Ring[T]{
-		maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, mark: o.Mark, evict: o.Evict,
+		maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, mark: o.Mark, label: o.Label, evict: o.Evict,
 		base: start, first: start, next: start,
 	}
 }
@@ -65,11 +69,17 @@ func (r *Ring[T]) Append(v T) (uint64, *T) {
 	slot := int(pos - r.base)
 	if slot == len(r.chunks)*r.chunk {
 		r.chunks = append(r.chunks, make([]T, r.chunk))
+		if r.label != nil {
+			r.labels = append(r.labels, make([]uint64, r.chunk))
+		}
 	}
 	stored := &r.chunks[slot/r.chunk][slot%r.chunk]
 	*stored = v
 	r.next++
 	r.bytes += r.size(stored)
+	if r.label != nil {
+		r.labels[slot/r.chunk][slot%r.chunk] = r.label(stored)
+	}
 	if r.mark(stored) {
 		r.marked = append(r.marked, pos)
 	}
@@ -93,6 +103,9 @@ func (r *Ring[T]) evictOldest() {
 	if int(r.first-r.base) == r.chunk {
 		// Views share the old slice, so the shorter one is a copy.
 		r.chunks = append(make([][]T, 0, len(r.chunks)), r.chunks[1:]...)
+		if r.label != nil {
+			r.labels = append(make([][]uint64, 0, len(r.labels)), r.labels[1:]...)
+		}
 		r.base += uint64(r.chunk)
 	}
 }
@@ -106,7 +119,7 @@ func (r *Ring[T]) SkipTo(pos uint64) bool {
 	for r.first < r.next {
 		r.evictOldest()
 	}
-	r.chunks, r.base, r.first, r.next = nil, pos, pos, pos
+	r.chunks, r.labels, r.base, r.first, r.next = nil, nil, pos, pos, pos
 	return true
 }
 
@@ -119,13 +132,14 @@ func (r *Ring[T]) Next() uint64 { return r.next }
 // View is the ring as it is now.
 func (r *Ring[T]) View() View[T] {
 	return View[T]{
-		chunks: r.chunks, marked: r.marked, chunk: r.chunk, base: r.base, first: r.first, next: r.next,
+		chunks: r.chunks, labels: r.labels, marked: r.marked, chunk: r.chunk, base: r.base, first: r.first, next: r.next,
 	}
 }
 
 // View is an unchanging look at a ring, and at what is kept of what has left it.
 type View[T any] struct {
 	chunks            [][]T
+	labels            [][]uint64
 	marked            []uint64
 	chunk             int
 	base, first, next uint64
@@ -219,6 +233,34 @@ func (v View[T]) Marked(pos uint64) iter.Seq2[uint64, *T] {
 			}
 		}
 	}
+}
+
+// Labels yields the labels of the values in the ring from a position on, oldest first, without touching the values. A
+// view of a ring without labels yields nothing.
+func (v View[T]) Labels(pos uint64) iter.Seq2[uint64, uint64] {
+	return func(yield func(uint64, uint64) bool) {
+		if v.labels == nil {
+			return
+		}
+		for p := max(pos, v.first); p < v.next; {
+			slot := int(p - v.base)
+			part := v.labels[slot/v.chunk][slot%v.chunk:]
+			for _, label := range part[:min(len(part), int(v.next-p))] {
+				if !yield(p, label) {
+					return
+				}
+				p++
+			}
+		}
+	}
+}
+
+// Label returns the label of the value at a position, 0 when the ring does not hold it or has no labels.
+func (v View[T]) Label(pos uint64) uint64 {
+	for _, label := range v.Until(pos + 1).Labels(pos) {
+		return label
+	}
+	return 0
 }
 
 // Until is the view without the values from a position on.

@@ -17,7 +17,8 @@ func TestBehavesLikeAList(t *testing.T) {
 		var evicted []int
 		r := New(Options[int]{
 			MaxCount: maxCount, MaxBytes: maxBytes, Chunk: rapid.IntRange(1, 8).Draw(t, "chunk"),
-			Size: func(v *int) int { return *v }, Mark: func(v *int) bool { return *v%3 == 0 }, Evict: func(pos uint64, v *int) {
+			Size: func(v *int) int { return *v }, Mark: func(v *int) bool { return *v%3 == 0 }, Label: func(v *int) uint64 { return uint64(*v % 7) },
+			Evict: func(pos uint64, v *int) {
 				if int(pos) != len(evicted)+1 {
 					t.Fatalf("position %d left, want %d", pos, len(evicted)+1)
 				}
@@ -59,6 +60,16 @@ func TestBehavesLikeAList(t *testing.T) {
 				}
 				for pos := range v.Marked(uint64(from)) {
 					got = append(got, pos)
+				}
+				labeled := uint64(max(from, int(v.FirstInRing())))
+				for pos, label := range v.Labels(uint64(from)) {
+					if pos != labeled || label != uint64(*v.At(pos)%7) || v.Label(pos) != label {
+						t.Fatalf("%s from %d: position %d has label %d, want position %d", name, from, pos, label, labeled)
+					}
+					labeled++
+				}
+				if labeled < v.Next() || v.Label(v.Next()) != 0 {
+					t.Fatalf("%s from %d: labels until %d, want %d", name, from, labeled, v.Next())
 				}
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s from %d: marked %v, want %v", name, from, got, want)
