@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -42,19 +41,6 @@ func (r *run) compare(rev string, wanted []string) (err error) {
 	if err != nil {
 		return err
 	}
-	run := func(bench, in string, args ...string) (*report, error) {
-		file := filepath.Join(dir, "figures.json")
-		_ = os.Remove(file) // so that it is not the one before that is read
-		cmd := exec.Command(bench, append(args, "-json", file)...)
-		cmd.Dir, cmd.Stderr = in, os.Stderr
-		bad := cmd.Run()
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return nil, errors.Join(bad, err)
-		}
-		var figures report
-		return &figures, errors.Join(bad, json.Unmarshal(data, &figures))
-	}
 	for i, name := range wanted {
 		part := parts[slices.IndexFunc(parts, func(p part) bool { return p.name == name })]
 		args := []string{"-only", name}
@@ -64,16 +50,17 @@ func (r *run) compare(rev string, wanted []string) (err error) {
 		theirs, ours := newFigures(), newFigures()
 		for turn := range turns {
 			fmt.Printf("[%d/%d] %s, turn %d of %d\n", i+1, len(wanted), name, turn+1, turns)
-			got, bad := run(self, "", append(args, "-binary", filepath.Join(old, "bin", "tidemark"))...)
+			bench, in, with := self, "", append(args, "-binary", filepath.Join(old, "bin", "tidemark"))
 			if part.inside {
-				got, bad = run(filepath.Join(old, "bin", "bench"), old, args...)
+				bench, in, with = filepath.Join(old, "bin", "bench"), old, args
 			}
+			got, bad := measured(bench, in, with...)
 			if bad != nil {
 				err = errors.Join(err, fmt.Errorf("%s of %s could not be measured: %w", name, rev, bad))
 			} else {
 				theirs.add(got)
 			}
-			if got, bad = run(self, "", append(args, "-binary", binary)...); bad != nil {
+			if got, bad = measured(self, "", append(args, "-binary", binary)...); bad != nil {
 				err = errors.Join(err, fmt.Errorf("%s could not be measured: %w", name, bad))
 			} else {
 				ours.add(got)

@@ -77,27 +77,29 @@ type part struct {
 	run  func(*run) error
 	// inside is true for what is measured inside this program, not of the program that was built.
 	inside bool
+	// untimed is true for parts that have no times among their figures. They may be measured side by side.
+	untimed bool
 }
 
 // parts are what can be asked for by -only, in the order in which they run.
 var parts = []part{
-	{"latency", (*run).latency, false},
-	{"budgets", (*run).budgets, true},
-	{"hook", (*run).hook, false},
-	{"tokens", (*run).tokens, false},
-	{"signal", (*run).signal, false},
-	{"daemon", (*run).daemon, false},
-	{"flood", (*run).flood, false},
-	{"capture", (*run).capture, false},
-	{"noise", (*run).noise, true},
-	{"sourcemap", (*run).sourcemap, false},
-	{"aria", (*run).aria, false},
-	{"viewer", (*run).viewer, false},
-	{"variables", (*run).variables, false},
-	{"act", (*run).act, false},
-	{"sessions", (*run).sessions, false},
-	{"hunts", (*run).hunts, false},
-	{"files", (*run).files, true},
+	{name: "latency", run: (*run).latency},
+	{name: "budgets", run: (*run).budgets, inside: true},
+	{name: "hook", run: (*run).hook},
+	{name: "tokens", run: (*run).tokens, untimed: true},
+	{name: "signal", run: (*run).signal, untimed: true},
+	{name: "sessions", run: (*run).sessions, untimed: true},
+	{name: "hunts", run: (*run).hunts, untimed: true},
+	{name: "daemon", run: (*run).daemon},
+	{name: "flood", run: (*run).flood},
+	{name: "capture", run: (*run).capture},
+	{name: "noise", run: (*run).noise, inside: true},
+	{name: "sourcemap", run: (*run).sourcemap},
+	{name: "aria", run: (*run).aria},
+	{name: "viewer", run: (*run).viewer},
+	{name: "variables", run: (*run).variables},
+	{name: "act", run: (*run).act},
+	{name: "files", run: (*run).files, inside: true},
 }
 
 func main() {
@@ -190,11 +192,12 @@ func (r *run) measure(wanted []string) (err error) {
 	r.report.OS, r.report.Arch, r.report.CPUs, r.report.Quick, r.report.At = runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.quick, time.Now().UTC()
 	r.report.Before = calibrate()
 	fmt.Printf("machine: %s/%s, %d CPUs; %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.report.Before)
+	list := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !slices.Contains(wanted, p.name) })
+	if testbed.Heard == nil && r.match == "" { // what else is said is said here
+		sideBySide(list)
+	}
 	var took []string
-	for _, part := range parts {
-		if !slices.Contains(wanted, part.name) {
-			continue
-		}
+	for _, part := range list {
 		began := time.Now()
 		r.part, r.machine = part.name, calibrate()
 		fmt.Printf("\n[%d/%d] %s, after %s\n", len(took)+1, len(wanted), part.name, time.Since(r.report.At).Round(time.Second))
