@@ -26,7 +26,7 @@ import (
 const (
 	ingestTarget = 1 // of what a bare copy takes in
 	frameEvents  = 200
-	memoryTarget = 96 << 20
+	memoryTarget = 64 << 20
 	startTarget  = 4    // times tidemark --version, with an empty home
 	fullTarget   = 4    // times the start with an empty home
 	idleTarget   = .002 // of a core

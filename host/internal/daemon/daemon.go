@@ -126,6 +126,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	running.Wait()
 	d.waitForBrowsers()
 	d.maps.Close()
+	d.mapMemory.Need(0)
 	endFiles()
 	endJournal() // after the last write to the journal
 	keeping.Wait()
@@ -133,9 +134,8 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	return nil
 }
 
-// workingMemory is the memory in bytes that the daemon needs beside its buffers: for decoding, compression, answers and
-// source maps.
-const workingMemory = 36 << 20
+// workingMemory is the memory in bytes that the daemon needs beside its buffers: for decoding, compression and answers.
+const workingMemory = 28 << 20
 
 // mapMemory limits all source maps together, in bytes. After a failed fetch, a source map is fetched again after mapRetry.
 const (
@@ -143,8 +143,8 @@ const (
 	mapRetry  = time.Minute
 )
 
-// limitMemory sets the memory limit of the process to its buffers, its working memory and what watched workspaces need,
-// unless GOMEMLIMIT is set.
+// limitMemory sets the memory limit of the process to its buffers, its working memory, and what source maps and watched
+// workspaces need, unless GOMEMLIMIT is set.
 func limitMemory(l capture.Limits) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		memory.Limit(int64(l.Bytes() + workingMemory))
@@ -152,14 +152,15 @@ func limitMemory(l capture.Limits) {
 }
 
 type daemon struct {
-	home    home.Home
-	version string
-	log     *slog.Logger
-	stop    func()
-	journal *journal
-	engine  *engine.Engine
-	maps    *sourcemap.Cache
-	hub     *link.Hub
+	home      home.Home
+	version   string
+	log       *slog.Logger
+	stop      func()
+	journal   *journal
+	engine    *engine.Engine
+	maps      *sourcemap.Cache
+	mapMemory memory.Part
+	hub       *link.Hub
 	// workspaces are the directories that agents work in, timeline what happened there.
 	workspaces *workspace.Workspaces
 	timeline   *timeline.Timeline
@@ -202,6 +203,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 	d.maps = sourcemap.NewCache(sourcemap.CacheOptions{
 		Fetch: d.hub.SourceMap, Bytes: mapMemory, Retry: mapRetry, Clock: time.Now,
 		Failed: func(s sourcemap.Script, err error) { d.log.Debug("no source map", "script", s.URL, "error", err) },
+		Held:   func(bytes int) { d.mapMemory.Need(int64(bytes)) },
 	})
 	d.engine = engine.New(engine.Options{
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,

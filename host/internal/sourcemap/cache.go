@@ -64,6 +64,8 @@ type CacheOptions struct {
 	Clock func() time.Time
 	// Failed is called with the error of a failed fetch, from several goroutines. It may be nil.
 	Failed func(s Script, err error)
+	// Held is called with the size of all maps together, in bytes, when it has changed. It must not wait. It may be nil.
+	Held func(bytes int)
 }
 
 // Cache caches the maps of scripts and fetches requested ones in the background. It is safe for concurrent use. Only
@@ -242,6 +244,9 @@ func (c *Cache) fetch(s Script) {
 	c.entries[s] = append(c.entries[s], c.order.PushFront(e))
 	for c.bytes += e.size; c.bytes > c.o.Bytes && c.order.Len() > 1; {
 		c.dropLocked(c.order.Back())
+	}
+	if c.o.Held != nil {
+		c.o.Held(c.bytes)
 	}
 	if c.came != nil {
 		close(c.came)

@@ -22,7 +22,9 @@ func mapOf(size int) []byte {
 }
 
 func TestMapsTogetherStayWithinTheirBytesAndTheOneUsedLongestAgoGoes(t *testing.T) {
+	told := 0
 	c := NewCache(CacheOptions{
+		Held: func(bytes int) { told = bytes },
 		Fetch: func(_ context.Context, s Script) (string, []byte, error) {
 			if s == app(9) {
 				return s.URL, mapOf(1 << 20), nil
@@ -51,13 +53,13 @@ func TestMapsTogetherStayWithinTheirBytesAndTheOneUsedLongestAgoGoes(t *testing.
 		c.Want(app(i), always)
 		<-c.Idle()
 	}
-	if got := fmt.Sprint(held()); got != "[0 3 4 5]" || c.bytes > 10_000 {
-		t.Error(got, c.bytes)
+	if got := fmt.Sprint(held()); got != "[0 3 4 5]" || c.bytes > 10_000 || told != c.bytes {
+		t.Error(got, c.bytes, told)
 	}
 	c.Want(app(9), always)
 	<-c.Idle()
-	if got := fmt.Sprint(held()); got != "[9]" || c.Get(app(9), always) == nil || c.bytes < 1<<20 {
-		t.Error("one that is larger than all together:", got, c.bytes)
+	if got := fmt.Sprint(held()); got != "[9]" || c.Get(app(9), always) == nil || c.bytes < 1<<20 || told != c.bytes {
+		t.Error("one that is larger than all together:", got, c.bytes, told)
 	}
 }
 
