@@ -8,15 +8,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
-// Where the figures are published, from the project's top folder.
-const (
-	publishedFile = "docs/bench.json"
-	quotingFile   = "README.md"
-)
+// publishedFile is where the figures are published, from the project's top folder.
+const publishedFile = "docs/bench.json"
 
-// Between these lines README.md has what [quotes] says of docs/bench.json.
+// quotations are the files that quote some of them, each with what it says between the two lines below.
+var quotations = []struct {
+	file   string
+	quotes func(*report) (string, error)
+}{{"README.md", quotes}, {"docs/CAPTURE.md", captureQuotes}}
+
 const (
 	quotesBegin = "<!-- figures of the last `make bench`, written by it -->\n"
 	quotesEnd   = "<!-- end of the figures -->\n"
@@ -55,15 +58,20 @@ func (r *report) publish(whole bool) error {
 	if err := os.WriteFile(publishedFile, append(data, '\n'), 0o644); err != nil { //nolint:gosec // a file of the project
 		return err
 	}
-	text, err := os.ReadFile(quotingFile)
-	if err != nil {
-		return err
+	for _, q := range quotations {
+		text, err := os.ReadFile(q.file)
+		if err != nil {
+			return err
+		}
+		now, err := requote(string(text), r, q.quotes)
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.file, err)
+		}
+		if err := os.WriteFile(filepath.Clean(q.file), []byte(now), 0o644); err != nil { //nolint:gosec // a file of the project
+			return err
+		}
 	}
-	now, err := requote(string(text), r)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Clean(quotingFile), []byte(now), 0o644) //nolint:gosec // a file of the project
+	return nil
 }
 
 // keep takes over the tables of the parts that this run did not measure.
@@ -86,11 +94,11 @@ func (r *report) keep(last *report) {
 }
 
 // requote is a text with the figures of a report in place of those between the marks.
-func requote(text string, r *report) (string, error) {
+func requote(text string, r *report, quotes func(*report) (string, error)) (string, error) {
 	before, rest, ok := strings.Cut(text, quotesBegin)
 	_, after, ended := strings.Cut(rest, quotesEnd)
 	if !ok || !ended {
-		return "", fmt.Errorf("%s has no lines %q and %q to put the figures between", quotingFile, strings.TrimSpace(quotesBegin), strings.TrimSpace(quotesEnd))
+		return "", fmt.Errorf("there are no lines %q and %q to put the figures between", strings.TrimSpace(quotesBegin), strings.TrimSpace(quotesEnd))
 	}
 	lines, err := quotes(r)
 	return before + quotesBegin + lines + quotesEnd + after, err
@@ -111,22 +119,66 @@ func quotes(r *report) (string, error) {
 		}
 	}
 	for _, q := range quoted {
-		measured := ""
-		for _, t := range r.Tables {
-			for _, row := range t.Rows {
-				if t.Part == q.part && row.What == q.what {
-					measured = row.Measured
-					if t.At.Before(oldest) {
-						oldest = t.At
-					}
-				}
-			}
+		measured, at, err := r.measured(q.part, q.what)
+		if err != nil {
+			return "", err
 		}
-		if measured == "" {
-			return "", fmt.Errorf("part %s measured no %q", q.part, q.what)
+		if at.Before(oldest) {
+			oldest = at
 		}
 		fmt.Fprintf(&b, "- "+q.line+"\n", measured)
 	}
 	fmt.Fprintf(&b, "- Targets missed, of all figures in [docs/bench.json](docs/bench.json): %d of %d.\n", missed, targets)
 	return fmt.Sprintf("Measured on %s (%s/%s, %d CPUs):\n\n", oldest.Format("2 January 2006"), r.OS, r.Arch, r.CPUs) + b.String(), nil
+}
+
+// measured is a figure of a part, and when it was measured.
+func (r *report) measured(part, what string) (string, time.Time, error) {
+	for _, t := range r.Tables {
+		for _, row := range t.Rows {
+			if t.Part == part && row.What == what {
+				return row.Measured, t.At, nil
+			}
+		}
+	}
+	return "", time.Time{}, fmt.Errorf("part %s measured no %q", part, what)
+}
+
+// captureQuotes are the lines that docs/CAPTURE.md has of a report.
+func captureQuotes(r *report) (string, error) {
+	var b strings.Builder
+	var day time.Time
+	for i, q := range captureQuoted {
+		measured, at, err := r.measured("capture", q.what)
+		if err != nil {
+			return "", err
+		}
+		day = at
+		if q.line != "" {
+			if captureQuoted[i-1].line == "" {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(&b, q.line+"\n", measured)
+			continue
+		}
+		cells := strings.Split(measured, ", ")
+		for i, way := range []string{" without", " quiet", " debugger"} {
+			cells[i] = "`" + strings.Replace(strings.Replace(cells[i], way, "", 1), " more", " µs more", 1) + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", q.what, strings.Join(cells, " | "))
+	}
+	return fmt.Sprintf("Measured on %s (%s/%s, %d CPUs):\n\n| | page alone | quiet | debugger |\n|---|--:|--:|--:|\n", day.Format("2 January 2006"), r.OS, r.Arch, r.CPUs) + b.String(), nil
+}
+
+// captureQuoted are the figures that docs/CAPTURE.md has: rows of its table, and then lines.
+var captureQuoted = []struct{ what, line string }{
+	{"50,000 console lines", ""},
+	{"1,000 fetches of JSON", ""},
+	{"10,000 WebSocket frames", ""},
+	{"a console.log", ""},
+	{"a console.log of an object", ""},
+	{"a console.warn", ""},
+	{"a console.error", ""},
+	{"quiet: regressions told, cause named", "- Regressions reported with their cause, by quiet capture: %s."},
+	{"quiet: false alarms", "- False alarms on healthy visits, by quiet capture: %s."},
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestReadmeQuotesTheLastBench compares the figures in README.md with those of docs/bench.json.
-func TestReadmeQuotesTheLastBench(t *testing.T) {
+// TestDocumentsQuoteTheLastBench compares the figures in documents with those of docs/bench.json.
+func TestDocumentsQuoteTheLastBench(t *testing.T) {
 	top := filepath.Join("..", "..")
 	data, err := os.ReadFile(filepath.Join(top, publishedFile))
 	if err != nil {
@@ -20,36 +20,38 @@ func TestReadmeQuotesTheLastBench(t *testing.T) {
 	if err := json.Unmarshal(data, &last); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(top, quotingFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := requote(string(text), &last)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(text) != want {
-		t.Errorf("%s does not have the figures of %s; `make bench` writes both", quotingFile, publishedFile)
+	for _, q := range quotations {
+		text, err := os.ReadFile(filepath.Join(top, q.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := requote(string(text), &last, q.quotes)
+		if err != nil {
+			t.Fatalf("%s: %v", q.file, err)
+		}
+		if string(text) != want {
+			t.Errorf("%s does not have the figures of %s; `make bench` writes both", q.file, publishedFile)
+		}
 	}
 }
 
 func TestRequoteNeedsItsMarksAndEveryFigure(t *testing.T) {
 	r := &report{At: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), OS: "linux", Arch: "amd64", CPUs: 2}
 	text := "before\n" + quotesBegin + "old\n" + quotesEnd + "after\n"
-	if _, err := requote(text, r); err == nil || !strings.Contains(err.Error(), quoted[0].what) {
+	if _, err := requote(text, r, quotes); err == nil || !strings.Contains(err.Error(), quoted[0].what) {
 		t.Errorf("a report without figures was quoted: %v", err)
 	}
 	for _, q := range quoted {
 		r.Tables = append(r.Tables, &table{Part: q.part, At: r.At, Rows: []row{{What: q.what, Measured: "7 of 7"}}})
 	}
-	got, err := requote(text, r)
+	got, err := requote(text, r, quotes)
 	if err != nil || strings.Contains(got, "old") || strings.Count(got, "7 of 7") != len(quoted) || !strings.Contains(got, "22 November 2026 (linux/amd64, 2 CPUs)") {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if again, err := requote(got, r); err != nil || again != got {
+	if again, err := requote(got, r, quotes); err != nil || again != got {
 		t.Errorf("quoting twice is not the same as once: %q, %v", again, err)
 	}
-	if _, err := requote("no marks", r); err == nil {
+	if _, err := requote("no marks", r, quotes); err == nil {
 		t.Error("a text without marks was quoted")
 	}
 	if err := r.publish(false); err == nil {

@@ -358,8 +358,8 @@ func (w *compact) change(c Change) {
 	if c.New.IsText() {
 		l := "text"
 		if c.In != nil && c.In.Ref > 0 && c.In.Role != roleDocument {
-			l = label(c.In) // the only text in it stands on its line
-			if len(c.In.Children) > 1 {
+			l = label(c.In)
+			if !onItsLine(c) {
 				l = "text in " + l
 			}
 		}
@@ -405,6 +405,9 @@ func (w *compact) change(c Change) {
 	w.b.WriteString("\n")
 }
 
+// onItsLine reports whether a changed text is all that is in an element, so that the line of that shows it.
+func onItsLine(c Change) bool { return c.New.IsText() && c.In != nil && len(c.In.Children) <= 1 }
+
 // nameWas returns a node's old name. If both names are cut and look the same, it shows where they differ.
 func nameWas(old, now *Node) string {
 	if quote(old.Name, maxName) != quote(now.Name, maxName) {
@@ -443,9 +446,15 @@ func (w *compact) removed(d *Diff) {
 	if len(d.Unlisted) > 0 {
 		w.b.WriteString("No longer interactive: [" + spans(rangesOf(d.Unlisted)) + "]\n")
 	}
+	whole := map[int]bool{} // elements whose line above shows all of their text
+	for _, c := range d.Changed {
+		if onItsLine(c) {
+			whole[c.In.Ref] = true
+		}
+	}
 	lines := 0
 	for _, r := range list {
-		if r.Node.Ref < 0 {
+		if r.Node.Ref < 0 && (r.In == nil || !whole[r.In.Ref]) {
 			if lines++; lines == 1 {
 				w.b.WriteString("Removed text:\n")
 			}

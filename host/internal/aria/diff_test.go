@@ -200,7 +200,7 @@ func TestALookAtTheInteractivePartHidesNothing(t *testing.T) {
 		g := &generator{t: t}
 		old := g.tree(1, rapid.IntRange(0, 40).Draw(t, "size"))
 		now := g.edit(old)
-		known := afterLook(old, now, Interactive(now), Interactive(old), nil)
+		known, _ := afterLook(old, now, Interactive(now), Interactive(old), nil)
 		d := Compare(known, now)
 		if a, b := dump(d.Apply(known)), dump(now); a != b {
 			t.Fatalf("from\n%sto\n%sgot\n%s", dump(old), b, a)

@@ -4,10 +4,11 @@ import "slices"
 
 // afterLook returns a tree as an agent knows it that knew the old tree and was then shown the interactive part of the new
 // one: by a difference to before, or by a listing if before is nil. What was not shown, or left out to fit, stays in its
-// old state. A listing does not show whether a missing element was removed or is only no longer interactive.
-func afterLook(old, now, part, before *Node, left map[int]bool) *Node {
+// old state. A listing does not show whether a missing element was removed or is only no longer interactive. What is new
+// counts as known with its text; unread reports that there is such text.
+func afterLook(old, now, part, before *Node, left map[int]bool) (known *Node, unread bool) {
 	if old == now {
-		return now
+		return now, false
 	}
 	l := &looked{was: map[int]*Node{}, is: references(now), had: map[int]bool{}, shown: references(part)}
 	for ref := range left {
@@ -20,13 +21,15 @@ func afterLook(old, now, part, before *Node, left map[int]bool) *Node {
 		Interactive(old).Walk(func(n *Node) { l.had[n.Ref] = operable[n.Role] || n.Role == "heading" })
 	}
 	old.Walk(func(n *Node) { l.was[n.Ref] = n })
-	return l.known(now)[0] // the root, which every part has
+	return l.known(now)[0], l.unread // the root, which every part has
 }
 
 // looked records which nodes of two trees were shown, by reference.
 type looked struct {
 	was            map[int]*Node
 	is, had, shown map[int]bool
+	// unread is true if a node counts as known of which something was not shown.
+	unread bool
 }
 
 func references(root *Node) map[int]bool {
@@ -52,6 +55,7 @@ func (l *looked) known(n *Node) []*Node {
 	n.Walk(func(c *Node) { fresh = fresh && l.was[c.Ref] == nil })
 	switch {
 	case fresh: // its text too: an agent that looks at the interactive part does not want it
+		n.Walk(func(c *Node) { l.unread = l.unread || !l.shown[c.Ref] })
 		return []*Node{n}
 	case l.shown[n.Ref]:
 		return []*Node{copyOf(n, children)}

@@ -156,6 +156,11 @@ func (r *reader) changes(lines []string, there map[int]*Node, interactive, cut b
 			}
 			in, _, _ := strings.Cut(body, " after ")
 			r.listing(lines[from:i+1], refIn(in), interactive, cut)
+		case "Moved:":
+			label, _, _ := strings.Cut(body, ": in ")
+			if b := r.page[refIn(label)]; b != nil {
+				b.label = label
+			}
 		case "Removed text:":
 			where, text, _ := strings.Cut(body, ": ")
 			if b := r.page[refIn(where)]; b != nil && !cut {
@@ -498,14 +503,15 @@ func TestWhatIsCalledUnchangedIsAsItWasShown(t *testing.T) {
 				kind = KindDiff
 				switch {
 				case isListing(text):
-					kind, interactive = KindFull, true
+					whole = seen.whole.listed
+					kind, interactive = KindFull, !whole
 				case strings.Contains(text, "[Interactive elements only"):
 					interactive = true
 				}
 				// Until the agent has looked at all of it, what it was not shown is no change; nor is the focus.
 				// Of another view, it is told all changes of the interactive part, which it knew.
 				routed := interactive && kind == KindDiff && wasListed && focus
-				if why := agent.read(text, tree, kind, interactive, false); strings.Contains(why, "is called") || routed && why != "" {
+				if why := agent.read(text, tree, kind, interactive, whole); strings.Contains(why, "is called") || (routed || whole) && why != "" {
 					t.Fatalf("%s: %s\n%s\n%s\nbefore\n%s", asked, why, text, strings.Join(said, "\n"), dumpOf(before))
 				}
 			} else {

@@ -39,6 +39,9 @@ type view struct {
 	// again are elements and text with changes in an answer that this view does not include, because the answer was cut or
 	// narrowed. If these changes are undone, a difference would not show it.
 	again map[int]bool
+	// unread means that something in shown was not printed, because it is not interactive. A request for the whole then
+	// returns a listing.
+	unread bool
 }
 
 // Newest returns the number of the newest tree that the agent was shown.
@@ -79,7 +82,7 @@ func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
 		return v.again
 	}
-	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, again: again(&s.whole, shown, t.Root)}
+	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, again: again(&s.whole, shown, t.Root), unread: s.whole.unread}
 	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, again: again(&s.part, part, Interactive(t.Root))}
 	s.known, s.labels, s.moved = t.Number, nil, nil
 	if shown != t.Root {
@@ -151,7 +154,7 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 		s.firstLook(t, now)
 		return
 	}
-	known := afterLook(s.whole.shown, t.Root, part, before, left)
+	known, unread := afterLook(s.whole.shown, t.Root, part, before, left)
 	d := Compare(known, t.Root)
 	if d.Share() > MaxChanged || !sameRoute(s.whole.tree, t) {
 		unshown := touchedIn(d)
@@ -166,7 +169,7 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	if d.Empty() {
 		known, s.known = t.Root, t.Number
 	}
-	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, again: s.whole.again}
+	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, again: s.whole.again, unread: s.whole.unread || unread}
 	s.moved = nil
 	shown, there := references(part), references(t.Root)
 	for ref := range s.whole.again {
@@ -286,13 +289,19 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	if !outdated && !sameRoute(before.tree, t) && len(text)+len(changes) > len(full(t, reduced, r, "").Text) {
 		return s.routed(p, t, full(t, reduced, r, ""), now, focus)
 	}
+	r.Interactive = !before.listed // an agent that was shown the text is shown the new one
+	if !r.Interactive {
+		reduced = t.Root
+	}
 	if outdated || d.Share() > MaxChanged && atLeast(reduced) <= len(changes) {
 		if whole := full(t, reduced, r, ""); outdated || len(whole.Text) <= len(changes) {
-			listing := s.relist(t, whole, now)
-			if head := heading(t, r); head == heading(before.tree, r) {
-				listing = "[The page now]\n" + strings.TrimPrefix(listing, head)
+			whole.Text = marked(whole.Text, before.tree, t, r)
+			if r.Interactive {
+				return s.relist(t, whole, now)
 			}
-			return listing
+			s.sawWhole(t, d, now, whole)
+			s.whole.listed = len(whole.left) == 0 // the agent did not request the cut: the next snapshot lists it again
+			return whole.Text
 		}
 	}
 	if !r.fits(changes) {
@@ -301,6 +310,23 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	}
 	s.sawAll(t, known, d, now)
 	return text + incomplete(t) + changes
+}
+
+// partOnly is the line above what is of the interactive part of a page that has more.
+const partOnly = "[Interactive elements only; interactive_only: false shows the text]\n"
+
+// marked is a listing of a document that the agent knows, without its title and address if they are the same, and with a
+// line that says so if text is left out.
+func marked(listing string, before, t *Tree, r Request) string {
+	head := heading(t, r)
+	listing = strings.TrimPrefix(listing, head)
+	if head == heading(before, r) {
+		head = "[The page now]\n"
+	}
+	if r.Interactive && Interactive(t.Root).Count() < t.Root.Count() {
+		head += partOnly
+	}
+	return head + listing
 }
 
 // routed is the part of [Seen.Caused] for another view of an application with more text than its listing has: the changes of
@@ -313,8 +339,9 @@ func (s *Seen) routed(p *Page, t *Tree, whole *Answer, now time.Time, focus bool
 		d, known = withoutFocus(d, reduced)
 	}
 	d.unlist(t.Root)
-	text := moved(s.whole.tree, t) + "[Interactive elements only; interactive_only: false shows the text]\n" + rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
+	text := moved(s.whole.tree, t) + partOnly + rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
 	if outdated || len(text) >= len(whole.Text) {
+		whole.Text = marked(whole.Text, s.whole.tree, t, Request{Interactive: true})
 		return s.relist(t, whole, now)
 	}
 	s.sawPart(t, known, now, &Answer{Kind: KindDiff})
@@ -342,7 +369,8 @@ func (s *Seen) relist(t *Tree, a *Answer, now time.Time) string {
 	before, part := s.whole, Interactive(t.Root)
 	s.firstLook(t, now)
 	if before.shown != nil && sameDocument(before.tree, t) {
-		s.unshown = touchedIn(Compare(afterLook(before.shown, t.Root, part, nil, a.left), t.Root))
+		known, _ := afterLook(before.shown, t.Root, part, nil, a.left)
+		s.unshown = touchedIn(Compare(known, t.Root))
 	}
 	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: len(a.left) == 0}
 	return a.Text

@@ -106,6 +106,8 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 	d.unlist(t.Root)
 	unsure := newlyUnsure(p, v, root)
 	switch {
+	case v.unread:
+		return full(t, root, r, "text of new elements was left out since the last listing"), d
 	case s.outdated(d, v, root, t):
 		return full(t, root, r, "changes in an answer since then were undone"), d
 	case d.Empty() && len(unsure) == 0:
@@ -210,7 +212,8 @@ func rerendered(unsure []int) string {
 func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool) string {
 	except := []map[int]bool{v.left, touchedIn(d)}
 	if interactive && s.whole.shown != nil && sameDocument(s.whole.tree, t) {
-		except = append(except, s.unshown, touchedIn(Compare(afterLook(s.whole.shown, t.Root, root, v.shown, v.left), t.Root)))
+		known, _ := afterLook(s.whole.shown, t.Root, root, v.shown, v.left)
+		except = append(except, s.unshown, touchedIn(Compare(known, t.Root)))
 	}
 	list, more := unchanged(root, t.Root, except...)
 	said := spans(list)

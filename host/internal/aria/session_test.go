@@ -458,3 +458,36 @@ func TestTheBlockLayoutIsTheSpecifications(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", a.Text, want)
 	}
 }
+
+// TestAnActionTellsTheTextToAnAgentThatWasShownIt: when most of the page changes, the answer is a listing of the page
+// with its text, or of the interactive part, which says so.
+func TestAnActionTellsTheTextToAnAgentThatWasShownIt(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		s := newSite(t)
+		s.frame.Nodes = nil
+		s.set(1, roleDocument, "", 2, 3)
+		s.set(2, "button", "Pay")
+		pay := func(round int) {
+			var items []int
+			for i := range 9 {
+				id := 100*round + 2*i
+				s.set(id, "listitem", "", id+1)
+				s.set(id+1, RoleText, fmt.Sprintf("Balance %d, and what was booked on the account in the last month", id))
+				items = append(items, id)
+			}
+			s.set(3, "list", "", items...)
+		}
+		pay(1)
+		s.show(Request{Interactive: !whole})
+		pay(2)
+		told := s.caused()
+		if strings.Contains(told, "Balance 200") != whole || strings.Contains(told, partOnly) == whole {
+			t.Errorf("whole %v:\n%s", whole, told)
+		}
+		if whole {
+			s.is(s.show(Request{}), KindUnchanged)
+		} else if a := s.is(s.show(Request{}), KindFull); !strings.Contains(a.Text, "Balance 216") {
+			t.Error(a.Text)
+		}
+	}
+}
