@@ -2144,6 +2144,14 @@ export interface SessionDiffParams {
   to?: string;
 }
 /**
+ * SessionRegressionParams name the part of a session in which something broke.
+ */
+export interface SessionRegressionParams {
+  id: string;
+  from?: string;
+  to?: string;
+}
+/**
  * SessionRestoreParams name the moment whose files are restored.
  */
 export interface SessionRestoreParams {

@@ -53,6 +53,13 @@ type SessionDiffParams struct {
 	To   string `json:"to,omitempty" maxLength:"100" doc:"The same; empty: now"`
 }
 
+// SessionRegressionParams name the part of a session in which something broke.
+type SessionRegressionParams struct {
+	ID   string `json:"id" path:"id"`
+	From string `json:"from,omitempty" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start, at which nothing was broken; empty: start"`
+	To   string `json:"to,omitempty" maxLength:"100" doc:"The same; empty: now"`
+}
+
 // SessionRestoreParams name the moment whose files are restored.
 type SessionRestoreParams struct {
 	ID     string   `json:"id" path:"id"`

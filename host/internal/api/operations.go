@@ -3,6 +3,7 @@
 package api
 
 import (
+	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
@@ -38,6 +39,7 @@ func (r *rest) methods() {
 	serveMethod[*timeline.Sought](r, "view_seek", (*viewSeekInput).params)
 	serveMethod[*timeline.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
 	serveMethod[*timeline.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
+	serveMethod[*regression.Regression](r, "view_session_regression", (*viewSessionRegressionInput).params)
 	serveMethod[*timeline.Restored](r, "view_session_restore", (*viewSessionRestoreInput).params)
 	serveMethod[*timeline.Restored](r, "view_session_undo", (*viewSessionUndoInput).params)
 }
@@ -319,6 +321,16 @@ type viewSessionDiffInput struct {
 
 func (in *viewSessionDiffInput) params() protocol.SessionDiffParams {
 	return protocol.SessionDiffParams{ID: in.ID, From: in.From, To: in.To}
+}
+
+type viewSessionRegressionInput struct {
+	ID   string `path:"id"`
+	From string `query:"from" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start, at which nothing was broken; empty: start"`
+	To   string `query:"to" maxLength:"100" doc:"The same; empty: now"`
+}
+
+func (in *viewSessionRegressionInput) params() protocol.SessionRegressionParams {
+	return protocol.SessionRegressionParams{ID: in.ID, From: in.From, To: in.To}
 }
 
 type viewSessionRestoreInput struct {

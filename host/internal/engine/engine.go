@@ -130,7 +130,7 @@ func New(o Options) *Engine {
 	})
 	e.Viewer = viewer.New(viewer.Options{
 		Store: o.Store, Named: named, Clients: registry, Rules: e.Rules, Observer: e.Observer, Pages: e.Pages, Leases: e.Actor.Leases,
-		Inspector: e.Inspector, Timeline: e.Timeline, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
+		Inspector: e.Inspector, Timeline: e.Timeline, Regressions: e.Regressions, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
 	})
 	e.leaving(changed)
 	return e

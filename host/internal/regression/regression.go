@@ -56,42 +56,15 @@ type Params struct {
 	Run  string `json:"run"`
 }
 
-// Verdicts.
+// Verdicts of a [Regression].
 const (
 	Found   = "found"
 	Unknown = "unknown"
 	Clean   = "clean" // nothing broke
 )
 
-// Answer is what broke, and when.
-type Answer struct {
-	tool.Quotes
-	SessionID string `json:"sessionId"`
-	Verdict   string `json:"verdict"`
-	// Reason says why the verdict is not found, Note what was not observed.
-	Reason string `json:"reason,omitempty"`
-	Note   string `json:"note,omitempty"`
-	// Moment is the first one after which it was broken, Label what happened there. Before is the snapshot before, to
-	// which `timeline_restore` goes back.
-	Moment string `json:"moment,omitempty"`
-	Label  string `json:"label,omitempty"`
-	Before string `json:"before,omitempty"`
-	// Problem is the first error.
-	Problem      *Problem             `json:"problem,omitempty"`
-	IntroducedBy *diff.Introduced     `json:"introduced_by,omitempty"`
-	Runs         []Run                `json:"runs,omitempty"`
-	Diff         *timeline.Difference `json:"diff,omitempty"`
-}
-
-// Problem is an error of a page.
-type Problem struct {
-	At      diff.Time `json:"at"`
-	Message string    `json:"message"`
-	Source  string    `json:"source,omitempty"`
-}
-
 // Find finds the first moment of a span after which something broke.
-func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) (*Answer, error) {
+func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) (*Regression, error) {
 	var needed []string
 	if p.Run != "" && !client.User {
 		needed = append(needed, grants.AgentsRun)
@@ -100,7 +73,7 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{SessionID: span.Session.ID}
+	a := &Regression{SessionID: span.Session.ID}
 	if p.Run != "" {
 		return a, f.bisect(ctx, client, span, p, a)
 	}
@@ -125,7 +98,7 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 }
 
 // name adds the moment that broke it, with the changes of its files.
-func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where timeline.Where, before, itself *timeline.Place, a *Answer) (err error) {
+func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where timeline.Where, before, itself *timeline.Place, a *Regression) (err error) {
 	a.Moment, a.Label, a.Before = itself.ID(), itself.Label(), before.ID()
 	a.Diff, err = f.Timeline.Diff(ctx, client, timeline.DiffParams{
 		Where: where, From: fmt.Sprintf("s%d", before.Snapshot.Number), To: fmt.Sprintf("s%d", itself.Snapshot.Number),
@@ -147,7 +120,7 @@ const together = 3000
 const lookBack = time.Minute
 
 // recorded finds the change that introduced the first new error of a span. Without one, the answer has the verdict.
-func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Answer) (*event.FileChange, error) {
+func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Regression) (*event.FileChange, error) {
 	scope := client.Scope
 	scope.Workspace = span.Session.Workspace
 	if len(scope.Origins) == 0 {
@@ -244,7 +217,7 @@ func standing(all []trouble, edits []cause.Edit, since int64) (fresh []trouble) 
 }
 
 // first finds the change that introduced the first error, and puts it into an answer.
-func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, a *Answer) *event.FileChange {
+func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, a *Regression) *event.FileChange {
 	if len(all) == 0 {
 		a.Verdict, a.Reason = Clean, "no new errors were recorded in this time"
 		return nil
@@ -273,8 +246,8 @@ func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, 
 }
 
 // problem describes an error.
-func problem(t trouble, places *observe.Places) *Problem {
-	p := &Problem{At: diff.Time{Time: time.UnixMilli(t.at).UTC()}}
+func problem(t trouble, places *observe.Places) *FirstError {
+	p := &FirstError{At: diff.Time{Time: time.UnixMilli(t.at).UTC()}}
 	switch e := t.event.(type) {
 	case *event.Console:
 		place, _ := places.Place(e)
