@@ -2100,6 +2100,7 @@ export interface SessionTimelineParams {
   id: string;
   kinds?: string[];
   after?: string;
+  before?: string;
   limit?: number /* int */;
 }
 /**

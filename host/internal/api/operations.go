@@ -235,14 +235,15 @@ func (in *viewSessionInput) params() protocol.SessionParams {
 }
 
 type viewSessionTimelineInput struct {
-	ID    string   `path:"id"`
-	Kinds []string `query:"kinds" doc:"Only moments of these kinds or sources, such as manual, edit, prompt, command, checkpoint; empty: all"`
-	After string   `query:"after" doc:"Only what follows this moment, such as m12; empty: the newest"`
-	Limit int      `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of moments"`
+	ID     string   `path:"id"`
+	Kinds  []string `query:"kinds" doc:"Only moments of these kinds or sources, such as manual, edit, prompt, command, checkpoint; empty: all"`
+	After  string   `query:"after" doc:"Only what follows this moment, such as m12; empty: the newest"`
+	Before string   `query:"before" doc:"Only the newest of what precedes this moment, such as m12"`
+	Limit  int      `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of moments"`
 }
 
 func (in *viewSessionTimelineInput) params() protocol.SessionTimelineParams {
-	return protocol.SessionTimelineParams{ID: in.ID, Kinds: in.Kinds, After: in.After, Limit: in.Limit}
+	return protocol.SessionTimelineParams{ID: in.ID, Kinds: in.Kinds, After: in.After, Before: in.Before, Limit: in.Limit}
 }
 
 type viewSnapshotsInput struct {

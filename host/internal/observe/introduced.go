@@ -13,8 +13,8 @@ import (
 type Edits struct {
 	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
 	Update func(event.Event) string
-	// Moment returns the name of the moment of a change.
-	Moment func(*event.FileChange) string
+	// Moment returns the name of the moment of a change, and its session, "" if it has none.
+	Moment func(*event.FileChange) (id, session string)
 }
 
 // introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the
@@ -33,16 +33,21 @@ func (p *Places) introduced(o diff.Options) func(event.Event) *diff.Introduced {
 			return nil
 		}
 		found, _ := past.Of(p.Symptom(past, e))
-		return p.edits.Introduced(found)
+		return p.edits.Introduced(found, o.Workspace != "")
 	}
 }
 
-// Introduced describes a cause, nil for none.
-func (c *Edits) Introduced(found *cause.Cause) *diff.Introduced {
+// Introduced describes a cause, nil for none. Without a workspace of the reader, in which a moment's ID is enough, the moment
+// is named with its session.
+func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *diff.Introduced {
 	if found == nil {
 		return nil
 	}
-	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: c.Moment(found.FileChange)}
+	id, session := c.Moment(found.FileChange)
+	if !inWorkspace && session != "" {
+		id += "@" + session
+	}
+	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: id}
 	for _, e := range found.Evidence {
 		i.Evidence = append(i.Evidence, string(e))
 	}

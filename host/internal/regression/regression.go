@@ -22,7 +22,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
-	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
@@ -91,8 +90,8 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 		return a, err
 	}
 	// The call that made the change may have another moment with the same snapshot.
-	if id, label := timeline.OfChange(f.Timeline, found); label != "" {
-		a.Moment, a.Label = id, label
+	if _, m := timeline.OfChange(f.Timeline, found); m != nil {
+		a.Moment, a.Label = m.ID(), m.Label
 	}
 	return a, nil
 }
@@ -121,11 +120,7 @@ const lookBack = time.Minute
 
 // recorded finds the change that introduced the first new error of a span. Without one, the answer has the verdict.
 func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Regression) (*event.FileChange, error) {
-	scope := client.Scope
-	scope.Workspace = span.Session.Workspace
-	if len(scope.Origins) == 0 {
-		scope.Origins = origins(span.Session.Workspace)
-	}
+	scope := observe.ScopeIn(client, span.Session.Workspace)
 	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*event.FileChange, *observe.Places, error) {
 		v := f.Store.View(f.Clock())
 		places := f.Observer.OriginalsIn(v)
@@ -145,27 +140,6 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		}
 		return f.first(fresh, past, places, a), places, ctx.Err()
 	})
-}
-
-// origins are those of a project's pages, nil if its file names none.
-func origins(root string) []string {
-	path := project.Find(root)
-	if path == "" {
-		return nil
-	}
-	data, err := project.Read(path)
-	if err != nil {
-		return nil
-	}
-	settings, err := project.Parse(path, data)
-	if err != nil {
-		return nil
-	}
-	scope, err := checkpoint.NewScope(settings.Origins)
-	if err != nil {
-		return nil
-	}
-	return scope.Origins
 }
 
 // troubles returns the errors since a moment, sorted by when they began.
@@ -241,7 +215,7 @@ func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, 
 		a.Verdict, a.Reason = Unknown, why
 		return nil
 	}
-	a.IntroducedBy = f.Edits.Introduced(best)
+	a.IntroducedBy = f.Edits.Introduced(best, true)
 	return best.FileChange
 }
 

@@ -40,7 +40,7 @@ var sessionMethods = []*Method{
 		Name: "view_session_timeline", Route: "GET /v1/sessions/{id}/timeline", Operation: "session-timeline",
 		Summary: "Moments of a session and their file snapshots, by time",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionTimelineParams) (*timeline.List, error) {
-		return t.ListFrom(ctx, user, timeline.ListParams{Where: timeline.Where{Session: p.ID}, Kinds: p.Kinds, After: p.After, Limit: p.Limit})
+		return t.ListFrom(ctx, user, timeline.ListParams{Where: timeline.Where{Session: p.ID}, Kinds: p.Kinds, After: p.After, Before: p.Before, Limit: p.Limit})
 	}),
 	session(Method{
 		Name: "view_snapshots", Route: "GET /v1/sessions/{id}/fs-snapshots", Operation: "fs-snapshots",

@@ -1,0 +1,104 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// TestAListIsReadInPages: forwards and backwards, each moment is in one page.
+func TestAListIsReadInPages(t *testing.T) {
+	w := newWorld(t)
+	for i := range 11 {
+		w.record(fmt.Sprint("edit ", i))
+		w.pass(time.Second)
+	}
+	if _, err := w.add("placed", "", 4.5); err != nil {
+		t.Fatal(err)
+	}
+	page := func(p timeline.ListParams) *timeline.List {
+		t.Helper()
+		p.Where, p.Limit = w.here(), 4
+		a, err := w.List(t.Context(), user, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	ids := func(list []timeline.ListMoment) (all []string) {
+		for _, m := range list {
+			all = append(all, m.ID)
+		}
+		return all
+	}
+	all := ids(w.list().Moments)
+	for _, kinds := range [][]string{nil, {"edit"}} {
+		var back, forth []string
+		a := page(timeline.ListParams{Kinds: kinds})
+		for back = ids(a.Moments); a.Omitted > 0; back = append(ids(a.Moments), back...) {
+			a = page(timeline.ListParams{Kinds: kinds, Before: a.Moments[0].ID})
+		}
+		for a = page(timeline.ListParams{Kinds: kinds, After: "m0"}); ; a = page(timeline.ListParams{Kinds: kinds, After: a.Next}) {
+			if forth = append(forth, ids(a.Moments)...); a.Next == "" {
+				break
+			}
+		}
+		want := all
+		if kinds != nil { // without the first and the placed one
+			want = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "m1" || id == "m13" })
+		}
+		if !slices.Equal(back, want) || !slices.Equal(forth, want) {
+			t.Errorf("%q: backwards %q, forwards %q, want %q", kinds, back, forth, want)
+		}
+	}
+	if a := page(timeline.ListParams{Before: "m1"}); len(a.Moments) != 0 || a.Omitted != 0 {
+		t.Errorf("before the first are %+v", a)
+	}
+	if a := page(timeline.ListParams{Before: "+0:00:03"}); ids(a.Moments)[len(a.Moments)-1] != "m5" {
+		t.Errorf("before a time are %q", ids(a.Moments))
+	}
+	_, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Before: "m3", After: "m1"})
+	wants(t, err, usererr.InvalidArgument, "not both")
+	_, err = w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Before: "yesterday"})
+	wants(t, err, usererr.InvalidArgument, "before is")
+}
+
+// TestAListTellsTheCourse: each moment has the severity from itself to the next one, whichever are listed.
+func TestAListTellsTheCourse(t *testing.T) {
+	w := newWorld(t)
+	for i := range 4 {
+		w.record(fmt.Sprint("edit ", i))
+		w.pass(time.Minute)
+	}
+	var from, to []time.Time
+	timeline.SetCourse(w.Timeline, func(_ context.Context, c *checkpoint.Client, workspace string, starts, ends []time.Time) []diff.Severity {
+		if c != user || workspace != w.dir {
+			t.Errorf("%+v in %s", c, workspace)
+		}
+		from, to = starts, ends
+		return []diff.Severity{"error", "", "clean", "warning", "clean"}[:len(starts)]
+	})
+	a := w.list()
+	for i, want := range []diff.Severity{"error", "", "clean", "warning", "clean"} {
+		m := a.Moments[i]
+		if m.Severity != want || !from[i].Equal(m.At.Time) || i < 4 && !to[i].Equal(a.Moments[i+1].At.Time) || i == 4 && !to[i].IsZero() {
+			t.Errorf("%+v, from %s to %s", m, from[i], to[i])
+		}
+	}
+	if _, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Before: "m4", Limit: 2}); err != nil || len(to) != 2 || !to[1].Equal(a.Moments[3].At.Time) {
+		t.Errorf("%v, of a page: %v", err, to)
+	}
+	if _, err := w.EndSession(t.Context(), user, timeline.SessionParams{Where: w.here()}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Limit: 1}); err != nil || to[0].IsZero() {
+		t.Errorf("%v: an ended session goes on: %v", err, to)
+	}
+}
