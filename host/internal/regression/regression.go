@@ -39,7 +39,8 @@ type Finder struct {
 // Tools are those of agents.
 var Tools = []*tool.Tool[*Finder]{
 	tool.New(tool.Definition{
-		Name: "find_regression", Title: "Find what broke", Effect: tool.Acts,
+		// A command runs in a copy of the project, and only with a grant that the user gave before.
+		Name: "find_regression", Title: "Find what broke", Effect: tool.Adds,
 		Description: "Find the first moment after which the browser reported errors, with its file diff. With run, bisect with a command (exit 0: fine) in copies of the project.",
 		Arguments: `"from":{"type":"string","description":"good moment, default start"},
 			"to":{"type":"string","description":"default now"},
