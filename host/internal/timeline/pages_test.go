@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -100,5 +101,36 @@ func TestAListTellsTheCourse(t *testing.T) {
 	}
 	if _, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Limit: 1}); err != nil || to[0].IsZero() {
 		t.Errorf("%v: an ended session goes on: %v", err, to)
+	}
+}
+
+// TestShowingWatchesNothing: a list, a difference and a view of what was recorded begin to watch nothing. An agent that connects
+// does, in the session that is open.
+func TestShowingWatchesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	w.record("first")
+	w.write("a", "two")
+	w.record("second")
+	w.restart()
+	w.write("b", "while no daemon ran")
+	a := w.list()
+	if len(a.Moments) != 3 || len(a.FsSnapshots) != 2 || a.Problem != "" {
+		t.Fatalf("%+v", a)
+	}
+	if d, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: w.here(), From: "m2", To: "m3"}); err != nil || len(d.Files) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: "m2"}); err != nil || w.read(filepath.Join(s.Mount, "a")) != "one" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if dirs := w.workspaces.Dirs(); len(dirs) != 0 || w.workspaces.Watched(w.dir) {
+		t.Errorf("%q are watched", dirs)
+	}
+	if err := w.Begin(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	if a := w.list(); !w.workspaces.Watched(w.dir) || len(a.Moments) != 4 || a.Moments[3].Label != "files changed" {
+		t.Errorf("the session does not go on: %+v", a.Moments)
 	}
 }

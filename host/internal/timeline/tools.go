@@ -163,14 +163,20 @@ func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, 
 	return &a, nil
 }
 
-// Begin begins a session in the workspace of a directory, unless one is open.
+// Begin begins a session in the workspace of a directory. Where one is open, it goes on: changes are watched again.
 func (t *Timeline) Begin(ctx context.Context, dir string) error {
 	if t.failed != nil {
 		return t.failed
 	}
 	root, err := t.o.Workspaces.Root(dir)
-	if err != nil || t.sessions.open(root) != nil {
+	if err != nil {
 		return err
+	}
+	if t.sessions.open(root) != nil {
+		if t.o.Workspaces.Watched(root) {
+			return nil
+		}
+		return recordFiles(ctx, t, root)
 	}
 	_, err = t.Record(ctx, root, Moment{Label: "session started", Source: records.FromStart})
 	return err
