@@ -134,3 +134,31 @@ func TestShowingWatchesNothing(t *testing.T) {
 		t.Errorf("the session does not go on: %+v", a.Moments)
 	}
 }
+
+// TestAMomentIsShown: by its ID, its snapshot or a time, with what changed since the one before it in its session.
+func TestAMomentIsShown(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one\n")
+	w.record("first")
+	w.pass(time.Second)
+	w.write("a", "two\n")
+	w.record("second")
+	for moment, want := range map[string]string{"m3": "m3", "s2": "m3", "m1": "m1", "start": "m1"} {
+		a, err := timeline.Show(t.Context(), w.Timeline, user, timeline.ShowParams{Where: w.here(), Moment: moment})
+		if err != nil || a.ID != want || (a.Diff == nil) != (want == "m1") {
+			t.Errorf("%s: %+v, %v", moment, a, err)
+		} else if a.Diff != nil && (a.Diff.From.Moment != "m2" || len(a.Diff.Files) != 1 || a.Label != "second") {
+			t.Errorf("%+v", a)
+		}
+	}
+	_, err := timeline.Show(t.Context(), w.Timeline, user, timeline.ShowParams{Where: w.here(), Moment: "now"})
+	wants(t, err, usererr.InvalidArgument, "no moment that was recorded")
+	_, err = timeline.Show(t.Context(), w.Timeline, user, timeline.ShowParams{Where: w.here(), Moment: "m9"})
+	wants(t, err, usererr.NotFound, "no moment m9")
+	w.write("a", "three\n")
+	if _, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: w.here(), From: "m3"}); err != nil { // with a snapshot of its own
+		t.Fatal(err)
+	}
+	_, err = timeline.Show(t.Context(), w.Timeline, user, timeline.ShowParams{Where: w.here(), Moment: "s3"})
+	wants(t, err, usererr.NotFound, "s3 has no moment")
+}
