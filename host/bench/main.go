@@ -98,6 +98,7 @@ var parts = []part{
 	{"sessions", (*run).sessions, false},
 	{"hunts", (*run).hunts, false},
 	{"files", (*run).files, true},
+	{"timeline", (*run).timeline, false},
 }
 
 func main() {
