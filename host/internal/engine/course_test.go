@@ -35,7 +35,7 @@ func TestTheCourseOfASession(t *testing.T) {
 	to := append(slices.Clone(from[1:]), time.Time{})
 	want := []diff.Severity{"clean", "error", "warning", "error", "", "warning"}
 	for range 2 { // what is kept is the same
-		if got := w.Engine.Observer.Course(t.Context(), c, dir, from, to); !slices.Equal(got, want) {
+		if got := w.Engine.Regressions.Course(t.Context(), c, dir, from, to); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		w.Pass(10 * time.Minute)
@@ -51,10 +51,10 @@ func TestTheCourseOfASession(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".tidemark.toml"), []byte(`origins = ["http://localhost:9"]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.Engine.Observer.Course(t.Context(), c, dir, from[1:2], to[1:2]); got[0] == diff.Error {
+	if got := w.Engine.Regressions.Course(t.Context(), c, dir, from[1:2], to[1:2]); got[0] == diff.Error {
 		t.Errorf("the error of another project's page counts: %q", got)
 	}
-	if got := w.Engine.Observer.Course(t.Context(), w.Scoped(enginetest.Page), dir, from[1:2], to[1:2]); got[0] != diff.Error {
+	if got := w.Engine.Regressions.Course(t.Context(), w.Scoped(enginetest.Page), dir, from[1:2], to[1:2]); got[0] != diff.Error {
 		t.Errorf("a client has origins of its own: %q", got)
 	}
 }
@@ -77,7 +77,7 @@ func BenchmarkCourse(b *testing.B) {
 			to := append(slices.Clone(from[1:]), time.Time{})
 			for b.Loop() {
 				c := &checkpoint.Client{User: true, Scope: checkpoint.Scope{Origins: []string{enginetest.Page, fmt.Sprint("http://", n, ".test:", b.N, time.Now().UnixNano())}}} // without what was kept for another
-				w.Engine.Observer.Course(b.Context(), c, b.TempDir(), from, to)
+				w.Engine.Regressions.Course(b.Context(), c, b.TempDir(), from, to)
 			}
 		})
 	}

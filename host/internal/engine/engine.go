@@ -106,12 +106,12 @@ func New(o Options) *Engine {
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Rules.Allows = e.Timeline.Allows
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
-	edits := observe.Edits{Update: o.Noise.Update, Moment: func(change *event.FileChange) (id, session string) {
+	edits := observe.Edits{Update: o.Noise.Update, Moment: func(change *event.FileChange, inWorkspace bool) string {
 		id, m := timeline.OfChange(e.Timeline, change)
-		if m != nil {
-			session = m.Session
+		if m != nil && !inWorkspace { // several workspaces may have a moment with this ID
+			id += "@" + m.Session
 		}
-		return id, session
+		return id
 	}}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,
@@ -120,8 +120,8 @@ func New(o Options) *Engine {
 		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) }, Moments: timeline.Moments{Timeline: e.Timeline},
 		Edits: edits,
 	})
-	timeline.SetCourse(e.Timeline, e.Observer.Course)
 	e.Regressions = &regression.Finder{Store: o.Store, Rules: e.Rules, Observer: e.Observer, Timeline: e.Timeline, Edits: edits, Clock: o.Clock}
+	timeline.SetCourse(e.Timeline, e.Regressions.Course)
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,

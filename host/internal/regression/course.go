@@ -1,4 +1,4 @@
-package observe
+package regression
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/project"
 )
 
@@ -26,9 +27,9 @@ type courseKey struct {
 // Course returns the severity of each stretch from one time to another, as a client sees pages that belong to a workspace:
 // clean, warning or error, or "" for one of which nothing bad is known and that was not fully observed. A zero end means now.
 // Severities of the past are kept as long as the noise rules are the same.
-func (o *Observer) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []diff.Severity {
-	scope, rules := ScopeIn(client, workspace), o.rules.Of(client)
-	v := o.store.View(o.clock())
+func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []diff.Severity {
+	scope, rules := scopeIn(client, workspace), f.Rules.Of(client)
+	v := f.Store.View(f.Clock())
 	list := make([]diff.Severity, len(from))
 	key := func(i int) courseKey { return courseKey{scope.Key(), from[i].UnixNano(), to[i].UnixNano()} }
 	var missing []int
@@ -48,9 +49,9 @@ func (o *Observer) Course(ctx context.Context, client *checkpoint.Client, worksp
 	}
 	options := rules.Options(scope)
 	options.Include = judging
-	var past *Reading
+	var past *observe.Reading
 	if !v.HoldsTime(oldest.UnixMilli()) {
-		v, past = o.Behind(ctx, v)
+		v, past = f.Observer.Behind(ctx, v)
 	}
 	defer past.Close()
 	var times []time.Time
@@ -75,7 +76,7 @@ func (o *Observer) Course(ctx context.Context, client *checkpoint.Client, worksp
 		if !to[i].IsZero() {
 			until = at(to[i])
 		}
-		r := past.report(*at(from[i]), v, until, options)
+		r := past.Report(*at(from[i]), v, until, options)
 		if r.Severity == diff.Clean && r.Coverage != nil {
 			continue
 		}
@@ -87,9 +88,9 @@ func (o *Observer) Course(ctx context.Context, client *checkpoint.Client, worksp
 	return list
 }
 
-// ScopeIn returns what a client sees of a session in a workspace. Without origins of its own, these are the pages of the
+// scopeIn returns what a client sees of a session in a workspace. Without origins of its own, these are the pages of the
 // project, where its file names any.
-func ScopeIn(client *checkpoint.Client, workspace string) checkpoint.Scope {
+func scopeIn(client *checkpoint.Client, workspace string) checkpoint.Scope {
 	scope := client.Scope
 	scope.Workspace = workspace
 	if len(scope.Origins) > 0 {
