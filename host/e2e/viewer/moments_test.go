@@ -193,3 +193,56 @@ await until(() => document.querySelector('#tab-moments[aria-selected=true]') && 
 		takeInto(t, shots, "panel-introduced-narrow", v.Tab, 380, 760)
 	}
 }
+
+// TestOlderMomentsInTheViewer: a list begins with the newest moments. Older ones are added above, and what was in view stays.
+func TestOlderMomentsInTheViewer(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) {
+		t.Helper()
+		if r := w.RunIn(dir, args...); r.Code != 0 {
+			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
+		}
+	}
+	run("project", "allow", dir)
+	run("session", "start")
+	t.Cleanup(func() {
+		run("session", "end")
+		run("project", "forget", dir)
+	})
+	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
+	v.JS(`
+await until(() => document.querySelector('#tab-moments'), 'the viewer');
+document.querySelector('#tab-moments').click();
+await until(() => document.querySelector('.moments-head select')?.value.startsWith('shop'), 'the session');
+const { token } = JSON.parse(sessionStorage.getItem('tidemark.session'));
+const session = document.querySelector('.moments-head select').value;
+for (let i = 2; i <= 131; i++) {
+	const made = await fetch('/api/v1/sessions/' + session + '/moments', { method: 'POST', headers: { Authorization: 'Bearer ' + token, 'Content-Type': 'application/json' }, body: JSON.stringify({ label: 'step ' + i + '.' }) });
+	if (!made.ok) throw new Error(await made.text());
+}
+await until(() => says('step 131.') && !document.querySelector('.moments-older'), 'all moments: they came one by one');`)
+	v = &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
+	v.JS(`
+await until(() => document.querySelector('#tab-moments'), 'the viewer again');
+document.querySelector('#tab-moments').click();
+globalThis.rows = () => document.querySelector('.rows');
+globalThis.row = (label) => [...document.querySelectorAll('.moment')].find((one) => one.textContent.includes(label));
+await until(() => row('step 131.') && says('31 earlier moments are not shown'), 'the newest moments');
+rows().scrollTop = 0;
+await until(() => row('step 32.') && !row('step 131.'), 'the first of them');
+const top = row('step 32.').getBoundingClientRect().top;
+await press('Show older');
+await until(() => !document.querySelector('.moments-older') && rows().scrollTop > 0 && row('step 32.'), 'the older moments');
+await until(() => Math.abs(row('step 32.').getBoundingClientRect().top - top) < 40, 'what was in view at its place');
+rows().scrollTop = 0;
+await until(() => row('session started'), 'the first moment');
+row('step 2.').querySelector('.moment-head').click();
+await until(() => row('step 2.').textContent.includes('No files changed since m1'), 'its changes');`)
+	if shots := os.Getenv(ScreenshotsEnv); shots != "" {
+		takeInto(t, shots, "panel-older", v.Tab, 1180, 760)
+	}
+}

@@ -79,7 +79,7 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
       {shown.length > 0 && (
         <Rows
           count={shown.length}
-          height={32}
+          height={30}
           label={t('moments')}
           keyOf={(i) => shown[i]?.id ?? String(i)}
           sought={sought.value}
