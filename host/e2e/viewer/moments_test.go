@@ -171,15 +171,15 @@ await until(() => is('the edit that breaks', 'error') && is('margin 1', 'clean')
 await press('Find what broke');
 await until(() => says('m5 broke it: the edit that breaks') && says('Cannot read properties of undefined') && says('First appeared after app.js:2'), 'what broke');
 const text = document.querySelector('.broke .moment-diff').textContent;
-if (!text.includes('+document.title = ` + "`${shop.goods.length} items`" + `;')) throw new Error(text);
+if (!text.includes('+document.title = ` + "`${shop.goods.length} items`" + `;')) throw new Error(text);`)
+	if shots := os.Getenv(ScreenshotsEnv); shots != "" {
+		takeInto(t, shots, "panel-broke", v.Tab, 1180, 900)
+	}
+	v.JS(`
 await press('Open m5');
 await until(() => row('the edit that breaks').querySelector('.moment-diff'), 'its diff');`)
 	if list := run("timeline", "list"); !strings.Contains(list, "  m5 ✖  s5  the edit that breaks") || strings.Count(list, "✖") != 1 {
 		t.Errorf("the list is\n%s", list)
-	}
-	if shots := os.Getenv(ScreenshotsEnv); shots != "" {
-		takeInto(t, shots, "panel-broke", v.Tab, 1180, 760)
-		takeInto(t, shots, "panel-broke-narrow", v.Tab, 380, 760)
 	}
 	v.JS(`
 await press('Close', document.querySelector('.broke'));
@@ -187,11 +187,6 @@ row('the edit that breaks').querySelector('.moment-head').click();
 await press('Changes');
 await press('after app.js:2 (m5)');
 await until(() => document.querySelector('#tab-moments[aria-selected=true]') && row('the edit that breaks')?.querySelector('.moment-diff'), 'the edit of the error');`)
-	if shots := os.Getenv(ScreenshotsEnv); shots != "" {
-		v.JS(`await press('Changes')`)
-		takeInto(t, shots, "panel-introduced", v.Tab, 1180, 760)
-		takeInto(t, shots, "panel-introduced-narrow", v.Tab, 380, 760)
-	}
 }
 
 // TestOlderMomentsInTheViewer: a list begins with the newest moments. Older ones are added above, and what was in view stays.
@@ -242,7 +237,4 @@ rows().scrollTop = 0;
 await until(() => row('session started'), 'the first moment');
 row('step 2.').querySelector('.moment-head').click();
 await until(() => row('step 2.').textContent.includes('No files changed since m1'), 'its changes');`)
-	if shots := os.Getenv(ScreenshotsEnv); shots != "" {
-		takeInto(t, shots, "panel-older", v.Tab, 1180, 760)
-	}
 }
