@@ -107,7 +107,9 @@ func longSession(home, dir string, n int) (err error) {
 	defer func() {
 		err = errors.Join(err, t.Close())
 		cancel()
-		<-ran
+		if ended := <-ran; !errors.Is(ended, context.Canceled) {
+			err = errors.Join(err, ended)
+		}
 	}()
 	file := func(i int) string {
 		return filepath.Join(dir, fmt.Sprintf("src%d", i%50), fmt.Sprintf("file%d.ts", i%sessionFiles))

@@ -152,7 +152,7 @@ func TestAMomentIsShown(t *testing.T) {
 		}
 	}
 	_, err := timeline.Show(t.Context(), w.Timeline, user, timeline.ShowParams{Where: w.here(), Moment: "now"})
-	wants(t, err, usererr.InvalidArgument, "no moment that was recorded")
+	wants(t, err, usererr.InvalidArgument, "not a recorded moment")
 	_, err = timeline.Show(t.Context(), w.Timeline, user, timeline.ShowParams{Where: w.here(), Moment: "m9"})
 	wants(t, err, usererr.NotFound, "no moment m9")
 	w.write("a", "three\n")

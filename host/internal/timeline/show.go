@@ -25,7 +25,7 @@ type Shown struct {
 // Show describes a moment, and compares its files with those of the moment before it.
 func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowParams) (*Shown, error) {
 	if p.Moment == "now" {
-		return nil, usererr.Invalid("now is no moment that was recorded. `tidemark timeline diff` shows what changed up to now.")
+		return nil, usererr.Invalid("now is not a recorded moment. `tidemark timeline diff` shows what changed up to now.")
 	}
 	s, l, err := t.sessionOf(client, p.Where)
 	if err != nil {
