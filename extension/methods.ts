@@ -14,6 +14,7 @@ import type {
   SessionBranchParams,
   SessionDiffParams,
   SessionParams,
+  SessionRegressionParams,
   SessionRestoreParams,
   SessionTimelineParams,
   SessionUndoParams,
@@ -42,6 +43,9 @@ import type {
   ViewVariableTreeParams,
   ViewVariables,
 } from './protocol';
+import type {
+  Regression,
+} from './regression';
 import type {
   Added,
   AddedSnapshot,
@@ -113,6 +117,8 @@ export interface ViewMethods {
   view_session_branch: { params: SessionBranchParams; answer: Branched };
   /** What changed in the files between two moments, secrets masked. */
   view_session_diff: { params: SessionDiffParams; answer: Difference };
+  /** Find the first moment after which the browser reported errors, from what was recorded. */
+  view_session_regression: { params: SessionRegressionParams; answer: Regression };
   /** Set the files back to a moment, after a safety snapshot; without confirm, the plan. */
   view_session_restore: { params: SessionRestoreParams; answer: Restored };
   /** Undo a restore, or remove a branch. */
@@ -178,6 +184,7 @@ export const ROUTES: Readonly<Record<keyof ViewMethods, string>> = {
   view_seek: 'POST v1/sessions/{id}/seek',
   view_session_branch: 'POST v1/sessions/{id}/session-branch',
   view_session_diff: 'GET v1/sessions/{id}/diff',
+  view_session_regression: 'GET v1/sessions/{id}/regression',
   view_session_restore: 'POST v1/sessions/{id}/restore',
   view_session_undo: 'POST v1/sessions/{id}/undo',
 };

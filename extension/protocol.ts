@@ -2100,6 +2100,7 @@ export interface SessionTimelineParams {
   id: string;
   kinds?: string[];
   after?: string;
+  before?: string;
   limit?: number /* int */;
 }
 /**
@@ -2141,6 +2142,14 @@ export interface SessionBranchParams {
 export interface SessionDiffParams {
   id: string;
   from: string;
+  to?: string;
+}
+/**
+ * SessionRegressionParams name the part of a session in which something broke.
+ */
+export interface SessionRegressionParams {
+  id: string;
+  from?: string;
   to?: string;
 }
 /**

@@ -585,7 +585,8 @@ export interface Introduced {
   path: string;
   line?: number /* int */;
   /**
-   * Moment is the moment of the change, or its file snapshot if it has no moment.
+   * Moment is the moment of the change, or its file snapshot if it has no moment. A reader without a workspace gets it with
+   * its session, as in m3@shop-1.
    */
   moment: string;
   /**

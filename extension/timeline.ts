@@ -46,7 +46,8 @@ export interface List extends About {
   moments: ListMoment[];
   fsSnapshots: ListSnapshot[];
   /**
-   * Next is the moment to pass as after for what follows, "" at the end. Omitted counts the moments before the first.
+   * Next is the moment to pass as after for what follows, "" at the end. Omitted counts the moments before the first,
+   * which is the one to pass as before for them.
    */
   next?: string;
   omitted?: number /* int */;
@@ -76,6 +77,11 @@ export interface ListMoment {
    * FsSnapshot is the ID of the file snapshot, or false with the reason.
    */
   fsSnapshot: string | false;
+  /**
+   * Severity is that of the browser from the moment to the next one, "" where nothing bad is known of it and it was not
+   * fully observed. Only lists have it.
+   */
+  severity?: any /* diff.Severity */;
   /**
    * LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
    */

@@ -12,10 +12,11 @@ type SessionParams struct {
 
 // SessionTimelineParams select moments of a session.
 type SessionTimelineParams struct {
-	ID    string   `json:"id" path:"id"`
-	Kinds []string `json:"kinds,omitempty" doc:"Only moments of these kinds or sources, such as manual, edit, prompt, command, checkpoint; empty: all"`
-	After string   `json:"after,omitempty" doc:"Only what follows this moment, such as m12; empty: the newest"`
-	Limit int      `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of moments"`
+	ID     string   `json:"id" path:"id"`
+	Kinds  []string `json:"kinds,omitempty" doc:"Only moments of these kinds or sources, such as manual, edit, prompt, command, checkpoint; empty: all"`
+	After  string   `json:"after,omitempty" doc:"Only what follows this moment, such as m12; empty: the newest"`
+	Before string   `json:"before,omitempty" doc:"Only the newest of what precedes this moment, such as m12"`
+	Limit  int      `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of moments"`
 }
 
 // MomentAddParams add a moment, or a file snapshot, to a session.
@@ -50,6 +51,13 @@ type SessionBranchParams struct {
 type SessionDiffParams struct {
 	ID   string `json:"id" path:"id"`
 	From string `json:"from" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start"`
+	To   string `json:"to,omitempty" maxLength:"100" doc:"The same; empty: now"`
+}
+
+// SessionRegressionParams name the part of a session in which something broke.
+type SessionRegressionParams struct {
+	ID   string `json:"id" path:"id"`
+	From string `json:"from,omitempty" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start, at which nothing was broken; empty: start"`
 	To   string `json:"to,omitempty" maxLength:"100" doc:"The same; empty: now"`
 }
 

@@ -38,7 +38,7 @@ A moment is the ID of a moment (m12) or of a file snapshot (s12), the name of a 
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTimelineList(), newFsSnapshot(), newMoment(), newSeek(), newTimelineDiff(), newBlame(), newFindRegression(), newRestore(), newSessionBranch(), newOp(), newUndo(), newCheck(), newPrune())
+	cmd.AddCommand(newTimelineList(), newTimelineShow(), newFsSnapshot(), newMoment(), newSeek(), newTimelineDiff(), newBlame(), newFindRegression(), newRestore(), newSessionBranch(), newOp(), newUndo(), newCheck(), newPrune())
 	return cmd
 }
 
@@ -118,6 +118,7 @@ func newTimelineList() *cobra.Command {
 	f := cmd.Flags()
 	f.StringSliceVar(&p.Kinds, "kind", nil, "only these kinds: auto, manual, edit, prompt, command, stop, checkpoint, files, restore, user")
 	f.StringVar(&p.After, "after", "", "only what follows this moment, or a time")
+	f.StringVar(&p.Before, "before", "", "only the newest of what precedes this moment, or a time")
 	f.IntVar(&p.Limit, "limit", 0, "most moments to list (default 100)")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
@@ -142,7 +143,7 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 		}
 	}
 	if a.Omitted > 0 {
-		if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("  … %d earlier moments; --after m0 lists them from the start", a.Omitted))); err != nil {
+		if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("  … %d earlier moments%s", a.Omitted, earlier(a)))); err != nil {
 			return err
 		}
 	}
@@ -176,12 +177,20 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 		if m.Notes != "" {
 			said = strings.TrimPrefix(said+"; "+m.Notes, "; ")
 		}
-		t.Row(m.At.Local().Format(clock), render.Faint("+"+records.Elapsed(m.TS)), m.ID, id, m.Label, render.Faint(said))
+		t.Row(m.At.Local().Format(clock), render.Faint("+"+records.Elapsed(m.TS)), strings.TrimSpace(m.ID+" "+render.Sign(m.Severity)), id, m.Label, render.Faint(said))
 	}
 	if err := t.Write(out); err != nil || a.Next == "" {
 		return err
 	}
 	return render.Line(out, "%s", render.Faint("  more: --after "+a.Next))
+}
+
+// earlier says how to list what precedes a list.
+func earlier(a *timeline.List) string {
+	if len(a.Moments) == 0 {
+		return ""
+	}
+	return "; --before " + a.Moments[0].ID + " lists them"
 }
 
 func newFsSnapshot() *cobra.Command {

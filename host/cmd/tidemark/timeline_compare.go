@@ -7,11 +7,13 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 func newTimelineDiff() *cobra.Command {
@@ -63,6 +65,56 @@ git apply; it is not safe for a terminal.`,
 	f.BoolVar(&p.Whole, "whole", false, "leave nothing out")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
+}
+
+func newTimelineShow() *cobra.Command {
+	var p timeline.ShowParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "show MOMENT",
+		Short:   "Show a moment with its file changes",
+		Long:    "Show a moment: when it was and what it was, the browser's severity up to the next moment, and how files changed since\nthe moment before.",
+		Example: "  tidemark timeline show m5\n  tidemark timeline show 10:32:15",
+		Args:    someArgs(1, 1, "one moment, such as m5"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			p.Moment = args[0]
+			if p.Where, err = whereIs(cmd, p.Session); err != nil {
+				return err
+			}
+			var a timeline.Shown
+			return callAndShow(cmd, "timeline_show", p, &a, asJSON, func() error { return showOne(cmd.OutOrStdout(), cmd.ErrOrStderr(), &a) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.Session, "session", "", "ID of a session (default: that of the working directory)")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func showOne(out, errOut io.Writer, a *timeline.Shown) error {
+	said := fmt.Sprintf("%s, +%s, %s, %s", a.At.Local().Format(time.DateTime), records.Elapsed(a.TS), a.Kind, a.Source)
+	if id, ok := a.FsSnapshot.(string); ok {
+		said += ", " + id
+	} else {
+		said += ", no snapshot: " + a.Reason
+	}
+	lines := []string{render.Bold(a.ID+" of "+a.SessionID) + "  " + a.Label, render.Faint(said)}
+	if a.Notes != "" {
+		lines = append(lines, a.Notes)
+	}
+	if by := a.Anchor; by != nil {
+		lines = append(lines, render.Faint(strings.TrimRight(strings.Join([]string{by.Agent, by.Session, by.Turn, by.Message}, " "), " ")))
+	}
+	if a.Severity != "" {
+		lines = append(lines, strings.TrimSpace("browser up to the next moment: "+string(a.Severity)+" "+render.Sign(a.Severity)))
+	}
+	if err := render.Line(out, "%s", strings.Join(lines, "\n")); err != nil || a.Diff == nil {
+		return err
+	}
+	if err := render.Line(out, ""); err != nil {
+		return err
+	}
+	return showDifference(out, errOut, a.Diff, false)
 }
 
 // isPath reports whether an argument is a path, and no moment.

@@ -35,7 +35,7 @@ broken, 125 that the files cannot be tested, and any other that they are broken.
 			if p.Where, err = whereIs(cmd, p.Session); err != nil {
 				return err
 			}
-			var a regression.Answer
+			var a regression.Regression
 			return callAndShow(cmd, "find_regression", p, &a, asJSON, func() error { return showRegression(cmd, &a) })
 		},
 	}
@@ -46,7 +46,7 @@ broken, 125 that the files cannot be tested, and any other that they are broken.
 	return cmd
 }
 
-func showRegression(cmd *cobra.Command, a *regression.Answer) error {
+func showRegression(cmd *cobra.Command, a *regression.Regression) error {
 	out := cmd.OutOrStdout()
 	for _, r := range a.Runs {
 		if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("%s  exit %d", r.Moment, r.Exit))); err != nil {

@@ -103,7 +103,7 @@ func (e *edits) read(file string) string {
 	return string(data)
 }
 
-func (e *edits) find(args ...string) (a regression.Answer) {
+func (e *edits) find(args ...string) (a regression.Regression) {
 	e.viteApp.t.Helper()
 	r := e.w.RunIn(e.viteApp.dir, append([]string{"timeline", "find-regression", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(r.Out), &a); r.Code != 0 || err != nil {
@@ -183,7 +183,7 @@ func TestTheEditIsFoundAfterARestart(t *testing.T) {
 		t.Fatal(r.Err)
 	}
 	after := e.find()
-	for _, a := range []regression.Answer{before, after} {
+	for _, a := range []regression.Regression{before, after} {
 		if a.Verdict != regression.Found || a.IntroducedBy == nil || a.IntroducedBy.Path != broken.file || a.Label != "Edit "+broken.file {
 			t.Errorf("%+v %+v %+v", a, a.Problem, a.IntroducedBy)
 		}

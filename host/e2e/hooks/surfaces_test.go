@@ -143,7 +143,7 @@ func same(t *testing.T, what string, answers map[string]object, but ...string) {
 	}
 }
 
-// List, moment, snapshot, seek and branch mean the same by the command line, the live API and MCP.
+// List, moment, snapshot, seek, branch and what broke mean the same by the command line, the live API and MCP.
 func TestTheTimelineIsTheSameOnEverySurface(t *testing.T) {
 	s := newSurfaces(t, "")
 	add := func(way string) (m object) {
@@ -202,6 +202,23 @@ func TestTheTimelineIsTheSameOnEverySurface(t *testing.T) {
 		}
 		same(t, fmt.Sprintf("seek %s", id), seek)
 	}
+
+	found := map[string]object{"cli": {}, "rest": {}, "mcp": {}}
+	for way, a := range found {
+		from := moments["cli"]["id"].(string)
+		switch way {
+		case "cli":
+			s.cli(&a, "timeline", "find-regression", from, "--json")
+		case "rest":
+			s.rest(&a, s.session+"/regression?from="+from, nil)
+		case "mcp":
+			s.agent.Call("find_regression", object{"from": from}, &a)
+		}
+		if a["sessionId"] != s.session || a["verdict"] != "clean" || a["note"] == "" {
+			t.Errorf("what broke by %s is %v", way, a)
+		}
+	}
+	same(t, "what broke", found, "page_text")
 
 	for _, way := range ways {
 		var b object
@@ -315,6 +332,8 @@ func TestTheSpecificationsRequests(t *testing.T) {
 		{"nothing-9/events", nil, 404, "there is no session"},
 		{s.session + "/events?after=m1", nil, 400, "is not the ID of an event"},
 		{s.session + "/timeline?after=x", nil, 400, "must be the ID of a moment"},
+		{s.session + "/regression?from=m99", nil, 404, "there is no moment m99"},
+		{s.session + "/regression?from=now&to=start", nil, 400, "Swap the two"},
 		{s.session + "/seek", object{}, 400, "name one of ts"},
 		{s.session + "/seek", object{"ts": 1, "moment": "m1"}, 400, "name one of ts"},
 		{s.session + "/seek", object{"fsSnapshotId": "s99"}, 404, "the nearest one is s2"},

@@ -1,8 +1,12 @@
 package viewer
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tidemark.dev/tidemark/host/testing/e2etest"
@@ -111,4 +115,126 @@ await until(() => document.querySelector('.moment-diff'), 'a diff');
 await press('Close');
 document.querySelector('.rows').scrollTop = 0;`)
 	takeInto(t, shots, "panel-moments", v.Tab, 1180, 760)
+}
+
+// TestWhatBrokeInTheViewer: the list shows after which moment the page broke. A button, and the error itself, name the edit and
+// lead to its diff.
+func TestWhatBrokeInTheViewer(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	site := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(site.Close)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		r := w.RunIn(dir, args...)
+		if r.Code != 0 {
+			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
+		}
+		return r.Out
+	}
+	write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", site.URL)) // nothing of another test counts
+	write("index.html", `<!doctype html><title>Shop</title><link rel="icon" href="data:,"><script src="app.js"></script>`)
+	write("app.js", "const shop = { items: [1, 2] };\ndocument.title = `${shop.items.length} items`;\n")
+	run("project", "allow", dir)
+	run("session", "start")
+	t.Cleanup(func() {
+		run("session", "end")
+		run("project", "forget", dir)
+	})
+	page := w.Open(t, site.URL)
+	page.JS(`while (document.title !== '2 items') await new Promise((done) => setTimeout(done, 20))`)
+	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
+	v.JS(`await until(() => document.querySelector('#tab-moments'), 'the viewer'); document.querySelector('#tab-moments').click(); await press('Find what broke'); await until(() => says('Nothing broke: no new errors'), 'that nothing broke'); await press('Close', document.querySelector('.broke'));`)
+	for i := range 3 {
+		write("app.css", fmt.Sprintf("body { margin: %dpx; }\n", i))
+		run("timeline", "moment", "add", "--label", fmt.Sprintf("margin %d", i))
+	}
+	write("app.js", "const shop = { items: [1, 2] };\ndocument.title = `${shop.goods.length} items`;\n")
+	run("timeline", "moment", "add", "--label", "the edit that breaks")
+	page.JS(`setTimeout(() => location.reload())`)
+	v.JS(`
+globalThis.row = (label) => [...document.querySelectorAll('.moment')].find((one) => one.textContent.includes(label));
+globalThis.is = (label, severity) => row(label)?.querySelector('.moment-severity .severity-mark').classList.contains(severity);
+await press('Changes');
+await until(() => document.querySelector('.introduced'), 'the edit at the error');
+document.querySelector('#tab-moments').click();
+await until(() => is('the edit that breaks', 'error') && is('margin 1', 'clean'), 'the course of the session');
+await press('Find what broke');
+await until(() => says('m5 broke it: the edit that breaks') && says('Cannot read properties of undefined') && says('First appeared after app.js:2'), 'what broke');
+const text = document.querySelector('.broke .moment-diff').textContent;
+if (!text.includes('+document.title = ` + "`${shop.goods.length} items`" + `;')) throw new Error(text);`)
+	if shots := os.Getenv(ScreenshotsEnv); shots != "" {
+		takeInto(t, shots, "panel-broke", v.Tab, 1180, 900)
+	}
+	v.JS(`
+await press('Open m5');
+await until(() => row('the edit that breaks').querySelector('.moment-diff'), 'its diff');`)
+	if list := run("timeline", "list"); !strings.Contains(list, "  m5 ✖  s5  the edit that breaks") || strings.Count(list, "✖") != 1 {
+		t.Errorf("the list is\n%s", list)
+	}
+	v.JS(`
+await press('Close', document.querySelector('.broke'));
+row('the edit that breaks').querySelector('.moment-head').click();
+await press('Changes');
+await press('after app.js:2 (m5)');
+await until(() => document.querySelector('#tab-moments[aria-selected=true]') && row('the edit that breaks')?.querySelector('.moment-diff'), 'the edit of the error');`)
+}
+
+// TestOlderMomentsInTheViewer: a list begins with the newest moments. Older ones are added above, and what was in view stays.
+func TestOlderMomentsInTheViewer(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) {
+		t.Helper()
+		if r := w.RunIn(dir, args...); r.Code != 0 {
+			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
+		}
+	}
+	run("project", "allow", dir)
+	run("session", "start")
+	t.Cleanup(func() {
+		run("session", "end")
+		run("project", "forget", dir)
+	})
+	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
+	v.JS(`
+await until(() => document.querySelector('#tab-moments'), 'the viewer');
+document.querySelector('#tab-moments').click();
+await until(() => document.querySelector('.moments-head select')?.value.startsWith('shop'), 'the session');
+const { token } = JSON.parse(sessionStorage.getItem('tidemark.session'));
+const session = document.querySelector('.moments-head select').value;
+for (let i = 2; i <= 131; i++) {
+	const made = await fetch('/api/v1/sessions/' + session + '/moments', { method: 'POST', headers: { Authorization: 'Bearer ' + token, 'Content-Type': 'application/json' }, body: JSON.stringify({ label: 'step ' + i + '.' }) });
+	if (!made.ok) throw new Error(await made.text());
+}
+await until(() => says('step 131.') && !document.querySelector('.moments-older'), 'all moments: they came one by one');`)
+	v = &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
+	v.JS(`
+await until(() => document.querySelector('#tab-moments'), 'the viewer again');
+document.querySelector('#tab-moments').click();
+globalThis.rows = () => document.querySelector('.rows');
+globalThis.row = (label) => [...document.querySelectorAll('.moment')].find((one) => one.textContent.includes(label));
+await until(() => row('step 131.') && says('31 earlier moments are not shown'), 'the newest moments');
+rows().scrollTop = 0;
+await until(() => row('step 32.') && !row('step 131.'), 'the first of them');
+const top = row('step 32.').getBoundingClientRect().top;
+await press('Show older');
+await until(() => !document.querySelector('.moments-older') && rows().scrollTop > 0 && row('step 32.'), 'the older moments');
+await until(() => Math.abs(row('step 32.').getBoundingClientRect().top - top) < 40, 'what was in view at its place');
+rows().scrollTop = 0;
+await until(() => row('session started'), 'the first moment');
+row('step 2.').querySelector('.moment-head').click();
+await until(() => row('step 2.').textContent.includes('No files changed since m1'), 'its changes');`)
 }

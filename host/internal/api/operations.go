@@ -3,6 +3,7 @@
 package api
 
 import (
+	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
@@ -38,6 +39,7 @@ func (r *rest) methods() {
 	serveMethod[*timeline.Sought](r, "view_seek", (*viewSeekInput).params)
 	serveMethod[*timeline.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
 	serveMethod[*timeline.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
+	serveMethod[*regression.Regression](r, "view_session_regression", (*viewSessionRegressionInput).params)
 	serveMethod[*timeline.Restored](r, "view_session_restore", (*viewSessionRestoreInput).params)
 	serveMethod[*timeline.Restored](r, "view_session_undo", (*viewSessionUndoInput).params)
 }
@@ -233,14 +235,15 @@ func (in *viewSessionInput) params() protocol.SessionParams {
 }
 
 type viewSessionTimelineInput struct {
-	ID    string   `path:"id"`
-	Kinds []string `query:"kinds" doc:"Only moments of these kinds or sources, such as manual, edit, prompt, command, checkpoint; empty: all"`
-	After string   `query:"after" doc:"Only what follows this moment, such as m12; empty: the newest"`
-	Limit int      `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of moments"`
+	ID     string   `path:"id"`
+	Kinds  []string `query:"kinds" doc:"Only moments of these kinds or sources, such as manual, edit, prompt, command, checkpoint; empty: all"`
+	After  string   `query:"after" doc:"Only what follows this moment, such as m12; empty: the newest"`
+	Before string   `query:"before" doc:"Only the newest of what precedes this moment, such as m12"`
+	Limit  int      `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of moments"`
 }
 
 func (in *viewSessionTimelineInput) params() protocol.SessionTimelineParams {
-	return protocol.SessionTimelineParams{ID: in.ID, Kinds: in.Kinds, After: in.After, Limit: in.Limit}
+	return protocol.SessionTimelineParams{ID: in.ID, Kinds: in.Kinds, After: in.After, Before: in.Before, Limit: in.Limit}
 }
 
 type viewSnapshotsInput struct {
@@ -319,6 +322,16 @@ type viewSessionDiffInput struct {
 
 func (in *viewSessionDiffInput) params() protocol.SessionDiffParams {
 	return protocol.SessionDiffParams{ID: in.ID, From: in.From, To: in.To}
+}
+
+type viewSessionRegressionInput struct {
+	ID   string `path:"id"`
+	From string `query:"from" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start, at which nothing was broken; empty: start"`
+	To   string `query:"to" maxLength:"100" doc:"The same; empty: now"`
+}
+
+func (in *viewSessionRegressionInput) params() protocol.SessionRegressionParams {
+	return protocol.SessionRegressionParams{ID: in.ID, From: in.From, To: in.To}
 }
 
 type viewSessionRestoreInput struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestAMomentIsRebuiltFromTheEventsBeforeIt: what MomentAt makes of a time equals what was there at
-// that time, for random events, however much was evicted before.
+// that time, alone and with others, for random events, however much was evicted before.
 func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		limits := capture.DefaultLimits()
@@ -44,11 +44,15 @@ func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 			moments = append(moments, taken{w.Now, w.Store.View(w.Now).Now()})
 		}
 		v := w.Store.View(w.Now)
-		for _, m := range moments {
+		times := make([]time.Time, len(moments))
+		for i, m := range moments {
+			times[i] = m.at
+		}
+		together := v.MomentsAt(times)
+		check := func(m taken, again capture.Moment) {
 			if m.moment.Pos[capture.Network] < v.Network().First() || m.moment.Pos[capture.DOM] < v.DOM().First() {
-				continue // evicted since: the oldest state that is known stands in for it
+				return // evicted since: the oldest state that is known stands in for it
 			}
-			again := v.MomentAt(m.at)
 			// Position 1 stands for "maybe before everything that is held".
 			sameNetwork, sameDOM := again.Pos[capture.Network] == m.moment.Pos[capture.Network], again.Pos[capture.DOM] == m.moment.Pos[capture.DOM]
 			if !sameNetwork && again.Pos[capture.Network] != 1 || !sameDOM && again.Pos[capture.DOM] != 1 {
@@ -65,6 +69,10 @@ func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 			if sameDOM && !maps.Equal(again.DOMState.Elements(), m.moment.DOMState.Elements()) {
 				rt.Fatalf("elements %v, were %v", again.DOMState.Elements(), m.moment.DOMState.Elements())
 			}
+		}
+		for i, m := range moments {
+			check(m, v.MomentAt(m.at))
+			check(m, together[i])
 		}
 	})
 }

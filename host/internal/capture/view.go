@@ -162,7 +162,26 @@ func (v *View) Start() Moment {
 // MomentAt rebuilds the moment of a time from the events before it. Endpoints and DOM state are exact as
 // far as their buffers reach back, and the state at their oldest entry before that. Where entries
 // after the time have been evicted, the position is before them, so that a diff tells of it.
-func (v *View) MomentAt(t time.Time) Moment {
+func (v *View) MomentAt(t time.Time) Moment { return v.momentAt(t, &rebuilt{}) }
+
+// MomentsAt is [View.MomentAt] for several times, the earliest first. It reads the buffers once.
+func (v *View) MomentsAt(times []time.Time) []Moment {
+	list := make([]Moment, len(times))
+	var last rebuilt
+	for i, t := range times {
+		list[i] = v.momentAt(t, &last)
+	}
+	return list
+}
+
+// rebuilt are the states that were rebuilt last, before these positions. Those before later ones are rebuilt from them.
+type rebuilt struct {
+	network, dom uint64
+	endpoints    *Table
+	page         *DOMState
+}
+
+func (v *View) momentAt(t time.Time, last *rebuilt) Moment {
 	ms := t.UnixMilli()
 	before := begin() // of entries that have left the buffers: not known
 	if v.past != nil && !v.HoldsTime(ms) {
@@ -172,10 +191,10 @@ func (v *View) MomentAt(t time.Time) Moment {
 	for t, s := range v.tracks {
 		m.Pos[t] = s.after(ms, v.gone[t], before[t])
 	}
-	if m.Endpoints = v.endpointsBefore(m.Pos[Network]); m.Endpoints == nil {
+	if m.Endpoints = v.endpointsBefore(m.Pos[Network], last); m.Endpoints == nil {
 		m.Endpoints = v.oldTable
 	}
-	if m.DOMState = v.domStateBefore(m.Pos[DOM]); m.DOMState == nil {
+	if m.DOMState = v.domStateBefore(m.Pos[DOM], last); m.DOMState == nil {
 		m.DOMState = v.oldDOM
 	}
 	if !t.Before(v.Started) {
@@ -185,7 +204,7 @@ func (v *View) MomentAt(t time.Time) Moment {
 }
 
 // endpointsBefore is the table before the request at a position, nil when it cannot be told.
-func (v *View) endpointsBefore(pos uint64) *Table {
+func (v *View) endpointsBefore(pos uint64, last *rebuilt) *Table {
 	near := v.Network().InRing()
 	if pos < near.First() {
 		if v.past == nil {
@@ -193,18 +212,22 @@ func (v *View) endpointsBefore(pos uint64) *Table {
 		}
 		return v.past.Endpoints(pos)
 	}
-	t := v.oldTable
-	for p, n := range near.From(0) {
+	t, from := v.oldTable, uint64(0)
+	if last.endpoints != nil && last.network <= pos {
+		t, from = last.endpoints, last.network
+	}
+	for p, n := range near.From(from) {
 		if p >= pos {
 			break
 		}
 		t = t.apply(n)
 	}
+	last.endpoints, last.network = t.share(), pos
 	return t
 }
 
 // domStateBefore is the state before the change at a position, nil when it cannot be told.
-func (v *View) domStateBefore(pos uint64) *DOMState {
+func (v *View) domStateBefore(pos uint64, last *rebuilt) *DOMState {
 	near := v.DOM().InRing()
 	if pos < near.First() {
 		if v.past == nil {
@@ -212,13 +235,17 @@ func (v *View) domStateBefore(pos uint64) *DOMState {
 		}
 		return v.past.DOMState(pos)
 	}
-	page := v.oldDOM
-	for p, c := range near.From(0) {
+	page, from := v.oldDOM, uint64(0)
+	if last.page != nil && last.dom <= pos {
+		page, from = last.page, last.dom
+	}
+	for p, c := range near.From(from) {
 		if p >= pos {
 			break
 		}
 		page = page.apply(c)
 	}
+	last.page, last.dom = page.share(), pos
 	return page
 }
 

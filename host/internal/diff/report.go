@@ -570,7 +570,8 @@ type Introduced struct {
 	// Path is relative to the workspace. Line is 0 where the evidence is about no line.
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
-	// Moment is the moment of the change, or its file snapshot if it has no moment.
+	// Moment is the moment of the change, or its file snapshot if it has no moment. A reader without a workspace gets it with
+	// its session, as in m3@shop-1.
 	Moment string `json:"moment"`
 	// Evidence is stack, hot_update or order, the strongest first.
 	Evidence []string `json:"evidence"`

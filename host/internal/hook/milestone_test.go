@@ -108,3 +108,24 @@ func TestAMilestoneNeedsTheExitStatus(t *testing.T) {
 		t.Errorf("in the background: %+v", m)
 	}
 }
+
+// A tool that failed is a moment too, which says so.
+func TestAFailedToolIsAMoment(t *testing.T) {
+	for _, c := range []struct {
+		tool          string
+		input         map[string]any
+		source, label string
+	}{
+		{"Bash", map[string]any{"command": "npm test"}, records.FromTestsFailed, "npm test failed"},
+		{"Bash", map[string]any{"command": "curl -H 'Authorization: x' http://localhost"}, records.FromCommand, "Bash curl failed"},
+		{"Edit", map[string]any{"file_path": "/w/src/cart.ts"}, records.FromEdit, "Edit src/cart.ts failed"},
+	} {
+		m := momentOf(t, map[string]any{
+			"session_id": "a", "cwd": "/w", "hook_event_name": "PostToolUseFailure", "transcript_path": "/h/projects/a.jsonl", "tool_name": c.tool,
+			"tool_input": c.input, "tool_use_id": "t1", "error": "exit status 1", "is_interrupt": false,
+		})
+		if m.Source != c.source || m.Label != c.label || m.Anchor.Message != "t1" {
+			t.Errorf("%s: %+v", c.tool, m)
+		}
+	}
+}

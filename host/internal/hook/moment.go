@@ -40,9 +40,15 @@ func (in *input) moment(c *Call) *timeline.HookMoment {
 			if files := in.files(); len(files) > 0 {
 				m.Label += " " + strings.Join(files, ", ")
 			}
+			if in.Event == "PostToolUseFailure" {
+				m.Label += " failed"
+			}
 		case shells[in.Tool]:
 			m.Source, m.Label = records.FromCommand, strings.TrimSpace(in.Tool+" "+program(in.command()))
 			if ok, known := in.succeeded(); known {
+				if !ok {
+					m.Label += " failed"
+				}
 				if source, label := milestone(in.command(), ok); source != "" {
 					m.Source, m.Label = source, label
 				}

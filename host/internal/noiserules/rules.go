@@ -79,7 +79,7 @@ type InUse struct {
 	User []*noise.UserRule
 	// Problems describe rules that are not used, and why.
 	Problems []string
-	// Spans caches results of these rules for past periods. It is discarded with them.
+	// Spans caches results of these rules for past periods, by keys of their packages. It is discarded with them.
 	Spans sync.Map
 
 	allows  func(root string) bool

@@ -78,7 +78,7 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 	}
 	v, past := o.reach(ctx, begin, v, r.options.Beginning || o.foreign(file))
 	defer past.Close()
-	report := past.report(begin, v, until, r.options)
+	report := past.Report(begin, v, until, r.options)
 	r.addUnsynced(report)
 	switch report.Checkpoint = from; {
 	case file != nil:
@@ -115,7 +115,7 @@ func (o *Observer) peek(ctx context.Context, client *checkpoint.Client, r change
 	places := o.OriginalsIn(v)
 	places.Explain(&r.options)
 	r.options.Given = client.Given()
-	report := past.report(from, v, nil, r.options)
+	report := past.Report(from, v, nil, r.options)
 	r.addUnsynced(report)
 	client.Lock()
 	report.Checkpoint = client.AutoName()

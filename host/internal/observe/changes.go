@@ -174,7 +174,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 		return nil, nil, err
 	}
 	defer past.Close()
-	report := past.report(from, v, nil, r.options)
+	report := past.Report(from, v, nil, r.options)
 	if !last && places.Waits() {
 		return nil, places, nil
 	}
@@ -362,8 +362,8 @@ func (r *Reading) Close() {
 	}
 }
 
-// report covers the time from one moment to another, or to now (nil).
-func (r *Reading) report(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
+// Report covers the time from one moment to another, or to now (nil).
+func (r *Reading) Report(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
 	if until != nil {
 		to := *until
 		to.Pos[capture.Gaps] = v.Now().Pos[capture.Gaps] // gaps are often recorded only afterwards

@@ -189,7 +189,7 @@ type spanKey struct {
 func (o *Observer) Compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, options diff.Options) *diff.Report {
 	v, past := o.reach(ctx, from, v, options.Beginning)
 	defer past.Close()
-	return past.report(from, v, until, options)
+	return past.Report(from, v, until, options)
 }
 
 // CheckpointDeleteParams are the arguments of checkpoint_delete.

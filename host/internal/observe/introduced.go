@@ -13,8 +13,8 @@ import (
 type Edits struct {
 	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
 	Update func(event.Event) string
-	// Moment returns the name of the moment of a change.
-	Moment func(*event.FileChange) string
+	// Moment returns the name of the moment of a change, for a reader who is in its workspace or not.
+	Moment func(change *event.FileChange, inWorkspace bool) string
 }
 
 // introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the
@@ -33,16 +33,16 @@ func (p *Places) introduced(o diff.Options) func(event.Event) *diff.Introduced {
 			return nil
 		}
 		found, _ := past.Of(p.Symptom(past, e))
-		return p.edits.Introduced(found)
+		return p.edits.Introduced(found, o.Workspace != "")
 	}
 }
 
 // Introduced describes a cause, nil for none.
-func (c *Edits) Introduced(found *cause.Cause) *diff.Introduced {
+func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *diff.Introduced {
 	if found == nil {
 		return nil
 	}
-	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: c.Moment(found.FileChange)}
+	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: c.Moment(found.FileChange, inWorkspace)}
 	for _, e := range found.Evidence {
 		i.Evidence = append(i.Evidence, string(e))
 	}

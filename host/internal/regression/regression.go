@@ -1,4 +1,4 @@
-// Package regression finds the moment of a session after which something broke.
+// Package regression finds the moment of a session after which something broke, and how the browser did between moments.
 //
 // Guarantees:
 //   - A moment that is found has evidence (package cause), or a command failed with its files and not with those before.
@@ -22,7 +22,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
-	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
@@ -40,7 +39,8 @@ type Finder struct {
 // Tools are those of agents.
 var Tools = []*tool.Tool[*Finder]{
 	tool.New(tool.Definition{
-		Name: "find_regression", Title: "Find what broke", Effect: tool.Acts,
+		// A command runs in a copy of the project, and only with a grant that the user gave before.
+		Name: "find_regression", Title: "Find what broke", Effect: tool.Adds,
 		Description: "Find the first moment after which the browser reported errors, with its file diff. With run, bisect with a command (exit 0: fine) in copies of the project.",
 		Arguments: `"from":{"type":"string","description":"good moment, default start"},
 			"to":{"type":"string","description":"default now"},
@@ -56,42 +56,15 @@ type Params struct {
 	Run  string `json:"run"`
 }
 
-// Verdicts.
+// Verdicts of a [Regression].
 const (
 	Found   = "found"
 	Unknown = "unknown"
 	Clean   = "clean" // nothing broke
 )
 
-// Answer is what broke, and when.
-type Answer struct {
-	tool.Quotes
-	SessionID string `json:"sessionId"`
-	Verdict   string `json:"verdict"`
-	// Reason says why the verdict is not found, Note what was not observed.
-	Reason string `json:"reason,omitempty"`
-	Note   string `json:"note,omitempty"`
-	// Moment is the first one after which it was broken, Label what happened there. Before is the snapshot before, to
-	// which `timeline_restore` goes back.
-	Moment string `json:"moment,omitempty"`
-	Label  string `json:"label,omitempty"`
-	Before string `json:"before,omitempty"`
-	// Problem is the first error.
-	Problem      *Problem             `json:"problem,omitempty"`
-	IntroducedBy *diff.Introduced     `json:"introduced_by,omitempty"`
-	Runs         []Run                `json:"runs,omitempty"`
-	Diff         *timeline.Difference `json:"diff,omitempty"`
-}
-
-// Problem is an error of a page.
-type Problem struct {
-	At      diff.Time `json:"at"`
-	Message string    `json:"message"`
-	Source  string    `json:"source,omitempty"`
-}
-
 // Find finds the first moment of a span after which something broke.
-func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) (*Answer, error) {
+func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) (*Regression, error) {
 	var needed []string
 	if p.Run != "" && !client.User {
 		needed = append(needed, grants.AgentsRun)
@@ -100,7 +73,7 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{SessionID: span.Session.ID}
+	a := &Regression{SessionID: span.Session.ID}
 	if p.Run != "" {
 		return a, f.bisect(ctx, client, span, p, a)
 	}
@@ -118,14 +91,14 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 		return a, err
 	}
 	// The call that made the change may have another moment with the same snapshot.
-	if id, label := timeline.OfChange(f.Timeline, found); label != "" {
-		a.Moment, a.Label = id, label
+	if _, m := timeline.OfChange(f.Timeline, found); m != nil {
+		a.Moment, a.Label = m.ID(), m.Label
 	}
 	return a, nil
 }
 
 // name adds the moment that broke it, with the changes of its files.
-func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where timeline.Where, before, itself *timeline.Place, a *Answer) (err error) {
+func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where timeline.Where, before, itself *timeline.Place, a *Regression) (err error) {
 	a.Moment, a.Label, a.Before = itself.ID(), itself.Label(), before.ID()
 	a.Diff, err = f.Timeline.Diff(ctx, client, timeline.DiffParams{
 		Where: where, From: fmt.Sprintf("s%d", before.Snapshot.Number), To: fmt.Sprintf("s%d", itself.Snapshot.Number),
@@ -147,12 +120,8 @@ const together = 3000
 const lookBack = time.Minute
 
 // recorded finds the change that introduced the first new error of a span. Without one, the answer has the verdict.
-func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Answer) (*event.FileChange, error) {
-	scope := client.Scope
-	scope.Workspace = span.Session.Workspace
-	if len(scope.Origins) == 0 {
-		scope.Origins = origins(span.Session.Workspace)
-	}
+func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Regression) (*event.FileChange, error) {
+	scope := scopeIn(client, span.Session.Workspace)
 	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*event.FileChange, *observe.Places, error) {
 		v := f.Store.View(f.Clock())
 		places := f.Observer.OriginalsIn(v)
@@ -172,27 +141,6 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		}
 		return f.first(fresh, past, places, a), places, ctx.Err()
 	})
-}
-
-// origins are those of a project's pages, nil if its file names none.
-func origins(root string) []string {
-	path := project.Find(root)
-	if path == "" {
-		return nil
-	}
-	data, err := project.Read(path)
-	if err != nil {
-		return nil
-	}
-	settings, err := project.Parse(path, data)
-	if err != nil {
-		return nil
-	}
-	scope, err := checkpoint.NewScope(settings.Origins)
-	if err != nil {
-		return nil
-	}
-	return scope.Origins
 }
 
 // troubles returns the errors since a moment, sorted by when they began.
@@ -244,7 +192,7 @@ func standing(all []trouble, edits []cause.Edit, since int64) (fresh []trouble) 
 }
 
 // first finds the change that introduced the first error, and puts it into an answer.
-func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, a *Answer) *event.FileChange {
+func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, a *Regression) *event.FileChange {
 	if len(all) == 0 {
 		a.Verdict, a.Reason = Clean, "no new errors were recorded in this time"
 		return nil
@@ -268,13 +216,13 @@ func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, 
 		a.Verdict, a.Reason = Unknown, why
 		return nil
 	}
-	a.IntroducedBy = f.Edits.Introduced(best)
+	a.IntroducedBy = f.Edits.Introduced(best, true)
 	return best.FileChange
 }
 
 // problem describes an error.
-func problem(t trouble, places *observe.Places) *Problem {
-	p := &Problem{At: diff.Time{Time: time.UnixMilli(t.at).UTC()}}
+func problem(t trouble, places *observe.Places) *FirstError {
+	p := &FirstError{At: diff.Time{Time: time.UnixMilli(t.at).UTC()}}
 	switch e := t.event.(type) {
 	case *event.Console:
 		place, _ := places.Place(e)

@@ -22,17 +22,8 @@ const (
 	skipped = 125
 )
 
-// Run is a run of a command with the files of a moment.
-type Run struct {
-	Moment string `json:"moment"`
-	// Exit is the exit code, -1 for a command that did not end in time.
-	Exit int `json:"exit"`
-	// Output is the end of what a command wrote that failed.
-	Output string `json:"output,omitempty"`
-}
-
 // bisect finds the first place of a span at which a command fails.
-func (f *Finder) bisect(ctx context.Context, client *checkpoint.Client, span *timeline.Span, p Params, a *Answer) error {
+func (f *Finder) bisect(ctx context.Context, client *checkpoint.Client, span *timeline.Span, p Params, a *Regression) error {
 	failed := func(i int) (bool, error) {
 		r, err := f.run(ctx, span, &span.Places[i], p.Run)
 		if err != nil {

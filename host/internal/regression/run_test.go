@@ -86,7 +86,7 @@ type nobody struct{ recorder.Sink }
 func (nobody) Append(context.Context, ...event.Event) error { return nil }
 func (nobody) Miss(event.Subject, string, time.Time, int)   {}
 
-func (w *world) run(t *testing.T, command string) *regression.Answer {
+func (w *world) run(t *testing.T, command string) *regression.Regression {
 	t.Helper()
 	a, err := w.Find(t.Context(), user, regression.Params{Where: timeline.Where{Dir: w.dir}, Run: command})
 	if err != nil {

@@ -53,6 +53,17 @@ func Standing(s diff.Severity, summary string) (how, what string) {
 	return mark.colored() + " " + color.Bold(mark != unknown).Render(how), what
 }
 
+// Sign returns the sign of a warning or an error, "" for what is better.
+func Sign(s diff.Severity) string {
+	switch s {
+	case diff.Error:
+		return badSign
+	case diff.Warning:
+		return badish
+	}
+	return ""
+}
+
 // Report writes a report for a terminal of the given width. It writes through [lipgloss.Fprint], which omits colors if w
 // does not support them.
 func Report(w io.Writer, r *diff.Report, width int) error {

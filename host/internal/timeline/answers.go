@@ -43,7 +43,8 @@ type List struct {
 	About       `tstype:",extends"`
 	Moments     []ListMoment   `json:"moments"`
 	FsSnapshots []ListSnapshot `json:"fsSnapshots"`
-	// Next is the moment to pass as after for what follows, "" at the end. Omitted counts the moments before the first.
+	// Next is the moment to pass as after for what follows, "" at the end. Omitted counts the moments before the first,
+	// which is the one to pass as before for them.
 	Next    string `json:"next,omitempty"`
 	Omitted int    `json:"omitted,omitempty"`
 	// Problem says why it is not known whether the snapshots are still there, "" if it is.
@@ -63,6 +64,9 @@ type ListMoment struct {
 	Source string    `json:"source"`
 	// FsSnapshot is the ID of the file snapshot, or false with the reason.
 	FsSnapshot any `json:"fsSnapshot" tstype:"string | false"`
+	// Severity is that of the browser from the moment to the next one, "" where nothing bad is known of it and it was not
+	// fully observed. Only lists have it.
+	Severity diff.Severity `json:"severity,omitempty"`
 	// LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
 	LateSec float64 `json:"lateSec,omitempty"`
 	Reason  string  `json:"reason,omitempty"`

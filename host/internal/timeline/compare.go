@@ -173,24 +173,27 @@ func firstOf(moments []*Moment) map[uint64]*Moment {
 	return first
 }
 
-// OfChange returns the ID and the label of the moment that has a change of a file: of those with its snapshot, the one whose
-// call made it, or else the first. The ID is that of the snapshot, and the label "", if none has a moment.
-func OfChange(t *Timeline, e *event.FileChange) (id, label string) {
+// OfChange returns the moment that has a change of a file: of those with its snapshot, the one whose call made it, or else the
+// first. It is nil if none has a moment. The ID is that of the moment, or else that of the snapshot.
+func OfChange(t *Timeline, e *event.FileChange) (id string, of *Moment) {
 	id = snapshotID(e.Snapshot)
 	if t.failed != nil {
-		return id, ""
+		return id, nil
 	}
 	l, err := t.line(e.Place)
 	if err != nil {
-		return id, ""
+		return id, nil
 	}
 	for _, m := range slices.Backward(l.all()) {
 		if m.Snapshot != e.Snapshot {
 			continue
 		}
-		if id, label = m.ID(), m.Label; e.By != "" && label == e.By {
+		if of = m; e.By != "" && m.Label == e.By {
 			break
 		}
 	}
-	return id, label
+	if of != nil {
+		id = of.ID()
+	}
+	return id, of
 }

@@ -90,7 +90,12 @@ func (t *Timeline) Sync(ctx context.Context, dir string) error {
 		t.BeginSoon(root)
 		return errors.New("the files of the workspace are being read for the first time")
 	}
-	w, err := t.o.Workspaces.Open(ctx, root)
+	return recordFiles(ctx, t, root)
+}
+
+// recordFiles records what has changed in a workspace, with a moment of its own.
+func recordFiles(ctx context.Context, t *Timeline, root string) error {
+	w, err := t.open(ctx, root)
 	if err != nil {
 		return err
 	}

@@ -51,9 +51,11 @@ type ListParams struct {
 	Where
 	// Kinds are kinds and sources of moments; none means all.
 	Kinds []string `json:"kinds"`
-	// After is the ID of a moment: what follows it is listed. "" lists the newest.
+	// After is the ID of a moment, or a time: what follows it is listed. "" lists the newest.
 	After string `json:"after"`
-	Limit int    `json:"limit"`
+	// Before is one too: the newest of what precedes it is listed. After and Before exclude each other.
+	Before string `json:"before"`
+	Limit  int    `json:"limit"`
 }
 
 // snapshotID names a snapshot.
@@ -126,6 +128,9 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if p.Limit < 0 || p.Limit > maxMoments {
 		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxMoments)
 	}
+	if p.After != "" && p.Before != "" {
+		return nil, usererr.Invalid("pass after or before, not both")
+	}
 	if p.Limit == 0 {
 		p.Limit = defaultMoments
 	}
@@ -134,7 +139,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 		return nil, err
 	}
 	moments := l.of(s)
-	first := firstOf(moments)
+	first, ends := firstOf(moments), endsOf(moments, s)
 	list := &List{About: aboutOf(t, s), Moments: []ListMoment{}, FsSnapshots: []ListSnapshot{}}
 	if len(p.Kinds) > 0 {
 		moments = slices.DeleteFunc(moments, func(m *Moment) bool {
@@ -149,17 +154,25 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 			moments = moments[:p.Limit]
 			list.Next = moments[len(moments)-1].ID()
 		}
-	} else if len(moments) > p.Limit {
-		list.Omitted = len(moments) - p.Limit
+	} else {
+		if p.Before != "" {
+			if moments, err = preceding(moments, p.Before, s, t.o.Clock()); err != nil {
+				return nil, err
+			}
+		}
+		list.Omitted = max(0, len(moments)-p.Limit)
 		moments = moments[list.Omitted:]
 	}
 	known, err := t.snapshots(ctx, s.Workspace)
 	if err != nil { // the moments are known all the same
 		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
 	}
+	course := courseOf(ctx, t, client, s, moments, ends)
 	seen := map[string]bool{}
-	for _, m := range moments {
-		list.Moments = append(list.Moments, listed(m, s, known))
+	for i, m := range moments {
+		one := listed(m, s, known)
+		one.Severity = course[i]
+		list.Moments = append(list.Moments, one)
 		if k, ok := known[m.Snapshot]; ok && k.At.UnixNano() == m.SnapshotAt {
 			if id := snapshotID(m.Snapshot); !seen[id] {
 				seen[id] = true
@@ -174,20 +187,35 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 // following returns the moments after one by its ID. After m0, or after one that is not among them, are those with a larger
 // number and all that follow them. After a time are those that it does not reach.
 func following(moments []*Moment, after string, s *Session, now time.Time) ([]*Moment, error) {
-	if _, reaches, ok := s.Time(after, now); ok {
-		return slices.DeleteFunc(moments, reaches), nil
+	at, found, err := positionOf(moments, "after", after, s, now)
+	if found {
+		at++
 	}
-	n, ok := number(after, 'm')
-	if !ok && after != "m0" {
-		return nil, usererr.Invalid("after is %q; it must be the ID of a moment, such as m12, or a time", after)
+	return moments[at:], err
+}
+
+// preceding returns the moments before one by its ID, or before a time.
+func preceding(moments []*Moment, before string, s *Session, now time.Time) ([]*Moment, error) {
+	at, _, err := positionOf(moments, "before", before, s, now)
+	return moments[:at], err
+}
+
+// positionOf returns how many moments are before one by its ID, or reached by a time, and whether the moment is among them. Of
+// one that is not, those are before it that precede the first one with a larger number.
+func positionOf(moments []*Moment, name, id string, s *Session, now time.Time) (at int, found bool, err error) {
+	n, isMoment := number(id, 'm')
+	later := func(m *Moment) bool { return m.Number > n && !m.Placed }
+	if _, reaches, isTime := s.Time(id, now); isTime {
+		later = func(m *Moment) bool { return !reaches(m) }
+	} else if !isMoment && id != "m0" {
+		return 0, false, usererr.Invalid("%s is %q; it must be the ID of a moment, such as m12, or a time", name, id)
+	} else if at = slices.IndexFunc(moments, func(m *Moment) bool { return m.Number == n }); at >= 0 {
+		return at, true, nil
 	}
-	if i := slices.IndexFunc(moments, func(m *Moment) bool { return m.Number == n }); i >= 0 {
-		return moments[i+1:], nil
+	if at = slices.IndexFunc(moments, later); at < 0 {
+		at = len(moments)
 	}
-	if i := slices.IndexFunc(moments, func(m *Moment) bool { return m.Number > n && !m.Placed }); i >= 0 {
-		return moments[i:], nil
-	}
-	return nil, nil
+	return at, false, nil
 }
 
 // snapshots returns the snapshots of a workspace by their number.

@@ -71,6 +71,8 @@ type Timeline struct {
 
 	sessions *registry
 	fences   *fence.Fences
+	// course may be nil. It does not change after [SetCourse].
+	course Course
 	// changed reports new moments, snapshots and branches.
 	changed signal.Signal
 

@@ -78,6 +78,9 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "fs_snapshot_add"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p AddParams) (*AddedSnapshot, error) {
 		return Requests{t}.AddSnapshot(ctx, client, p)
 	}),
+	tool.New(tool.Definition{Name: "timeline_show"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p ShowParams) (*Shown, error) {
+		return Show(ctx, t, client, p)
+	}),
 	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
 	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),
@@ -163,14 +166,20 @@ func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, 
 	return &a, nil
 }
 
-// Begin begins a session in the workspace of a directory, unless one is open.
+// Begin begins a session in the workspace of a directory. Where one is open, it goes on: changes are watched again.
 func (t *Timeline) Begin(ctx context.Context, dir string) error {
 	if t.failed != nil {
 		return t.failed
 	}
 	root, err := t.o.Workspaces.Root(dir)
-	if err != nil || t.sessions.open(root) != nil {
+	if err != nil {
 		return err
+	}
+	if t.sessions.open(root) != nil {
+		if t.o.Workspaces.Watched(root) {
+			return nil
+		}
+		return recordFiles(ctx, t, root)
 	}
 	_, err = t.Record(ctx, root, Moment{Label: "session started", Source: records.FromStart})
 	return err

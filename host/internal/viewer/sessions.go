@@ -7,6 +7,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -39,7 +40,7 @@ var sessionMethods = []*Method{
 		Name: "view_session_timeline", Route: "GET /v1/sessions/{id}/timeline", Operation: "session-timeline",
 		Summary: "Moments of a session and their file snapshots, by time",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionTimelineParams) (*timeline.List, error) {
-		return t.ListFrom(ctx, user, timeline.ListParams{Where: timeline.Where{Session: p.ID}, Kinds: p.Kinds, After: p.After, Limit: p.Limit})
+		return t.ListFrom(ctx, user, timeline.ListParams{Where: timeline.Where{Session: p.ID}, Kinds: p.Kinds, After: p.After, Before: p.Before, Limit: p.Limit})
 	}),
 	session(Method{
 		Name: "view_snapshots", Route: "GET /v1/sessions/{id}/fs-snapshots", Operation: "fs-snapshots",
@@ -89,6 +90,12 @@ var sessionMethods = []*Method{
 		Summary: "What changed in the files between two moments, secrets masked",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionDiffParams) (*timeline.Difference, error) {
 		return t.Diff(ctx, user, timeline.DiffParams{Where: timeline.Where{Session: p.ID}, From: p.From, To: p.To})
+	}),
+	method(Method{
+		Name: "view_session_regression", Route: "GET /v1/sessions/{id}/regression", Operation: "session-regression", Tag: "sessions", Statuses: notFound,
+		Summary: "Find the first moment after which the browser reported errors, from what was recorded",
+	}, func(v *Viewer, ctx context.Context, p protocol.SessionRegressionParams) (*regression.Regression, error) {
+		return v.regressions.Find(ctx, clients.Viewer(checkpoint.Scope{}), regression.Params{Where: timeline.Where{Session: p.ID}, From: p.From, To: p.To})
 	}),
 	session(Method{
 		Name: "view_session_restore", Route: "POST /v1/sessions/{id}/restore", Operation: "session-restore",

@@ -26,6 +26,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/tabs"
@@ -46,6 +47,8 @@ type Options struct {
 	Leases    *act.Leases
 	Inspector *debugger.Inspector
 	Timeline  *timeline.Timeline
+	// Regressions finds what broke.
+	Regressions *regression.Finder
 	// Disk may be nil. Then everything is in memory only.
 	Disk  observe.Disk
 	Clock func() time.Time
@@ -58,21 +61,22 @@ type Options struct {
 // Viewer serves the viewer and the popup. It is safe for concurrent use.
 type Viewer struct {
 	// Immutable after New.
-	store     *capture.Store
-	named     *checkpoint.Registry
-	clients   *clients.Registry
-	rules     *noiserules.Rules
-	observer  *observe.Observer
-	pages     *pages.Pages
-	leases    *act.Leases
-	inspector *debugger.Inspector
-	moments   *timeline.Timeline
-	disk      observe.Disk
-	clock     func() time.Time
-	signal    *signal.Signal
-	version   string
-	began     time.Time // when New ran
-	Agents    *Agents
+	store       *capture.Store
+	named       *checkpoint.Registry
+	clients     *clients.Registry
+	rules       *noiserules.Rules
+	observer    *observe.Observer
+	pages       *pages.Pages
+	leases      *act.Leases
+	inspector   *debugger.Inspector
+	moments     *timeline.Timeline
+	regressions *regression.Finder
+	disk        observe.Disk
+	clock       func() time.Time
+	signal      *signal.Signal
+	version     string
+	began       time.Time // when New ran
+	Agents      *Agents
 
 	mu sync.Mutex
 	// shown are the pages as last shown, by tab.
@@ -83,7 +87,7 @@ type Viewer struct {
 func New(o Options) *Viewer {
 	return &Viewer{
 		store: o.Store, named: o.Named, clients: o.Clients, rules: o.Rules, observer: o.Observer, pages: o.Pages, leases: o.Leases,
-		inspector: o.Inspector, moments: o.Timeline, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
+		inspector: o.Inspector, moments: o.Timeline, regressions: o.Regressions, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
 		Agents: &Agents{
 			store: o.Store, clients: o.Clients, leases: o.Leases, disk: o.Disk, clock: o.Clock, signal: o.Signal,
 			calls: ring.New(ring.Options[Call]{MaxCount: maxCalls, MaxBytes: maxCallBytes, Size: func(c *Call) int { return 200 + len(c.Arguments) + len(c.Answer) }}),

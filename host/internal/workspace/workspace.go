@@ -34,13 +34,10 @@ type Workspace struct {
 	rules    rules
 	home     string
 	provider *tracked.Provider
-	watcher  watch.Watcher // nil where there is none, because of unwatched
-	// unwatched is why. unsupported means that no workspace is watched on this system.
-	unwatched   string
-	unsupported bool
-	comparer    *compare.Comparer
-	queue       *queue
-	place       provider.Placement // of views
+	watching *watching
+	comparer *compare.Comparer
+	queue    *queue
+	place    provider.Placement // of views
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
@@ -97,21 +94,22 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	}
 	skip := a.rules.skip()
 	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
-	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
-	switch {
-	case err != nil: // then each snapshot compares everything
-		w.watcher, w.unwatched = nil, err.Error()
-		if w.unsupported = errors.Is(err, watch.ErrUnsupported); !w.unsupported {
-			o.Log.Warn("cannot watch a workspace, so that each snapshot compares all files", "workspace", w.Dir, "error", err)
+	w.watching = &watching{start: func() (watch.Watcher, error) {
+		watcher, err := watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
+		if err != nil { // then each snapshot compares everything
+			if !errors.Is(err, watch.ErrUnsupported) {
+				o.Log.Warn("cannot watch a workspace, so that each snapshot compares all files", "workspace", w.Dir, "error", err)
+			}
+			return nil, err
 		}
-	default:
-		options.Changes = w.watcher
-	}
+		return watcher, nil
+	}}
+	options.Changes = w.watching
 	if w.provider, err = tracked.Open(options); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open the snapshots of %s: %w", w.Dir, err), w.closeWatcher())
+		return nil, fmt.Errorf("cannot open the snapshots of %s: %w", w.Dir, err)
 	}
 	if w.recovered, err = restore.Recover(context.Background(), w.provider); err != nil {
-		return nil, errors.Join(err, w.provider.Close(), w.closeWatcher())
+		return nil, errors.Join(err, w.provider.Close())
 	}
 	if w.recovered != nil {
 		o.Log.Warn("a restore was interrupted", "workspace", w.Dir, "finished", w.recovered.Finished, "differs", len(w.recovered.Differs), "kept", w.recovered.Kept)
@@ -121,17 +119,10 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		w.recorded = all[len(all)-1].Number
 	}
 	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
-		return nil, errors.Join(err, w.provider.Close(), w.closeWatcher())
+		return nil, errors.Join(err, w.provider.Close())
 	}
 	w.sweepViews()
 	return w, nil
-}
-
-func (w *Workspace) closeWatcher() error {
-	if w.watcher == nil {
-		return nil
-	}
-	return w.watcher.Close()
 }
 
 // close waits for the requests that are being served.
@@ -140,7 +131,7 @@ func (w *Workspace) close() error {
 	w.closed = true
 	w.mu.Unlock()
 	w.active.Wait()
-	return errors.Join(w.provider.Close(), w.closeWatcher())
+	return errors.Join(w.provider.Close(), w.watching.close())
 }
 
 // begin begins to serve a request. The returned function ends it.
@@ -183,8 +174,8 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		return s, false, err
 	}
 	defer end()
-	if w.watcher != nil && w.compares(whole) {
-		w.watcher.Return(nil, true)
+	if w.compares(whole) {
+		w.watching.Return(nil, true)
 	}
 	taken, same, err := w.provider.Take(ctx, label)
 	if err != nil {
@@ -390,15 +381,8 @@ func (w *Workspace) status() Status {
 		return Status{Dir: w.Dir, Provider: Provider}
 	}
 	defer end()
-	return Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why, Limited: w.limited()}
-}
-
-// limited returns why each snapshot compares all files, "" if it need not.
-func (w *Workspace) limited() string {
-	if w.watcher == nil {
-		return w.unwatched
-	}
-	return w.watcher.Limited()
+	limited, _ := w.watching.limited()
+	return Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why, Limited: limited}
 }
 
 // Degraded returns why each snapshot compares all files though this system could report the changes, "" if it need not.
@@ -408,8 +392,9 @@ func (w *Workspace) Degraded() string {
 		return ""
 	}
 	defer end()
-	if w.unsupported {
+	why, unsupported := w.watching.limited()
+	if unsupported {
 		return ""
 	}
-	return w.limited()
+	return why
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -279,20 +280,15 @@ func (ws *Workspaces) all() (list []*opening) {
 	return list
 }
 
-// Watched reports whether a workspace is open, so that its changes are seen.
-func (ws *Workspaces) Watched(root string) bool {
-	for _, o := range ws.all() {
-		if o.allowed.root == root {
-			return true
-		}
-	}
-	return false
-}
+// Watched reports whether a snapshot was taken of a workspace since it was opened, so that its changes are seen.
+func (ws *Workspaces) Watched(root string) bool { return slices.Contains(ws.Dirs(), root) }
 
-// Dirs returns the directories of the workspaces that are open.
+// Dirs returns the directories of the workspaces whose changes are seen.
 func (ws *Workspaces) Dirs() (dirs []string) {
 	for _, o := range ws.all() {
-		dirs = append(dirs, o.allowed.root)
+		if _, begun, _ := o.w.watching.now(); begun {
+			dirs = append(dirs, o.allowed.root)
+		}
 	}
 	return dirs
 }

@@ -374,6 +374,16 @@ export class ViewerModel {
     this.select({ from: iso(from), to: to >= last ? 'now' : iso(to) });
   }
 
+  /** Shows a moment, opened, among the others of its session. */
+  async openMoment(moment: string): Promise<void> {
+    batch(() => {
+      this.section.value = 'moments';
+      this.text.value = ''; // it would hide what does not match
+    });
+    await this.#said(() => this.moments.open(moment));
+    this.#drew();
+  }
+
   setLeast(least: Least): void {
     this.least.value = least;
     void this.#read();

@@ -15,11 +15,16 @@ interface RowsProps {
   height: number;
   label: string;
   keyOf: (index: number) => string;
+  /** The row to be scrolled to, by its key, whenever it is another object. */
+  sought?: { id: string } | undefined;
   row: (index: number) => ComponentChildren;
 }
 
-/** The list. Rows may grow: they are measured. It stays at its end while a person is there. */
-export function Rows({ count, height, label, keyOf, row }: RowsProps): JSX.Element {
+/**
+ * The list. Rows may grow: they are measured. It stays at its end while a person is there, and where it was when others are
+ * added before.
+ */
+export function Rows({ count, height, label, keyOf, sought, row }: RowsProps): JSX.Element {
   const frame = useRef<HTMLDivElement>(null);
   const [, again] = useReducer((n: number, _: undefined) => n + 1, 0);
   const options: VirtualizerOptions<HTMLDivElement, HTMLLIElement> = {
@@ -42,9 +47,24 @@ export function Rows({ count, height, label, keyOf, row }: RowsProps): JSX.Eleme
   useEffect(() => {
     rows._willUpdate();
   });
+  const first = useRef('');
   useEffect(() => {
-    if (atEnd.current && count > 0) rows.scrollToIndex(count - 1, { align: 'end' });
+    if (count === 0) return;
+    const added = first.current === '' ? 0 : indexOf(first.current, count, keyOf);
+    first.current = keyOf(0);
+    if (added > 0 && frame.current !== null) {
+      const [top] = rows.getOffsetForIndex(added, 'start') ?? [0];
+      rows.scrollToOffset(frame.current.scrollTop + top);
+    } else if (atEnd.current) {
+      rows.scrollToIndex(count - 1, { align: 'end' });
+    }
   }, [count]);
+  useEffect(() => {
+    const at = sought === undefined ? -1 : indexOf(sought.id, count, keyOf);
+    if (at < 0) return;
+    atEnd.current = false;
+    rows.scrollToIndex(at, { align: 'start' });
+  }, [sought]);
   return (
     <section
       class="rows"
@@ -74,4 +94,10 @@ export function Rows({ count, height, label, keyOf, row }: RowsProps): JSX.Eleme
       </ul>
     </section>
   );
+}
+
+/** The index of a row by its key, -1 if there is none. */
+function indexOf(key: string, count: number, keyOf: (index: number) => string): number {
+  for (let i = 0; i < count; i++) if (keyOf(i) === key) return i;
+  return -1;
 }

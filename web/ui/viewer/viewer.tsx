@@ -428,7 +428,8 @@ function Export({ model }: { model: ViewerModel }): JSX.Element {
                 render(<ReportView model={model} report={report} />, part);
                 drawn.append(part);
               }
-              for (const control of drawn.querySelectorAll('button:not(.opener, .source)')) control.remove();
+              for (const control of drawn.querySelectorAll('button:not(.opener, .source, .introduced)'))
+                control.remove();
               for (const control of drawn.querySelectorAll('button')) {
                 const text = document.createElement('span');
                 text.className = control.className;

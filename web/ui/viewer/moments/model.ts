@@ -1,7 +1,8 @@
 /** The sessions of the timeline: which one is shown, its moments, and what a user does with one. */
 import { batch, type Signal, signal } from '@preact/signals';
+import type { Regression } from '../../../../extension/regression';
 import { many, t } from '../../../../extension/text';
-import type { About, Difference, List, Restored } from '../../../../extension/timeline';
+import type { About, Difference, List, ListMoment, Restored } from '../../../../extension/timeline';
 import { words } from '../../attempt';
 import type { Ask } from '../../client';
 import type { Notice } from '../model';
@@ -10,13 +11,25 @@ import type { TimelineData } from '../timeline/data';
 /** The lane that moments are on. */
 export const MOMENTS = 'moments';
 
+/** How many moments are read at a time, and where one of them is looked for. */
+const PAGE = 100;
+const FAR = 1000;
+
+/** Marks of the timeline, by the severity of the stretch after a moment. */
+const MARKS: Readonly<Record<string, string>> = { warning: '1', error: '2' };
+
 /** Behind the view of moments. */
 export class MomentsModel {
   /** The newest first. */
   readonly sessions: Signal<readonly About[]> = signal([]);
   /** The session that is shown; "" before one is known. */
   readonly chosen: Signal<string> = signal('');
+  /** Its newest moments, and as many older ones as were asked for. */
   readonly list: Signal<List | undefined> = signal(undefined);
+  /** The moment that is to be opened and scrolled to. */
+  readonly sought: Signal<{ id: string } | undefined> = signal(undefined);
+  /** What broke in the session, where that was asked for. */
+  readonly broke: Signal<Regression | undefined> = signal(undefined);
   readonly problem: Signal<string> = signal('');
   readonly #ask: Ask;
   readonly #data: TimelineData;
@@ -54,19 +67,59 @@ export class MomentsModel {
     }
     if (!current()) return;
     batch(() => {
-      this.list.value = list;
+      this.list.value = list && joined(this.list.value, list);
       this.problem.value = problem;
     });
-    this.#draw(list);
+    this.#draw();
+  }
+
+  /** Reads moments before those that are there. */
+  async older(limit = PAGE): Promise<void> {
+    const list = this.list.value;
+    const before = list?.moments[0]?.id;
+    if (list === undefined || before === undefined || (list.omitted ?? 0) === 0) return;
+    const page = await this.#ask('view_session_timeline', { id: list.sessionId, before, limit });
+    const now = this.list.value;
+    if (now?.sessionId !== list.sessionId || now.moments[0]?.id !== before) return; // read meanwhile
+    this.list.value = {
+      ...now,
+      moments: [...page.moments, ...now.moments],
+      fsSnapshots: together(page, now),
+      omitted: page.omitted ?? 0,
+    };
+    this.#draw();
+  }
+
+  /** Opens a moment or a file snapshot, of another session after an @. */
+  async open(moment: string): Promise<void> {
+    const [id = '', session = ''] = moment.split('@');
+    if (session !== '' && session !== this.chosen.value) await this.choose(session);
+    const named = (): ListMoment | undefined =>
+      this.list.value?.moments.find((one) => one.id === id || one.fsSnapshot === id);
+    const omitted = (): number => this.list.value?.omitted ?? 0;
+    for (let left = Number.POSITIVE_INFINITY; named() === undefined && omitted() > 0 && omitted() < left; ) {
+      left = omitted();
+      await this.older(FAR);
+    }
+    const found = named();
+    if (found === undefined) throw new Error(t('momentUnknown', moment));
+    this.sought.value = { id: found.id };
+  }
+
+  /** Finds what broke, from what was recorded. */
+  async find(): Promise<void> {
+    const id = this.chosen.value;
+    const found = await this.#ask('view_session_regression', { id });
+    if (id === this.chosen.value) this.broke.value = found;
   }
 
   /** Puts the moments on the timeline. */
-  #draw(list: List | undefined): void {
+  #draw(): void {
     const lane = this.#data.lane(MOMENTS);
     lane.clear();
-    for (const [position, { at }] of (list?.moments ?? []).entries()) {
+    for (const [position, { at, severity }] of (this.list.value?.moments ?? []).entries()) {
       const time = Date.parse(at);
-      lane.append({ lane: MOMENTS, time, position, times: [0], marks: '0' });
+      lane.append({ lane: MOMENTS, time, position, times: [0], marks: MARKS[severity ?? ''] ?? '0' });
     }
   }
 
@@ -78,6 +131,7 @@ export class MomentsModel {
 
   async choose(id: string): Promise<void> {
     this.#fixed = true;
+    this.broke.value = undefined;
     this.chosen.value = id;
     await this.refresh();
   }
@@ -125,4 +179,22 @@ export class MomentsModel {
     this.#notice.value = { text: t('branchMade', name, made.workspace), failed: false };
     await this.choose(made.sessionId);
   }
+}
+
+/** The newest moments, after the older ones that were read before where these reach up to them. */
+function joined(known: List | undefined, newest: List): List {
+  if (known?.sessionId !== newest.sessionId) return newest;
+  const at = known.moments.findIndex(({ id }) => id === newest.moments[0]?.id);
+  if (at <= 0) return newest;
+  return {
+    ...newest,
+    moments: [...known.moments.slice(0, at), ...newest.moments],
+    fsSnapshots: together(known, newest),
+    omitted: Math.max(0, (newest.omitted ?? 0) - at),
+  };
+}
+
+/** The file snapshots of two lists, each once. */
+function together(older: List, newer: List): List['fsSnapshots'] {
+  return [...new Map([...older.fsSnapshots, ...newer.fsSnapshots].map((one) => [one.id, one])).values()];
 }

@@ -1,10 +1,11 @@
 /** A moment: what changed in the files up to it, and the ways back. */
-import { type Signal, useSignal } from '@preact/signals';
+import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { many, t } from '../../../../extension/text';
 import type { Difference, ListMoment, Restored } from '../../../../extension/timeline';
 import { useAttempt, words } from '../../attempt';
+import { SeverityMark, severityOf, severityWord } from '../../severity';
 import { hour } from '../format';
 import { iso, type ViewerModel } from '../model';
 import { fileChangeWords } from '../words';
@@ -14,6 +15,8 @@ interface RowProps {
   moment: ListMoment;
   /** The moment before it, which its changes are counted from. */
   before: ListMoment | undefined;
+  /** The moment after it, up to which the browser's severity counts. */
+  next: ListMoment | undefined;
   /** How many files changed since the snapshot before; undefined where that is not known. */
   files: number | undefined;
 }
@@ -22,9 +25,19 @@ interface RowProps {
 type Open = 'changes' | 'restore' | 'branch';
 
 /** A moment in a list. */
-export function MomentRow({ model, moment, before, files }: RowProps): JSX.Element {
+export function MomentRow({ model, moment, before, next, files }: RowProps): JSX.Element {
   const open = useSignal<Open | undefined>(undefined);
   const at = Date.parse(moment.at);
+  const severity = severityOf(moment.severity);
+  useSignalEffect(() => {
+    if (model.moments.sought.value?.id === moment.id) open.value = 'changes';
+  });
+  // Its changes are counted from the one before it, which may not be there yet.
+  const lacks =
+    open.value !== undefined && before === undefined && (model.moments.list.value?.omitted ?? 0) > 0;
+  useEffect(() => {
+    if (lacks) void model.moments.older();
+  }, [lacks]);
   return (
     <article class="moment">
       <button
@@ -33,8 +46,12 @@ export function MomentRow({ model, moment, before, files }: RowProps): JSX.Eleme
         aria-expanded={open.value !== undefined}
         onClick={() => {
           open.value = open.value === undefined ? 'changes' : undefined;
+          model.moments.sought.value = undefined; // what a user closed stays closed
         }}
       >
+        <span class="moment-severity" title={t('momentSeverity', severityWord(severity))}>
+          <SeverityMark severity={severity} size={13} />
+        </span>
         <time dateTime={moment.at}>{hour(at)}</time>
         <code class="moment-id">{moment.id}</code>
         <span class="moment-kind">{moment.kind}</span>
@@ -56,7 +73,7 @@ export function MomentRow({ model, moment, before, files }: RowProps): JSX.Eleme
           <div class="moment-does">
             <button
               type="button"
-              onClick={() => model.select({ from: before === undefined ? 'start' : before.at, to: iso(at) })}
+              onClick={() => model.select({ from: iso(at), to: next === undefined ? 'now' : next.at })}
             >
               {t('showReport')}
             </button>
@@ -76,16 +93,20 @@ export function MomentRow({ model, moment, before, files }: RowProps): JSX.Eleme
           </div>
           {open.value === 'restore' && <Restore model={model} moment={moment} open={open} />}
           {open.value === 'branch' && <Branch model={model} moment={moment} open={open} />}
-          {open.value === 'changes' && moment.fsSnapshot !== false && (
-            <Changes model={model} moment={moment} before={before} />
-          )}
+          {open.value === 'changes' &&
+            moment.fsSnapshot !== false &&
+            (lacks ? (
+              <p class="quiet">{t('loading')}</p>
+            ) : (
+              <Changes model={model} moment={moment} before={before} />
+            ))}
         </div>
       )}
     </article>
   );
 }
 
-function Changes({ model, moment, before }: Omit<RowProps, 'files'>): JSX.Element {
+function Changes({ model, moment, before }: Omit<RowProps, 'files' | 'next'>): JSX.Element {
   const answer = useSignal<Difference | undefined>(undefined);
   const problem = useSignal('');
   // A moment without a snapshot has no files: they are compared with those of the last one that has.
@@ -110,6 +131,11 @@ function Changes({ model, moment, before }: Omit<RowProps, 'files'>): JSX.Elemen
   const d = answer.value;
   if (d === undefined) return <p class="quiet">{t('loading')}</p>;
   if (d.files.length === 0) return <p class="quiet">{t('noFilesChanged', from)}</p>;
+  return <FileChanges difference={d} />;
+}
+
+/** Changed files, and a diff of their lines. */
+export function FileChanges({ difference: d }: { difference: Difference }): JSX.Element {
   return (
     <>
       <ul class="moment-changes">

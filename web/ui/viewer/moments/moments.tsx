@@ -2,14 +2,19 @@
 import type { JSX } from 'preact';
 import { many, t } from '../../../../extension/text';
 import type { About } from '../../../../extension/timeline';
+import { useAttempt } from '../../attempt';
 import { moment as instant } from '../format';
 import type { ViewerModel } from '../model';
 import { Rows } from '../rows';
+import { Broke } from './broke';
 import { MomentRow } from './moment';
 
 /** The moments of a session. */
 export function Moments({ model }: { model: ViewerModel }): JSX.Element {
-  const { sessions, list, chosen, problem } = model.moments;
+  const { sessions, list, chosen, problem, broke, sought } = model.moments;
+  const finding = useAttempt();
+  const reading = useAttempt();
+  const older = list.value?.omitted ?? 0;
   const search = model.text.value.toLowerCase();
   const all = list.value?.moments ?? [];
   const shown = all.filter(
@@ -33,32 +38,62 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
             ))}
           </select>
         )}
+        {list.value !== undefined && (
+          <button
+            type="button"
+            disabled={finding.busy.value}
+            aria-busy={finding.busy.value}
+            title={t('findBreakTitle')}
+            onClick={() => void finding.run(() => model.moments.find())}
+          >
+            {t('findBreak')}
+          </button>
+        )}
       </div>
+      {finding.problem.value !== '' && (
+        <p class="problem" role="alert">
+          {finding.problem.value}
+        </p>
+      )}
+      {broke.value !== undefined && <Broke model={model} found={broke.value} />}
       {problem.value !== '' && <p class="problem">{problem.value}</p>}
       {sessions.value.length === 0 && problem.value === '' && <p class="empty">{t('noSessions')}</p>}
       {list.value !== undefined && <Origin list={list.value} />}
       {list.value !== undefined && shown.length === 0 && (
         <p class="empty">{search === '' ? t('noMoments') : t('nothingMatches')}</p>
       )}
-      {(list.value?.omitted ?? 0) > 0 && (
-        <p class="quiet">{many('momentsOmitted', list.value?.omitted ?? 0)}</p>
+      {older > 0 && (
+        <p class="quiet moments-older">
+          {many('momentsOmitted', older)}{' '}
+          <button
+            type="button"
+            class="link"
+            disabled={reading.busy.value}
+            onClick={() => void reading.run(() => model.moments.older())}
+          >
+            {t('momentsOlder')}
+          </button>
+          {reading.problem.value !== '' && <span class="problem">{reading.problem.value}</span>}
+        </p>
       )}
       {shown.length > 0 && (
         <Rows
           count={shown.length}
-          height={32}
+          height={30}
           label={t('moments')}
           keyOf={(i) => shown[i]?.id ?? String(i)}
+          sought={sought.value}
           row={(i) => {
             const one = shown[i];
             if (one === undefined) return null;
-            const before = all[all.indexOf(one) - 1];
+            const at = all.indexOf(one);
+            const before = all[at - 1];
             // A moment may share the snapshot of the one before: nothing changed between them.
             const files =
               one.fsSnapshot === false || one.fsSnapshot === before?.fsSnapshot
                 ? undefined
                 : changed.get(one.fsSnapshot);
-            return <MomentRow model={model} moment={one} before={before} files={files} />;
+            return <MomentRow model={model} moment={one} before={before} next={all[at + 1]} files={files} />;
           }}
         />
       )}

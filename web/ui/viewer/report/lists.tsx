@@ -12,6 +12,7 @@ import type {
   Endpoint,
   Failure,
   GoneElement,
+  Introduced,
   Message,
   NewElement,
   Report,
@@ -24,6 +25,7 @@ import type { Severity } from '../../severity';
 import { Arrow, Line, Sparkline } from '../entry';
 import { duration, hour } from '../format';
 import type { ViewerModel } from '../model';
+import { IntroducedBy, introducedText } from '../moments/introduced';
 import { Status } from '../request';
 import { laneName } from '../timeline/lanes';
 import { actionWords, fileChangeWords } from '../words';
@@ -66,7 +68,7 @@ export interface List {
   markdown(report: Report): string[];
 }
 
-function list<T extends { count?: number; tab?: number }>(
+function list<T extends { count?: number; tab?: number; introduced_by?: Introduced }>(
   entries: (report: Report) => readonly T[] | undefined,
   kind: Kind<T>,
 ): List {
@@ -78,7 +80,7 @@ function list<T extends { count?: number; tab?: number }>(
     lines: (model, { report, refs }, has) =>
       (entries(report) ?? []).flatMap((one, i) => {
         const entry = refs[name]?.[i];
-        if (!has(texts(one))) return [];
+        if (!has([...texts(one), introducedText(one.introduced_by)])) return [];
         return (
           <Line
             key={i}
@@ -87,14 +89,22 @@ function list<T extends { count?: number; tab?: number }>(
             entry={entry}
             count={one.count}
             tab={one.tab}
-            aside={aside?.(one, entry, model)}
+            aside={
+              <>
+                {aside?.(one, entry, model)}
+                <IntroducedBy model={model} by={one.introduced_by} />
+              </>
+            }
             opens={opens}
           >
             {line(one)}
           </Line>
         );
       }),
-    markdown: (report) => (entries(report) ?? []).map((one) => `${markdown(one)}${times(one.count)}`.trim()),
+    markdown: (report) =>
+      (entries(report) ?? []).map((one) =>
+        [`${markdown(one)}${times(one.count)}`, quoted(introducedText(one.introduced_by))].join(' ').trim(),
+      ),
   };
 }
 

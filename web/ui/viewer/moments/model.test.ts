@@ -1,0 +1,100 @@
+import { signal } from '@preact/signals';
+import { expect, test } from 'vitest';
+import type { SessionTimelineParams } from '../../../../extension/protocol';
+import type { List, ListMoment } from '../../../../extension/timeline';
+import type { Ask } from '../../client';
+import { TimelineData } from '../timeline/data';
+import { MOMENTS, MomentsModel } from './model';
+
+/** A host with sessions of so many moments, which answers with pages of them. */
+class Host {
+  asked: SessionTimelineParams[] = [];
+  readonly moments: Record<string, ListMoment[]>;
+
+  constructor(counts: Record<string, number>) {
+    this.moments = Object.fromEntries(
+      Object.entries(counts).map(([id, n]) => [id, Array.from({ length: n }, (_, i) => moment(i + 1))]),
+    );
+  }
+
+  add(id: string): void {
+    const all = this.moments[id] ?? [];
+    all.push(moment(all.length + 1));
+  }
+
+  model(): { moments: MomentsModel; data: TimelineData } {
+    const data = new TimelineData();
+    const ask = (async (method: string, params: SessionTimelineParams) => {
+      if (method === 'view_sessions')
+        return { sessions: Object.keys(this.moments).map((sessionId) => ({ sessionId })) };
+      this.asked.push(params);
+      const all = this.moments[params.id] ?? [];
+      const end = params.before === undefined ? all.length : all.findIndex(({ id }) => id === params.before);
+      const start = Math.max(0, end - (params.limit ?? 100));
+      const page = all.slice(start, end);
+      return {
+        sessionId: params.id,
+        moments: page,
+        fsSnapshots: [],
+        ...(start > 0 && { omitted: start }),
+      } as unknown as List;
+    }) as unknown as Ask;
+    return { moments: new MomentsModel(ask, data, signal(undefined)), data };
+  }
+}
+
+function moment(n: number): ListMoment {
+  return {
+    id: `m${n}`,
+    ts: n,
+    at: new Date(n * 1000).toISOString(),
+    label: '',
+    kind: 'auto',
+    source: 'edit',
+    fsSnapshot: `s${n}`,
+    ...(n % 50 === 0 && { severity: 'error' }),
+  };
+}
+
+const ids = ({ list }: MomentsModel): string[] => (list.value?.moments ?? []).map(({ id }) => id);
+
+test('older moments are read page by page, and stay when newer ones appear', async () => {
+  const host = new Host({ a: 250 });
+  const { moments, data } = host.model();
+  await moments.refresh();
+  expect([ids(moments)[0], ids(moments).length, moments.list.value?.omitted]).toEqual(['m151', 100, 150]);
+  await Promise.all([moments.older(), moments.older()]); // a user is impatient
+  expect([ids(moments)[0], ids(moments).length, moments.list.value?.omitted]).toEqual(['m51', 200, 50]);
+  host.add('a');
+  await moments.refresh();
+  expect([ids(moments)[0], ids(moments).at(-1), ids(moments).length]).toEqual(['m51', 'm251', 201]);
+  expect(moments.list.value?.omitted).toBe(50);
+  await moments.older();
+  await moments.older();
+  expect(ids(moments)).toEqual(host.moments.a?.map(({ id }) => id));
+  expect(moments.list.value?.omitted).toBe(0);
+  const lane = data.lane(MOMENTS);
+  expect([lane.length, lane.marks[49], lane.marks[50]]).toEqual([251, 2, 0]);
+});
+
+test('where so many are new that they do not reach what is there, the newest are shown', async () => {
+  const host = new Host({ a: 120 });
+  const { moments } = host.model();
+  await moments.refresh();
+  for (let i = 0; i < 200; i++) host.add('a');
+  await moments.refresh();
+  expect([ids(moments)[0], ids(moments).length, moments.list.value?.omitted]).toEqual(['m221', 100, 220]);
+});
+
+test('a moment is opened wherever it is, in a session of its own', async () => {
+  const host = new Host({ a: 10, b: 5000 });
+  const { moments } = host.model();
+  await moments.refresh();
+  await moments.open('m7@b');
+  expect([moments.chosen.value, moments.sought.value?.id, ids(moments)[0]]).toEqual(['b', 'm7', 'm1']);
+  expect(host.asked.length).toBeLessThan(10);
+  await moments.open('s4990');
+  expect(moments.sought.value?.id).toBe('m4990');
+  await expect(moments.open('m9999')).rejects.toThrow('m9999');
+  expect(moments.sought.value?.id).toBe('m4990');
+});
