@@ -401,6 +401,9 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		return done, nil
 	}
 	t.Unlocked(func() {
+		if answer.Paused != "" {
+			answer.Changed = a.paused(ctx, client, o.id)
+		}
 		answer.Made = a.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
 	})
 	return done, nil
