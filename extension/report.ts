@@ -205,7 +205,8 @@ export interface Request {
   started_at?: Time;
   duration_ms?: number /* int */;
   /**
-   * Initiator is file:line of the first frame in the project's own code that made the request.
+   * Initiator is file:line of the first frame in the project's own code that made the request. A wrapper, through which
+   * requests of several callers to several endpoints go, is left out.
    */
   initiator?: string;
   /**

@@ -28,6 +28,7 @@ class Page implements DebuggerAPI {
   };
   sendCommand = async (_: object, method: string, params?: object): Promise<unknown> => {
     this.on[method]?.();
+    if (method === 'Network.getResponseBody') return { body: 'no such order', base64Encoded: false };
     if (method === 'Page.getFrameTree') return { frameTree: { frame: { id: 'top' } } };
     if (method !== 'Runtime.evaluate') return {};
     const { expression } = params as { expression: string };
@@ -279,4 +280,34 @@ test('an error whose body nobody reads is told without it, and says why', async 
   } finally {
     vi.useRealTimers();
   }
+});
+
+test.each([
+  ['the body comes', 50, { response_body: 'no such order' }],
+  ['nobody reads it', 1000, { body_note: 'the page did not read the body' }],
+])('a barrier waits a moment for the body of an error: %s', async (_, comes, want) => {
+  page.fresh = true;
+  await start();
+  const network = (what: string, rest: object) =>
+    source.event({ tabId: 7 }, `Network.${what}`, { requestId: 'r', loaderId: 'L', type: 'Fetch', ...rest });
+  const url = 'http://localhost:5173/api';
+  network('requestWillBeSent', {
+    initiator: { type: 'script' },
+    request: { url, method: 'GET', headers: {} },
+    timestamp: 1,
+    wallTime: T / 1000,
+  });
+  network('responseReceived', {
+    response: { url, status: 500, headers: {}, mimeType: 'text/plain' },
+    timestamp: 2,
+  });
+  const came = setTimeout(
+    () => network('loadingFinished', { timestamp: 2.05, encodedDataLength: 13 }),
+    comes,
+  );
+  const began = Date.now();
+  await Promise.all([source.barrier(7), source.barrier(7)]);
+  clearTimeout(came);
+  expect(Date.now() - began).toBeLessThan(500);
+  expect(events.filter(({ kind }) => kind === 'network')).toMatchObject([{ url, status: 500, ...want }]);
 });

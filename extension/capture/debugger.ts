@@ -305,7 +305,7 @@ export class DebuggerSource implements CaptureSource {
       ),
       this.#flush(tabId),
     ]);
-    tab.network.flush();
+    await tab.network.flush();
     await tab.network.bodiesRead();
     attached.page.settle();
     if (attached.timer !== undefined) this.#settle(tabId, attached);

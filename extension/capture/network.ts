@@ -12,8 +12,12 @@ type Network = {
   failed: Protocol.Network.LoadingFailedEvent;
 };
 
-/** How long an answer that says "failed" may wait for a body that the page does not read, in ms. */
+/**
+ * How long an answer that says "failed" may wait for a body that the page does not read, and how long a barrier waits for it, in
+ * ms. Chromium has all of a small one some 50 ms after the answer, even if nobody reads it.
+ */
 const UNREAD_BODY_MS = 300;
+const BARRIER_MS = 120;
 
 /** What another witness knew of a request whose start the debugger did not see. */
 export interface Start {
@@ -109,9 +113,8 @@ export class NetworkTracker {
     if (response.mimeType === 'text/event-stream' && response.status < 400) {
       this.#report(flight, { at, stream: true });
     } else if (response.status >= 400) {
-      flight.timer = setTimeout(() => {
-        this.#report(flight, { at, bodyNote: 'the page did not read the body' });
-      }, UNREAD_BODY_MS);
+      const report = () => this.#report(flight, { at, bodyNote: 'the page did not read the body' });
+      flight.unread = { since: Date.now(), timer: setTimeout(report, UNREAD_BODY_MS), report };
     }
   }
 
@@ -275,20 +278,29 @@ export class NetworkTracker {
     await Promise.all(this.#bodies);
   }
 
-  /** Reports requests at once that only wait for a body which may never be read. */
-  flush(): void {
-    const at = this.#tab.clock.now();
-    for (const flight of this.#flights.values()) {
-      if (flight.timer !== undefined && !flight.reported) {
-        this.#report(flight, { at, bodyNote: 'the page did not read the body' });
-      }
-    }
+  /** Waits a moment for bodies that may never be read, and reports the requests without those that have not come. */
+  async flush(): Promise<void> {
+    const unread = [...this.#flights.values()].flatMap(({ unread = [] }) => unread);
+    await Promise.all(
+      unread.map(async (one) => {
+        const left = Math.max(0, one.since + BARRIER_MS - Date.now());
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        await new Promise<void>((resolve) => {
+          const before = one.over;
+          one.over = () => {
+            before?.();
+            resolve();
+          };
+          timer = setTimeout(one.report, left);
+        });
+        clearTimeout(timer);
+      }),
+    );
   }
 
   /** Reports a request before its end. */
   #report(flight: Flight, end: Ending): void {
-    clearTimeout(flight.timer);
-    flight.timer = undefined;
+    this.#waited(flight);
     flight.reported = true;
     this.#end(flight, end);
   }
@@ -296,10 +308,17 @@ export class NetworkTracker {
   #take(id: string): Flight | undefined {
     const flight = this.#flights.get(id);
     if (flight !== undefined) {
-      clearTimeout(flight.timer);
+      this.#waited(flight);
       this.#flights.delete(id);
     }
     return flight;
+  }
+
+  /** Ends the wait for a body. */
+  #waited(flight: Flight): void {
+    clearTimeout(flight.unread?.timer);
+    flight.unread?.over?.();
+    flight.unread = undefined;
   }
 
   #end(flight: Flight, end: Ending): void {

@@ -39,10 +39,21 @@ export interface Flight {
   corsReason?: string | undefined;
   /** True once its NetworkEvent was emitted before its end. */
   reported: boolean;
-  /** Reports a failed response whose body is never read. */
-  timer?: ReturnType<typeof setTimeout> | undefined;
+  /** Set while the body of a failed response is waited for, which the page may never read. */
+  unread?: Unread | undefined;
   /** True when the start was not seen by the debugger. */
   late?: boolean | undefined;
+}
+
+/** A failed response whose body has not come yet. */
+export interface Unread {
+  /** When it came, milliseconds since the epoch. */
+  readonly since: number;
+  readonly timer: ReturnType<typeof setTimeout>;
+  /** Reports the request without the body. */
+  report(): void;
+  /** Called when the request ends or is reported. */
+  over?: () => void;
 }
 
 /** How a request ended. */

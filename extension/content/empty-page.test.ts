@@ -48,6 +48,16 @@ describe('an empty page', () => {
     expect(isEmpty(document)).toBe(empty);
   });
 
+  it.each([
+    ['contents', false],
+    ['none', true],
+  ])('below an element without a box of its own, display: %s', (display, empty) => {
+    document.body.innerHTML = `<div style="display: ${display}"><h1>Shop</h1></div>`;
+    const wrapper = document.body.firstElementChild as Element;
+    wrapper.checkVisibility = () => false; // as the browser says of both
+    expect(isEmpty(document)).toBe(empty);
+  });
+
   it('is not assumed where there is too much to look at', () => {
     document.body.innerHTML = '<i></i>'.repeat(600);
     expect(isEmpty(document)).toBe(false);

@@ -133,6 +133,11 @@ function hasPlace(document: Document): boolean {
   return false;
 }
 
+/** Whether an element has no box of its own, but its children have theirs, as SvelteKit's outermost one. */
+function isContents(element: Element): boolean {
+  return getComputedStyle(element).display === 'contents';
+}
+
 /** Whether a document shows nothing. One without a body is still loading. */
 export function isEmpty(document: Document): boolean {
   const body = bodyOf(document);
@@ -144,7 +149,8 @@ export function isEmpty(document: Document): boolean {
     if (!isElement(node)) return isShadowRoot(node) && anyShows(node);
     const tag = tagOf(node);
     if (UNSEEN.has(tag) || has(node, 'hidden') || overlayOf(node) !== undefined) return false;
-    if (typeof node.checkVisibility === 'function' && !node.checkVisibility()) return false;
+    if (typeof node.checkVisibility === 'function' && !node.checkVisibility() && !isContents(node))
+      return false;
     if (SEEN.has(tag)) return true;
     const shadow = shadowRootOf(node);
     if (shadow !== null) return anyShows(shadow);

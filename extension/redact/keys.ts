@@ -25,6 +25,7 @@ export interface PairRules {
   stems: RegExp;
   /** After `password:` in free text these words begin a sentence, not a secret. */
   prose: ReadonlySet<string>;
+  words: ReadonlySet<string>;
   /** These stand where a secret would, and are none. */
   placeholders: ReadonlySet<string>;
   /** These begin the name of a variable, which stands where its value would. */

@@ -62,7 +62,7 @@ export function valueAfter(
   return { from: i, to, quoted: false };
 }
 
-function wordEnd(s: string, from: number): number {
+export function wordEnd(s: string, from: number): number {
   valueEnd.lastIndex = from;
   return valueEnd.exec(s)?.index ?? s.length;
 }
@@ -74,7 +74,7 @@ export function skipSpace(s: string, from: number): number {
 }
 
 /** Finds the end of a string whose quotes carry that many backslashes; the end of s when it was cut. */
-function closingQuote(s: string, from: number, quote: string, slashes: number): number {
+export function closingQuote(s: string, from: number, quote: string, slashes: number): number {
   let run = 0;
   for (let i = from; i < s.length; i++) {
     if (s[i] === '\\') {

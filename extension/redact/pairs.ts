@@ -1,5 +1,6 @@
 /** Masks the values of secret keys in `key: value` and `key=value`; the larger part of redact.ts. */
 import { isOpen, keyStrength, MAX_KEY, type PairRules } from './keys';
+import { isMessage } from './messages';
 import {
   formPart,
   isName,
@@ -71,6 +72,7 @@ export function maskPairs(
     const structured = inside || (key.quoted && value.quoted);
     if (s[value.from] === '{' && !value.quoted && isOpen(text, rules)) continue;
     if (value.from >= value.to || !isSecretValue(s, value, strength, structured, rules)) continue;
+    if (isMessage(s, value, rules)) continue;
     i = mask(value.from, value.to);
   }
   return masked === 0 ? { text: s, masked } : { text: out + s.slice(copied), masked };

@@ -37,6 +37,7 @@ const pairs: PairRules = {
   public: new Set(keys.public),
   stems: new RegExp(keys.stems.join('|'), 'i'),
   prose: new Set(keys.prose),
+  words: new Set(keys.words),
   placeholders: new Set(keys.placeholders),
   variables: keys.variables,
   open: new Set(keys.open),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/debugger"
+	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -379,6 +380,10 @@ func TestAClickThatABreakpointInterruptsSaysSo(t *testing.T) {
 	e2etest.Holds(t, clicked.Paused, "paused in the debugger at total (app.js:6) by testbed (breakpoint)", "debugger_resume")
 	e2etest.Holds(t, clicked.String(), "The action is not finished: ")
 	e2etest.Lacks(t, clicked.String(), "No problems", "Pending")
+	e2etest.Holds(t, clicked.String(), "Variables: sum = 6; items = [{price: 1}, {price: 2}, {price: 3}]")
+	if tokens := tokens.Estimate(strings.Join(clicked.Changed, "; ")); tokens > 150 {
+		t.Errorf("%d tokens: %v", tokens, clicked.Changed)
+	}
 	a.Debugger("debugger_resume", nil)
 	if done := a.Act("browser_wait_for", map[string]any{"settled": true}); done.Met != "The page is settled." || done.Paused != "" {
 		t.Error(done)
@@ -401,6 +406,7 @@ func TestALoadThatABreakpointInterruptsIsAnsweredAtThePause(t *testing.T) {
 	began := time.Now()
 	loaded := a.Act("browser_navigate", map[string]any{"url": "reload"})
 	e2etest.Holds(t, loaded.Paused, "(index.tsx:2) by testbed (breakpoint)")
+	e2etest.Holds(t, strings.Join(loaded.Changed, "; "), `shown = "ready"`)
 	if took := time.Since(began); took > 12*time.Second { // a load is waited for 15 s
 		t.Errorf("answered after %v", took)
 	}

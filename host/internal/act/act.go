@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -221,7 +222,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 		a.agents.setWhat(client, act.describe(r))
 	}
 	began := a.clock().UnixMilli()
-	from, first := a.pages.ReportedUntil(t, client)
+	from, first := reportedUntil(a, t, id, client)
 	on := &actingTab{actor: a, id: id, instance: instance, browserTab: browserTab, tab: t, refs: r, action: act}
 	on.before = t.Page.Tree()
 	fills := r.fills(steps)
@@ -262,6 +263,27 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 		on.began = began
 	}
 	return a.finish(ctx, client, t, outcome{id: id, action: act, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first, fills: fills})
+}
+
+// reportedUntil returns the moment up to which answers have reported a tab's events to a client: those of actions, and those of
+// get_changes_since while the tab was in the client's scope. Before the first action, first is true and the moment is now.
+func reportedUntil(a *Actor, t *pages.Tab, id int, client *checkpoint.Client) (from capture.Moment, first bool) {
+	from, first = a.pages.ReportedUntil(t, client)
+	client.Lock()
+	covered := client.CoveredLocked()
+	client.Unlock()
+	if first || !covered.At.After(from.At) {
+		return from, first
+	}
+	whole := a.store.View(a.clock()).SubjectsSince(from.Pos, func(s event.Subject) {
+		if s.Tab() == id && !client.Scope.Covers(s) {
+			covered = from
+		}
+	})
+	if !whole {
+		return from, first
+	}
+	return covered, first
 }
 
 // certain reports whether the elements of steps are certainly those that the agent was shown.
@@ -386,7 +408,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	}
 	done.v = a.store.View(a.clock())
 	if o.action.readOnly { // skip events that the answer of an action has reported in the meantime
-		if until, first := a.pages.ReportedUntil(t, client); !first {
+		if until, first := reportedUntil(a, t, o.id, client); !first {
 			done.from = until
 		}
 	}
@@ -401,6 +423,9 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		return done, nil
 	}
 	t.Unlocked(func() {
+		if answer.Paused != "" {
+			answer.Changed = a.paused(ctx, client, o.id)
+		}
 		answer.Made = a.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
 	})
 	return done, nil

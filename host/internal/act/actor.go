@@ -1,6 +1,7 @@
 package act
 
 import (
+	"context"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -27,6 +28,8 @@ type Options struct {
 	// Sets returns the tool sets that are on for a client. Number returns the number that the user sees for it.
 	Sets   func(*checkpoint.Client) []string
 	Number func(*checkpoint.Client) int
+	// Variables returns the variables of a tab's paused frame for a client, as [Answer.Changed] has them.
+	Variables func(ctx context.Context, client *checkpoint.Client, tab int) []string
 	// Notify is called when the result of [Leases.Agents] changes.
 	Notify func()
 }
@@ -44,6 +47,7 @@ type Actor struct {
 	config   string
 	clock    func() time.Time
 	sets     func(*checkpoint.Client) []string
+	paused   func(ctx context.Context, client *checkpoint.Client, tab int) []string
 
 	*Leases
 }
@@ -52,7 +56,7 @@ type Actor struct {
 func New(o Options) *Actor {
 	return &Actor{
 		store: o.Store, pages: o.Pages, observer: o.Observer, rules: o.Rules, clients: o.Clients, hands: o.Hands, evaluate: o.Evaluate,
-		config: o.Config, clock: o.Clock, sets: o.Sets,
+		config: o.Config, clock: o.Clock, sets: o.Sets, paused: o.Variables,
 		Leases: &Leases{store: o.Store, clients: o.Clients, clock: o.Clock, number: o.Number, notify: o.Notify},
 	}
 }

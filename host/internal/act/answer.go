@@ -53,6 +53,9 @@ type Answer struct {
 	Unreadable string `json:"unreadable,omitempty"`
 	// Paused describes the pause in the debugger that interrupted the action, or is "".
 	Paused string `json:"paused,omitempty"`
+	// Changed has the variables of the top frame of that pause, if the agent debugs the tab: those that changed since its
+	// last answer about a pause in the same function, else all.
+	Changed []string `json:"changed,omitempty"`
 	// Image is a screenshot, in base64, and Mime its type.
 	Image string `json:"image,omitempty"`
 	Mime  string `json:"mime,omitempty"`

@@ -31,7 +31,9 @@ type Client struct {
 	looks uint64                   // the update that a wait for one counts from
 	calls int
 	given *alike.Given
-	heard *ClientState // what the client has certainly received, nil if that is everything
+	// covered is the moment up to which a report left nothing out that is in the client's scope.
+	covered capture.Moment
+	heard   *ClientState // what the client has certainly received, nil if that is everything
 }
 
 // Turn waits until no other answer to the client is in progress. The returned function ends the turn.
@@ -176,6 +178,12 @@ func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
 	}
 	c.calls++
 }
+
+// CoverLocked records that a report up to a moment left nothing out that is in the client's scope.
+func (c *Client) CoverLocked(m capture.Moment) { c.covered = m }
+
+// CoveredLocked returns the moment up to which a report left nothing out that is in the client's scope; zero if none did.
+func (c *Client) CoveredLocked() capture.Moment { return c.covered }
 
 // LookedLocked records that the client has seen the view, whatever it compared it with. Its next wait for an update
 // waits for a later one.

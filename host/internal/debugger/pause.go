@@ -72,6 +72,29 @@ func (c *debugCall) changed(ctx context.Context, t *protocol.DebugThread) []stri
 	return now.lines
 }
 
+// PausedVariables returns the variables of the top frame in which a tab is paused, as [ThreadState.Changed] has them. It
+// returns nil for a client that does not debug the tab.
+func (i *Inspector) PausedVariables(ctx context.Context, client *checkpoint.Client, tab int) []string {
+	c, err := i.debug(ctx, client, Where{Tab: tab})
+	if err != nil || !i.sessions.joined(c.target, client) {
+		return nil
+	}
+	s, err := c.threads(ctx)
+	if err != nil {
+		return nil
+	}
+	var newest *protocol.DebugThread
+	for k := range s.Threads {
+		if t := &s.Threads[k]; t.Paused != nil && (newest == nil || t.Paused.At > newest.Paused.At) {
+			newest = t
+		}
+	}
+	if newest == nil {
+		return nil // resumed in the meantime
+	}
+	return c.changed(ctx, newest)
+}
+
 // knownPause returns what an answer has said of a pause, and whether one has.
 func (c *debugCall) knownPause(t *protocol.DebugThread) (lines []string, known bool) {
 	c.inspector.sessions.with(c.target, func(s *session) {

@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/stacks"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -222,7 +223,7 @@ func (c *tabCode) Short(script string) string {
 }
 
 func (c *tabCode) Generated(script string, line, column int) bool {
-	return c.places.Generated(c.tab, observe.Frame{URL: script, Line: line, Column: column})
+	return c.places.Generated(c.tab, stacks.Frame{URL: script, Line: line, Column: column})
 }
 
 // DebugScript returns the breakpoints in a script of a tab that is about to run.

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -14,6 +15,7 @@ import (
 type duplicates struct {
 	// By tab, nil until needed: when errors were thrown, differences of hydration named, pages left and requests aborted.
 	thrown, differed, left, aborted map[int]alike.Moments
+	loads                           map[tabURL]alike.Moments // failed loads of which the browser's log speaks, nil until needed
 
 	failing  map[failed]alike.Moments // requests of which the report speaks
 	answers  answers                  // of those
@@ -112,6 +114,9 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 	if e.Level != event.Error {
 		return false
 	}
+	if d.logsLoad(c, e) {
+		return true
+	}
 	if len(d.failing) > 0 {
 		if status, says := alike.SaysRequestFailed(e.Text); says && d.failing[failed{e.Tab(), status}].Near(e.At) {
 			return true
@@ -128,6 +133,25 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 		return false
 	}
 	return i >= 0
+}
+
+// logsLoad reports whether a message of an element that could not load something is about a failed load that the browser
+// logged too.
+func (d *duplicates) logsLoad(c *computation, e *event.Console) bool {
+	url, ok := failedAddress(e)
+	if !ok || e.Category == "network" {
+		return false
+	}
+	if d.loads == nil {
+		d.loads = map[tabURL]alike.Moments{}
+		for pos, e := range c.v.Console().Marked(c.from.Pos[capture.Console]) {
+			if loadOf(e) != "" && c.tells(pos, e) {
+				k := tabURL{e.Tab(), strings.Clone(e.URL)}
+				d.loads[k] = append(d.loads[k], e.At)
+			}
+		}
+	}
+	return d.loads[tabURL{e.Tab(), url}].Near(e.At)
 }
 
 // echo reports whether a message only says that there was an error that was reported by itself.

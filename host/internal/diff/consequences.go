@@ -91,7 +91,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 		if !ok || c.duplicates.has(&c, m) {
 			return ok
 		}
-		p := place(m, o)
+		p := c.place(m, nil)
 		places[m] = [2]Place{p, loggedAt(&o, m, p)}
 		names.add(p.File)
 		if logged := places[m][1].File; logged != "" {
@@ -102,7 +102,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 	for _, e := range told {
 		switch ev := e.(type) {
 		case *event.Console:
-			text := Shorten(event.OneLine(ev.Text))
+			text := Shorten(event.OneLine(textOf(ev)))
 			if source := names.source(places[ev][0]); source != "" {
 				source = Marked(source, places[ev][0].Generated)
 				if logged := names.source(places[ev][1]); logged != "" {
@@ -114,7 +114,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			if level == event.Error {
 				severity, word = Error, "error"
 			}
-			entry, same := alike.Console(ev, level), alike.Text(ev)
+			entry, same := alike.Console(ev, level), alike.Text(ev)+loadOf(ev)
 			if storm := stormEntry(ev); !o.given(entry) && (o.given(storm) || stormy[sameMessageAs(ev)]) {
 				entry, same = storm, withoutNumbers(ev.Text)
 			}

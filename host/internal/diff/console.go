@@ -32,9 +32,10 @@ func (c *computation) console() *ConsoleDiff {
 		k := messageKey{level: level, tab: c.tab(e.Tab())}
 		var entry alike.Entry
 		if c.o.Given == nil {
-			k.fingerprint = alike.Text(e)
+			k.fingerprint = alike.Text(e) + loadOf(e)
 		} else {
 			entry, k.fingerprint = alike.Message(e, level)
+			k.fingerprint += loadOf(e)
 			severity := Warning
 			if level == event.Error {
 				severity = Error
@@ -45,7 +46,7 @@ func (c *computation) console() *ConsoleDiff {
 					known, same = storm, withoutNumbers(e.Text)
 				}
 			}
-			if c.repeated.take(&c.o, known, severity, c.section, k.tab, level.String()+same, e.Text) {
+			if c.repeated.take(&c.o, known, severity, c.section, k.tab, level.String()+same, textOf(e)) {
 				return
 			}
 		}
@@ -99,7 +100,7 @@ func (c *computation) console() *ConsoleDiff {
 		for i, t := range list {
 			p, e := places[t.entry], t.entry
 			out = append(out, Message{
-				Message: Shorten(e.Text), Source: names.source(p[0]), Generated: p[0].Generated, LoggedAt: names.source(p[1]), Count: t.count, Tab: c.tab(e.Tab()), Ref: t.ref,
+				Message: Shorten(textOf(e)), Source: names.source(p[0]), Generated: p[0].Generated, LoggedAt: names.source(p[1]), Count: t.count, Tab: c.tab(e.Tab()), Ref: t.ref,
 			})
 			if c.o.Introduced != nil && i < maxIntroduced {
 				out[i].IntroducedBy = c.o.Introduced(e)
@@ -110,6 +111,24 @@ func (c *computation) console() *ConsoleDiff {
 	d.NewErrors, d.NewWarnings, d.Omitted = messages(errors), messages(warnings), r.omitted
 	d.errors, d.warnings = keysOf(errors), keysOf(warnings)
 	return d
+}
+
+// loadOf returns the address of a log entry of the browser about a failed load, as it is shown; "" for any other entry. The
+// report has such an entry only if it has no request to show, because capture began later.
+func loadOf(e *event.Console) string {
+	if e.Via != "browser" || e.Category != "network" || e.URL == "" || !strings.HasPrefix(e.Text, "Failed to load resource") {
+		return ""
+	}
+	origin, path := capture.SplitURL(e.URL)
+	return shownURL(e.Origin(), origin, path)
+}
+
+// textOf returns what a message says.
+func textOf(e *event.Console) string {
+	if address := loadOf(e); address != "" {
+		return strings.TrimSpace(e.Text) + " " + address
+	}
+	return e.Text
 }
 
 // own returns an entry of the console for the report to keep. One that was read from disk is a copy, which does not keep
@@ -182,6 +201,9 @@ const maxPlaced = 16
 // place is where the entries of a group came from: the original place of the newest for which one is known (the
 // map of older code may be gone), else the generated one of the first.
 func (c *computation) place(first *event.Console, group []*event.Console) Place {
+	if loadOf(first) != "" {
+		return Place{} // it says the address
+	}
 	for i := len(group) - 1; i >= max(0, len(group)-maxPlaced); i-- {
 		if p, ok := c.o.Original(group[i]); ok {
 			return p

@@ -204,7 +204,8 @@ type Request struct {
 	// StartedAt is when the request was sent, and DurationMs how long it took.
 	StartedAt  Time `json:"started_at,omitzero"`
 	DurationMs int  `json:"duration_ms,omitempty"`
-	// Initiator is file:line of the first frame in the project's own code that made the request.
+	// Initiator is file:line of the first frame in the project's own code that made the request. A wrapper, through which
+	// requests of several callers to several endpoints go, is left out.
 	Initiator string `json:"initiator,omitempty"`
 	// Generated is true where Initiator is a line of generated code.
 	Generated bool `json:"generated,omitempty"`

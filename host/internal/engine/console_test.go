@@ -181,6 +181,38 @@ func TestLogEntriesThatRepeatOtherEntriesAreNotCounted(t *testing.T) {
 	}
 }
 
+// TestAFailedLoadWithoutItsRequestNamesTheAddress: the request began before capture did, and the browser keeps no record of
+// one that had no answer.
+func TestAFailedLoadWithoutItsRequestNamesTheAddress(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	from := w.Store.View(w.Now).Now()
+	send := func() {
+		for _, url := range []string{"https://fonts.test/css2?family=Roboto", "http://localhost:5173/a.png", "http://localhost:5173/b.png"} {
+			w.Send("console", fmt.Sprintf(`"level":"error","via":"browser","category":"network","url":%q,"text":"Failed to load resource: net::ERR_NAME_NOT_RESOLVED"`, url))
+		}
+		w.Send("console", `"level":"error","via":"browser","category":"other","text":"Failed to load <img> http://localhost:5173/a.png"`)
+		w.Send("console", `"level":"error","via":"browser","category":"other","text":"Failed to load <img> http://localhost:5173/c.png"`)
+	}
+	send()
+	const text = "Failed to load resource: net::ERR_NAME_NOT_RESOLVED"
+	r := w.Changes(a, params{})
+	is(t, r.Console.NewErrors, `[{"message":"Failed to load <img> http://localhost:5173/c.png","count":1},{"message":"`+text+` /b.png","count":1},`+
+		`{"message":"`+text+` /a.png","count":1},{"message":"`+text+` https://fonts.test/css2","count":1}]`)
+	send()
+	if r = w.Changes(a, params{}); r.Summary != "no new problems; 4 repeated errors" || r.Repeated[0].Message != text+" https://fonts.test/css2" {
+		t.Error(show(r))
+	}
+	var said []string
+	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{}) {
+		said = append(said, fmt.Sprintf("%s ×%d", c.Text, c.Count))
+	}
+	if got := strings.Join(said, "; "); got != "error: "+text+" https://fonts.test/css2 ×2; error: "+text+" /a.png ×2; error: "+text+" /b.png ×2; error: Failed to load <img> http://localhost:5173/c.png ×2" {
+		t.Error(got)
+	}
+}
+
 func TestABackfilledFailureIsNotCountedAgainFromTheLog(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Send("console", `"level":"error","via":"browser","category":"network","request":"1.2","url":"http://localhost:5173/x.png","text":"Failed to load resource: 404"`)

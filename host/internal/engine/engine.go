@@ -8,6 +8,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -125,6 +126,9 @@ func New(o Options) *Engine {
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,
+		Variables: func(ctx context.Context, c *checkpoint.Client, tab int) []string {
+			return e.Inspector.PausedVariables(ctx, c, tab)
+		},
 	})
 	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, Loader: e.Actor, Settings: o.Launching, Clock: o.Clock})
 	e.Inspector = debugger.New(debugger.Options{

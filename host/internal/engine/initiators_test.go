@@ -108,6 +108,38 @@ func TestAFrameWhoseMapIsOnItsWayIsNotPassedOver(t *testing.T) {
 	}
 }
 
+func TestTheCallerOfAWrapperIsTheInitiator(t *testing.T) {
+	s := &server{}
+	s.put("/http.js", oneFile("src/http.ts"))
+	s.put("/api.js", oneFile("src/api.ts"))
+	s.put("/form.js", oneFile("src/Form.tsx"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	for _, script := range []string{"/http.js", "/api.js", "/form.js"} {
+		loaded(w, script, "")
+	}
+	const wrapper, post = "request /http.js:45", "post /http.js:305"
+	ask := func() (list []string) {
+		for range 3 { // each may need the map of one more frame
+			list = nil
+			for _, f := range w.Changes(w.Agent(), params{}).Network.Failures {
+				list = append(list, f.URL+" "+diff.Marked(f.Initiator, f.Generated))
+			}
+			s.fetched(w)
+		}
+		return list
+	}
+	sent(w, "POST", "/api/tasks", 422, "", wrapper, post, "create /api.js:45", "submit /form.js:45")
+	if got := strings.Join(ask(), "; "); got != "/api/tasks http.ts:5" {
+		t.Error("before anything else went through it:", got)
+	}
+	sent(w, "POST", "/api/users", 500, "", wrapper, post, "invite /api.js:305")
+	sent(w, "GET", "/api/menu", 404, "", wrapper, "load /form.js:305")
+	sent(w, "GET", "/api/me", 401, "", wrapper)
+	if got := strings.Join(ask(), "; "); got != "/api/tasks api.ts:5; /api/users api.ts:31; /api/menu Form.tsx:31; /api/me http.ts:5" {
+		t.Error(got)
+	}
+}
+
 func TestAWarningIsLocatedAtTheComponentThatItNames(t *testing.T) {
 	s := &server{}
 	s.put("/node_modules/react-dom.js", nil)

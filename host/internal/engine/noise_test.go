@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -302,6 +304,47 @@ func TestFailuresOfTheProjectsOwnServersAreNeverSuggested(t *testing.T) {
 			t.Errorf("suggested: %+v", s)
 		}
 	}
+}
+
+// TestSuggestionsAreOfOtherHosts: whatever repeats on a page, no request or connection to the project's own servers is
+// suggested. A development server has several names.
+func TestSuggestionsAreOfOtherHosts(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := enginetest.New(t, capture.Limits{})
+		c, leave := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
+		defer leave()
+		local := []string{"localhost:4000", "LOCALHOST", "127.0.0.1:8080", "[::1]:9000", "api.localhost:4000", "0.0.0.0:5173"}
+		page := rapid.SampledFrom([]string{"localhost:5173", "127.0.0.1:3000", "[::1]:3000", "shop.localhost:3000", "shop.test:8080"}).Draw(rt, "page")
+		own := append(local, page)
+		if page == "shop.test:8080" {
+			own = append(own, "shop.test", "SHOP.test:4000", "shop.test.:9000")
+		}
+		w.Open(7, "http://"+page+"/")
+		kinds := rapid.SliceOfN(rapid.IntRange(0, 3), 1, 4).Draw(rt, "kinds")
+		hosts := rapid.SliceOfN(rapid.SampledFrom(append(own, "widget.example", "localhost.example")), 1, 4).Draw(rt, "hosts")
+		for range rapid.IntRange(3, 5).Draw(rt, "periods") {
+			w.Send("navigation", fmt.Sprintf(`"how":"reload","url":"http://%s/"`, page))
+			for i, kind := range kinds {
+				host := hosts[i%len(hosts)]
+				switch kind {
+				case 0:
+					w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":"ws://%s/live","op":"error","text":"refused"`, i, host))
+				case 1:
+					w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":"wss://%s/live","op":"close","code":1006`, i, host))
+				case 2:
+					w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":"ws://%s/live","op":"received","text":"{\"error\":\"full\"}"`, i, host))
+				case 3:
+					w.Request("GET", "http://"+host+"/api", rapid.SampledFrom([]int{0, 404, 500}).Draw(rt, "status"), 10)
+				}
+			}
+			w.Pass(10 * time.Second)
+		}
+		for _, s := range noiseOf(t, w, c, noiserules.NoiseParams{Action: "suggest"}).Suggestions {
+			if s.Kind != "console" && !strings.Contains(s.Fingerprint, ".example") {
+				rt.Fatalf("suggested on %s: %+v", page, s)
+			}
+		}
+	})
 }
 
 func TestAnOriginNeedsItsSchemeOrPort(t *testing.T) {

@@ -314,3 +314,103 @@ func TestAWarningAboutAComponentIsRepeatedWhateverMadeReactLook(t *testing.T) {
 		t.Error(show(r))
 	}
 }
+
+// TestFoldingHidesNothing plays random problems to a client, and compares what it is answered without a checkpoint with the
+// answer from a named checkpoint of the same moment: that one lists everything, and the other counts what it does not list.
+func TestFoldingHidesNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := enginetest.New(t, capture.Limits{})
+		a, leave := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
+		defer leave()
+		ask := func(p params) *diff.Report {
+			r, err := w.Engine.Observer.Changes(context.Background(), a, p)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			return r
+		}
+		base := func() {
+			if _, err := w.Call(a, "checkpoint_create", `{"name":"base"}`); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		ask(params{})
+		base()
+		draw := func(rt *rapid.T, of ...string) string { return rapid.SampledFrom(of).Draw(rt, "which") }
+		element := 0
+		rt.Repeat(map[string]func(*rapid.T){
+			"message": func(rt *rapid.T) { w.Log(draw(rt, "error", "warning"), draw(rt, "boom", "bang")) },
+			"request": func(rt *rapid.T) {
+				w.Request(draw(rt, "GET", "POST"), draw(rt, "/a", "/b"), rapid.SampledFrom([]int{0, 200, 404, 500}).Draw(rt, "status"), 1)
+			},
+			"socket": func(rt *rapid.T) { w.Socket("received", draw(rt, `{"error":"full"}`, `{"error":"late"}`, `{}`)) },
+			"element": func(rt *rapid.T) {
+				if element++; rapid.Bool().Draw(rt, "goes") {
+					w.Element("gone", element-1, "", "")
+				}
+				w.Element("appeared", element, ".e", draw(rt, "no", "never"))
+			},
+			"time": func(*rapid.T) { w.Pass(3 * time.Second) },
+			"look": func(rt *rapid.T) {
+				all := ask(params{Checkpoint: "base"})
+				folded := ask(params{Severity: draw(rt, "", "errors_only")})
+				base()
+				rank := map[diff.Severity]int{diff.Clean: 0, diff.Warning: 1, diff.Error: 2}
+				if len(all.Repeated) > 0 || rank[folded.Severity] < rank[all.Severity] {
+					rt.Fatalf("%s\nfolded: %s", show(all), show(folded))
+				}
+				if folded.Severity != diff.Clean && folded.Errors+folded.Warnings == 0 {
+					rt.Fatalf("nothing is counted: %s", show(folded))
+				}
+				var listed []string
+				for _, r := range folded.Repeated {
+					listed = append(listed, r.Message)
+				}
+				for _, m := range append(folded.Console.NewErrors, folded.Console.NewWarnings...) {
+					listed = append(listed, m.Message)
+				}
+				for _, f := range folded.Network.Failures {
+					listed = append(listed, fmt.Sprintf("%s %s %d", f.Method, f.URL, f.Status))
+				}
+				has := func(what string) {
+					if !strings.Contains(strings.Join(listed, "\n"), what) && len(folded.Repeated) < 5 {
+						rt.Fatalf("%q is missing: %s\nall: %s", what, show(folded), show(all))
+					}
+				}
+				for _, m := range all.Console.NewErrors {
+					has(m.Message)
+				}
+				for _, f := range all.Network.Failures {
+					has(f.Method + " " + f.URL)
+				}
+				if folded.Network.StillFailing > all.Network.StillFailing {
+					rt.Fatalf("%s\nall: %s", show(folded), show(all))
+				}
+			},
+		})
+	})
+}
+
+func TestAnEndpointThatFailedBeforeStillFails(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	w.Request("GET", "/a", 500, 1)
+	b := w.Agent()
+	w.Changes(b, params{Include: []string{"console"}}) // it is not given the failure
+	if r := w.Changes(a, params{}); len(r.Network.Failures) != 1 {
+		t.Error(show(r))
+	}
+	if _, err := w.Call(a, "checkpoint_create", `{"name":"base"}`); err != nil {
+		t.Fatal(err)
+	}
+	w.Request("GET", "/a", 500, 1)
+	w.Request("GET", "/b", 500, 1)
+	for _, p := range []params{{Checkpoint: "base"}, {}} {
+		r := w.Changes(a, p)
+		expect(t, r.Network.StillFailing == 1 && len(r.Network.Failures) == 1 && r.Network.Failures[0].URL == "/b" && len(r.Repeated) == 0 && r.Severity == diff.Error, r)
+	}
+	if r := w.Changes(b, params{}); len(r.Network.Failures) != 2 || r.Network.StillFailing != 0 {
+		t.Error(show(r))
+	}
+}

@@ -75,6 +75,29 @@ func (b *bubble) wait(p params) (*diff.Report, time.Duration) {
 	return r, time.Since(began)
 }
 
+func TestNothingSettlesThatIsNotObserved(t *testing.T) {
+	for name, end := range map[string]func(*bubble){
+		"the browser ended":  func(b *bubble) { b.store.Disconnected("i", time.Now()) },
+		"the tab is off":     func(b *bubble) { b.store.SetTabs("i", []protocol.Tab{{ID: 1, URL: "http://localhost/"}}, time.Now()) },
+		"the tab was closed": func(b *bubble) { b.store.SetTabs("i", nil, time.Now()) },
+		"it ends during a wait": func(b *bubble) {
+			b.send(request("slow"))
+			time.AfterFunc(time.Second, func() { b.store.Disconnected("i", time.Now()) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				time.Sleep(time.Second)
+				end(b)
+				r, took := b.wait(params{Wait: "settled"})
+				if r.Settled == nil || *r.Settled || r.UnsettledBecause != "nothing is observed" || r.Coverage == nil || !r.Coverage.Unwatched || took > 2*time.Second {
+					t.Errorf("after %v: %s", took, show(r))
+				}
+			})
+		})
+	}
+}
+
 func request(id string) event.Event {
 	return &event.Request{ID: id, Method: "GET", URL: "http://localhost/api/" + id, Resource: "fetch"}
 }

@@ -138,8 +138,11 @@ func objectDetail(o gjson.Result, depth int) string {
 		}
 	}
 	fields := errorsDetail(o.Get("errors"), depth+1)
+	if fields == "" {
+		fields = errorsDetail(o.Get("fieldErrors"), depth+1)
+	}
 	if fields == "" && text == "" {
-		fields = fieldDetail(o, depth)
+		fields = fieldDetail(o)
 	}
 	switch {
 	case text == "" || strings.Contains(fields, text):
@@ -153,11 +156,23 @@ func objectDetail(o gjson.Result, depth int) string {
 // errorsDetail returns what the errors of an object say. If they are by field, the first field is named, whatever its name.
 func errorsDetail(v gjson.Result, depth int) string {
 	if v.IsObject() && depth <= maxDepth {
-		if text := fieldDetail(v, depth); text != "" {
+		if text := fieldDetail(v); text != "" {
 			return text
 		}
 	}
-	return valueDetail(v, depth)
+	text := valueDetail(v, depth)
+	if v.IsObject() && depth <= maxDepth {
+		v.ForEach(func(k, of gjson.Result) bool {
+			if text != "" {
+				return false
+			}
+			if text = valueDetail(of, depth+1); text != "" {
+				text = k.Str + ": " + text
+			}
+			return true
+		})
+	}
+	return text
 }
 
 // valueDetail returns what a member says: a text, the first of a list, or an object's own detail.
@@ -199,10 +214,10 @@ func place(item gjson.Result) string {
 }
 
 // fieldDetail returns the first member of an object of errors by field: {"email": ["is taken"]}.
-func fieldDetail(o gjson.Result, depth int) (text string) {
+func fieldDetail(o gjson.Result) (text string) {
 	o.ForEach(func(k, v gjson.Result) bool {
-		if v.IsArray() && v.Get("0").Type == gjson.String && k.Str != "stack" && k.Str != "trace" {
-			text = k.Str + ": " + valueDetail(v, depth+1)
+		if first := v.Get("0"); v.IsArray() && first.Type == gjson.String && k.Str != "stack" && k.Str != "trace" {
+			text = k.Str + ": " + strings.TrimSpace(first.Str)
 		}
 		return text == ""
 	})

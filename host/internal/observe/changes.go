@@ -190,6 +190,9 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	client.LookedLocked(v)
 	if advance {
 		client.AdvanceLocked(v, r.options.Include)
+		if r.options.Tab == 0 && len(r.options.Include) == 0 && report.SeverityHidden == 0 && report.Note == "" {
+			client.CoverLocked(v.Now())
+		}
 	}
 	name := client.AutoName()
 	client.Unlock()

@@ -7,6 +7,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/stacks"
 )
 
 // Edits tell which changes of files broke a page.
@@ -53,9 +54,9 @@ func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *diff.Introduce
 func (p *Places) Symptom(past *cause.Past, e event.Event) cause.Symptom {
 	switch e := e.(type) {
 	case *event.Console:
-		return past.OfMessage(e, p.frames(e.Tab(), e.At, append([]Frame{TopFrame(e)}, parseFrames(e.Stack)...)))
+		return past.OfMessage(e, p.frames(e.Tab(), e.At, append([]stacks.Frame{TopFrame(e)}, stacks.ParseAll(e.Stack)...)))
 	case *event.Network:
-		return cause.OfRequest(e, p.frames(e.Tab(), max(e.Started, 1), parseFrames(e.Stack)))
+		return cause.OfRequest(e, p.frames(e.Tab(), max(e.Started, 1), stacks.ParseAll(e.Stack)))
 	case *capture.Change:
 		return cause.OfElement(e.Tab(), e.At, e.Element)
 	}
@@ -64,27 +65,18 @@ func (p *Places) Symptom(past *cause.Past, e event.Event) cause.Symptom {
 		stack = s.Stack
 	}
 	h := e.Header()
-	return cause.Symptom{Tab: h.Tab(), At: h.At, Frames: p.frames(h.Tab(), h.At, parseFrames(stack))}
-}
-
-func parseFrames(stack []string) (frames []Frame) {
-	for _, line := range stack {
-		if f, ok := parseFrame(line); ok {
-			frames = append(frames, f)
-		}
-	}
-	return frames
+	return cause.Symptom{Tab: h.Tab(), At: h.At, Frames: p.frames(h.Tab(), h.At, stacks.ParseAll(stack))}
 }
 
 // frames returns those of frames that are in the project's own code, by their original places, where these are known.
-func (p *Places) frames(tab int, at int64, frames []Frame) (own []cause.Frame) {
+func (p *Places) frames(tab int, at int64, frames []stacks.Frame) (own []cause.Frame) {
 	for _, f := range frames {
-		if isLibrary(f.URL) {
+		if stacks.IsLibrary(f.URL) {
 			continue
 		}
 		place := cause.Frame{File: f.URL, Line: f.Line}
 		if pos, ok := p.findAt(tab, at, f); ok {
-			if pos.Ignored || isLibrary(pos.Source) {
+			if pos.Ignored || stacks.IsLibrary(pos.Source) {
 				continue
 			}
 			place = cause.Frame{File: pos.Source, Line: pos.Line}

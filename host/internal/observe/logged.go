@@ -3,17 +3,18 @@ package observe
 import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/stacks"
 )
 
 // Logged returns where an error was logged that came from another place, for package diff. It returns false unless that
 // is the project's own code, as far as is known.
 func (p *Places) Logged(c *event.Console) (diff.Place, bool) {
-	f, ok := parseFrame(c.Logged)
+	f, ok := stacks.Parse(c.Logged)
 	if !ok || p == nil {
-		return diff.Place{File: f.URL, Line: f.Line}, ok && !isLibrary(f.URL)
+		return diff.Place{File: f.URL, Line: f.Line}, ok && !stacks.IsLibrary(f.URL)
 	}
 	if pos, found := p.find(c, f); found {
-		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, !pos.Ignored && !isLibrary(pos.Source)
+		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, !pos.Ignored && !stacks.IsLibrary(pos.Source)
 	}
-	return diff.Place{File: f.URL, Line: f.Line}, !isLibrary(f.URL) && !p.Generated(c.Tab(), f)
+	return diff.Place{File: f.URL, Line: f.Line}, !stacks.IsLibrary(f.URL) && !p.Generated(c.Tab(), f)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/stacks"
 )
 
 // Originals finds original places with source maps.
@@ -56,7 +56,8 @@ type loads struct {
 	// files groups the loads of scripts whose addresses differ only in a development server's time stamp.
 	files map[sourcemap.Script][]sourcemap.Script
 	// updates are hot updates of code that arrived in one file with other code, by tab.
-	updates map[int][]update
+	updates  map[int][]update
+	wrappers stacks.Wrappers
 }
 
 // maxLoads bounds the recorded loads. Beyond it, the index is rebuilt from the buffers.
@@ -78,6 +79,7 @@ func (p *Places) loaded() (l *loads, done func()) {
 	}
 	for pos, n := range p.v.Network().InRing().From(l.network) {
 		l.network = pos + 1
+		l.wrappers.Add(capture.KeyOf(n), n.Stack)
 		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
 		}
@@ -149,48 +151,18 @@ func (p *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
 	}
 }
 
-// Frame is one line of a stack.
-type Frame struct {
-	function, URL string
-	Line, Column  int
-}
-
-// parseFrame reads "function (url:line:column)".
-func parseFrame(s string) (f Frame, ok bool) {
-	function, place, ok := strings.Cut(s, " (")
-	if !ok || !strings.HasSuffix(place, ")") {
-		return Frame{}, false
-	}
-	rest, column, ok1 := cutLast(place[:len(place)-1])
-	url, line, ok2 := cutLast(rest)
-	return Frame{function, url, line, column}, ok1 && ok2
-}
-
-// cutLast splits off the number after the last colon.
-func cutLast(s string) (string, int, bool) {
-	i := strings.LastIndexByte(s, ':')
-	if i < 0 {
-		return "", 0, false
-	}
-	n, err := strconv.Atoi(s[i+1:])
-	return s[:i], n, err == nil
-}
-
 // TopFrame returns the frame of an entry's source.
-func TopFrame(c *event.Console) Frame { return Frame{URL: c.URL, Line: c.Line, Column: c.Column} }
-
-// isWeb says whether a frame is a line of a script that can be fetched.
-func (f Frame) isWeb() bool {
-	return f.Line > 0 && (strings.HasPrefix(f.URL, "http://") || strings.HasPrefix(f.URL, "https://"))
+func TopFrame(c *event.Console) stacks.Frame {
+	return stacks.Frame{URL: c.URL, Line: c.Line, Column: c.Column}
 }
 
 // find returns the original place of a frame of an entry.
-func (p *Places) find(c *event.Console, f Frame) (sourcemap.Position, bool) {
+func (p *Places) find(c *event.Console, f stacks.Frame) (sourcemap.Position, bool) {
 	return p.findAt(c.Tab(), c.At, f)
 }
 
 // findAt returns the original place of a frame of code that ran in a tab at a time.
-func (p *Places) findAt(tab int, at int64, f Frame) (sourcemap.Position, bool) {
+func (p *Places) findAt(tab int, at int64, f stacks.Frame) (sourcemap.Position, bool) {
 	m := p.mapOf(tab, at, f)
 	if m == nil {
 		return sourcemap.Position{}, false
@@ -201,8 +173,8 @@ func (p *Places) findAt(tab int, at int64, f Frame) (sourcemap.Position, bool) {
 }
 
 // mapOf returns the map of a frame's script as it ran in a tab at a time; nil if it is not there (yet).
-func (p *Places) mapOf(tab int, at int64, f Frame) *sourcemap.Map {
-	if p == nil || !f.isWeb() {
+func (p *Places) mapOf(tab int, at int64, f stacks.Frame) *sourcemap.Map {
+	if p == nil || !f.IsWeb() {
 		return nil
 	}
 	s := sourcemap.Script{Tab: tab, URL: f.URL}
@@ -223,7 +195,7 @@ func (p *Places) Compiled(tab int, at int64, file string, line, column int) (sou
 	if p == nil {
 		return sourcemap.Position{}, false
 	}
-	return p.findAt(tab, at, Frame{URL: p.script(tab, file), Line: line, Column: column})
+	return p.findAt(tab, at, stacks.Frame{URL: p.script(tab, file), Line: line, Column: column})
 }
 
 // StyleLine returns the line of a component's file that declares a property, by the line in its style block of a number; 0
@@ -232,7 +204,7 @@ func (p *Places) StyleLine(tab int, at int64, file string, number, line int, pro
 	if p == nil {
 		return 0
 	}
-	found, _ := p.mapOf(tab, at, Frame{URL: p.script(tab, file), Line: 1}).StyleLine(file, number, line, property)
+	found, _ := p.mapOf(tab, at, stacks.Frame{URL: p.script(tab, file), Line: 1}).StyleLine(file, number, line, property)
 	return found
 }
 
@@ -256,11 +228,11 @@ func (p *Places) script(tab int, file string) string {
 
 // Generated says whether a frame without a known original place has one, or may have one. A script that is served as
 // written is its own source. Code without a web address was made by other code.
-func (p *Places) Generated(tab int, f Frame) bool {
+func (p *Places) Generated(tab int, f stacks.Frame) bool {
 	if p == nil || f.URL == "" || f.Line == 0 {
 		return false
 	}
-	return !f.isWeb() || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
+	return !f.IsWeb() || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
 }
 
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
@@ -269,12 +241,12 @@ func (p *Places) Generated(tab int, f Frame) bool {
 func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
 	top := TopFrame(c)
 	first, ok := p.find(c, top)
-	if ok && !first.Ignored && !isLibrary(first.Source) || !ok && !isLibrary(top.URL) {
+	if ok && !first.Ignored && !stacks.IsLibrary(first.Source) || !ok && !stacks.IsLibrary(top.URL) {
 		return first, ok
 	}
 	for _, line := range c.Stack {
-		if f, found := parseFrame(line); found {
-			if pos, found := p.find(c, f); found && !pos.Ignored && !isLibrary(pos.Source) {
+		if f, found := stacks.Parse(line); found {
+			if pos, found := p.find(c, f); found && !pos.Ignored && !stacks.IsLibrary(pos.Source) {
 				return pos, true
 			}
 		}
@@ -287,23 +259,23 @@ func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
 
 // component returns the first component of the project that a message names, such as a warning of React. The frame has no
 // address without one, and the position no source if it is not known.
-func (p *Places) component(c *event.Console) (Frame, sourcemap.Position) {
+func (p *Places) component(c *event.Console) (stacks.Frame, sourcemap.Position) {
 	for _, line := range alike.Frames(c.Text) {
-		f, ok := parseFrame(line)
-		if !ok || !f.isWeb() || isLibrary(f.URL) {
+		f, ok := stacks.Parse(line)
+		if !ok || !f.IsWeb() || stacks.IsLibrary(f.URL) {
 			continue
 		}
-		if pos, found := p.find(c, f); !found || !pos.Ignored && !isLibrary(pos.Source) {
+		if pos, found := p.find(c, f); !found || !pos.Ignored && !stacks.IsLibrary(pos.Source) {
 			return f, pos
 		}
 	}
-	return Frame{}, sourcemap.Position{}
+	return stacks.Frame{}, sourcemap.Position{}
 }
 
 // Place returns the source of an entry for package diff: its original place, or false with the best known place.
 func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 	pos, ok := p.Source(c)
-	if ok && isLibrary(pos.Source) || !ok && isLibrary(c.URL) {
+	if ok && stacks.IsLibrary(pos.Source) || !ok && stacks.IsLibrary(c.URL) {
 		if f, at := p.component(c); f.URL != "" && at.Source == "" {
 			return diff.Place{File: f.URL, Line: f.Line, Generated: p.Generated(c.Tab(), f)}, false
 		}
@@ -332,7 +304,7 @@ func (p *Places) InitiatorPlace(tab int, at int64, stack []string) diff.Place {
 
 // Caller is the code that made a request or opened a connection.
 type Caller struct {
-	Frame
+	stacks.Frame
 	// Original has no source where the frame is not known to come from one.
 	Original sourcemap.Position
 	// Generated is true for a line of generated code whose original place is not known.
@@ -341,9 +313,10 @@ type Caller struct {
 
 // Caller returns the first frame of a stack that is the project's own, of code that ran in a tab at a time. It is one whose
 // original place is known and not ignored, or of a script that is its own source. A frame whose map is still being fetched
-// counts as one. Without any it is the first frame of generated code, or of a library. It has no address if the stack has no frame.
+// counts as one. A wrapper of the project is left out where its caller is known too. Without any it is the first frame of
+// generated code, or of a library. It has no address if the stack has no frame.
 func (p *Places) Caller(tab int, at int64, stack []string) Caller {
-	var coming, generated, library Caller
+	var wrapper, coming, generated, library Caller
 	own := func(c Caller) Caller {
 		if coming.URL != "" {
 			return coming
@@ -356,45 +329,55 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 		}
 	}
 	for _, line := range stack {
-		f, ok := parseFrame(line)
+		f, ok := stacks.Parse(line)
 		if !ok || f.URL == "" {
 			continue
 		}
 		c := Caller{Frame: f}
-		if f.function == "(document)" { // its own markup
+		if f.Function == "(document)" { // its own markup
 			return c
 		}
-		if isLibrary(f.URL) {
+		if stacks.IsLibrary(f.URL) {
 			keep(&library, c)
 			continue
 		}
 		if pos, ok := p.findAt(tab, at, f); ok {
-			if c.Original = pos; !pos.Ignored && !isLibrary(pos.Source) {
-				return own(c)
+			if c.Original = pos; pos.Ignored || stacks.IsLibrary(pos.Source) {
+				keep(&library, c)
+				continue
 			}
-			keep(&library, c)
-			continue
-		}
-		if c.Generated = p.Generated(tab, f); !c.Generated {
-			return own(c)
-		}
-		if p != nil && p.coming[sourcemap.Script{Tab: tab, URL: f.URL}] {
+		} else if c.Generated = p.Generated(tab, f); c.Generated {
+			if p == nil || !p.coming[sourcemap.Script{Tab: tab, URL: f.URL}] {
+				keep(&generated, c)
+				continue
+			}
+			if wrapper.URL != "" {
+				c = wrapper
+			}
 			keep(&coming, c)
 			continue // the maps of the frames below are needed as well if this is a library's
 		}
-		keep(&generated, c)
+		if !p.isWrapper(line) {
+			return own(c)
+		}
+		keep(&wrapper, c)
 	}
-	if generated.URL != "" {
-		library = generated
+	for _, c := range []Caller{wrapper, generated} {
+		if c.URL != "" {
+			return own(c)
+		}
 	}
 	return own(library)
 }
 
-// isLibrary reports whether a file is not the project's own: an installed package, or the client of a development server.
-func isLibrary(file string) bool {
-	return slices.ContainsFunc([]string{"node_modules/", "/.vite/", "/@vite/", "/@react-refresh", "webpack/runtime/", "webpack/bootstrap"}, func(part string) bool {
-		return strings.Contains("/"+file, part) // an original name may lack the slash
-	})
+// isWrapper reports whether a line of a stack is one of a function that others of the project make their requests through.
+func (p *Places) isWrapper(line string) bool {
+	if p == nil {
+		return false
+	}
+	l, done := p.loaded()
+	defer done()
+	return l.wrappers.Has(line)
 }
 
 // Explain has a report name the places of its entries, and the changes after which they first appeared. The changes are
@@ -411,12 +394,12 @@ func (p *Places) Stack(c *event.Console) []string {
 	}
 	lines := append([]string{}, c.Stack...) // the entry's slice is shared
 	for i, line := range lines {
-		f, ok := parseFrame(line)
+		f, ok := stacks.Parse(line)
 		if !ok {
 			continue
 		}
 		if pos, ok := p.find(c, f); ok {
-			lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.function, pos.Source, pos.Line, pos.Column)
+			lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.Function, pos.Source, pos.Line, pos.Column)
 		} else if p.Generated(c.Tab(), f) {
 			lines[i] = diff.Marked(line, true)
 		}

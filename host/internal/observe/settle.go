@@ -46,8 +46,11 @@ func (o *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 		wait, because, storm := unsettled(o.clock(), v, r, updates)
 		if because == "" {
 			o.sync(ctx, r, deadline, out)
-			if wait, because, storm = unsettled(o.clock(), o.store.View(o.clock()), r, updates); because == "" {
-				out.OK = true
+			v = o.store.View(o.clock())
+			if wait, because, storm = unsettled(o.clock(), v, r, updates); because == "" {
+				if out.OK = observes(v, r); !out.OK {
+					out.Because = "nothing is observed"
+				}
 				return out, nil
 			}
 		}
@@ -125,6 +128,11 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 		}
 	}
 	return 0, "", false
+}
+
+// observes reports whether any tab in scope is watched.
+func observes(v *capture.View, r *changesRequest) bool {
+	return slices.ContainsFunc(v.Tabs, func(t capture.Tab) bool { return t.Watched && r.options.InScope(t.Subject()) })
 }
 
 // inFlight names the requests that a wait is for. It returns "" when there are none.

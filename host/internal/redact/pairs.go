@@ -269,7 +269,7 @@ func closingBracket(s string, i int) int {
 
 func (r *Redactor) isSecretValue(s string, v valueAt, key strength, structured bool) bool {
 	value := s[v.from:v.to]
-	if strings.HasPrefix(s[v.from:], r.mask) || r.isPlaceholder(value) {
+	if strings.HasPrefix(s[v.from:], r.mask) || r.isPlaceholder(value) || r.isMessage(s, v) {
 		return false
 	}
 	switch {

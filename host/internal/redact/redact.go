@@ -10,7 +10,8 @@
 // source, and the host applies all of them to incoming data.
 //
 // Evidence has two strengths. In structured data (JSON, forms, queries) the value of every secret key is masked. In free
-// text `password: …` is masked, but prose ("Password: is too short", "Unexpected token: }") stays readable.
+// text `password: …` is masked, but prose ("Password: is too short", "Unexpected token: }") stays readable. In both, a
+// message about a secret ("password": ["is too short"]) stays readable.
 package redact
 
 import (
@@ -21,7 +22,8 @@ import (
 type Redactor struct {
 	mask                                       string
 	headers, any, last, maybe, innocentLast    map[string]bool
-	prose, placeholders, schemes, lineSchemes  map[string]bool
+	prose, words, placeholders                 map[string]bool
+	schemes, lineSchemes                       map[string]bool
 	phraseLast, open, public                   map[string]bool // phraseLast: the last words of phrases
 	phrases, anyEnd, lastEnd, stems, variables []string
 	// named are the user's phrases of keys.

@@ -39,6 +39,8 @@ type Rules struct {
 		Stems []string `json:"stems"`
 		// Prose: after `password:` in free text these words begin a sentence, not a secret.
 		Prose []string `json:"prose"`
+		// Words: where a secret would be, a message of these words says what is wrong with it ("is too short").
+		Words []string `json:"words"`
 		// Placeholders appear in place of a secret: null, string, [REDACTED].
 		Placeholders []string `json:"placeholders"`
 		// Variables begin the name of a variable that appears in place of its value.
@@ -123,6 +125,7 @@ func Extend(base Rules, user User) (*Redactor, error) {
 		innocentLast: set(k.InnocentLast),
 		public:       set(k.Public),
 		prose:        set(k.Prose),
+		words:        set(k.Words),
 		placeholders: set(k.Placeholders),
 		schemes:      set(k.Schemes),
 		lineSchemes:  set(k.LineSchemes),

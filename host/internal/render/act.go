@@ -74,6 +74,9 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	}
 	if a.Paused != "" {
 		b.WriteString("The action is not finished: " + a.Paused + "\n")
+		if len(a.Changed) > 0 {
+			b.WriteString("Variables: " + event.OneLine(strings.Join(a.Changed, "; ")) + "\n")
+		}
 	}
 	if a.Met != "" {
 		b.WriteString(a.Met + "\n")

@@ -72,6 +72,7 @@ func acted() []struct {
 		{"late, merged", act.Answer{Late: &act.Late{Merged: true}, Page: page}},
 		{"late, while a dialog is open", act.Answer{Late: &act.Late{Page: page}, Dialog: confirm}},
 		{"paused", act.Answer{Paused: "tab 1 is paused in the debugger at onclick (app.js:3) by you (breakpoint); debugger_resume or Resume in the popup resumes it"}},
+		{"paused, with variables", act.Answer{Paused: "tab 1 is paused in the debugger at total (app.js:6) by you (breakpoint)", Changed: []string{"sum: 1 → 3", "+ item = \"a\nb\""}}},
 		{"waited for a text", act.Answer{Waited: true, Met: `"Saved" is on the page.`, Unchanged: true}},
 		{"waited in vain", act.Answer{Waited: true, Refused: &act.Refusal{Reason: protocol.RefusedFailed, Detail: `after 300 ms, "Saved" did not appear`}}},
 		{"waited", act.Answer{Late: &act.Late{Page: page}, Waited: true, Page: page}},

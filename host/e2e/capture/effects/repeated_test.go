@@ -120,6 +120,21 @@ func TestAPageThatGoesEmptyIsReported(t *testing.T) {
 	}
 }
 
+// TestAPageInAnElementWithoutABoxIsNotEmpty, such as every page of SvelteKit, when its code fails.
+func TestAPageInAnElementWithoutABoxIsNotEmpty(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Contents</title><div style="display: contents"><h1>Shop</h1><p id="last">Sale</p></div><script>
+		window.fail = () => { last.textContent = ''; setTimeout(() => { throw new Error('render failed') }) };
+		window.after = (ms) => new Promise((r) => setTimeout(r, ms))</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	p.JS(`await after(1200); fail(); await after(400)`) // longer than until the page is looked at
+	if r := a.ChangesWith(map[string]any{"wait": "settled"}); r.DOM.PageEmptySince != nil || len(r.Console.NewErrors) != 1 {
+		t.Errorf("%s", e2etest.Show(r))
+	}
+}
+
 // TestARequestThatEndsAfterItsActionIsLate in the next answer, and in no other.
 func TestARequestThatEndsAfterItsActionIsLate(t *testing.T) {
 	w := e2etest.SharedWorld(t)

@@ -1,0 +1,88 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/testing/enginetest"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// TestAnActionListsNothingThatAReportHad of what happened since the action before: only a report that left something out does
+// not count.
+func TestAnActionListsNothingThatAReportHad(t *testing.T) {
+	for name, c := range map[string]struct {
+		report func(*enginetest.World, *checkpoint.Client)
+		late   string
+	}{
+		"a report":               {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{}) }, ""},
+		"one of another agent":   {func(w *enginetest.World, _ *checkpoint.Client) { w.Changes(w.Agent(), params{}) }, "error: broken, GET /a 500, error element .e: \"no\""},
+		"one of errors":          {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{Severity: "errors_only"}) }, "error element .e: \"no\""},
+		"one of a section":       {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{Include: []string{"console"}}) }, "GET /a 500, error element .e: \"no\""},
+		"one since a checkpoint": {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{Checkpoint: "auto_0"}) }, "error: broken, GET /a 500, error element .e: \"no\""},
+		"one of a tab that is another": {func(w *enginetest.World, c *checkpoint.Client) {
+			w.Open(8, enginetest.Page+"/other")
+			w.Changes(c, params{Tab: 2})
+		}, "error: broken, GET /a 500, error element .e: \"no\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := enginetest.NewLive(t, nil)
+				b := &browser{button: "One"}
+				w.Look = b.look
+				w.Do = func(ctx context.Context, p protocol.ActParams) (*protocol.ActResult, error) {
+					if p.Steps[0].Op == protocol.StepClick {
+						return &protocol.ActResult{Done: 1}, nil
+					}
+					return changesOnly(ctx, p)
+				}
+				a := w.Agent()
+				ref := strings.Trim(reference.FindString(snapshot(t, w, a, pages.SnapshotParams{}).Snapshot), "[]")
+				click := func() *act.Answer {
+					t.Helper()
+					time.Sleep(time.Second)
+					answer, err := w.Engine.Actor.Click(t.Context(), a, act.ClickParams{Ref: ref, Tab: 1})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return answer
+				}
+				w.Changes(a, params{})
+				click()
+				time.Sleep(time.Second)
+				w.Log("error", "broken")
+				w.Request("GET", "/a", 500, 1)
+				w.Element("appeared", 1, ".e", "no")
+				time.Sleep(time.Second)
+				c.report(w, a)
+				w.Element("gone", 1, "", "")
+				w.Changes(a, params{Include: []string{"actions"}})
+				late := click().Late
+				var texts []string
+				if late != nil {
+					for _, l := range [][]diff.Consequence{late.Broke, late.Repeated} {
+						for _, e := range l {
+							text, _, _ := strings.Cut(e.Text, " (")
+							if !e.Given {
+								texts = append(texts, text)
+							}
+						}
+					}
+				}
+				if got := strings.Join(texts, ", "); got != c.late {
+					t.Errorf("%s, want %s", got, c.late)
+				}
+				if name == "a report" && late != nil {
+					t.Errorf("%+v", late)
+				}
+			})
+		})
+	}
+}
