@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/redact"
@@ -32,7 +33,15 @@ func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
 		t = timeline.Broken(err)
 	}
 	d.timeline = t
+	if d.conversations, err = conversation.Open(conversation.Options{
+		Dir: d.home.Recordings(), Root: d.workspaces.Root, Redactor: redactor, Settings: d.config.Recordings,
+		Spool: &conversation.Spool{Path: d.home.Spool(), Lock: d.home.LockSpool}, Clock: time.Now, Log: d.log,
+	}); err != nil {
+		d.log.Error("cannot open the recordings, so no conversation is recorded", "error", err)
+		d.conversations = conversation.Broken(err)
+	}
 	return func() {
+		d.conversations.Close()
 		if err := t.Close(); err != nil {
 			d.log.Warn("the timeline did not close cleanly", "error", err)
 		}

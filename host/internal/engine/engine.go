@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/launch"
@@ -40,6 +41,8 @@ type Engine struct {
 	Inspector *debugger.Inspector
 	Viewer    *viewer.Viewer
 	Timeline  *timeline.Timeline
+	// Conversations are those of agents.
+	Conversations *conversation.Store
 	// Regressions finds what broke.
 	Regressions *regression.Finder
 
@@ -85,6 +88,8 @@ type Options struct {
 	Originals observe.Originals
 	// Timeline may be nil. Then nothing of workspaces is recorded.
 	Timeline *timeline.Timeline
+	// Conversations may be nil. Then nothing of agents' conversations is recorded.
+	Conversations *conversation.Store
 	// Location is the time zone of times without one.
 	Location *time.Location
 	// Version is the version of the program.
@@ -102,7 +107,10 @@ func New(o Options) *Engine {
 	if o.Timeline == nil {
 		o.Timeline = timeline.Broken(errors.New("this host records no workspaces"))
 	}
-	e := &Engine{store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry, Timeline: o.Timeline}
+	if o.Conversations == nil {
+		o.Conversations = conversation.Broken(errors.New("this host records no conversations"))
+	}
+	e := &Engine{Conversations: o.Conversations, store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry, Timeline: o.Timeline}
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Rules.Allows = e.Timeline.Allows
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/noiserules"
@@ -32,7 +33,10 @@ var Tools = slices.Concat(
 )
 
 // userTools are tools of the user's own programs. Agents do not have them.
-var userTools = tool.Of(timeline.UserTools, line)
+var userTools = slices.Concat(
+	tool.Of(timeline.UserTools, line),
+	tool.Of(conversation.UserTools, func(e *Engine) *conversation.Store { return e.Conversations }),
+)
 
 func observer(e *Engine) *observe.Observer { return e.Observer }
 func actor(e *Engine) *act.Actor           { return e.Actor }

@@ -13,6 +13,7 @@ import (
 const (
 	installPatience = 30 * time.Second // an installation may wait for the user
 	grantsPatience  = 10 * time.Second
+	spoolPatience   = 50 * time.Millisecond // an agent waits
 )
 
 // LockInstall creates the home and takes the lock of the install record, so that one program at a time reads and
@@ -28,6 +29,13 @@ func (h Home) LockGrants(ctx context.Context) (func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, grantsPatience)
 	defer cancel()
 	return lock(ctx, h.grantsLock(), fmt.Sprintf("another process is changing %s and does not finish. Wait until it exits, then run this again.", h.Grants()))
+}
+
+// LockSpool takes the lock of the spool of hooks. The returned function releases the lock.
+func (h Home) LockSpool(ctx context.Context) (func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, spoolPatience)
+	defer cancel()
+	return lock(ctx, h.spoolLock(), fmt.Sprintf("another process is writing %s", h.Spool()))
 }
 
 // lock takes the lock of a file, and creates its directory. Busy is the error when the context ends first. The returned
