@@ -3,6 +3,7 @@ package conversation
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -53,9 +54,8 @@ func (e *Event) Clean(r *redact.Redactor) {
 		f, _ = text(f, 0)
 		e.Files[i] = event.OneLine(f)
 	}
-	if path := e.secretFile(); path != "" {
-		e.Cut += len(e.Input) + len(e.Output) + len(e.Text)
-		e.Input, e.Output, e.Text = nil, nil, ""
+	if e.secretFile() {
+		e.withhold()
 	}
 	e.Text, e.Cut = text(e.Text, e.Cut)
 	e.Command, _ = text(e.Command, 0)
@@ -95,21 +95,34 @@ func maskText(r *redact.Redactor, s string) (string, int) {
 	return b.String(), n + more
 }
 
-// secretFile returns a file that looks like a secret and that the call is about, "" for none.
-func (e *Event) secretFile() string {
-	var in struct {
-		File     string `json:"file_path"`
-		Path     string `json:"path"`
-		Camel    string `json:"filePath"`
-		Absolute string `json:"absolute_path"`
+// namedFiles are where inputs and results of tools name a file.
+type namedFiles struct {
+	File     string `json:"file_path"`
+	Path     string `json:"path"`
+	Camel    string `json:"filePath"`
+	Absolute string `json:"absolute_path"`
+	Inner    struct {
+		Camel string `json:"filePath"`
+	} `json:"file"`
+}
+
+// secretFile reports whether a call is about a file that looks like a secret.
+func (e *Event) secretFile() bool {
+	paths := slices.Clone(e.Files)
+	for _, raw := range []json.RawMessage{e.Input, e.Output} {
+		var n namedFiles
+		_ = json.Unmarshal(raw, &n) // another form names no file
+		paths = append(paths, n.File, n.Path, n.Camel, n.Absolute, n.Inner.Camel)
 	}
-	_ = json.Unmarshal(e.Input, &in) // another form names no file
-	for _, path := range append([]string{in.File, in.Path, in.Camel, in.Absolute}, e.Files...) {
-		if path != "" && compare.SecretPath(strings.ReplaceAll(path, `\`, "/")) != "" {
-			return path
-		}
-	}
-	return ""
+	return slices.ContainsFunc(paths, func(p string) bool {
+		return p != "" && compare.SecretPath(strings.ReplaceAll(p, `\`, "/")) != ""
+	})
+}
+
+// withhold removes what an event has of a file.
+func (e *Event) withhold() {
+	e.Cut += len(e.Input) + len(e.Output) + len(e.Text)
+	e.Input, e.Output, e.Text, e.Withheld = nil, nil, "", true
 }
 
 // each applies a function to every text of a JSON value, with the names in objects left as they are. What is no JSON

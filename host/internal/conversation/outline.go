@@ -71,6 +71,7 @@ type Called struct {
 	Source string `json:"source"`
 
 	dir, spawned     string
+	asked            int64 // when the agent wanted it, or else when it began
 	hook, transcript bool
 	closed           bool // it has a result
 }
@@ -189,6 +190,7 @@ func (f *folder) call(e *Event) {
 	at := millis(e.At)
 	switch e.Kind {
 	case Call:
+		c.asked = e.At
 		if !c.closed || e.At < c.Started.UnixMilli() {
 			c.Started = at
 		}
@@ -212,11 +214,11 @@ func (f *folder) call(e *Event) {
 
 // finish puts the calls into their turns, or below the call that started their subagent.
 func (f *folder) finish() *Outline {
-	sort := func(calls []*Called) {
-		slices.SortStableFunc(calls, func(a, b *Called) int { return a.Started.Compare(b.Started.Time) })
-	}
 	slices.SortStableFunc(f.o.Turns, func(a, b *Turn) int { return a.At.Compare(b.At.Time) })
-	sort(f.order)
+	for _, c := range f.order {
+		c.asked = cmp.Or(c.asked, c.Started.UnixMilli())
+	}
+	slices.SortStableFunc(f.order, func(a, b *Called) int { return cmp.Compare(a.asked, b.asked) })
 	for _, c := range f.order {
 		c.transcript = c.transcript || f.seen[c.ID]
 		switch {

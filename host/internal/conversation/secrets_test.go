@@ -73,6 +73,13 @@ func TestFilesThatLookLikeSecretsAreNotStored(t *testing.T) {
 	}
 	patch, _ := json.Marshal("*** Begin Patch\n*** Add File: .env.local\n+plain-unnamed-word\n*** End Patch\n")
 	w.record(conversation.Call, func(e *conversation.Event) { e.Call, e.Tool, e.Input = "p", "apply_patch", patch })
+	w.record(conversation.Call, func(e *conversation.Event) {
+		e.Call, e.Tool, e.Input = "later", "Read", json.RawMessage(`{"file_path":".env"}`)
+	})
+	w.reopen()
+	w.record(conversation.Result, func(e *conversation.Event) {
+		e.Call, e.Output = "later", json.RawMessage(`"plain-unnamed-word"`)
+	})
 	if strings.Contains(w.stored(), "plain-unnamed-word") {
 		t.Error(w.stored())
 	}

@@ -105,6 +105,8 @@ type file struct {
 type source struct {
 	// transcript is true for an event that only a transcript has. Open is true for a result whose outcome is not known.
 	transcript, open bool
+	// withheld is [Event.Withheld].
+	withheld bool
 }
 
 // Open opens the conversations of a directory, and creates it.
@@ -298,7 +300,7 @@ func (f *file) load() error {
 		if n.kind != Call && n.kind != Result { // those are many, and name no transcript
 			e, _ = n.event()
 		}
-		from := source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`))}
+		from := source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
 		f.note(n.kind, n.at, n.id, from, e)
 	})
 	return f.failed
@@ -341,7 +343,11 @@ func otherID(kind Kind, id string) string {
 
 // append adds an event to an open file. The caller has its lock.
 func (f *file) append(e *Event) (bool, error) {
-	from := source{e.Source == FromTranscript, e.Outcome == ""}
+	other := f.known[otherID(e.Kind, e.ID)]
+	if e.Kind == Result && other.withheld && !e.Withheld {
+		e.withhold()
+	}
+	from := source{e.Source == FromTranscript, e.Outcome == "", e.Withheld}
 	if was, known := f.known[e.ID]; known {
 		switch {
 		case was.open && !from.open && from.transcript && e.Kind == Result:

@@ -64,7 +64,7 @@ func (in *input) agent() string {
 	switch {
 	case in.ConversationID != "":
 		return "cursor"
-	case strings.Contains(path, "/.codex/") || in.Turn != "":
+	case strings.HasPrefix(filepath.Base(path), "rollout-") || in.Turn != "":
 		return "codex"
 	case strings.Contains(path, "/.gemini/"), strings.HasPrefix(in.Event, "Before"), strings.HasPrefix(in.Event, "After"):
 		return "gemini"

@@ -1,0 +1,4 @@
+package conversation
+
+// Parsers are those of transcripts, for tests.
+var Parsers = parsers
