@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/modelserver"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // world has a project in which conversations are recorded, and an agent's own home.
@@ -136,6 +138,45 @@ func calls(o *conversation.Outline) (all []string) {
 // secret is planted in prompts, inputs and results.
 const secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
 
+// tree checks that the tree of the session has each file below the call that made it, in pairs.
+func (w *world) tree(agent string, made ...string) {
+	w.Helper()
+	var a sessiontree.Tree
+	var got []string
+	if err := testbed.Eventually(w.Context(), func() (bool, error) { // the last snapshot may still be recorded
+		a, got = sessiontree.Tree{}, nil
+		if err := json.Unmarshal([]byte(w.tidemark("timeline", "show", "--json")), &a); err != nil {
+			return false, err
+		}
+		var walk func([]*sessiontree.Call)
+		walk = func(calls []*sessiontree.Call) {
+			for _, c := range calls {
+				for _, f := range c.Files {
+					got = append(got, c.ID, f.Path)
+				}
+				walk(c.Calls)
+			}
+		}
+		for _, t := range a.Turns {
+			walk(t.Calls)
+		}
+		return len(got) == len(made), nil
+	}); err != nil {
+		w.Errorf("the files are %q, want %q; by no call: %+v", got, made, a.Files)
+	}
+	equal(w.T, "the files", got, made)
+	if len(a.Turns) != 1 || a.Turns[0].Agent != agent || a.Turns[0].Moment == "" || len(a.Files) != 0 {
+		w.Errorf("the turns are %+v, changes by no call %+v", a.Turns, a.Files)
+	}
+	text := w.tidemark("timeline", "show")
+	w.Log("\n" + text)
+	for _, want := range []string{"Change a to 2, with [masked]", "├─ ", "modified a.js  +1 −1", "$ false  failed", "stopped: All done."} {
+		if !strings.Contains(text, want) {
+			w.Errorf("the tree has no %q", want)
+		}
+	}
+}
+
 // nothingSecret checks that no file of Tidemark has a secret.
 func (w *world) nothingSecret(secrets ...string) {
 	w.Helper()
@@ -234,6 +275,7 @@ func TestASessionOfClaudeCodeIsRecorded(t *testing.T) {
 	if tree := w.tidemark("recordings", "show", o.ID); !strings.Contains(tree, "Edit a.js") || !strings.Contains(tree, "    ") {
 		t.Errorf("the tree is %s", tree)
 	}
+	w.tree("claude", "toolu_03", "a.js", "toolu_04", "b.txt", "toolu_07", "c.js")
 	w.keepFixture("claude-2.1.332", filepath.Join(w.home, "claude", "projects"))
 }
 
@@ -300,5 +342,6 @@ func TestASessionOfCodexIsRecorded(t *testing.T) {
 		t.Errorf("the coverage is %+v", c)
 	}
 	w.nothingSecret(secret)
+	w.tree("codex", "call_02", "a.js", "call_04", "b.txt")
 	w.keepFixture("codex-0.169.0", filepath.Join(w.home, "codex", "sessions"))
 }

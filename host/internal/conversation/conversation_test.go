@@ -449,3 +449,49 @@ func TestARecordingMayNotTakeMoreThanAll(t *testing.T) {
 	}
 	t.Error("it is not bounded")
 }
+
+// writeCalls writes the recording of a conversation with many calls, as a daemon would.
+func writeCalls(tb testing.TB, dir, root string, n int) {
+	tb.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"format":1,"agent":"claude","session":"long","workspace":%q,"started":1}`+"\n", root)
+	filler := strings.Repeat("a line of output\n", 60)
+	for i := range n {
+		e := conversation.Event{Kind: conversation.Result, At: int64(1000 + i*10), Agent: "claude", Session: "long", Dir: root, Turn: fmt.Sprint(i / 50), Call: fmt.Sprint("c", i), Tool: "Bash", Outcome: conversation.OK}
+		e.Input, _ = json.Marshal(map[string]string{"command": fmt.Sprint("make part", i)})
+		e.Output, _ = json.Marshal(map[string]string{"stdout": filler})
+		if i%50 == 0 {
+			p := conversation.Event{Kind: conversation.Prompt, At: e.At - 1, Agent: "claude", Session: "long", Dir: root, Turn: e.Turn, Text: "next"}
+			b.Write(conversation.LineOf(tb, &p))
+		}
+		e.Describe()
+		b.Write(conversation.LineOf(tb, &e))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "claude-0000000000.conversation"), []byte(b.String()), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestALongConversationIsListedWithoutDecodingIt(t *testing.T) {
+	w := newWorld(t)
+	w.store.Close()
+	writeCalls(t, w.o.Dir, w.root, 10_000)
+	w.open()
+	began := time.Now()
+	list := w.list()
+	first := time.Since(began)
+	if len(list) != 1 || list[0].Calls != 10_000 || list[0].Prompts != 200 {
+		t.Fatalf("the list is %+v", list)
+	}
+	began = time.Now()
+	w.list()
+	again := time.Since(began)
+	a, err := w.store.Show(t.Context(), nil, conversation.ShowParams{ID: "long"})
+	if err != nil || len(a.Turns) != 200 {
+		t.Fatalf("%v", err)
+	}
+	t.Logf("list: %s, again %s; show: %s; %d bytes", first, again, time.Since(began)-again, list[0].Bytes)
+	if again > 50*time.Millisecond { // the first one reads the file, which the race detector makes slow
+		t.Errorf("it takes %s", again)
+	}
+}

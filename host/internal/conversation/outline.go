@@ -71,7 +71,8 @@ type Called struct {
 	Source string `json:"source"`
 
 	dir, spawned     string
-	asked            int64 // when the agent wanted it, or else when it began
+	asked            int64     // when the agent wanted it, or else when it began
+	begin            time.Time // when it began at the earliest
 	hook, transcript bool
 	closed           bool // it has a result
 }
@@ -216,6 +217,9 @@ func (f *folder) call(e *Event) {
 func (f *folder) finish() *Outline {
 	slices.SortStableFunc(f.o.Turns, func(a, b *Turn) int { return a.At.Compare(b.At.Time) })
 	for _, c := range f.order {
+		if c.begin = c.Started.Add(-hookDelay); c.asked != 0 {
+			c.begin = time.UnixMilli(min(c.asked, c.Started.UnixMilli()))
+		}
 		c.asked = cmp.Or(c.asked, c.Started.UnixMilli())
 	}
 	slices.SortStableFunc(f.order, func(a, b *Called) int { return cmp.Compare(a.asked, b.asked) })
@@ -291,8 +295,12 @@ func (c *Called) Title() string {
 	return cmp.Or(c.Tool, "call "+c.ID)
 }
 
-// mtimeSlack is how far the time of a file may be from the call that wrote it.
-const mtimeSlack = 100 * time.Millisecond
+const (
+	// mtimeSlack is how far the time of a file may be from the call that wrote it.
+	mtimeSlack = 10 * time.Millisecond
+	// hookDelay is how long after a call its hook may report it.
+	hookDelay = 300 * time.Millisecond
+)
 
 // Makers returns the calls that may have made a change of a file. There is one if it is known, and several where calls
 // overlap. A call that names the file is preferred to a command.
@@ -310,7 +318,7 @@ func (o *Outline) Makers(change *event.FileChange) (calls []*Called, turns []*Tu
 		if c.Ended != nil {
 			end = c.Ended.Time
 		}
-		if c.Started.After(to) || end.Before(from) || c.Outcome == NotPermitted {
+		if c.begin.After(to) || end.Before(from) || c.Outcome == NotPermitted {
 			return
 		}
 		edits := c.Edits && slices.ContainsFunc(c.Paths(o.Workspace), func(p string) bool { return p == change.Path || p == change.From || path.Clean(p) == change.Path })

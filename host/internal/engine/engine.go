@@ -24,6 +24,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -45,6 +46,8 @@ type Engine struct {
 	Conversations *conversation.Store
 	// Regressions finds what broke.
 	Regressions *regression.Finder
+	// Trees shows sessions.
+	Trees *sessiontree.Finder
 
 	store *capture.Store
 	named *checkpoint.Registry
@@ -126,6 +129,7 @@ func New(o Options) *Engine {
 		Edits: edits,
 	})
 	e.Regressions = &regression.Finder{Store: o.Store, Rules: e.Rules, Observer: e.Observer, Timeline: e.Timeline, Edits: edits, Clock: o.Clock}
+	e.Trees = &sessiontree.Finder{Timeline: e.Timeline, Conversations: e.Conversations, Store: o.Store, Rules: e.Rules, Observer: e.Observer, Clock: o.Clock}
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,

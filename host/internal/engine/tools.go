@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
@@ -36,6 +37,7 @@ var Tools = slices.Concat(
 var userTools = slices.Concat(
 	tool.Of(timeline.UserTools, line),
 	tool.Of(conversation.UserTools, func(e *Engine) *conversation.Store { return e.Conversations }),
+	tool.Of(sessiontree.UserTools, func(e *Engine) *sessiontree.Finder { return e.Trees }),
 )
 
 func observer(e *Engine) *observe.Observer { return e.Observer }

@@ -151,7 +151,7 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 	scope := client.Scope
 	scope.Workspace = span.Session.Workspace
 	if len(scope.Origins) == 0 {
-		scope.Origins = origins(span.Session.Workspace)
+		scope.Origins = Origins(span.Session.Workspace)
 	}
 	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*event.FileChange, *observe.Places, error) {
 		v := f.Store.View(f.Clock())
@@ -174,8 +174,8 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 	})
 }
 
-// origins are those of a project's pages, nil if its file names none.
-func origins(root string) []string {
+// Origins are those of a project's pages, nil if its file names none.
+func Origins(root string) []string {
 	path := project.Find(root)
 	if path == "" {
 		return nil
