@@ -109,7 +109,7 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 		a.why = a.err.Error()
 	}
 	for _, what := range []string{a.moment, a.recorded} {
-		if what != "" && o.debug {
+		if what != "" && what != conversation.NotAllowed && o.debug {
 			fmt.Fprintln(errOut, "tidemark:", what)
 		}
 	}
@@ -285,7 +285,10 @@ func spool(ctx context.Context, h home.Home, e conversation.Event) string {
 		e.At = time.Now().UnixMilli()
 		return (&conversation.Spool{Path: h.Spool(), Lock: h.LockSpool}).Add(ctx, e, redactor)
 	}()
-	if err != nil {
+	switch {
+	case usererr.CodeOf(err) == usererr.NotAllowed:
+		return conversation.NotAllowed
+	case err != nil:
 		return "the conversation was not recorded: " + err.Error()
 	}
 	return "the conversation will be recorded by the next daemon"

@@ -94,36 +94,30 @@ type Coverage struct {
 	Masked int `json:"masked,omitempty"`
 }
 
-// folder makes an outline of events.
+// folder makes outlines of the events so far.
 type folder struct {
-	o       *Outline
-	calls   map[string]*Called
-	order   []*Called
-	turns   map[string]*Turn
-	of      map[*Called]string // its turn's ID
-	seen    map[string]bool
-	readAt  int64 // when the transcript was read last
-	started map[string]*Called
+	prompts  []*Turn
+	coverage Coverage
+	calls    map[string]*Called
+	order    []*Called
+	turns    map[string]*Turn
+	of       map[*Called]string // its turn's ID
+	seen     map[string]bool
+	readAt   int64 // when the transcript was read last
+	started  map[string]*Called
 }
 
-// fold returns the outline of events in the order of their recording.
-func fold(info Info, damaged int, events func(yield func(*Event))) *Outline {
-	f := &folder{
-		o: &Outline{Info: info, Turns: []*Turn{}}, calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{},
-		seen: map[string]bool{}, started: map[string]*Called{},
-	}
-	f.o.Coverage.Damaged = damaged
-	events(f.add)
-	return f.finish()
+func newFolder() *folder {
+	return &folder{calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}}
 }
 
 func millis(ms int64) diff.Time { return diff.Time{Time: time.UnixMilli(ms)} }
 
 func (f *folder) add(e *Event) {
-	f.o.Coverage.Masked += e.Masked
+	f.coverage.Masked += e.Masked
 	switch e.Kind {
 	case synced:
-		c := &f.o.Coverage
+		c := &f.coverage
 		c.Lines, c.Unknown, c.Damaged = c.Lines+e.Read.Lines, c.Unknown+e.Read.Unknown, c.Damaged+e.Read.Damaged
 		for _, id := range e.Read.Seen {
 			f.seen[id] = true
@@ -148,9 +142,9 @@ func (f *folder) add(e *Event) {
 func (f *folder) prompt(e *Event) {
 	t := &Turn{ID: e.Turn, Prompt: e.Text, At: millis(e.At), Calls: []*Called{}, Source: cmp.Or(e.Source, "hook")}
 	if e.Source == FromTranscript {
-		f.o.Coverage.OnlyTranscript++
+		f.coverage.OnlyTranscript++
 	}
-	f.o.Turns = append(f.o.Turns, t)
+	f.prompts = append(f.prompts, t)
 	if e.Turn != "" {
 		f.turns[e.Turn] = t
 	}
@@ -162,7 +156,7 @@ func (f *folder) turn(id string, at int64) *Turn {
 		return t
 	}
 	var last *Turn
-	for _, t := range f.o.Turns {
+	for _, t := range f.prompts {
 		if t.At.UnixMilli() <= at && (last == nil || !t.At.Before(last.At.Time)) {
 			last = t
 		}
@@ -213,42 +207,67 @@ func (f *folder) call(e *Event) {
 	}
 }
 
-// finish puts the calls into their turns, or below the call that started their subagent.
-func (f *folder) finish() *Outline {
-	slices.SortStableFunc(f.o.Turns, func(a, b *Turn) int { return a.At.Compare(b.At.Time) })
-	for _, c := range f.order {
+// outline puts the calls into their turns, or below the call that started their subagent. It shares nothing with f that
+// another event changes.
+func (f *folder) outline(info Info, damaged int) *Outline {
+	o := &Outline{Info: info, Turns: []*Turn{}, Coverage: f.coverage}
+	o.Coverage.Damaged += damaged
+	turns := map[*Turn]*Turn{}
+	for _, t := range f.prompts {
+		c := *t
+		c.Calls = []*Called{}
+		turns[t] = &c
+		o.Turns = append(o.Turns, &c)
+	}
+	slices.SortStableFunc(o.Turns, func(a, b *Turn) int { return a.At.Compare(b.At.Time) })
+	calls := map[*Called]*Called{}
+	order := make([]*Called, 0, len(f.order))
+	for _, original := range f.order {
+		c := *original
 		if c.begin = c.Started.Add(-hookDelay); c.asked != 0 {
 			c.begin = time.UnixMilli(min(c.asked, c.Started.UnixMilli()))
 		}
 		c.asked = cmp.Or(c.asked, c.Started.UnixMilli())
+		calls[original] = &c
+		order = append(order, original)
 	}
-	slices.SortStableFunc(f.order, func(a, b *Called) int { return cmp.Compare(a.asked, b.asked) })
-	for _, c := range f.order {
-		c.transcript = c.transcript || f.seen[c.ID]
-		switch {
-		case c.hook && c.transcript:
-			c.Source = "both"
-		case c.hook:
-			c.Source = "hook"
-			if c.Ended != nil && f.readAt > c.Ended.UnixMilli() && f.o.Coverage.Lines > 0 {
-				f.o.Coverage.OnlyHook++
-			}
-		default:
-			c.Source = FromTranscript
-			f.o.Coverage.OnlyTranscript++
-		}
-		if parent := f.started[c.Subagent]; c.Subagent != "" && parent != nil && parent != c {
+	slices.SortStableFunc(order, func(a, b *Called) int { return cmp.Compare(calls[a].asked, calls[b].asked) })
+	var before *Turn // what was before the first prompt
+	for _, original := range order {
+		c := calls[original]
+		f.source(o, c)
+		if parent := calls[f.started[c.Subagent]]; c.Subagent != "" && parent != nil && parent != c {
 			parent.Calls = append(parent.Calls, c)
 			continue
 		}
-		t := f.turn(f.of[c], c.Started.UnixMilli())
+		t := turns[f.turn(f.of[original], c.Started.UnixMilli())]
+		if t == nil && before == nil {
+			before = &Turn{At: c.Started, Calls: []*Called{}}
+			o.Turns = slices.Insert(o.Turns, 0, before)
+		}
 		if t == nil {
-			t = &Turn{At: c.Started, Calls: []*Called{}}
-			f.o.Turns = slices.Insert(f.o.Turns, 0, t)
+			t = before
 		}
 		t.Calls = append(t.Calls, c)
 	}
-	return f.o
+	return o
+}
+
+// source says which source a call is from, and counts those that one source does not have.
+func (f *folder) source(o *Outline, c *Called) {
+	c.transcript = c.transcript || f.seen[c.ID]
+	switch {
+	case c.hook && c.transcript:
+		c.Source = "both"
+	case c.hook:
+		c.Source = "hook"
+		if c.Ended != nil && f.readAt > c.Ended.UnixMilli() && o.Coverage.Lines > 0 {
+			o.Coverage.OnlyHook++
+		}
+	default:
+		c.Source = FromTranscript
+		o.Coverage.OnlyTranscript++
+	}
 }
 
 // All calls yield with each call, those of subagents after the one that started them.
@@ -302,16 +321,22 @@ const (
 	hookDelay = 300 * time.Millisecond
 )
 
+// window returns the time in which a change of a file was made.
+func window(change *event.FileChange) (from, to time.Time) {
+	if change.Edited != 0 {
+		at := time.UnixMilli(change.Edited)
+		return at.Add(-mtimeSlack), at.Add(mtimeSlack)
+	}
+	return time.UnixMilli(change.Since), time.UnixMilli(change.At)
+}
+
 // Makers returns the calls that may have made a change of a file. There is one if it is known, and several where calls
 // overlap. A call that names the file is preferred to a command.
 func (o *Outline) Makers(change *event.FileChange) (calls []*Called, turns []*Turn) {
 	if change.Place != o.Workspace {
 		return nil, nil
 	}
-	from, to := time.UnixMilli(change.Since), time.UnixMilli(change.At)
-	if change.Edited != 0 {
-		from, to = time.UnixMilli(change.Edited).Add(-mtimeSlack), time.UnixMilli(change.Edited).Add(mtimeSlack)
-	}
+	from, to := window(change)
 	named := false
 	o.All(func(t *Turn, c *Called) {
 		end := to

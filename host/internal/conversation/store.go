@@ -69,6 +69,8 @@ type Store struct {
 
 	mu    sync.Mutex
 	files map[string]*file // by their recording's ID
+	// folded are those with a folder, the last used one at the end.
+	folded []*file
 	// pruned is when old conversations were deleted last.
 	pruned time.Time
 	closed bool
@@ -95,7 +97,9 @@ type file struct {
 	offsets map[string]int64
 	// transcripts are their paths, in the order in which hooks named them.
 	transcripts []string
-	removed     bool
+	// folder has the events, nil where nobody needs it.
+	folder  *folder
+	removed bool
 
 	// turn is occupied while transcripts are read.
 	turn sync.Mutex
@@ -187,6 +191,9 @@ func (s *Store) Record(e Event) error {
 	return s.record(&e)
 }
 
+// NotAllowed is what became of an event in a directory without the grant.
+const NotAllowed = "the user does not allow recordings here"
+
 // Hook is [Store.Record] for a hook: it returns what became of the event. It never fails, because an agent must not notice
 // what prevents the recording.
 func (s *Store) Hook(e Event) string {
@@ -194,7 +201,9 @@ func (s *Store) Hook(e Event) string {
 	switch {
 	case err == nil:
 		return "the conversation was recorded as " + recordingID(e.Agent, e.Session)
-	case s.failed == nil && usererr.CodeOf(err) != usererr.NotAllowed:
+	case usererr.CodeOf(err) == usererr.NotAllowed:
+		return NotAllowed
+	case s.failed == nil:
 		s.o.Log.Warn("cannot record an agent's conversation", "directory", e.Dir, "error", err)
 	}
 	return "the conversation was not recorded: " + err.Error()
@@ -372,5 +381,8 @@ func (f *file) append(e *Event) (bool, error) {
 	}
 	f.size += int64(len(line))
 	f.note(e.Kind, e.At, e.ID, from, e)
+	if f.folder != nil {
+		f.folder.add(e)
+	}
 	return true, nil
 }

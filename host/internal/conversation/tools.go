@@ -107,22 +107,31 @@ func (s *Store) Show(_ context.Context, _ *checkpoint.Client, p ShowParams) (*Sh
 		return nil, s.missing(p.ID)
 	}
 	s.readTranscripts(f)
-	a := &Shown{}
-	o, err := f.outline(func(e *Event) {
-		if e.Call == p.Call && p.Call != "" {
-			if len(e.Input) > 0 {
-				a.Input = e.Input
-			}
-			if len(e.Output) > 0 {
-				a.Output = e.Output
-			}
-		}
-	})
+	o, err := s.outlineOf(f)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read recording %s: %w", f.id, err)
 	}
-	a.Outline = *o
-	if p.Call != "" && a.Input == nil && a.Output == nil {
+	a := &Shown{Outline: *o}
+	if p.Call == "" {
+		return a, nil
+	}
+	f.mu.Lock()
+	err = f.events(func(e *Event) {
+		if e.Call != p.Call {
+			return
+		}
+		if len(e.Input) > 0 {
+			a.Input = e.Input
+		}
+		if len(e.Output) > 0 {
+			a.Output = e.Output
+		}
+	})
+	f.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read recording %s: %w", f.id, err)
+	}
+	if a.Input == nil && a.Output == nil {
 		return nil, usererr.New(usererr.NotFound, "recording %s has nothing of a call %q", f.id, event.Clean(p.Call))
 	}
 	return a, nil
@@ -132,22 +141,90 @@ func (s *Store) missing(id string) error {
 	return usererr.New(usererr.NotFound, "there is no recording %q. Run `tidemark recordings list --all`.", event.Clean(id))
 }
 
-// outline reads a file and calls each with its events.
-func (f *file) outline(each func(*Event)) (*Outline, error) {
+// outlineOf returns the outline of a conversation. What it is made of stays in memory for the last few conversations.
+func (s *Store) outlineOf(f *file) (*Outline, error) {
 	info := f.info()
-	var o *Outline
-	var err error
-	o = fold(info, f.damaged, func(yield func(*Event)) {
-		_, _, _, err = readFile(f.path, func(n entry) {
-			e, decoded := n.event()
-			if decoded != nil || e.Kind == synced && e.Read == nil {
-				return
-			}
+	s.use(f)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.load(); err != nil {
+		return nil, err
+	}
+	if f.folder == nil {
+		f.folder = newFolder()
+		if err := f.events(f.folder.add); err != nil {
+			f.folder = nil
+			return nil, err
+		}
+	}
+	return f.folder.outline(info, f.damaged), nil
+}
+
+// events calls each with the events of a file. The caller has its lock.
+func (f *file) events(each func(*Event)) error {
+	if f.size == 0 {
+		return nil // it is new
+	}
+	_, _, _, err := readFile(f.path, func(n entry) {
+		if e, err := n.event(); err == nil && (e.Kind != synced || e.Read != nil) {
 			each(e)
-			yield(e)
-		})
+		}
 	})
-	return o, err
+	return err
+}
+
+// maxFolded bounds the conversations whose outline stays in memory.
+const maxFolded = 4
+
+// use notes that a conversation's outline is needed, and forgets those that were not needed for longest.
+func (s *Store) use(f *file) {
+	s.mu.Lock()
+	s.folded = append(slices.DeleteFunc(s.folded, func(o *file) bool { return o == f }), f)
+	var old *file
+	if len(s.folded) > maxFolded {
+		old, s.folded = s.folded[0], s.folded[1:]
+	}
+	s.mu.Unlock()
+	if old != nil {
+		old.mu.Lock()
+		old.folder = nil
+		old.mu.Unlock()
+	}
+}
+
+// MakersOf returns the calls that may have made a change of a file, in a few words each, and the last prompt behind them. There
+// is one call if it is known.
+func (s *Store) MakersOf(change *event.FileChange) (calls []string, prompt string) {
+	from, to := window(change)
+	for _, f := range s.within(change.Place, from.UnixMilli(), to.UnixMilli()) {
+		o, err := s.outlineOf(f)
+		if err != nil {
+			continue
+		}
+		made, turns := o.Makers(change)
+		for i, c := range made {
+			calls, prompt = append(calls, c.Title()), turns[i].Prompt
+		}
+	}
+	return calls, prompt
+}
+
+// within returns the conversations of a workspace that have an event in a span of time.
+func (s *Store) within(workspace string, from, to int64) (list []*file) {
+	if s.failed != nil {
+		return nil
+	}
+	s.mu.Lock()
+	files := s.all()
+	s.mu.Unlock()
+	for _, f := range files {
+		f.mu.Lock()
+		if f.load() == nil && f.head.Workspace == workspace && f.last >= from && f.first <= to {
+			list = append(list, f)
+		}
+		f.mu.Unlock()
+	}
+	return list
 }
 
 // Outlines returns the conversations of a workspace that have an event in a span of time, in milliseconds since 1970. A
@@ -157,20 +234,10 @@ func (s *Store) Outlines(workspace string, from, to int64) []*Outline {
 		return nil
 	}
 	s.Drain()
-	s.mu.Lock()
-	files := s.all()
-	s.mu.Unlock()
 	var all []*Outline
-	for _, f := range files {
-		f.mu.Lock()
-		err := f.load()
-		fits := err == nil && f.head.Workspace == workspace && f.last >= from && f.first <= to
-		f.mu.Unlock()
-		if !fits {
-			continue
-		}
+	for _, f := range s.within(workspace, from, to) {
 		s.readTranscripts(f)
-		if o, err := f.outline(func(*Event) {}); err == nil {
+		if o, err := s.outlineOf(f); err == nil {
 			all = append(all, o)
 		}
 	}

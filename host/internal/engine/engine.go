@@ -120,7 +120,7 @@ func New(o Options) *Engine {
 	edits := observe.Edits{Update: o.Noise.Update, Moment: func(change *event.FileChange) string {
 		id, _ := timeline.OfChange(e.Timeline, change)
 		return id
-	}}
+	}, Makers: e.Conversations.MakersOf}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) },
