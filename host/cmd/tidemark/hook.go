@@ -17,7 +17,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/daemon"
-	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
@@ -267,24 +266,7 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 
 // spool keeps an event for the next daemon, if the user allows that, and says what became of it.
 func spool(ctx context.Context, h home.Home, e conversation.Event) string {
-	err := func() error {
-		decisions := &grants.Store{File: h.Grants()}
-		for _, grant := range []string{grants.Workspace, grants.Conversation} {
-			if _, err := decisions.Require(e.Dir, grant); err != nil {
-				return err
-			}
-		}
-		config, err := daemon.ReadConfig(h.Config)
-		if err != nil {
-			return err
-		}
-		redactor, err := config.Redactor()
-		if err != nil {
-			return err
-		}
-		e.At = time.Now().UnixMilli()
-		return (&conversation.Spool{Path: h.Spool(), Lock: h.LockSpool}).Add(ctx, e, redactor)
-	}()
+	err := daemon.Spool(ctx, h, e)
 	switch {
 	case usererr.CodeOf(err) == usererr.NotAllowed:
 		return conversation.NotAllowed

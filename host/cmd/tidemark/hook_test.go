@@ -141,6 +141,8 @@ func TestADaemonThatIsBusyWithACallIsWaitedFor(t *testing.T) {
 	}
 }
 
+func spoolOf(h home.Home) string { return filepath.Join(h.Recordings(), conversation.SpoolName) }
+
 // recordable is an event that a recording gets, and that reports nothing.
 func recordable(dir, session string) string {
 	return fmt.Sprintf(`{"session_id":%q,"transcript_path":"/x/projects/y/z.jsonl","cwd":%q,"prompt_id":"p1","hook_event_name":"UserPromptSubmit","prompt":"password: spooled-pw"}`, session, dir)
@@ -193,7 +195,7 @@ func TestWhatNoDaemonRecordsIsSpooledInTime(t *testing.T) {
 			if took > time.Second { // about 60 ms on an idle machine
 				t.Errorf("it took %s", took)
 			}
-			data, err := os.ReadFile(h.Spool())
+			data, err := os.ReadFile(spoolOf(h))
 			if strings.Contains(name, "allow") {
 				if err == nil {
 					t.Errorf("the spool has %s", data)
@@ -203,7 +205,7 @@ func TestWhatNoDaemonRecordsIsSpooledInTime(t *testing.T) {
 			if err != nil || strings.Count(string(data), "\n") != 1 || strings.Contains(string(data), "spooled-pw") || !strings.Contains(errOut.String(), "next daemon") {
 				t.Errorf("the spool has %q, %v: %s", data, err, errOut.String())
 			}
-			if info, err := os.Stat(h.Spool()); err == nil && info.Mode().Perm() != 0o600 {
+			if info, err := os.Stat(spoolOf(h)); err == nil && info.Mode().Perm() != 0o600 {
 				t.Errorf("the spool has mode %v", info.Mode())
 			}
 			t.Log(took)
@@ -228,7 +230,7 @@ func TestASpoolThatCannotBeWrittenIsNoError(t *testing.T) {
 		runHook(t.Context(), hookOptions{patience: time.Second, timeout: 5 * time.Second, debug: true}, strings.NewReader(recordable(dir, "s")), &out, &errOut)
 		return out.String() + errOut.String()
 	}
-	unlock, err := h.LockSpool(t.Context())
+	unlock, err := home.LockSpool(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,16 +238,19 @@ func TestASpoolThatCannotBeWrittenIsNoError(t *testing.T) {
 		t.Error(said)
 	}
 	unlock()
-	if err := os.WriteFile(h.Spool(), make([]byte, conversation.MaxSpool), 0o600); err != nil {
+	if err := os.MkdirAll(h.Recordings(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(spoolOf(h), make([]byte, conversation.MaxSpool), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if said := try(); !strings.Contains(said, "the spool is full") {
 		t.Error(said)
 	}
-	if err := os.Remove(h.Spool()); err != nil {
+	if err := os.Remove(spoolOf(h)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(h.Spool(), 0o700); err != nil {
+	if err := os.Mkdir(spoolOf(h), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if said := try(); !strings.Contains(said, "was not recorded") {

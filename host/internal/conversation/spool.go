@@ -17,6 +17,9 @@ import (
 // MaxSpool bounds the spool in bytes.
 const MaxSpool = 1 << 20
 
+// SpoolName is the name of the spool in the directory of recordings.
+const SpoolName = "hooks.spool"
+
 // Spool is the file of events that hooks could not send. The next daemon reads it. Its lines are those of a conversation.
 type Spool struct {
 	Path string

@@ -192,23 +192,6 @@ func (s *Store) use(f *file) {
 	}
 }
 
-// MakersOf returns the calls that may have made a change of a file, in a few words each, and the last prompt behind them. There
-// is one call if it is known.
-func (s *Store) MakersOf(change *event.FileChange) (calls []string, prompt string) {
-	from, to := window(change)
-	for _, f := range s.within(change.Place, from.UnixMilli(), to.UnixMilli()) {
-		o, err := s.outlineOf(f)
-		if err != nil {
-			continue
-		}
-		made, turns := o.Makers(change)
-		for i, c := range made {
-			calls, prompt = append(calls, c.Title()), turns[i].Prompt
-		}
-	}
-	return calls, prompt
-}
-
 // within returns the conversations of a workspace that have an event in a span of time.
 func (s *Store) within(workspace string, from, to int64) (list []*file) {
 	if s.failed != nil {

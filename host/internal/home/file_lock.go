@@ -31,11 +31,11 @@ func (h Home) LockGrants(ctx context.Context) (func(), error) {
 	return lock(ctx, h.grantsLock(), fmt.Sprintf("another process is changing %s and does not finish. Wait until it exits, then run this again.", h.Grants()))
 }
 
-// LockSpool takes the lock of the spool of hooks. The returned function releases the lock.
-func (h Home) LockSpool(ctx context.Context) (func(), error) {
+// LockSpool takes the lock of what hooks report while no daemon runs. The returned function releases the lock.
+func LockSpool(ctx context.Context, h Home) (func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, spoolPatience)
 	defer cancel()
-	return lock(ctx, h.spoolLock(), fmt.Sprintf("another process is writing %s", h.Spool()))
+	return lock(ctx, filepath.Join(h.Recordings(), "spool.lock"), "another process is writing to the spool of hooks")
 }
 
 // lock takes the lock of a file, and creates its directory. Busy is the error when the context ends first. The returned

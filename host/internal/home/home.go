@@ -158,13 +158,8 @@ func (h Home) Workspaces() string { return filepath.Join(h.State, "workspaces") 
 // Branches is the directory of branches.
 func (h Home) Branches() string { return filepath.Join(h.State, "branches") }
 
-// Recordings is the directory of recorded conversations.
+// Recordings is the directory of recorded conversations, and of what hooks reported while no daemon ran.
 func (h Home) Recordings() string { return filepath.Join(h.State, "recordings") }
-
-// Spool is the file of what hooks reported while no daemon ran.
-func (h Home) Spool() string { return filepath.Join(h.State, "hooks.spool") }
-
-func (h Home) spoolLock() string { return filepath.Join(h.State, "hooks.lock") }
 
 // Token is the file of the secret that HTTP clients send.
 func (h Home) Token() string { return filepath.Join(h.State, "token") }
@@ -182,7 +177,7 @@ func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
 // the user's work, and all other files in the same directories.
 func (h Home) Kept() []string {
 	var all []string
-	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Recordings(), h.Spool()} {
+	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Recordings()} {
 		if _, err := os.Lstat(path); err == nil {
 			all = append(all, path)
 		}
@@ -209,7 +204,6 @@ func (h Home) Leave() error {
 	}
 	_ = os.Remove(h.installLock()) // on Windows it is removed on release
 	_ = os.Remove(h.grantsLock())  // on Windows it stays after release
-	_ = os.Remove(h.spoolLock())
 	for _, dir := range []string{sockets, h.Run, h.Extensions(), filepath.Dir(h.Config)} {
 		_ = os.Remove(dir) // fails if the directory still contains other files
 	}

@@ -1,9 +1,7 @@
 package observe
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/cause"
@@ -15,10 +13,8 @@ import (
 type Edits struct {
 	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
 	Update func(event.Event) string
-	// Moment returns the name of the moment of a change.
-	Moment func(*event.FileChange) string
-	// Makers returns the calls that may have made a change, and the prompt behind them. It may be nil.
-	Makers func(*event.FileChange) (calls []string, prompt string)
+	// Name names the moment of a change, and what made it.
+	Name func(*event.FileChange, *diff.Introduced)
 }
 
 // introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the
@@ -46,43 +42,12 @@ func (c *Edits) Introduced(found *cause.Cause) *diff.Introduced {
 	if found == nil {
 		return nil
 	}
-	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: c.Moment(found.FileChange)}
+	i := &diff.Introduced{Path: found.Path, Line: found.Line}
+	c.Name(found.FileChange, i)
 	for _, e := range found.Evidence {
 		i.Evidence = append(i.Evidence, string(e))
 	}
-	if c.Makers != nil {
-		calls, prompt := c.Makers(found.FileChange)
-		i.Call, i.Prompt = madeBy(calls), shorten(prompt)
-	}
 	return i
-}
-
-// maxMaker bounds the text of a call and of a prompt, in characters.
-const maxMaker = 100
-
-func shorten(s string) string {
-	r := []rune(event.OneLine(s))
-	if len(r) <= maxMaker {
-		return string(r)
-	}
-	return string(r[:maxMaker-1]) + "…"
-}
-
-// madeBy names the call that made a change, or those of which one did.
-func madeBy(calls []string) string {
-	const most = 3
-	switch {
-	case len(calls) == 0:
-		return ""
-	case len(calls) == 1:
-		return shorten(calls[0])
-	case len(calls) > most:
-		return fmt.Sprintf("one of %d calls, such as %s", len(calls), shorten(calls[0]))
-	}
-	for i := range calls {
-		calls[i] = shorten(calls[i])
-	}
-	return "one of these calls: " + strings.Join(calls, "; ")
 }
 
 // Symptom describes an entry for package cause.
