@@ -150,7 +150,7 @@ func recordable(dir, session string) string {
 
 // An agent must not notice whatever its daemon does. What could not be recorded is in the spool, without secrets.
 func TestWhatNoDaemonRecordsIsSpooledInTime(t *testing.T) {
-	hang := func(w http.ResponseWriter, r *http.Request) {
+	hang := func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}

@@ -179,8 +179,11 @@ func coverageOf(c *conversation.Coverage) string {
 		n    int
 		text string
 	}{
-		{c.OnlyHook, "calls are not in the transcript"}, {c.OnlyTranscript, "calls and prompts were reported by no hook"},
-		{c.Unknown, "lines of the transcript have an unknown type"}, {c.Damaged, "lines cannot be read"}, {c.Masked, "secrets were masked"},
+		{c.OnlyHook, "calls are not in the transcript"},
+		{c.OnlyTranscript, "calls and prompts were reported by no hook"},
+		{c.Unknown, "lines of the transcript have an unknown type"},
+		{c.Damaged, "lines cannot be read"},
+		{c.Masked, "secrets were masked"},
 	} {
 		if w.n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", w.n, w.text))

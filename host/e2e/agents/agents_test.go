@@ -138,32 +138,52 @@ func calls(o *conversation.Outline) (all []string) {
 // secret is planted in prompts, inputs and results.
 const secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
 
-// tree checks that the tree of the session has each file below the call that made it, in pairs.
-func (w *world) tree(agent string, made ...string) {
+// walkCalls calls each with the changed files of a tree.
+func walkCalls(a *sessiontree.Tree, each func(id, path string, oneOf []string)) {
+	var walk func([]*sessiontree.Call)
+	walk = func(calls []*sessiontree.Call) {
+		for _, c := range calls {
+			for _, f := range c.Files {
+				if !strings.Contains(f.Path, ".tmp.") { // Claude Code writes a file under another name first
+					each(c.ID, f.Path, f.OneOf)
+				}
+			}
+			walk(c.Calls)
+		}
+	}
+	for _, t := range a.Turns {
+		walk(t.Calls)
+	}
+}
+
+// wholeTree returns the tree of the session once it has the changes of so many files: the last snapshot may still be recorded.
+func (w *world) wholeTree(files int) *sessiontree.Tree {
 	w.Helper()
 	var a sessiontree.Tree
-	var got []string
-	if err := testbed.Eventually(w.Context(), func() (bool, error) { // the last snapshot may still be recorded
-		a, got = sessiontree.Tree{}, nil
+	paths := map[string]bool{} // a snapshot between the creation and the writing of a file makes two changes
+	if err := testbed.Eventually(w.Context(), func() (bool, error) {
+		a, paths = sessiontree.Tree{}, map[string]bool{}
 		if err := json.Unmarshal([]byte(w.tidemark("timeline", "show", "--json")), &a); err != nil {
 			return false, err
 		}
-		var walk func([]*sessiontree.Call)
-		walk = func(calls []*sessiontree.Call) {
-			for _, c := range calls {
-				for _, f := range c.Files {
-					got = append(got, c.ID, f.Path)
-				}
-				walk(c.Calls)
-			}
-		}
-		for _, t := range a.Turns {
-			walk(t.Calls)
-		}
-		return len(got) == len(made), nil
+		walkCalls(&a, func(_, path string, _ []string) { paths[path] = true })
+		return len(paths) == files, nil
 	}); err != nil {
-		w.Errorf("the files are %q, want %q; by no call: %+v", got, made, a.Files)
+		w.Errorf("%v: %d files have a call, want %d; others: %+v", err, len(paths), files, a.Files)
 	}
+	return &a
+}
+
+// tree checks that the tree of the session has each file below the call that made it, in pairs.
+func (w *world) tree(agent string, made ...string) {
+	w.Helper()
+	var got []string
+	a := w.wholeTree(len(made) / 2)
+	walkCalls(a, func(id, path string, _ []string) {
+		if !slices.Contains(got, path) {
+			got = append(got, id, path)
+		}
+	})
 	equal(w.T, "the files", got, made)
 	if len(a.Turns) != 1 || a.Turns[0].Agent != agent || a.Turns[0].Moment == "" || len(a.Files) != 0 {
 		w.Errorf("the turns are %+v, changes by no call %+v", a.Turns, a.Files)

@@ -23,7 +23,7 @@ func (w *world) keepFixture(name, transcripts string) {
 		w.Fatal(err)
 	}
 	w.keep(filepath.Join(dir, name+".hooks.jsonl"), w.hooks)
-	err := filepath.WalkDir(transcripts, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(transcripts, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".jsonl") {
 			kind := ".transcript.jsonl"
 			if strings.Contains(path, "subagents") {
