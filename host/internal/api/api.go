@@ -193,8 +193,8 @@ type HookRequest struct {
 	Recorded *conversation.Event  `json:"recorded,omitempty"`
 }
 
-// maxHook bounds what a hook sends, in bytes.
-const maxHook = 2 << 20
+// maxHook bounds what a hook sends, in bytes. It trims an event to less.
+const maxHook = 16 << 20
 
 func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 	sc, err := scope(r)

@@ -63,10 +63,13 @@ func (e *Event) Clean(r *redact.Redactor) {
 	for _, raw := range []*json.RawMessage{&e.Input, &e.Output} {
 		*raw, e.Cut = each(*raw, text, e.Cut)
 		masked, n := r.Body(string(*raw)) // by its keys
-		if e.Masked += n; n == 0 {
-			continue
-		}
-		if *raw = json.RawMessage(masked); !json.Valid(*raw) { // a number was masked
+		whole := len(masked)
+		masked, e.Cut = cut(masked, 2*maxText, e.Cut) // it has many texts
+		switch e.Masked += n; {
+		case n == 0 && len(masked) == whole:
+		case json.Valid([]byte(masked)):
+			*raw = json.RawMessage(masked)
+		default: // it was cut, or a number was masked
 			*raw, _ = json.Marshal(masked)
 		}
 	}

@@ -374,11 +374,53 @@ func TestWhatHooksSpooledIsRecordedByTheNextDaemon(t *testing.T) {
 	}
 	_ = f.Close()
 	w.reopen()
+	w.store.Drain()
 	if a := w.show(); len(a.Turns) != 3 || !strings.HasPrefix(a.Turns[2].Prompt, "prompt 2") {
 		t.Errorf("the turns are %+v", a.Turns)
 	}
 	if _, err := os.Stat(w.o.Spool.Path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the spool is still there: %v", err)
+	}
+}
+
+func TestASpoolThatACrashLeftIsRead(t *testing.T) {
+	w := newWorld(t)
+	for i, path := range []string{w.o.Spool.Path + ".taken", w.o.Spool.Path} {
+		e := w.event(conversation.Prompt, func(e *conversation.Event) { e.At, e.Turn, e.Text = w.now.UnixMilli(), fmt.Sprint(i), "spooled" })
+		if err := w.o.Spool.Add(t.Context(), e, w.o.Redactor); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(w.o.Spool.Path, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.store.Close() // what it did not record stays
+	w.store.Drain()
+	w.open()
+	w.store.Drain()
+	if a := w.show(); len(a.Turns) != 2 || strings.Contains(w.stored(), "hooks") {
+		t.Errorf("the turns are %+v", a.Turns)
+	}
+	entries, err := os.ReadDir(filepath.Dir(w.o.Spool.Path))
+	if err != nil || len(entries) != 1 { // the directory of recordings
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestACallWithManyTextsIsCut(t *testing.T) {
+	w := newWorld(t)
+	texts := make([]string, 100)
+	for i := range texts {
+		texts[i] = strings.Repeat("<a&b>", 1000)
+	}
+	w.record(conversation.Result, func(e *conversation.Event) {
+		e.Call, e.Tool = "many", "Odd"
+		e.Input, _ = json.Marshal(texts)
+		e.Output = json.RawMessage(`"` + strings.Repeat(`\u0001\n<`, 50_000) + `"`)
+		e.Trim()
+	})
+	if a := w.show(); a.Calls != 1 || a.Bytes > 1<<20 {
+		t.Errorf("%d calls, %d bytes", a.Calls, a.Bytes)
 	}
 }
 

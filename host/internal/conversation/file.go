@@ -43,12 +43,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // line returns an event as a line of a file.
 func (e *Event) line() ([]byte, error) {
-	data, err := json.Marshal(e)
-	if err != nil {
+	var data bytes.Buffer
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
 		return nil, err
 	}
 	body := fmt.Appendf(nil, "%c %d %s ", e.Kind, e.At, e.ID)
-	body = append(body, data...)
+	body = append(body, bytes.TrimSpace(data.Bytes())...)
 	if len(body) > maxLine-16 {
 		return nil, fmt.Errorf("an event has %d bytes (limit %d)", len(body), maxLine)
 	}
@@ -166,14 +168,10 @@ func create(path string, h head) (*os.File, error) {
 
 // extend opens a file to append to it after its last whole line.
 func extend(path string, end int64) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
+	if err := os.Truncate(path, end); err != nil { // a line that a crash cut off
 		return nil, err
 	}
-	if err := f.Truncate(end); err != nil { // a line that a crash cut off
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
 }
 
 func syncDir(dir string) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -62,17 +61,48 @@ func (p *Spool) Add(ctx context.Context, e Event, r *redact.Redactor) error {
 	return nil
 }
 
-// take returns the events of the spool and, after done was called, empties it.
-func (p *Spool) take(each func(Event)) (damaged int, err error) {
-	if info, err := os.Lstat(p.Path); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return 0, nil
+// take moves the spool away, so that no hook waits, and calls each with its events. Then it removes what it moved, unless each
+// failed. What was left of an earlier call is taken first.
+func (p *Spool) take(each func(Event) error) (damaged int, err error) {
+	taken := p.Path + ".taken"
+	for range 2 {
+		if info, err := os.Lstat(taken); err == nil && info.Mode().IsRegular() {
+			n, err := readSpool(taken, each)
+			if damaged += n; err != nil {
+				return damaged, err
+			}
+			if err := os.Remove(taken); err != nil {
+				return damaged, err
+			}
+		}
+		if !p.exists() {
+			return damaged, nil
+		}
+		unlock, err := p.Lock(context.Background())
+		if err != nil {
+			return damaged, err
+		}
+		err = os.Rename(p.Path, taken)
+		unlock()
+		if err != nil {
+			return damaged, err
+		}
 	}
-	unlock, err := p.Lock(context.Background())
-	if err != nil {
-		return 0, err
+	n, err := readSpool(taken, each)
+	if err == nil {
+		err = os.Remove(taken)
 	}
-	defer unlock()
-	f, err := os.OpenFile(p.Path, os.O_RDONLY|nonblock, 0)
+	return damaged + n, err
+}
+
+// exists reports whether there is a spool.
+func (p *Spool) exists() bool {
+	info, err := os.Lstat(p.Path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func readSpool(path string, each func(Event) error) (damaged int, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -89,9 +119,11 @@ func (p *Spool) take(each func(Event)) (damaged int, err error) {
 			continue
 		}
 		_, e.Nonce, _ = strings.Cut(n.id, ":")
-		each(e)
+		if err := each(e); err != nil {
+			return damaged, err
+		}
 	}
-	return damaged, os.Remove(p.Path)
+	return damaged, nil
 }
 
 // Drain records what hooks reported while no daemon ran.
@@ -99,12 +131,37 @@ func (s *Store) Drain() {
 	if s.failed != nil || s.o.Spool == nil {
 		return
 	}
-	damaged, err := s.o.Spool.take(func(e Event) {
-		if err := s.record(&e); err != nil {
+	s.draining.Lock()
+	defer s.draining.Unlock()
+	damaged, err := s.o.Spool.take(func(e Event) error {
+		err := s.record(&e)
+		if errors.Is(err, errStopping) {
+			return err
+		}
+		if err != nil {
 			s.o.Log.Info("an event of the spool was not recorded", "error", err)
 		}
+		return nil
 	})
-	if err != nil || damaged > 0 {
+	if err != nil && !errors.Is(err, errStopping) || damaged > 0 {
 		s.o.Log.Warn("the spool of hooks was not read completely", "damaged", damaged, "error", err)
+	}
+}
+
+// drainSoon is [Store.Drain], without a wait.
+func (s *Store) drainSoon() {
+	if s.o.Spool == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed && !s.drains {
+		s.drains = true
+		s.reading.Go(func() {
+			s.Drain()
+			s.mu.Lock()
+			s.drains = false
+			s.mu.Unlock()
+		})
 	}
 }

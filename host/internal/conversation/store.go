@@ -66,6 +66,8 @@ type Store struct {
 	reading sync.WaitGroup
 	life    context.Context
 	end     context.CancelFunc
+	// draining is locked while the spool is read.
+	draining sync.Mutex
 
 	mu    sync.Mutex
 	files map[string]*file // by their recording's ID
@@ -73,7 +75,8 @@ type Store struct {
 	folded []*file
 	// pruned is when old conversations were deleted last.
 	pruned time.Time
-	closed bool
+	// drains is true while the spool is read later.
+	drains, closed bool
 }
 
 // file is one conversation.
@@ -130,7 +133,7 @@ func Open(o Options) (*Store, error) {
 		}
 	}
 	s.prune(o.Settings)
-	s.Drain()
+	s.drainSoon()
 	return s, nil
 }
 
@@ -180,14 +183,19 @@ func recordingID(agent, session string) string {
 	return cmp.Or(name[:min(len(name), 20)], "agent") + "-" + hex.EncodeToString(sum[:5])
 }
 
-var errRemoved = errors.New("the recording was removed")
+var (
+	errRemoved  = errors.New("the recording was removed")
+	errStopping = errors.New("the daemon is stopping")
+)
 
 // Record records an event of an agent. It returns after the event is on disk.
 func (s *Store) Record(e Event) error {
 	if s.failed != nil {
 		return s.failed
 	}
-	s.Drain()
+	if s.o.Spool != nil && s.o.Spool.exists() {
+		s.drainSoon()
+	}
 	return s.record(&e)
 }
 
@@ -249,7 +257,7 @@ func (s *Store) fileOf(e *Event, root string) (*file, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.New("the daemon is stopping")
+		return nil, errStopping
 	}
 	id := recordingID(e.Agent, e.Session)
 	f := s.files[id]
@@ -376,7 +384,7 @@ func (f *file) append(e *Event) (bool, error) {
 		err = f.out.Sync()
 	}
 	if err != nil {
-		_ = f.out.Truncate(f.size) // a part of the line
+		_ = os.Truncate(f.path, f.size) // a part of the line
 		return false, fmt.Errorf("cannot record the conversation: %w", err)
 	}
 	f.size += int64(len(line))

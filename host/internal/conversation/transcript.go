@@ -152,8 +152,8 @@ func (s *Store) merge(f *file, e *Event, r *Read, allowed func(string) bool) {
 		return
 	}
 	e.Agent, e.Session, e.Source = f.head.Agent, f.head.Session, FromTranscript
-	e.Trim()
 	e.Describe()
+	e.Trim()
 	e.Clean(s.o.Redactor)
 	e.identify()
 	added, err := s.add(f, e)
