@@ -253,6 +253,21 @@ func (w *world) list1() string {
 	return strings.TrimSuffix(entries[0].Name(), ".conversation")
 }
 
+func TestAFileWithoutItsFirstLineIsRemoved(t *testing.T) {
+	w := newWorld(t)
+	w.session()
+	w.store.Close()
+	path := filepath.Join(w.o.Dir, w.list1()+".conversation")
+	if err := os.Truncate(path, 0); err != nil { // a crash at its creation
+		t.Fatal(err)
+	}
+	w.open()
+	w.session()
+	if a := w.show(); a.Calls != 2 {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestADamagedLineIsCountedAndTheOthersAreRead(t *testing.T) {
 	w := newWorld(t)
 	w.session()
@@ -354,6 +369,7 @@ func TestAFileChangeNamesItsCalls(t *testing.T) {
 
 func TestWhatHooksSpooledIsRecordedByTheNextDaemon(t *testing.T) {
 	w := newWorld(t)
+	w.store.Close()
 	for i := range 3 {
 		e := w.event(conversation.Prompt, func(e *conversation.Event) {
 			e.At, e.Text = w.now.UnixMilli(), fmt.Sprintf("prompt %d, password: spooled-pw", i)
@@ -373,7 +389,7 @@ func TestWhatHooksSpooledIsRecordedByTheNextDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = f.Close()
-	w.reopen()
+	w.open()
 	w.store.Drain()
 	if a := w.show(); len(a.Turns) != 3 || !strings.HasPrefix(a.Turns[2].Prompt, "prompt 2") {
 		t.Errorf("the turns are %+v", a.Turns)
@@ -385,6 +401,7 @@ func TestWhatHooksSpooledIsRecordedByTheNextDaemon(t *testing.T) {
 
 func TestASpoolThatACrashLeftIsRead(t *testing.T) {
 	w := newWorld(t)
+	w.store.Close()
 	for i, path := range []string{w.o.Spool.Path + ".taken", w.o.Spool.Path} {
 		e := w.event(conversation.Prompt, func(e *conversation.Event) { e.At, e.Turn, e.Text = w.now.UnixMilli(), fmt.Sprint(i), "spooled" })
 		if err := w.o.Spool.Add(t.Context(), e, w.o.Redactor); err != nil {
@@ -394,8 +411,7 @@ func TestASpoolThatACrashLeftIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.store.Close() // what it did not record stays
-	w.store.Drain()
+	w.store.Drain() // what a closed store does not record stays
 	w.open()
 	w.store.Drain()
 	if a := w.show(); len(a.Turns) != 2 || strings.Contains(w.stored(), "hooks") {
@@ -426,6 +442,7 @@ func TestACallWithManyTextsIsCut(t *testing.T) {
 
 func TestTheSpoolIsBounded(t *testing.T) {
 	w := newWorld(t)
+	w.store.Close()
 	text := strings.Repeat("word ", 10000)
 	for range 100 {
 		err := w.o.Spool.Add(t.Context(), w.event(conversation.Prompt, func(e *conversation.Event) { e.Text = text }), w.o.Redactor)

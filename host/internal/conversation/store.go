@@ -87,6 +87,8 @@ type file struct {
 	head head
 	// failed is why it cannot be read.
 	failed error
+	// fresh is true until the file is created.
+	fresh bool
 	// out is open while there are events, nil before.
 	out           *os.File
 	read          bool
@@ -94,7 +96,7 @@ type file struct {
 	first, last   int64
 	prompts, runs int // calls
 	damaged       int
-	// known are the events by ID.
+	// known are the events by ID. It is nil for a file that was only listed.
 	known map[string]source
 	// offsets are how far transcripts were read, by path.
 	offsets map[string]int64
@@ -128,9 +130,15 @@ func Open(o Options) (*Store, error) {
 		return nil, fmt.Errorf("cannot list the recorded conversations: %w", err)
 	}
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), suffix); ok && e.Type().IsRegular() {
-			s.files[id] = &file{id: id, path: filepath.Join(o.Dir, e.Name())}
+		id, ok := strings.CutSuffix(e.Name(), suffix)
+		if !ok || !e.Type().IsRegular() {
+			continue
 		}
+		path := filepath.Join(o.Dir, e.Name())
+		if info, err := e.Info(); err == nil && info.Size() == 0 && os.Remove(path) == nil {
+			continue // a crash at its creation
+		}
+		s.files[id] = &file{id: id, path: path}
 	}
 	s.prune(o.Settings)
 	s.drainSoon()
@@ -262,7 +270,7 @@ func (s *Store) fileOf(e *Event, root string) (*file, error) {
 	id := recordingID(e.Agent, e.Session)
 	f := s.files[id]
 	if f == nil {
-		f = &file{id: id, path: filepath.Join(s.o.Dir, id+suffix), head: head{Format: format, Agent: e.Agent, Session: e.Session, Workspace: root, Started: e.At}}
+		f = &file{id: id, path: filepath.Join(s.o.Dir, id+suffix), fresh: true, head: head{Format: format, Agent: e.Agent, Session: e.Session, Workspace: root, Started: e.At}}
 		s.files[id] = f
 	}
 	return f, nil
@@ -286,16 +294,20 @@ func (s *Store) add(f *file, e *Event) (bool, error) {
 
 // open makes a file ready for events. The caller has its lock.
 func (f *file) open() (err error) {
+	if f.known == nil {
+		f.read = false
+	}
 	if err := f.load(); err != nil || f.out != nil {
 		return err
 	}
-	if f.size > 0 {
+	if !f.fresh {
 		f.out, err = extend(f.path, f.size)
 		return err
 	}
 	if f.out, err = create(f.path, f.head); err != nil {
 		return err
 	}
+	f.fresh = false
 	info, err := f.out.Stat()
 	if err == nil {
 		f.size = info.Size()
@@ -309,7 +321,8 @@ func (f *file) load() error {
 		return f.failed
 	}
 	f.read, f.known, f.offsets = true, map[string]source{}, map[string]int64{}
-	if f.head.Format == format { // it is new
+	f.first, f.last, f.prompts, f.runs, f.transcripts = 0, 0, 0, 0, nil
+	if f.fresh {
 		return nil
 	}
 	f.head, f.size, f.damaged, f.failed = readFile(f.path, func(n entry) {

@@ -77,6 +77,9 @@ func (f *file) info() Info {
 	}
 	i.Agent, i.Session, i.Workspace, i.Bytes = f.head.Agent, f.head.Session, f.head.Workspace, f.size
 	i.Started, i.Last, i.Prompts, i.Calls = millis(f.first), millis(f.last), f.prompts, f.runs
+	if f.out == nil { // all files together have many events
+		f.known = nil
+	}
 	return i
 }
 
@@ -162,8 +165,8 @@ func (s *Store) outlineOf(f *file) (*Outline, error) {
 
 // events calls each with the events of a file. The caller has its lock.
 func (f *file) events(each func(*Event)) error {
-	if f.size == 0 {
-		return nil // it is new
+	if f.fresh {
+		return nil
 	}
 	_, _, _, err := readFile(f.path, func(n entry) {
 		if e, err := n.event(); err == nil && (e.Kind != synced || e.Read != nil) {
