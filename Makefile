@@ -33,6 +33,12 @@ EXTENSION := $(shell git ls-files -co --exclude-standard extension web package.j
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: agents
+agents: ## The agents that the end-to-end tests record, in .cache/agents (about 1 GB)
+	@mkdir -p .cache/agents
+	@$(NPM) install --prefix .cache/agents --ignore-scripts @anthropic-ai/claude-code@2.1.332 @openai/codex@0.169.0
+	@node .cache/agents/node_modules/@anthropic-ai/claude-code/install.cjs
+
 .PHONY: build
 build: bin/tidemark ## bin/tidemark, and the unpacked extension in extension/dist
 

@@ -594,4 +594,10 @@ export interface Introduced {
    * Evidence is stack, hot_update or order, the strongest first.
    */
   evidence: string[];
+  /**
+   * Call is the agent's call that made the change, "one of" several where that is not known. Prompt is the beginning of the
+   * prompt behind it. Both are "" where the conversation is not recorded.
+   */
+  call?: string;
+  prompt?: string;
 }

@@ -251,12 +251,12 @@ func TestHooksStandBesideOthers(t *testing.T) {
 	before := h.all()
 	h.install()
 	text := h.read(file)
-	for _, want := range []string{`{ "matcher": "Edit", "hooks": [{ "type": "command", "command": "npx prettier" }] }`, "// format", `"SessionStart": [`, `"PostToolUseFailure": [`} {
+	for _, want := range []string{`{ "matcher": "Edit", "hooks": [{ "type": "command", "command": "npx prettier" }] }`, "// format", `"SessionStart": [`, `"PostToolUseFailure": [`, `"SessionEnd": [`} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q is there %d times: %s", want, strings.Count(text, want), text)
 		}
 	}
-	if n := strings.Count(text, "tidemark hook"); n != 5 { // with the one by hand
+	if n := strings.Count(text, "tidemark hook"); n != 7 { // with the one by hand
 		t.Errorf("%d hooks: %s", n, text)
 	}
 	of := func(checks []Check, _ []Start) Check {
@@ -266,7 +266,7 @@ func TestHooksStandBesideOthers(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	h.program("/elsewhere/tidemark")
-	if c := of(h.CheckAgents()); c.State != OK || c.Detail != "5 of 5 events run `tidemark hook`" {
+	if c := of(h.CheckAgents()); c.State != OK || c.Detail != "7 of 7 events run `tidemark hook`" {
 		t.Errorf("%+v", c)
 	}
 	if err := os.RemoveAll(h.disk("/elsewhere")); err != nil {

@@ -43,14 +43,16 @@ const hookTimeout = 15
 // hookSettings are the agents whose hooks Tidemark sets up, by their names on the command line. Sources:
 // their manuals' pages on hooks.
 var hookSettings = map[string]struct {
-	start, prompt string   // the names of the events
-	used          []string // those after a tool, of which one may be for a tool that failed
-	stop          string
-	tools         string // those that edit files, and the shell
-	timeout       int
+	start, prompt, edit, stop string // the names of the events
+	tools                     string // those that edit files, and the shell
+	timeout                   int
+	// failed is the event of a tool that failed, "" where there is none. Ends are the events after which a recorded
+	// conversation is read to its end.
+	failed string
+	ends   []string
 }{
-	"claude-code": {"SessionStart", "UserPromptSubmit", []string{"PostToolUse", "PostToolUseFailure"}, "Stop", "Edit|Write|MultiEdit|NotebookEdit|Bash", hookTimeout},
-	"gemini":      {"SessionStart", "BeforeAgent", []string{"AfterTool"}, "AfterAgent", "write_file|replace|run_shell_command", hookTimeout * 1000},
+	"claude-code": {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Edit|Write|MultiEdit|NotebookEdit|Bash", hookTimeout, "PostToolUseFailure", []string{"SubagentStop", "SessionEnd"}},
+	"gemini":      {"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "write_file|replace|run_shell_command", hookTimeout * 1000, "", nil},
 }
 
 // HooksOf returns the hooks that make an agent run the program, or none if Tidemark cannot set up that agent's hooks.
@@ -63,11 +65,14 @@ func HooksOf(agent, binary string) []Hook {
 	hook := func(event, matcher string) Hook {
 		return Hook{event, HookEntry{matcher, []HookCommand{{"command", hookCommand(binary), s.timeout}}}}
 	}
-	hooks := []Hook{hook(s.start, ""), hook(s.prompt, "")}
-	for _, event := range s.used {
-		hooks = append(hooks, hook(event, s.tools))
+	all := []Hook{hook(s.start, ""), hook(s.prompt, ""), hook(s.edit, s.tools), hook(s.stop, "")}
+	if s.failed != "" {
+		all = append(all, hook(s.failed, s.tools))
 	}
-	return append(hooks, hook(s.stop, ""))
+	for _, event := range s.ends {
+		all = append(all, hook(event, ""))
+	}
+	return all
 }
 
 // plainPath matches a path that no shell needs quotes for.

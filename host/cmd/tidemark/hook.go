@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http/httptrace"
+	"net/textproto"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,10 +15,13 @@ import (
 	"golang.org/x/term"
 
 	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // hookMargin is the part of a hook's time limit that is reserved for the round trip to the daemon.
@@ -102,8 +107,10 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 	if a.err != nil {
 		a.why = a.err.Error()
 	}
-	if a.moment != "" && o.debug {
-		fmt.Fprintln(errOut, "tidemark:", a.moment)
+	for _, what := range []string{a.moment, a.recorded} {
+		if what != "" && what != conversation.NotAllowed && o.debug {
+			fmt.Fprintln(errOut, "tidemark:", what)
+		}
 	}
 	if a.why != "" && o.debug {
 		fmt.Fprintln(errOut, "tidemark: nothing reported:", a.why)
@@ -114,9 +121,10 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 type hookOutcome struct {
 	// text is the output for the agent.
 	text []byte
-	// why says why nothing was reported, "" where something was. Moment says what became of the moment, "" for none.
-	why, moment string
-	err         error
+	// why says why nothing was reported, "" where something was. Moment and recorded say what became of the moment and of the
+	// event in the recording, "" for none.
+	why, moment, recorded string
+	err                   error
 }
 
 // answerHook answers a hook call.
@@ -124,12 +132,12 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) (a hookOutcome
 	call, err := readHook(o, in)
 	if err == nil {
 		switch {
-		case call.Event == "" && call.Moment == nil:
+		case call.Event == "" && call.Moment == nil && call.Recorded == nil:
 			err = errors.New("Tidemark ignores this event or tool")
 		case call.Session == "":
 			err = errors.New("the agent sent no session ID")
-		case call.Moment != nil:
-			call.Moment.Dir, err = filepath.Abs(call.Moment.Dir)
+		default:
+			err = absolute(call)
 		}
 	}
 	if err != nil {
@@ -137,15 +145,15 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) (a hookOutcome
 	}
 	if call.Event == "" {
 		answer, err := askHook(ctx, o, call, "", nil)
-		return hookOutcome{why: "after this event no page is checked", moment: answer.Moment, err: err}
+		return hookOutcome{why: "after this event no page is checked", moment: answer.Moment, recorded: answer.Recorded, err: err}
 	}
 	project, origins, err := projectOf(call)
 	if err != nil {
-		if call.Moment != nil { // it is recorded all the same
+		if call.Moment != nil || call.Recorded != nil { // it is recorded all the same
 			event := *call
 			event.Event = ""
 			answer, _ := askHook(ctx, o, &event, "", nil)
-			a.moment = answer.Moment
+			a.moment, a.recorded = answer.Moment, answer.Recorded
 		}
 		if a.err = err; call.Event != observe.HookStop { // the hooks after edits have reported it, and wrong settings must not block an agent
 			a.text, a.err = call.Say(untilFixed(err))
@@ -153,7 +161,7 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) (a hookOutcome
 		return a
 	}
 	answer, err := askHook(ctx, o, call, project, origins)
-	a.moment = answer.Moment
+	a.moment, a.recorded = answer.Moment, answer.Recorded
 	switch {
 	case errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil:
 		answer, a.why = &observe.HookAnswer{}, "no daemon is running, so no browser is connected. Open a page with `tidemark browser URL`."
@@ -205,7 +213,26 @@ func projectOf(call *hook.Call) (file string, origins []string, err error) {
 	return file, origins, err
 }
 
-// askHook asks a running daemon and never starts one.
+// absolute makes the directories of a call absolute.
+func absolute(call *hook.Call) (err error) {
+	if call.Moment != nil {
+		call.Moment.Dir, err = filepath.Abs(call.Moment.Dir)
+	}
+	if call.Recorded != nil && err == nil {
+		call.Recorded.Dir, err = filepath.Abs(call.Recorded.Dir)
+	}
+	return err
+}
+
+// A daemon may be silent for a part of the patience, and at least for leastSilence. An agent must not notice one that is stuck.
+const (
+	silence      = 16
+	leastSilence = 60 * time.Millisecond
+)
+
+var errSilent = errors.New("the daemon does not respond")
+
+// askHook asks a running daemon and never starts one. What the daemon did not record goes into the spool.
 func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string, origins []string) (*observe.HookAnswer, error) {
 	answer := &observe.HookAnswer{}
 	home, err := home.Find(version)
@@ -214,8 +241,37 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 	}
 	c := clientOf(home)
 	c.Origins, c.Project, c.Dial = origins, project, home.DialRunning
-	return answer, c.Hook(ctx, api.HookRequest{Moment: call.Moment, HookParams: observe.HookParams{
+	asked, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	silent := time.AfterFunc(max(o.patience/silence, leastSilence), func() { end(errSilent) })
+	defer silent.Stop()
+	if call.Event != "" { // it waits for the page, once the daemon has shown that it works
+		asked = httptrace.WithClientTrace(asked, &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {
+			silent.Stop()
+			return nil
+		}})
+	}
+	err = c.Hook(asked, api.HookRequest{Moment: call.Moment, Recorded: call.Recorded, HookParams: observe.HookParams{
 		Session: call.Session, Event: call.Event,
 		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(max(o.timeout-hookMargin, o.timeout/2).Milliseconds()),
 	}}, answer)
+	if errors.Is(context.Cause(asked), errSilent) {
+		err = errSilent
+	}
+	if call.Recorded != nil && answer.Recorded == "" && usererr.CodeOf(err) == usererr.Internal {
+		answer.Recorded = spool(ctx, home, *call.Recorded)
+	}
+	return answer, err
+}
+
+// spool keeps an event for the next daemon, if the user allows that, and says what became of it.
+func spool(ctx context.Context, h home.Home, e conversation.Event) string {
+	err := daemon.Spool(ctx, h, e)
+	switch {
+	case usererr.CodeOf(err) == usererr.NotAllowed:
+		return conversation.NotAllowed
+	case err != nil:
+		return "the conversation was not recorded: " + err.Error()
+	}
+	return "the conversation will be recorded by the next daemon"
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
 )
 
@@ -136,5 +138,122 @@ func TestADaemonThatIsBusyWithACallIsWaitedFor(t *testing.T) {
 	c.Patience = 300 * time.Millisecond
 	if err := c.Tool(t.Context(), "get_changes_since", struct{}{}, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+func spoolOf(h home.Home) string { return filepath.Join(h.Recordings(), conversation.SpoolName) }
+
+// recordable is an event that a recording gets, and that reports nothing.
+func recordable(dir, session string) string {
+	return fmt.Sprintf(`{"session_id":%q,"transcript_path":"/x/projects/y/z.jsonl","cwd":%q,"prompt_id":"p1","hook_event_name":"UserPromptSubmit","prompt":"password: spooled-pw"}`, session, dir)
+}
+
+// An agent must not notice whatever its daemon does. What could not be recorded is in the spool, without secrets.
+func TestWhatNoDaemonRecordsIsSpooledInTime(t *testing.T) {
+	hang := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}
+	for name, c := range map[string]struct {
+		answers http.HandlerFunc
+		input   func(dir string) string
+	}{
+		"it hangs":                       {hang, func(dir string) string { return recordable(dir, "s") }},
+		"it hangs after an edit":         {hang, func(dir string) string { return strings.Replace(recordable(dir, "s"), "UserPromptSubmit", "Stop", 1) }},
+		"it is an older one":             {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"problems":[]}`) }, func(dir string) string { return recordable(dir, "s") }},
+		"it does not know the request":   {http.NotFound, func(dir string) string { return recordable(dir, "s") }},
+		"it breaks off":                  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, func(dir string) string { return recordable(dir, "s") }},
+		"there is none":                  {nil, func(dir string) string { return recordable(dir, "s") }},
+		"it does not allow this project": {nil, func(string) string { return recordable(os.TempDir(), "s") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			daemonThat(t, c.answers)
+			h, err := home.Find("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.answers == nil {
+				if err := os.Remove(h.Socket(home.ControlSocket)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			decisions := &grants.Store{File: h.Grants(), Lock: h.LockGrants, Clock: time.Now}
+			if _, err := decisions.Allow(t.Context(), dir, []string{grants.Conversation}, nil); err != nil {
+				t.Fatal(err)
+			}
+			var out, errOut strings.Builder
+			began := time.Now()
+			runHook(t.Context(), hookOptions{patience: time.Second, timeout: 5 * time.Second, debug: true}, strings.NewReader(c.input(dir)), &out, &errOut)
+			took := time.Since(began)
+			if out.Len() > 0 {
+				t.Errorf("the agent gets %q", out.String())
+			}
+			if took > time.Second { // about 60 ms on an idle machine
+				t.Errorf("it took %s", took)
+			}
+			data, err := os.ReadFile(spoolOf(h))
+			if strings.Contains(name, "allow") {
+				if err == nil {
+					t.Errorf("the spool has %s", data)
+				}
+				return
+			}
+			if err != nil || strings.Count(string(data), "\n") != 1 || strings.Contains(string(data), "spooled-pw") || !strings.Contains(errOut.String(), "next daemon") {
+				t.Errorf("the spool has %q, %v: %s", data, err, errOut.String())
+			}
+			if info, err := os.Stat(spoolOf(h)); err == nil && info.Mode().Perm() != 0o600 {
+				t.Errorf("the spool has mode %v", info.Mode())
+			}
+			t.Log(took)
+		})
+	}
+}
+
+// A spool that is full, or that another process keeps, costs the event alone.
+func TestASpoolThatCannotBeWrittenIsNoError(t *testing.T) {
+	daemonThat(t, http.NotFound)
+	h, err := home.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	decisions := &grants.Store{File: h.Grants(), Lock: h.LockGrants, Clock: time.Now}
+	if _, err := decisions.Allow(t.Context(), dir, []string{grants.Conversation}, nil); err != nil {
+		t.Fatal(err)
+	}
+	try := func() string {
+		var out, errOut strings.Builder
+		runHook(t.Context(), hookOptions{patience: time.Second, timeout: 5 * time.Second, debug: true}, strings.NewReader(recordable(dir, "s")), &out, &errOut)
+		return out.String() + errOut.String()
+	}
+	unlock, err := home.LockSpool(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := try(); !strings.Contains(said, "was not recorded: another process") {
+		t.Error(said)
+	}
+	unlock()
+	if err := os.MkdirAll(h.Recordings(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(spoolOf(h), make([]byte, conversation.MaxSpool), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := try(); !strings.Contains(said, "the spool is full") {
+		t.Error(said)
+	}
+	if err := os.Remove(spoolOf(h)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(spoolOf(h), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if said := try(); !strings.Contains(said, "was not recorded") {
+		t.Error(said)
 	}
 }

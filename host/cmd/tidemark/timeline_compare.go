@@ -67,30 +67,6 @@ git apply; it is not safe for a terminal.`,
 	return cmd
 }
 
-func newTimelineShow() *cobra.Command {
-	var p timeline.ShowParams
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "show MOMENT",
-		Short:   "Show a moment with its file changes",
-		Long:    "Show a moment: when it was and what it was, the browser's severity up to the next moment, and how files changed since\nthe moment before.",
-		Example: "  tidemark timeline show m5\n  tidemark timeline show 10:32:15",
-		Args:    someArgs(1, 1, "one moment, such as m5"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			p.Moment = args[0]
-			if p.Where, err = whereIs(cmd, p.Session); err != nil {
-				return err
-			}
-			var a timeline.Shown
-			return callAndShow(cmd, "timeline_show", p, &a, asJSON, func() error { return showOne(cmd.OutOrStdout(), cmd.ErrOrStderr(), &a) })
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&p.Session, "session", "", "ID of a session (default: that of the working directory)")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
-}
-
 func showOne(out, errOut io.Writer, a *timeline.Shown) error {
 	said := fmt.Sprintf("%s, +%s, %s, %s", a.At.Local().Format(time.DateTime), records.Elapsed(a.TS), a.Kind, a.Source)
 	if id, ok := a.FsSnapshot.(string); ok {

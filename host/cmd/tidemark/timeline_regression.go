@@ -69,6 +69,12 @@ func showRegression(cmd *cobra.Command, a *regression.Regression) error {
 	}
 	if by := a.IntroducedBy; by != nil {
 		lines = append(lines, fmt.Sprintf("It first appeared %s. Evidence: %s.", by, strings.Join(by.Evidence, ", ")))
+		if by.Call != "" {
+			lines = append(lines, "Made by: "+event.OneLine(by.Call))
+		}
+		if by.Prompt != "" {
+			lines = append(lines, "Prompt: "+event.OneLine(by.Prompt))
+		}
 	}
 	if a.Note != "" {
 		lines = append(lines, "Note: "+a.Note)

@@ -119,8 +119,10 @@ func (s *session) hook(event string, fields map[string]any) string {
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
 	said := errOut.String()
-	if line, rest, _ := strings.Cut(said, "\n"); strings.Contains(line, "moment ") { // what became of the moment
-		said = rest
+	for _, what := range []string{"moment ", "conversation was recorded"} { // what became of them
+		if line, rest, _ := strings.Cut(said, "\n"); strings.Contains(line, what) {
+			said = rest
+		}
 	}
 	fine := said == "" || said == "tidemark: nothing reported: no new problems\n" || said == "tidemark: nothing reported: after this event no page is checked\n" || fields["stop_hook_active"] == true
 	if err != nil || !fine {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
@@ -185,11 +186,15 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// HookRequest is what an agent's hook sends. Without an event, only the moment is recorded.
+// HookRequest is what an agent's hook sends. Without an event, only what it has is recorded.
 type HookRequest struct {
 	observe.HookParams
-	Moment *timeline.HookMoment `json:"moment,omitempty"`
+	Moment   *timeline.HookMoment `json:"moment,omitempty"`
+	Recorded *conversation.Event  `json:"recorded,omitempty"`
 }
+
+// maxHook bounds what a hook sends, in bytes. It trims an event to less.
+const maxHook = 16 << 20
 
 func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 	sc, err := scope(r)
@@ -198,17 +203,22 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var p HookRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxHook)).Decode(&p); err != nil {
 		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
+	}
+	w.WriteHeader(http.StatusProcessing) // the hook does not wait long for a daemon that is stuck
+	recorded := ""
+	if p.Recorded != nil {
+		recorded = s.Engine.Conversations.Hook(*p.Recorded)
 	}
 	moment := ""
 	if p.Moment != nil { // before the page has dealt with the edit
 		moment = s.Engine.Timeline.Hook(r.Context(), *p.Moment)
 		p.Workspace = s.Engine.Timeline.Root(p.Moment.Dir)
 	}
-	if p.Event == "" && p.Moment != nil {
-		write(w, http.StatusOK, &observe.HookAnswer{Problems: []observe.HookProblem{}, Moment: moment})
+	if p.Event == "" && (p.Moment != nil || p.Recorded != nil) {
+		write(w, http.StatusOK, &observe.HookAnswer{Problems: []observe.HookProblem{}, Moment: moment, Recorded: recorded})
 		return
 	}
 	answer, client, err := s.Engine.Observer.Hook(r.Context(), sc, r.URL.Query().Get("project"), p.HookParams)
@@ -216,7 +226,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		problem(w, err)
 		return
 	}
-	answer.Moment = moment
+	answer.Moment, answer.Recorded = moment, recorded
 	if write(w, http.StatusOK, answer) {
 		s.Engine.Heard(client)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/pages"
@@ -50,6 +51,8 @@ type Config struct {
 	Snapshots workspace.Settings `toml:"snapshots"`
 	// Timeline sets what runs after a snapshot, and what opens one.
 	Timeline timeline.Settings `toml:"timeline"`
+	// Recordings limits recorded conversations.
+	Recordings conversation.Settings `toml:"recordings"`
 	// Redact adds the user's rules to the built-in redaction rules.
 	Redact redact.User `toml:"redact"`
 }
@@ -109,7 +112,7 @@ func (c *Config) check() error {
 	for _, s := range []struct {
 		name string
 		err  error
-	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}, {"timeline", c.Timeline.Check()}} {
+	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}, {"timeline", c.Timeline.Check()}, {"recordings", c.Recordings.Check()}} {
 		if s.err != nil {
 			return fmt.Errorf("%s: %w", s.name, s.err)
 		}

@@ -28,6 +28,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
@@ -164,6 +165,8 @@ type daemon struct {
 	// workspaces are the directories that agents work in, timeline what happened there.
 	workspaces *workspace.Workspaces
 	timeline   *timeline.Timeline
+	// conversations are those of agents.
+	conversations *conversation.Store
 	// recorders run until the daemon ends.
 	recorders []recorder.Recorder
 	api       http.Handler
@@ -209,7 +212,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		Debugger: d.hub, Debugging: d.config.Debugger, Launcher: launcher{d}, Launching: d.config.Browser, Config: d.home.Config,
 		UserNoise: userNoise(d.home, time.Now(), d.journal.notice), Version: d.version,
-		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source}, Timeline: d.timeline, Workspaces: d.timeline,
+		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source}, Timeline: d.timeline, Workspaces: d.timeline, Conversations: d.conversations,
 	})
 	d.agents = make(chan struct{}, 1)
 	d.engine.Actor.OnAgents(func() {

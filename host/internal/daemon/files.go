@@ -1,11 +1,14 @@
 package daemon
 
 import (
+	"context"
 	"path/filepath"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -32,9 +35,43 @@ func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
 		t = timeline.Broken(err)
 	}
 	d.timeline = t
+	if d.conversations, err = conversation.Open(conversation.Options{
+		Dir: d.home.Recordings(), Root: d.workspaces.Root, Redactor: redactor, Settings: d.config.Recordings,
+		Spool: spool(d.home), Clock: time.Now, Log: d.log,
+	}); err != nil {
+		d.log.Error("cannot open the recordings, so no conversation is recorded", "error", err)
+		d.conversations = conversation.Broken(err)
+	}
 	return func() {
+		d.conversations.Close()
 		if err := t.Close(); err != nil {
 			d.log.Warn("the timeline did not close cleanly", "error", err)
 		}
 	}
+}
+
+// spool is where hooks keep what they report while no daemon runs.
+func spool(h home.Home) *conversation.Spool {
+	return &conversation.Spool{Path: filepath.Join(h.Recordings(), conversation.SpoolName), Lock: func(ctx context.Context) (func(), error) { return home.LockSpool(ctx, h) }}
+}
+
+// Spool keeps an event of an agent for the next daemon. Without the user's grants for its directory, the error has the code
+// [usererr.NotAllowed]. Secrets in it are masked by the rules of the settings.
+func Spool(ctx context.Context, h home.Home, e conversation.Event) error {
+	decisions := &grants.Store{File: h.Grants()}
+	for _, grant := range []string{grants.Workspace, grants.Conversation} {
+		if _, err := decisions.Require(e.Dir, grant); err != nil {
+			return err
+		}
+	}
+	config, err := ReadConfig(h.Config)
+	if err != nil {
+		return err
+	}
+	redactor, err := config.Redactor()
+	if err != nil {
+		return err
+	}
+	e.At = time.Now().UnixMilli()
+	return spool(h).Add(ctx, e, redactor)
 }

@@ -576,4 +576,8 @@ type Introduced struct {
 	Moment string `json:"moment"`
 	// Evidence is stack, hot_update or order, the strongest first.
 	Evidence []string `json:"evidence"`
+	// Call is the agent's call that made the change, "one of" several where that is not known. Prompt is the beginning of the
+	// prompt behind it. Both are "" where the conversation is not recorded.
+	Call   string `json:"call,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
 }

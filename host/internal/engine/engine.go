@@ -16,7 +16,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/debugger"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/noise"
@@ -24,6 +26,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -41,8 +44,12 @@ type Engine struct {
 	Inspector *debugger.Inspector
 	Viewer    *viewer.Viewer
 	Timeline  *timeline.Timeline
+	// Conversations are those of agents.
+	Conversations *conversation.Store
 	// Regressions finds what broke.
 	Regressions *regression.Finder
+	// Trees shows sessions.
+	Trees *sessiontree.Finder
 
 	store *capture.Store
 	named *checkpoint.Registry
@@ -86,6 +93,8 @@ type Options struct {
 	Originals observe.Originals
 	// Timeline may be nil. Then nothing of workspaces is recorded.
 	Timeline *timeline.Timeline
+	// Conversations may be nil. Then nothing of agents' conversations is recorded.
+	Conversations *conversation.Store
 	// Location is the time zone of times without one.
 	Location *time.Location
 	// Version is the version of the program.
@@ -103,16 +112,20 @@ func New(o Options) *Engine {
 	if o.Timeline == nil {
 		o.Timeline = timeline.Broken(errors.New("this host records no workspaces"))
 	}
-	e := &Engine{store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry, Timeline: o.Timeline}
+	if o.Conversations == nil {
+		o.Conversations = conversation.Broken(errors.New("this host records no conversations"))
+	}
+	e := &Engine{Conversations: o.Conversations, store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry, Timeline: o.Timeline}
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Rules.Allows = e.Timeline.Allows
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
-	edits := observe.Edits{Update: o.Noise.Update, Moment: func(change *event.FileChange, inWorkspace bool) string {
+	edits := observe.Edits{Update: o.Noise.Update, Name: func(change *event.FileChange, inWorkspace bool, i *diff.Introduced) {
 		id, m := timeline.OfChange(e.Timeline, change)
 		if m != nil && !inWorkspace { // several workspaces may have a moment with this ID
 			id += "@" + m.Session
 		}
-		return id
+		i.Moment = id
+		i.Call, i.Prompt = e.Conversations.MadeBy(change)
 	}}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,
@@ -123,6 +136,7 @@ func New(o Options) *Engine {
 	})
 	e.Regressions = &regression.Finder{Store: o.Store, Rules: e.Rules, Observer: e.Observer, Timeline: e.Timeline, Edits: edits, Clock: o.Clock}
 	timeline.SetCourse(e.Timeline, e.Regressions.Course)
+	e.Trees = &sessiontree.Finder{Timeline: e.Timeline, Conversations: e.Conversations, Store: o.Store, Rules: e.Rules, Observer: e.Observer, Clock: o.Clock}
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,

@@ -4,12 +4,14 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
@@ -32,7 +34,11 @@ var Tools = slices.Concat(
 )
 
 // userTools are tools of the user's own programs. Agents do not have them.
-var userTools = tool.Of(timeline.UserTools, line)
+var userTools = slices.Concat(
+	tool.Of(timeline.UserTools, line),
+	tool.Of(conversation.UserTools, func(e *Engine) *conversation.Store { return e.Conversations }),
+	tool.Of(sessiontree.UserTools, func(e *Engine) *sessiontree.Finder { return e.Trees }),
+)
 
 func observer(e *Engine) *observe.Observer { return e.Observer }
 func actor(e *Engine) *act.Actor           { return e.Actor }

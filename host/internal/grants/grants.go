@@ -30,6 +30,7 @@ const (
 	AgentsBranch  = "agents-branch"
 	AgentsRun     = "agents-run"
 	Fence         = "fence"
+	Conversation  = "conversation"
 )
 
 // Grant is a row of [Table].
@@ -49,6 +50,7 @@ var Table = []Grant{
 	{AgentsBranch, "Agents may start branches, which are copies of the project in other directories.", false},
 	{AgentsRun, "Agents may have Tidemark run commands in copies of the project, to find what broke it.", false},
 	{Fence, "Tidemark runs the fence command of config.toml in the project after each new snapshot.", false},
+	{Conversation, "Tidemark keeps what agents' hooks and transcripts report on this machine for 7 days: prompts, calls of tools and their results. Secrets are masked.", false},
 }
 
 // Names returns the names of all grants.

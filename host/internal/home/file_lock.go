@@ -13,6 +13,7 @@ import (
 const (
 	installPatience = 30 * time.Second // an installation may wait for the user
 	grantsPatience  = 10 * time.Second
+	spoolPatience   = 50 * time.Millisecond // an agent waits
 )
 
 // LockInstall creates the home and takes the lock of the install record, so that one program at a time reads and
@@ -28,6 +29,13 @@ func (h Home) LockGrants(ctx context.Context) (func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, grantsPatience)
 	defer cancel()
 	return lock(ctx, h.grantsLock(), fmt.Sprintf("another process is changing %s and does not finish. Wait until it exits, then run this again.", h.Grants()))
+}
+
+// LockSpool takes the lock of what hooks report while no daemon runs. The returned function releases the lock.
+func LockSpool(ctx context.Context, h Home) (func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, spoolPatience)
+	defer cancel()
+	return lock(ctx, filepath.Join(h.Recordings(), "spool.lock"), "another process is writing to the spool of hooks")
 }
 
 // lock takes the lock of a file, and creates its directory. Busy is the error when the context ends first. The returned

@@ -158,6 +158,9 @@ func (h Home) Workspaces() string { return filepath.Join(h.State, "workspaces") 
 // Branches is the directory of branches.
 func (h Home) Branches() string { return filepath.Join(h.State, "branches") }
 
+// Recordings is the directory of recorded conversations, and of what hooks reported while no daemon ran.
+func (h Home) Recordings() string { return filepath.Join(h.State, "recordings") }
+
 // Token is the file of the secret that HTTP clients send.
 func (h Home) Token() string { return filepath.Join(h.State, "token") }
 
@@ -170,11 +173,11 @@ func (h Home) installLock() string { return filepath.Join(h.State, "install.lock
 
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
 
-// Kept lists Tidemark's existing data: captures, file snapshots, settings, grants, the log and its own browser profile. It omits branches, which have
+// Kept lists Tidemark's existing data: captures, file snapshots, recorded conversations, settings, grants, the log and its own browser profile. It omits branches, which have
 // the user's work, and all other files in the same directories.
 func (h Home) Kept() []string {
 	var all []string
-	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces()} {
+	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Recordings()} {
 		if _, err := os.Lstat(path); err == nil {
 			all = append(all, path)
 		}

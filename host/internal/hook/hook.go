@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
@@ -35,6 +36,8 @@ type Call struct {
 	Event string
 	// Moment is what the timeline records, nil if it records nothing.
 	Moment *timeline.HookMoment
+	// Recorded is what the recording of the conversation gets, nil for nothing.
+	Recorded *conversation.Event
 
 	form form
 	name string // the event as the agent calls it
@@ -70,44 +73,35 @@ var events = map[string]struct {
 	"stop":          {observe.HookStop, followUp},
 }
 
-// editors are the agents' tools that edit files.
-var editors = map[string]bool{
-	"Edit": true, "Write": true, "MultiEdit": true, "NotebookEdit": true, // Claude Code; Cursor has Write
-	"apply_patch": true,                  // Codex
-	"write_file":  true, "replace": true, // Gemini CLI
-	"editFiles": true, "createFile": true, // VS Code
-	"create_file": true, "replace_string_in_file": true, "multi_replace_string_in_file": true, "insert_edit_into_file": true,
-}
-
-// shells are the tools that may edit files with a command. They count only on request.
-var shells = map[string]bool{"Bash": true, "run_shell_command": true, "shell": true, "Shell": true}
-
 // input is what agents write to a hook's standard input. Other fields are ignored.
 type input struct {
-	SessionID      string   `json:"session_id"`
-	ConversationID string   `json:"conversation_id"`
-	Event          string   `json:"hook_event_name"`
-	Tool           string   `json:"tool_name"`
-	Dir            string   `json:"cwd"`
-	Roots          []string `json:"workspace_roots"`
-	Source         string   `json:"source"`
-	Prompt         string   `json:"prompt_id"`
-	Turn           string   `json:"turn_id"`
-	Use            string   `json:"tool_use_id"`
-	Transcript     string   `json:"transcript_path"`
-	File           string   `json:"file_path"` // of Cursor's afterFileEdit
-	Input          struct {
-		File     string          `json:"file_path"`
-		Notebook string          `json:"notebook_path"`
-		Path     string          `json:"filePath"`
-		Command  json.RawMessage `json:"command"`
-		// Background means that the command is still running.
-		Background bool `json:"run_in_background"`
-	} `json:"tool_input"`
-	Response   json.RawMessage `json:"tool_response"`
-	Interrupt  bool            `json:"is_interrupt"`
-	StopActive bool            `json:"stop_hook_active"`
-	LoopCount  int             `json:"loop_count"`
+	SessionID      string          `json:"session_id"`
+	ConversationID string          `json:"conversation_id"`
+	Event          string          `json:"hook_event_name"`
+	Tool           string          `json:"tool_name"`
+	Dir            string          `json:"cwd"`
+	Roots          []string        `json:"workspace_roots"`
+	Source         string          `json:"source"`
+	Prompt         string          `json:"prompt_id"`
+	Turn           string          `json:"turn_id"`
+	Use            string          `json:"tool_use_id"`
+	Transcript     string          `json:"transcript_path"`
+	File           string          `json:"file_path"` // of Cursor's afterFileEdit
+	Input          json.RawMessage `json:"tool_input"`
+	Response       json.RawMessage `json:"tool_response"`
+	Interrupt      bool            `json:"is_interrupt"`
+	StopActive     bool            `json:"stop_hook_active"`
+	LoopCount      int             `json:"loop_count"`
+
+	// What a recorded conversation has beside that.
+	Text          string          `json:"prompt"`
+	Said          string          `json:"last_assistant_message"`
+	Error         json.RawMessage `json:"error"`
+	Reason        string          `json:"reason"`
+	Trigger       string          `json:"trigger"`
+	Agent         string          `json:"agent_id"`
+	SubTranscript string          `json:"agent_transcript_path"`
+	DurationMs    float64         `json:"duration_ms"`
 }
 
 // Parse reads an agent's input. With shell, commands that the agent ran in a shell count as edits.
@@ -123,7 +117,9 @@ func Parse(data []byte, shell bool) (*Call, error) {
 	if c.Dir == "" && len(in.Roots) > 0 {
 		c.Dir = in.Roots[0]
 	}
-	c.Moment = in.moment(c)
+	described := in.described()
+	c.Moment = in.moment(c, described)
+	c.Recorded = in.recorded(c, described)
 	known, ok := events[in.Event]
 	if !ok {
 		return c, nil
@@ -131,7 +127,7 @@ func Parse(data []byte, shell bool) (*Call, error) {
 	c.form = known.form
 	switch known.event {
 	case observe.HookEdit:
-		if in.Event != "afterFileEdit" && !editors[in.Tool] && !(shell && shells[in.Tool]) {
+		if in.Event != "afterFileEdit" && !conversation.Edits(in.Tool) && !(shell && conversation.Runs(in.Tool)) {
 			return c, nil
 		}
 	case observe.HookStop:

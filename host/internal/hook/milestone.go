@@ -277,7 +277,7 @@ func (in *input) succeeded() (ok, known bool) {
 		data = []byte(text)
 	}
 	_ = json.Unmarshal(data, &response) // another form has none of this
-	if in.Input.Background || response.Background != "" || response.Interrupted || in.Interrupt {
+	if in.background() || response.Background != "" || response.Interrupted || in.Interrupt {
 		return false, false
 	}
 	for _, code := range []*int{response.Snake, response.Camel, response.Metadata.Snake} {
@@ -294,6 +294,15 @@ func (in *input) succeeded() (ok, known bool) {
 	}
 	// Claude Code runs this hook only after a command that succeeded.
 	return true, in.Event == "PostToolUse" && in.agent() == "claude"
+}
+
+// background reports whether the command is still running.
+func (in *input) background() bool {
+	var input struct {
+		Background bool `json:"run_in_background"`
+	}
+	_ = json.Unmarshal(in.Input, &input) // another form runs in the foreground
+	return input.Background
 }
 
 func asText(data json.RawMessage) string {

@@ -1,10 +1,10 @@
 package hook
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
@@ -23,7 +23,7 @@ var moments = map[string]struct{ source, label string }{
 
 // moment returns what the timeline records of an event, nil if nothing. It has names of files and programs, and nothing
 // of the conversation or of the arguments of commands.
-func (in *input) moment(c *Call) *timeline.HookMoment {
+func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMoment {
 	m := &timeline.HookMoment{Dir: c.Dir, Anchor: timeline.Anchor{Agent: in.agent(), Session: c.Session, Message: in.Use, Turn: in.Prompt + in.Turn}}
 	if known, ok := moments[in.Event]; ok {
 		if in.Event == "SessionStart" && in.Source == "compact" {
@@ -35,21 +35,21 @@ func (in *input) moment(c *Call) *timeline.HookMoment {
 	switch in.Event {
 	case "PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure":
 		switch {
-		case editors[in.Tool]:
+		case conversation.Edits(in.Tool):
 			m.Source, m.Label = records.FromEdit, in.Tool
-			if files := in.files(); len(files) > 0 {
-				m.Label += " " + strings.Join(files, ", ")
+			if files := described.Files; len(files) > 0 {
+				m.Label += " " + strings.Join(files[:min(len(files), maxFiles)], ", ")
 			}
 			if in.Event == "PostToolUseFailure" {
 				m.Label += " failed"
 			}
-		case shells[in.Tool]:
-			m.Source, m.Label = records.FromCommand, strings.TrimSpace(in.Tool+" "+program(in.command()))
+		case conversation.Runs(in.Tool):
+			m.Source, m.Label = records.FromCommand, strings.TrimSpace(in.Tool+" "+program(described.Command))
 			if ok, known := in.succeeded(); known {
 				if !ok {
 					m.Label += " failed"
 				}
-				if source, label := milestone(in.command(), ok); source != "" {
+				if source, label := milestone(described.Command, ok); source != "" {
 					m.Source, m.Label = source, label
 				}
 			}
@@ -57,7 +57,7 @@ func (in *input) moment(c *Call) *timeline.HookMoment {
 			return nil
 		}
 	case "afterFileEdit":
-		m.Source, m.Label = records.FromEdit, strings.TrimSpace("edit "+in.relative(in.File))
+		m.Source, m.Label = records.FromEdit, strings.TrimSpace("edit "+conversation.Relative(in.Dir, in.File))
 	default:
 		return nil
 	}
@@ -70,7 +70,7 @@ func (in *input) agent() string {
 	switch {
 	case in.ConversationID != "":
 		return "cursor"
-	case strings.Contains(path, "/.codex/") || in.Turn != "":
+	case strings.HasPrefix(filepath.Base(path), "rollout-") || in.Turn != "":
 		return "codex"
 	case strings.Contains(path, "/.gemini/"), strings.HasPrefix(in.Event, "Before"), strings.HasPrefix(in.Event, "After"):
 		return "gemini"
@@ -80,46 +80,8 @@ func (in *input) agent() string {
 	return "agent"
 }
 
-// relative returns a path relative to the agent's directory, if it is below.
-func (in *input) relative(path string) string {
-	if rel, err := filepath.Rel(in.Dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
-		path = rel
-	}
-	return filepath.ToSlash(path)
-}
-
-// files returns the files that an editing tool was called for.
-func (in *input) files() (files []string) {
-	for _, path := range []string{in.Input.File, in.Input.Notebook, in.Input.Path} {
-		if path != "" {
-			return []string{in.relative(path)}
-		}
-	}
-	for line := range strings.Lines(in.command()) { // a patch of Codex
-		for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: "} {
-			if path, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), mark); ok && len(files) < maxFiles {
-				files = append(files, in.relative(path))
-			}
-		}
-	}
-	return files
-}
-
 // maxFiles bounds the files that a label names.
 const maxFiles = 5
-
-// command returns the command of a tool, which is a text or a list.
-func (in *input) command() string {
-	var text string
-	if json.Unmarshal(in.Input.Command, &text) == nil {
-		return text
-	}
-	var list []string
-	if json.Unmarshal(in.Input.Command, &list) == nil {
-		return strings.Join(list, " ")
-	}
-	return ""
-}
 
 // program returns the name of the program that a command runs, without its arguments: those may have secrets.
 func program(command string) string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,14 +15,15 @@ import (
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
-// definitions are the tools as clients list them, by name.
-var definitions = func() map[string]*mcp.Tool {
+// definitions are the tools as clients list them, by name. They are made when they are needed first: hooks start this program
+// often, and need none.
+var definitions = sync.OnceValue(func() map[string]*mcp.Tool {
 	all := map[string]*mcp.Tool{}
 	for _, t := range engine.Tools {
 		all[t.Name] = define(t)
 	}
 	return all
-}()
+})
 
 func define(t *engine.Tool) *mcp.Tool {
 	yes, no := true, false

@@ -46,7 +46,7 @@ func TestSituationsAreCallsThatTheToolsTake(t *testing.T) {
 		t.Errorf("%d situations, want 20 or more", len(all))
 	}
 	for _, s := range all {
-		d := definitions[s.Tool]
+		d := definitions()[s.Tool]
 		if d == nil {
 			t.Errorf("%s: there is no tool %s", s.Situation, s.Tool)
 			continue
@@ -100,7 +100,7 @@ func toolTables(t *testing.T) string {
 			if tool.Set != set {
 				continue
 			}
-			d := definitions[tool.Name]
+			d := definitions()[tool.Name]
 			schema, err := json.Marshal(d.InputSchema)
 			if err != nil {
 				t.Fatal(err)
@@ -140,7 +140,7 @@ func TestTimeTravelFitsItsBudget(t *testing.T) {
 		if each.Set != tool.TimeTravel {
 			continue
 		}
-		d := definitions[each.Name]
+		d := definitions()[each.Name]
 		schema, err := json.Marshal(d.InputSchema)
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestOnlyWhatMayDestroySaysSo(t *testing.T) {
 		if each.Set != tool.TimeTravel {
 			continue
 		}
-		if is := *definitions[each.Name].Annotations.DestructiveHint; is != (each.Name == "timeline_restore") {
+		if is := *definitions()[each.Name].Annotations.DestructiveHint; is != (each.Name == "timeline_restore") {
 			t.Errorf("%s: destructive is %v", each.Name, is)
 		}
 	}

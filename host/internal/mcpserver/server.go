@@ -104,7 +104,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 		if !slices.Contains(on, t.Set) {
 			continue
 		}
-		s.AddTool(definitions[t.Name], handler(e, t, client))
+		s.AddTool(definitions()[t.Name], handler(e, t, client))
 	}
 	if slices.Contains(on, tool.Observe) {
 		r.add(s)

@@ -47,6 +47,8 @@ type HookAnswer struct {
 	Summary string `json:"summary,omitempty"`
 	// Moment says what became of the agent's moment, "" where it sent none.
 	Moment string `json:"moment,omitempty"`
+	// Recorded says what became of the event in the recording of the conversation, "" where the hook sent none.
+	Recorded string `json:"recorded,omitempty"`
 }
 
 // HookProblem is one problem.

@@ -14,8 +14,8 @@ import (
 type Edits struct {
 	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
 	Update func(event.Event) string
-	// Moment returns the name of the moment of a change, for a reader who is in its workspace or not.
-	Moment func(change *event.FileChange, inWorkspace bool) string
+	// Name names the moment of a change, for a reader who is in its workspace or not, and what made it.
+	Name func(change *event.FileChange, inWorkspace bool, i *diff.Introduced)
 }
 
 // introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the
@@ -43,7 +43,8 @@ func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *diff.Introduce
 	if found == nil {
 		return nil
 	}
-	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: c.Moment(found.FileChange, inWorkspace)}
+	i := &diff.Introduced{Path: found.Path, Line: found.Line}
+	c.Name(found.FileChange, inWorkspace, i)
 	for _, e := range found.Evidence {
 		i.Evidence = append(i.Evidence, string(e))
 	}

@@ -28,7 +28,7 @@ type courseKey struct {
 // clean, warning or error, or "" for one of which nothing bad is known and that was not fully observed. A zero end means now.
 // Severities of the past are kept as long as the noise rules are the same.
 func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []diff.Severity {
-	scope, rules := scopeIn(client, workspace), f.Rules.Of(client)
+	scope, rules := ScopeIn(client, workspace), f.Rules.Of(client)
 	v := f.Store.View(f.Clock())
 	list := make([]diff.Severity, len(from))
 	key := func(i int) courseKey { return courseKey{scope.Key(), from[i].UnixNano(), to[i].UnixNano()} }
@@ -88,9 +88,9 @@ func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspac
 	return list
 }
 
-// scopeIn returns what a client sees of a session in a workspace. Without origins of its own, these are the pages of the
+// ScopeIn returns what a client sees of a session in a workspace. Without origins of its own, these are the pages of the
 // project, where its file names any.
-func scopeIn(client *checkpoint.Client, workspace string) checkpoint.Scope {
+func ScopeIn(client *checkpoint.Client, workspace string) checkpoint.Scope {
 	scope := client.Scope
 	scope.Workspace = workspace
 	if len(scope.Origins) > 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // hookPatience bounds how long an agent waits until its moment is recorded. The recording continues after that.
-const hookPatience = 100 * time.Millisecond
+const hookPatience = 50 * time.Millisecond
 
 // HookMoment is what an agent's hook reports.
 type HookMoment struct {

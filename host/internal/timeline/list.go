@@ -249,8 +249,8 @@ func lost(m *Moment, known map[uint64]tracked.Snapshot) string {
 	return snapshotID(m.Snapshot) + " was lost when the machine ended"
 }
 
-// noticed is how late a snapshot may be without a word about it: an agent's hook waits as long.
-const noticed = hookPatience
+// noticed is how late a snapshot may be without a word about it.
+const noticed = 100 * time.Millisecond
 
 func listed(m *Moment, s *Session, known map[uint64]tracked.Snapshot) ListMoment {
 	e := ListMoment{ID: m.ID(), TS: seconds(m.Elapsed(s)), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: (*Anchor)(m.Anchor)}

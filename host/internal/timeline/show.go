@@ -8,7 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// ShowParams are the parameters of timeline_show.
+// ShowParams are the parameters of moment_show.
 type ShowParams struct {
 	Where
 	Moment string `json:"moment"`

@@ -78,7 +78,7 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "fs_snapshot_add"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p AddParams) (*AddedSnapshot, error) {
 		return Requests{t}.AddSnapshot(ctx, client, p)
 	}),
-	tool.New(tool.Definition{Name: "timeline_show"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p ShowParams) (*Shown, error) {
+	tool.New(tool.Definition{Name: "moment_show"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p ShowParams) (*Shown, error) {
 		return Show(ctx, t, client, p)
 	}),
 	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),

@@ -185,7 +185,7 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 		}
 		return fail(usererr.InvalidArgument, reason)
 	}
-	reason := secretPath(w.path)
+	reason := SecretPath(w.path)
 	if reason == "" {
 		reason = secretContent(file.text.s)
 	}

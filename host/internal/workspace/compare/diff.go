@@ -282,9 +282,9 @@ func (c *Comparer) fill(d *Diff, f *File, b *budget) {
 		f.Content, f.Counted = Directory, true
 		return
 	}
-	reason := secretPath(f.Path)
+	reason := SecretPath(f.Path)
 	if reason == "" && f.OldPath != "" {
-		reason = secretPath(f.OldPath)
+		reason = SecretPath(f.OldPath)
 	}
 	f.Content = Text
 	if !f.contentChanged() { // renamed, or with other permissions

@@ -77,8 +77,8 @@ var sources = map[string]bool{
 	".swift": true, ".ts": true, ".tsx": true, ".vue": true, ".md": true, ".html": true, ".css": true,
 }
 
-// secretPath returns why a path looks like that of a secret, "" where it does not.
-func secretPath(p string) string {
+// SecretPath returns why a path looks like that of a secret, "" where it does not.
+func SecretPath(p string) string {
 	p = strings.ToLower(p)
 	base := path.Base(p)
 	for _, pattern := range notSecret {

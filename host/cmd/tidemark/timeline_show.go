@@ -1,0 +1,179 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
+	"tidemark.dev/tidemark/host/internal/timeline"
+)
+
+func newTimelineShow() *cobra.Command {
+	var session string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show [MOMENT]",
+		Short: "Show a session as a tree, or one moment",
+		Long: `Show a session as a tree: prompts, the calls that followed, the files that each call changed, and what the browser
+reported after it. Prompts and commands are shown where the conversation is recorded
+(tidemark project allow --grant conversation).
+
+With a moment, show that: when it was and what it was, the browser's severity up to the next moment, and how files changed
+since the moment before.`,
+		Example: "  tidemark timeline show\n  tidemark timeline show m5\n  tidemark timeline show 10:32:15",
+		Args:    someArgs(0, 1, "one moment, such as m5, or none"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			where, err := whereIs(cmd, session)
+			if err != nil {
+				return err
+			}
+			if moment := first(args); moment != "" {
+				var a timeline.Shown
+				p := timeline.ShowParams{Where: where, Moment: moment}
+				return callAndShow(cmd, "moment_show", p, &a, asJSON, func() error { return showOne(cmd.OutOrStdout(), cmd.ErrOrStderr(), &a) })
+			}
+			var a sessiontree.Tree
+			return callAndShow(cmd, "timeline_show", sessiontree.Params{Where: where}, &a, asJSON, func() error { return showTree(cmd.OutOrStdout(), &a) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&session, "session", "", "ID of a session (default: that of the working directory)")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// Lengths in characters.
+const (
+	promptWidth = 100
+	titleWidth  = 80
+)
+
+// treeNode is a line of a tree, with those below it.
+type treeNode struct {
+	text  string
+	below []treeNode
+}
+
+func showTree(out io.Writer, a *sessiontree.Tree) error {
+	root := treeNode{text: render.Bold(a.ID) + "  " + grants.Printable(a.Workspace)}
+	for _, t := range a.Turns {
+		root.below = append(root.below, turnNode(t))
+	}
+	if len(a.Files) > 0 {
+		root.below = append(root.below, treeNode{"changed by no known call", fileNodes(a.Files)})
+	}
+	if err := root.write(out, "", ""); err != nil {
+		return err
+	}
+	for _, r := range a.Recordings {
+		if text := coverageOf(&r.Coverage); text != "" {
+			if err := render.Line(out, "%s", render.Faint(r.ID+": "+text)); err != nil {
+				return err
+			}
+		}
+	}
+	if a.Note != "" {
+		return render.Line(out, "%s", render.Faint(a.Note))
+	}
+	return nil
+}
+
+// write writes a node with the lines of those below it.
+func (n treeNode) write(out io.Writer, first, rest string) error {
+	if err := render.Line(out, "%s%s", first, n.text); err != nil {
+		return err
+	}
+	for i, b := range n.below {
+		branch, more := "├─ ", "│  "
+		if i == len(n.below)-1 {
+			branch, more = "└─ ", "   "
+		}
+		if err := b.write(out, rest+branch, rest+more); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func turnNode(t *sessiontree.Turn) treeNode {
+	prompt := "prompt"
+	if t.Prompt != "" {
+		prompt = cutTo(event.OneLine(t.Prompt), promptWidth)
+	}
+	n := treeNode{text: timeOf(t.At.Time) + "  " + render.Bold(prompt) + faint(t.Agent, t.Moment)}
+	for _, c := range t.Calls {
+		n.below = append(n.below, callNode(c))
+	}
+	if t.Said != "" && t.Ended != nil {
+		n.below = append(n.below, treeNode{text: render.Faint(timeOf(t.Ended.Time) + "  stopped: " + cutTo(event.OneLine(t.Said), titleWidth))})
+	}
+	return n
+}
+
+func callNode(c *sessiontree.Call) treeNode {
+	took, outcome := "", ""
+	if c.DurationMs > 0 {
+		took = render.Duration(int64(c.DurationMs))
+	}
+	if c.Outcome != "" && c.Outcome != conversation.OK {
+		outcome = "  " + c.Outcome
+	}
+	n := treeNode{text: timeOf(c.At.Time) + "  " + cutTo(event.OneLine(c.Title), titleWidth) + outcome + faint(took, c.Moment)}
+	n.below = fileNodes(c.Files)
+	if c.Severity != "" && c.Severity != diff.Clean {
+		n.below = append(n.below, treeNode{text: standingOf(c)})
+	}
+	for _, inner := range c.Calls {
+		n.below = append(n.below, callNode(inner))
+	}
+	return n
+}
+
+// maxTreeFiles bounds the files below one call.
+const maxTreeFiles = 20
+
+func fileNodes(files []sessiontree.File) (nodes []treeNode) {
+	for i, f := range files {
+		if i == maxTreeFiles {
+			return append(nodes, treeNode{text: render.Faint(fmt.Sprintf("… and %d more files", len(files)-i))})
+		}
+		counts := ""
+		if f.Added+f.Removed > 0 {
+			counts = fmt.Sprintf("+%d −%d", f.Added, f.Removed)
+		}
+		one := ""
+		if len(f.OneOf) > 0 {
+			one = "by one of " + strings.Join(f.OneOf, ", ")
+		}
+		nodes = append(nodes, treeNode{text: f.Change + " " + event.OneLine(f.Path) + faint(counts, one)})
+	}
+	return nodes
+}
+
+// faint returns texts that are not empty, in faint letters.
+func faint(texts ...string) string {
+	out := ""
+	for _, t := range texts {
+		if t != "" {
+			out += "  " + render.Faint(event.OneLine(t))
+		}
+	}
+	return out
+}
+
+func timeOf(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+
+// standingOf says what the browser reported after a call.
+func standingOf(c *sessiontree.Call) string {
+	how, what := render.Standing(c.Severity, c.Summary)
+	return how + ": " + event.OneLine(what)
+}

@@ -1,0 +1,69 @@
+package agents
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"tidemark.dev/tidemark/host/testing/modelserver"
+)
+
+// A session of 200 calls, some of them in parallel, is recorded whole, and each change of a file is below a call that may have
+// made it.
+func TestALongSessionOfClaudeCodeIsRecordedWhole(t *testing.T) {
+	w := newWorld(t)
+	var turns []modelserver.Turn
+	var ids []string
+	for i := range 50 {
+		name := fmt.Sprintf("f%02d.js", i)
+		turn := modelserver.Turn{Calls: []modelserver.Call{call(fmt.Sprintf("toolu_%02d_write", i), "Write", map[string]any{"file_path": filepath.Join(w.project, name), "content": fmt.Sprintf("let v = %d\n", i)})}}
+		for _, kind := range []string{"a", "b", "c"} {
+			turn.Calls = append(turn.Calls, call(fmt.Sprintf("toolu_%02d_%s", i, kind), "Bash", map[string]any{"command": fmt.Sprintf("echo %d > g%02d%s.txt", i, i, kind), "description": "write"}))
+		}
+		for _, c := range turn.Calls {
+			ids = append(ids, c.ID)
+		}
+		turns = append(turns, turn)
+	}
+	w.claude(claudeEvents, "write 200 files", append(turns, modelserver.Turn{Text: "All done."})...)
+	o := w.recording()
+	var got []string
+	for _, c := range o.Turns[0].Calls {
+		if got = append(got, c.ID); c.Outcome != "ok" || c.Source != "both" {
+			t.Errorf("%s is %s from %s", c.ID, c.Outcome, c.Source)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(ids)
+	equal(t, "the calls", got, ids)
+	if c := o.Coverage; c.OnlyHook+c.OnlyTranscript+c.Unknown+c.Damaged != 0 {
+		t.Errorf("the coverage is %+v", c)
+	}
+	tree := w.wholeTree(200)
+	if len(tree.Files) != 0 {
+		t.Errorf("changes by no call: %+v", tree.Files)
+	}
+	named, oneOf, seen := 0, 0, map[string]bool{}
+	walkCalls(tree, func(id string, f string, several []string) {
+		maker := "toolu_" + f[1:3] + "_write"
+		if f[0] == 'g' {
+			maker = "toolu_" + f[1:3] + "_" + f[3:4]
+		}
+		if seen[f] {
+			return
+		}
+		seen[f] = true
+		switch {
+		case len(several) == 0 && id == maker:
+			named++
+		case slices.Contains(several, maker):
+			oneOf++
+		default:
+			t.Errorf("%s is below %s, one of %q", f, id, several)
+		}
+	})
+	if t.Logf("%d files name their call, %d one of several", named, oneOf); named < 50 || named+oneOf != 200 {
+		t.Error("an edit must name its file")
+	}
+}

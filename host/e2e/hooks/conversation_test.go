@@ -1,0 +1,68 @@
+package hooks
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
+)
+
+// The error of a page names the edit, the call that made it, and the prompt behind it. The tree of the session has all three.
+func TestABrokenPageNamesTheCallAndThePromptBehindIt(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	app := startVite(t)
+	s := &session{t, w, "conversation-" + app.url, app.dir}
+	run := func(args ...string) string {
+		t.Helper()
+		r := w.RunIn(app.dir, args...)
+		if r.Code != 0 {
+			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
+		}
+		return r.Out
+	}
+	run("project", "allow", "--grant", "conversation", app.dir)
+	run("session", "start")
+	t.Cleanup(func() {
+		run("session", "end")
+		run("project", "forget", app.dir)
+	})
+	p := w.Open(t, app.url)
+	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
+	s.starts()
+	s.hook("UserPromptSubmit", map[string]any{"prompt": "show cents", "prompt_id": "p1"})
+	run("timeline", "moment", "add", "--label", "before the edit") // on a busy machine a hook does not wait for its moment
+	app.edit("src/price.js", "(cents / 100)", "cents.value")
+	if said := s.hook("PostToolUse", map[string]any{
+		"tool_name": "Edit", "tool_use_id": "toolu_1", "prompt_id": "p1", "duration_ms": 20,
+		"tool_input": map[string]any{"file_path": filepath.Join(app.dir, "src/price.js"), "new_string": "cents.value"}, "tool_response": map[string]any{"ok": true},
+	}); !strings.Contains(said, "TypeError") {
+		t.Fatalf("the broken edit is not reported: %q", said)
+	}
+	var regression struct {
+		Verdict      string
+		IntroducedBy struct{ Path, Call, Prompt string } `json:"introduced_by"`
+	}
+	if err := json.Unmarshal([]byte(run("timeline", "find-regression", "--json")), &regression); err != nil {
+		t.Fatal(err)
+	}
+	if by := regression.IntroducedBy; regression.Verdict != "found" || by.Path != "src/price.js" || by.Call != "Edit src/price.js" || by.Prompt != "show cents" {
+		t.Errorf("the regression is %+v", regression)
+	}
+	tree := ""
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		tree = run("timeline", "show")
+		return strings.Contains(tree, "modified src/price.js"), nil
+	}); err != nil {
+		t.Fatalf("%v: %s", err, tree)
+	}
+	edit := strings.Index(tree, "Edit src/price.js")
+	for _, want := range []string{"show cents", "modified src/price.js", "1 new console error(s)"} {
+		if at := strings.Index(tree, want); at < 0 || (want == "show cents") != (at < edit) {
+			t.Errorf("the tree does not have %q in its place: %s", want, tree)
+		}
+	}
+	t.Log("\n" + tree)
+}

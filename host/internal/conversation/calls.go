@@ -1,0 +1,114 @@
+package conversation
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// editors are the tools of agents that edit files.
+var editors = map[string]bool{
+	"Edit": true, "Write": true, "MultiEdit": true, "NotebookEdit": true, // Claude Code; Cursor has Write
+	"apply_patch": true,                  // Codex
+	"write_file":  true, "replace": true, // Gemini CLI
+	"editFiles": true, "createFile": true, // VS Code
+	"create_file": true, "replace_string_in_file": true, "multi_replace_string_in_file": true, "insert_edit_into_file": true,
+}
+
+// shells are the tools of agents that run a command.
+var shells = map[string]bool{"Bash": true, "run_shell_command": true, "shell": true, "Shell": true, "exec_command": true, "shell_command": true}
+
+// Edits reports whether a tool edits files.
+func Edits(tool string) bool { return editors[tool] }
+
+// Runs reports whether a tool runs a command.
+func Runs(tool string) bool { return shells[tool] }
+
+// callInput is what the inputs of tools have in common.
+type callInput struct {
+	File     string          `json:"file_path"`
+	Notebook string          `json:"notebook_path"`
+	Path     string          `json:"filePath"`
+	Command  json.RawMessage `json:"command"`
+	Cmd      json.RawMessage `json:"cmd"`
+	Patch    string          `json:"input"`
+}
+
+// Describe fills in what a call edits or runs, from its tool and input.
+func (e *Event) Describe() {
+	e.Edits, e.Runs = editors[e.Tool], shells[e.Tool]
+	var in callInput
+	var text string
+	if json.Unmarshal(e.Input, &text) == nil { // a tool that takes plain text
+		in.Patch = text
+	} else {
+		_ = json.Unmarshal(e.Input, &in) // another form names nothing
+	}
+	command := commandText(in.Command)
+	if command == "" {
+		command = commandText(in.Cmd)
+	}
+	switch {
+	case e.Edits:
+		e.Files = editedFiles(e.Dir, in, command)
+	case e.Runs:
+		e.Command = command
+		if files := patched(e.Dir, command); len(files) > 0 { // apply_patch as a command
+			e.Files, e.Edits = files, true
+		}
+	}
+}
+
+// commandText returns a command, which is a text or a list.
+func commandText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return strings.Join(list, " ")
+	}
+	return ""
+}
+
+func editedFiles(dir string, in callInput, command string) []string {
+	for _, path := range []string{in.File, in.Notebook, in.Path} {
+		if path != "" {
+			return []string{Relative(dir, path)}
+		}
+	}
+	if in.Patch != "" {
+		return patched(dir, in.Patch)
+	}
+	return patched(dir, command)
+}
+
+// patchMarks are the lines of a patch of apply_patch that name a file.
+var patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
+
+// patched returns the files that a patch of apply_patch names.
+func patched(dir, patch string) (files []string) {
+	if !strings.Contains(patch, "*** ") {
+		return nil
+	}
+	for line := range strings.Lines(patch) {
+		for _, mark := range patchMarks {
+			if path, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), mark); ok && len(files) < maxFiles {
+				if path = Relative(dir, path); !slices.Contains(files, path) {
+					files = append(files, path)
+				}
+			}
+		}
+	}
+	return files
+}
+
+// Relative returns a path relative to a directory, if it is below it, with slashes.
+func Relative(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+		path = rel
+	}
+	return filepath.ToSlash(path)
+}

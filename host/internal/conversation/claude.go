@@ -1,0 +1,107 @@
+package conversation
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// claudeLine is a line of Claude Code's transcript. The form is the agent's own, without a promise.
+type claudeLine struct {
+	Type      string `json:"type"`
+	Subtype   string `json:"subtype"`
+	Time      string `json:"timestamp"`
+	Dir       string `json:"cwd"`
+	Turn      string `json:"promptId"`
+	Sub       string `json:"agentId"`
+	Meta      bool   `json:"isMeta"`
+	Summary   bool   `json:"isCompactSummary"`
+	Sidechain bool   `json:"isSidechain"`
+	Message   struct {
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+	Result json.RawMessage `json:"toolUseResult"`
+}
+
+// claudeBlock is a part of a message.
+type claudeBlock struct {
+	Type    string          `json:"type"`
+	Text    string          `json:"text"`
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Input   json.RawMessage `json:"input"`
+	Use     string          `json:"tool_use_id"`
+	Content json.RawMessage `json:"content"`
+	Failed  bool            `json:"is_error"`
+}
+
+// claudeTypes are the types of lines that have no event.
+var claudeTypes = map[string]bool{
+	"summary": true, "attachment": true, "queue-operation": true, "last-prompt": true, "atis-latch": true, "api-request": true,
+	"api-request-shape": true, "api-request-blob": true, "tools-used": true, "cost-state": true, "file-history-snapshot": true,
+	"progress": true, "custom-title": true, "ai-title": true, "agent-name": true, "system": true, "permission-mode": true, "mode": true,
+}
+
+func parseClaude(data []byte) (events []Event, known bool, err error) {
+	var l claudeLine
+	if err := json.Unmarshal(data, &l); err != nil {
+		return nil, false, err
+	}
+	base := Event{Dir: l.Dir, Turn: l.Turn, Sub: l.Sub}
+	if at, err := time.Parse(time.RFC3339Nano, l.Time); err == nil {
+		base.At = at.UnixMilli()
+	}
+	switch {
+	case l.Type == "system" && l.Subtype == "compact_boundary":
+		base.Kind = Compact
+		return []Event{base}, true, nil
+	case l.Type != "user" && l.Type != "assistant":
+		return nil, claudeTypes[l.Type], nil
+	}
+	var blocks []claudeBlock
+	var text string
+	if json.Unmarshal(l.Message.Content, &text) == nil {
+		blocks = []claudeBlock{{Type: "text", Text: text}}
+	} else if err := json.Unmarshal(l.Message.Content, &blocks); err != nil {
+		return nil, false, fmt.Errorf("a message has no content: %w", err)
+	}
+	results := 0
+	for _, b := range blocks {
+		if b.Type == "tool_result" {
+			results++
+		}
+	}
+	for _, b := range blocks {
+		e := base
+		switch {
+		case b.Type == "tool_use" && l.Type == "assistant":
+			e.Kind, e.Call, e.Tool, e.Input = Call, b.ID, b.Name, b.Input
+		case b.Type == "tool_result" && l.Type == "user":
+			e.Kind, e.Call, e.Output, e.Outcome = Result, b.Use, b.Content, OK
+			if b.Failed {
+				e.Outcome = Failed
+			}
+			if results == 1 && len(l.Result) > 0 {
+				e.Output = l.Result
+				e.spawns()
+			}
+		case b.Type == "text" && l.Type == "user" && !l.Meta && !l.Summary && !l.Sidechain && !strings.HasPrefix(b.Text, "<local-command") && !strings.HasPrefix(b.Text, "<command-"):
+			e.Kind, e.Text = Prompt, b.Text
+		default:
+			continue
+		}
+		events = append(events, e)
+	}
+	return events, true, nil
+}
+
+// spawns fills in the subagent that a call started, from its result.
+func (e *Event) spawns() {
+	var result struct {
+		Agent string `json:"agentId"`
+	}
+	if json.Unmarshal(e.Output, &result) == nil {
+		e.Spawned = result.Agent
+	}
+}

@@ -1,0 +1,183 @@
+package conversation
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
+)
+
+// Limits of texts, in bytes. [Trim] cuts what a hook sends, before secrets in it are masked. Its border is far from what
+// [Clean] keeps, so that no half of a secret remains.
+const (
+	maxSent  = 256 << 10
+	maxText  = 64 << 10
+	tailPart = 4 // a quarter of a cut text is its end
+	maxName  = 200
+	// maxCommand bounds a command beside its input.
+	maxCommand = 4 << 10
+	maxFiles   = 100
+)
+
+// Trim bounds the texts of an event that is sent to the daemon.
+func (e *Event) Trim() {
+	e.Text, e.Cut = cut(e.Text, maxSent, e.Cut)
+	e.Command, e.Cut = cut(e.Command, maxSent, e.Cut)
+	e.Input, e.Cut = each(e.Input, func(s string, n int) (string, int) { return cut(s, maxSent, n) }, e.Cut)
+	e.Output, e.Cut = each(e.Output, func(s string, n int) (string, int) { return cut(s, maxSent, n) }, e.Cut)
+	for _, raw := range []*json.RawMessage{&e.Input, &e.Output} {
+		if len(*raw) > 2*maxSent { // many texts
+			e.Cut += len(*raw)
+			*raw = nil
+		}
+	}
+}
+
+// Clean masks secrets in an event, removes control characters, and bounds its texts. What an event has of a file that looks
+// like a secret is removed.
+func (e *Event) Clean(r *redact.Redactor) {
+	text := func(s string, n int) (string, int) {
+		s, masked := maskText(r, event.Clean(s))
+		e.Masked += masked
+		return cut(s, maxText, n)
+	}
+	for _, name := range []*string{&e.Agent, &e.Session, &e.Turn, &e.Sub, &e.Call, &e.Tool, &e.Outcome, &e.Spawned} {
+		*name, _ = cut(event.OneLine(*name), maxName, 0)
+	}
+	e.Files = e.Files[:min(len(e.Files), maxFiles)]
+	for i, f := range e.Files {
+		f, _ = text(f, 0)
+		e.Files[i] = event.OneLine(f)
+	}
+	if e.secretFile() {
+		e.withhold()
+	}
+	e.Text, e.Cut = text(e.Text, e.Cut)
+	e.Command, _ = text(e.Command, 0)
+	e.Command, _ = cut(e.Command, maxCommand, 0) // the whole one is in the input
+	for _, raw := range []*json.RawMessage{&e.Input, &e.Output} {
+		*raw, e.Cut = each(*raw, text, e.Cut)
+		masked, n := r.Body(string(*raw)) // by its keys
+		whole := len(masked)
+		masked, e.Cut = cut(masked, 2*maxText, e.Cut) // it has many texts
+		switch e.Masked += n; {
+		case n == 0 && len(masked) == whole:
+		case json.Valid([]byte(masked)):
+			*raw = json.RawMessage(masked)
+		default: // it was cut, or a number was masked
+			*raw, _ = json.Marshal(masked)
+		}
+	}
+}
+
+// maskText masks secrets in a text of a conversation. Lines of data in it, such as JSON that a user pasted, are masked by their
+// keys.
+func maskText(r *redact.Redactor, s string) (string, int) {
+	s, n := r.Text(s)
+	if !strings.ContainsAny(s, `{["`) {
+		return s, n
+	}
+	var b strings.Builder
+	more := 0
+	for line := range strings.Lines(s) {
+		if start := strings.TrimLeft(line, " \t"); start != "" && strings.IndexByte(`{["`, start[0]) >= 0 {
+			masked := 0
+			line, masked = r.Body(line)
+			more += masked
+		}
+		b.WriteString(line)
+	}
+	if more == 0 {
+		return s, n
+	}
+	return b.String(), n + more
+}
+
+// namedFiles are where inputs and results of tools name a file.
+type namedFiles struct {
+	File     string `json:"file_path"`
+	Path     string `json:"path"`
+	Camel    string `json:"filePath"`
+	Absolute string `json:"absolute_path"`
+	Inner    struct {
+		Camel string `json:"filePath"`
+	} `json:"file"`
+}
+
+// secretFile reports whether a call is about a file that looks like a secret.
+func (e *Event) secretFile() bool {
+	paths := slices.Clone(e.Files)
+	for _, raw := range []json.RawMessage{e.Input, e.Output} {
+		var n namedFiles
+		_ = json.Unmarshal(raw, &n) // another form names no file
+		paths = append(paths, n.File, n.Path, n.Camel, n.Absolute, n.Inner.Camel)
+	}
+	return slices.ContainsFunc(paths, func(p string) bool {
+		return p != "" && compare.SecretPath(strings.ReplaceAll(p, `\`, "/")) != ""
+	})
+}
+
+// withhold removes what an event has of a file.
+func (e *Event) withhold() {
+	e.Cut += len(e.Input) + len(e.Output) + len(e.Text)
+	e.Input, e.Output, e.Text, e.Withheld = nil, nil, "", true
+}
+
+// each applies a function to every text of a JSON value, with the names in objects left as they are. What is no JSON
+// becomes a text.
+func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.RawMessage, int) {
+	if len(raw) == 0 {
+		return nil, n
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		v = string(raw)
+	}
+	var walk func(any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			var s string
+			s, n = f(v, n)
+			return s
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		case map[string]any:
+			for k := range v {
+				v[k] = walk(v[k])
+			}
+		}
+		return v
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(walk(v)); err != nil {
+		return nil, n
+	}
+	return bytes.TrimSpace(b.Bytes()), n
+}
+
+// cut shortens a text to a limit, and keeps its end too. It adds what it left out to n.
+func cut(s string, limit, n int) (string, int) {
+	if len(s) <= limit {
+		return s, n
+	}
+	head, tail := limit-limit/tailPart, len(s)-limit/tailPart
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + "\n…\n" + s[tail:], n + tail - head
+}

@@ -1,0 +1,148 @@
+package conversation
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// codexLine is a line of a rollout of Codex.
+type codexLine struct {
+	Time    string `json:"timestamp"`
+	Type    string `json:"type"`
+	Payload struct {
+		Type      string          `json:"type"`
+		Turn      string          `json:"turn_id"`
+		Call      string          `json:"call_id"`
+		Name      string          `json:"name"`
+		Arguments string          `json:"arguments"`
+		Input     string          `json:"input"`
+		Output    json.RawMessage `json:"output"`
+		Message   string          `json:"message"`
+		Metadata  struct {
+			Turn string `json:"turn_id"`
+		} `json:"internal_chat_message_metadata_passthrough"`
+		Item codexItem `json:"item"`
+	} `json:"payload"`
+}
+
+// codexItem is what Codex shows to the user.
+type codexItem struct {
+	Type     string          `json:"type"`
+	ID       string          `json:"id"`
+	Content  json.RawMessage `json:"content"`
+	Output   string          `json:"aggregated_output"`
+	Exit     *int            `json:"exit_code"`
+	Status   string          `json:"status"`
+	Duration struct {
+		Secs  int `json:"secs"`
+		Nanos int `json:"nanos"`
+	} `json:"duration"`
+}
+
+// codexTypes are the types of lines.
+var codexTypes = map[string]bool{
+	"session_meta": true, "turn_context": true, "response_item": true, "event_msg": true, "compacted": true, "world_state": true,
+	"token_usage_record": true,
+}
+
+func parseCodex(data []byte) ([]Event, bool, error) {
+	var l codexLine
+	if err := json.Unmarshal(data, &l); err != nil {
+		return nil, false, err
+	}
+	p := &l.Payload
+	e := Event{Turn: p.Turn}
+	if e.Turn == "" {
+		e.Turn = p.Metadata.Turn
+	}
+	if at, err := time.Parse(time.RFC3339Nano, l.Time); err == nil {
+		e.At = at.UnixMilli()
+	}
+	switch {
+	case l.Type == "compacted":
+		e.Kind = Compact
+	case l.Type == "response_item" && p.Type == "function_call":
+		e.Kind, e.Call, e.Tool, e.Input = Call, p.Call, p.Name, json.RawMessage(p.Arguments)
+	case l.Type == "response_item" && p.Type == "custom_tool_call":
+		e.Kind, e.Call, e.Tool = Call, p.Call, p.Name
+		e.Input, _ = json.Marshal(p.Input)
+	case l.Type == "response_item" && (p.Type == "function_call_output" || p.Type == "custom_tool_call_output"):
+		e.Kind, e.Call, e.Output = Result, p.Call, p.Output
+		e.Outcome = codexOutcome(p.Output)
+	case l.Type == "event_msg" && p.Type == "user_message":
+		e.Kind, e.Text = Prompt, p.Message
+	case l.Type == "event_msg" && p.Type == "item_completed":
+		if !e.complete(&p.Item) {
+			return nil, true, nil
+		}
+	default:
+		return nil, codexTypes[l.Type], nil
+	}
+	return []Event{e}, true, nil
+}
+
+// complete fills in an event from an item. It returns false for one without an event.
+func (e *Event) complete(item *codexItem) bool {
+	switch item.Type {
+	case "UserMessage":
+		var parts []struct {
+			Text string `json:"text"`
+		}
+		_ = json.Unmarshal(item.Content, &parts) // another form has no text
+		var texts []string
+		for _, part := range parts {
+			texts = append(texts, part.Text)
+		}
+		e.Kind, e.Text = Prompt, strings.Join(texts, "\n")
+	case "CommandExecution", "FileChange":
+		e.Kind, e.Call = Result, item.ID
+		e.DurationMs = item.Duration.Secs*1000 + item.Duration.Nanos/1e6
+		if item.Type == "CommandExecution" {
+			e.Output, _ = json.Marshal(item.Output)
+		}
+		switch {
+		case item.Exit != nil && *item.Exit != 0, item.Status == "failed", item.Status == "declined":
+			e.Outcome = Failed
+		case item.Exit != nil, item.Status == "completed":
+			e.Outcome = OK
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// exitLine is the line of a command's output, as the model gets it, with the exit status.
+var exitLine = regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (\d+)\s*$`)
+
+// codexOutcome returns the outcome that the output of a tool names, "" for none.
+func codexOutcome(output json.RawMessage) string {
+	var text string
+	if json.Unmarshal(output, &text) != nil {
+		return ""
+	}
+	var status struct {
+		Metadata struct {
+			Exit *int `json:"exit_code"`
+		} `json:"metadata"`
+	}
+	_ = json.Unmarshal([]byte(text), &status) // most are plain text
+	code := status.Metadata.Exit
+	if m := exitLine.FindStringSubmatch(text); m != nil && code == nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			code = &n
+		}
+	}
+	switch {
+	case strings.HasPrefix(text, "unsupported custom tool call"):
+		return Failed
+	case code == nil:
+		return ""
+	case *code == 0:
+		return OK
+	}
+	return Failed
+}

@@ -1,0 +1,359 @@
+package conversation
+
+import (
+	"cmp"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// Outline is a conversation as prompts with the calls that followed.
+type Outline struct {
+	Info
+	Turns    []*Turn  `json:"turns"`
+	Coverage Coverage `json:"coverage"`
+}
+
+// Info describes a recorded conversation.
+type Info struct {
+	ID        string `json:"id"`
+	Agent     string `json:"agent"`
+	Session   string `json:"agentSessionId"`
+	Workspace string `json:"workspace"`
+	// Started and Last are the times of the first and the last event.
+	Started diff.Time `json:"startedAt"`
+	Last    diff.Time `json:"lastAt"`
+	Prompts int       `json:"prompts"`
+	Calls   int       `json:"calls"`
+	Bytes   int64     `json:"bytes"`
+	// Problem says why it cannot be read, "" if it can.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Turn is a prompt with what the agent did until the next one.
+type Turn struct {
+	// ID is the agent's own, Prompt the text. It is "" for what was before the first prompt that was recorded.
+	ID     string     `json:"turnId,omitempty"`
+	Prompt string     `json:"prompt,omitempty"`
+	At     diff.Time  `json:"at"`
+	Calls  []*Called  `json:"calls"`
+	Ended  *diff.Time `json:"endedAt,omitempty"`
+	// Said is the agent's last message. Compacted counts how often the agent shortened its context.
+	Said      string `json:"said,omitempty"`
+	Compacted int    `json:"compacted,omitempty"`
+	// Source is where the prompt is from: hook, transcript.
+	Source string `json:"source,omitempty"`
+}
+
+// Called is a call of a tool.
+type Called struct {
+	ID   string `json:"callId"`
+	Tool string `json:"tool"`
+	// Files are the files that an editing call names. Command is the text of a command.
+	Files   []string `json:"files,omitempty"`
+	Command string   `json:"command,omitempty"`
+	Edits   bool     `json:"edits,omitempty"`
+	// Started is when it began, Ended is nil while it runs or where its end is not known.
+	Started    diff.Time  `json:"startedAt"`
+	Ended      *diff.Time `json:"endedAt,omitempty"`
+	DurationMs int        `json:"durationMs,omitempty"`
+	// Outcome is ok, failed or denied, "" where it is not known.
+	Outcome string `json:"outcome,omitempty"`
+	// Subagent is the ID of the subagent that made the call, Calls are those of the subagent that it started.
+	Subagent string    `json:"subagentId,omitempty"`
+	Calls    []*Called `json:"calls,omitempty"`
+	// Source is where it is from: hook, transcript, or both.
+	Source string `json:"source"`
+
+	dir, spawned     string
+	asked            int64     // when the agent wanted it, or else when it began
+	begin            time.Time // when it began at the earliest
+	hook, transcript bool
+	closed           bool // it has a result
+}
+
+// NotPermitted is the outcome of a call that was not permitted.
+const NotPermitted = "denied"
+
+// Coverage is what of a conversation was observed, and by which source.
+type Coverage struct {
+	// OnlyHook counts calls that the transcript does not have, OnlyTranscript calls and prompts that no hook reported.
+	OnlyHook       int `json:"onlyHook,omitempty"`
+	OnlyTranscript int `json:"onlyTranscript,omitempty"`
+	// Lines counts lines of transcripts, Unknown those of an unknown type, Damaged those that cannot be read, of the
+	// recording too.
+	Lines   int `json:"transcriptLines"`
+	Unknown int `json:"unknownLines,omitempty"`
+	Damaged int `json:"damagedLines,omitempty"`
+	// Masked counts masked secrets.
+	Masked int `json:"masked,omitempty"`
+}
+
+// folder makes outlines of the events so far.
+type folder struct {
+	prompts  []*Turn
+	coverage Coverage
+	calls    map[string]*Called
+	order    []*Called
+	turns    map[string]*Turn
+	of       map[*Called]string // its turn's ID
+	seen     map[string]bool
+	readAt   int64 // when the transcript was read last
+	started  map[string]*Called
+}
+
+func newFolder() *folder {
+	return &folder{calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}}
+}
+
+func millis(ms int64) diff.Time { return diff.Time{Time: time.UnixMilli(ms)} }
+
+func (f *folder) add(e *Event) {
+	f.coverage.Masked += e.Masked
+	switch e.Kind {
+	case synced:
+		c := &f.coverage
+		c.Lines, c.Unknown, c.Damaged = c.Lines+e.Read.Lines, c.Unknown+e.Read.Unknown, c.Damaged+e.Read.Damaged
+		for _, id := range e.Read.Seen {
+			f.seen[id] = true
+		}
+		f.readAt = e.At
+	case Prompt:
+		f.prompt(e)
+	case Call, Result, Denied:
+		f.call(e)
+	case Stop, SessionEnd:
+		if t := f.turn(e.Turn, e.At); t != nil && (t.Ended == nil || e.Kind == Stop) {
+			at := millis(e.At)
+			t.Ended, t.Said = &at, cmp.Or(e.Text, t.Said)
+		}
+	case Compact:
+		if t := f.turn(e.Turn, e.At); t != nil {
+			t.Compacted++
+		}
+	}
+}
+
+func (f *folder) prompt(e *Event) {
+	t := &Turn{ID: e.Turn, Prompt: e.Text, At: millis(e.At), Calls: []*Called{}, Source: cmp.Or(e.Source, "hook")}
+	if e.Source == FromTranscript {
+		f.coverage.OnlyTranscript++
+	}
+	f.prompts = append(f.prompts, t)
+	if e.Turn != "" {
+		f.turns[e.Turn] = t
+	}
+}
+
+// turn returns the turn of an event: by the agent's ID, else the last one that began before.
+func (f *folder) turn(id string, at int64) *Turn {
+	if t := f.turns[id]; t != nil {
+		return t
+	}
+	var last *Turn
+	for _, t := range f.prompts {
+		if t.At.UnixMilli() <= at && (last == nil || !t.At.Before(last.At.Time)) {
+			last = t
+		}
+	}
+	return last
+}
+
+func (f *folder) call(e *Event) {
+	c := f.calls[e.Call]
+	if c == nil {
+		c = &Called{ID: e.Call, Started: millis(e.At)}
+		f.calls[e.Call] = c
+		f.order = append(f.order, c)
+	}
+	hook := e.Source != FromTranscript
+	c.hook, c.transcript = c.hook || hook, c.transcript || !hook
+	c.Tool, c.Command, c.dir = cmp.Or(c.Tool, e.Tool), cmp.Or(c.Command, event.OneLine(e.Command)), cmp.Or(c.dir, e.Dir)
+	c.Subagent, c.spawned = cmp.Or(c.Subagent, e.Sub), cmp.Or(c.spawned, e.Spawned)
+	c.Edits = c.Edits || e.Edits
+	if len(c.Files) == 0 {
+		c.Files = e.Files
+	}
+	if f.of[c] == "" {
+		f.of[c] = e.Turn
+	}
+	at := millis(e.At)
+	switch e.Kind {
+	case Call:
+		c.asked = e.At
+		if !c.closed || e.At < c.Started.UnixMilli() {
+			c.Started = at
+		}
+	case Denied:
+		c.Outcome, c.Ended, c.closed = NotPermitted, &at, true
+	case Result:
+		c.Outcome = cmp.Or(c.Outcome, e.Outcome)
+		c.DurationMs = cmp.Or(c.DurationMs, e.DurationMs)
+		if began := e.At - int64(c.DurationMs); !c.closed && (c.Started.UnixMilli() == e.At || began > c.Started.UnixMilli()) {
+			c.Started = millis(began) // the agent asked before it began
+		}
+		if c.Ended == nil || hook && at.Before(c.Ended.Time) {
+			c.Ended = &at
+		}
+		c.closed = true
+	}
+	if e.Spawned != "" {
+		f.started[e.Spawned] = c
+	}
+}
+
+// outline puts the calls into their turns, or below the call that started their subagent. It shares nothing with f that
+// another event changes.
+func (f *folder) outline(info Info, damaged int) *Outline {
+	o := &Outline{Info: info, Turns: []*Turn{}, Coverage: f.coverage}
+	o.Coverage.Damaged += damaged
+	turns := map[*Turn]*Turn{}
+	for _, t := range f.prompts {
+		c := *t
+		c.Calls = []*Called{}
+		turns[t] = &c
+		o.Turns = append(o.Turns, &c)
+	}
+	slices.SortStableFunc(o.Turns, func(a, b *Turn) int { return a.At.Compare(b.At.Time) })
+	calls := map[*Called]*Called{}
+	order := make([]*Called, 0, len(f.order))
+	for _, original := range f.order {
+		c := *original
+		if c.begin = c.Started.Add(-hookDelay); c.asked != 0 {
+			c.begin = time.UnixMilli(min(c.asked, c.Started.UnixMilli()))
+		}
+		c.asked = cmp.Or(c.asked, c.Started.UnixMilli())
+		calls[original] = &c
+		order = append(order, original)
+	}
+	slices.SortStableFunc(order, func(a, b *Called) int { return cmp.Compare(calls[a].asked, calls[b].asked) })
+	var before *Turn // what was before the first prompt
+	for _, original := range order {
+		c := calls[original]
+		f.source(o, c)
+		if parent := calls[f.started[c.Subagent]]; c.Subagent != "" && parent != nil && parent != c {
+			parent.Calls = append(parent.Calls, c)
+			continue
+		}
+		t := turns[f.turn(f.of[original], c.Started.UnixMilli())]
+		if t == nil && before == nil {
+			before = &Turn{At: c.Started, Calls: []*Called{}}
+			o.Turns = slices.Insert(o.Turns, 0, before)
+		}
+		if t == nil {
+			t = before
+		}
+		t.Calls = append(t.Calls, c)
+	}
+	return o
+}
+
+// source says which source a call is from, and counts those that one source does not have.
+func (f *folder) source(o *Outline, c *Called) {
+	c.transcript = c.transcript || f.seen[c.ID]
+	switch {
+	case c.hook && c.transcript:
+		c.Source = "both"
+	case c.hook:
+		c.Source = "hook"
+		if c.Ended != nil && f.readAt > c.Ended.UnixMilli() && o.Coverage.Lines > 0 {
+			o.Coverage.OnlyHook++
+		}
+	default:
+		c.Source = FromTranscript
+		o.Coverage.OnlyTranscript++
+	}
+}
+
+// All calls yield with each call, those of subagents after the one that started them.
+func (o *Outline) All(yield func(*Turn, *Called)) {
+	var walk func(t *Turn, calls []*Called, depth int)
+	walk = func(t *Turn, calls []*Called, depth int) {
+		for _, c := range calls {
+			if yield(t, c); depth < maxDepth {
+				walk(t, c.Calls, depth+1)
+			}
+		}
+	}
+	for _, t := range o.Turns {
+		walk(t, t.Calls, 0)
+	}
+}
+
+// maxDepth bounds how deep subagents start others.
+const maxDepth = 20
+
+// Paths returns the files that a call names, relative to the workspace.
+func (c *Called) Paths(workspace string) []string {
+	var paths []string
+	for _, f := range c.Files {
+		p := filepath.FromSlash(f)
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(c.dir, p)
+		}
+		if rel, err := filepath.Rel(workspace, p); err == nil && filepath.IsLocal(rel) {
+			paths = append(paths, filepath.ToSlash(rel))
+		}
+	}
+	return paths
+}
+
+// Title is a call in a few words on one line.
+func (c *Called) Title() string {
+	switch {
+	case c.Command != "" && !c.Edits:
+		return "$ " + c.Command
+	case len(c.Files) > 0:
+		return c.Tool + " " + strings.Join(c.Files, ", ")
+	}
+	return cmp.Or(c.Tool, "call "+c.ID)
+}
+
+const (
+	// mtimeSlack is how far the time of a file may be from the call that wrote it.
+	mtimeSlack = 10 * time.Millisecond
+	// hookDelay is how long after a call its hook may report it.
+	hookDelay = 300 * time.Millisecond
+)
+
+// window returns the time in which a change of a file was made.
+func window(change *event.FileChange) (from, to time.Time) {
+	if change.Edited != 0 {
+		at := time.UnixMilli(change.Edited)
+		return at.Add(-mtimeSlack), at.Add(mtimeSlack)
+	}
+	return time.UnixMilli(change.Since), time.UnixMilli(change.At)
+}
+
+// Makers returns the calls that may have made a change of a file. There is one if it is known, and several where calls
+// overlap. A call that names the file is preferred to a command.
+func (o *Outline) Makers(change *event.FileChange) (calls []*Called, turns []*Turn) {
+	if change.Place != o.Workspace {
+		return nil, nil
+	}
+	from, to := window(change)
+	named := false
+	o.All(func(t *Turn, c *Called) {
+		end := to
+		if c.Ended != nil {
+			end = c.Ended.Time
+		}
+		if c.begin.After(to) || end.Before(from) || c.Outcome == NotPermitted {
+			return
+		}
+		edits := c.Edits && slices.ContainsFunc(c.Paths(o.Workspace), func(p string) bool { return p == change.Path || p == change.From || path.Clean(p) == change.Path })
+		if !edits && (named || !Runs(c.Tool)) {
+			return
+		}
+		if edits && !named {
+			named, calls, turns = true, nil, nil
+		}
+		calls, turns = append(calls, c), append(turns, t)
+	})
+	return calls, turns
+}

@@ -1,0 +1,98 @@
+package conversation_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/redact"
+)
+
+// planted are the secrets that the tests of all channels plant.
+func planted(t *testing.T) (secrets []struct{ ID, Channel, Text, Secret string }) {
+	t.Helper()
+	data, err := os.ReadFile("../../../protocol/testdata/secrets.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Secrets []struct{ ID, Channel, Text, Secret string }
+	}
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(data), "{}", "")), &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Secrets
+}
+
+func TestNoPlantedSecretIsOnDisk(t *testing.T) {
+	w := newWorld(t)
+	w.record(conversation.SessionStart, nil)
+	planted, covered := planted(t), 0
+	for _, s := range planted {
+		text, _ := redact.Default().Text(s.Text)
+		body, _ := redact.Default().Body(s.Text)
+		if strings.Contains(text, s.Secret) && strings.Contains(body, s.Secret) {
+			continue // only the headers of a request, or a field's kind, say that it is one
+		}
+		covered++
+		quoted, err := json.Marshal(map[string]any{"command": "cat <<'END'\n" + s.Text + "\nEND", "list": []any{map[string]any{"text": s.Text}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := json.RawMessage(quoted)
+		if json.Valid([]byte(s.Text)) {
+			raw = json.RawMessage(s.Text)
+		}
+		w.record(conversation.Prompt, func(e *conversation.Event) { e.Text, e.Turn = "please use\n"+s.Text, s.ID })
+		w.record(conversation.Result, func(e *conversation.Event) {
+			e.Call, e.Tool, e.Input, e.Output = "c-"+s.ID, "Bash", quoted, raw
+		})
+		w.record(conversation.Stop, func(e *conversation.Event) { e.Text = s.Text })
+		if stored := w.stored(); strings.Contains(stored, s.Secret) {
+			i := strings.Index(stored, s.Secret)
+			t.Errorf("%s is on disk: …%s…", s.ID, stored[max(0, i-80):min(len(stored), i+80)])
+			if err := w.store.Record(w.event(conversation.Stop, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if covered < 50 {
+		t.Errorf("only %d of %d secrets are covered", covered, len(planted))
+	}
+	t.Logf("%d of %d", covered, len(planted))
+}
+
+func TestFilesThatLookLikeSecretsAreNotStored(t *testing.T) {
+	w := newWorld(t)
+	for i, input := range []string{`{"file_path":"/shop/.env"}`, `{"path":"keys/id_ed25519"}`, `{"filePath":"C:\\shop\\.npmrc"}`} {
+		w.record(conversation.Result, func(e *conversation.Event) {
+			e.Call, e.Tool, e.Input, e.Output = string(rune('a'+i)), "Read", json.RawMessage(input), json.RawMessage(`{"content":"plain-unnamed-word"}`)
+		})
+	}
+	patch, _ := json.Marshal("*** Begin Patch\n*** Add File: .env.local\n+plain-unnamed-word\n*** End Patch\n")
+	w.record(conversation.Call, func(e *conversation.Event) { e.Call, e.Tool, e.Input = "p", "apply_patch", patch })
+	w.record(conversation.Call, func(e *conversation.Event) {
+		e.Call, e.Tool, e.Input = "later", "Read", json.RawMessage(`{"file_path":".env"}`)
+	})
+	w.reopen()
+	w.record(conversation.Result, func(e *conversation.Event) {
+		e.Call, e.Output = "later", json.RawMessage(`"plain-unnamed-word"`)
+	})
+	if strings.Contains(w.stored(), "plain-unnamed-word") {
+		t.Error(w.stored())
+	}
+}
+
+func TestASecretAtTheBorderOfACutTextIsMasked(t *testing.T) {
+	w := newWorld(t)
+	secret := "ghp_" + strings.Repeat("0aB", 12)
+	for shift := range 60 {
+		text := strings.Repeat("x", 48<<10-shift*2) + " " + secret + " " + strings.Repeat("y", 300<<10)
+		w.record(conversation.Prompt, func(e *conversation.Event) { e.Text, e.Turn = text, string(rune('A'+shift)) })
+	}
+	if stored := w.stored(); strings.Contains(stored, secret[:12]) {
+		t.Error("a part of a secret is on disk")
+	}
+}

@@ -1,0 +1,167 @@
+package conversation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/redact"
+)
+
+// MaxSpool bounds the spool in bytes.
+const MaxSpool = 1 << 20
+
+// SpoolName is the name of the spool in the directory of recordings.
+const SpoolName = "hooks.spool"
+
+// Spool is the file of events that hooks could not send. The next daemon reads it. Its lines are those of a conversation.
+type Spool struct {
+	Path string
+	// Lock keeps other processes out until the returned function is called.
+	Lock func(context.Context) (unlock func(), err error)
+}
+
+var errFull = errors.New("the spool is full: no daemon has read it")
+
+// Add adds an event whose directory the user allows. Secrets in it are masked first.
+func (p *Spool) Add(ctx context.Context, e Event, r *redact.Redactor) error {
+	e.Clean(r)
+	e.identify()
+	line, err := e.line()
+	if err != nil {
+		return err
+	}
+	unlock, err := p.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	f, err := os.OpenFile(p.Path, os.O_CREATE|os.O_RDWR|os.O_APPEND|nonblock, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a file. Remove it.", p.Path)
+	case info.Size()+int64(len(line)) > MaxSpool:
+		return errFull
+	}
+	if _, err := f.Write(line); err != nil {
+		return errors.Join(err, f.Truncate(info.Size()))
+	}
+	return nil
+}
+
+// take moves the spool away, so that no hook waits, and calls each with its events. Then it removes what it moved, unless each
+// failed. What was left of an earlier call is taken first.
+func (p *Spool) take(each func(Event) error) (damaged int, err error) {
+	taken := p.Path + ".taken"
+	for range 2 {
+		if info, err := os.Lstat(taken); err == nil && info.Mode().IsRegular() {
+			n, err := readSpool(taken, each)
+			if damaged += n; err != nil {
+				return damaged, err
+			}
+			if err := os.Remove(taken); err != nil {
+				return damaged, err
+			}
+		}
+		if !p.exists() {
+			return damaged, nil
+		}
+		unlock, err := p.Lock(context.Background())
+		if err != nil {
+			return damaged, err
+		}
+		err = os.Rename(p.Path, taken)
+		unlock()
+		if err != nil {
+			return damaged, err
+		}
+	}
+	n, err := readSpool(taken, each)
+	if err == nil {
+		err = os.Remove(taken)
+	}
+	return damaged + n, err
+}
+
+// exists reports whether there is a spool.
+func (p *Spool) exists() bool {
+	info, err := os.Lstat(p.Path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func readSpool(path string, each func(Event) error) (damaged int, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return 0, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxSpool+1))
+	_ = f.Close()
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(data) {
+		n, ok := parseLine(bytes.TrimSuffix(line, []byte("\n")))
+		var e Event
+		if !ok || json.Unmarshal(n.data, &e) != nil {
+			damaged++
+			continue
+		}
+		_, e.Nonce, _ = strings.Cut(n.id, ":")
+		if err := each(e); err != nil {
+			return damaged, err
+		}
+	}
+	return damaged, nil
+}
+
+// Drain records what hooks reported while no daemon ran.
+func (s *Store) Drain() {
+	if s.failed != nil || s.o.Spool == nil {
+		return
+	}
+	s.draining.Lock()
+	defer s.draining.Unlock()
+	damaged, err := s.o.Spool.take(func(e Event) error {
+		err := s.record(&e)
+		if errors.Is(err, errStopping) {
+			return err
+		}
+		if err != nil {
+			s.o.Log.Info("an event of the spool was not recorded", "error", err)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errStopping) || damaged > 0 {
+		s.o.Log.Warn("the spool of hooks was not read completely", "damaged", damaged, "error", err)
+	}
+}
+
+// drainSoon is [Store.Drain], without a wait.
+func (s *Store) drainSoon() {
+	if s.o.Spool == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed && !s.drains {
+		s.drains = true
+		s.reading.Go(func() {
+			s.Drain()
+			s.mu.Lock()
+			s.drains = false
+			s.mu.Unlock()
+		})
+	}
+}

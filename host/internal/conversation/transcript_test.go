@@ -1,0 +1,209 @@
+package conversation_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/conversation"
+)
+
+// transcript writes a fixture as if its session was in the world's directory.
+func (w *world) transcript(name string) (path string, lines []string) {
+	w.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		w.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(data), "/home/me/shop", w.root)
+	lines = strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	lines[len(lines)-1] += "\n"
+	return filepath.Join(w.TempDir(), "session.jsonl"), lines
+}
+
+// begin begins a session of an agent with a transcript, before its first line.
+func (w *world) begin(agent, path string) {
+	w.Helper()
+	w.now = time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
+	w.record(conversation.SessionStart, func(e *conversation.Event) { e.Agent, e.Transcript = agent, path })
+	w.now = time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// summary is a conversation in lines.
+func summary(o *conversation.Outline) string {
+	var b strings.Builder
+	for _, turn := range o.Turns {
+		fmt.Fprintf(&b, "%s\n", turn.Prompt)
+	}
+	o.All(func(_ *conversation.Turn, c *conversation.Called) {
+		fmt.Fprintf(&b, "%s %s %s %s\n", c.ID, c.Title(), c.Outcome, c.Source)
+	})
+	return b.String()
+}
+
+const claudeSummary = `Change a to 2, with TOKEN
+toolu_01 Read ok transcript
+toolu_02 Read ok transcript
+toolu_03 Edit a.js ok transcript
+toolu_04 $ echo 'password: [masked]' > b.txt; cat b.txt ok transcript
+toolu_05 $ false failed transcript
+toolu_06 Agent ok transcript
+`
+
+const codexSummary = `Change a to 2, with TOKEN
+call_01 $ cat a.js ok transcript
+call_02 apply_patch a.js ok transcript
+call_03 $ false failed transcript
+call_04 $ echo 'password: [masked]' > b.txt; cat b.txt ok transcript
+`
+
+func TestATranscriptIsReadAsItGrows(t *testing.T) {
+	for name, want := range map[string]string{"claude-2.1.332": claudeSummary, "codex-0.169.0": codexSummary} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			path, lines := w.transcript(name + ".transcript.jsonl")
+			agent, _, _ := strings.Cut(name, "-")
+			w.begin(agent, path)
+			text := ""
+			for i, line := range lines {
+				write(t, path, text+line[:len(line)/2]) // the agent is still writing it
+				before := w.show().Coverage
+				if text += line; before.Lines != i || before.Damaged != 0 {
+					t.Fatalf("%d lines were read of %d and a half, %d are damaged", before.Lines, i, before.Damaged)
+				}
+				write(t, path, text)
+				if i%10 == 5 {
+					w.reopen()
+				}
+				if c := w.show().Coverage; c.Lines != i+1 || c.Damaged+c.Unknown != 0 {
+					t.Fatalf("the coverage after %d lines is %+v: %s", i+1, c, line)
+				}
+			}
+			if got := summary(&w.show().Outline); got != want {
+				t.Errorf("%s\nwant:\n%s", got, want)
+			}
+			write(t, path, text[:10]) // it was replaced by a shorter one, and then by itself
+			w.show()
+			write(t, path, text)
+			if got := summary(&w.show().Outline); got != want {
+				t.Errorf("once more:\n%s", got)
+			}
+		})
+	}
+}
+
+func TestWhatOneSourceMissedIsTakenFromTheOther(t *testing.T) {
+	w := newWorld(t)
+	path, lines := w.transcript("codex-0.169.0.transcript.jsonl")
+	write(t, path, strings.Join(lines, ""))
+	w.now = time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
+	codex := func(id string) func(e *conversation.Event) {
+		return func(e *conversation.Event) {
+			e.Agent, e.Call, e.Tool, e.Input = "codex", id, "Bash", []byte(`{"command":"cat a.js"}`)
+			e.DurationMs = 5
+		}
+	}
+	w.record(conversation.Result, codex("call_01"))
+	w.record(conversation.Result, codex("call_99")) // not in the transcript
+	w.now = time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+	w.record(conversation.Stop, func(e *conversation.Event) { e.Agent, e.Transcript = "codex", path })
+	for range 2 {
+		a := w.show()
+		got := summary(&a.Outline)
+		for _, line := range []string{"call_01 $ cat a.js ok both\n", "call_99 $ cat a.js  hook\n", "call_02 apply_patch a.js ok transcript\n"} {
+			if !strings.Contains(got, line) {
+				t.Errorf("%s has not %s", got, line)
+			}
+		}
+		// Three calls and the prompt.
+		if c := a.Coverage; c.OnlyHook != 1 || c.OnlyTranscript != 4 {
+			t.Errorf("the coverage is %+v", c)
+		}
+		w.reopen()
+	}
+}
+
+func TestLinesThatAreNotUnderstoodAreCounted(t *testing.T) {
+	w := newWorld(t)
+	path, lines := w.transcript("claude-2.1.332.transcript.jsonl")
+	w.begin("claude", path)
+	odd := []string{
+		"\n", "null\n", "[]\n", `{"type":"user","message":{"content":7}}` + "\n", `{"type":"from-the-future","timestamp":"soon"}` + "\n", "{\"type\":\n",
+		`{"type":7}` + "\n", "\x00\xff\n", `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"` + strings.Repeat("x", 5<<20) + `"}]}}` + "\n",
+		`{"type":"assistant","timestamp":"2026-11-25T13:00:00Z","message":{"content":[{"type":"tool_use","id":"odd id\nhere","name":"\u202eBash","input":"` + strings.Repeat("[", 100) + `"}]}}` + "\n",
+	}
+	write(t, path, strings.Join(odd, "")+strings.Join(lines, ""))
+	a := w.show()
+	if c := a.Coverage; c.Damaged != 7 || c.Unknown != 2 {
+		t.Errorf("the coverage is %+v", c)
+	}
+	if got := summary(&a.Outline); !strings.Contains(got, "toolu_06 Agent ok transcript") || strings.Contains(got, "\u202e") {
+		t.Errorf("the conversation is %s", got)
+	}
+}
+
+func TestATranscriptThatIsNoFileIsNotRead(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	_, lines := w.transcript("claude-2.1.332.transcript.jsonl")
+	write(t, filepath.Join(dir, "settings.json"), strings.Join(lines, ""))
+	if err := os.Mkdir(filepath.Join(dir, "dir.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"relative.jsonl", filepath.Join(dir, "settings.json"), filepath.Join(dir, "dir.jsonl"), filepath.Join(dir, "missing.jsonl"), "/dev/zero"} {
+		w.begin("claude", path)
+		if a := w.show(); a.Coverage.Lines != 0 || a.Calls != 0 {
+			t.Errorf("%s was read: %+v", path, a.Coverage)
+		}
+	}
+}
+
+func TestWhatWasBeforeTheRecordingOrElsewhereIsLeftOut(t *testing.T) {
+	w := newWorld(t)
+	path, lines := w.transcript("claude-2.1.332.transcript.jsonl")
+	write(t, path, strings.Join(lines, ""))
+	w.now = time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC) // it was allowed later
+	w.record(conversation.Stop, func(e *conversation.Event) { e.Transcript = path })
+	if a := w.show(); a.Calls != 0 || a.Coverage.Lines == 0 {
+		t.Errorf("%+v", a)
+	}
+	w = newWorld(t)
+	path, lines = w.transcript("claude-2.1.332.transcript.jsonl")
+	write(t, path, strings.ReplaceAll(strings.Join(lines, ""), w.root, "/somewhere/else"))
+	w.begin("claude", path)
+	if a := w.show(); a.Calls != 0 || strings.Contains(w.stored(), "let a") {
+		t.Errorf("%+v", a)
+	}
+}
+
+func FuzzTranscripts(f *testing.F) {
+	for _, name := range []string{"claude-2.1.332.transcript.jsonl", "claude-2.1.332.subagent.jsonl", "codex-0.169.0.transcript.jsonl"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			f.Add(line)
+		}
+	}
+	f.Fuzz(func(_ *testing.T, line []byte) {
+		for _, parse := range conversation.Parsers {
+			events, _, _ := parse(line)
+			for i := range events {
+				events[i].Trim()
+				events[i].Describe()
+			}
+		}
+	})
+}

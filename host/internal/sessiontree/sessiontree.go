@@ -1,0 +1,322 @@
+// Package sessiontree shows a session of the timeline as a tree: prompts, the calls that followed, and for each call the files
+// that it changed and what the browser reported after it.
+//
+// It guarantees: each moment of an agent and each recorded change of a file in the session is in the tree once. A change is
+// below the call that made it, if that is known. Where several calls may have made it, it says so.
+package sessiontree
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/tool"
+)
+
+// Finder makes trees.
+type Finder struct {
+	Timeline      *timeline.Timeline
+	Conversations *conversation.Store
+	Store         *capture.Store
+	Rules         *noiserules.Rules
+	Observer      *observe.Observer
+	Clock         func() time.Time
+}
+
+// UserTools are those of the user's own programs.
+var UserTools = []*tool.Tool[*Finder]{tool.New(tool.Definition{Name: "timeline_show"}, (*Finder).Show)}
+
+// Params are the parameters of timeline_show.
+type Params struct{ timeline.Where }
+
+// Tree is a session as prompts with what followed.
+type Tree struct {
+	tool.Quotes
+	timeline.About
+	Turns []*Turn `json:"turns"`
+	// Files are the changes that no call is known to have made.
+	Files []File `json:"files,omitempty"`
+	// Recordings are the conversations that the tree is made of, with what of them was not observed.
+	Recordings []Recording `json:"recordings,omitempty"`
+	// Note says what is missing, "" for nothing.
+	Note string `json:"note,omitempty"`
+}
+
+// Recording is a recorded conversation of the session.
+type Recording struct {
+	ID       string                `json:"id"`
+	Agent    string                `json:"agent"`
+	Coverage conversation.Coverage `json:"coverage"`
+}
+
+// Turn is a prompt with the calls that followed.
+type Turn struct {
+	Agent string    `json:"agent,omitempty"`
+	At    diff.Time `json:"at"`
+	// Prompt is the text, "" where the conversation is not recorded. Moment is its moment, "" for none.
+	Prompt string     `json:"prompt,omitempty"`
+	Moment string     `json:"momentId,omitempty"`
+	Ended  *diff.Time `json:"endedAt,omitempty"`
+	Said   string     `json:"said,omitempty"`
+	Calls  []*Call    `json:"calls"`
+
+	id, session string
+}
+
+// Call is a call of a tool, or a moment of an agent whose conversation is not recorded.
+type Call struct {
+	ID    string    `json:"callId,omitempty"`
+	Title string    `json:"title"`
+	At    diff.Time `json:"at"`
+	// DurationMs, Outcome and Source are those of the recorded call.
+	DurationMs int    `json:"durationMs,omitempty"`
+	Outcome    string `json:"outcome,omitempty"`
+	Source     string `json:"source,omitempty"`
+	Moment     string `json:"momentId,omitempty"`
+	// Files are the files that it changed.
+	Files []File `json:"files,omitempty"`
+	// Severity is that of what the browser reported from the beginning of the call to the beginning of the next one that changed files, "" where it
+	// changed none. Summary is not given for clean.
+	Severity diff.Severity `json:"severity,omitempty"`
+	Summary  string        `json:"summary,omitempty"`
+	Calls    []*Call       `json:"calls,omitempty"`
+
+	ended time.Time
+}
+
+// File is a change of a file.
+type File struct {
+	Path    string `json:"path"`
+	Change  string `json:"change"`
+	Added   int    `json:"added,omitempty"`
+	Removed int    `json:"removed,omitempty"`
+	// OneOf are the calls of which one made the change, where it is not known which.
+	OneOf []string `json:"oneOf,omitempty"`
+}
+
+// maxJudged bounds the calls after which the browser's report is computed: the newest.
+const maxJudged = 200
+
+// Show returns the tree of a session.
+func (f *Finder) Show(ctx context.Context, client *checkpoint.Client, p Params) (*Tree, error) {
+	list, err := f.moments(ctx, client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tree{About: list.About, Turns: []*Turn{}}
+	from, to := list.Started.Time, f.Clock()
+	if list.Ended != nil {
+		to = list.Ended.Time
+	}
+	outlines := f.Conversations.Outlines(list.Workspace, from.UnixMilli(), to.UnixMilli())
+	b := &builder{tree: t, calls: map[string]*Call{}}
+	for _, o := range outlines {
+		b.addConversation(o, from, to)
+	}
+	b.addMoments(list.Moments)
+	b.sort()
+	v := f.Store.View(f.Clock())
+	var read *observe.Reading
+	deep := v
+	if !v.HoldsTime(from.UnixMilli()) {
+		deep, read = f.Observer.Behind(ctx, v)
+	}
+	for _, e := range deep.Files().From(deep.MomentAt(from).Pos[capture.Files]) {
+		if e.Place == list.Workspace && e.At <= to.UnixMilli() {
+			b.addFile(e, outlines)
+		}
+	}
+	read.Close()
+	f.judge(ctx, client, list.Workspace, b, to)
+	return t, nil
+}
+
+// moments returns all moments of a session.
+func (f *Finder) moments(ctx context.Context, client *checkpoint.Client, where timeline.Where) (*timeline.List, error) {
+	p := timeline.ListParams{Where: where, After: "m0", Limit: 1000}
+	list, err := f.Timeline.List(ctx, client, p)
+	for next := list; err == nil && next.Next != ""; {
+		p.Where, p.After = timeline.Where{Session: list.ID}, next.Next
+		if next, err = f.Timeline.List(ctx, client, p); err == nil {
+			list.Moments = append(list.Moments, next.Moments...)
+		}
+	}
+	return list, err
+}
+
+// builder puts a tree together.
+type builder struct {
+	tree *Tree
+	// calls are those with an ID, by agent session and ID.
+	calls map[string]*Call
+	// all are the calls in their order, those of subagents too.
+	all []*Call
+	// moments are the snapshots' first moments of calls.
+	moments map[string]*Call
+}
+
+func key(session, call string) string { return session + "\x00" + call }
+
+// addConversation adds the part of a conversation that is in the session.
+func (b *builder) addConversation(o *conversation.Outline, from, to time.Time) {
+	b.tree.Recordings = append(b.tree.Recordings, Recording{o.ID, o.Agent, o.Coverage})
+	for _, turn := range o.Turns {
+		if turn.At.After(to) || turn.At.Before(from) && len(turn.Calls) == 0 {
+			continue
+		}
+		t := &Turn{Agent: o.Agent, At: turn.At, Prompt: turn.Prompt, Ended: turn.Ended, Said: turn.Said, Calls: b.add(o, turn.Calls), id: turn.ID, session: o.Session}
+		b.tree.Turns = append(b.tree.Turns, t)
+	}
+}
+
+func (b *builder) add(o *conversation.Outline, calls []*conversation.Called) []*Call {
+	list := []*Call{}
+	for _, c := range calls {
+		call := &Call{ID: c.ID, Title: c.Title(), At: c.Started, DurationMs: c.DurationMs, Outcome: c.Outcome, Source: c.Source, ended: c.Started.Time}
+		if c.Ended != nil {
+			call.ended = c.Ended.Time
+		}
+		b.calls[key(o.Session, c.ID)] = call
+		b.all = append(b.all, call)
+		call.Calls = b.add(o, c.Calls)
+		list = append(list, call)
+	}
+	return list
+}
+
+// addMoments adds the moments of agents: their numbers to what is recorded, and else a call or a turn of their own.
+func (b *builder) addMoments(moments []timeline.ListMoment) {
+	b.moments = map[string]*Call{}
+	for i := range moments {
+		m := &moments[i]
+		if m.Anchor == nil {
+			continue
+		}
+		call := b.calls[key(m.Anchor.Session, m.Anchor.Message)]
+		switch {
+		case m.Source == records.FromStart, m.Source == records.FromStop:
+			continue
+		case m.Source == records.FromPrompt:
+			b.addPrompt(m)
+			continue
+		case m.Anchor.Message == "" || call == nil:
+			call = &Call{ID: m.Anchor.Message, Title: m.Label, At: m.At, ended: m.At.Time}
+			b.all = append(b.all, call)
+			t := b.turnAt(m)
+			t.Calls = append(t.Calls, call)
+		}
+		if call.Moment = cmp.Or(call.Moment, m.ID); m.FsSnapshot != false {
+			if id, ok := m.FsSnapshot.(string); ok && b.moments[id] == nil {
+				b.moments[id] = call
+			}
+		}
+	}
+}
+
+// near is how far a prompt's hook and its moment may be apart.
+const near = 2 * time.Second
+
+func (b *builder) addPrompt(m *timeline.ListMoment) {
+	for _, t := range b.tree.Turns {
+		if t.session == m.Anchor.Session && t.Moment == "" && (t.id != "" && t.id == m.Anchor.Turn || t.At.Sub(m.At.Time).Abs() < near) {
+			t.Moment = m.ID
+			return
+		}
+	}
+	b.tree.Turns = append(b.tree.Turns, &Turn{Agent: m.Anchor.Agent, At: m.At, Moment: m.ID, Calls: []*Call{}, id: m.Anchor.Turn, session: m.Anchor.Session})
+}
+
+// turnAt returns the turn of a moment: of its agent, the last one that began before.
+func (b *builder) turnAt(m *timeline.ListMoment) *Turn {
+	var last *Turn
+	for _, t := range b.tree.Turns {
+		if t.session == m.Anchor.Session && !t.At.After(m.At.Time) && (last == nil || t.At.After(last.At.Time)) {
+			last = t
+		}
+	}
+	if last == nil {
+		last = &Turn{Agent: m.Anchor.Agent, At: m.At, Calls: []*Call{}, session: m.Anchor.Session}
+		b.tree.Turns = append(b.tree.Turns, last)
+	}
+	return last
+}
+
+func (b *builder) sort() {
+	slices.SortStableFunc(b.tree.Turns, func(x, y *Turn) int { return x.At.Compare(y.At.Time) })
+	for _, t := range b.tree.Turns {
+		slices.SortStableFunc(t.Calls, func(x, y *Call) int { return x.At.Compare(y.At.Time) })
+	}
+	slices.SortStableFunc(b.all, func(x, y *Call) int { return x.ended.Compare(y.ended) })
+}
+
+// addFile adds a change below the call that made it. Without a recorded call, that is the one of the snapshot's moment.
+func (b *builder) addFile(e *event.FileChange, outlines []*conversation.Outline) {
+	file := File{Path: e.Path, Change: e.Change}
+	if e.Counted {
+		file.Added, file.Removed = e.Added, e.Removed
+	}
+	var makers []*Call
+	for _, o := range outlines {
+		calls, _ := o.Makers(e)
+		for _, c := range calls {
+			if call := b.calls[key(o.Session, c.ID)]; call != nil {
+				makers = append(makers, call)
+			}
+		}
+	}
+	if call := b.moments[fmt.Sprintf("s%d", e.Snapshot)]; len(makers) == 0 && call != nil && (e.By == call.Title || strings.HasPrefix(e.By, call.Title)) {
+		makers = []*Call{call}
+	}
+	switch len(makers) {
+	case 0:
+		b.tree.Files = append(b.tree.Files, file)
+		return
+	case 1:
+	default:
+		for _, c := range makers {
+			file.OneOf = append(file.OneOf, c.ID)
+		}
+	}
+	last := makers[len(makers)-1]
+	last.Files = append(last.Files, file)
+}
+
+// judge computes what the browser reported after the calls that changed files.
+func (f *Finder) judge(ctx context.Context, client *checkpoint.Client, workspace string, b *builder, to time.Time) {
+	var edits []*Call
+	for _, c := range b.all {
+		if len(c.Files) > 0 {
+			edits = append(edits, c)
+		}
+	}
+	if n := len(edits) - maxJudged; n > 0 {
+		b.tree.Note = "the browser's report is shown after the newest calls only"
+		edits = edits[n:]
+	}
+	options := f.Rules.Of(client).Options(regression.ScopeIn(client, workspace))
+	for i, c := range edits {
+		until := to
+		if i+1 < len(edits) {
+			until = edits[i+1].At.Time
+		}
+		v := f.Store.View(f.Clock())
+		end := v.MomentAt(until)
+		r := f.Observer.Compute(ctx, v.MomentAt(c.At.Time), v, &end, options)
+		if c.Severity = r.Severity; r.Severity != diff.Clean || r.Coverage != nil {
+			c.Summary = r.Summary
+		}
+	}
+}
