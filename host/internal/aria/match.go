@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strings"
-	"unicode"
+
+	"tidemark.dev/tidemark/host/internal/aria/keys"
 )
 
 // matcher finds the new elements that clearly replace removed ones: a framework that re-renders replaces nodes by new
@@ -259,39 +260,10 @@ func group(list []*Node, sign func(*Node) string) map[string][]*Node {
 
 // byKeys identifies an element by the page's own keys.
 func (m *matcher) byKeys(n *Node) string {
-	if k := identity(n.Keys); k != "" {
+	if k := keys.Identity(n.Keys); k != "" {
 		return n.Role + "\x00" + k
 	}
 	return ""
-}
-
-// identity returns the keys that identify one element, without ids that a framework generates.
-func identity(keys string) string {
-	var own []string
-	for _, k := range strings.Fields(keys) {
-		name, value, _ := strings.Cut(k, "=")
-		switch name {
-		case "id", "data-testid", "data-test", "data-cy", "data-key", "data-id":
-			if name != "id" || !isCounted(value) {
-				own = append(own, k)
-			}
-		}
-	}
-	return strings.Join(own, " ")
-}
-
-// isCounted reports whether an id looks generated for one rendering: ":r1:", "mui-4242", "radix-:R1:".
-func isCounted(id string) bool {
-	if strings.ContainsAny(id, ":«»") {
-		return true
-	}
-	digits := 0
-	for _, r := range id {
-		if unicode.IsDigit(r) {
-			digits++
-		}
-	}
-	return digits >= 4
 }
 
 // conflict reports whether the keys of two nodes contradict each other.
@@ -304,7 +276,7 @@ func conflict(a, b *Node) bool {
 	for _, k := range strings.Fields(b.Keys) {
 		name, value, _ := strings.Cut(k, "=")
 		other, both := theirs[name]
-		if both && other != value && !(name == "id" && isCounted(value)) {
+		if both && other != value && !(name == "id" && keys.IsCounted(value)) {
 			return true
 		}
 	}
@@ -330,7 +302,7 @@ func (m *matcher) sum(n *Node) uint64 {
 	h.SetSeed(seed)
 	writeString(&h, n.Role)
 	writeString(&h, n.Name)
-	writeString(&h, identity(n.Keys))
+	writeString(&h, keys.Identity(n.Keys))
 	for _, c := range n.Children {
 		s := m.sum(c)
 		for i := range 8 {
@@ -356,7 +328,7 @@ func byName(n *Node) string {
 
 // byFoldedName treats "Save (1)" and "Save (2)" as the same.
 func byFoldedName(n *Node) string {
-	folded := foldDigits(n.Name)
+	folded := keys.FoldDigits(n.Name)
 	if strings.Trim(folded, "# ") == "" {
 		return ""
 	}
@@ -369,22 +341,6 @@ func byPlace(n *Node) string {
 		return ""
 	}
 	return n.Role
-}
-
-// foldDigits replaces each run of digits by one #.
-func foldDigits(s string) string {
-	var b strings.Builder
-	in := false
-	for _, r := range s {
-		digit := unicode.IsDigit(r)
-		if digit && !in {
-			b.WriteByte('#')
-		} else if !digit {
-			b.WriteRune(r)
-		}
-		in = digit
-	}
-	return b.String()
 }
 
 // byLikeness matches containers without a name, such as rows, by text that is unique among their siblings. At least half
@@ -461,7 +417,7 @@ func sayings(n *Node) map[string]bool {
 func (m *matcher) elsewhere(before, after *Node) {
 	left := map[string]bool{} // the roles of unmatched nodes
 	for o := range m.gone {
-		if !o.IsText() && (o.Name != "" || identity(o.Keys) != "") {
+		if !o.IsText() && (o.Name != "" || keys.Identity(o.Keys) != "") {
 			left[o.Role] = true
 		}
 	}
@@ -533,7 +489,7 @@ func likeliest(was, root *Node) *Node {
 			score = 4
 		case n.Name == was.Name:
 			score = 3
-		case foldDigits(n.Name) == foldDigits(was.Name):
+		case keys.FoldDigits(n.Name) == keys.FoldDigits(was.Name):
 			score = 2
 		case was.Name != "" && n.Name != "" && (strings.Contains(n.Name, was.Name) || strings.Contains(was.Name, n.Name)):
 			score = 1

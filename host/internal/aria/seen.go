@@ -289,8 +289,7 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	if !outdated && !sameRoute(before.tree, t) && len(text)+len(changes) > len(full(t, reduced, r, "").Text) {
 		return s.routed(p, t, full(t, reduced, r, ""), now, focus)
 	}
-	r.Interactive = !before.listed // an agent that was shown the text is shown the new one
-	if !r.Interactive {
+	if r.Interactive = !before.listed; before.listed { // an agent that was shown the text is shown the new one
 		reduced = t.Root
 	}
 	if outdated || d.Share() > MaxChanged && atLeast(reduced) <= len(changes) {

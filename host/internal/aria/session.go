@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/aria/keys"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -165,7 +166,7 @@ func sameRoute(a, b *Tree) bool { return withoutFragment(a.URL) == withoutFragme
 
 // sameTitle reports whether two trees have the same title, apart from counts.
 func sameTitle(a, b *Tree) bool {
-	return foldDigits(counts.ReplaceAllString(a.Title, "")) == foldDigits(counts.ReplaceAllString(b.Title, ""))
+	return keys.FoldDigits(counts.ReplaceAllString(a.Title, "")) == keys.FoldDigits(counts.ReplaceAllString(b.Title, ""))
 }
 
 // counts matches the counts that applications add to a title: "Inbox (3)", "[12] Inbox".
