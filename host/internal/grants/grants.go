@@ -30,6 +30,8 @@ const (
 	AgentsBranch  = "agents-branch"
 	AgentsRun     = "agents-run"
 	Fence         = "fence"
+	Terminal      = "terminal"
+	Input         = "input"
 )
 
 // Grant is a row of [Table].
@@ -49,6 +51,8 @@ var Table = []Grant{
 	{AgentsBranch, "Agents may start branches, which are copies of the project in other directories.", false},
 	{AgentsRun, "Agents may have Tidemark run commands in copies of the project, to find what broke it.", false},
 	{Fence, "Tidemark runs the fence command of config.toml in the project after each new snapshot.", false},
+	{Terminal, "`tidemark record` records what terminals show, and the command lines of their shells, on this machine.", false},
+	{Input, "`tidemark record` records what the user types there, too. Typed passwords are left out.", false},
 }
 
 // Names returns the names of all grants.

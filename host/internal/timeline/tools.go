@@ -78,6 +78,9 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "fs_snapshot_add"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p AddParams) (*AddedSnapshot, error) {
 		return Requests{t}.AddSnapshot(ctx, client, p)
 	}),
+	tool.New(tool.Definition{Name: "terminal_command"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p CommandParams) (*Commanded, error) {
+		return command(ctx, t, client, p)
+	}),
 	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
 	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),
