@@ -143,7 +143,12 @@ func (s *scanner) mark(seq []byte) (*mark, bool) {
 	if !ok || s.nonce == "" {
 		return nil, false
 	}
-	rest = bytes.TrimSuffix(bytes.TrimSuffix(rest, []byte{'\a'}), []byte("\x1b\\"))
+	rest, closed := bytes.CutSuffix(rest, []byte{'\a'})
+	if !closed {
+		if rest, closed = bytes.CutSuffix(rest, []byte("\x1b\\")); !closed {
+			return nil, false // it was cancelled
+		}
+	}
 	f := strings.Split(string(rest), ";")
 	for len(f) < 5 {
 		f = append(f, "")

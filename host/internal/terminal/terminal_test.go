@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +22,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/terminal"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
 // patience bounds each wait of a test.
@@ -43,6 +47,7 @@ type user struct {
 
 type setup struct {
 	input   bool
+	store   string
 	allowed func(string) error
 	dir     string
 }
@@ -60,8 +65,11 @@ func record(t *testing.T, s setup, args ...string) *user {
 	if s.dir == "" {
 		s.dir = t.TempDir()
 	}
+	if s.store == "" {
+		s.store = filepath.Join(t.TempDir(), "r")
+	}
 	ctx, stop := context.WithCancel(context.Background())
-	u := &user{t: t, outer: outer, store: recording.Store{Dir: filepath.Join(t.TempDir(), "r")}, more: make(chan struct{}, 1), status: make(chan int, 1), stop: stop}
+	u := &user{t: t, outer: outer, store: recording.Store{Dir: s.store}, more: make(chan struct{}, 1), status: make(chan int, 1), stop: stop}
 	go func() { // it ends when the terminal is closed
 		b := make([]byte, 32<<10)
 		for {
@@ -368,5 +376,124 @@ func TestNothingIsRecordedWhereItIsNotAllowed(t *testing.T) {
 	}
 	if gap.Bytes == 0 || !strings.Contains(gap.Why, "does not allow") {
 		t.Errorf("gap %+v", gap)
+	}
+}
+
+// TestAFullDiskEndsNothing fills the disk while a program is recorded, and frees it again.
+func TestAFullDiskEndsNothing(t *testing.T) {
+	disk := disktest.Small(t, "3m")
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := record(t, setup{store: filepath.Join(disk, "r")}, "sh", "-c", `stty -echo; echo ready; while read n; do head -c 300000 /dev/urandom | base64 -w 0; echo " end$n"; done`)
+	u.see("ready")
+	for n := range 12 {
+		if n == 8 {
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+		}
+		u.typed(fmt.Sprintf("%d\r", n))
+		u.see(fmt.Sprintf(" end%d\r\n", n))
+	}
+	u.typed("\x04")
+	if status := u.exit(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+	events, _ := u.recorded()
+	lost := 0
+	for _, e := range events {
+		if e.Code == recording.Dropped {
+			var gap recording.Gap
+			if err := json.Unmarshal(e.Data, &gap); err != nil || !strings.Contains(gap.Why, "could not be written") {
+				t.Fatalf("%s, %v", e.Data, err)
+			}
+			lost += int(gap.Bytes)
+		}
+	}
+	shown := output(events)
+	if !strings.Contains(shown, " end0\r\n") || !strings.HasSuffix(shown, " end11\r\n") {
+		t.Errorf("%d bytes are recorded", len(shown))
+	}
+	if sent := len("ready\r\n") + 12*(400_000+len(" end0\r\n")) + 2; lost < 1_000_000 || len(shown)+lost != sent {
+		t.Errorf("%d bytes were shown, %d are recorded, %d are in gaps", sent, len(shown), lost)
+	}
+}
+
+// killed is the environment variable by which this test program records a program, to be killed: the directory of the
+// recording.
+const killed = "TIDEMARK_TEST_RECORD"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(killed)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	_, _ = terminal.Run(context.Background(), terminal.Options{
+		Args: []string{"sh", "-c", `for i in 1 2 3; do echo "line $i"; read x; done`}, Dir: dir, Store: recording.Store{Dir: dir}, Redactor: redact.Default(),
+		Allowed: func(string) error { return nil }, In: os.Stdin, Out: os.Stdout,
+	})
+}
+
+func TestWhatWasCommittedSurvivesAKill(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), killed+"="+dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	store := recording.Store{Dir: dir}
+	shown := func() (text string, s recording.Summary) {
+		r, err := store.Open("")
+		if err != nil {
+			return "", s
+		}
+		defer func() { _ = r.Close() }()
+		for e, err := range r.Events(0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Code == recording.Output {
+				text += string(e.Data)
+			}
+		}
+		return text, r.Summary()
+	}
+	for i, deadline := 1, time.After(patience); i <= 2; {
+		text, s := shown()
+		if strings.Contains(text, fmt.Sprintf("line %d\r\n", i)) {
+			if err := store.Remove(s.ID); usererr.CodeOf(err) != usererr.AlreadyExists {
+				t.Fatalf("a recording that is being written is removed: %v", err)
+			}
+			if _, err := io.WriteString(in, "\n"); err != nil {
+				t.Fatal(err)
+			}
+			i++
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-deadline:
+			t.Fatalf("recorded %q", text)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	text, s := shown()
+	if !strings.Contains(text, "line 1\r\n") || !strings.Contains(text, "line 2\r\n") || s.Finished {
+		t.Errorf("recorded %q, %+v", text, s)
+	}
+	if err := store.Remove(s.ID); err != nil {
+		t.Error(err)
 	}
 }
