@@ -88,8 +88,8 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 	if _, err := store.Prune(time.Now(), recording.DefaultPolicy); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "tidemark: cannot delete old recordings: %v\n", err)
 	}
-	// The terminal's signals are for the program. Those that end this process close its terminal.
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), syscall.SIGTERM, syscall.SIGHUP)
+	// What a user types to interrupt is for the program. Signals to this process close its terminal.
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
 	defer stop()
 	moments := newCommandMoments(h)
 	_, inputErr := storeIn(h).Require(dir, grants.Input)

@@ -39,6 +39,8 @@ const (
 	commitEvery = 100 * time.Millisecond
 	// maxQueued bounds what waits for being recorded, in bytes. What is beyond it is lost for the recording.
 	maxQueued = 32 << 20
+	// endEvery is how often the end of input is typed, if input is a file that ended.
+	endEvery = 200 * time.Millisecond
 	// drainTime is how long output is still read after the program has ended, if others have its terminal open.
 	drainTime = 200 * time.Millisecond
 	// hangupTime is how long a program may take to end after its terminal was closed.
@@ -331,10 +333,23 @@ func (r *recorder) typed(p xpty.Pty, program io.Writer) {
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) {
-				_, _ = program.Write([]byte{4}) // the end of input, as a user types it
+				typeEnd(program)
 			}
 			return
 		}
+	}
+}
+
+// typeEnd types the end of input, until the program is gone: a file that ended stays so, and a program that is just starting
+// another one does not read what was typed before.
+func typeEnd(program io.Writer) {
+	again := time.NewTicker(endEvery)
+	defer again.Stop()
+	for {
+		if _, err := program.Write([]byte{4}); err != nil {
+			return
+		}
+		<-again.C
 	}
 }
 

@@ -386,7 +386,7 @@ func TestAFullDiskEndsNothing(t *testing.T) {
 	if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	u := record(t, setup{store: filepath.Join(disk, "r")}, "sh", "-c", `stty -echo; echo ready; while read n; do head -c 300000 /dev/urandom | base64 -w 0; echo " end$n"; done`)
+	u := record(t, setup{store: filepath.Join(disk, "r")}, "sh", "-c", `stty -echo; echo ready; while read n; do sleep 0.2; head -c 300000 /dev/urandom | base64 -w 0; echo " end$n"; done`)
 	u.see("ready")
 	for n := range 12 {
 		if n == 8 {
