@@ -70,7 +70,8 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 		return err
 	}
 	allowed := recordingAllowed(cmd, h, dir)
-	if err := allowed(dir); err != nil {
+	input, err := allowed(dir)
+	if err != nil {
 		return err
 	}
 	settings, err := daemon.ReadConfig(h.Config)
@@ -92,9 +93,8 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
 	defer stop()
 	moments := newCommandMoments(h)
-	_, inputErr := storeIn(h).Require(dir, grants.Input)
 	o := terminal.Options{
-		Args: args, Dir: working, Name: name, Store: store, Redactor: redactor, Allowed: allowed, Input: inputErr == nil,
+		Args: args, Dir: working, Name: name, Store: store, Redactor: redactor, Allowed: allowed, Input: input,
 		Ended: moments.add, In: os.Stdin, Out: os.Stdout,
 		Started: func(id string) {
 			moments.recording = id
@@ -120,21 +120,18 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 	return nil
 }
 
-// recordingAllowed returns a function that reports whether the user allows a directory to be recorded. First is that in
-// which a recording begins; if it is a branch, the decision for its original applies.
-func recordingAllowed(cmd *cobra.Command, h home.Home, first string) func(dir string) error {
+// recordingAllowed returns a function that reports whether the user allows output and input to be recorded in a directory.
+// First is that in which a recording begins; if it is a branch, the decision for its original applies.
+func recordingAllowed(cmd *cobra.Command, h home.Home, first string) func(dir string) (input bool, err error) {
 	s := storeIn(h)
-	return func(dir string) error {
-		_, err := s.Require(dir, grants.Terminal)
-		if usererr.CodeOf(err) != usererr.NotAllowed || !grants.Within(dir, first) {
-			return err
-		}
-		if o, asked := originOf(cmd, first); asked == nil && o.Of != "" {
-			if d, looked := s.Lookup(first); looked == nil && !grants.Within(d.For, o.Branch) {
-				_, err = s.Require(o.Of, grants.Terminal)
+	return func(dir string) (bool, error) {
+		d, err := s.Require(dir, grants.Terminal)
+		if usererr.CodeOf(err) == usererr.NotAllowed && grants.Within(dir, first) {
+			if o, asked := originOf(cmd, first); asked == nil && o.Of != "" && !grants.Within(d.For, o.Branch) {
+				d, err = s.Require(o.Of, grants.Terminal)
 			}
 		}
-		return err
+		return err == nil && d.Has(grants.Input), err
 	}
 }
 

@@ -18,18 +18,19 @@ type tape struct {
 	scan     scanner
 	mask     *masker
 	redactor *redact.Redactor
-	// allowed reports whether the user allows what happens in a directory to be recorded. paused is why not, "" where it
-	// is; hidden counts the output meanwhile.
-	allowed func(dir string) error
+	// allowed is [Options.Allowed]. paused is why nothing is recorded, "" where it is; hidden counts the output meanwhile.
+	// deaf means that input is not recorded.
+	allowed func(dir string) (input bool, err error)
 	paused  string
+	deaf    bool
 	hidden  uint64
 	// ended takes the commands that ended.
 	ended func(recording.Command)
 	flood flood
 	// running is the command that began, nil at a prompt.
 	running *command
-	// dir is the shell's directory, last the text of the command before.
-	dir, last string
+	// dir is the shell's directory.
+	dir string
 	// echo is what was shown since the prompt began, as far as it is needed to know a command again.
 	echo []byte
 	// secret means that what is typed until the end of the line is a password.
@@ -48,7 +49,7 @@ type command struct {
 // maxEcho bounds what is kept of a command line that is typed, in bytes.
 const maxEcho = 16 << 10
 
-func newTape(w *recording.Writer, r *redact.Redactor, nonce string, allowed func(string) error, ended func(recording.Command)) *tape {
+func newTape(w *recording.Writer, r *redact.Redactor, nonce string, allowed func(string) (bool, error), ended func(recording.Command)) *tape {
 	t := &tape{w: w, redactor: r, scan: scanner{nonce: nonce}, allowed: allowed, ended: ended}
 	t.mask = newMasker(r, t.write)
 	return t
@@ -219,7 +220,8 @@ func (t *tape) move(at time.Duration, dir string) {
 		return
 	}
 	t.dir = dir
-	err := t.allowed(dir)
+	input, err := t.allowed(dir)
+	t.deaf = !input
 	switch {
 	case err != nil && t.paused == "":
 		t.mask.flush()
@@ -237,7 +239,7 @@ var prompts = regexp.MustCompile(`(?i)(password|passwort|mot de passe|contraseñ
 
 // input takes what was typed. Hidden means that the terminal does not echo it and reads lines, as for a password.
 func (t *tape) input(at time.Duration, data []byte, hidden bool) {
-	if t.paused != "" {
+	if t.paused != "" || t.deaf {
 		return
 	}
 	if hidden && !t.secret {

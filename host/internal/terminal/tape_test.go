@@ -212,7 +212,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.tape = newTape(w, redact.Default(), "n1", func(string) error { return nil }, func(c recording.Command) { r.ended = append(r.ended, c) })
+	r.tape = newTape(w, redact.Default(), "n1", func(string) (bool, error) { return true, nil }, func(c recording.Command) { r.ended = append(r.ended, c) })
 	return r
 }
 
@@ -361,17 +361,30 @@ var errNotAllowed = errors.New("not allowed")
 
 func TestACommandThatLeavesAnAllowedDirectoryIsRecorded(t *testing.T) {
 	r := newRig(t)
-	r.allowed = func(dir string) error {
-		if dir == "/closed" {
-			return errNotAllowed
+	typed := ""
+	r.mask.write = func(at time.Duration, code recording.Code, data []byte) {
+		if code == recording.Input {
+			typed += string(data)
 		}
-		return nil
+		r.write(at, code, data)
+	}
+	r.allowed = func(dir string) (bool, error) {
+		if dir == "/closed" {
+			return false, errNotAllowed
+		}
+		return dir == "/open", nil
 	}
 	r.output(0, []byte("\x1b]6973;n1;C;/open;cd /closed\x07\x1b]6973;n1;D;0;/closed\x07\x1b]6973;n1;P;/closed\x07$ "))
 	r.output(1, []byte("\x1b]6973;n1;C;/closed;cat secret\x07hidden\r\n\x1b]6973;n1;D;0;/closed\x07"))
 	r.output(2, []byte("\x1b]6973;n1;C;/closed;cd /open\x07\x1b]6973;n1;D;0;/open\x07\x1b]6973;n1;P;/open\x07$ ok"))
+	r.input(3, []byte("may be recorded\r"), false)
+	r.output(4, []byte("\r\n\x1b]6973;n1;P;/quiet\x07"))
+	r.input(5, []byte("may not\r"), false)
 	output, gaps := r.read(t)
-	if len(r.ended) != 1 || r.ended[0].Text != "cd /closed" || output != "[gap]$ ok" || len(gaps) != 1 || gaps[0].Bytes != uint64(len("$ hidden\r\n")) {
+	if typed != "may be recorded\r" {
+		t.Errorf("typed %q", typed)
+	}
+	if len(r.ended) != 1 || r.ended[0].Text != "cd /closed" || output != "[gap]$ ok\r\n" || len(gaps) != 1 || gaps[0].Bytes != uint64(len("$ hidden\r\n")) {
 		t.Errorf("%+v %q %+v", r.ended, output, gaps)
 	}
 }

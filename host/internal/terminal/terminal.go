@@ -57,9 +57,9 @@ type Options struct {
 	Store recording.Store
 	// Redactor masks secrets in the recording.
 	Redactor *redact.Redactor
-	// Allowed returns an error for a directory in which output must not be recorded.
-	Allowed func(dir string) error
-	// Input records what the user types, too.
+	// Allowed returns an error for a directory in which output must not be recorded, and whether input may be there.
+	Allowed func(dir string) (input bool, err error)
+	// Input records what the user types, too, as far as that is allowed.
 	Input bool
 	// Ended is called with each command of the shell that ended. It must not block. A label that it sends is added to the
 	// recording, which waits for the channels at its end, for at most a second.

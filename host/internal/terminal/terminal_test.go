@@ -48,7 +48,7 @@ type user struct {
 type setup struct {
 	input   bool
 	store   string
-	allowed func(string) error
+	allowed func(string) (bool, error)
 	dir     string
 }
 
@@ -60,7 +60,7 @@ func record(t *testing.T, s setup, args ...string) *user {
 		t.Fatal(err)
 	}
 	if s.allowed == nil {
-		s.allowed = func(string) error { return nil }
+		s.allowed = func(string) (bool, error) { return true, nil }
 	}
 	if s.dir == "" {
 		s.dir = t.TempDir()
@@ -294,7 +294,7 @@ func TestAMissingProgramLeavesNoRecording(t *testing.T) {
 	store := recording.Store{Dir: t.TempDir()}
 	status, err := terminal.Run(t.Context(), terminal.Options{
 		Args: []string{"no-such-program-of-tidemark"}, Dir: t.TempDir(), Store: store, Redactor: redact.Default(),
-		Allowed: func(string) error { return nil }, In: strings.NewReader(""), Out: &bytes.Buffer{},
+		Allowed: func(string) (bool, error) { return true, nil }, In: strings.NewReader(""), Out: &bytes.Buffer{},
 	})
 	if status != -1 || err == nil || !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("%d, %v", status, err)
@@ -344,11 +344,11 @@ func TestTypedPasswordsAreNotRecorded(t *testing.T) {
 
 func TestNothingIsRecordedWhereItIsNotAllowed(t *testing.T) {
 	open, closed := t.TempDir(), t.TempDir()
-	u := record(t, setup{dir: open, allowed: func(dir string) error {
+	u := record(t, setup{dir: open, allowed: func(dir string) (bool, error) {
 		if dir == closed {
-			return errors.New("not allowed")
+			return false, errors.New("not allowed")
 		}
-		return nil
+		return true, nil
 	}}, requireShell(t, "bash"))
 	u.see("$ ")
 	u.command("cd " + closed)
@@ -432,7 +432,7 @@ func TestMain(m *testing.M) {
 	}
 	_, _ = terminal.Run(context.Background(), terminal.Options{
 		Args: []string{"sh", "-c", `for i in 1 2 3; do echo "line $i"; read x; done`}, Dir: dir, Store: recording.Store{Dir: dir}, Redactor: redact.Default(),
-		Allowed: func(string) error { return nil }, In: os.Stdin, Out: os.Stdout,
+		Allowed: func(string) (bool, error) { return true, nil }, In: os.Stdin, Out: os.Stdout,
 	})
 }
 
