@@ -207,7 +207,7 @@ func newShellInit() *cobra.Command {
 		Use:   "shell-init bash|zsh|fish",
 		Short: "Print the shell integration",
 		Long: `Print the shell integration, which marks where commands begin and end (OSC 133). A shell that tidemark record starts
-reads it by itself. Add it to your startup files if you want these marks in other terminals too:
+reads it automatically. Add it to your startup files if you want these marks in other terminals too:
 
   eval "$(tidemark shell-init bash)"       # ~/.bashrc, at its end
   eval "$(tidemark shell-init zsh)"        # ~/.zshrc
@@ -228,11 +228,12 @@ reads it by itself. Add it to your startup files if you want these marks in othe
 func newTimelineExport() *cobra.Command {
 	var cast, to string
 	var idle float64
+	var ttyrec bool
 	cmd := &cobra.Command{
 		Use:   "export [RECORDING]",
 		Short: "Write a recording of a terminal as asciicast",
 		Long: `Write a recording of a terminal as asciicast, which asciinema plays. RECORDING is its ID or name; without it, the
-newest is meant. Commands are markers. --idle-limit shortens pauses.`,
+newest is meant. Commands are markers. --idle-limit shortens pauses. --ttyrec writes the output alone, for ttyplay and IPBT.`,
 		Example: `  tidemark timeline export --cast v3 --output fix-cart.cast fix-cart
   tidemark timeline export --cast v2 --idle-limit 2 | asciinema play -`,
 		Args: someArgs(0, 1, "one recording, or none"),
@@ -240,6 +241,9 @@ newest is meant. Commands are markers. --idle-limit shortens pauses.`,
 			versions := map[string]int{"v2": 2, "v3": 3}
 			if versions[cast] == 0 {
 				return usageError{fmt.Errorf("--cast is %q; it must be v2 or v3", cast)}
+			}
+			if ttyrec && (cmd.Flags().Changed("cast") || cmd.Flags().Changed("idle-limit")) {
+				return usageError{errors.New("--ttyrec takes neither --cast nor --idle-limit")}
 			}
 			if idle < 0 {
 				return usageError{errors.New("--idle-limit must not be negative")}
@@ -262,12 +266,16 @@ newest is meant. Commands are markers. --idle-limit shortens pauses.`,
 				defer func() { err = errors.Join(err, f.Close()) }()
 				out = f
 			}
+			if ttyrec {
+				return recording.WriteTTYRec(out, r)
+			}
 			return recording.WriteCast(out, r, recording.CastOptions{Version: versions[cast], IdleLimit: time.Duration(idle * float64(time.Second))})
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&cast, "cast", "v3", "version of the format: v2 or v3")
+	f.BoolVar(&ttyrec, "ttyrec", false, "write ttyrec instead")
 	f.StringVarP(&to, "output", "o", "", "file to write (default: standard output)")
-	f.Float64Var(&idle, "idle-limit", 0, "longest pause in seconds (0: as it was)")
+	f.Float64Var(&idle, "idle-limit", 0, "longest pause in seconds (0: unchanged)")
 	return cmd
 }

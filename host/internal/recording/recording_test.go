@@ -213,6 +213,30 @@ func TestCast(t *testing.T) {
 	}
 }
 
+func TestTTYRec(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	w := create(t, path)
+	add(t, w, 1500*time.Microsecond, recording.Output, "a\xff")
+	add(t, w, time.Second, recording.Resize, "100x30")
+	add(t, w, 2*time.Second, recording.Output, "b")
+	if err := w.Finish(0); err != nil {
+		t.Fatal(err)
+	}
+	r, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	var b bytes.Buffer
+	if err := recording.WriteTTYRec(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	want := "\x00\xf1\x53\x65" + "\xdc\x05\x00\x00" + "\x02\x00\x00\x00" + "a\xff" + "\x02\xf1\x53\x65" + "\x00\x00\x00\x00" + "\x01\x00\x00\x00" + "b"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
 // TestTimesDoNotDrift has events that are closer than the unit of the format.
 func TestTimesDoNotDrift(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
