@@ -27,7 +27,11 @@ func WriteCast(out io.Writer, r *Reader, o CastOptions) error {
 	if o.Version != 2 && o.Version != 3 {
 		return fmt.Errorf("there is no asciicast version %d; it must be 2 or 3", o.Version)
 	}
-	c := &caster{out: bufio.NewWriter(out), o: o}
+	moments, err := momentsOf(r)
+	if err != nil {
+		return err
+	}
+	c := &caster{out: bufio.NewWriter(out), o: o, moments: moments, named: map[string]bool{}}
 	c.header(r.Summary())
 	for e, err := range r.Events(0) {
 		if err != nil {
@@ -45,6 +49,23 @@ func WriteCast(out io.Writer, r *Reader, o CastOptions) error {
 	return c.out.Flush()
 }
 
+// momentsOf returns the IDs of the moments of commands, by the text of a command: a moment is known some time after its
+// command has ended.
+func momentsOf(r *Reader) (map[string][]string, error) {
+	moments := map[string][]string{}
+	for e, err := range r.Events(0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Code == Marker {
+			if id, text, ok := strings.Cut(string(e.Data), " "); ok {
+				moments[text] = append(moments[text], id)
+			}
+		}
+	}
+	return moments, nil
+}
+
 // caster writes an asciicast.
 type caster struct {
 	out *bufio.Writer
@@ -53,6 +74,10 @@ type caster struct {
 	// last is the time of the event before, in the recording; shown is the same in the export, and written the one that
 	// is in the file, in whole milliseconds.
 	last, shown, written time.Duration
+	// moments are the IDs of the moments of commands, by the text of a command, in their order.
+	moments map[string][]string
+	// named are the texts of commands that were written with their moments.
+	named map[string]bool
 	// partial are the first bytes of a character, by the code of the stream.
 	partial map[Code][]byte
 }
@@ -122,11 +147,19 @@ func (c *caster) event(e Event) {
 	case Resize:
 		c.write("r", string(e.Data))
 	case Marker:
-		c.write("m", clean(string(e.Data)))
+		if _, text, _ := strings.Cut(string(e.Data), " "); !c.named[text] {
+			c.write("m", clean(string(e.Data)))
+		}
 	case Ended:
 		var cmd Command
 		if json.Unmarshal(e.Data, &cmd) == nil {
-			c.write("m", clean(cmd.String()))
+			text := cmd.String()
+			if ids := c.moments[text]; len(ids) > 0 {
+				c.moments[text] = ids[1:]
+				c.named[text] = true
+				text = ids[0] + " " + text
+			}
+			c.write("m", clean(text))
 		}
 	case Dropped:
 		var g Gap

@@ -193,6 +193,8 @@ func TestCast(t *testing.T) {
 	add(t, w, 1200*time.Microsecond, recording.Output, "\xac>")
 	add(t, w, 60*time.Second, recording.Ended, string(recording.Encode(recording.Command{Text: "npm\ntest", Status: &status})))
 	add(t, w, 60*time.Second, recording.Dropped, string(recording.Encode(recording.Gap{Bytes: 12, Why: "flood"})))
+	add(t, w, 60*time.Second, recording.Marker, "m4 npm\ntest (exit 2)")
+	add(t, w, 60*time.Second, recording.Marker, "m5 a label")
 	add(t, w, 61*time.Second, recording.Input, "\xff")
 	add(t, w, 61*time.Second, recording.Output, "\xe2\x82")
 	if err := w.Finish(7); err != nil {
@@ -200,15 +202,15 @@ func TestCast(t *testing.T) {
 	}
 	want := []string{
 		`{"version":3,"term":{"cols":80,"rows":24,"type":"xterm"},"timestamp":1700000000,"command":"bash","title":"bash"}`,
-		`[0.000, "o", "a<"]`, `[0.001, "r", "100x30"]`, `[0.000, "o", "€>"]`, `[59.999, "m", "npm test (exit 2)"]`,
-		`[0.000, "m", "12 bytes not recorded: flood"]`, `[1.000, "i", "�"]`, `[0.000, "x", "7"]`, `[0.000, "o", "�"]`,
+		`[0.000, "o", "a<"]`, `[0.001, "r", "100x30"]`, `[0.000, "o", "€>"]`, `[59.999, "m", "m4 npm test (exit 2)"]`,
+		`[0.000, "m", "12 bytes not recorded: flood"]`, `[0.000, "m", "m5 a label"]`, `[1.000, "i", "�"]`, `[0.000, "x", "7"]`, `[0.000, "o", "�"]`,
 	}
 	if got := cast(t, path, recording.CastOptions{Version: 3}); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	got := cast(t, path, recording.CastOptions{Version: 2, IdleLimit: 2 * time.Second})
 	if got[0] != `{"version":2,"width":80,"height":24,"timestamp":1700000000,"idle_time_limit":2,"command":"bash","title":"bash"}` ||
-		got[4] != `[2.001, "m", "npm test (exit 2)"]` || got[len(got)-1] != `[3.001, "o", "�"]` {
+		got[4] != `[2.001, "m", "m4 npm test (exit 2)"]` || got[len(got)-1] != `[3.001, "o", "�"]` {
 		t.Errorf("v2: %s", strings.Join(got, "\n"))
 	}
 }
