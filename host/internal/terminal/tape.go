@@ -122,7 +122,7 @@ func (t *tape) calm(at time.Duration) {
 
 // idle is called when nothing has happened for a while.
 func (t *tape) idle(at time.Duration) {
-	if t.flood.fast {
+	if t.flood.quiet(at) {
 		t.calm(at)
 	}
 }

@@ -273,13 +273,48 @@ func TestOverTheBudgetOnlyTheEndIsKept(t *testing.T) {
 	r.output(0, []byte("\x1b]6973;n1;C;/;make\x07"))
 	line := strings.Repeat("0123456789abcde\n", 2048)
 	for i := range 1000 { // slower than a flood
-		r.output(time.Duration(i)*100*time.Millisecond, []byte(line))
-		r.idle(time.Duration(i)*100*time.Millisecond + 50*time.Millisecond)
+		r.output(time.Duration(i)*40*time.Millisecond, []byte(line))
+		r.idle(time.Duration(i)*40*time.Millisecond + 20*time.Millisecond)
 	}
-	r.output(101*time.Second, []byte("\x1b]6973;n1;D;0;/\x07$ "))
+	r.output(40*time.Second, []byte("\x1b]6973;n1;D;0;/\x07$ "))
 	output, gaps := r.read(t)
-	if before, _, _ := strings.Cut(output, "[gap]"); len(gaps) != 1 || len(before) < budget-64<<10 || len(before) > budget {
+	if before, _, _ := strings.Cut(output, "[gap]"); len(gaps) != 1 || len(before) < budget || len(before) > 2*budget || len(output)-len(before) > tailBytes+64 {
 		t.Errorf("%d bytes before the gap, gaps %+v", len(output), gaps)
+	}
+}
+
+// TestALongSessionIsRecordedAsAWhole has a program that draws its screen for an hour.
+func TestALongSessionIsRecordedAsAWhole(t *testing.T) {
+	r := newRig(t)
+	frame := []byte(strings.Repeat("x", 20<<10) + "\x1b[H")
+	for i := range 3600 * 8 / 4 {
+		r.output(time.Duration(i)*125*time.Millisecond, frame)
+		r.idle(time.Duration(i)*125*time.Millisecond + 60*time.Millisecond)
+	}
+	if output, gaps := r.read(t); len(gaps) != 0 || len(output) != 7200*len(frame) {
+		t.Errorf("%d bytes, gaps %+v", len(output), gaps)
+	}
+}
+
+// TestTheEndOfAFloodIsRecordedWhenItStops has a flood after which nothing comes.
+func TestTheEndOfAFloodIsRecordedWhenItStops(t *testing.T) {
+	r := newRig(t)
+	line := strings.Repeat("0123456789abcde\n", 2048)
+	for i := range 200 {
+		r.output(time.Duration(i)*time.Millisecond, []byte(line))
+		r.idle(time.Duration(i) * time.Millisecond)
+	}
+	before := r.w.Offset()
+	r.idle(300 * time.Millisecond)
+	if r.w.Offset() != before {
+		t.Error("a flood ends while it goes on")
+	}
+	r.idle(500 * time.Millisecond)
+	if got := r.w.Offset() - before; got != tailBytes {
+		t.Errorf("%d bytes of the end are recorded", got)
+	}
+	if _, gaps := r.read(t); len(gaps) != 1 {
+		t.Errorf("gaps %+v", gaps)
 	}
 }
 
