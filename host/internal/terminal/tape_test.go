@@ -227,23 +227,24 @@ func (r *rig) read(t *testing.T) (output string, gaps []recording.Gap) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
+	var all strings.Builder
 	for e, err := range f.Events(0) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch e.Code {
 		case recording.Output:
-			output += string(e.Data)
+			all.Write(e.Data)
 		case recording.Dropped:
 			var g recording.Gap
 			if err := json.Unmarshal(e.Data, &g); err != nil {
 				t.Fatal(err)
 			}
 			gaps = append(gaps, g)
-			output += "[gap]"
+			all.WriteString("[gap]")
 		}
 	}
-	return output, gaps
+	return all.String(), gaps
 }
 
 func TestAFloodKeepsItsBeginningAndItsEnd(t *testing.T) {

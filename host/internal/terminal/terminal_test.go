@@ -194,14 +194,15 @@ func (u *user) recorded() (events []recording.Event, data string) {
 		u.t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
+	var all strings.Builder
 	for e, err := range r.Events(0) {
 		if err != nil {
 			u.t.Fatal(err)
 		}
 		events = append(events, e)
-		data += string(e.Data)
+		all.Write(e.Data)
 	}
-	return events, data
+	return events, all.String()
 }
 
 // output joins the recorded output.
