@@ -40,6 +40,21 @@ export interface Anchor {
   turnId?: string;
 }
 /**
+ * Terminal is the end of a command in a recorded terminal.
+ */
+export interface Terminal {
+  /**
+   * Recording is the ID of the recording. Offset counts its bytes of output before the command.
+   */
+  recording: string;
+  offset: number /* uint64 */;
+  /**
+   * Status is the exit status, nil where the shell did not report one. Ms is how long it took, in milliseconds.
+   */
+  exit?: number /* int */;
+  ms: number /* int64 */;
+}
+/**
  * List is a session with its moments and file snapshots, in their order.
  */
 export interface List extends About {
@@ -89,6 +104,10 @@ export interface ListMoment {
   reason?: string;
   notes?: string;
   anchor?: Anchor;
+  /**
+   * Terminal is the command of a recorded terminal after which the moment is.
+   */
+  terminal?: Terminal;
 }
 /**
  * ListSnapshot is a file snapshot in a list.

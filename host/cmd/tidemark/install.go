@@ -145,7 +145,7 @@ func install(cmd *cobra.Command, home home.Home, o installer.Options, asked *ask
 // askConsent asks a user at a terminal whether snapshots of the current project's files are allowed, unless that was
 // decided. Outside a project, and in a directory that needs --confirm, it asks nothing.
 func (c *changer) askConsent(home home.Home) {
-	_, out, ok := terminal(c.cmd)
+	_, out, ok := terminals(c.cmd)
 	dir, inProject, err := currentProject()
 	if !ok || err != nil || !inProject {
 		return

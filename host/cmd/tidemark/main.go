@@ -2,7 +2,7 @@
 // data, the bridge that agents start, and the command line.
 //
 // Exit codes: 0 fine; 1 failed; 2 wrong usage; 3 daemon or browser not reachable; 4 a --fail-on
-// condition held. `tidemark hook` exits with 0, or 1 when its flags are wrong, because agents act on a hook's 2.
+// condition held. `tidemark record` exits as the program that it ran. `tidemark hook` exits with 0, or 1 when its flags are wrong, because agents act on a hook's 2.
 package main
 
 import (
@@ -47,11 +47,14 @@ var errConditionHeld = errors.New("")
 // exitCode prints an error and returns the exit code of the process. Only this function maps errors to exit codes.
 func exitCode(err error) int {
 	var usage usageError
+	var ended programEnded
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, errConditionHeld):
 		return 4
+	case errors.As(err, &ended): // the exit code of the program that `tidemark record` ran
+		return int(ended)
 	case errors.As(err, &usage):
 		fmt.Fprintf(os.Stderr, "tidemark: %v\n", err)
 		return 2
@@ -84,7 +87,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newBrowser(), newChanges(), newDiff(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(), newSnapshot(),
-		newStatus(), newOpen(), newNoise(), newRedact(), newServe(), newStop(), newMCP(), newHook(), newProject(), newSession(), newTimeline(), newRecordings(), newDu(), newInstall(), newUninstall(), newDoctor(), newDemo(),
+		newStatus(), newOpen(), newNoise(), newRedact(), newServe(), newStop(), newMCP(), newHook(), newProject(), newSession(), newTimeline(), newRecord(), newShellInit(), newRecordings(), newDu(), newInstall(), newUninstall(), newDoctor(), newDemo(),
 	)
 	return root
 }

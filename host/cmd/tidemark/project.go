@@ -370,8 +370,8 @@ func encode(out io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// terminal returns the input and output of a command if both are a terminal.
-func terminal(cmd *cobra.Command) (in, out *os.File, ok bool) {
+// terminals returns the input and output of a command if both are a terminal.
+func terminals(cmd *cobra.Command) (in, out *os.File, ok bool) {
 	in, ok = cmd.InOrStdin().(*os.File)
 	if out, shown := cmd.OutOrStdout().(*os.File); ok && shown && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) {
 		return in, out, true

@@ -38,7 +38,7 @@ A moment is the ID of a moment (m12) or of a file snapshot (s12), the name of a 
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTimelineList(), newTimelineShow(), newFsSnapshot(), newMoment(), newSeek(), newTimelineDiff(), newBlame(), newFindRegression(), newRestore(), newSessionBranch(), newOp(), newUndo(), newCheck(), newPrune())
+	cmd.AddCommand(newTimelineList(), newTimelineShow(), newFsSnapshot(), newMoment(), newSeek(), newTimelineDiff(), newBlame(), newFindRegression(), newRestore(), newSessionBranch(), newOp(), newUndo(), newCheck(), newPrune(), newTimelineExport())
 	return cmd
 }
 
@@ -116,7 +116,7 @@ func newTimelineList() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&p.Kinds, "kind", nil, "only these kinds: auto, manual, edit, prompt, command, stop, checkpoint, files, restore, user")
+	f.StringSliceVar(&p.Kinds, "kind", nil, "only these kinds: auto, manual, edit, prompt, command, terminal, stop, checkpoint, files, restore, user")
 	f.StringVar(&p.After, "after", "", "only what follows this moment, or a time")
 	f.StringVar(&p.Before, "before", "", "only the newest of what precedes this moment, or a time")
 	f.IntVar(&p.Limit, "limit", 0, "most moments to list (default 100)")

@@ -31,6 +31,8 @@ const (
 	AgentsRun     = "agents-run"
 	Fence         = "fence"
 	Conversation  = "conversation"
+	Terminal      = "terminal"
+	Input         = "input"
 )
 
 // Grant is a row of [Table].
@@ -51,6 +53,8 @@ var Table = []Grant{
 	{AgentsRun, "Agents may have Tidemark run commands in copies of the project, to find what broke it.", false},
 	{Fence, "Tidemark runs the fence command of config.toml in the project after each new snapshot.", false},
 	{Conversation, "Tidemark keeps what agents' hooks and transcripts report on this machine for 7 days: prompts, calls of tools and their results. Secrets are masked.", false},
+	{Terminal, "`tidemark record` records what terminals show, and the command lines of their shells, on this machine.", false},
+	{Input, "`tidemark record` records what the user types there, too. Typed passwords are left out.", false},
 }
 
 // Names returns the names of all grants.

@@ -96,7 +96,7 @@ func TestASecondDecisionChangesOnlyWhatItNames(t *testing.T) {
 	if d = must(t)(s.Allow(t.Context(), dir, nil, nil)); d.Has(grants.AgentsBranch) || !d.Has(grants.Workspace) {
 		t.Errorf("%+v", d)
 	}
-	for _, c := range [][2][]string{{{"terminal"}, nil}, {nil, {""}}, {{grants.Workspace}, {grants.Workspace}}} {
+	for _, c := range [][2][]string{{{"everything"}, nil}, {nil, {""}}, {{grants.Workspace}, {grants.Workspace}}} {
 		if _, err := s.Allow(t.Context(), dir, c[0], c[1]); usererr.CodeOf(err) != usererr.InvalidArgument {
 			t.Errorf("%v: %v", c, err)
 		}

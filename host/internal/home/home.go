@@ -155,6 +155,9 @@ func (h Home) Timeline() string { return filepath.Join(h.State, "timeline.db") }
 // Workspaces is the directory of file snapshots.
 func (h Home) Workspaces() string { return filepath.Join(h.State, "workspaces") }
 
+// Terminals is the directory of recordings of terminals.
+func (h Home) Terminals() string { return filepath.Join(h.State, "terminals") }
+
 // Branches is the directory of branches.
 func (h Home) Branches() string { return filepath.Join(h.State, "branches") }
 
@@ -173,11 +176,11 @@ func (h Home) installLock() string { return filepath.Join(h.State, "install.lock
 
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
 
-// Kept lists Tidemark's existing data: captures, file snapshots, recorded conversations, settings, grants, the log and its own browser profile. It omits branches, which have
+// Kept lists Tidemark's existing data: captures, file snapshots, recorded conversations and terminals, settings, grants, the log and its own browser profile. It omits branches, which have
 // the user's work, and all other files in the same directories.
 func (h Home) Kept() []string {
 	var all []string
-	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Recordings()} {
+	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Recordings(), h.Terminals()} {
 		if _, err := os.Lstat(path); err == nil {
 			all = append(all, path)
 		}

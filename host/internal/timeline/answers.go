@@ -38,6 +38,16 @@ type Anchor struct {
 	Turn    string `json:"turnId,omitempty"`
 }
 
+// Terminal is the end of a command in a recorded terminal.
+type Terminal struct {
+	// Recording is the ID of the recording. Offset counts its bytes of output before the command.
+	Recording string `json:"recording"`
+	Offset    uint64 `json:"offset"`
+	// Status is the exit status, nil where the shell did not report one. Ms is how long it took, in milliseconds.
+	Status *int  `json:"exit,omitempty"`
+	Ms     int64 `json:"ms"`
+}
+
 // List is a session with its moments and file snapshots, in their order.
 type List struct {
 	About       `tstype:",extends"`
@@ -72,6 +82,8 @@ type ListMoment struct {
 	Reason  string  `json:"reason,omitempty"`
 	Notes   string  `json:"notes,omitempty"`
 	Anchor  *Anchor `json:"anchor,omitempty"`
+	// Terminal is the command of a recorded terminal after which the moment is.
+	Terminal *Terminal `json:"terminal,omitempty"`
 }
 
 // ListSnapshot is a file snapshot in a list.

@@ -383,7 +383,7 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		return
 	}
 	by := ""
-	if _, milestone := records.Milestone(m.Source); m.Source == records.FromEdit || m.Source == records.FromCommand || milestone && m.Anchor != nil {
+	if _, milestone := records.Milestone(m.Source); m.Source == records.FromEdit || m.Source == records.FromCommand || m.Source == records.FromTerminal || milestone && m.Anchor != nil {
 		by = m.Label
 	}
 	s, same, err := w.Take(t.life, m.Label, by, m.Source == records.FromUser)

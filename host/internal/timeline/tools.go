@@ -81,6 +81,9 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "moment_show"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p ShowParams) (*Shown, error) {
 		return Show(ctx, t, client, p)
 	}),
+	tool.New(tool.Definition{Name: "terminal_command"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p CommandParams) (*Commanded, error) {
+		return command(ctx, t, client, p)
+	}),
 	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
 	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),

@@ -32,6 +32,7 @@ const (
 	FromBranch     = "branch"     // the session branched from another one
 	FromUser       = "user"       // the user added it
 	FromAgent      = "agent"      // an agent added it
+	FromTerminal   = "terminal"   // a command ended in a recorded terminal
 	FromProvider   = "provider"   // files are recorded in another way than before
 )
 
@@ -85,6 +86,16 @@ type BranchOf struct{ Session, Moment, FsSnapshot string }
 // Anchor is a place in an agent's conversation.
 type Anchor struct{ Agent, Session, Message, Turn string }
 
+// Terminal is the end of a command in a recorded terminal.
+type Terminal struct {
+	// Recording is the ID of the recording. Offset counts its bytes of output before the command.
+	Recording string
+	Offset    uint64
+	// Status is the exit status, nil where the shell did not report one. Ms is how long it took, in milliseconds.
+	Status *int
+	Ms     int64
+}
+
 // Number returns the number of a session. Later sessions have larger ones.
 func (s *Session) Number() uint64 {
 	n, _ := strconv.ParseUint(s.ID[strings.LastIndexByte(s.ID, '-')+1:], 10, 63)
@@ -112,7 +123,9 @@ type Moment struct {
 	// Pruned means that the snapshot, if it is missing, was deleted on purpose. A kill may have prevented that.
 	Pruned bool
 	Anchor *Anchor
-	Notes  string
+	// Terminal is the command of a moment of [FromTerminal].
+	Terminal *Terminal
+	Notes    string
 
 	// Ran is how long the machine had run, suspension included, by the process that added it; it is not stored.
 	Ran time.Duration `msgpack:"-"`

@@ -1,0 +1,9 @@
+package main
+
+import (
+	"cmp"
+	"os"
+)
+
+// defaultShell is the user's shell.
+func defaultShell() string { return cmp.Or(os.Getenv("COMSPEC"), "cmd.exe") }

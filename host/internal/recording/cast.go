@@ -1,0 +1,222 @@
+package recording
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// CastOptions say how a recording is exported.
+type CastOptions struct {
+	// Version is that of asciicast, 2 or 3.
+	Version int
+	// IdleLimit shortens pauses to this; 0 keeps them.
+	IdleLimit time.Duration
+}
+
+// WriteCast writes a recording as asciicast. Times have milliseconds, without an error that adds up. Bytes that are not
+// UTF-8 become U+FFFD. Commands and gaps become markers.
+//
+// See https://docs.asciinema.org/manual/asciicast/v3/ and v2.
+func WriteCast(out io.Writer, r *Reader, o CastOptions) error {
+	if o.Version != 2 && o.Version != 3 {
+		return fmt.Errorf("there is no asciicast version %d; it must be 2 or 3", o.Version)
+	}
+	moments, err := momentsOf(r)
+	if err != nil {
+		return err
+	}
+	c := &caster{out: bufio.NewWriter(out), o: o, moments: moments, named: map[string]bool{}}
+	c.header(r.Summary())
+	for e, err := range r.Events(0) {
+		if err != nil {
+			return err
+		}
+		c.event(e)
+		if c.err != nil {
+			return c.err
+		}
+	}
+	c.rest()
+	if c.err != nil {
+		return c.err
+	}
+	return c.out.Flush()
+}
+
+// momentsOf returns the IDs of the moments of commands, by the text of a command: a moment is known some time after its
+// command has ended.
+func momentsOf(r *Reader) (map[string][]string, error) {
+	moments := map[string][]string{}
+	for e, err := range r.Events(0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Code == Marker {
+			if id, text, ok := strings.Cut(string(e.Data), " "); ok {
+				moments[text] = append(moments[text], id)
+			}
+		}
+	}
+	return moments, nil
+}
+
+// caster writes an asciicast.
+type caster struct {
+	out *bufio.Writer
+	o   CastOptions
+	err error
+	// last is the time of the event before, in the recording; shown is the same in the export, and written the one that
+	// is in the file, in whole milliseconds.
+	last, shown, written time.Duration
+	// moments are the IDs of the moments of commands, by the text of a command, in their order.
+	moments map[string][]string
+	// named are the texts of commands that were written with their moments.
+	named map[string]bool
+	// partial are the first bytes of a character, by the code of the stream.
+	partial map[Code][]byte
+}
+
+func (c *caster) json(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil && c.err == nil {
+		c.err = err
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (c *caster) line(text string) {
+	if _, err := c.out.WriteString(text + "\n"); err != nil && c.err == nil {
+		c.err = err
+	}
+}
+
+func (c *caster) header(s Summary) {
+	title := s.Name
+	if title == "" {
+		title = s.Command
+	}
+	limit := c.o.IdleLimit.Seconds()
+	if c.o.Version == 2 {
+		c.line(c.json(struct {
+			Version   int     `json:"version"`
+			Width     int     `json:"width"`
+			Height    int     `json:"height"`
+			Timestamp int64   `json:"timestamp"`
+			IdleLimit float64 `json:"idle_time_limit,omitempty"`
+			Command   string  `json:"command,omitempty"`
+			Title     string  `json:"title,omitempty"`
+		}{2, s.Cols, s.Rows, s.Started.Unix(), limit, s.Command, title}))
+		return
+	}
+	type term struct {
+		Cols int    `json:"cols"`
+		Rows int    `json:"rows"`
+		Type string `json:"type,omitempty"`
+	}
+	c.line(c.json(struct {
+		Version   int     `json:"version"`
+		Term      term    `json:"term"`
+		Timestamp int64   `json:"timestamp"`
+		IdleLimit float64 `json:"idle_time_limit,omitempty"`
+		Command   string  `json:"command,omitempty"`
+		Title     string  `json:"title,omitempty"`
+	}{3, term{s.Cols, s.Rows, s.Term}, s.Started.Unix(), limit, s.Command, title}))
+}
+
+// event writes an event, if the format has it.
+func (c *caster) event(e Event) {
+	passed := e.At - c.last
+	if c.o.IdleLimit > 0 {
+		passed = min(passed, c.o.IdleLimit)
+	}
+	c.shown += passed
+	c.last = e.At
+	switch e.Code {
+	case Output, Input:
+		if text := c.text(e.Code, e.Data); text != "" {
+			c.write(string(rune(e.Code)), text)
+		}
+	case Resize:
+		c.write("r", string(e.Data))
+	case Marker:
+		if _, text, _ := strings.Cut(string(e.Data), " "); !c.named[text] {
+			c.write("m", clean(string(e.Data)))
+		}
+	case Ended:
+		var cmd Command
+		if json.Unmarshal(e.Data, &cmd) == nil {
+			text := cmd.String()
+			if ids := c.moments[text]; len(ids) > 0 {
+				c.moments[text] = ids[1:]
+				c.named[text] = true
+				text = ids[0] + " " + text
+			}
+			c.write("m", clean(text))
+		}
+	case Dropped:
+		var g Gap
+		if json.Unmarshal(e.Data, &g) == nil {
+			c.write("m", clean(g.String()))
+		}
+	case Exit:
+		if c.o.Version == 3 {
+			c.write("x", string(e.Data))
+		}
+	}
+}
+
+// write writes a line. The time of each is rounded, not the time between them.
+func (c *caster) write(code, data string) {
+	at := c.shown.Round(time.Millisecond)
+	from := time.Duration(0)
+	if c.o.Version == 3 {
+		from = c.written
+	}
+	ms := (at - from).Milliseconds()
+	c.written = at
+	c.line("[" + strconv.FormatInt(ms/1000, 10) + "." + fmt.Sprintf("%03d", ms%1000) + ", " + c.json(code) + ", " + c.json(data) + "]")
+}
+
+// text returns what is whole of a stream of UTF-8, and keeps the first bytes of a character that is not.
+func (c *caster) text(code Code, data []byte) string {
+	if c.partial == nil {
+		c.partial = map[Code][]byte{}
+	}
+	data = append(c.partial[code], data...)
+	whole := len(data)
+	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
+		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				whole -= i
+			}
+			break
+		}
+	}
+	c.partial[code] = append([]byte(nil), data[whole:]...)
+	return strings.ToValidUTF8(string(data[:whole]), "\ufffd")
+}
+
+// rest writes characters that never became whole.
+func (c *caster) rest() {
+	for _, code := range []Code{Output, Input} {
+		if len(c.partial[code]) > 0 {
+			c.write(string(rune(code)), "\ufffd")
+		}
+	}
+}
+
+// clean returns a label on one line, without control characters.
+func clean(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029'
+	}), " ")
+}

@@ -1,0 +1,241 @@
+package recording
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// frame is the place of a frame in a file.
+type frame struct {
+	kind   byte
+	body   int64 // where the body begins
+	length uint32
+	// at is the time after the frame, offset the output before it, output what it has of it.
+	at     time.Duration
+	offset uint64
+	output uint32
+}
+
+// Reader reads a recording, also one that is being written: as far as it was when the reader was opened. It is safe for
+// concurrent use.
+type Reader struct {
+	file    *os.File
+	frames  []frame // segments and what continues them
+	summary Summary
+}
+
+// errDamaged is the error of a file that no recorder wrote.
+var errDamaged = errors.New("it is not a recording, or it is damaged")
+
+// Open opens a recording.
+func Open(path string) (*Reader, error) {
+	if info, err := os.Lstat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() { // opening a pipe would block
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{file: f}
+	if err := r.index(); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot read the recording %s: %w", path, err), f.Close())
+	}
+	return r, nil
+}
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.file.Close() }
+
+// Summary describes the recording.
+func (r *Reader) Summary() Summary { return r.summary }
+
+// index reads the heads of all frames, and the bodies of those that have no events.
+func (r *Reader) index() error {
+	info, err := r.file.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	start := make([]byte, len(magic))
+	if _, err := r.file.ReadAt(start, 0); err != nil || string(start) != magic {
+		return errDamaged
+	}
+	at := int64(len(magic))
+	head := make([]byte, headSize)
+	for at+headSize <= size && !r.summary.Finished {
+		if _, err := r.file.ReadAt(head, at); err != nil {
+			return err
+		}
+		f := frame{
+			kind: head[0], body: at + headSize, length: binary.LittleEndian.Uint32(head[1:]),
+			at:     time.Duration(binary.LittleEndian.Uint64(head[9:])) * time.Microsecond,
+			offset: binary.LittleEndian.Uint64(head[17:]), output: binary.LittleEndian.Uint32(head[25:]),
+		}
+		next := f.body + int64(f.length)
+		if f.length > maxBody || next > size {
+			break // torn
+		}
+		// Only the last frame can be torn; the others are checked when they are read.
+		if next+headSize > size || f.kind == frameHeader || f.kind == frameEnd {
+			body, err := r.body(head, f)
+			if errors.Is(err, errDamaged) && f.kind != frameHeader {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if err := r.meta(f, body); err != nil {
+				return err
+			}
+		}
+		if f.kind == frameSegment || f.kind == frameContinue {
+			r.frames = append(r.frames, f)
+			r.summary.Output = f.offset + uint64(f.output)
+		}
+		r.summary.Duration = max(r.summary.Duration, f.at)
+		at = next
+	}
+	if r.summary.ID == "" {
+		return errDamaged
+	}
+	r.summary.Size, r.summary.Torn = size, size-at
+	return nil
+}
+
+// meta reads a frame that has no events.
+func (r *Reader) meta(f frame, body []byte) error {
+	switch f.kind {
+	case frameHeader:
+		return json.Unmarshal(body, &r.summary.Header)
+	case frameEnd:
+		var e end
+		if err := json.Unmarshal(body, &e); err != nil {
+			return err
+		}
+		r.summary.Finished, r.summary.Status = true, e.Status
+	}
+	return nil
+}
+
+// body reads the body of a frame, and checks it. Head is its head, nil to read that too.
+func (r *Reader) body(head []byte, f frame) ([]byte, error) {
+	whole := make([]byte, headSize+int(f.length))
+	if _, err := r.file.ReadAt(whole, f.body-headSize); err != nil {
+		return nil, err
+	}
+	if head != nil && !bytes.Equal(head, whole[:headSize]) || checksum(whole) != binary.LittleEndian.Uint32(whole[5:]) {
+		return nil, errDamaged
+	}
+	return whole[headSize:], nil
+}
+
+// Events returns the events from the segment in which a time is. Zero returns all. An error ends them.
+func (r *Reader) Events(from time.Duration) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		first := 0
+		var at time.Duration
+		for i, f := range r.frames {
+			if f.kind == frameSegment && (i == 0 || r.frames[i-1].at < from) {
+				first = i
+				if at = 0; i > 0 {
+					at = r.frames[i-1].at
+				}
+			}
+		}
+		for first < len(r.frames) {
+			last := first + 1
+			for last < len(r.frames) && r.frames[last].kind == frameContinue {
+				last++
+			}
+			if !r.segment(r.frames[first:last], at, yield) {
+				return
+			}
+			at = r.frames[last-1].at
+			first = last
+		}
+	}
+}
+
+// segment yields the events of a compressed stream. It returns false to stop.
+func (r *Reader) segment(frames []frame, at time.Duration, yield func(Event, error) bool) bool {
+	fail := func(err error) bool {
+		yield(Event{}, fmt.Errorf("cannot read the recording %s: %w", r.file.Name(), err))
+		return false
+	}
+	var packed []byte
+	var left uint64
+	for _, f := range frames {
+		body, err := r.body(nil, f)
+		if err != nil {
+			return fail(err)
+		}
+		packed = append(packed, body...)
+		left += uint64(f.output)
+	}
+	z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+	if err != nil {
+		return fail(err)
+	}
+	defer z.Close()
+	b := bufio.NewReader(z)
+	offset := frames[0].offset
+	for {
+		e, err := readEvent(b, at, offset)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			if left > 0 { // an open stream ends without its last block, but with all of its output
+				return fail(errDamaged)
+			}
+			return true
+		}
+		if err != nil {
+			return fail(err)
+		}
+		if e.Code == Output {
+			if uint64(len(e.Data)) > left {
+				return fail(errDamaged)
+			}
+			left -= uint64(len(e.Data))
+			offset += uint64(len(e.Data))
+		}
+		at = e.At
+		if !yield(e, nil) {
+			return false
+		}
+	}
+}
+
+// readEvent reads one event that follows a time and an offset.
+func readEvent(b *bufio.Reader, at time.Duration, offset uint64) (Event, error) {
+	passed, err := binary.ReadUvarint(b)
+	if err != nil {
+		return Event{}, err
+	}
+	code, err := b.ReadByte()
+	if err != nil {
+		return Event{}, err
+	}
+	n, err := binary.ReadUvarint(b)
+	if err != nil {
+		return Event{}, err
+	}
+	if n > maxEvent || passed > 1<<52 {
+		return Event{}, errDamaged
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(b, data); err != nil {
+		return Event{}, err
+	}
+	return Event{At: at + time.Duration(passed)*time.Microsecond, Offset: offset, Code: Code(code), Data: data}, nil
+}

@@ -1,0 +1,196 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// Suffix ends the names of files of recordings.
+const Suffix = ".terminal"
+
+// Store is a directory of recordings. Any number of processes may use it.
+type Store struct {
+	// Dir is the directory. It is created with the first recording.
+	Dir string
+}
+
+// Policy bounds the recordings that are kept. A field that is 0 bounds nothing.
+type Policy struct {
+	Age   time.Duration
+	Bytes int64
+}
+
+// DefaultPolicy keeps recordings for 7 days, and at most 1 GiB of them.
+var DefaultPolicy = Policy{Age: 7 * 24 * time.Hour, Bytes: 1 << 30}
+
+// validID matches the ID of a recording: the time at which it began, and four random hexadecimal digits.
+var validID = regexp.MustCompile(`^t[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$`)
+
+// NewID returns an ID for a recording that begins now.
+func NewID(now time.Time) string {
+	var b [2]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return fmt.Sprintf("t%s-%x", now.UTC().Format("20060102-150405"), b)
+}
+
+// Create begins a recording. The header has its ID.
+func (s Store) Create(h Header) (*Writer, error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot create the directory of recordings: %w", err)
+	}
+	return Create(s.path(h.ID), h)
+}
+
+func (s Store) path(id string) string { return filepath.Join(s.Dir, id+Suffix) }
+
+// Open opens a recording by its ID, or the newest one that has the name. "" is the newest of all.
+func (s Store) Open(id string) (*Reader, error) {
+	if validID.MatchString(id) {
+		r, err := Open(s.path(id))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, usererr.New(usererr.NotFound, "there is no recording %s", id)
+		}
+		return r, err
+	}
+	all, err := s.List(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Backward(all) {
+		if id == "" || r.Name == id {
+			return Open(s.path(r.ID))
+		}
+	}
+	if len(all) == 0 {
+		return nil, usererr.New(usererr.NotFound, "there are no recordings yet. `tidemark record` makes one.")
+	}
+	return nil, usererr.New(usererr.NotFound, "there is no recording %q. The newest is %s.", id, all[len(all)-1].ID)
+}
+
+// List describes the recordings by their start. It leaves out files that cannot be read.
+func (s Store) List(ctx context.Context) ([]Summary, error) {
+	var all []Summary
+	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the recordings: %w", err)
+	}
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		id, ok := strings.CutSuffix(e.Name(), Suffix)
+		if !ok || !validID.MatchString(id) {
+			continue
+		}
+		r, err := Open(s.path(id))
+		if err != nil {
+			continue // removed meanwhile, or damaged; Prune removes it when it is old
+		}
+		sum := r.Summary()
+		sum.ID = id // the name of the file counts
+		all = append(all, sum)
+		_ = r.Close()
+	}
+	slices.SortStableFunc(all, func(a, b Summary) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+// Remove deletes a recording. One that is being written is left, with an error.
+func (s Store) Remove(id string) error {
+	if !validID.MatchString(id) {
+		return usererr.New(usererr.NotFound, "there is no recording %q", id)
+	}
+	err := remove(s.path(id))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return usererr.New(usererr.NotFound, "there is no recording %s", id)
+	case errors.Is(err, errInUse):
+		return usererr.New(usererr.AlreadyExists, "recording %s is still being written. End its terminal first.", id)
+	}
+	return err
+}
+
+// remove deletes a file, unless it is in use.
+func remove(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	err = lock(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// Pruned is what a deletion of recordings did.
+type Pruned struct {
+	Deleted []string
+	Freed   int64
+}
+
+// Prune deletes recordings that were last written before the policy's age, and then the oldest until the others are
+// within its size. A recording that is being written is never deleted.
+func (s Store) Prune(now time.Time, p Policy) (Pruned, error) {
+	var done Pruned
+	entries, err := os.ReadDir(s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return done, nil
+	}
+	if err != nil {
+		return done, fmt.Errorf("cannot list the recordings: %w", err)
+	}
+	type file struct {
+		id   string
+		info fs.FileInfo
+	}
+	var files []file
+	var total int64
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), Suffix)
+		info, err := e.Info()
+		if !ok || !validID.MatchString(id) || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		files = append(files, file{id, info})
+		total += info.Size()
+	}
+	slices.SortStableFunc(files, func(a, b file) int { return a.info.ModTime().Compare(b.info.ModTime()) })
+	var failed error
+	for _, f := range files {
+		old := p.Age > 0 && now.Sub(f.info.ModTime()) > p.Age
+		if !old && (p.Bytes <= 0 || total <= p.Bytes) {
+			continue
+		}
+		err := remove(s.path(f.id))
+		switch {
+		case errors.Is(err, errInUse), errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			failed = errors.Join(failed, err)
+			continue
+		}
+		done.Deleted = append(done.Deleted, f.id)
+		done.Freed += f.info.Size()
+		total -= f.info.Size()
+	}
+	return done, failed
+}

@@ -1,0 +1,265 @@
+package terminal
+
+import (
+	"bytes"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/redact"
+)
+
+const (
+	// A line is masked as a whole once it is complete. One that is longer than maxLine bytes is masked in parts that
+	// overlap by overlap bytes, so that a secret at a cut is seen whole.
+	maxLine = 64 << 10
+	overlap = 8 << 10
+)
+
+// item is an event that waits until everything before it is masked.
+type item struct {
+	at      time.Duration
+	code    recording.Code
+	data    []byte
+	settled bool
+}
+
+// masker replaces secrets in what a terminal showed and what was typed, by as many asterisks as they are wide. It keeps
+// the events in their order, and an incomplete line until that ends: a secret that arrives in parts is masked too.
+type masker struct {
+	redactor *redact.Redactor
+	queue    []*item
+	// open are the items of each stream that are not masked yet, in their order; size is that of their data.
+	open map[recording.Code][]*item
+	size map[recording.Code]int
+	// write takes masked events in their order.
+	write func(at time.Duration, code recording.Code, data []byte)
+}
+
+func newMasker(r *redact.Redactor, write func(time.Duration, recording.Code, []byte)) *masker {
+	return &masker{redactor: r, open: map[recording.Code][]*item{}, size: map[recording.Code]int{}, write: write}
+}
+
+// add takes an event. Those of other codes than output and input are kept in their place, unmasked.
+func (m *masker) add(at time.Duration, code recording.Code, data []byte) {
+	if code != recording.Output && code != recording.Input {
+		m.queue = append(m.queue, &item{at, code, append([]byte(nil), data...), true})
+		m.release()
+		return
+	}
+	cut := lineEnd(data, code)
+	for _, part := range [][]byte{data[:cut], data[cut:]} {
+		if len(part) > 0 {
+			it := &item{at: at, code: code, data: append([]byte(nil), part...)}
+			m.queue, m.open[code] = append(m.queue, it), append(m.open[code], it)
+			m.size[code] += len(part)
+		}
+		if cut > 0 && len(part) == cut && &part[0] == &data[0] {
+			m.settle(code)
+		}
+	}
+	if m.size[code] > maxLine {
+		m.settlePart(code)
+	}
+	m.release()
+}
+
+// lineEnd returns the index behind the last place of data at which a text cannot continue: the end of a line, or a move
+// of the cursor to another place.
+func lineEnd(data []byte, code recording.Code) int {
+	end := bytes.LastIndexByte(data, '\n') + 1
+	if code == recording.Input {
+		return max(end, bytes.LastIndexByte(data, '\r')+1)
+	}
+	for i := end; i < len(data); i++ {
+		if data[i] == '\r' && i > 0 && data[i-1] != ' ' { // after a space it may be a long command, see plain
+			end = i + 1
+		}
+		if data[i] != esc {
+			continue
+		}
+		n, whole := sequence(data[i:])
+		if !whole {
+			return end
+		}
+		if n > 2 && data[i+1] == '[' && strings.IndexByte("ABEFHfd", data[i+n-1]) >= 0 {
+			end = i + n
+		}
+		i += n - 1
+	}
+	return end
+}
+
+// settle masks what is open of a stream, unless it is in the middle of a key of several lines.
+func (m *masker) settle(code recording.Code) {
+	if open := m.open[code]; m.size[code] <= maxLine && unfinishedKey(open) {
+		return
+	}
+	m.mask(m.open[code])
+	m.open[code], m.size[code] = nil, 0
+}
+
+// settlePart masks what is open of a long line, and keeps its end open.
+func (m *masker) settlePart(code recording.Code) {
+	open := m.open[code]
+	m.mask(open)
+	n := 0
+	for i := len(open) - 1; i >= 0; i-- {
+		if n += len(open[i].data); n >= overlap || i == 0 {
+			open[i].settled = false
+			m.open[code] = open[i:]
+			break
+		}
+		open[i].settled = false
+	}
+	m.size[code] = 0
+	for _, it := range m.open[code] {
+		m.size[code] += len(it.data)
+	}
+	if m.size[code] > maxLine { // one item alone is that long
+		m.mask(m.open[code])
+		m.open[code], m.size[code] = nil, 0
+	}
+}
+
+// unfinishedKey reports whether a text begins a private key that it does not end.
+func unfinishedKey(items []*item) bool {
+	var b []byte
+	for _, it := range items {
+		b = append(b, it.data...)
+	}
+	begin := bytes.LastIndex(b, []byte("-----BEGIN "))
+	return begin >= 0 && !bytes.Contains(b[begin:], []byte("-----END "))
+}
+
+// drop forgets what is open of a stream: it turned out to be a secret.
+func (m *masker) drop(code recording.Code) {
+	for _, it := range m.open[code] {
+		it.data, it.settled = nil, true
+	}
+	m.open[code], m.size[code] = nil, 0
+	m.release()
+}
+
+// flush masks everything, and writes it.
+func (m *masker) flush() {
+	for _, code := range []recording.Code{recording.Output, recording.Input} {
+		m.mask(m.open[code])
+		m.open[code], m.size[code] = nil, 0
+	}
+	m.release()
+}
+
+// line returns the text of the open line of output, without control sequences.
+func (m *masker) line() string {
+	text, _, _ := plain(m.open[recording.Output])
+	return text
+}
+
+// release writes the events before the first that is not masked.
+func (m *masker) release() {
+	n := 0
+	for n < len(m.queue) && m.queue[n].settled {
+		if it := m.queue[n]; len(it.data) > 0 {
+			m.write(it.at, it.code, it.data)
+		}
+		n++
+	}
+	m.queue = append(m.queue[:0], m.queue[n:]...)
+}
+
+// plain returns the text of items without control sequences, and where each byte of it is in their joined data. Erased are
+// the places of what a user typed and erased again, as a shell echoes it: shells also redraw a character in this way.
+func plain(items []*item) (text string, where, erased []int) {
+	var all []byte
+	for _, it := range items {
+		all = append(all, it.data...)
+	}
+	b := make([]byte, 0, len(all))
+	where = make([]int, 0, len(all))
+	put := func(c byte, at int) { b, where = append(b, c), append(where, at) }
+	for i := 0; i < len(all); i++ {
+		switch c := all[i]; {
+		case c == esc:
+			n, whole := sequence(all[i:])
+			if !whole {
+				return string(b), where, erased
+			}
+			i += n - 1
+		case c == '\b' || c == 0x7f:
+			for len(b) > 0 && b[len(b)-1] != '\n' {
+				last := b[len(b)-1]
+				erased = append(erased, where[len(b)-1])
+				b, where = b[:len(b)-1], where[:len(b)-1]
+				if utf8.RuneStart(last) {
+					break
+				}
+			}
+		case c == ' ' && i+2 < len(all) && all[i+1] == '\r' && all[i+2] != '\n':
+			i++ // so a shell goes to the next line of the screen in a long command
+		case c == '\r':
+			if len(b) > 0 && b[len(b)-1] != '\n' {
+				put('\n', i)
+			}
+		case c == '\n' && len(b) > 0 && i > 0 && all[i-1] == '\r': // it has its place in the text
+		case c == '\n' || c == '\t' || c >= 0x20:
+			put(c, i)
+		}
+	}
+	return string(b), where, erased
+}
+
+// mask replaces the secrets in items.
+func (m *masker) mask(items []*item) {
+	for _, it := range items {
+		it.settled = true
+	}
+	text, where, erased := plain(items)
+	if text == "" {
+		return
+	}
+	masked, found := m.redactor.Explain(text, redact.FormText)
+	if masked == text {
+		return
+	}
+	by := map[int]string{} // what replaces a byte, by its place
+	for _, f := range found {
+		for at := f.From; at < f.To; {
+			_, size := utf8.DecodeRuneInString(text[at:])
+			for k := range size {
+				by[where[at+k]] = ""
+			}
+			if c := text[at]; c != '\n' && c != '\t' {
+				by[where[at]] = strings.Repeat("*", ansi.StringWidth(text[at:at+size]))
+			} else {
+				delete(by, where[at])
+			}
+			at += size
+		}
+		before := -1
+		if f.From > 0 {
+			before = where[f.From-1]
+		}
+		for _, at := range erased {
+			if f.To > f.From && at > before && at < where[f.To-1] {
+				by[at] = "*"
+			}
+		}
+	}
+	at := 0
+	for _, it := range items {
+		var b []byte
+		for _, c := range it.data {
+			if s, ok := by[at]; ok {
+				b = append(b, s...)
+			} else {
+				b = append(b, c)
+			}
+			at++
+		}
+		it.data = b
+	}
+}

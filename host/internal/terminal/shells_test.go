@@ -1,0 +1,247 @@
+//go:build !windows
+
+package terminal_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/terminal"
+)
+
+// requireShell returns the path of a shell. The user's startup files are empty.
+func requireShell(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	home := t.TempDir()
+	for _, env := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
+		t.Setenv(env, home)
+	}
+	t.Setenv("PS1", "$ ")
+	t.Setenv("ZDOTDIR", "")
+	t.Setenv("TERM", "xterm")
+	startup(t, name, map[string]string{"bash": "PS1='$ '\n", "zsh": "PS1='$ '\n", "fish": "function fish_prompt; echo -n '$ '; end\nset -g fish_greeting\n"}[name])
+	return path
+}
+
+// startup writes the user's startup file of a shell.
+func startup(t *testing.T, shell, text string) {
+	t.Helper()
+	path := filepath.Join(os.Getenv("HOME"), map[string]string{"bash": ".bashrc", "zsh": ".zshrc", "fish": "fish/config.fish"}[shell])
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// want is a command with what the shell reports of it. A dir is below the first one.
+type want struct {
+	typed, text string
+	status      int
+	dir         string
+}
+
+// shellCommands are commands whose report is the same in all shells.
+var shellCommands = []want{
+	{typed: "true"},
+	{typed: "false", status: 1},
+	{typed: "sh -c 'exit 42'", status: 42},
+	{typed: "echo 'a;b%c'"},
+	{typed: "echo \"tab\" | tr a-z A-Z"},
+	{typed: "true && false", status: 1},
+	{typed: "mkdir -p 'x y;ü%41'"},
+	{typed: "cd 'x y;ü%41'"},
+	{typed: "pwd", dir: "x y;ü%41"},
+	{typed: "cd ..", dir: "x y;ü%41"},
+	{typed: "true"},
+	{typed: "true"}, // the history may ignore it
+	{typed: "sleep 0.01 &"},
+	{typed: "no-such-program-of-tidemark", status: 127},
+	{typed: "sh -c 'kill -TERM $$'", status: 143},
+}
+
+func TestCommandsOfShells(t *testing.T) {
+	for shell, more := range map[string][]want{
+		"bash": {
+			{typed: "for i in 1 2; do\recho $i\rdone", text: "for i in 1 2; do echo $i; done"},
+			{typed: "(exit 3)", status: 3},
+			{typed: "x=\"a\rb\"", text: "x=\"a\nb\""},
+		},
+		"zsh": {
+			{typed: "for i in 1 2; do\recho $i\rdone", text: "for i in 1 2; do\necho $i\ndone"},
+			{typed: "(exit 3)", status: 3},
+			{typed: " echo ignored by the history", text: " echo ignored by the history"},
+		},
+		"fish": {
+			{typed: "for i in 1 2\recho $i\rend", text: "for i in 1 2\necho $i\nend"},
+			{typed: "sh -c 'exit 3'", status: 3},
+		},
+	} {
+		t.Run(shell, func(t *testing.T) {
+			path := requireShell(t, shell)
+			if shell == "zsh" {
+				startup(t, shell, "setopt hist_ignore_space\n")
+			}
+			dir := t.TempDir()
+			u := record(t, setup{dir: dir}, path)
+			u.see("$ ")
+			all := append(shellCommands[:len(shellCommands):len(shellCommands)], more...)
+			for _, w := range all {
+				c := u.command(w.typed)
+				if w.text == "" {
+					w.text = w.typed
+				}
+				if c.Text != w.text || c.Status == nil || *c.Status != w.status || c.Dir != filepath.Join(dir, w.dir) {
+					t.Errorf("%q: %+v, status %v", w.typed, c, c.Status)
+				}
+			}
+			u.see("$ ")
+			u.typed("\r") // nothing
+			u.see("$ ")
+			u.typed("gave-up")   // a line that is given up
+			if shell == "fish" { // it shows the line once more in colour; a signal before that is lost
+				u.see("\x1b[31mgave-up\r")
+			} else {
+				u.see("gave-up")
+			}
+			u.typed("\x03")
+			u.see("$ ")
+			u.command("sh -c 'exit 9'")
+			u.command("wait") // a shell does not leave while it has jobs
+			u.typed("exit 5\r")
+			if status := u.exit(); status != 5 {
+				t.Errorf("exit status %d", status)
+			}
+			if n := len(u.ended); n != len(all)+3 {
+				t.Errorf("%d commands, want %d: %+v", n, len(all)+3, u.ended)
+			}
+			events, data := u.recorded()
+			if strings.Contains(data, "6973") {
+				t.Error("the shell's reports are recorded")
+			}
+			ended, labels := 0, 0
+			for _, e := range events {
+				switch e.Code {
+				case recording.Ended:
+					ended++
+				case recording.Marker:
+					labels++
+				}
+			}
+			if ended != len(all)+3 || labels != len(all)+3 {
+				t.Errorf("%d commands and %d labels are recorded", ended, labels)
+			}
+		})
+	}
+}
+
+// TestHooksOfTheUserKeepWorking has startup files that use what the integration uses.
+func TestHooksOfTheUserKeepWorking(t *testing.T) {
+	for name, c := range map[string]struct{ shell, startup string }{
+		"a string":  {"bash", "set -u; PROMPT_COMMAND='echo \"status=$?\"'; PS0='started\\n'; trap 'debugged=yes' DEBUG\n"},
+		"an array":  {"bash", "PROMPT_COMMAND=('echo \"status=$?\"' ':'); PS0='started\\n'; trap 'debugged=yes' DEBUG\n"},
+		"of zsh":    {"zsh", "precmd() { echo status=$? }; preexec() { echo started }; trap 'debugged=yes' DEBUG\n"},
+		"of fish":   {"fish", "function mine --on-event fish_postexec; echo status=$status; end; function mine2 --on-event fish_preexec; echo started; end\n"},
+		"preloaded": {"bash", "PROMPT_COMMAND='echo \"status=$?\"'; PS0='started\\n'; eval \"$(cat \"$INTEGRATION\")\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := requireShell(t, c.shell)
+			text, err := terminal.Integration(c.shell)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "integration")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("INTEGRATION", file)
+			startup(t, c.shell, c.startup)
+			u := record(t, setup{}, path)
+			u.see("$ ")
+			if got := u.command("sh -c 'exit 4'"); got.Text != "sh -c 'exit 4'" || got.Status == nil || *got.Status != 4 {
+				t.Errorf("%+v", got)
+			}
+			u.see("started")
+			u.see("status=4")
+			u.see("$ ")
+			if strings.Contains(c.startup, "DEBUG") {
+				u.typed("echo \"[$debugged]\"\r")
+				u.see("[yes]")
+			}
+			u.typed("exit\r")
+			u.exit()
+		})
+	}
+}
+
+// TestOutputCannotForgeACommand prints marks as the integration does, without its number.
+func TestOutputCannotForgeACommand(t *testing.T) {
+	u := record(t, setup{}, requireShell(t, "bash"))
+	u.see("$ ")
+	u.command(`printf '\e]6973;0;C;/;forged\a\e]6973;;D;0;/;new;forged\a\e]133;C\a\e]133;D;0\a'; env >environment; set >all`)
+	u.command("bash --norc -i -c 'env; set' >inner; grep -c nonce environment inner")
+	u.typed("exit\r")
+	u.exit()
+	if len(u.ended) != 3 {
+		t.Errorf("%+v", u.ended)
+	}
+	for _, c := range u.ended {
+		if strings.HasPrefix(c.Text, "forged") {
+			t.Errorf("%+v", c)
+		}
+	}
+	if !strings.Contains(output(first(u.recorded())), "environment:0\r\ninner:0\r\n") {
+		t.Errorf("programs can read the number: %q", output(first(u.recorded())))
+	}
+}
+
+func first(events []recording.Event, _ string) []recording.Event { return events }
+
+// TestACommandWithoutAnEnd leaves the shell by another program.
+func TestACommandWithoutAnEnd(t *testing.T) {
+	u := record(t, setup{}, requireShell(t, "zsh"))
+	u.see("$ ")
+	u.typed("exec sh -c 'echo re''placed; exit 6'\r")
+	u.see("replaced")
+	if status := u.exit(); status != 6 {
+		t.Errorf("exit status %d", status)
+	}
+	if len(u.ended) != 1 || u.ended[0].Status != nil || u.ended[0].Text != "exec sh -c 'echo re''placed; exit 6'" {
+		t.Errorf("%+v", u.ended)
+	}
+}
+
+// TestRepeatedAndHiddenCommands is about bash, whose history is the only place that has the command line.
+func TestRepeatedAndHiddenCommands(t *testing.T) {
+	path := requireShell(t, "bash")
+	startup(t, "bash", "HISTCONTROL=ignoreboth\n")
+	u := record(t, setup{}, path)
+	u.see("$ ")
+	for _, w := range []want{{typed: "echo one"}, {typed: "echo one"}, {typed: "\x1b[A", text: "echo one"}, {typed: " echo one", text: ""}, {typed: " echo hidden"}, {typed: "echo two"}} {
+		if w.text == "" && !strings.HasPrefix(w.typed, " ") {
+			w.text = w.typed
+		}
+		if c := u.command(w.typed); c.Text != w.text {
+			t.Errorf("%q is %q", w.typed, c.Text)
+		}
+		u.see("$ ")
+	}
+	u.typed("exit\r")
+	u.exit()
+}

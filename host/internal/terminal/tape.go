@@ -1,0 +1,305 @@
+package terminal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/redact"
+)
+
+// tape turns what happens in a terminal into the events of a recording. It is not safe for concurrent use.
+type tape struct {
+	w        *recording.Writer
+	scan     scanner
+	mask     *masker
+	redactor *redact.Redactor
+	// allowed is [Options.Allowed]. paused is why nothing is recorded, "" where it is; hidden counts the output meanwhile.
+	// deaf means that input is not recorded.
+	allowed func(dir string) (input bool, err error)
+	paused  string
+	deaf    bool
+	hidden  uint64
+	// ended takes the commands that ended.
+	ended func(recording.Command)
+	flood flood
+	// running is the command that began, nil at a prompt.
+	running *command
+	// dir is the shell's directory.
+	dir string
+	// echo is what was shown since the prompt began, as far as it is needed to know a command again.
+	echo []byte
+	// secret means that what is typed until the end of the line is a password.
+	secret bool
+	// failed is the last error of writing, nil if that succeeded. lost counts the output that is not on disk because of it.
+	failed error
+	lost   uint64
+}
+
+// command is a command that runs.
+type command struct {
+	recording.Command
+	began time.Duration
+}
+
+// maxEcho bounds what is kept of a command line that is typed, in bytes.
+const maxEcho = 16 << 10
+
+func newTape(w *recording.Writer, r *redact.Redactor, nonce string, allowed func(string) (bool, error), ended func(recording.Command)) *tape {
+	t := &tape{w: w, redactor: r, scan: scanner{nonce: nonce}, allowed: allowed, ended: ended}
+	t.mask = newMasker(r, t.write)
+	return t
+}
+
+// write appends an event that is masked. After an error it tries again with each event, so that a full disk costs only
+// what was shown meanwhile.
+func (t *tape) write(at time.Duration, code recording.Code, data []byte) {
+	if t.failed != nil {
+		gap := recording.Gap{Bytes: t.lost, Why: "the recording could not be written"}
+		if t.failed = t.w.Append(at, recording.Dropped, recording.Encode(gap)); t.failed == nil {
+			t.failed = t.w.Commit(false)
+		}
+		if t.failed == nil {
+			t.lost = 0
+		}
+	}
+	before := t.w.Offset()
+	if code == recording.Output {
+		before += uint64(len(data))
+	}
+	if t.failed == nil {
+		t.failed = t.w.Append(at, code, data)
+	}
+	t.lost += before - t.w.Offset()
+}
+
+// output takes what the terminal was sent.
+func (t *tape) output(at time.Duration, data []byte) {
+	t.scan.scan(data, func(p piece) {
+		switch {
+		case p.mark != nil:
+			t.marked(at, p.mark)
+		default:
+			t.shown(at, p.data)
+		}
+		if p.screen != 0 {
+			t.screen(at, p.screen > 0)
+		}
+	})
+}
+
+// shown takes output without marks.
+func (t *tape) shown(at time.Duration, data []byte) {
+	if t.running == nil && len(t.echo) < maxEcho {
+		t.echo = append(t.echo, data...)
+	}
+	if t.paused != "" {
+		t.hidden += uint64(len(data))
+		return
+	}
+	gap, rest := t.flood.take(at, data)
+	t.gap(at, gap, "too much output at once")
+	if len(rest) > 0 {
+		t.mask.add(at, recording.Output, rest)
+	}
+}
+
+// calm ends a flood.
+func (t *tape) calm(at time.Duration) {
+	if !t.flood.dropping {
+		return
+	}
+	gap, rest := t.flood.end()
+	t.gap(at, gap, "too much output at once")
+	if len(rest) > 0 {
+		t.mask.add(at, recording.Output, rest)
+	}
+}
+
+// idle is called when nothing has happened for a while.
+func (t *tape) idle(at time.Duration) {
+	if t.flood.quiet(at) {
+		t.calm(at)
+	}
+}
+
+func (t *tape) gap(at time.Duration, bytes uint64, why string) {
+	if bytes > 0 {
+		t.mask.flush()
+		t.mask.add(at, recording.Dropped, recording.Encode(recording.Gap{Bytes: bytes, Why: why}))
+	}
+}
+
+func (t *tape) screen(at time.Duration, alternate bool) {
+	if alternate && t.running != nil {
+		t.running.Alternate = true
+	}
+	if t.paused == "" {
+		t.mask.add(at, recording.Screen, []byte(map[bool]string{true: "1", false: "0"}[alternate]))
+	}
+}
+
+// marked takes a mark of the shell.
+func (t *tape) marked(at time.Duration, m *mark) {
+	switch m.kind {
+	case 'P':
+		t.finish(at, nil, "")
+		t.move(at, m.dir)
+		t.echo = nil
+	case 'C':
+		t.finish(at, nil, "")
+		t.move(at, m.dir)
+		t.calm(at)
+		t.flood.spent = 0
+		t.running = &command{began: at, Command: recording.Command{Text: m.text, Dir: t.dir, Offset: t.w.Offset()}}
+	case 'D':
+		if t.running == nil {
+			t.move(at, m.dir)
+			return
+		}
+		if text := t.text(m); text != "" {
+			t.running.Text = text
+		}
+		t.finish(at, &m.status, m.dir)
+	}
+}
+
+// text returns the command line of a command that ended, "" where it is not known.
+func (t *tape) text(m *mark) string {
+	if m.same != "unsure" {
+		return m.text
+	}
+	// The shell's history ends with this text, before and after the command: either it is the same again, or the history
+	// ignores it. The screen shows which.
+	text, _, _ := plain([]*item{{data: t.echo}})
+	text = strings.TrimRight(text, " \t\n")
+	before, ok := strings.CutSuffix(text, m.text)
+	if !ok || strings.HasSuffix(before, "  ") {
+		return ""
+	}
+	return m.text
+}
+
+// finish ends the command that runs. Status is nil where the shell did not report it.
+func (t *tape) finish(at time.Duration, status *int, dir string) {
+	t.calm(at)
+	t.flood.spent = 0
+	t.mask.settle(recording.Output)
+	t.mask.release()
+	c := t.running
+	t.running = nil
+	if c == nil {
+		return
+	}
+	c.Ms = (at - c.began).Milliseconds()
+	if status != nil {
+		s := *status
+		c.Status = &s
+	}
+	paused := t.paused
+	if dir != "" {
+		t.move(at, dir)
+	}
+	if paused != "" {
+		return
+	}
+	c.Text, _ = t.redactor.Text(c.Text)
+	if t.paused == "" {
+		t.mask.add(at, recording.Ended, recording.Encode(c.Command))
+	}
+	t.ended(c.Command)
+}
+
+// move takes the shell's directory. Where the user does not allow it, nothing is recorded until the shell leaves it.
+func (t *tape) move(at time.Duration, dir string) {
+	if dir == "" || dir == t.dir {
+		return
+	}
+	t.dir = dir
+	input, err := t.allowed(dir)
+	t.deaf = !input
+	switch {
+	case err != nil && t.paused == "":
+		t.mask.flush()
+		t.paused = err.Error()
+	case err == nil && t.paused != "":
+		t.paused = ""
+		t.gap(at, t.hidden, "the shell was in a directory where the user does not allow recording")
+		t.hidden = 0
+	}
+}
+
+// prompts are lines at which a password is typed, where the terminal itself does not show that: inside of ssh, or of a
+// program that draws its own screen.
+var prompts = regexp.MustCompile(`(?i)(password|passwort|mot de passe|contraseña|passphrase|passcode|\bPIN\b|\botp\b|token|secret|api.?key|verification code)[^\n]{0,80}[:?>]\s*$`)
+
+// input takes what was typed. Hidden means that the terminal does not echo it and reads lines, as for a password.
+func (t *tape) input(at time.Duration, data []byte, hidden bool) {
+	if t.paused != "" || t.deaf {
+		return
+	}
+	if hidden && !t.secret {
+		t.mask.drop(recording.Input) // it was typed before the prompt
+	}
+	for len(data) > 0 {
+		if !t.secret {
+			t.secret = hidden || prompts.MatchString(t.mask.line())
+		}
+		n := bytes.IndexAny(data, "\r\n") + 1
+		if n == 0 {
+			n = len(data)
+		}
+		line := data[:n]
+		data = data[n:]
+		ends := line[n-1] == '\r' || line[n-1] == '\n'
+		if !t.secret {
+			t.mask.add(at, recording.Input, line)
+		} else if ends {
+			t.mask.add(at, recording.Input, line[n-1:])
+		}
+		if ends {
+			t.secret = false
+		}
+	}
+}
+
+// resize takes a new size.
+func (t *tape) resize(at time.Duration, cols, rows int) {
+	t.mask.add(at, recording.Resize, fmt.Appendf(nil, "%dx%d", cols, rows))
+}
+
+// label adds a label at the end.
+func (t *tape) label(at time.Duration, text string) {
+	if t.paused == "" {
+		t.mask.add(at, recording.Marker, []byte(text))
+	}
+}
+
+// commit writes what is masked to the disk.
+func (t *tape) commit(sync bool) {
+	if t.failed != nil {
+		return // write tries again
+	}
+	before := t.w.Offset()
+	t.failed = t.w.Commit(sync)
+	t.lost += before - t.w.Offset()
+}
+
+// close ends the recording with the status of its program.
+func (t *tape) close(at time.Duration, status int) error {
+	if part := t.scan.rest(); len(part) > 0 && !bytes.HasPrefix(part, []byte("\x1b]"+markNumber)) {
+		t.shown(at, part)
+	}
+	t.calm(at)
+	t.finish(at, nil, "")
+	if t.paused != "" {
+		t.paused = ""
+		t.gap(at, t.hidden, "the shell was in a directory where the user does not allow recording")
+	}
+	t.mask.flush()
+	return errors.Join(t.failed, t.w.Finish(status))
+}

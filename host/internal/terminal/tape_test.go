@@ -1,0 +1,426 @@
+package terminal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/redact"
+)
+
+// cuts cuts data at random places.
+func cuts(rt *rapid.T, data string) (parts []string) {
+	for len(data) > 0 {
+		n := rapid.IntRange(1, len(data)).Draw(rt, "part")
+		parts = append(parts, data[:n])
+		data = data[n:]
+	}
+	return parts
+}
+
+// pieces describes what a scanner finds.
+func pieces(parts []string) string {
+	s := scanner{nonce: "n1"}
+	var all, open strings.Builder
+	flush := func() {
+		if open.Len() > 0 {
+			fmt.Fprintf(&all, "%q ", open.String())
+			open.Reset()
+		}
+	}
+	for _, part := range parts {
+		s.scan([]byte(part), func(p piece) {
+			open.Write(p.data)
+			if p.mark != nil {
+				flush()
+				fmt.Fprintf(&all, "%+v ", *p.mark)
+			}
+			if p.screen != 0 {
+				flush()
+				fmt.Fprintf(&all, "screen %d ", p.screen)
+			}
+		})
+	}
+	open.Write(s.rest())
+	flush()
+	return all.String()
+}
+
+func TestMarksAreFoundHoweverOutputIsCut(t *testing.T) {
+	const text = "a\x1b]6973;n1;P;/x%20y\x07$ \x1b]6973;n2;C;/;evil\x07ls\r\n\x1b]6973;n1;C;/x;ls%3B\x1b\\\x1b[?1049h\x1b[31mred\x1b[?25;1049l\x1b]0;title\x07" +
+		"\x1b]6973;n1;D;bad;/;new;x\x07\x1b]6973;n1;D;3;/y;new;ls\x07\x1b]133;A\x07\x1bPq#\x1b\\é\x1b]6973;n1;D;1;/\x18end\x1b"
+	want := `"a" {kind:80 dir:/x y text: same: status:0} "$ \x1b]6973;n2;C;/;evil\als\r\n" {kind:67 dir:/x text:ls; same: status:0} ` +
+		`"\x1b[?1049h" screen 1 "\x1b[31mred\x1b[?25;1049l" screen -1 "\x1b]0;title\a\x1b]6973;n1;D;bad;/;new;x\a" {kind:68 dir:/y text:ls same:new status:3} ` +
+		`"\x1b]133;A\a\x1bPq#\x1b\\é\x1b]6973;n1;D;1;/\x18end\x1b" `
+	if got := pieces([]string{text}); got != want {
+		t.Fatalf("got\n%s\nwant\n%s", got, want)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		if got := pieces(cuts(rt, text)); got != want {
+			rt.Errorf("got\n%s", got)
+		}
+	})
+}
+
+// FuzzScan checks that no output is lost, and that the way in which it is cut has no influence.
+func FuzzScan(f *testing.F) {
+	f.Add("\x1b]6973;n1;P;/\x07x\x1b[?1049h", 3)
+	f.Add("\x1b]133;A\x1b\\\x1b", 7)
+	f.Fuzz(func(t *testing.T, text string, n int) {
+		n = max(1, n)
+		var parts []string
+		for rest := text; rest != ""; {
+			k := min(n, len(rest))
+			parts, rest = append(parts, rest[:k]), rest[k:]
+		}
+		if got, want := pieces(parts), pieces([]string{text}); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if !strings.Contains(text, "\x1b]6973;n1;") {
+			var all strings.Builder
+			s := scanner{nonce: "n1"}
+			for _, part := range parts {
+				s.scan([]byte(part), func(p piece) { all.Write(p.data) })
+			}
+			all.Write(s.rest())
+			if all.String() != text {
+				t.Errorf("%q became %q", text, all.String())
+			}
+		}
+	})
+}
+
+// secrets are texts with a secret each, as terminals show them.
+func secrets() (list []struct{ text, secret string }) {
+	add := func(text, secret string) {
+		list = append(list, struct{ text, secret string }{text, secret})
+	}
+	for i := range 10 {
+		token := fmt.Sprintf("%dQx7Zk2Lm9Pw4Rt%dYv6Bn3Hj8Fd5Sc1Aq0", i, i)
+		add("export API_TOKEN="+token, token)
+		add("curl -H 'Authorization: Bearer "+token+"' http://x", token)
+		add("\x1b[32mDATABASE_PASSWORD\x1b[0m=\x1b[33m"+token[:10]+"\x1b[0m"+token[10:], token)
+		gh := "ghp_" + strings.Repeat("aB3", 12)[:35] + fmt.Sprint(i)
+		add("token is "+gh, gh)
+		add("https://kim:pw"+token+"@example.com/", "pw"+token)
+	}
+	return list
+}
+
+func TestSecretsInOutputAreMasked(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := rapid.SampledFrom(secrets()).Draw(rt, "secret")
+		text := "build ok: 12 ms\r\n" + s.text + "\r\nüber 漢字\x1b[2;3Hend\r\n"
+		var kept strings.Builder
+		var at []time.Duration
+		m := newMasker(redact.Default(), func(when time.Duration, _ recording.Code, data []byte) {
+			kept.Write(data)
+			at = append(at, when)
+		})
+		for i, part := range cuts(rt, text) {
+			m.add(time.Duration(i), recording.Output, []byte(part))
+		}
+		m.flush()
+		got := kept.String()
+		if strings.Contains(ansi.Strip(got), s.secret) || strings.Contains(ansi.Strip(got), s.secret[len(s.secret)/2:]) {
+			rt.Errorf("%q is in %q", s.secret, got)
+		}
+		if ansi.StringWidth(got) != ansi.StringWidth(text) || strings.Count(got, "\n") != 3 || !strings.HasPrefix(got, "build ok: 12 ms\r\n") || !strings.HasSuffix(got, "\r\nüber 漢字\x1b[2;3Hend\r\n") {
+			rt.Errorf("%q became %q", text, got)
+		}
+		if !slices.IsSorted(at) {
+			rt.Errorf("the events are not in order: %v", at)
+		}
+	})
+}
+
+// TestSecretsThatAShellEchoesAreMasked has lines as bash, zsh and fish show them while they are typed.
+func TestSecretsThatAShellEchoesAreMasked(t *testing.T) {
+	const secret = "ghp_aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB9"
+	for name, echo := range map[string]string{
+		"in one":     secret,
+		"redrawn":    "g\bgh\bhp" + secret[3:],
+		"corrected":  secret[:20] + "zz\b \b\b \b" + secret[20:],
+		"wrapped":    secret[:20] + " \r" + secret[20:],
+		"in colours": secret[:12] + "\x1b[32m" + secret[12:] + "\x1b[0m",
+	} {
+		var kept strings.Builder
+		m := newMasker(redact.Default(), func(_ time.Duration, _ recording.Code, data []byte) { kept.Write(data) })
+		for i := range echo {
+			m.add(0, recording.Output, []byte(echo[i:i+1]))
+		}
+		m.add(0, recording.Output, []byte("\r\n"))
+		m.flush()
+		if got := kept.String(); strings.ContainsAny(ansi.Strip(got), "aB9zh") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestAPrivateKeyIsMaskedAsAWhole(t *testing.T) {
+	var kept strings.Builder
+	m := newMasker(redact.Default(), func(_ time.Duration, _ recording.Code, data []byte) { kept.Write(data) })
+	m.add(0, recording.Output, []byte("-----BEGIN RSA PRIVATE KEY-----\r\n"))
+	for range 20 {
+		m.add(0, recording.Output, []byte("MIIEowIBAAKCAQEAxyz0123456789abcdefghijklmnopqrstuvwxyz\r\n"))
+	}
+	m.add(0, recording.Output, []byte("-----END RSA PRIVATE KEY-----\r\ndone\r\n"))
+	if got := kept.String(); strings.Contains(got, "abcdef") || strings.Count(got, "\n") != 23 || !strings.HasSuffix(got, "done\r\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestALongLineIsMaskedInParts(t *testing.T) {
+	var kept strings.Builder
+	m := newMasker(redact.Default(), func(_ time.Duration, _ recording.Code, data []byte) { kept.Write(data) })
+	const secret = "ghp_aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB9"
+	text := strings.Repeat(strings.Repeat("x", 4000)+" "+secret+" ", 60)
+	for rest := text; rest != ""; {
+		n := min(1000, len(rest))
+		m.add(0, recording.Output, []byte(rest[:n]))
+		rest = rest[n:]
+	}
+	if kept.Len() < len(text)-maxLine {
+		t.Errorf("only %d of %d bytes are written", kept.Len(), len(text))
+	}
+	m.flush()
+	if kept.Len() != len(text) || strings.Contains(kept.String(), "aB3aB3") {
+		t.Error("a secret is written")
+	}
+}
+
+// rig is a tape whose recording can be read.
+type rig struct {
+	*tape
+	path  string
+	ended []recording.Command
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{path: filepath.Join(t.TempDir(), "a")}
+	w, err := recording.Create(r.path, recording.Header{ID: "t", Started: time.Unix(0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.tape = newTape(w, redact.Default(), "n1", func(string) (bool, error) { return true, nil }, func(c recording.Command) { r.ended = append(r.ended, c) })
+	return r
+}
+
+// read ends the recording, and returns its output and its gaps.
+func (r *rig) read(t *testing.T) (output string, gaps []recording.Gap) {
+	t.Helper()
+	if err := r.close(time.Hour, 0); err != nil {
+		t.Fatal(err)
+	}
+	f, err := recording.Open(r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	var all strings.Builder
+	for e, err := range f.Events(0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.Code {
+		case recording.Output:
+			all.Write(e.Data)
+		case recording.Dropped:
+			var g recording.Gap
+			if err := json.Unmarshal(e.Data, &g); err != nil {
+				t.Fatal(err)
+			}
+			gaps = append(gaps, g)
+			all.WriteString("[gap]")
+		}
+	}
+	return all.String(), gaps
+}
+
+func TestAFloodKeepsItsBeginningAndItsEnd(t *testing.T) {
+	r := newRig(t)
+	r.output(0, []byte("\x1b]6973;n1;C;/;cat log\x07"))
+	line := strings.Repeat("0123456789abcde\n", 2048) // 32 KiB
+	for i := range 1000 {
+		r.output(time.Duration(i)*time.Millisecond, []byte(line))
+	}
+	r.output(1100*time.Millisecond, []byte("last line\n\x1b]6973;n1;D;0;/\x07$ "))
+	output, gaps := r.read(t)
+	if len(r.ended) != 1 || r.ended[0].Text != "cat log" || *r.ended[0].Status != 0 {
+		t.Errorf("%+v", r.ended)
+	}
+	sent := uint64(1000*len(line) + len("last line\n$ "))
+	if len(gaps) != 1 || uint64(len(output)-len("[gap]"))+gaps[0].Bytes != sent {
+		t.Fatalf("%d bytes of %d are recorded, gaps %+v", len(output), sent, gaps)
+	}
+	before, after, _ := strings.Cut(output, "[gap]")
+	if len(before) < 1<<20-64<<10 || len(before) > 1<<20+64<<10 || !strings.HasSuffix(after, "\nlast line\n$ ") || len(after) > tailBytes+64 {
+		t.Errorf("%d bytes before the gap, %d after it", len(before), len(after))
+	}
+}
+
+func TestOverTheBudgetOnlyTheEndIsKept(t *testing.T) {
+	r := newRig(t)
+	r.output(0, []byte("\x1b]6973;n1;C;/;make\x07"))
+	line := strings.Repeat("0123456789abcde\n", 2048)
+	for i := range 1000 { // slower than a flood
+		r.output(time.Duration(i)*40*time.Millisecond, []byte(line))
+		r.idle(time.Duration(i)*40*time.Millisecond + 20*time.Millisecond)
+	}
+	r.output(40*time.Second, []byte("\x1b]6973;n1;D;0;/\x07$ "))
+	output, gaps := r.read(t)
+	if before, _, _ := strings.Cut(output, "[gap]"); len(gaps) != 1 || len(before) < budget || len(before) > 2*budget || len(output)-len(before) > tailBytes+64 {
+		t.Errorf("%d bytes before the gap, gaps %+v", len(output), gaps)
+	}
+}
+
+// TestALongSessionIsRecordedAsAWhole has a program that draws its screen for an hour.
+func TestALongSessionIsRecordedAsAWhole(t *testing.T) {
+	r := newRig(t)
+	frame := []byte(strings.Repeat("x", 20<<10) + "\x1b[H")
+	for i := range 3600 * 8 / 4 {
+		r.output(time.Duration(i)*125*time.Millisecond, frame)
+		r.idle(time.Duration(i)*125*time.Millisecond + 60*time.Millisecond)
+	}
+	if output, gaps := r.read(t); len(gaps) != 0 || len(output) != 7200*len(frame) {
+		t.Errorf("%d bytes, gaps %+v", len(output), gaps)
+	}
+}
+
+// TestTheEndOfAFloodIsRecordedWhenItStops has a flood after which nothing comes.
+func TestTheEndOfAFloodIsRecordedWhenItStops(t *testing.T) {
+	r := newRig(t)
+	line := strings.Repeat("0123456789abcde\n", 2048)
+	for i := range 200 {
+		r.output(time.Duration(i)*time.Millisecond, []byte(line))
+		r.idle(time.Duration(i) * time.Millisecond)
+	}
+	before := r.w.Offset()
+	r.idle(300 * time.Millisecond)
+	if r.w.Offset() != before {
+		t.Error("a flood ends while it goes on")
+	}
+	r.idle(500 * time.Millisecond)
+	if got := r.w.Offset() - before; got != tailBytes {
+		t.Errorf("%d bytes of the end are recorded", got)
+	}
+	if _, gaps := r.read(t); len(gaps) != 1 {
+		t.Errorf("gaps %+v", gaps)
+	}
+}
+
+func TestCalmOutputHasNoGap(t *testing.T) {
+	r := newRig(t)
+	for i := range 200 {
+		r.output(time.Duration(i)*20*time.Millisecond, []byte(strings.Repeat("x", 64<<10)+"\n"))
+	}
+	if output, gaps := r.read(t); len(gaps) != 0 || len(output) != 200*(64<<10+1) {
+		t.Errorf("%d bytes, gaps %+v", len(output), gaps)
+	}
+}
+
+// TestPasswordPrompts has prompts of programs that draw their own screen: the outer terminal does not tell.
+func TestPasswordPrompts(t *testing.T) {
+	for prompt, secret := range map[string]bool{
+		"kim@host's password: ": true, "Enter passphrase for key '/home/kim/.ssh/id': ": true, "PIN: ": true, "API key? ": true,
+		"\x1b[1mPassword\x1b[0m: ": true, "[sudo] password for kim: ": true, "Token> ": true,
+		"$ ": false, "kim@host:~$ ": false, "Continue? ": false, "opinion: ": false, "The password was changed.\r\n$ ": false,
+	} {
+		r := newRig(t)
+		r.output(0, []byte(prompt))
+		for _, c := range "abc" {
+			r.input(1, []byte(string(c)), false)
+		}
+		r.input(1, []byte("\rnext\r"), false)
+		r.output(2, []byte("\r\n"))
+		if err := r.close(3, 0); err != nil {
+			t.Fatal(err)
+		}
+		typed := ""
+		f, err := recording.Open(r.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range f.Events(0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Code == recording.Input {
+				typed += string(e.Data)
+			}
+		}
+		_ = f.Close()
+		if strings.Contains(typed, "abc") == secret {
+			t.Errorf("after %q, %q is recorded", prompt, typed)
+		}
+	}
+}
+
+func TestWhatWasTypedBeforeAPasswordPromptIsDropped(t *testing.T) {
+	r := newRig(t)
+	r.input(0, []byte("hunt"), false) // before the program has turned off the echo
+	r.input(1, []byte("er2\r"), true)
+	r.input(2, []byte("ls\r"), false)
+	if err := r.close(3, 0); err != nil {
+		t.Fatal(err)
+	}
+	f, err := recording.Open(r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	typed := ""
+	for e, err := range f.Events(0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Code == recording.Input {
+			typed += string(e.Data)
+		}
+	}
+	if typed != "\rls\r" {
+		t.Errorf("typed %q", typed)
+	}
+}
+
+var errNotAllowed = errors.New("not allowed")
+
+func TestACommandThatLeavesAnAllowedDirectoryIsRecorded(t *testing.T) {
+	r := newRig(t)
+	typed := ""
+	r.mask.write = func(at time.Duration, code recording.Code, data []byte) {
+		if code == recording.Input {
+			typed += string(data)
+		}
+		r.write(at, code, data)
+	}
+	r.allowed = func(dir string) (bool, error) {
+		if dir == "/closed" {
+			return false, errNotAllowed
+		}
+		return dir == "/open", nil
+	}
+	r.output(0, []byte("\x1b]6973;n1;C;/open;cd /closed\x07\x1b]6973;n1;D;0;/closed\x07\x1b]6973;n1;P;/closed\x07$ "))
+	r.output(1, []byte("\x1b]6973;n1;C;/closed;cat secret\x07hidden\r\n\x1b]6973;n1;D;0;/closed\x07"))
+	r.output(2, []byte("\x1b]6973;n1;C;/closed;cd /open\x07\x1b]6973;n1;D;0;/open\x07\x1b]6973;n1;P;/open\x07$ ok"))
+	r.input(3, []byte("may be recorded\r"), false)
+	r.output(4, []byte("\r\n\x1b]6973;n1;P;/quiet\x07"))
+	r.input(5, []byte("may not\r"), false)
+	output, gaps := r.read(t)
+	if typed != "may be recorded\r" {
+		t.Errorf("typed %q", typed)
+	}
+	if len(r.ended) != 1 || r.ended[0].Text != "cd /closed" || output != "[gap]$ ok\r\n" || len(gaps) != 1 || gaps[0].Bytes != uint64(len("$ hidden\r\n")) {
+		t.Errorf("%+v %q %+v", r.ended, output, gaps)
+	}
+}
