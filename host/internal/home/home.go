@@ -174,10 +174,11 @@ func (h Home) infoFile() string { return filepath.Join(h.Run, "daemon.json") }
 
 func (h Home) installLock() string { return filepath.Join(h.State, "install.lock") }
 
-func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
+func lockFile(h Home) string { return filepath.Join(h.Run, "daemon.lock") }
 
-// Kept lists Tidemark's existing data: captures, file snapshots, recorded conversations and terminals, settings, grants, the log and its own browser profile. It omits branches, which have
-// the user's work, and all other files in the same directories.
+// Kept lists Tidemark's existing data: captures, file snapshots, recorded conversations and terminals, settings, grants, the
+// log and its own browser profile. It omits branches, which have the user's work, and all other files in the same
+// directories.
 func (h Home) Kept() []string {
 	var all []string
 	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Recordings(), h.Terminals()} {
@@ -200,7 +201,7 @@ func (h Home) Kept() []string {
 // runs.
 func (h Home) Leave() error {
 	sockets := filepath.Dir(h.Socket(MCPSocket))
-	for _, path := range []string{h.infoFile(), h.lockFile(), h.dashboardFile(), h.Socket(RelaySocket), h.Socket(MCPSocket), h.Socket(ControlSocket)} {
+	for _, path := range []string{h.infoFile(), lockFile(h), h.dashboardFile(), h.Socket(RelaySocket), h.Socket(MCPSocket), h.Socket(ControlSocket)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

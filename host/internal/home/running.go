@@ -161,7 +161,7 @@ func EndByHand(pid int) string {
 
 // Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting.
 func (h Home) Lock(ctx context.Context) (*os.File, error) {
-	f, err := os.OpenFile(h.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(lockFile(h), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create the lock: %w. Make %s writable or set %s to another directory.", err, h.Run, Env)
 	}
@@ -180,7 +180,7 @@ func (h Home) Lock(ctx context.Context) (*os.File, error) {
 				err = fmt.Errorf("%w (home %s). Run `tidemark stop` to stop it.", ErrRunning, h.State)
 			}
 		} else {
-			err = fmt.Errorf("cannot take the lock %s: %w", h.lockFile(), err)
+			err = fmt.Errorf("cannot take the lock %s: %w", lockFile(h), err)
 		}
 		if err == nil {
 			select {

@@ -120,10 +120,10 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	if place.Moment != nil {
 		branch.BranchOf.Moment = place.Moment.ID()
 	}
-	if err := t.sessions.begin(branch); err != nil {
+	if err := t.sessions.Begin(branch); err != nil {
 		return nil, errors.Join(err, tracked.RemoveAll(dir))
 	}
-	if of := t.sessions.origin(branch); of != nil {
+	if of := t.sessions.Origin(branch); of != nil {
 		t.o.Workspaces.Branch(dir, of.Workspace)
 	}
 	bl, err := t.line(dir)
@@ -145,7 +145,7 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 
 // removeBranch removes the directory and the session of a branch. A snapshot of its files remains.
 func (t *Timeline) removeBranch(ctx context.Context, id string) error {
-	s, err := t.sessions.find(id)
+	s, err := t.sessions.Find(id)
 	if err != nil {
 		return err
 	}
@@ -160,5 +160,5 @@ func (t *Timeline) removeBranch(ctx context.Context, id string) error {
 	if err := tracked.RemoveAll(s.Workspace); err != nil {
 		return fmt.Errorf("cannot remove the branch: %w", err)
 	}
-	return t.sessions.remove(s)
+	return t.sessions.Remove(s)
 }

@@ -53,7 +53,7 @@ func (t Moments) Renamed(from, to string, at time.Time) {
 	if t.failed != nil {
 		return
 	}
-	for _, s := range t.sessions.all() {
+	for _, s := range t.sessions.All() {
 		if t.o.Workspaces.Watched(s.Workspace) {
 			if l, err := t.line(s.Workspace); err != nil || l.rename(t.db, from, to, at) != nil {
 				t.o.Log.Warn("cannot rename the moment of a checkpoint", "workspace", s.Workspace)
@@ -127,7 +127,7 @@ func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool,
 // only returns a session of the only workspace that has some.
 func (t Moments) only(id string) (session string, err error) {
 	found := map[string]string{} // a session of each workspace
-	for _, s := range t.sessions.all() {
+	for _, s := range t.sessions.All() {
 		if t.Allows(s.Workspace) {
 			found[s.Workspace] = s.ID
 		}

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -84,7 +83,7 @@ func placeOf(t *Timeline, s *Session, l *line) (p place) {
 		}
 		p.moment, p.snapshot = m.Number, max(p.snapshot, m.Snapshot)
 	}
-	for _, b := range t.sessions.branchesOf(s) {
+	for _, b := range t.sessions.BranchesOf(s) {
 		p.branch = max(p.branch, b.Number())
 	}
 	return p
@@ -138,24 +137,13 @@ func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 		snapshots(m.Number)
 	}
 	snapshots(math.MaxUint64)
-	for _, b := range f.t.sessions.branchesOf(s) {
+	for _, b := range f.t.sessions.BranchesOf(s) {
 		if n := b.Number(); n > f.at.branch {
 			f.at.branch = n
 			add(EventBranch, aboutOf(f.t, b))
 		}
 	}
 	return events, nil
-}
-
-// branchesOf returns the branches of a session by their number.
-func (r *registry) branchesOf(s *Session) (list []*Session) {
-	for _, b := range r.all() {
-		if b.BranchOf != nil && b.BranchOf.Session == s.ID {
-			list = append(list, b)
-		}
-	}
-	slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.Number(), b.Number()) })
-	return list
 }
 
 // Detail describes a session with the newest part of its timeline.

@@ -122,7 +122,7 @@ func revoked(t *Timeline, dir string, err error) error {
 	if err != nil {
 		return nil
 	}
-	s := t.sessions.last(func(s *Session) bool { return s.Ended.IsZero() && grants.Within(resolved, s.Workspace) })
+	s := t.sessions.Last(func(s *Session) bool { return s.Ended.IsZero() && grants.Within(resolved, s.Workspace) })
 	if s == nil {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (t *Timeline) Usage(context.Context, *checkpoint.Client, struct{}) (*DiskUs
 		return nil, err
 	}
 	a := &DiskUsage{Workspaces: append([]workspace.Stored{}, stored...), BudgetMiB: t.o.Workspaces.Policy().Bytes >> 20, Branches: []BranchSize{}}
-	for _, s := range t.sessions.all() {
+	for _, s := range t.sessions.All() {
 		if s.BranchOf != nil {
 			a.Branches = append(a.Branches, BranchSize{s.ID, s.Workspace, workspace.Size(s.Workspace)})
 		}
@@ -103,4 +103,23 @@ func (t *Timeline) Usage(context.Context, *checkpoint.Client, struct{}) (*DiskUs
 		a.TimelineBytes = info.Size()
 	}
 	return a, nil
+}
+
+// sessionAt returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened in it
+// for long. The caller has the line's turn.
+func sessionAt(t *Timeline, l *line, now time.Time) (s *Session, began bool, err error) {
+	if s = t.sessions.Open(l.root); s != nil {
+		last := l.lastAt()
+		if s.Started.After(last) {
+			last = s.Started
+		}
+		if s.BranchOf != nil || now.Sub(last) < sessionGap {
+			return s, false, nil
+		}
+		if err := t.sessions.Finish(s, last, l.shift(s)); err != nil {
+			return nil, false, err
+		}
+	}
+	s = &Session{Workspace: l.root, Started: now}
+	return s, true, t.sessions.Begin(s)
 }

@@ -73,10 +73,10 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 	}
 	switch {
 	case where.Session != "":
-		if s, err = t.sessions.find(where.Session); err != nil {
+		if s, err = t.sessions.Find(where.Session); err != nil {
 			return nil, nil, err
 		}
-		if !t.sessions.within(s, client.Scope.Workspace) {
+		if !t.sessions.Within(s, client.Scope.Workspace) {
 			return nil, nil, usererr.New(usererr.NotAllowed, "session %s is not of this client's workspace %s", s.ID, client.Scope.Workspace)
 		}
 	case dir == "":
@@ -86,7 +86,7 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 		if err != nil {
 			return nil, nil, err
 		}
-		if s = t.sessions.latest(root); s == nil {
+		if s = t.sessions.Latest(root); s == nil {
 			return nil, nil, usererr.New(usererr.NotFound, "nothing was recorded in %s yet. The first moment begins a session: an agent's hook, a checkpoint, or `tidemark timeline fs-snapshot add`.", root)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
-	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
 // DirParams name a directory that need not be a workspace.
@@ -36,7 +35,7 @@ func originOf(t *Timeline, dir string) (*Origin, error) {
 	}
 	o := &Origin{}
 	if o.Branch, o.Of = t.o.Workspaces.BranchOf(dir); o.Branch != "" {
-		if s := t.sessions.latest(o.Branch); s != nil {
+		if s := t.sessions.Latest(o.Branch); s != nil {
 			o.Session = s.ID
 		}
 		return o, nil
@@ -69,7 +68,7 @@ func move(ctx context.Context, t *Timeline, p MoveParams) (*Moved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.sessions.latest(to) != nil && t.sessions.latest(p.From) != nil {
+	if t.sessions.Latest(to) != nil && t.sessions.Latest(p.From) != nil {
 		return nil, usererr.New(usererr.AlreadyExists, "%s has sessions of its own already. Those of %s stay where they are.", to, p.From)
 	}
 	l, err := t.line(p.From)
@@ -88,32 +87,6 @@ func move(ctx context.Context, t *Timeline, p MoveParams) (*Moved, error) {
 	defer t.mu.Unlock()
 	delete(t.lines, p.From)
 	delete(t.lines, to)
-	n, err := t.sessions.move(p.From, to)
+	n, err := t.sessions.Move(p.From, to)
 	return &Moved{Workspace: to, Sessions: n}, err
-}
-
-// move makes the sessions of a directory those of another one, with their moments and operations.
-func (r *registry) move(from, to string) (n int, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	next := make([]*Session, len(r.list))
-	for i, s := range r.list {
-		if next[i] = s; s.Workspace == from {
-			there := *s
-			there.Workspace, there.Space = to, workspace.ID(to)
-			next[i] = &there
-			n++
-		}
-	}
-	var moved []*Session
-	for i, s := range next {
-		if s != r.list[i] {
-			moved = append(moved, s)
-		}
-	}
-	err = r.db.Move(moved, workspace.ID(from), workspace.ID(to))
-	if err == nil {
-		r.list = next
-	}
-	return n, err
 }

@@ -249,13 +249,13 @@ func (t *Timeline) open(ctx context.Context, root string) (*workspace.Workspace,
 	if err != nil {
 		return nil, err
 	}
-	l.settling.Do(func() { l.settled = t.sessions.settle(l, w.Recovered()) })
+	l.settling.Do(func() { l.settled = settle(t, l, w.Recovered()) })
 	return w, l.settled
 }
 
 // settle ends operations that were interrupted. Opening the workspace has set a restore back, or finished it.
-func (r *registry) settle(l *line, recovered *restore.Recovery) error {
-	all, err := r.db.Operations(l.space)
+func settle(t *Timeline, l *line, recovered *restore.Recovery) error {
+	all, err := t.db.Operations(l.space)
 	if err != nil {
 		return err
 	}
@@ -264,14 +264,14 @@ func (r *registry) settle(l *line, recovered *restore.Recovery) error {
 			continue
 		}
 		if o.Kind == records.OpBranch {
-			if err := r.settleBranch(o); err != nil {
+			if err := settleBranch(t, o); err != nil {
 				return err
 			}
 		} else if o.State = records.Failed; recovered != nil && recovered.Finished && recovered.Safety == o.Safety {
 			o.State = records.Done
 		}
 		o.What += " (interrupted)"
-		if err := r.db.Log(l.space, o); err != nil {
+		if err := t.db.Log(l.space, o); err != nil {
 			return err
 		}
 	}
@@ -279,9 +279,9 @@ func (r *registry) settle(l *line, recovered *restore.Recovery) error {
 }
 
 // settleBranch removes what there is of a branch, unless it has a session: then it is whole.
-func (r *registry) settleBranch(o *Operation) error {
+func settleBranch(t *Timeline, o *Operation) error {
 	o.State = records.Failed
-	if s := r.latest(o.Dir); s != nil {
+	if s := t.sessions.Latest(o.Dir); s != nil {
 		o.State, o.Branch = records.Done, s.ID
 		return nil
 	}

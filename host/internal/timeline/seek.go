@@ -84,7 +84,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 			return nil, err
 		}
 	}
-	s, err := t.sessions.find(recorded.Session)
+	s, err := t.sessions.Find(recorded.Session)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	if m == nil {
 		return nil, usererr.New(usererr.NotFound, "%s has no moment. `tidemark timeline diff` compares its files with others.", p.Moment)
 	}
-	if s, err = t.sessions.find(m.Session); err != nil {
+	if s, err = t.sessions.Find(m.Session); err != nil {
 		return nil, err
 	}
 	known, err := t.snapshots(ctx, s.Workspace)

@@ -24,6 +24,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/timeline/sessions"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 )
@@ -69,7 +70,7 @@ type Timeline struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	sessions *registry
+	sessions *sessions.Registry
 	fences   *fence.Fences
 	// course may be nil. It does not change after [SetCourse].
 	course Course
@@ -118,11 +119,11 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 	if t.db, notice, err = records.Open(o.Path, o.Clock()); err != nil {
 		return nil, notice, err
 	}
-	if t.sessions, err = readSessions(t.db); err != nil {
+	if t.sessions, err = sessions.Read(t.db); err != nil {
 		return nil, notice, errors.Join(fmt.Errorf("cannot read the sessions: %w", err), t.db.Close())
 	}
-	for _, s := range t.sessions.all() {
-		if from := t.sessions.origin(s); from != nil && from != s {
+	for _, s := range t.sessions.All() {
+		if from := t.sessions.Origin(s); from != nil && from != s {
 			o.Workspaces.Branch(s.Workspace, from.Workspace)
 		}
 	}
@@ -311,7 +312,7 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 		return nil, err
 	}
 	defer unlock()
-	s, began, err := t.sessions.at(l, m.At)
+	s, began, err := sessionAt(t, l, m.At)
 	if err != nil {
 		return nil, err
 	}

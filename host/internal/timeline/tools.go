@@ -121,7 +121,7 @@ func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsP
 		}
 	}
 	a := &Sessions{Sessions: []About{}}
-	for _, s := range slices.Backward(t.sessions.all()) {
+	for _, s := range slices.Backward(t.sessions.All()) {
 		if root == "" || s.Workspace == root {
 			a.Sessions = append(a.Sessions, aboutOf(t, s))
 		}
@@ -158,12 +158,12 @@ func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, 
 	if err != nil {
 		return nil, err
 	}
-	s := t.sessions.open(root)
+	s := t.sessions.Open(root)
 	if s == nil {
 		if err := t.Begin(ctx, root); err != nil {
 			return nil, err
 		}
-		s = t.sessions.open(root)
+		s = t.sessions.Open(root)
 	}
 	a := aboutOf(t, s)
 	return &a, nil
@@ -178,7 +178,7 @@ func (t *Timeline) Begin(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if t.sessions.open(root) != nil {
+	if t.sessions.Open(root) != nil {
 		if t.o.Workspaces.Watched(root) {
 			return nil
 		}
@@ -218,10 +218,10 @@ func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p 
 	if err != nil {
 		return nil, err
 	}
-	if err := t.sessions.finish(s, m.At, m.Shift); err != nil {
+	if err := t.sessions.Finish(s, m.At, m.Shift); err != nil {
 		return nil, err
 	}
-	s, err = t.sessions.find(s.ID)
+	s, err = t.sessions.Find(s.ID)
 	if err != nil {
 		return nil, err
 	}
