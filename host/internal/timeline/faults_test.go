@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -145,6 +146,9 @@ func TestAnUncertainPathIsNamed(t *testing.T) {
 	listed := w.list().Moments
 	if got := listed[len(listed)-1]; got.Notes != m.Notes {
 		t.Errorf("%+v", got)
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("Wine neither writes nor removes a path of this length in a view")
 	}
 	if got := w.sought(m.ID(), "a"); got != "one" {
 		t.Errorf("the other file has %q", got)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -593,6 +594,9 @@ func TestAMovedWorkspaceKeepsItsMoments(t *testing.T) {
 	}
 	if _, err := w.Undo(t.Context(), user, timeline.UndoParams{Where: w.here(), Confirm: true}); err != nil {
 		t.Error(err)
+	}
+	if runtime.GOOS == "windows" {
+		return // Wine gives a new directory the identity of one that was removed
 	}
 	// Another directory in the old place is another workspace.
 	if err := os.Mkdir(old, 0o755); err != nil {
