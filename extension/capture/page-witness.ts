@@ -47,7 +47,8 @@ export class PageWitness {
       if (this.#answers.size > MAX_KNOWN) this.#answers.delete(this.#answers.keys().next().value ?? '');
     } else if (event.kind === 'console') {
       if (event.via === 'exception') compare(this.#thrown, event);
-      else if (event.via === 'console' && /^(?:error|warning)$/.test(event.level)) compare(this.#logged, event);
+      else if (event.via === 'console' && /^(?:error|warning)$/.test(event.level))
+        compare(this.#logged, event);
     }
   }
 

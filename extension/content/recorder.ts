@@ -28,7 +28,13 @@ export class Recorder {
   /** Whether the worker has sent its first message; events are kept until then. */
   #heard = false;
 
-  constructor(view: Window, post: (message: FromContent) => boolean, signal: AbortSignal) {
+  /** `onShadowRoot` is told of every open shadow root that is found while recording. */
+  constructor(
+    view: Window,
+    post: (message: FromContent) => boolean,
+    signal: AbortSignal,
+    onShadowRoot: (root: ShadowRoot) => void = () => undefined,
+  ) {
     this.#view = view;
     this.#post = post;
     this.#sensitive = new SensitiveFields(signal);
@@ -46,7 +52,10 @@ export class Recorder {
       document,
       emit: (events) => this.#emit(events),
       onChanges: (records) => this.#empty?.changed(records),
-      onShadowRoot: (root) => this.#sensitive.observe(root),
+      onShadowRoot: (root) => {
+        this.#sensitive.observe(root);
+        onShadowRoot(root);
+      },
       signal,
     });
   }

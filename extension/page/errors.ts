@@ -2,8 +2,9 @@
 import type { Channel } from './channel';
 import { describe, errorHead, isError } from './describe';
 import { guard, watchLeaving } from './leaving';
-import { append, getter, listen, now, slice, unbound, unlisten } from './natives';
+import { append, getter, listen, now, slice, unlisten } from './natives';
 import { MAX_STACK, MAX_TEXT, type PageRecord, type ThrownRecord } from './records';
+import { failedResource, isMedia } from './resources';
 import { ofError } from './stack';
 
 const target = getter<EventTarget | null>(Event.prototype, 'target');
@@ -14,16 +15,6 @@ const fileOf = getter<string>(ErrorEvent.prototype, 'filename');
 const lineOf = getter<number>(ErrorEvent.prototype, 'lineno');
 const columnOf = getter<number>(ErrorEvent.prototype, 'colno');
 const reasonOf = getter<unknown>(PromiseRejectionEvent.prototype, 'reason');
-const tagOf = getter<string>(Element.prototype, 'localName');
-const attribute = unbound(Element.prototype.getAttribute) as (
-  element: unknown,
-  name: string,
-) => string | null;
-const imageSource = getter<string>(HTMLImageElement.prototype, 'currentSrc');
-const mediaSource = getter<string>(HTMLMediaElement.prototype, 'currentSrc');
-const baseOf = getter<string>(Node.prototype, 'baseURI');
-const href = getter<string>(URL.prototype, 'href');
-const URLNative = URL;
 
 /** The row of an uncaught error, of the page or of one of its workers. */
 export function thrown(event: unknown, worker: boolean): ThrownRecord {
@@ -80,46 +71,12 @@ export function hookErrors(channel: Channel): void {
   hookReports(channel);
 }
 
-/** Elements of which the debugger hears nothing when they cannot use what arrived. */
-const media: Record<string, true | undefined> = {
-  __proto__: null as never,
-  img: true,
-  image: true,
-  input: true,
-  video: true,
-  audio: true,
-  source: true,
-  track: true,
-};
-
 /** Records what a debugger does not hear of: media that cannot be used, and errors while the page is left. */
 export function witnessErrors(channel: Channel): void {
   watchErrors(channel, {
     thrown: () => channel.leaving,
-    element: (tag) => media[tag] === true,
+    element: isMedia,
   });
-}
-
-/** The longest data: address that is told, in UTF-16 units: enough to know its kind. */
-const MAX_DATA = 64;
-
-/** Where an element has its resource from; empty when it names none. */
-function addressOf(element: unknown, tag: string): string {
-  let chosen = '';
-  if (tag === 'img') chosen = imageSource(element);
-  else if (tag === 'video' || tag === 'audio') chosen = mediaSource(element);
-  const named =
-    chosen ||
-    (attribute(element, 'src') ??
-      attribute(element, 'href') ??
-      attribute(element, 'xlink:href') ??
-      attribute(element, 'data') ??
-      '');
-  if (named === '') return '';
-  const address = href(new URLNative(named, baseOf(element)));
-  return slice(address, 0, 5) === 'data:' && address.length > MAX_DATA
-    ? `${slice(address, 0, MAX_DATA)}…`
-    : address;
 }
 
 /** Adds the record of an event once it is known whether the page has dealt with it. */
@@ -164,13 +121,8 @@ function watchErrors(
         else later(event, thrown(event, false));
         return;
       }
-      const tag = tagOf(at);
-      if (!wanted.element(tag)) return;
-      const address = addressOf(at, tag);
-      if (address !== '') {
-        const integrity = (attribute(at, 'integrity') ?? '') !== '';
-        channel.add(['resource', now(), tag, address, integrity]);
-      }
+      const record = failedResource(at);
+      if (record !== undefined && wanted.element(record[2])) channel.add(record);
     }),
     true,
   );
