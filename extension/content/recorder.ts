@@ -38,6 +38,7 @@ export class Recorder {
     this.#view = view;
     this.#post = post;
     this.#sensitive = new SensitiveFields(signal);
+    this.#sensitive.observe(view.document); // the page may replace a field before the worker has spoken
     this.#actions = new Actions(view, {
       emit: (event) => this.#emit([event]),
       mask: () => this.#mask,
