@@ -104,12 +104,18 @@ set.innerHTML = '<input type=password>'; set.firstChild.value = 'script-secret-0
 late.innerHTML = '<input type=password>'
 setTimeout(() => { late.firstChild.value = 'late-secret-04' }, 20)
 setTimeout(() => { swap(preset, 'One'); swap(set, 'Three') }, 30)
-setTimeout(() => { const { value } = host.shadowRoot.firstChild; host.remove(); const now = document.createElement('p'); document.body.append(now); swap(now, 'Two', value); swap(late, 'Four'); document.title = 'swapped' }, 400)</script>`})
+setTimeout(() => { const { value } = host.shadowRoot.firstChild; host.remove(); const now = document.createElement('p'); document.body.append(now); swap(now, 'Two', value); swap(late, 'Four'); document.title = 'swapped shadow-secret-02' }, 400)</script>`})
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
-	p.WaitForTitle("swapped")
+	p.WaitForTitle("swapped shadow-secret-02")
 	text, err := a.Text("browser_snapshot", map[string]any{"full_snapshot": true})
-	if err != nil || strings.Contains(text, "secret-0") || strings.Count(text, "[masked]") != 4 {
+	if err != nil || strings.Contains(text, "secret-0") || strings.Count(text, "[masked]") != 5 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		text, err = a.Text("browser_tabs", nil)
+		return err != nil || strings.Contains(text, "swapped"), nil
+	}); err != nil || strings.Contains(text, "secret-0") {
 		t.Errorf("%v: %s", err, text)
 	}
 }
