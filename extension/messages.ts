@@ -62,13 +62,14 @@ export type ToContent =
  * (`from`: since when they were missing, in milliseconds since the epoch), or that the `witness` beside
  * the debugger is. `page` carries the records of the hooks or of the `witness` (lists of page/records.ts, each
  * after its number of records), and the number of lost ones. `stale` reports once that the document has changed since the last
- * snapshot.
+ * snapshot. `title` reports how a title is shown that contains what a sensitive field holds.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
   | { t: 'hooked'; from?: number; witness?: true }
   | { t: 'page'; lists: string[]; witness?: true; dropped?: number }
   | { t: 'stale' }
+  | { t: 'title'; title: string; shown: string }
   | { t: 'flushed'; id: number };
 
 /** The state of the connection between worker and host. */

@@ -28,6 +28,8 @@ interface Frame {
   /** Whether there are hooks in the page's own world, and whether the witness beside the debugger is. */
   hooked: boolean;
   witnessed: boolean;
+  /** How a title of the document is shown that contains what a sensitive field holds. */
+  title?: { readonly of: string; readonly shown: string };
 }
 
 /** What the frames need of their surroundings. */
@@ -44,7 +46,7 @@ export interface FramesOptions {
   stale(tab: number): void;
   /** The document of a frame was removed. */
   gone(tab: number, frame: number): void;
-  /** Called when the top frame of a tab has or has no content script now. */
+  /** Called when the top frame of a tab has or has no content script now, or has named its title. */
   changed(tab: number): void;
 }
 
@@ -111,6 +113,10 @@ export class ContentFrames {
       this.#options.page(tab, frame, document, message.lists, message.dropped ?? 0);
     } else if (message.t === 'stale') {
       this.#options.stale(tab);
+    } else if (message.t === 'title' && frame === 0) {
+      const state = this.#tabs.get(tab)?.get(frame);
+      if (state !== undefined) state.title = { of: message.title, shown: message.shown };
+      this.#options.changed(tab);
     }
   }
 
@@ -125,6 +131,12 @@ export class ContentFrames {
       frame.hooks = hooks;
       frame.port.postMessage({ t: 'watch', on, mask: MASK, ...(hooks && { hooks }) });
     }
+  }
+
+  /** A tab's title without what sensitive fields of its page hold. */
+  title(tab: number, title: string): string {
+    const known = this.#tabs.get(tab)?.get(0)?.title;
+    return known?.of === title ? known.shown : title;
   }
 
   /** Whether the content script of the tab's present document answers. */

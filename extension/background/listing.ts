@@ -27,6 +27,8 @@ export interface TabFacts {
   paused(tab: number): TabPaused | undefined;
   /** Whether a worker or a frame of a running page is paused in the debugger. */
   pausedPart(tab: number): TabPaused | undefined;
+  /** A tab's title without what sensitive fields of its page hold. */
+  title(tab: number, title: string): string;
   /** How a tab is captured. */
   way(tab: number): Way | undefined;
   /** How a tab is to be captured. */
@@ -49,7 +51,7 @@ export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
     list.push({
       id,
       url: watched ? redactURL(url).text : `${origin}/`,
-      title: watched ? (title ?? '') : '',
+      title: watched ? facts.title(id, title ?? '') : '',
       watched,
       ...(watched && { capture: facts.way(id) ?? '' }),
       ...(watched && facts.dom(id) && { dom: true }),

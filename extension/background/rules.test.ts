@@ -64,6 +64,7 @@ const facts: TabFacts = {
   note: (tab) => (tab === 3 ? 'Turned off.' : undefined),
   paused: () => undefined,
   pausedPart: () => undefined,
+  title: (_, title) => title,
   way: (tab) => (tab === 4 ? undefined : 'debugger'),
   wanted: () => 'quiet',
   window: 1,

@@ -195,6 +195,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
       note: (tab) => tabs.note(tab),
       paused: (tab) => debugging.paused(tab),
       pausedPart: (tab) => debugging.pausedPart(tab),
+      title: (tab, title) => frames.title(tab, title),
       way: (tab) => source.way(tab),
       wanted: (tab, url) => watching.wayFor(tab, url),
     },

@@ -3,6 +3,7 @@
  * page's own resource timing and from the failures in the browser's log.
  */
 import type { Protocol } from 'devtools-protocol';
+import { NAMED } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
 import { resourceOfInitiator } from './resources';
@@ -39,7 +40,7 @@ export const PROBE = `({
   fresh: document.readyState === 'loading' && document.scripts.length === 0
     && performance.getEntriesByType('resource').length === 0,
   type: performance.getEntriesByType('navigation')[0]?.type ?? 'navigate',
-})`;
+})${NAMED}`;
 
 /** Evaluated in each document that was there before capture. */
 export const TIMINGS = `({
@@ -55,7 +56,7 @@ export const TIMINGS = `({
       transferred: e.transferSize ?? 0,
       decoded: e.decodedBodySize ?? 0,
     })),
-})`;
+})${NAMED}`;
 
 /** Reads what {@link PROBE} gave; the page may have tampered with it. */
 export function readProbe(value: unknown): Probe | undefined {

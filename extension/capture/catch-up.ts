@@ -1,4 +1,5 @@
 /** Reads from a page what happened before capture started, without duplicates. */
+import { NAMED } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
 import { backfill, readTimings, TIMINGS, type TimingEntry } from './backfill';
@@ -76,7 +77,7 @@ async function nameSockets({ tabId, tab, send, witness }: CatchUp): Promise<void
   const objectGroup = 'tidemark';
   try {
     const { result: prototype } = await send(tab.top, 'Runtime.evaluate', {
-      expression: 'WebSocket.prototype',
+      expression: `WebSocket.prototype${NAMED}`,
       silent: true,
       objectGroup,
     });

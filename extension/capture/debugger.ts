@@ -1,4 +1,6 @@
 /** Captures tabs through `chrome.debugger`. */
+
+import { NAMED } from '../page/records';
 import { PROBE, type Probe, readProbe } from './backfill';
 import { Ledger, readRecords, within } from './catch-up';
 import { MonotonicClock, type Send, type Session } from './context';
@@ -174,7 +176,7 @@ export class DebuggerSource implements CaptureSource {
   /** A document may have loaded before Page.enable could report it. Nothing else would then report its end. */
   async #documentReadAlready({ tab, send }: Attached): Promise<void> {
     if (!tab.network.hasLateDocument(tab.top)) return;
-    const expression = "document.readyState === 'loading' ? '' : location.href";
+    const expression = `document.readyState === 'loading' ? '' : location.href${NAMED}`;
     const { result } = await send(tab.top, 'Runtime.evaluate', {
       expression,
       returnByValue: true,
@@ -297,11 +299,13 @@ export class DebuggerSource implements CaptureSource {
     const sessions = [tab.top, ...tab.children.values()];
     await Promise.all([
       ...sessions.map((session) =>
-        send(session, 'Runtime.evaluate', { expression: '0', silent: true, returnByValue: true }).catch(
-          (error: unknown) => {
-            if (session === tab.top) throw error;
-          },
-        ),
+        send(session, 'Runtime.evaluate', {
+          expression: `0${NAMED}`,
+          silent: true,
+          returnByValue: true,
+        }).catch((error: unknown) => {
+          if (session === tab.top) throw error;
+        }),
       ),
       this.#flush(tabId),
     ]);

@@ -78,6 +78,20 @@ test('an error that the debugger tells is told once, another one is told', () =>
   expect(told[0]).toMatchObject({ via: 'exception', line: 2 });
 });
 
+test('what the page logs on its way out is told once, be it told by the debugger too', () => {
+  const logs = (text: string, at: number): PageRecord => ['log', at, 'error', text, 0, '', ''];
+  const seen = { kind: 'console', tab: 7, level: 'error', via: 'console', text: 'not saved' } as const;
+  witness.note({ ...seen, at: T - 300 });
+  says(logs('not saved', T));
+  witness.settle();
+  expect(texts()).toEqual(['not saved']);
+  expect(told[0]).toMatchObject({ via: 'console', level: 'error', left: true });
+  says(logs('not saved', T + 500));
+  witness.note({ ...seen, at: T + 501 });
+  witness.settle();
+  expect(texts()).toEqual(['not saved']);
+});
+
 test('what a page forges is no record, and what was lost is a gap', () => {
   witness.take(0, ['1 {"a":1}', 'nonsense', '1 [["resource"]]', '1 [["thrown",1,"exception",null]]'], 3);
   witness.settle();

@@ -1,19 +1,20 @@
 /** Records of a tab's page witnesses, reported only where the debugger has not reported the same. */
-import type { ResourceRecord, ThrownRecord } from '../page/records';
+import type { LogRecord, ResourceRecord, ThrownRecord } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
-import { pageThrown, unusableEntry } from './console';
+import { pageEntry, pageThrown, unusableEntry } from './console';
 import { readRecords } from './page-records';
 import type { Emit, Where } from './source';
 import { withoutHash } from './text';
 
 /** How long the debugger may take to report what the page has reported, in ms. */
 const WITNESS_MS = 400;
-/** How far apart the two may date the same error, in ms. */
+/** How far apart the two may date the same error, in ms, and the same call to the console. */
 const SAME_MS = 1000;
-/** The most addresses of which it is known how they were answered, and the most errors that are compared. */
+const SAME_CALL_MS = 100;
+/** The most addresses of which it is known how they were answered, and the most errors and calls that are compared. */
 const MAX_KNOWN = 1000;
-const MAX_THROWN = 50;
+const MAX_COMPARED = 50;
 
 /** The resource types of what media elements ask for. */
 const compared = new Set(['image', 'media', 'texttrack', 'other']);
@@ -26,7 +27,8 @@ export class PageWitness {
   readonly #emit: Emit;
   /** The last response of each address: the MIME type, or undefined if it was reported as a failure. */
   readonly #answers = new Map<string, string | undefined>();
-  #thrown: Console[] = [];
+  readonly #thrown: Console[] = [];
+  readonly #logged: Console[] = [];
   #waiting: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -43,9 +45,10 @@ export class PageWitness {
       this.#answers.delete(url);
       this.#answers.set(url, failed ? undefined : mime);
       if (this.#answers.size > MAX_KNOWN) this.#answers.delete(this.#answers.keys().next().value ?? '');
-    } else if (event.kind === 'console' && event.via === 'exception') {
-      this.#thrown.push(event);
-      if (this.#thrown.length > MAX_THROWN) this.#thrown.shift();
+    } else if (event.kind === 'console') {
+      if (event.via === 'exception') compare(this.#thrown, event);
+      else if (event.via === 'console' && /^(?:error|warning)$/.test(event.level))
+        compare(this.#logged, event);
     }
   }
 
@@ -59,6 +62,7 @@ export class PageWitness {
     readRecords(lists, (record) => {
       if (record[0] === 'resource') this.#wait(() => this.#unusable(record, where));
       else if (record[0] === 'thrown') this.#wait(() => this.#error(record, where));
+      else if (record[0] === 'log') this.#wait(() => this.#call(record, where));
     });
   }
 
@@ -73,11 +77,23 @@ export class PageWitness {
     this.#emit(unusableEntry(record, this.#answers.get(url) ?? '', where));
   }
 
+  // The witness reports errors and calls to the console only while its page is being left.
+
   #error(record: ThrownRecord, where: Where): void {
-    // It reports errors only while its page is being left.
     const event = pageThrown(record, { ...where, left: true });
     const told = this.#thrown.some(
       ({ text, at }) => text === event.text && Math.abs(at - event.at) < SAME_MS,
+    );
+    if (!told) this.#emit(event);
+  }
+
+  #call(record: LogRecord, where: Where): void {
+    const event = pageEntry(record, { ...where, left: true });
+    const told = this.#logged.some(
+      ({ text, at, level, url, line, column }) =>
+        level === event.level &&
+        Math.abs(at - event.at) < SAME_CALL_MS &&
+        (text === event.text || (url === event.url && line === event.line && column === event.column)),
     );
     if (!told) this.#emit(event);
   }
@@ -94,4 +110,9 @@ export class PageWitness {
       }
     }
   }
+}
+
+function compare(list: Console[], event: Console): void {
+  list.push(event);
+  if (list.length > MAX_COMPARED) list.shift();
 }

@@ -33,6 +33,7 @@ const childCountOf = getter<Element, number>(Element.prototype, 'childElementCou
 /** The tag as HTML writes it, in lower case. */
 export const tagOf = getter<Element, string>(Element.prototype, 'localName');
 export const bodyOf = getter<Document, HTMLElement | null>(Document.prototype, 'body');
+export const titleOf = getter<Document, string>(Document.prototype, 'title');
 export const readyStateOf = getter<Document, DocumentReadyState>(Document.prototype, 'readyState');
 
 /** An attribute's value, "" if absent: no rule here distinguishes the two. */

@@ -1,7 +1,8 @@
 import type { FromContent } from '../messages';
 import { HANDSHAKE, WITNESS_HANDSHAKE } from '../page/records';
+import { isMedia } from '../page/resources';
 import { Link } from './link';
-import { PageHooks } from './page-hooks';
+import { PageHooks, ShadowResources } from './page-hooks';
 import { Recorder } from './recorder';
 import type { SensitiveFields } from './sensitive';
 
@@ -11,7 +12,17 @@ import type { SensitiveFields } from './sensitive';
  */
 function main(): void {
   const ending = new AbortController();
-  const recorder = new Recorder(window, (message) => link.post(message), ending.signal);
+  const resources = new ShadowResources((record) => {
+    // The one that is not wanted drops it.
+    hooks.add(record);
+    if (isMedia(record[2])) witness.add(record);
+  }, ending.signal);
+  const recorder = new Recorder(
+    window,
+    (message) => link.post(message),
+    ending.signal,
+    (root) => resources.observe(root),
+  );
   world.tidemarkSensitive = recorder.sensitive;
   const pass =
     (from: { witness?: true }) =>

@@ -1,4 +1,6 @@
-import { FLUSH, type Handshake, RECORDS, START, STOP } from '../page/records';
+import { FLUSH, type Handshake, RECORDS, type ResourceRecord, START, STOP } from '../page/records';
+import { failedResource } from '../page/resources';
+import { all, isConnected } from './dom';
 
 /** The most UTF-16 units kept while no worker takes them; beyond it the oldest go, and are counted. */
 const MAX_KEPT = 4 << 20;
@@ -96,6 +98,11 @@ export class PageHooks {
     this.flush();
   }
 
+  /** Takes a record of the content script's own. */
+  add(record: ResourceRecord): void {
+    this.#take(`1 ${JSON.stringify([record])}`);
+  }
+
   /** Passes on what the page has done so far. */
   flush(): void {
     this.#tell(FLUSH);
@@ -132,4 +139,57 @@ export class PageHooks {
     }
     this.#posted = performance.now();
   }
+}
+
+/** Reports elements in shadow roots that could not use their resource: of that nothing outside such a root hears. */
+export class ShadowResources {
+  readonly #report: (record: ResourceRecord) => void;
+  readonly #signal: AbortSignal;
+  readonly #roots = new WeakSet<ShadowRoot>();
+  /** What was reported of each element. */
+  readonly #reported = new WeakMap<Element, string>();
+
+  constructor(report: (record: ResourceRecord) => void, signal: AbortSignal) {
+    this.#report = report;
+    this.#signal = signal;
+  }
+
+  /** Watches a shadow root. What failed in it before it was found is reported now. */
+  observe(root: ShadowRoot): void {
+    if (this.#roots.has(root)) return;
+    this.#roots.add(root);
+    const failed = ({ isTrusted, target }: Event): void => {
+      if (isTrusted && target instanceof Element) this.#failed(target);
+    };
+    root.addEventListener('error', failed, { capture: true, passive: true, signal: this.#signal });
+    for (const element of all(root, 'img, video, audio, source')) void this.#look(element);
+  }
+
+  async #look(element: Element): Promise<void> {
+    if (await hasFailed(element)) this.#failed(element);
+  }
+
+  #failed(element: Element): void {
+    const record = failedResource(element);
+    if (record === undefined || this.#reported.get(element) === record[3]) return;
+    this.#reported.set(element, record[3]);
+    this.#report(record);
+  }
+}
+
+/** Whether an image, a video, a sound or a source of one has failed already. */
+async function hasFailed(element: Element): Promise<boolean> {
+  if (element instanceof HTMLImageElement) {
+    const { complete, naturalWidth, currentSrc } = element;
+    if (!complete || naturalWidth > 0 || currentSrc === '') return false;
+    const decodes = await element.decode().then(
+      () => true,
+      () => false,
+    );
+    return !decodes && element.currentSrc === currentSrc && isConnected(element);
+  }
+  const NO_SOURCE = HTMLMediaElement.NETWORK_NO_SOURCE;
+  if (element instanceof HTMLMediaElement) return element.error !== null;
+  const { parentNode } = element;
+  return parentNode instanceof HTMLMediaElement && parentNode.networkState === NO_SOURCE;
 }

@@ -1,5 +1,6 @@
 import type { ContentEvent, FromContent, ToContent } from '../messages';
 import { Actions } from './actions';
+import { titleOf } from './dom';
 import { EmptyPage } from './empty-page';
 import { ErrorElements } from './error-elements';
 import { SensitiveFields } from './sensitive';
@@ -23,15 +24,24 @@ export class Recorder {
   readonly #empty: EmptyPage | undefined;
   #on = false;
   #mask = '';
+  /** The title that was read last. */
+  #title = '';
   /** Events that no worker has taken, in order; sent once there is one. */
   #kept: ContentEvent[] = [];
   /** Whether the worker has sent its first message; events are kept until then. */
   #heard = false;
 
-  constructor(view: Window, post: (message: FromContent) => boolean, signal: AbortSignal) {
+  /** `onShadowRoot` is told of every open shadow root that is found while recording. */
+  constructor(
+    view: Window,
+    post: (message: FromContent) => boolean,
+    signal: AbortSignal,
+    onShadowRoot: (root: ShadowRoot) => void = () => undefined,
+  ) {
     this.#view = view;
     this.#post = post;
     this.#sensitive = new SensitiveFields(signal);
+    this.#sensitive.observe(view.document); // the page may replace a field before the worker has spoken
     this.#actions = new Actions(view, {
       emit: (event) => this.#emit([event]),
       mask: () => this.#mask,
@@ -45,8 +55,14 @@ export class Recorder {
     this.#elements = new ErrorElements(view.document, {
       document,
       emit: (events) => this.#emit(events),
-      onChanges: (records) => this.#empty?.changed(records),
-      onShadowRoot: (root) => this.#sensitive.observe(root),
+      onChanges: (records) => {
+        this.#empty?.changed(records);
+        this.#readTitle();
+      },
+      onShadowRoot: (root) => {
+        this.#sensitive.observe(root);
+        onShadowRoot(root);
+      },
       signal,
     });
   }
@@ -70,6 +86,7 @@ export class Recorder {
   /** The connection to the worker was opened. The worker first sends whether to record. */
   connected(): void {
     this.#heard = false;
+    this.#title = '';
   }
 
   /** Reports all waiting events. */
@@ -97,6 +114,16 @@ export class Recorder {
     } else if (anew) {
       this.#tellAgain();
     }
+  }
+
+  /** Reports how the page's title is shown, if it contains what a sensitive field holds. */
+  #readTitle(): void {
+    const title = titleOf(this.#view.document);
+    if (title === this.#title) return;
+    this.#title = title;
+    const told = JSON.stringify(title);
+    const hidden = this.#sensitive.hide(told);
+    if (hidden !== told) this.#post({ t: 'title', title, shown: JSON.parse(hidden) as string });
   }
 
   /** The worker is a new one: it knows nothing of what is shown, and has not heard what was kept. */

@@ -1,6 +1,6 @@
 import { mask as MASK } from '../../protocol/redaction.json';
 import { referencedText } from './accessible-name';
-import { all, attribute, parentOf, tagOf } from './dom';
+import { all, attribute, hasChildElements, isConnected, isElement, parentOf, tagOf } from './dom';
 import { readText } from './text';
 
 /** A field with a value that the user typed or chose. */
@@ -14,10 +14,10 @@ export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement |
  * have it. Values are never kept: they are read from the fields, and known again by salted hashes.
  */
 export class SensitiveFields {
-  readonly #remembered = new WeakSet<Element>();
+  readonly #remembered = new WeakMap<Element, WeakRef<Field>>();
   /** Ids and names of password fields seen: "show password" may replace the element itself. */
   readonly #passwordNames = new Set<string>();
-  readonly #types: MutationObserver;
+  readonly #changes: MutationObserver;
   /** Sensitive fields that may still be on the page. */
   readonly #fields = new Set<WeakRef<Field>>();
   /** The hash of what a field held last; by hash how many fields, gone ones among them, held it, and its length. */
@@ -26,19 +26,28 @@ export class SensitiveFields {
   readonly #salt = crypto.getRandomValues(new Uint32Array(2));
 
   constructor(signal: AbortSignal) {
-    this.#types = new MutationObserver((records) => this.#noteToggles(records));
-    signal.addEventListener('abort', () => this.#types.disconnect(), { once: true });
+    this.#changes = new MutationObserver((records) => this.#take(records));
+    signal.addEventListener('abort', () => this.#changes.disconnect(), { once: true });
   }
 
-  /** Notices, within a document or shadow root, when a password field is made one of another type. */
+  /**
+   * Notices, within a document or shadow root, when a password field is made one of another type, when one comes with
+   * a value, and what it holds when it goes: the page may show that elsewhere before anybody has looked at the field.
+   */
   observe(root: Node): void {
-    this.#types.observe(root, { subtree: true, attributeFilter: ['type'], attributeOldValue: true });
+    this.#changes.observe(root, {
+      subtree: true,
+      childList: true,
+      attributeFilter: ['type'],
+      attributeOldValue: true,
+    });
+    this.#noteWithin(root);
   }
 
   /** Ends what {@link observe} began; what is remembered stays. */
   unobserve(): void {
-    this.#noteToggles(this.#types.takeRecords());
-    this.#types.disconnect();
+    this.#take(this.#changes.takeRecords());
+    this.#changes.disconnect();
   }
 
   /** Notes what kind of field this is now, so that a later change of its type cannot hide it. */
@@ -46,7 +55,11 @@ export class SensitiveFields {
     if (tagOf(element) !== 'input') return;
     const input = element as HTMLInputElement;
     if (input.type === 'password') this.notePassword(input);
-    else if (this.#remembered.has(input)) this.#keep(input);
+    else if (this.#remembered.has(input)) this.#remember(input);
+  }
+
+  #noteWithin(root: Node): void {
+    for (const input of all(root, 'input')) this.note(input);
   }
 
   /** Notes what the page's sensitive fields hold: what comes next may replace them. */
@@ -66,10 +79,10 @@ export class SensitiveFields {
 
   /** Whether the field's value must be masked. */
   has(field: Field): boolean {
-    this.#noteToggles(this.#types.takeRecords());
+    this.#take(this.#changes.takeRecords());
     this.note(field);
     if (this.#remembered.has(field)) {
-      this.#keep(field);
+      this.#remember(field);
       return true;
     }
     const sensitive =
@@ -113,15 +126,14 @@ export class SensitiveFields {
     for (const known of this.#fields) {
       const field = known.deref();
       if (field === undefined) this.#fields.delete(known);
-      else if (field.isConnected) yield field; // (no field has properties that forms have by name)
+      else if (isConnected(field)) yield field;
     }
   }
 
   #remember(field: Field): void {
-    if (!this.#remembered.has(field)) {
-      this.#remembered.add(field);
-      this.#fields.add(new WeakRef(field));
-    }
+    const known = this.#remembered.get(field) ?? new WeakRef(field);
+    this.#remembered.set(field, known);
+    this.#fields.add(known);
     this.#keep(field);
   }
 
@@ -159,9 +171,33 @@ export class SensitiveFields {
     return (a >>> 0) * 0x200000 + ((b >>> 0) & 0x1fffff);
   }
 
-  #noteToggles(records: readonly MutationRecord[]): void {
-    for (const { oldValue, target } of records) {
-      if (oldValue?.toLowerCase() === 'password') this.notePassword(target as Element);
+  #take(records: readonly MutationRecord[]): void {
+    const added = new Set<Element>();
+    let removed = false;
+    for (const { type, oldValue, target, addedNodes, removedNodes } of records) {
+      if (type === 'attributes') {
+        if (oldValue?.toLowerCase() === 'password') this.notePassword(target as Element);
+        continue;
+      }
+      for (const node of addedNodes) if (isElement(node)) added.add(node);
+      removed ||= removedNodes.length > 0;
+    }
+    for (const element of added) {
+      const parent = parentOf(element);
+      if (parent !== null && added.has(parent)) continue; // it is found there
+      this.note(element);
+      if (hasChildElements(element)) this.#noteWithin(element);
+    }
+    if (removed) this.#noteRemoved();
+  }
+
+  /** Notes what sensitive fields held when they went: scripts set values without a mutation. */
+  #noteRemoved(): void {
+    for (const known of this.#fields) {
+      const field = known.deref();
+      if (field !== undefined && isConnected(field)) continue;
+      if (field !== undefined) this.#keep(field);
+      this.#fields.delete(known);
     }
   }
 

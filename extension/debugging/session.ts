@@ -25,6 +25,7 @@ import {
   ResumedTime,
 } from '../protocol';
 import { Breakpoints } from './breakpoints';
+import { isOthers, PASSED_OVER } from './own-code';
 import { frameState } from './state';
 import type { Commands, DebugEvent, Exceptions, Paused, Script, Target, Thread, Threads } from './thread';
 
@@ -222,6 +223,7 @@ export class DebugSession implements Threads {
     const on = this.send(thread, 'Debugger.enable', { maxScriptsCacheSize: 16 << 20 });
     const rest = [
       this.send(thread, 'Debugger.setAsyncCallStackDepth', { maxDepth: ASYNC_DEPTH }),
+      this.send(thread, 'Debugger.setBlackboxPatterns', PASSED_OVER),
       ...(this.#pausing === 'none'
         ? []
         : [this.send(thread, 'Debugger.setPauseOnExceptions', { state: this.#pausing })]),
@@ -271,9 +273,16 @@ export class DebugSession implements Threads {
     if (thread === undefined) return;
     switch (method) {
       case 'Debugger.scriptParsed': {
-        const { scriptId, url, sourceMapURL, startLine, startColumn } =
+        const { scriptId, url, sourceMapURL, startLine, startColumn, executionContextAuxData } =
           params as Protocol.Debugger.ScriptParsedEvent;
-        thread.scripts.set(scriptId, { url, map: sourceMapURL ?? '', line: startLine, column: startColumn });
+        const { isDefault } = (executionContextAuxData ?? {}) as { isDefault?: boolean };
+        thread.scripts.set(scriptId, {
+          url,
+          map: sourceMapURL ?? '',
+          line: startLine,
+          column: startColumn,
+          isolated: isDefault === false,
+        });
         break;
       }
       case 'Debugger.breakpointResolved':
@@ -297,12 +306,14 @@ export class DebugSession implements Threads {
     }
   }
 
-  async #paused(thread: Thread, event: Protocol.Debugger.PausedEvent): Promise<void> {
+  async #paused(thread: Thread, all: Protocol.Debugger.PausedEvent): Promise<void> {
     if (this.#now() < thread.leaving) {
       await this.send(thread, 'Debugger.resume').catch(ignore);
       return;
     }
-    if (event.reason === 'instrumentation') return await this.#scriptWaits(thread, event);
+    if (all.reason === 'instrumentation') return await this.#scriptWaits(thread, all);
+    const event = { ...all, callFrames: all.callFrames.filter((frame) => !isOthers(thread, frame)) };
+    if (event.callFrames.length === 0 && all.callFrames.length > 0) return await this.#passOver(thread, all);
     const { hit: wanted, own } = await this.breakpoints.hit(thread, event);
     // The client that set one may have disconnected while its condition was evaluated.
     const hit = wanted.filter((id) => this.breakpoints.all.has(id));
@@ -356,6 +367,20 @@ export class DebugSession implements Threads {
       if (thread.paused !== paused) return;
     }
     this.#tell({ type: 'paused', thread });
+  }
+
+  /** Leaves code that is not the page's. A pause that was asked for is still to come. */
+  async #passOver(thread: Thread, { callFrames }: Protocol.Debugger.PausedEvent): Promise<void> {
+    const { asked } = thread;
+    thread.unwanted = false;
+    if (asked === 'step') thread.asked = undefined;
+    const positions = [{ lineNumber: 0, columnNumber: 0 }];
+    const sent = [...new Set(callFrames.map(({ location }) => location.scriptId))].map((scriptId) =>
+      this.send(thread, 'Debugger.setBlackboxedRanges', { scriptId, positions }),
+    );
+    // Into whatever is called next: while such code runs, the browser would lose a new request for a pause.
+    sent.push(this.send(thread, asked === 'pause' ? 'Debugger.stepInto' : 'Debugger.resume'));
+    await Promise.allSettled(sent);
   }
 
   /** Function and line of a frame; those of the source file, if the host knows it in time. */

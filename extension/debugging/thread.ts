@@ -23,6 +23,8 @@ export interface Script {
   /** Where it starts in its file, counted from 0: a script may be inline in a document. */
   readonly line: number;
   readonly column: number;
+  /** Whether it runs in a world beside the page's own. */
+  readonly isolated: boolean;
 }
 
 /** The pause of a thread. */

@@ -25,7 +25,7 @@ const slice = unbound(String.prototype.slice) as (text: string, from: number, to
 /** A record as it waits: a stack is written out only when it is told. */
 export type Waiting = PageRecord | readonly (string | number | boolean | null | Holder)[];
 
-/** Collects records, and hands them over at the end of the task in which they were made. */
+/** Collects records, and hands them over at the end of the task in which they were made, if there is one. */
 export class Channel {
   readonly #node = document.createTextNode('');
   readonly #ticker = new MessageChannel();
@@ -35,6 +35,8 @@ export class Channel {
   #ticking = false;
   /** Whether anybody wants to know; until the content script has spoken it is assumed. */
   recording = true;
+  /** Whether the page is being left. No task comes after this one then: a record is handed over at once. */
+  leaving = false;
   /** The message of the error of a worker that was told last, which the page's window may tell again. */
   ofWorker: string | undefined;
   /** Adds the records that were put off; called before a hand-over. */
@@ -66,7 +68,7 @@ export class Channel {
   /** Takes a record. */
   add(record: Waiting): void {
     this.#waiting[this.#count++] = record;
-    if (this.#count === MAX_WAITING) this.#hand();
+    if (this.leaving || this.#count === MAX_WAITING) this.#hand();
     else this.tick();
   }
 

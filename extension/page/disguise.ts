@@ -61,16 +61,19 @@ type Run = (self: unknown, args: readonly unknown[]) => unknown;
 /**
  * Puts a hook in the place of a method, with the property's own attributes; does nothing where there is
  * none. A proxy has name, length and own properties of what it stands for, and is native code to every
- * realm that asks for its source.
+ * realm that asks for its source. Returns what takes the hook away again, unless the page has put something else there.
  */
-export function hookMethod(owner: object, name: string, make: (native: Fn) => Run): void {
+export function hookMethod(owner: object, name: string, make: (native: Fn) => Run): () => void {
   const descriptor = getOwnPropertyDescriptor(owner, name);
-  if (typeof descriptor?.value !== 'function' || descriptor.configurable !== true) return;
+  if (typeof descriptor?.value !== 'function' || descriptor.configurable !== true) return () => undefined;
   const native = descriptor.value as Fn;
   const run = make(native);
   const hook = new Proxy(native, { apply: (_, self: unknown, args: unknown[]) => run(self, args) });
   originals.set(hook, native);
   defineProperty(owner, name, { ...descriptor, value: hook });
+  return () => {
+    if (getOwnPropertyDescriptor(owner, name)?.value === hook) defineProperty(owner, name, descriptor);
+  };
 }
 
 /** Has `made` called with every object that a constructor makes, those of subclasses too. */

@@ -1,37 +1,20 @@
 /** What goes wrong in the page by itself: errors nobody caught, resources that did not load, the browser's complaints. */
 import type { Channel } from './channel';
 import { describe, errorHead, isError } from './describe';
-import { append, getter, listen, now, slice, unbound, unlisten } from './natives';
+import { guard, watchLeaving } from './leaving';
+import { append, getter, listen, now, slice, unlisten } from './natives';
 import { MAX_STACK, MAX_TEXT, type PageRecord, type ThrownRecord } from './records';
+import { failedResource, isMedia } from './resources';
 import { ofError } from './stack';
 
 const target = getter<EventTarget | null>(Event.prototype, 'target');
 const prevented = getter<boolean>(Event.prototype, 'defaultPrevented');
-const trusted = unbound(
-  (() => {
-    // `isTrusted` is an own accessor of every event.
-    const get = Object.getOwnPropertyDescriptor(new Event('x'), 'isTrusted')?.get;
-    return function (this: Event): boolean {
-      return get === undefined ? this.isTrusted : (Reflect.apply(get, this, []) as boolean);
-    };
-  })(),
-) as (event: unknown) => boolean;
 const errorOf = getter<unknown>(ErrorEvent.prototype, 'error');
 const messageOf = getter<string>(ErrorEvent.prototype, 'message');
 const fileOf = getter<string>(ErrorEvent.prototype, 'filename');
 const lineOf = getter<number>(ErrorEvent.prototype, 'lineno');
 const columnOf = getter<number>(ErrorEvent.prototype, 'colno');
 const reasonOf = getter<unknown>(PromiseRejectionEvent.prototype, 'reason');
-const tagOf = getter<string>(Element.prototype, 'localName');
-const attribute = unbound(Element.prototype.getAttribute) as (
-  element: unknown,
-  name: string,
-) => string | null;
-const imageSource = getter<string>(HTMLImageElement.prototype, 'currentSrc');
-const mediaSource = getter<string>(HTMLMediaElement.prototype, 'currentSrc');
-const baseOf = getter<string>(Node.prototype, 'baseURI');
-const href = getter<string>(URL.prototype, 'href');
-const URLNative = URL;
 
 /** The row of an uncaught error, of the page or of one of its workers. */
 export function thrown(event: unknown, worker: boolean): ThrownRecord {
@@ -70,7 +53,7 @@ function row(
 
 /** Records uncaught errors, unhandled rejections, what did not load, and what the browser complains of. */
 export function hookErrors(channel: Channel): void {
-  const { later } = watchErrors(channel, {
+  const later = watchErrors(channel, {
     thrown: () => true,
     element: () => true,
   });
@@ -88,72 +71,22 @@ export function hookErrors(channel: Channel): void {
   hookReports(channel);
 }
 
-/** Elements of which the debugger hears nothing when they cannot use what arrived. */
-const media: Record<string, true | undefined> = {
-  __proto__: null as never,
-  img: true,
-  image: true,
-  input: true,
-  video: true,
-  audio: true,
-  source: true,
-  track: true,
-};
-
 /** Records what a debugger does not hear of: media that cannot be used, and errors while the page is left. */
 export function witnessErrors(channel: Channel): void {
-  const { leaving } = watchErrors(channel, {
-    thrown: () => leaving(),
-    element: (tag) => media[tag] === true,
+  watchErrors(channel, {
+    thrown: () => channel.leaving,
+    element: isMedia,
   });
 }
 
-/** Does something with an event of the browser's own, without the page ever noticing a failure of it. */
-function guard(channel: Channel, does: (event: unknown) => void): (event: unknown) => void {
-  return (event) => {
-    if (!channel.recording || !trusted(event)) return;
-    try {
-      does(event);
-    } catch {
-      // the page goes on
-    }
-  };
-}
-
-/** The longest data: address that is told, in UTF-16 units: enough to know its kind. */
-const MAX_DATA = 64;
-
-/** Where an element has its resource from; empty when it names none. */
-function addressOf(element: unknown, tag: string): string {
-  let chosen = '';
-  if (tag === 'img') chosen = imageSource(element);
-  else if (tag === 'video' || tag === 'audio') chosen = mediaSource(element);
-  const named =
-    chosen ||
-    (attribute(element, 'src') ??
-      attribute(element, 'href') ??
-      attribute(element, 'xlink:href') ??
-      attribute(element, 'data') ??
-      '');
-  if (named === '') return '';
-  const address = href(new URLNative(named, baseOf(element)));
-  return slice(address, 0, 5) === 'data:' && address.length > MAX_DATA
-    ? `${slice(address, 0, MAX_DATA)}…`
-    : address;
-}
-
-interface Watched {
-  /** Adds the record of an event once it is known whether the page has dealt with it. */
-  later(event: unknown, record: PageRecord): void;
-  /** Whether the page is being left. */
-  leaving(): boolean;
-}
+/** Adds the record of an event once it is known whether the page has dealt with it. */
+type Later = (event: unknown, record: PageRecord) => void;
 
 /** Records the errors of the page and of its elements that are `wanted`. */
 function watchErrors(
   channel: Channel,
   wanted: { thrown: () => boolean; element: (tag: string) => boolean },
-): Watched {
+): Later {
   // Whether the page has dealt with an error itself is known when all its listeners have run.
   let open: { event: unknown; record: PageRecord }[] = [];
   const settle = channel.settle;
@@ -166,21 +99,16 @@ function watchErrors(
     }
     settle();
   };
-  const later = (event: unknown, record: PageRecord): void => {
+  const later: Later = (event, record) => {
     append(open, { event, record });
     channel.tick();
   };
-  let left = false;
   const handOver = (): void => channel.flush();
-  const turn = (going: boolean): ((event: unknown) => void) =>
-    guard(channel, () => {
-      left = going;
-      unlisten(window, 'error', handOver);
-      // No task comes after this one. Last in the row, it knows what the page's own listeners have dealt with.
-      if (going) listen(window, 'error', handOver);
-    });
-  listen(window, 'pagehide', turn(true), true);
-  listen(window, 'pageshow', turn(false), true);
+  watchLeaving(channel, (leaving) => {
+    unlisten(window, 'error', handOver);
+    // No task comes after this one. Last in the row, it knows what the page's own listeners have dealt with.
+    if (leaving) listen(window, 'error', handOver);
+  });
   listen(
     window,
     'error',
@@ -193,17 +121,12 @@ function watchErrors(
         else later(event, thrown(event, false));
         return;
       }
-      const tag = tagOf(at);
-      if (!wanted.element(tag)) return;
-      const address = addressOf(at, tag);
-      if (address !== '') {
-        const integrity = (attribute(at, 'integrity') ?? '') !== '';
-        channel.add(['resource', now(), tag, address, integrity]);
-      }
+      const record = failedResource(at);
+      if (record !== undefined && wanted.element(record[2])) channel.add(record);
     }),
     true,
   );
-  return { later, leaving: () => left };
+  return later;
 }
 
 /** A violation of the page's Content Security Policy. */

@@ -2,6 +2,7 @@
 import type { Channel } from './channel';
 import { describe, format, isError } from './describe';
 import { call, hookMethod } from './disguise';
+import { watchLeaving } from './leaving';
 import { append, now, slice } from './natives';
 import { MAX_STACK, MAX_TEXT } from './records';
 import { here, ofLogged } from './stack';
@@ -26,8 +27,27 @@ const withStack = new Set(['warn', 'error', 'assert', 'trace']);
 
 /** Records what the page logs. */
 export function hookConsole(channel: Channel): void {
+  hook(channel, Object.keys(levels));
+}
+
+/**
+ * Records the errors and warnings that the page logs while it is left, of which no debugger hears. The console is the
+ * browser's own until then.
+ */
+export function witnessConsole(channel: Channel): void {
+  let unhook = (): void => undefined;
+  watchLeaving(channel, (leaving) => {
+    unhook();
+    unhook = leaving ? hook(channel, ['error', 'warn', 'assert']) : () => undefined;
+  });
+}
+
+/** Records the calls of methods of the console, until the function that comes back is called. */
+function hook(channel: Channel, names: readonly string[]): () => void {
+  const unhook: (() => void)[] = [];
   let busy = false;
-  for (const name of Object.keys(levels)) {
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as string;
     const level = levels[name] as string;
     const stacked = withStack.has(name);
     const record = (args: readonly unknown[]): void => {
@@ -46,11 +66,15 @@ export function hookConsole(channel: Channel): void {
         busy = false;
       }
     };
-    hookMethod(console, name, (native) => (self, args) => {
+    const undo = hookMethod(console, name, (native) => (self, args) => {
       if (name !== 'assert' || !args[0]) record(args);
       return call(native, self, args);
     });
+    append(unhook, undo);
   }
+  return () => {
+    for (let i = 0; i < unhook.length; i++) unhook[i]?.();
+  };
 }
 
 /** The stack of the first error among the arguments that has one; frameworks log an error among texts. */

@@ -10,6 +10,9 @@ import { MaxBody } from '../protocol';
 /** The name of the hooks' script (build.mjs gives it), in whose frames nobody is interested. */
 export const HOOKS = 'tidemark-page.js';
 
+/** At the end of code that the debugger evaluates for Tidemark in the page's own world: it gets that name too. */
+export const NAMED = `\n//# sourceURL=${HOOKS}`;
+
 /** Where a text was cut, its full length in UTF-16 units; 0 when it was not. */
 type Length = number;
 

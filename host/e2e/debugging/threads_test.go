@@ -485,3 +485,32 @@ func TestStacksOfMinifiedCodeNameTheFunctionsOfTheProject(t *testing.T) {
 		})
 	}
 }
+
+// TestAPauseOfAnIdlePageIsThePages: what Tidemark itself runs in the page meanwhile does not pause, and no page's pause
+// shows it.
+func TestAPauseOfAnIdlePageIsThePages(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<button>Work</button><script>
+function work() { const mine = 1; document.title = 'worked' + mine }
+fetch('/begin').then(work)</script>`})
+	begin := make(chan struct{})
+	s.Mux.HandleFunc("/begin", func(http.ResponseWriter, *http.Request) { <-begin })
+	a := w.Debugs(t, s)
+	p := w.Open(t, s.URL)
+	a.Debugger("debugger_pause", nil)
+	for range 3 {
+		if text, err := a.Text("browser_snapshot", map[string]any{"full_snapshot": true}); err != nil || !strings.Contains(text, "Work") {
+			t.Fatalf("%v: %s", err, text)
+		}
+		a.Changes()
+		if d := a.Debugger("debugger_state", nil); d.State != "running" {
+			t.Fatalf("%+v", d)
+		}
+	}
+	close(begin)
+	if at := a.Paused(); len(at.Stack) == 0 || at.Stack[0].Function != "work" {
+		t.Errorf("%+v", at)
+	}
+	a.Debugger("debugger_resume", nil)
+	p.WaitForTitle("worked1")
+}

@@ -94,6 +94,32 @@ func TestActionsOfAPersonAreToldWithoutSecrets(t *testing.T) {
 	}
 }
 
+// TestAPasswordThatWasReplacedBeforeTheFirstLookIsMasked replaces password fields by text fields with their values.
+func TestAPasswordThatWasReplacedBeforeTheFirstLookIsMasked(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<div id=preset><input type=password value="preset-secret-01"></div><div id=set></div><div id=late></div><x-in></x-in><script>
+customElements.define('x-in', class extends HTMLElement { connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = '<input type=password value="shadow-secret-02">' } })
+const host = document.querySelector('x-in'), swap = (at, label, value = at.firstChild.value) => { at.innerHTML = '<input aria-label=' + label + '>'; at.firstChild.value = value }
+set.innerHTML = '<input type=password>'; set.firstChild.value = 'script-secret-03'
+late.innerHTML = '<input type=password>'
+setTimeout(() => { late.firstChild.value = 'late-secret-04' }, 20)
+setTimeout(() => { swap(preset, 'One'); swap(set, 'Three') }, 30)
+setTimeout(() => { const { value } = host.shadowRoot.firstChild; host.remove(); const now = document.createElement('p'); document.body.append(now); swap(now, 'Two', value); swap(late, 'Four'); document.title = 'swapped shadow-secret-02' }, 400)</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	p.WaitForTitle("swapped shadow-secret-02")
+	text, err := a.Text("browser_snapshot", map[string]any{"full_snapshot": true})
+	if err != nil || strings.Contains(text, "secret-0") || strings.Count(text, "[masked]") != 5 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		text, err = a.Text("browser_tabs", nil)
+		return err != nil || strings.Contains(text, "swapped"), nil
+	}); err != nil || strings.Contains(text, "secret-0") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
 func TestAFloodIsCountedToTheLastLine(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})

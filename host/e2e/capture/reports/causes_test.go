@@ -6,9 +6,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -221,5 +224,42 @@ func TestAnErrorOfThePageThatIsLeftIsMarked(t *testing.T) {
 	}
 	if len(after) != 1 || after[0].Left {
 		t.Errorf("of the next page: %s", shown(after))
+	}
+}
+
+// TestWhatAPageLogsOnItsWayOutIsReportedOnce removes a frame, of whose last words the debugger hears too, and leaves a page.
+func TestWhatAPageLogsOnItsWayOutIsReportedOnce(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}":   e2etest.BlankPage + `<iframe src="/frame"></iframe><script>addEventListener('pagehide', () => console.error('page left', [location.search]))</script>`,
+		"/frame": e2etest.BlankPage + `<script>addEventListener('pagehide', () => console.warn('frame left', {at: 1}))</script>`,
+		"/next":  e2etest.BlankPage,
+	})
+	p := w.Open(t, s.URL+"/?1")
+	arrived := func(path string) {
+		t.Helper()
+		if err := testbed.Eventually(t.Context(), func() (bool, error) {
+			at, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](`document.readyState + location.pathname`))
+			return err == nil && at == "complete"+path, nil // the question may be lost with the page
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arrived("/")
+	p.Start(`document.querySelector('iframe').remove()`)
+	p.Start(`location.href = '/next'`)
+	arrived("/next")
+	p.Start(`console.error('arrived')`)
+	w.AgentOf(t, s).ChangesWith(map[string]any{"wait": "settled"})
+	list := recorded(t, w, s, capture.ConsoleSection, func(list []*event.Console) bool {
+		return slices.ContainsFunc(list, func(e *event.Console) bool { return e.Text == "arrived" }) && len(list) >= 3
+	})
+	var texts []string
+	for _, e := range list {
+		texts = append(texts, e.Text)
+	}
+	slices.Sort(texts)
+	if got, want := strings.Join(texts, "; "), "arrived; frame left {at: 1}; page left ['?1']"; got != want {
+		t.Errorf("%s: %s", got, shown(list))
 	}
 }
