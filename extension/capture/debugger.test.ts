@@ -280,3 +280,21 @@ test('an error whose body nobody reads is told without it, and says why', async 
     vi.useRealTimers();
   }
 });
+
+test('a page that comes back from the back/forward cache says nothing twice', async () => {
+  await start();
+  say('first', T + 1);
+  say('first', T + 1);
+  shows(`${PAGE}second`, 'L2');
+  say('second', T + 2);
+  say('first', T + 1); // replayed before the page is shown again
+  shows(PAGE, 'L3');
+  say('first', T + 1);
+  say('first', T + 3);
+  expect(texts().filter((text) => text === 'first' || text === 'second')).toEqual([
+    'first',
+    'first',
+    'second',
+    'first',
+  ]);
+});
