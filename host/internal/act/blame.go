@@ -66,7 +66,7 @@ func (f Finder) Hidden(ctx context.Context, client *checkpoint.Client, id int, t
 	step := protocol.ActStep{Op: protocol.StepSeek, Texts: []string{text}}
 	began := a.clock().UnixMilli()
 	result, err := a.do(ctx, id, instance, browserTab, []protocol.ActStep{step}, action{timeout: seekTimeout, settle: time.Millisecond}, nil, false)
-	if err != nil || result.Refused != protocol.RefusedHidden {
+	if err != nil || result.Refused != protocol.RefusedHidden || a.pages.Left(client, id) != nil {
 		return ""
 	}
 	found := outcome{id: id, result: result, began: began}

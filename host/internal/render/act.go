@@ -66,6 +66,9 @@ func writeRefused(b *strings.Builder, a *act.Answer) {
 }
 
 func writeDone(b *strings.Builder, a *act.Answer) {
+	if a.Left != "" {
+		b.WriteString(a.Left + "\n")
+	}
 	if a.Untrusted != "" {
 		fmt.Fprintf(b, "Sent synthetic events, which the page can detect (%s).\n", a.Untrusted)
 	}
@@ -81,7 +84,7 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	b.WriteString(fields(a))
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems:\n" + strings.Join(lines, "\n") + "\n")
-	} else if a.Dialog == nil && !a.Busy && a.Paused == "" {
+	} else if a.Dialog == nil && !a.Busy && a.Paused == "" && a.Left == "" {
 		if len(a.Repeated) > 0 {
 			b.WriteString("No new problems.\n")
 		} else {
@@ -195,6 +198,8 @@ func made(m act.Made) string {
 	var b strings.Builder
 	for _, t := range m.Opened {
 		switch {
+		case t.Outside:
+			b.WriteString("Opened a tab outside of this client's origins.\n")
 		case t.ID == 0:
 			b.WriteString("Opened a tab, listed by browser_tabs.\n")
 		case t.URL == "":
