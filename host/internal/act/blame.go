@@ -9,6 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -34,21 +35,21 @@ type Blame struct {
 // String returns all that is known on one line: "div.controls, height: 0px, app.tsx:40; rule .controls in app.css:7".
 func (b *Blame) String() string {
 	var parts []string
-	source := b.Source
+	source := event.Named(b.Source)
 	if b.Outer {
 		source = "inside " + source
 	}
-	for _, part := range []string{b.Element, b.Style, source} {
+	for _, part := range []string{event.Named(b.Element), b.Style, source} {
 		if part != "" {
 			parts = append(parts, part)
 		}
 	}
 	text := strings.Join(parts, ", ")
 	if b.Rule != "" {
-		text += "; rule " + b.Rule
+		text += "; rule " + event.Named(b.Rule)
 	}
 	if b.Sheet != "" {
-		text += " in " + b.Sheet
+		text += " in " + event.Named(b.Sheet)
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/act"
@@ -190,7 +191,7 @@ func repeatedAgain(list []diff.Consequence) string {
 	for _, r := range diff.SumRepeated(all) {
 		texts = append(texts, repeated(diff.Consequence{Text: r.Message, Count: r.Count}))
 	}
-	return diff.CountRepeated(errors, len(list)-errors) + ": " + strings.Join(texts, "; ") + "\n"
+	return onLines(diff.CountRepeated(errors, len(list)-errors)+":", texts)
 }
 
 // made reports what a page opened and downloaded.
@@ -209,7 +210,11 @@ func made(m act.Made) string {
 		}
 	}
 	if len(m.Downloads) > 0 {
-		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(m.Downloads, ", "))
+		var names []string
+		for _, name := range m.Downloads {
+			names = append(names, strconv.Quote(name))
+		}
+		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(names, ", "))
 	}
 	return b.String()
 }
@@ -271,15 +276,21 @@ func still(value *string) string {
 }
 
 func fieldList(what string, lines []string) string {
-	switch more := len(lines) - maxFields; {
-	case len(lines) == 0:
-		return ""
-	case len(lines) == 1:
-		return what + " " + lines[0] + "\n"
-	case more > 0:
+	if more := len(lines) - maxFields; more > 0 {
 		lines = append(lines[:maxFields], fmt.Sprintf("%d more", more))
 	}
-	return what + "\n- " + strings.Join(lines, "\n- ") + "\n"
+	return onLines(what, lines)
+}
+
+// onLines lists texts of a page. Several are on a line each, so that none can seem to be two.
+func onLines(what string, texts []string) string {
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		return what + " " + texts[0] + "\n"
+	}
+	return what + "\n- " + strings.Join(texts, "\n- ") + "\n"
 }
 
 // refusal reports why a step was refused, how many steps were done, and what to do next.
