@@ -129,6 +129,9 @@ func (a *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string
 		return 0, nil, usererr.New(usererr.NoBrowser, "the browser opened no tab")
 	}
 	id, err := a.waitForOpened(ctx, instances[0], result.Opened[0])
+	if err == nil {
+		a.agents.setTab(client, id)
+	}
 	result.Opened = nil
 	return id, result, err
 }

@@ -161,3 +161,21 @@ func TestATabThatAPageOpensElsewhereIsNotShown(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+func TestAnAgentThatOpenedATabActsOnIt(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	w.Do = func(context.Context, protocol.ActParams) (*protocol.ActResult, error) {
+		w.Open(8, enginetest.Page+"/new")
+		return &protocol.ActResult{Done: 1, Opened: []int{8}}, nil
+	}
+	if _, err := w.Call(c, "browser_tabs", `{"action":"new","url":"`+enginetest.Page+`/new"}`); err != nil {
+		t.Fatal(err)
+	}
+	if agents := w.Engine.Actor.AgentsSeenFrom("i"); len(agents) != 1 || agents[0].Tab != 8 || agents[0].Title != "page" {
+		t.Errorf("%+v", agents)
+	}
+	if did := w.Engine.Actor.DidBy(c); !did(2, w.Now.UnixMilli()) {
+		t.Error("it did not act on the tab")
+	}
+}
