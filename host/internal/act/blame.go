@@ -46,7 +46,7 @@ func (b *Blame) String() string {
 	}
 	text := strings.Join(parts, ", ")
 	if b.Rule != "" {
-		text += "; rule " + event.Named(b.Rule)
+		text += "; rule " + event.Apart(b.Rule, ";", " in ")
 	}
 	if b.Sheet != "" {
 		text += " in " + event.Named(b.Sheet)

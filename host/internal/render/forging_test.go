@@ -55,10 +55,10 @@ func TestPageTextForgesNoEntry(t *testing.T) {
 	twice := []diff.Consequence{{Severity: diff.Error, Text: "error: a (x.js:1); error: b (y.js:2)"}, {Severity: diff.Error, Text: "error: c", Count: 3}}
 	answer := act.Answer{
 		Repeated: twice, Late: &act.Late{Repeated: twice[:1], Made: act.Made{Downloads: []string{`d", "e`, "f, g"}}},
-		Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Pay" [e1]`, Blame: &act.Blame{Element: "div.x", Source: "a.js:1; rule p in b.css:2", Rule: ".r, .s", Sheet: "c.css:3, d.css"}},
+		Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Pay" [e1]`, Blame: &act.Blame{Element: "div.x", Source: "a.js:1; rule p in b.css:2", Rule: ".r in a.css", Sheet: "c.css:3, d.css"}},
 	}
 	want := `button "Pay" [e1] is not visible. Nothing was done. You may have to open or hover something first.
-Cause: div.x, "a.js:1; rule p in b.css:2"; rule ".r, .s" in "c.css:3, d.css"
+Cause: div.x, "a.js:1; rule p in b.css:2"; rule ".r in a.css" in "c.css:3, d.css"
 2 repeated errors:
 - error: a (x.js:1); error: b (y.js:2)
 - error: c ×3
