@@ -356,9 +356,10 @@ export interface DOMDiff {
    */
   flashes?: NewElement[];
   /**
-   * PageEmptySince is when the page became empty because its code failed.
+   * PageEmptySince is when the page became empty because its code failed, PageEmptyTab its tab if there are several.
    */
   page_empty_since?: Time;
+  page_empty_tab?: number /* int */;
   url_changed?: URLChange;
   crashed?: Crash[];
   omitted?: number /* int */;

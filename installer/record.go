@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/installer/safefile"
 	"tidemark.dev/tidemark/installer/settings"
@@ -106,6 +107,26 @@ func (r *Record) Extension() string {
 func (r *Record) forget(w Written) error {
 	r.Written = slices.DeleteFunc(r.Written, func(o Written) bool { return o.Path == w.Path && o.Registry == w.Registry })
 	return r.save()
+}
+
+// RemoveLeftovers removes the temporary files that killed installations left beside the record. No installation may be under
+// way.
+func (r *Record) RemoveLeftovers() error {
+	dir, prefix := filepath.Dir(r.path), "."+filepath.Base(r.path)+"."
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		number, is := strings.CutPrefix(e.Name(), prefix)
+		if !is || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Record) save() error {

@@ -131,3 +131,40 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+func TestLeftoversOfAKilledInstallationAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	r, err := ReadRecord(filepath.Join(dir, "install.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".install.json.123", ".install.json.4", ".install.json.bak", ".install.json.", "x.install.json.5", ".other.json.6"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".install.json.7"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.RemoveLeftovers(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if got := strings.Join(left, " "); got != ".install.json. .install.json.7 .install.json.bak .other.json.6 x.install.json.5" {
+		t.Error(got)
+	}
+	gone, err := ReadRecord(filepath.Join(dir, "missing", "install.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.RemoveLeftovers(); err != nil {
+		t.Error(err)
+	}
+}

@@ -19,7 +19,7 @@ import { count, cutUnits } from './text';
 const MAX_LOOKED_AT = 16 << 10;
 
 type Level = ConsoleEvent['level'];
-type Console = Extract<AnyEvent, { kind: 'console' }>;
+export type Console = Extract<AnyEvent, { kind: 'console' }>;
 
 const levels: Partial<Record<Protocol.Runtime.ConsoleAPICalledEvent['type'], Level>> = {
   error: 'error',

@@ -2,7 +2,7 @@
 import type { Protocol } from 'devtools-protocol';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping';
 import { type LoggedFailure, loggedFailure } from './backfill';
-import { consoleCall, exception, logEntry } from './console';
+import { type Console, consoleCall, exception, logEntry } from './console';
 import type { Session, TabContext } from './context';
 import { NetworkTracker } from './network';
 import { PageTracker } from './page';
@@ -18,6 +18,11 @@ type Handlers = { [E in keyof Events]?: (session: Session, event: Events[E][0]) 
 /** How long a worker's entry in the page's log waits for the worker's own session, in ms; that of a shared one comes later. */
 const WORKER_ENTRY_MS = 300;
 const SHARED_ENTRY_MS = 800;
+
+/** How many entries of earlier documents are remembered: as many as the browser replays. */
+const MAX_SAID = 1000;
+/** How much of a text counts, in UTF-16 units. */
+const MAX_KEY = 100;
 
 /** Service workers and shared workers belong to all tabs of their origin; one of the tabs reports for them. */
 export interface SharedWorkers {
@@ -48,6 +53,7 @@ export class DebuggerTab implements WorkerHost {
   readonly #witness: WebRequestWitness;
   readonly #shared: SharedWorkers;
   readonly #replayed = new Map<Session, number>();
+  readonly #said = new Said();
   /** Sessions of service workers for which another tab reports, with their targets. */
   readonly #silent = new Map<string, string>();
   /** Shared workers that cannot be attached to, since when. */
@@ -138,10 +144,10 @@ export class DebuggerTab implements WorkerHost {
       'Runtime.consoleAPICalled': (session, event) => {
         if (!this.#wanted(session, event.timestamp)) return;
         const made = consoleCall(event, this.#where(session));
-        if (made !== undefined) this.#tab.emit(made);
+        if (made !== undefined) this.#say(made);
       },
       'Runtime.exceptionThrown': (session, event) => {
-        if (this.#wanted(session, event.timestamp)) this.#tab.emit(exception(event, this.#where(session)));
+        if (this.#wanted(session, event.timestamp)) this.#say(exception(event, this.#where(session)));
       },
       'Runtime.executionContextCreated': (session, { context }) => {
         const { isDefault } = (context.auxData ?? {}) as { isDefault?: boolean };
@@ -174,7 +180,10 @@ export class DebuggerTab implements WorkerHost {
       'Page.frameNavigated': (session, event) => {
         if (session !== this.top) return;
         page.navigated(event);
-        if (event.frame.parentId === undefined) this.#shared.review();
+        if (event.frame.parentId === undefined) {
+          this.#shared.review();
+          this.#said.turn();
+        }
       },
       'Page.domContentEventFired': (session) => {
         if (session !== this.top) return;
@@ -222,7 +231,11 @@ export class DebuggerTab implements WorkerHost {
       if (!this.#witness.name(this.#tab.tab, failure.url, failure.id)) this.failures.push(failure);
     }
     const request = entry.category === 'cors' ? this.network.corsEntry(entry.text) : undefined;
-    this.#tab.emit(logEntry(entry, this.#where(session), request));
+    this.#say(logEntry(entry, this.#where(session), request));
+  }
+
+  #say(entry: Console): void {
+    if (this.#said.isNew(entry)) this.#tab.emit(entry);
   }
 
   /** The page's log repeats what its workers' consoles say; it counts only when a worker is not attached. */
@@ -411,4 +424,29 @@ function enableConsole(session: Session, send: TabContext['send']): Promise<unkn
 
 function ignore(): void {
   // The session went away in between: there is nothing left to do for it.
+}
+
+/** Recognizes what the console replays when a page comes back from the back/forward cache. */
+class Said {
+  /** Entries of this document, and of those before it. */
+  #here = new Set<string>();
+  readonly #before = new Set<string>();
+
+  /** Reports whether an entry is not one that an earlier document of the tab already had. */
+  isNew({ at, via, text }: Console): boolean {
+    const key = `${at} ${via} ${text.slice(0, MAX_KEY)}`;
+    if (this.#before.has(key)) return false;
+    if (this.#here.size < MAX_SAID) this.#here.add(key);
+    return true;
+  }
+
+  /** Begins another document. */
+  turn(): void {
+    for (const key of this.#here) this.#before.add(key);
+    this.#here = new Set();
+    for (const key of this.#before) {
+      if (this.#before.size <= MAX_SAID) break;
+      this.#before.delete(key);
+    }
+  }
 }

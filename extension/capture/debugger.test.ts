@@ -311,3 +311,21 @@ test.each([
   expect(Date.now() - began).toBeLessThan(500);
   expect(events.filter(({ kind }) => kind === 'network')).toMatchObject([{ url, status: 500, ...want }]);
 });
+
+test('a page that comes back from the back/forward cache says nothing twice', async () => {
+  await start();
+  say('first', T + 1);
+  say('first', T + 1);
+  shows(`${PAGE}second`, 'L2');
+  say('second', T + 2);
+  say('first', T + 1); // replayed before the page is shown again
+  shows(PAGE, 'L3');
+  say('first', T + 1);
+  say('first', T + 3);
+  expect(texts().filter((text) => text === 'first' || text === 'second')).toEqual([
+    'first',
+    'first',
+    'second',
+    'first',
+  ]);
+});

@@ -103,12 +103,17 @@ test('stacks in V8’s own writing', () => {
     at new Cart (http://localhost/cart.js:3:1)
     at async Promise.all (index 0)
     at Array.map (<anonymous>)
+    at eval (eval at noise (http://localhost/forge.html:14:10), <anonymous>:1:30)
+    at f (eval at g (eval at noise (http://localhost/forge.html:15:10), <anonymous>:1:30), <anonymous>:2:3)
+    at eval (eval at <anonymous> (:1:1), <anonymous>:1:30)
     at http://localhost/app.js:9:1`),
   ).toEqual([
     ['load', 'http://localhost/app.js', 2],
     ['Axios.request', 'http://localhost/node_modules/axios.js', 40],
     ['', 'http://localhost/app.js', 7],
     ['Cart', 'http://localhost/cart.js', 3],
+    ['eval', 'http://localhost/forge.html', 14],
+    ['f', 'http://localhost/forge.html', 15],
     ['', 'http://localhost/app.js', 9],
   ]);
 });

@@ -97,12 +97,16 @@ export function initiatorLines(initiator: Protocol.Network.Initiator | undefined
   return [frameLine({ functionName, url, lineNumber, columnNumber: Math.max(0, columnNumber) })];
 }
 
-/** The frames of a stack in V8's own writing. */
+/** In a place within evaluated code, the place that called `eval`; that of the outermost call where they are nested. */
+const EVALUATED_AT = /\(([^()\s]+):(\d+):(\d+)\)/;
+
+/** The frames of a stack in V8's own writing. Evaluated code has no lines to show: its frame is where it was evaluated. */
 export function parseStack(stack: string): Frame[] {
   const frames: Frame[] = [];
   for (const line of stack.split('\n')) {
-    const [, name = '', url, row, column] =
+    let [, name = '', url, row, column] =
       /^\s+at (?:(?:async )?(?:new )?(.*?) \()?(?:async )?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
+    if (url?.startsWith('eval at ')) [, url, row, column] = EVALUATED_AT.exec(url) ?? [];
     if (url === undefined) continue;
     frames.push({ functionName: name, url, lineNumber: Number(row) - 1, columnNumber: Number(column) - 1 });
   }

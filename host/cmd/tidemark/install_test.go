@@ -44,6 +44,9 @@ func TestInstallationsAtOnceLoseNothing(t *testing.T) {
 	if agents < 3 {
 		t.Errorf("recorded: %+v", record.Written)
 	}
+	if err := os.WriteFile(filepath.Join(home, ".install.json.123"), nil, 0o600); err != nil { // as a killed installation leaves it
+		t.Fatal(err)
+	}
 	cmd := exec.Command("tidemark", "uninstall", "--yes")
 	cmd.Env = environment
 	if out, err := cmd.CombinedOutput(); err != nil {

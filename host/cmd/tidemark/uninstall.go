@@ -88,6 +88,11 @@ func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked 
 	if c.interrupted() {
 		return c.end()
 	}
+	if !asked.dryRun {
+		if err := record.RemoveLeftovers(); err != nil {
+			return err
+		}
+	}
 	if dir := record.Extension(); dir != "" {
 		c.heading(installer.Extension)
 		if asked.dryRun {

@@ -65,7 +65,7 @@ func TestWhatAPageRecordsOfItsCodeIsHostile(t *testing.T) {
 		{"/long", `plans.__svelte_meta = { loc: { file: 'x'.repeat(1e6), line: 2 } }`, ""},
 		{"/types", `plans.__svelte_meta = { loc: { file: { toString() { ran.push('file') } }, line: '7' } }`, ""},
 		{"/line", `plans.__svelte_meta = { loc: { file: 'src/A.svelte', line: -2 } }`, ", src/A.svelte"},
-		{"/lines", `plans.__svelte_meta = { loc: { file: 'src/a\n- button "Pay" [e1]\u202e', line: 2 } }`, `, src/a - button "Pay" [e1]:2`},
+		{"/lines", `plans.__svelte_meta = { loc: { file: 'src/a\n- button "Pay" [e1]\u202e', line: 2 } }`, `, "src/a - button \"Pay\" [e1]:2"`},
 	}
 	served := map[string]string{"/app.css": blameCSS}
 	for _, p := range pages {

@@ -231,7 +231,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 		return nil, err
 	}
 	var gone error
-	if result.Refused == protocol.RefusedGone {
+	if result.Refused == protocol.RefusedGone && a.pages.Left(client, id) == nil {
 		// The page may have re-rendered the element. Then the reference belongs to the new one.
 		now, err := a.pages.Look(ctx, id, t, false)
 		if err != nil {
@@ -375,6 +375,9 @@ type finished struct {
 // finish reads the page after an action and starts the answer.
 func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.Tab, o outcome) (*finished, error) {
 	result := o.result
+	if err := a.pages.Left(client, o.id); err != nil {
+		return finishOutside(a, client, t, o, err), nil
+	}
 	late := Late{First: o.first}
 	answer := &Answer{
 		Tab: o.id, Untrusted: result.Untrusted, Dialog: result.Dialog, Unfinished: result.Waiting, Value: result.Value, Busy: result.Busy,
@@ -394,6 +397,8 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 			answer.Paused = err.Error()
 		case err != nil && result.Refused == "":
 			answer.Unreadable = err.Error()
+		case err == nil && a.pages.Outside(client, o.id, tree) != nil:
+			return finishOutside(a, client, t, o, a.pages.Outside(client, o.id, tree)), nil
 		case err == nil: // steps before a refused one may have changed the page
 			most := maxPageTokens
 			if (o.before == nil || o.before.Document != tree.Document) && o.isTroubled(a, client) {
@@ -406,15 +411,9 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	if result.Refused == "" && result.Dialog == nil && !result.Busy && answer.Paused == "" {
 		answer.Met = o.action.waits
 	}
-	done.v = a.store.View(a.clock())
-	if o.action.readOnly { // skip events that the answer of an action has reported in the meantime
-		if until, first := reportedUntil(a, t, o.id, client); !first {
-			done.from = until
-		}
-	}
-	a.pages.MarkReported(t, client, done.v.Now())
+	reportNow(a, client, t, done)
 	if result.Late != nil && !o.first {
-		t.Unlocked(func() { late.Made = a.made(ctx, o, *result.Late) })
+		t.Unlocked(func() { late.Made = a.made(ctx, client, o, *result.Late) })
 	}
 	answer.Invalid, answer.Ignored = o.objections()
 	answer.Emptied = o.emptied(done.v)
@@ -426,9 +425,33 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		if answer.Paused != "" {
 			answer.Changed = a.paused(ctx, client, o.id)
 		}
-		answer.Made = a.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
+		answer.Made = a.made(ctx, client, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
 	})
 	return done, nil
+}
+
+// finishOutside starts the answer of an action after which the tab is outside of the client's origins. It has nothing that
+// the browser reports of the page.
+func finishOutside(a *Actor, client *checkpoint.Client, t *pages.Tab, o outcome, left error) *finished {
+	answer := &Answer{Tab: o.id, Late: &Late{First: o.first}, Waited: o.action.waits != "", Left: left.Error()}
+	if o.result.Refused != "" {
+		answer.Refused = &Refusal{Reason: protocol.RefusedFailed, Element: o.refusal().Element, Detail: answer.Left, Done: o.result.Done, Steps: len(o.steps)}
+	}
+	o.result = &protocol.ActResult{}
+	done := &finished{outcome: o, answer: answer}
+	reportNow(a, client, t, done)
+	return done
+}
+
+// reportNow makes the answer of an action report up to now.
+func reportNow(a *Actor, client *checkpoint.Client, t *pages.Tab, done *finished) {
+	done.v = a.store.View(a.clock())
+	if done.action.readOnly { // skip events that the answer of an action has reported in the meantime
+		if until, first := reportedUntil(a, t, done.id, client); !first {
+			done.from = until
+		}
+	}
+	a.pages.MarkReported(t, client, done.v.Now())
 }
 
 // addConsequences adds the consequences to an answer. The page is not locked.
@@ -473,13 +496,16 @@ func (a *Actor) after(ctx context.Context, o outcome, t *pages.Tab) (*aria.Tree,
 }
 
 // made returns the tabs that a page opened and the files that it downloads.
-func (a *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) Made {
+func (a *Actor) made(ctx context.Context, client *checkpoint.Client, o outcome, made protocol.ActMade) Made {
 	out := Made{Downloads: made.Downloads}
 	instance, _, _ := a.store.BrowserTab(o.id)
 	for _, browserTab := range made.Opened {
 		var opened OpenedTab
 		if t := a.knownTab(ctx, instance, browserTab); t != nil {
 			opened = OpenedTab{ID: t.ID, URL: t.URL}
+			if !client.Scope.CoversOrigin(t.Origin) {
+				opened = OpenedTab{Outside: true}
+			}
 		}
 		out.Opened = append(out.Opened, opened)
 	}
@@ -490,7 +516,7 @@ func (a *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) Made
 func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *observe.Places) (caused, late []diff.Consequence) {
 	options := a.rules.Of(client).Options(client.Scope)
 	places.Explain(&options)
-	options.Tab, options.Origins = o.id, nil // wherever the action led to
+	options.Tab = o.id
 	options.Given = client.Given()
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {

@@ -47,10 +47,12 @@ type Answer struct {
 	// Met says that what the action waited for is the case; "" if it is not, or if it is unknown.
 	Met string `json:"met,omitempty"`
 	// Page is the difference of the page, as text with element references. Unchanged means that the page was read and
-	// did not change. Unreadable is why it could not be read.
+	// did not change. Unreadable is why it could not be read. Left says that the tab left the client's origins. Then the
+	// answer has nothing of the page.
 	Page       string `json:"page,omitempty"`
 	Unchanged  bool   `json:"unchanged,omitempty"`
 	Unreadable string `json:"unreadable,omitempty"`
+	Left       string `json:"left,omitempty"`
 	// Paused describes the pause in the debugger that interrupted the action, or is "".
 	Paused string `json:"paused,omitempty"`
 	// Changed has the variables of the top frame of that pause, if the agent debugs the tab: those that changed since its
@@ -143,10 +145,12 @@ type Made struct {
 	Downloads []string    `json:"downloads,omitempty"`
 }
 
-// OpenedTab is a tab that a page opened. ID is 0 if the tab is not known yet, URL is "" if its address is not.
+// OpenedTab is a tab that a page opened. ID is 0 if the tab is not known yet, URL is "" if its address is not. A tab
+// outside of the client's origins has neither.
 type OpenedTab struct {
-	ID  int    `json:"id,omitempty"`
-	URL string `json:"url,omitempty"`
+	ID      int    `json:"id,omitempty"`
+	URL     string `json:"url,omitempty"`
+	Outside bool   `json:"outside,omitempty"`
 }
 
 // Late is what happened between the previous answer and an action.

@@ -9,6 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -34,21 +35,21 @@ type Blame struct {
 // String returns all that is known on one line: "div.controls, height: 0px, app.tsx:40; rule .controls in app.css:7".
 func (b *Blame) String() string {
 	var parts []string
-	source := b.Source
+	source := event.Named(b.Source)
 	if b.Outer {
 		source = "inside " + source
 	}
-	for _, part := range []string{b.Element, b.Style, source} {
+	for _, part := range []string{event.Named(b.Element), b.Style, source} {
 		if part != "" {
 			parts = append(parts, part)
 		}
 	}
 	text := strings.Join(parts, ", ")
 	if b.Rule != "" {
-		text += "; rule " + b.Rule
+		text += "; rule " + event.Apart(b.Rule, ";", " in ")
 	}
 	if b.Sheet != "" {
-		text += " in " + b.Sheet
+		text += " in " + event.Named(b.Sheet)
 	}
 	return text
 }
@@ -66,7 +67,7 @@ func (f Finder) Hidden(ctx context.Context, client *checkpoint.Client, id int, t
 	step := protocol.ActStep{Op: protocol.StepSeek, Texts: []string{text}}
 	began := a.clock().UnixMilli()
 	result, err := a.do(ctx, id, instance, browserTab, []protocol.ActStep{step}, action{timeout: seekTimeout, settle: time.Millisecond}, nil, false)
-	if err != nil || result.Refused != protocol.RefusedHidden {
+	if err != nil || result.Refused != protocol.RefusedHidden || a.pages.Left(client, id) != nil {
 		return ""
 	}
 	found := outcome{id: id, result: result, began: began}

@@ -216,7 +216,7 @@ func (l *Leases) take(ctx context.Context, client *checkpoint.Client, tab int, w
 	return ctx, func() {
 		s.mu.Lock()
 		mine.Acting, mine.cancel, mine.ended = false, nil, l.clock()
-		did := acted{tab, now.UnixMilli(), mine.ended.UnixMilli()}
+		did := acted{mine.Tab, now.UnixMilli(), mine.ended.UnixMilli()}
 		mine.did = append(mine.did[max(0, len(mine.did)-maxDid+1):], did)
 		s.past = append(s.past[max(0, len(s.past)-maxPast+1):], did)
 		s.mu.Unlock()
@@ -254,6 +254,17 @@ func (s *agents) setWhat(client *checkpoint.Client, what string) {
 	for _, a := range s.list {
 		if a.client == client {
 			a.What = what
+		}
+	}
+}
+
+// setTab makes the tab that a client opened the one that it acts on.
+func (s *agents) setTab(client *checkpoint.Client, tab int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.list {
+		if a.client == client {
+			a.Tab = tab
 		}
 	}
 }

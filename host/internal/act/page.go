@@ -49,6 +49,9 @@ func (a *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p Navig
 			return nil, err
 		}
 		to = address
+		if err := client.Scope.MayOpen(capture.OriginOf(to)); err != nil {
+			return nil, err
+		}
 		if p.Tab == 0 && a.pages.DefaultTab(a.store.View(a.clock()), client) == 0 {
 			return a.openTab(ctx, client, to)
 		}
@@ -126,6 +129,9 @@ func (a *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string
 		return 0, nil, usererr.New(usererr.NoBrowser, "the browser opened no tab")
 	}
 	id, err := a.waitForOpened(ctx, instances[0], result.Opened[0])
+	if err == nil {
+		a.agents.setTab(client, id)
+	}
 	result.Opened = nil
 	return id, result, err
 }
@@ -160,11 +166,15 @@ func (a *Actor) actOnTabs(ctx context.Context, client *checkpoint.Client, p page
 		if err != nil {
 			return err
 		}
-		id, _, err := a.newTab(ctx, client, to)
-		if err == nil {
-			a.pages.Use(client, id)
+		if err := client.Scope.MayOpen(capture.OriginOf(to)); err != nil {
+			return err
 		}
-		return err
+		id, _, err := a.newTab(ctx, client, to)
+		if err != nil {
+			return err
+		}
+		a.pages.Use(client, id)
+		return a.pages.Left(client, id) // a redirect
 	}
 	id, err := a.pages.TabFor(client, p.Tab)
 	if err != nil {
@@ -308,7 +318,7 @@ func (a *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitPa
 		canContinue := func(err error) bool { return err == nil && result.Refused == "" && result.Dialog == nil }
 		var err error
 		if (p.Text != "" || p.TextGone != "") && canContinue(nil) {
-			result, err = a.waitForText(ctx, t, p, timeout, deadline)
+			result, err = a.waitForText(ctx, client, t, p, timeout, deadline)
 		}
 		if p.Settled && canContinue(err) {
 			result, err = a.waitUntilQuiet(ctx, client, t, deadline)
@@ -362,7 +372,7 @@ func (a *Actor) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t
 }
 
 // waitForText reads the page until it contains a text, or no longer does.
-func (a *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, timeout time.Duration, deadline time.Time) (*protocol.ActResult, error) {
+func (a *Actor) waitForText(ctx context.Context, client *checkpoint.Client, t *actingTab, p WaitParams, timeout time.Duration, deadline time.Time) (*protocol.ActResult, error) {
 	for {
 		tree, err := a.lookBy(ctx, t, deadline)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -370,6 +380,9 @@ func (a *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, tim
 		}
 		if err != nil {
 			return nil, err
+		}
+		if a.pages.Outside(client, t.id, tree) != nil {
+			return t.do(ctx, nil)
 		}
 		missing := p.Text != "" && !containsText(tree.Root, p.Text)
 		there := p.TextGone != "" && containsText(tree.Root, p.TextGone)

@@ -72,6 +72,16 @@ func (p *DOMState) Empty() map[int]int64 {
 	return p.empty
 }
 
+// WasEmpty reports whether a page at an address was empty in a tab of another time. Such tabs have negative ids.
+func (p *DOMState) WasEmpty(url string) bool {
+	for tab := range p.Empty() {
+		if tab < 0 && p.urls[tab] == url {
+			return true
+		}
+	}
+	return false
+}
+
 // NewDOMState makes a state of the error elements that are visible, and how often, the address of each tab, and since
 // when tabs are empty. The maps may be nil.
 func NewDOMState(elements map[ElementKey]int, urls map[int]string, empty map[int]int64) *DOMState {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -30,6 +31,8 @@ type File struct {
 	// Endpoints and Errors are what was known and visible, in a fixed order.
 	Endpoints []FileEndpoint `json:"endpoints"`
 	Errors    []FileElement  `json:"error_elements"`
+	// Empty are the pages that were empty because their code failed.
+	Empty []FileEmptyPage `json:"empty_pages,omitempty"`
 }
 
 // FileEndpoint is an endpoint of a [File].
@@ -47,6 +50,13 @@ type FileEndpoint struct {
 	// Requests is how many were measured; MeanMs is how long they took.
 	Requests int     `json:"requests,omitempty"`
 	MeanMs   float64 `json:"mean_ms,omitempty"`
+}
+
+// FileEmptyPage is an empty page of a [File].
+type FileEmptyPage struct {
+	URL string `json:"url"`
+	// Since is when it became empty.
+	Since time.Time `json:"since"`
 }
 
 // FileElement is a visible error element of a [File].
@@ -91,6 +101,12 @@ func Export(c Checkpoint, journal string) *File {
 	}
 	slices.SortFunc(f.Errors, func(a, b FileElement) int {
 		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Selector, b.Selector), cmp.Compare(a.Text, b.Text))
+	})
+	for tab, at := range c.DOMState.Empty() {
+		f.Empty = append(f.Empty, FileEmptyPage{URL: c.DOMState.URL(tab), Since: time.UnixMilli(at).UTC()})
+	}
+	slices.SortFunc(f.Empty, func(a, b FileEmptyPage) int {
+		return cmp.Or(cmp.Compare(a.URL, b.URL), a.Since.Compare(b.Since))
 	})
 	return f
 }
@@ -156,7 +172,12 @@ func (f *File) Moment(journal string, start capture.Moment, pages []string, inde
 		// Tab 0 stands for any: the tabs of another time have other ids.
 		elements[capture.ElementKey{Origin: renamed(e.Origin), Selector: e.Selector, Text: e.Text}] += max(1, e.Count)
 	}
-	m.DOMState = capture.NewDOMState(elements, nil, nil)
+	urls, empty := map[int]string{}, map[int]int64{}
+	for i, e := range f.Empty {
+		origin := capture.OriginOf(e.URL)
+		urls[-1-i], empty[-1-i] = renamed(origin)+strings.TrimPrefix(e.URL, origin), e.Since.UnixMilli()
+	}
+	m.DOMState = capture.NewDOMState(elements, urls, empty)
 	return m
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Scope limits what a client receives.
@@ -30,6 +31,14 @@ func (s Scope) Covers(subject event.Subject) bool {
 // CoversOrigin reports whether pages of this origin are in the scope.
 func (s Scope) CoversOrigin(origin string) bool {
 	return len(s.Origins) == 0 || slices.Contains(s.Origins, origin)
+}
+
+// MayOpen returns an error if pages of this origin are not in the scope, so that a client may not open them.
+func (s Scope) MayOpen(origin string) error {
+	if s.CoversOrigin(origin) {
+		return nil
+	}
+	return usererr.Invalid("this client sees only %s, so it cannot open %s", strings.Join(s.Origins, ", "), origin)
 }
 
 // NewScope makes a scope of addresses of which only the origins count: http://localhost:5173 or

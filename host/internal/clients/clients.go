@@ -13,6 +13,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -157,7 +158,20 @@ func (r *Registry) findLocked(id string, scope checkpoint.Scope) *record {
 	return r.list[i]
 }
 
+// maxName is how many characters of a client's name are kept.
+const maxName = 60
+
+// cleanName returns the name that a client gives itself on one short line: others read it.
+func cleanName(name string) string {
+	name = event.OneLine(name)
+	if runes := []rune(name); len(runes) > maxName {
+		name = string(runes[:maxName]) + "…"
+	}
+	return name
+}
+
 func (r *Registry) addLocked(id string, client *checkpoint.Client) *record {
+	client.Name = cleanName(client.Name)
 	s := &record{Client: client, id: id, name: client.Name}
 	r.list = append(r.list, s)
 	return s
@@ -265,7 +279,7 @@ func (r *Registry) NameOf(client *checkpoint.Client) string {
 	return client.Name
 }
 
-// Rename sets the name of a client.
+// Rename sets the name of a client, on one line and shortened.
 func (r *Registry) Rename(client *checkpoint.Client, name string) {
 	if r.rename(client, name) {
 		notify(r.onRename, client)
@@ -274,6 +288,7 @@ func (r *Registry) Rename(client *checkpoint.Client, name string) {
 
 // rename sets the name and reports whether it changed.
 func (r *Registry) rename(client *checkpoint.Client, name string) bool {
+	name = cleanName(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.ofLocked(client)

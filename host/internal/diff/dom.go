@@ -117,7 +117,7 @@ func (c *computation) dom() *DOMDiff {
 	}
 	d.URLChanged = c.urlChange(s.moved)
 	emptied := 0
-	d.PageEmptySince, emptied = emptySince(c)
+	d.PageEmptySince, d.PageEmptyTab, emptied = emptySince(c)
 	c.count(len(d.Crashed), "crashed page", Error)
 	c.count(emptied, "empty page", Error)
 	c.count(countTrue(overlaid), "new error overlay", Error)
@@ -155,21 +155,21 @@ func newElement(l flash.Life, k capture.ElementKey, tab int, ref *Ref) NewElemen
 	return e
 }
 
-// emptySince is since when a page in scope is empty because its code failed, nil if none is, and how many became empty in
-// the window.
-func emptySince(c *computation) (since *Time, emptied int) {
+// emptySince is since when a page in scope is empty because its code failed, nil if none is, with its tab, and how many became
+// empty in the window.
+func emptySince(c *computation) (since *Time, in, emptied int) {
 	for tab, at := range c.v.DOMState.Empty() {
 		if c.away(tab) || !c.o.InScope(event.InTab(tab, capture.OriginOf(c.v.DOMState.URL(tab)))) {
 			continue
 		}
-		if c.from.DOMState.Empty()[tab] != at {
+		if c.from.DOMState.Empty()[tab] != at && !c.from.DOMState.WasEmpty(c.v.DOMState.URL(tab)) {
 			emptied++
 		}
 		if t := (Time{time.UnixMilli(at).UTC()}); since == nil || t.Before(since.Time) {
-			since = &t
+			since, in = &t, c.tab(tab)
 		}
 	}
-	return since, emptied
+	return since, in, emptied
 }
 
 // closed says whether a tab has gone, and with it what it showed: that is not mended.

@@ -334,8 +334,9 @@ type DOMDiff struct {
 	DisappearedElements []GoneElement `json:"disappeared_elements,omitempty"`
 	// Flashes are messages that came and went while one field was filled in; they do not count as errors.
 	Flashes []NewElement `json:"flashes,omitempty"`
-	// PageEmptySince is when the page became empty because its code failed.
+	// PageEmptySince is when the page became empty because its code failed, PageEmptyTab its tab if there are several.
 	PageEmptySince *Time      `json:"page_empty_since,omitempty"`
+	PageEmptyTab   int        `json:"page_empty_tab,omitempty"`
 	URLChanged     *URLChange `json:"url_changed,omitempty"`
 	Crashed        []Crash    `json:"crashed,omitempty"`
 	Omitted        int        `json:"omitted,omitempty"`

@@ -235,7 +235,7 @@ func (c stormFinder) requestStorms(may func(capture.EndpointKey) bool) map[captu
 // requestName is a request in a few words: "POST /graphql AddToCart".
 func requestName(e *event.Network) string {
 	origin, path := capture.SplitURL(e.URL)
-	return strings.TrimSpace(e.Method + " " + shownURL(e.Origin(), origin, path) + " " + e.Operation)
+	return strings.TrimSpace(event.Unbroken(e.Method) + " " + event.Unbroken(shownURL(e.Origin(), origin, path)) + " " + event.Unbroken(e.Operation))
 }
 
 // socketKey is what makes connections the same. The query may have a token.

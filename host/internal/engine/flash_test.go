@@ -1,12 +1,16 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -110,6 +114,47 @@ func TestFlashes(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnEmptyPageIsReportedWithItsTabAndOnce(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Open(8, enginetest.Page+"/other")
+	w.Changes(a, params{})
+	w.Send("console", `"tab":8,"level":"error","via":"exception","text":"Error: no id"`)
+	w.Send("element", `"tab":8,"op":"emptied","frame":0,"document":"d2","id":0`)
+	r := w.Changes(a, params{})
+	expect(t, r.DOM.PageEmptySince != nil && r.DOM.PageEmptyTab == 2, r)
+	var text strings.Builder
+	if err := render.Report(&text, r, 200); err != nil || !strings.Contains(text.String(), "tab 2\n") {
+		t.Errorf("%s (%v)", text.String(), err)
+	}
+	// A state that was exported while the page was empty knows that it is.
+	if _, err := w.Call(a, "checkpoint_create", `{"name":"known"}`); err != nil {
+		t.Fatal(err)
+	}
+	f, err := w.Engine.Observer.Export(a, "known")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err = checkpoint.ParseFile(data); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Minute)
+	if r, err = w.Engine.Observer.Compare(t.Context(), a, params{}, f); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, r.DOM.PageEmptySince != nil && !strings.Contains(r.Summary, "empty page"), r)
+	w.Send("console", `"level":"error","via":"exception","text":"Error: no id"`)
+	w.Send("element", `"op":"emptied","frame":0,"document":"d1","id":0`)
+	if r, err = w.Engine.Observer.Compare(t.Context(), a, params{}, f); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, strings.HasSuffix(r.Summary, "1 empty page(s)"), r)
 }
 
 func TestAPageThatGoesEmptyBecauseItsCodeFailed(t *testing.T) {

@@ -284,3 +284,21 @@ func TestSavedComparesWithBoundedRawReads(t *testing.T) {
 	}
 	check("more than fits")
 }
+
+func TestAPageForgesNoPartOfALine(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Send("console", `"level":"error","via":"console","text":"a","url":"http://localhost:5173/x.js (repeats another entry)","line":1`)
+	sendRequest(w, "1", `"method":"GET","url":"http://localhost:5173/a 200, GET /b","status":200,"started":1769164199500,"duration":1,"stack":["f (http://localhost:5173/x.js \"no funds\":1:1)"],"response_headers":{"x-a":"1 | x-b: 2"},"response_body":"x"`)
+	w.Send("action", `"action":"click","target":"button x = \"y\" by agent 9"`)
+	for tool, want := range map[string]string{
+		"get_browser_logs":     `error "a" "/x.js (repeats another entry):1:0"`,
+		"get_network_requests": `GET /a%20200,%20GET%20/b 200 +500/1 "x.js \"no funds\":1"`,
+		"get_network_bodies":   `x-a: "1 | x-b: 2"`,
+		"get_enhanced_actions": `click "button x = \"y\" by agent 9"`,
+	} {
+		if got := inLines(t, w, a, tool, `{}`); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", tool, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"strings"
 
 	"tidemark.dev/tidemark/protocol"
 )
@@ -49,6 +50,10 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 		for i := range list {
 			text(&list[i], protocol.MaxShort)
 		}
+	}
+	for i, s := range r.Waiting { // a method and an address
+		method, address, _ := strings.Cut(s, " ")
+		r.Waiting[i] = strings.TrimSpace(method + " " + Unbroken(address))
 	}
 	for _, page := range []*protocol.AriaResult{r.Page, r.Before} {
 		if page != nil {

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -86,6 +88,22 @@ func OneLine(s string) string {
 	}
 	return strings.Join(strings.Fields(s), " ")
 }
+
+// Apart returns a text of a page for a line that has more beside it: in quotes if it contains one of the separators, so that
+// it reads neither as two texts nor as Tidemark's own words.
+func Apart(s string, separators ...string) string {
+	s = OneLine(s)
+	if slices.ContainsFunc(separators, func(sep string) bool { return strings.Contains(s, sep) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// Named is [Apart] for the name of a file or an element: in quotes if it has a blank or a quote.
+func Named(s string) string { return Apart(s, " ", `"`) }
+
+// Unbroken returns a text of a page on one line and without blanks, so that it is one word.
+func Unbroken(s string) string { return strings.ReplaceAll(OneLine(s), " ", "%20") }
 
 // Tail shortens a name to at most limit bytes of its end, behind an ellipsis, without splitting a character.
 func Tail(s string, limit int) string {

@@ -276,8 +276,8 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return r, usererr.Invalid("url must be an http or https URL, not %q", p.URL)
 	}
-	if origin := capture.OriginOf(p.URL); !scope.CoversOrigin(origin) {
-		return r, usererr.Invalid("this client sees only %s, so it cannot open %s", strings.Join(scope.Origins, ", "), origin)
+	if err := scope.MayOpen(capture.OriginOf(p.URL)); err != nil {
+		return r, err
 	}
 	r.URL = p.URL
 	return r, nil

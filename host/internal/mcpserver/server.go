@@ -62,7 +62,7 @@ func nameOf(session *mcp.ServerSession) string {
 	if p == nil || p.ClientInfo == nil {
 		return ""
 	}
-	return event.Clean(p.ClientInfo.Name)
+	return p.ClientInfo.Name
 }
 
 // newServer makes a server for one client. It calls begun when the client has initialized the session.
@@ -79,7 +79,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 			switch asked := req.(type) {
 			case *mcp.CallToolRequest:
 				if info := asked.ClientInfo(); info != nil && info.Name != "" { // newer clients never initialize
-					e.Clients.Rename(client, event.Clean(info.Name))
+					e.Clients.Rename(client, info.Name)
 				}
 				if err := e.SwitchedOff(client, asked.Params.Name); err != nil {
 					return failure(err), nil

@@ -171,7 +171,7 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 
 // word returns an address or a name of a page without blanks, shortened.
 func word(s string) string {
-	s = strings.ReplaceAll(event.OneLine(s), " ", "%20")
+	s = event.Unbroken(s)
 	if len(s) > maxWord {
 		s = strings.ToValidUTF8(s[:maxWord], "") + "…"
 	}
@@ -236,7 +236,7 @@ func (e *LogEntry) lines(when string) (first string, more []string) {
 	}
 	first = when + " " + how + " " + variables.Quote(e.Message)
 	if e.Source != "" {
-		first += " " + diff.Marked(phrase(strings.TrimPrefix(e.Source, e.page)), e.Generated)
+		first += " " + diff.Marked(event.Named(phrase(strings.TrimPrefix(e.Source, e.page))), e.Generated)
 	}
 	if e.Target != "" {
 		first += " in " + word(e.Target)
@@ -295,7 +295,7 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 		parts = append(parts, "stream")
 	}
 	if e.Initiator != "" {
-		parts = append(parts, diff.Marked(phrase(e.Initiator), e.Generated))
+		parts = append(parts, diff.Marked(event.Named(phrase(e.Initiator)), e.Generated))
 	}
 	if e.Detail != "" {
 		parts = append(parts, variables.Quote(e.Detail))
@@ -373,7 +373,7 @@ func sent(lines []string, sign string, headers map[string]string, body string) [
 			left++
 			continue
 		}
-		shown = append(shown, word(name)+": "+event.OneLine(headers[name]))
+		shown = append(shown, word(name)+": "+event.Apart(headers[name], "|"))
 	}
 	if left > 0 {
 		shown = append(shown, fmt.Sprintf("(%d usual headers)", left))
@@ -420,7 +420,7 @@ func (e *SocketEntry) lines(when string) (first string, more []string) {
 		}
 	}
 	if e.Initiator != "" {
-		parts = append(parts, diff.Marked(phrase(e.Initiator), e.Generated))
+		parts = append(parts, diff.Marked(event.Named(phrase(e.Initiator)), e.Generated))
 	}
 	return strings.Join(parts, " "), nil
 }
@@ -438,7 +438,7 @@ func (e *ActionEntry) shrink(most int) {
 }
 
 func (e *ActionEntry) lines(when string) (first string, more []string) {
-	first = when + " " + word(e.Type) + " " + phrase(e.Target)
+	first = when + " " + word(e.Type) + " " + event.Apart(phrase(e.Target), " = ", " by ")
 	if e.Value != "" {
 		first += " = " + variables.Quote(e.Value)
 	}

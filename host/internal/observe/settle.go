@@ -9,6 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/tabs"
 )
 
@@ -148,7 +149,7 @@ func inFlight(now time.Time, v *capture.View, r *changesRequest) (time.Duration,
 			soonest = min(soonest, slowRequest-age)
 		}
 		_, path := capture.SplitURL(f.URL)
-		flights = append(flights, f.Method+" "+path)
+		flights = append(flights, event.Unbroken(f.Method)+" "+event.Unbroken(path))
 	}
 	if len(flights) == 0 {
 		return 0, ""

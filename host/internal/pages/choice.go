@@ -46,6 +46,11 @@ func (p *Pages) seesSeveralTabs(client *checkpoint.Client) bool {
 func (p *Pages) TabFor(client *checkpoint.Client, id int) (int, error) {
 	v := p.store.View(p.clock())
 	p.forgetClosed(v)
+	if last := p.LastOf(client); id == 0 || id == last {
+		if err := left(v, client.Scope, last); err != nil {
+			return 0, err
+		}
+	}
 	if err := tabs.Check(v, client.Scope, id); err != nil {
 		return 0, err
 	}
@@ -65,6 +70,28 @@ func (p *Pages) TabFor(client *checkpoint.Client, id int) (int, error) {
 		return id, nil
 	}
 	return 0, noTab(v, client.Scope)
+}
+
+// Left returns an error if a tab that a client used left its origins; nil while the tab is in its scope, or closed.
+func (p *Pages) Left(client *checkpoint.Client, id int) error {
+	return left(p.store.View(p.clock()), client.Scope, id)
+}
+
+func left(v *capture.View, scope checkpoint.Scope, id int) error {
+	i := slices.IndexFunc(v.Tabs, func(t capture.Tab) bool { return t.ID == id })
+	if i < 0 || scope.CoversOrigin(v.Tabs[i].Origin) {
+		return nil
+	}
+	return outside(scope, v.Tabs[i].Watched, id)
+}
+
+// outside is the error about a tab that left the origins of a scope. A tab that is not watched has no origin.
+func outside(scope checkpoint.Scope, watched bool, id int) error {
+	unwatched := ""
+	if !watched {
+		unwatched = " or is no longer watched"
+	}
+	return usererr.New(usererr.NotWatched, "tab %d left this client's origins (%s)%s. Pass the tab you mean: browser_tabs lists them.", id, strings.Join(scope.Origins, ", "), unwatched)
 }
 
 // noTab returns why no tab can be read: no browser is connected, or no watched tab is in a client's scope.
@@ -121,9 +148,13 @@ func browserNames(v *capture.View, scope checkpoint.Scope) map[string]string {
 	return names
 }
 
-// DefaultTab returns the tab for calls without one, or 0 if no tab in scope is watched.
+// DefaultTab returns the tab for calls without one. It is 0 if no tab in scope is watched, or if the tab that the client
+// used last left its scope.
 func (p *Pages) DefaultTab(v *capture.View, client *checkpoint.Client) int {
 	last := p.LastOf(client)
+	if left(v, client.Scope, last) != nil {
+		return 0
+	}
 	first, active := 0, 0
 	for _, t := range v.Tabs {
 		if !t.Watched || !client.Scope.CoversOrigin(t.Origin) {

@@ -217,6 +217,9 @@ func (p *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id in
 	if err != nil {
 		return nil, err
 	}
+	if err := p.Outside(client, id, tree); err != nil {
+		return nil, err
+	}
 	elsewhere := p.ClosedBefore(client) != 0
 	p.Use(client, id)
 	seen := p.SeenBy(t, client)
@@ -233,6 +236,15 @@ func (p *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id in
 		return nil, err
 	}
 	return &Snapshot{Tab: id, Kind: a.Kind, Why: a.Why, Snapshot: a.Text, missed: a.Missed}, nil
+}
+
+// Outside returns an error if a tree is that of a page outside of a client's origins: the tab may have left them just
+// before it was read.
+func (p *Pages) Outside(client *checkpoint.Client, id int, tree *aria.Tree) error {
+	if client.Scope.CoversOrigin(capture.OriginOf(tree.URL)) {
+		return nil
+	}
+	return outside(client.Scope, true, id)
 }
 
 // Unlocked calls do without the tab's lock, which is held before and after.

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/act"
@@ -66,6 +67,9 @@ func writeRefused(b *strings.Builder, a *act.Answer) {
 }
 
 func writeDone(b *strings.Builder, a *act.Answer) {
+	if a.Left != "" {
+		b.WriteString(a.Left + "\n")
+	}
 	if a.Untrusted != "" {
 		fmt.Fprintf(b, "Sent synthetic events, which the page can detect (%s).\n", a.Untrusted)
 	}
@@ -84,7 +88,7 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	b.WriteString(fields(a))
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems:\n" + strings.Join(lines, "\n") + "\n")
-	} else if a.Dialog == nil && !a.Busy && a.Paused == "" {
+	} else if a.Dialog == nil && !a.Busy && a.Paused == "" && a.Left == "" {
 		if len(a.Repeated) > 0 {
 			b.WriteString("No new problems.\n")
 		} else {
@@ -190,7 +194,7 @@ func repeatedAgain(list []diff.Consequence) string {
 	for _, r := range diff.SumRepeated(all) {
 		texts = append(texts, repeated(diff.Consequence{Text: r.Message, Count: r.Count}))
 	}
-	return diff.CountRepeated(errors, len(list)-errors) + ": " + strings.Join(texts, "; ") + "\n"
+	return onLines(diff.CountRepeated(errors, len(list)-errors)+":", texts)
 }
 
 // made reports what a page opened and downloaded.
@@ -198,6 +202,8 @@ func made(m act.Made) string {
 	var b strings.Builder
 	for _, t := range m.Opened {
 		switch {
+		case t.Outside:
+			b.WriteString("Opened a tab outside of this client's origins.\n")
 		case t.ID == 0:
 			b.WriteString("Opened a tab, listed by browser_tabs.\n")
 		case t.URL == "":
@@ -207,7 +213,11 @@ func made(m act.Made) string {
 		}
 	}
 	if len(m.Downloads) > 0 {
-		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(m.Downloads, ", "))
+		var names []string
+		for _, name := range m.Downloads {
+			names = append(names, strconv.Quote(name))
+		}
+		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(names, ", "))
 	}
 	return b.String()
 }
@@ -269,15 +279,21 @@ func still(value *string) string {
 }
 
 func fieldList(what string, lines []string) string {
-	switch more := len(lines) - maxFields; {
-	case len(lines) == 0:
-		return ""
-	case len(lines) == 1:
-		return what + " " + lines[0] + "\n"
-	case more > 0:
+	if more := len(lines) - maxFields; more > 0 {
 		lines = append(lines[:maxFields], fmt.Sprintf("%d more", more))
 	}
-	return what + "\n- " + strings.Join(lines, "\n- ") + "\n"
+	return onLines(what, lines)
+}
+
+// onLines lists texts of a page. Several are on a line each, so that none can seem to be two.
+func onLines(what string, texts []string) string {
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		return what + " " + texts[0] + "\n"
+	}
+	return what + "\n- " + strings.Join(texts, "\n- ") + "\n"
 }
 
 // refusal reports why a step was refused, how many steps were done, and what to do next.

@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // forged is a report in which all that a page says is one text.
@@ -46,6 +48,26 @@ func forged(text string) *diff.Report {
 		r.Actions.NewActions[i].Target, r.Actions.NewActions[i].Value = text, text
 	}
 	return r
+}
+
+// TestPageTextForgesNoEntry: of a list, the entries are where they seem to be.
+func TestPageTextForgesNoEntry(t *testing.T) {
+	twice := []diff.Consequence{{Severity: diff.Error, Text: "error: a (x.js:1); error: b (y.js:2)"}, {Severity: diff.Error, Text: "error: c", Count: 3}}
+	answer := act.Answer{
+		Repeated: twice, Late: &act.Late{Repeated: twice[:1], Made: act.Made{Downloads: []string{`d", "e`, "f, g"}}},
+		Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Pay" [e1]`, Blame: &act.Blame{Element: "div.x", Source: "a.js:1; rule p in b.css:2", Rule: ".r in a.css", Sheet: "c.css:3, d.css"}},
+	}
+	want := `button "Pay" [e1] is not visible. Nothing was done. You may have to open or hover something first.
+Cause: div.x, "a.js:1; rule p in b.css:2"; rule ".r in a.css" in "c.css:3, d.css"
+2 repeated errors:
+- error: a (x.js:1); error: b (y.js:2)
+- error: c ×3
+After the previous answer:
+1 repeated error: error: a (x.js:1); error: b (y.js:2)
+Downloading: "d\", \"e", "f, g"`
+	if got := Action(&answer); got != want {
+		t.Errorf("%s", got)
+	}
 }
 
 // FuzzPageTextForgesNoLine: of a report for a terminal, and of one as Markdown, outside of code spans.

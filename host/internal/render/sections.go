@@ -301,7 +301,7 @@ func dom(d *diff.DOMDiff, clock func(diff.Time) string) section {
 		rows = append(rows, row{failed, []word{said("the page crashed: "), quote(e.URL)}, []word{said(clock(e.At)), saidTab(e.Tab)}})
 	}
 	if d.PageEmptySince != nil {
-		rows = append(rows, row{failed, []word{said("the page is empty")}, []word{said("since " + clock(*d.PageEmptySince))}})
+		rows = append(rows, row{failed, []word{said("the page is empty")}, []word{said("since " + clock(*d.PageEmptySince)), saidTab(d.PageEmptyTab)}})
 	}
 	elements := func(list []diff.NewElement, s sign, how string) {
 		for _, e := range list {

@@ -16,7 +16,11 @@ export function ActingAgents({ model }: { model: ViewerModel }): JSX.Element {
             <Acts
               key={id}
               name={name}
-              where={acts.tab === model.tab.value ? t('onThisPage') : (acts.title ?? t('onAClosedTab'))}
+              where={
+                acts.tab !== 0 && acts.tab === model.tab.value
+                  ? t('onThisPage')
+                  : (acts.title ?? t('onAClosedTab'))
+              }
               what={acts.what}
               now={acts.now === true}
               since={acts.since}

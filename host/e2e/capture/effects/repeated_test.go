@@ -29,7 +29,7 @@ func TestWhatAnAgentWasGivenIsNotListedAgain(t *testing.T) {
 	d = click("Break")
 	t.Logf("\n%s", d)
 	e2etest.Holds(t, e2etest.Said(d.Repeated), "GET /api/fail 500", "it broke")
-	e2etest.Holds(t, d.String(), "No new problems.", "2 repeated errors: ")
+	e2etest.Holds(t, d.String(), "No new problems.", "2 repeated errors:\n- ")
 	if len(d.Broke) > 0 {
 		t.Errorf("told again: %s", d)
 	}

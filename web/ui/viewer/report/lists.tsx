@@ -281,7 +281,15 @@ const LISTS: readonly List[] = [
     markdown: elementText,
   }),
   list<EmptyPage>(
-    ({ dom }) => (dom?.page_empty_since === undefined ? undefined : [{ since: dom.page_empty_since }]),
+    ({ dom }) =>
+      dom?.page_empty_since === undefined
+        ? undefined
+        : [
+            {
+              since: dom.page_empty_since,
+              ...(dom.page_empty_tab !== undefined && { tab: dom.page_empty_tab }),
+            },
+          ],
     {
       title: 'groupEmpty',
       lane: 'dom',
