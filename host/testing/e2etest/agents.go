@@ -27,10 +27,14 @@ func (w *World) NewAgent(t *testing.T, args ...string) *Agent {
 	return &Agent{t, a}
 }
 
-// AgentOf connects an agent that sees a site only.
-func (w *World) AgentOf(t *testing.T, s *Site) *Agent {
+// AgentOf connects an agent that sees a site only, and more origins if there are any.
+func (w *World) AgentOf(t *testing.T, s *Site, origins ...string) *Agent {
 	t.Helper()
-	a := w.NewAgent(t, "--origin", s.URL)
+	args := []string{"--origin", s.URL}
+	for _, o := range origins {
+		args = append(args, "--origin", o)
+	}
+	a := w.NewAgent(t, args...)
 	t.Cleanup(func() { // a world that tests share holds twenty checkpoints
 		var list struct{ Checkpoints []struct{ Name string } }
 		if text, err := a.Text("checkpoint_list", nil); err != nil || json.Unmarshal([]byte(text), &list) != nil {

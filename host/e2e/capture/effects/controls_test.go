@@ -226,7 +226,9 @@ func TestNavigating(t *testing.T) {
 		w.Header().Set("Content-Disposition", `attachment; filename="report.csv"`)
 		_, _ = w.Write([]byte("a,b"))
 	})
-	a := w.AgentOf(t, s)
+	ended := e2etest.NewSite(t, nil)
+	ended.Close()
+	a := w.AgentOf(t, s, "http://127.0.0.1:1", ended.URL, "https://example.com")
 	w.Open(t, s.URL)
 	first := a.Look()
 	d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Next"`)})
@@ -252,8 +254,6 @@ func TestNavigating(t *testing.T) {
 	}
 	t.Log(a.Cannot("browser_navigate", map[string]any{"url": "file:///etc/passwd"}, usererr.InvalidArgument, "http or https"))
 	e2etest.Holds(t, a.Refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0).Refused.Detail, "ERR_")
-	ended := e2etest.NewSite(t, nil)
-	ended.Close()
 	failed := a.Refusal("browser_navigate", map[string]any{"url": ended.URL}, protocol.RefusedLoad, 0)
 	if len(failed.Broke) != 1 || failed.Broke[0].Count != 1 {
 		t.Errorf("a failed navigation is counted more than once:\n%s", failed)

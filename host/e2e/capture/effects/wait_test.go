@@ -45,7 +45,7 @@ func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
 func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Gone", `<a href="http://127.0.0.1:1/">Leave</a>`), "/text": `<!doctype html><title>Text</title><p>Nothing but text.`})
-	a := w.AgentOf(t, s)
+	a := w.AgentOf(t, s, "http://127.0.0.1:1")
 	w.Open(t, s.URL)
 	e2etest.Holds(t, a.Act("browser_navigate", map[string]any{"url": s.URL + "/text"}).Page, "interactive_only: false shows the text")
 	a.Do("browser_navigate", map[string]any{"url": s.URL})
