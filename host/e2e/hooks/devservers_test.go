@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/npm"
@@ -85,7 +87,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 				said := s.edited(e.file)
 				found, broke := app.broke(s, since)
 				if !broke { // a module that only effects use is not run again: a developer reloads
-					p.Reload()
+					app.reload(p)
 					found, broke = app.broke(s, since)
 				}
 				if !broke {
@@ -108,7 +110,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 				}
 				app.edit(e.file, e.to, e.from)
 				s.edited(e.file)
-				p.Reload()
+				app.reload(p)
 				app.shows(p)
 				w.RunIn(app.dir, "changes", "--wait", "settled") // no agent edits as a page loads
 			}
@@ -131,6 +133,14 @@ func (a *devApp) broke(s *session, since string) (found []diff.Introduced, broke
 		return broke, nil
 	})
 	return found, broke
+}
+
+// reload loads the page again, also while it loads itself.
+func (a *devApp) reload(p *e2etest.Tab) {
+	a.t.Helper()
+	if err := testbed.Eventually(a.t.Context(), func() (bool, error) { return p.Tab.Do(chromedp.Reload()) == nil, nil }); err != nil {
+		a.t.Fatalf("the page cannot be loaded again: %v", err)
+	}
 }
 
 // shows waits until the page shows its items.

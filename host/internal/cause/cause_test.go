@@ -100,6 +100,12 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.History{Updates: times(1050)},
 			"src/a.js:12 [stack hot_update]",
 		},
+		"an effect that runs when the page is loaded again, as the server writes its files": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit(".next/dev/static/a.js", 9000, at(1))},
+			cause.Symptom{At: 9500, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 9100)},
+			"src/a.js:12 [stack]",
+		},
 		"the page was fine after the change before": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 5000, at(1))},
 			cause.Symptom{At: 5100, Frames: frames("src/a.js", 12)},
