@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tidemark.dev/tidemark/host/testing/npm"
 )
 
 func TestTwoBugsOfEachKind(t *testing.T) {
@@ -35,7 +37,7 @@ func TestPatchesAndPlacesFit(t *testing.T) {
 		b := &Bugs[i]
 		t.Run(b.Name(), func(t *testing.T) {
 			dir := t.TempDir()
-			if err := overlay(dir, filepath.Join("..", "apps", b.App)); err != nil {
+			if err := npm.Overlay(dir, filepath.Join("..", "apps", b.App)); err != nil {
 				t.Fatal(err)
 			}
 			read := func() []string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/testing/npm"
 )
 
 // Where the applications are, and where they are installed, from the project's top folder.
@@ -44,58 +45,18 @@ func install(app string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := npm.Install(from, dir); err != nil {
 		return "", err
-	}
-	if err := packages(from, dir); err != nil {
-		return "", err
-	}
-	// What an earlier run left, and what it was stopped in.
-	left, err := os.ReadDir(dir)
-	if err != nil {
-		return "", err
-	}
-	for _, entry := range left {
-		if entry.Name() != "node_modules" {
-			if err := os.RemoveAll(filepath.Join(dir, entry.Name())); err != nil {
-				return "", err
-			}
-		}
 	}
 	if scaffold := scaffolds[app]; scaffold != nil {
 		if err := scaffold(dir); err != nil {
 			return "", err
 		}
 	}
-	if err := overlay(dir, from); err != nil {
+	if err := npm.Overlay(dir, from); err != nil {
 		return "", err
 	}
-	return dir, overlay(dir, filepath.Join(appsDir, "serve.mjs"))
-}
-
-// packages installs the packages where they are not those of the lock file.
-func packages(from, dir string) error {
-	locked, err := os.ReadFile(filepath.Join(from, "package-lock.json"))
-	if err != nil {
-		return err
-	}
-	ready := filepath.Join(dir, "node_modules", ".ready")
-	if there, err := os.ReadFile(ready); err == nil && bytes.Equal(there, locked) {
-		return nil
-	}
-	for _, name := range []string{".npmrc", "package.json", "package-lock.json"} {
-		data, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return err
-		}
-	}
-	if err := run(dir, "npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"); err != nil {
-		return err
-	}
-	return os.WriteFile(ready, locked, 0o600)
+	return dir, npm.Overlay(dir, filepath.Join(appsDir, "serve.mjs"))
 }
 
 // scaffolds write the applications that others made, from the templates of installed packages.
@@ -103,8 +64,8 @@ var scaffolds = map[string]func(dir string) error{
 	"admin": func(dir string) error {
 		templates := filepath.Join(dir, "node_modules", "create-react-admin", "templates")
 		return errors.Join(
-			overlay(dir, filepath.Join(templates, "common")),
-			overlay(dir, filepath.Join(templates, "ra-data-json-server")),
+			npm.Overlay(dir, filepath.Join(templates, "common")),
+			npm.Overlay(dir, filepath.Join(templates, "ra-data-json-server")),
 		)
 	},
 	"sveltekit": func(dir string) error {
@@ -114,51 +75,11 @@ var scaffolds = map[string]func(dir string) error{
 		}
 		defer func() { _ = os.RemoveAll(temp) }()
 		made := filepath.Join(temp, "app")
-		if err := run(dir, filepath.Join(dir, "node_modules", ".bin", "sv"), "create", made, "--template", "demo", "--types", "ts", "--no-add-ons", "--no-install"); err != nil {
+		if err := npm.Run(dir, filepath.Join(dir, "node_modules", ".bin", "sv"), "create", made, "--template", "demo", "--types", "ts", "--no-add-ons", "--no-install"); err != nil {
 			return err
 		}
-		return overlay(dir, made)
+		return npm.Overlay(dir, made)
 	},
-}
-
-// overlay copies a folder's files, or one file, into dir.
-func overlay(dir, from string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			if entry.Name() == "node_modules" {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		if name == "." {
-			name = entry.Name()
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return err
-		}
-		return os.WriteFile(to, data, 0o600)
-	})
-}
-
-func run(dir, name string, args ...string) error {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(name), err, out)
-	}
-	return nil
 }
 
 // serve starts the application in dir.

@@ -17,14 +17,14 @@ import (
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
-// viteApp is an application in development: a directory, and Vite that serves it.
-type viteApp struct {
+// devApp is an application in development: a directory, and a server for it.
+type devApp struct {
 	t        *testing.T
 	dir, url string
 }
 
 // startVite serves the application of testdata with the Vite of node_modules, and perhaps more environment variables.
-func startVite(t *testing.T, env ...string) *viteApp {
+func startVite(t *testing.T, env ...string) *devApp {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -34,7 +34,7 @@ func startVite(t *testing.T, env ...string) *viteApp {
 	if _, err := os.Stat(filepath.Join(modules, "vite")); err != nil {
 		t.Skipf("%v; make build installs it", err)
 	}
-	app := &viteApp{t: t, dir: t.TempDir()}
+	app := &devApp{t: t, dir: t.TempDir()}
 	files, err := txtar.ParseFile("testdata/vite-app.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -48,33 +48,49 @@ func startVite(t *testing.T, env ...string) *viteApp {
 	if err := os.Symlink(modules, filepath.Join(app.dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(node, filepath.Join(app.dir, "serve.mjs"), modules)
-	cmd.Dir, cmd.Stderr, cmd.Env = app.dir, os.Stderr, append(os.Environ(), env...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close() // it ends with its input
-		_ = cmd.Wait()
-	})
-	url, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("Vite did not start: %v", err)
-	}
-	app.url = strings.TrimSuffix(strings.TrimSpace(url), "/")
-	app.write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", app.url))
+	app.serve(exec.Command(node, "serve.mjs", modules), env...)
 	return app
 }
 
-func (a *viteApp) write(name, text string) {
+// serve starts the development server, which prints its address, and ends it with the test. The application's pages are
+// then the project's.
+func (a *devApp) serve(cmd *exec.Cmd, env ...string) {
+	a.t.Helper()
+	cmd.Dir, cmd.Stderr, cmd.Env = a.dir, os.Stderr, append(os.Environ(), env...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		a.t.Fatal(err)
+	}
+	url, ended := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(url)
+		for lines, told := bufio.NewScanner(out), false; lines.Scan(); {
+			if line := strings.TrimSuffix(strings.TrimSpace(lines.Text()), "/"); !told && strings.HasPrefix(line, "http://") {
+				url <- line
+				told = true
+			}
+		}
+	}()
+	a.t.Cleanup(func() {
+		_ = in.Close() // it ends with its input
+		<-ended
+		_ = cmd.Wait()
+	})
+	if a.url = <-url; a.url == "" {
+		a.t.Fatal("the server did not start")
+	}
+	a.write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", a.url))
+}
+
+func (a *devApp) write(name, text string) {
 	a.t.Helper()
 	if err := os.WriteFile(filepath.Join(a.dir, name), []byte(text), 0o600); err != nil {
 		a.t.Fatal(err)
@@ -82,7 +98,7 @@ func (a *viteApp) write(name, text string) {
 }
 
 // edit replaces a piece of a file, as an agent would.
-func (a *viteApp) edit(name, from, to string) {
+func (a *devApp) edit(name, from, to string) {
 	a.t.Helper()
 	data, err := os.ReadFile(filepath.Join(a.dir, name))
 	if err != nil {

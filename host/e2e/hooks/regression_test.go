@@ -16,7 +16,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/testing/e2etest"
-	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // harmless are edits that break nothing: a pattern in a file, and what takes its place.
@@ -54,7 +53,7 @@ func seeds(t *testing.T, name string, few int) int {
 
 // edits is a session of edits in an application whose files are recorded.
 type edits struct {
-	*viteApp
+	*devApp
 	*session
 	random *rand.Rand
 	page   *e2etest.Tab
@@ -68,24 +67,14 @@ func startEdits(t *testing.T, w *e2etest.World, name string, seed int, env ...st
 	app.write("src/app.css", "body { margin: 1px; }\n")
 	e.records()
 	e.page = w.Open(t, app.url)
-	e.isWhole()
+	e.shows(e.page)
 	e.starts()
 	return e
 }
 
-// isWhole waits until the page shows its items.
-func (e *edits) isWhole() {
-	e.viteApp.t.Helper()
-	if err := testbed.Eventually(e.viteApp.t.Context(), func() (bool, error) {
-		return e.page.Tab.JS(`if (!document.querySelector('li')) throw new Error('no items')`) == nil, nil // it may load again
-	}); err != nil {
-		e.viteApp.t.Fatalf("the page shows no items: %v", err)
-	}
-}
-
 // harmless makes an edit that breaks nothing.
 func (e *edits) harmless() {
-	e.viteApp.t.Helper()
+	e.devApp.t.Helper()
 	e.count++
 	h := harmless[e.random.IntN(len(harmless))]
 	text := e.read(h.file)
@@ -95,19 +84,19 @@ func (e *edits) harmless() {
 }
 
 func (e *edits) read(file string) string {
-	e.viteApp.t.Helper()
-	data, err := os.ReadFile(filepath.Join(e.viteApp.dir, file))
+	e.devApp.t.Helper()
+	data, err := os.ReadFile(filepath.Join(e.devApp.dir, file))
 	if err != nil {
-		e.viteApp.t.Fatal(err)
+		e.devApp.t.Fatal(err)
 	}
 	return string(data)
 }
 
 func (e *edits) find(args ...string) (a regression.Regression) {
-	e.viteApp.t.Helper()
-	r := e.w.RunIn(e.viteApp.dir, append([]string{"timeline", "find-regression", "--json"}, args...)...)
+	e.devApp.t.Helper()
+	r := e.w.RunIn(e.devApp.dir, append([]string{"timeline", "find-regression", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(r.Out), &a); r.Code != 0 || err != nil {
-		e.viteApp.t.Fatalf("exit %d, %v: %s%s", r.Code, err, r.Out, r.Err)
+		e.devApp.t.Fatalf("exit %d, %v: %s%s", r.Code, err, r.Out, r.Err)
 	}
 	return a
 }
@@ -135,10 +124,10 @@ func TestTheEditThatBrokeThePageIsFound(t *testing.T) {
 			if a.Diff == nil || !strings.Contains(a.Diff.Text, broken.to) {
 				t.Errorf("the difference is not that of the edit: %+v", a.Diff)
 			}
-			if r := e.w.RunIn(e.viteApp.dir, "timeline", "restore", a.Before, "--yes"); r.Code != 0 {
+			if r := e.w.RunIn(e.devApp.dir, "timeline", "restore", a.Before, "--yes"); r.Code != 0 {
 				t.Fatal(r.Err)
 			}
-			e.isWhole()
+			e.shows(e.page)
 		})
 	}
 }

@@ -240,6 +240,8 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 			found.FileChange = updated[0].FileChange
 		case len(written) == 1:
 			found.FileChange = written[0].FileChange
+		case len(written) == 0: // what programs wrote as the page was loaded says nothing of what was edited before
+			return touched(before, s, h)
 		default:
 			return nil, NoEvidence
 		}

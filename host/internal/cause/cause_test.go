@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
 )
 
 const root = "/home/me/shop"
@@ -96,6 +99,12 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.Symptom{At: 1100, Named: frames("/home/me/shop/src/a.js", 12)},
 			cause.History{Updates: times(1050)},
 			"src/a.js:12 [stack hot_update]",
+		},
+		"an effect that runs when the page is loaded again, as the server writes its files": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit(".next/dev/static/a.js", 9000, at(1))},
+			cause.Symptom{At: 9500, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 9100)},
+			"src/a.js:12 [stack]",
 		},
 		"the page was fine after the change before": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 5000, at(1))},
@@ -250,6 +259,48 @@ func TestATextOfABundlerNamesFiles(t *testing.T) {
 	} {
 		if got := cause.Named(text); !slices.Equal(got, want) {
 			t.Errorf("%q names %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestAFailedBuildNamesItsFile: in what the servers of Next.js and webpack send to the page, and in the message that begins
+// with the place.
+func TestAFailedBuildNamesItsFile(t *testing.T) {
+	for name, c := range map[string]struct{ url, text string }{
+		"Next.js":          {"ws://localhost:3000/_next/hmr?id=1", `{"type":"built","hash":"1","errors":[{"message":"./src/a.js:3:12\nError: Expected"}]}`},
+		"webpack":          {"ws://localhost:8080/ws", `{"type":"errors","data":[{"moduleIdentifier":"x","moduleName":"./src/a.js","loc":"3:12"}]}`},
+		"webpack begins":   {"ws://localhost:8080/ws", `{"action":"building","file":"/home/me/shop/src/a.js"}`},
+		"another's socket": {"ws://localhost:8080/live", `{"action":"moved","file":"/home/me/shop/src/a.js"}`},
+	} {
+		rules := noise.Default()
+		s := capture.New(capture.DefaultLimits(), rules, time.UnixMilli(0))
+		page := event.Head{At: 1100, Subject: event.InTab(1, "http://localhost:3000")}
+		if err := capture.NewSink(s, capture.Browsers, time.Now).Append(t.Context(),
+			&event.WebSocket{Head: page, Op: "received", URL: c.url, Text: c.text},
+			&event.WebSocket{Head: page, Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":9,"errors":[]}`},
+			&event.Console{Head: page, Level: event.Error, Text: "Error: Expected"},
+		); err != nil {
+			t.Fatal(err)
+		}
+		files := capture.NewSink(s, capture.Workspaces, time.Now)
+		for _, path := range []string{"src/a.js", "src/b.js"} {
+			e := edit(path, 1000, at(3))
+			if err := files.Append(t.Context(), e.FileChange); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v := s.View(time.UnixMilli(2000))
+		past := cause.Read(v, capture.Positions{}, func(event.Subject) bool { return true }, rules.Update)
+		for _, e := range v.Console().From(0) {
+			found, why := past.Of(past.OfMessage(e, nil))
+			if (found != nil && found.Path == "src/a.js") == (name == "another's socket") {
+				t.Errorf("%s: %+v, %s", name, found, why)
+			}
+			located := *e
+			located.Text = "./src/b.js:3:7 Error: Expected"
+			if found, why := past.Of(past.OfMessage(&located, nil)); name == "another's socket" && (found == nil || found.Path != "src/b.js") {
+				t.Errorf("%s: %+v, %s", located.Text, found, why)
+			}
 		}
 	}
 }

@@ -130,6 +130,12 @@ func isOutage(e *event.Network) bool {
 // project is the name of a file in Turbopack's messages.
 var project = regexp.MustCompile(`\[project\]/[^\s"\\\[\]]+`)
 
+// broken is the name of a file in what the servers of webpack and of Next.js say of a build that failed.
+var broken = regexp.MustCompile(`"(?:moduleName":\s*"([^"\\]+)"|message":\s*"([^"\\:\s]+):\d+:\d+)`)
+
+// building is the file for which the server of webpack begins to build.
+var building = regexp.MustCompile(`^\{"action":"building","file":"([^"\\]+)"`)
+
 // readFrame takes a message of a development server.
 func (p *Past) readFrame(e *event.WebSocket, updates bool) {
 	h := p.tab(e.Tab())
@@ -160,6 +166,14 @@ func (p *Past) readFrame(e *event.WebSocket, updates bool) {
 			add(m.Err.ID)
 			add(m.Err.Loc.File)
 		}
+	}
+	if updates && strings.Contains(e.Text, `"errors"`) {
+		for _, m := range broken.FindAllStringSubmatch(e.Text, maxNamed) {
+			add(m[1] + m[2])
+		}
+	}
+	if m := building.FindStringSubmatch(e.Text); m != nil {
+		add(m[1])
 	}
 	if strings.Contains(e.Text, "turbopack") {
 		for _, file := range project.FindAllString(e.Text, 10) {
@@ -204,9 +218,15 @@ func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 	}
 	if strings.HasPrefix(e.Text, "[vite] ") || strings.HasPrefix(e.Text, "[hmr] ") || strings.HasPrefix(e.Text, "[webpack-dev-server] ") {
 		s.Named = Named(e.Text)
+	} else if m := located.FindStringSubmatch(e.Text); m != nil {
+		line, _ := strconv.Atoi(m[2])
+		s.Named = []Frame{{m[1], line}}
 	}
 	return s
 }
+
+// located is a place at the beginning of a message, as Turbopack writes it.
+var located = regexp.MustCompile(`^(\.{0,2}/[^\s:]+):(\d+):\d+\s`)
 
 // OfRequest describes a request that failed. Frames are those of the code that made it.
 func OfRequest(e *event.Network, frames []Frame) Symptom {

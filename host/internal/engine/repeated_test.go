@@ -414,3 +414,21 @@ func TestAnEndpointThatFailedBeforeStillFails(t *testing.T) {
 		t.Error(show(r))
 	}
 }
+
+// TestAReportOfOneTabHidesNothingOfOthers: the next report has what happened there.
+func TestAReportOfOneTabHidesNothingOfOthers(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Open(8, enginetest.Page+"/other")
+	a := w.Agent()
+	w.Changes(a, params{})
+	w.Send("console", `"tab":8,"level":"error","via":"console","text":"there"`)
+	w.Log("error", "here")
+	r := w.Changes(a, params{Tab: 1})
+	expect(t, len(r.Console.NewErrors) == 1 && r.Console.NewErrors[0].Message == "here", r)
+	r = w.Changes(a, params{})
+	expect(t, len(r.Console.NewErrors) == 1 && r.Console.NewErrors[0].Message == "there" && len(r.Repeated) == 1, r)
+	w.Log("error", "alone")
+	w.Changes(a, params{Tab: 1})
+	r = w.Changes(a, params{})
+	expect(t, len(r.Console.NewErrors)+len(r.Repeated) == 0, r)
+}

@@ -29,8 +29,8 @@ type FileChange struct {
 	Snapshot uint64
 	// By names in a few words on one line what made the change, "" where that is not known.
 	By string
-	// Since is the time of the snapshot before in milliseconds since the Unix epoch, after which the change was made; 0 where
-	// it is not known. Edited is when the file was written since then, 0 where only Since and the time of the event bound it.
+	// Since is the time in milliseconds since the Unix epoch after which the change was made: the last look that did not find
+	// it began then. It is 0 where that is not known. Edited is when the file was written since then, 0 where only Since and the time of the event bound it.
 	Since, Edited int64
 	// Lines are the runs of lines that were replaced, in their order. There are none where they are not known, or more than
 	// [MaxRuns].

@@ -29,7 +29,7 @@ type Rule struct {
 	About string `json:"about"`
 	// Pack is the pack that turns it on and off.
 	Pack string `json:"pack"`
-	// Channel is console, network or websocket.
+	// Channel is console, network, websocket or frame. A rule for frames hides nothing: its marks tell of updates.
 	Channel string `json:"channel"`
 	// Levels lists the console levels that the rule may hide.
 	Levels []string `json:"levels"`
@@ -69,7 +69,7 @@ var failure = regexp.MustCompile(`(?i)\b(fail(s|ed|ure)?|errors?|can( ?not|['’
 
 // Rules is a compiled table. It never changes and is safe for concurrent use.
 type Rules struct {
-	console, network, websocket []*Rule
+	console, network, websocket, frames []*Rule
 	// addresses rules out most requests without trying the rules of network.
 	addresses *pattern
 	// table is the whole table, including packs that are off. It is nil in the table itself.
@@ -101,7 +101,7 @@ func (r *Rules) With(off []string, rules []*UserRule) *Rules {
 		return slices.DeleteFunc(slices.Clone(list), func(rule *Rule) bool { return slices.Contains(off, rule.Pack) })
 	}
 	requests := on(table.network)
-	return &Rules{on(table.console), requests, on(table.websocket), addressesOf(requests), table, newIndex(rules[:min(len(rules), 2*MaxUserRules)])}
+	return &Rules{on(table.console), requests, on(table.websocket), table.frames, addressesOf(requests), table, newIndex(rules[:min(len(rules), 2*MaxUserRules)])}
 }
 
 func (r *Rules) whole() *Rules {
@@ -183,8 +183,10 @@ func New(rulesJSON []byte) (*Rules, error) {
 			rules.network = append(rules.network, row)
 		case "websocket":
 			rules.websocket = append(rules.websocket, row)
+		case "frame":
+			rules.frames = append(rules.frames, row)
 		default:
-			return nil, fmt.Errorf("noise rule %q: channel %q is not console, network or websocket", row.ID, row.Channel)
+			return nil, fmt.Errorf("noise rule %q: channel %q is not console, network, websocket or frame", row.ID, row.Channel)
 		}
 	}
 	rules.addresses = addressesOf(rules.network)
@@ -225,7 +227,7 @@ func (r *Rule) compile() (err error) {
 	if !IsPack(r.Pack) {
 		return fmt.Errorf("unknown pack %q", r.Pack)
 	}
-	if r.origin == nil && r.text == nil && r.url == nil {
+	if r.origin == nil && r.text == nil && r.url == nil && r.Channel != "frame" {
 		return fmt.Errorf("it has no condition")
 	}
 	return nil
@@ -325,6 +327,11 @@ func (r *Rules) Update(ev event.Event) string {
 		}
 		if rule := r.whole().Socket(e.URL); rule != nil {
 			return rule.mark(e.Text).How
+		}
+		for _, rule := range r.whole().frames {
+			if how := rule.mark(e.Text).How; how != "" {
+				return how
+			}
 		}
 	}
 	return ""

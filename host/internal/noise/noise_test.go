@@ -99,6 +99,13 @@ func TestUpdates(t *testing.T) {
 		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update","updates":[]}`}, "hot_update"},
 		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"error","err":{}}`}, "hot_update_failed"},
 		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/live", Text: `{"type":"update"}`}, ""},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"built","hash":"0","errors":[],"warnings":[]}`}, ""},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"built","hash":"1","errors":[{"message":"./src/App.jsx:24:12"}]}`}, "hot_update_failed"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"turbopack-message","data":[{"resource":{"path":"a.js"},"type":"partial"}]}`}, "hot_update"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":189,"hash":"4c7a","warnings":[],"errors":[]}`}, "hot_update"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":189,"hash":"4c7a","warnings":[],"errors":["Module not found"]}`}, "hot_update_failed"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"type":"errors","data":[{"moduleName":"./src/App.jsx"}]}`}, "hot_update_failed"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"action":"built","house":7}`}, ""},
 		{&event.WebSocket{Op: "sent", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update"}`}, ""},
 	} {
 		if got := rules.Update(c.ev); got != c.want {

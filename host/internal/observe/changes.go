@@ -188,7 +188,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	r.addUnsynced(report)
 	client.Lock()
 	client.LookedLocked(v)
-	if advance {
+	if advance && !elsewhere(v, from, r.options) {
 		client.AdvanceLocked(v, r.options.Include)
 		if r.options.Tab == 0 && len(r.options.Include) == 0 && report.SeverityHidden == 0 && report.Note == "" {
 			client.CoverLocked(v.Now())
@@ -210,6 +210,15 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	outcome.addTo(report)
 	report.CountTokens()
 	return report, places, nil
+}
+
+// elsewhere reports whether a report of one tab leaves out what happened in others since a moment. The client's cursor then
+// stays, so that its next report has that; what it was given already is counted as repeated.
+func elsewhere(v *capture.View, from capture.Moment, o diff.Options) bool {
+	tab, found := o.Tab, false
+	o.Tab = 0
+	whole := v.SubjectsSince(from.Pos, func(s event.Subject) { found = found || s.Tab() != tab && o.InScope(s) })
+	return tab != 0 && (found || !whole)
 }
 
 // wait waits as requested, or returns nil when the request has no wait. The client's other calls continue meanwhile.

@@ -146,6 +146,9 @@ func (w *Workspace) record(ctx context.Context, by string) {
 	since := int64(0)
 	if i := slices.IndexFunc(all, func(s tracked.Snapshot) bool { return s.Number == from }); i >= 0 {
 		since = all[i].At.UnixMilli()
+		if seen := all[i].Seen; !seen.IsZero() {
+			since = seen.UnixMilli()
+		}
 	}
 	d, err := w.comparer.Diff(ctx, from, last.Number, compare.Options{MaxFiles: maxCounted, MaxLines: 1, Exact: true, Secrets: true})
 	if err != nil {

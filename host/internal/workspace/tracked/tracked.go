@@ -73,8 +73,10 @@ type Changes interface {
 type Snapshot struct {
 	// Number is unique in the workspace. Later snapshots have larger ones.
 	Number uint64
-	At     time.Time
-	Label  string
+	// At is when the snapshot was complete. Seen is when the last look at the workspace began that found it so, zero where
+	// that was in an earlier process: what differs later was changed after that, but perhaps before At.
+	At, Seen time.Time
+	Label    string
 	// Problems are the paths whose state is not certain, as "path: reason".
 	Problems []string
 	// Files counts the entries, Changed those that changed since the snapshot before.
@@ -267,6 +269,7 @@ func (p *Provider) Take(ctx context.Context, label string) (s *Snapshot, same bo
 func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	began := p.options.Clock()
 	var dirty tree.Dirty
 	whole := true
 	if p.options.Changes != nil {
@@ -300,7 +303,10 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	problems := texts(found.Problems)
 	last := p.last()
 	if len(found.Changes) == 0 && last != nil && slices.Equal(problems, last.Problems) && last.rec.Rules == p.options.Rules {
-		return last, true, p.now.Accept(found)
+		seen := *last
+		seen.Seen = began
+		p.all[len(p.all)-1] = &seen
+		return &seen, true, p.now.Accept(found)
 	}
 	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes), Problems: problems, Rules: p.options.Rules}
 	if len(p.all) > 0 { // the first one is only a tree
@@ -328,7 +334,7 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 		}
 		return nil, false, errors.Join(err, p.now.Apply(undo))
 	}
-	s = &Snapshot{Number: rec.Number, At: time.Unix(0, rec.At), Label: label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec}
+	s = &Snapshot{Number: rec.Number, At: time.Unix(0, rec.At), Seen: began, Label: label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec}
 	p.all = append(p.all, s)
 	p.highest = s.Number
 	p.count(rec)

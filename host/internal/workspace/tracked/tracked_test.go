@@ -242,3 +242,33 @@ func TestAFirstSnapshotThatFindsNoRoomIsTakenAgain(t *testing.T) {
 		t.Error(same, err)
 	}
 }
+
+// TestASnapshotSaysWhenItsStateWasLastSeen: a look that finds nothing changed moves that time, not the snapshot's own.
+func TestASnapshotSaysWhenItsStateWasLastSeen(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	r := newRoom(t, tracked.Options{Clock: func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}})
+	r.write("a", []byte("one"))
+	take := func(same bool) *tracked.Snapshot {
+		t.Helper()
+		s, was, err := r.p.Take(t.Context(), "x")
+		if err != nil || was != same {
+			t.Fatal(s, was, err)
+		}
+		return s
+	}
+	first := take(false)
+	if !first.Seen.Before(first.At) {
+		t.Errorf("complete at %v, last seen from %v", first.At, first.Seen)
+	}
+	again := take(true)
+	if !again.Seen.After(first.Seen) || !again.At.Equal(first.At) || again.Number != first.Number {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	r.write("a", []byte("two"))
+	if next := take(false); !next.Seen.After(again.Seen) || !r.p.List()[0].Seen.Equal(again.Seen) {
+		t.Errorf("%+v after %+v", next, again)
+	}
+}

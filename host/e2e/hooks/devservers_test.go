@@ -1,0 +1,154 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/npm"
+	"tidemark.dev/tidemark/host/testing/testbed"
+)
+
+// devServers are the development servers that serve the application of testdata/devservers/app.
+var devServers = []string{"vite", "webpack", "next"}
+
+// startDevServer installs the application with one of them, and serves it.
+func startDevServer(t *testing.T, name string) *devApp {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("packages are installed from npm: not with -short")
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip(err)
+	}
+	app := &devApp{t: t, dir: e2etest.Repository(filepath.Join(".cache/devservers", name))}
+	from := "testdata/devservers/"
+	if err := errors.Join(npm.Install(from+name, app.dir), npm.Overlay(app.dir, from+name), npm.Overlay(app.dir, from+"app")); err != nil {
+		t.Fatal(err)
+	}
+	app.serve(exec.Command("node", "serve.mjs"))
+	return app
+}
+
+// broken are edits that break the application of testdata/devservers/app: while it is compiled, while it renders, in its
+// requests, or in what another file makes of it.
+var broken = []struct{ file, from, to string }{
+	{"src/price.js", "(cents / 100)", "cents.value"},
+	{"src/App.jsx", "</ul>", "</ol>"},
+	{"src/api.js", "/api/items", "/api/goods"},
+	{"src/App.jsx", "./Item.jsx", "./Items.jsx"},
+	{"src/cart.js", "export const empty", "throw new Error('no cart');\nexport const empty"},
+	{"src/api.js", "answer.json()", "answer.text()"},
+	{"src/App.jsx", "items().then", "items().them"},
+	{"src/App.jsx", "list.map", "list.mop"},
+	{"src/Item.jsx", "item.cents", "item.price.cents"},
+	{"src/Item.jsx", "{price(", "{prise("},
+	{"src/price.js", "export const price", "export const cost"},
+	{"src/Cart.jsx", "cart.lines.reduce", "cart.rows.reduce"},
+	{"src/title.js", "`${count} items`", "count.items.length"},
+	{"src/app.css", "body {", "@import './fonts.css'; body {"},
+	{"src/Item.jsx", "export function Item", "export function Thing"},
+	{"src/api.js", "await fetch", "await fetsh"},
+	{"src/title.js", "export const title =", "export const title ==="},
+	{"src/App.jsx", "useReducer(add, empty)", "useReducer(add)"},
+	{"src/Cart.jsx", "  return (", "  console.error('the cart is drawn');\n  return ("},
+	{"src/price.js", "toFixed(2)", "toFixed(200)"},
+}
+
+// TestEachDevelopmentServersErrorsNameTheirEdit: what an edit breaks is reported with the edit's file and moment, by any
+// development server. No evidence is better than that of another file.
+func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
+	for _, server := range devServers {
+		t.Run(server, func(t *testing.T) {
+			w := e2etest.SharedWorld(t)
+			app := startDevServer(t, server)
+			s := &session{t, w, "devserver-" + app.url, app.dir}
+			s.records()
+			p := w.Open(t, app.url)
+			app.shows(p)
+			s.starts()
+			edits := broken
+			if n := seeds(t, "TIDEMARK_BROKEN", 3); n < len(edits) {
+				edits = edits[:n]
+			}
+			named := 0
+			for _, e := range edits {
+				since := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+				app.edit(e.file, e.from, e.to)
+				said := s.edited(e.file)
+				found, broke := app.broke(s, since)
+				if !broke { // a module that only effects use is not run again: a developer reloads
+					app.reload(p)
+					found, broke = app.broke(s, since)
+				}
+				if !broke {
+					t.Logf("%s (%s → %s): nothing is reported", e.file, e.from, e.to)
+				}
+				right := len(found) > 0
+				for _, by := range found {
+					if by.Path == e.file {
+						continue
+					}
+					right = false
+					if slices.Contains(by.Evidence, "stack") {
+						t.Errorf("%s (%s → %s): a stack is said to prove %+v", e.file, e.from, e.to, by)
+					}
+				}
+				if right {
+					named++
+				} else {
+					t.Logf("%s (%s → %s) is not named: %+v; the hook says %q", e.file, e.from, e.to, found, said)
+				}
+				app.edit(e.file, e.to, e.from)
+				s.edited(e.file)
+				app.reload(p)
+				app.shows(p)
+				w.RunIn(app.dir, "changes", "--wait", "settled") // no agent edits as a page loads
+			}
+			t.Logf("%d of %d edits are named", named, len(edits))
+			if named*100 < len(edits)*95 {
+				t.Errorf("%d of %d edits are named, wanted 95 %%", named, len(edits))
+			}
+		})
+	}
+}
+
+// broke waits until errors since a time are reported, or for a while, and returns the changes that they name.
+func (a *devApp) broke(s *session, since string) (found []diff.Introduced, broke bool) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Second)
+	defer cancel()
+	_ = testbed.Eventually(ctx, func() (bool, error) { // a busy machine builds slowly
+		report := s.w.RunIn(a.dir, "changes", "--since", since, "--wait", "settled", "--json").Out
+		found, broke = introduced(a.t, report), strings.Contains(report, `"severity":"error"`)
+		return broke, nil
+	})
+	return found, broke
+}
+
+// reload loads the page again, also while it loads itself.
+func (a *devApp) reload(p *e2etest.Tab) {
+	a.t.Helper()
+	if err := testbed.Eventually(a.t.Context(), func() (bool, error) { return p.Tab.Do(chromedp.Reload()) == nil, nil }); err != nil {
+		a.t.Fatalf("the page cannot be loaded again: %v", err)
+	}
+}
+
+// shows waits until the page shows its items.
+func (a *devApp) shows(p *e2etest.Tab) {
+	a.t.Helper()
+	if err := testbed.Eventually(a.t.Context(), func() (bool, error) {
+		return p.Tab.JS(`if (!document.querySelector('li')) throw new Error('no items')`) == nil, nil // it may load again
+	}); err != nil {
+		a.t.Fatalf("the page shows no items: %v", err)
+	}
+}
