@@ -76,6 +76,9 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 			p := w.Open(t, app.url)
 			app.shows(p)
 			s.starts()
+			if r := w.RunIn(app.dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
+				t.Fatal(r.Err)
+			}
 			edits := broken
 			if n := seeds(t, "TIDEMARK_BROKEN", 3); n < len(edits) {
 				edits = edits[:n]
@@ -115,8 +118,8 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 				w.RunIn(app.dir, "changes", "--wait", "settled") // no agent edits as a page loads
 			}
 			t.Logf("%d of %d edits are named", named, len(edits))
-			if named*100 < len(edits)*95 {
-				t.Errorf("%d of %d edits are named, wanted 95 %%", named, len(edits))
+			if missed := len(edits) - named; missed > max(1, len(edits)/20) {
+				t.Errorf("%d of %d edits are named, wanted all but one in twenty", named, len(edits))
 			}
 		})
 	}
