@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 )
@@ -23,8 +24,11 @@ func Read(path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// ReadInfo is [Read] that also returns the [fs.FileInfo] of the file that was read.
-func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
+// Open opens a regular file of any size for reading. It follows links, and does not wait.
+func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, math.MaxInt64) }
+
+// open is [Open] for a file of at most limit bytes.
+func open(path string, limit int64) (*os.File, fs.FileInfo, error) {
 	// Opening a device can have side effects, so check the file first.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,14 +50,23 @@ func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = f.Close() }()
 	// Another file may have replaced it since.
-	if info, err = f.Stat(); err != nil {
+	if info, err = f.Stat(); err == nil {
+		err = check(path, info, limit)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// ReadInfo is [Read] that also returns the [fs.FileInfo] of the file that was read.
+func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, info, err := open(path, limit)
+	if err != nil {
 		return nil, nil, err
 	}
-	if err := check(path, info, limit); err != nil {
-		return nil, nil, err
-	}
+	defer func() { _ = f.Close() }()
 	_ = f.SetReadDeadline(time.Now().Add(patience)) // only a kernel file that blocks supports a deadline
 	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	if _, err := data.ReadFrom(io.LimitReader(f, limit+1)); err != nil {

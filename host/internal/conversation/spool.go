@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // MaxSpool bounds the spool in bytes.
@@ -41,7 +42,7 @@ func (p *Spool) Add(ctx context.Context, e Event, r *redact.Redactor) error {
 		return err
 	}
 	defer unlock()
-	f, err := os.OpenFile(p.Path, os.O_CREATE|os.O_RDWR|os.O_APPEND|nonblock, 0o600)
+	f, err := os.OpenFile(p.Path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (p *Spool) exists() bool {
 }
 
 func readSpool(path string, each func(Event) error) (damaged int, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, _, err := safefile.Open(path)
 	if err != nil {
 		return 0, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // maxPart bounds what is read of a transcript at once, in bytes. A longer part is read in several steps.
@@ -109,24 +110,11 @@ func openTranscript(path string) (*os.File, int64, error) {
 	if !filepath.IsAbs(path) || !strings.HasSuffix(path, ".jsonl") {
 		return nil, 0, fmt.Errorf("%q is not the absolute path of a transcript", path)
 	}
-	for range 2 { // opening a device can have side effects, and another file may replace it in between
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, 0, err
-		}
-		if !info.Mode().IsRegular() {
-			break
-		}
-		f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
-		if err != nil {
-			return nil, 0, err
-		}
-		if info, err = f.Stat(); err == nil && info.Mode().IsRegular() {
-			return f, info.Size(), nil
-		}
-		_ = f.Close()
+	f, info, err := safefile.Open(path)
+	if err != nil {
+		return nil, 0, err
 	}
-	return nil, 0, fmt.Errorf("%q is not a file", path)
+	return f, info.Size(), nil
 }
 
 // allowing returns what reports whether the user allows an event of a directory. It asks once for each directory.
