@@ -125,7 +125,11 @@ func TestWhatBrokeInTheViewer(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	site := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	files := http.FileServer(http.Dir(dir))
+	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Cache-Control", "no-store") // the edit may come in the second of Last-Modified
+		files.ServeHTTP(rw, r)
+	}))
 	t.Cleanup(site.Close)
 	write := func(name, text string) {
 		t.Helper()
