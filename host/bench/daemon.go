@@ -67,11 +67,7 @@ func (r *run) daemon() (err error) {
 	}
 	defer func() { f.close() }()
 
-	// What the daemon can take in, and, in the same run, what it takes to compare with much behind it.
-	near, err := f.compare(r.third(60))
-	if err != nil {
-		return err
-	}
+	// What the daemon can take in, and what it takes to compare with that much behind it.
 	before, err := cpuTime(f.pid)
 	if err != nil {
 		return err
@@ -87,13 +83,13 @@ func (r *run) daemon() (err error) {
 	s.figure(fmt.Sprintf("console events taken in and on disk, %d in frames of %d", r.third(behind), frameEvents), fmt.Sprintf("%.0f a second", rate))
 	s.row("the same / a bare copy", fmt.Sprintf("%.2f times (%.0f a second)", rate/copied, copied), fmt.Sprintf("at least %s times", plain(ingestTarget)), rate >= ingestTarget*copied)
 	s.figure("the same, processor time of the daemon", fmt.Sprintf("%.2f µs an event", float64((after-before).Microseconds())/float64(r.third(behind))))
-	far, err := f.compare(r.third(60))
+	far, near, err := r.compareInTurn(f, r.third(90))
 	if err != nil {
 		return err
 	}
-	s.figure("get_changes_since over 100 new, nothing behind", ms(near))
-	ratio := float64(far) / float64(near)
-	s.row(fmt.Sprintf("the same, %d events behind / nothing behind", r.third(behind)), fmt.Sprintf("%s, %.2f times", ms(far), ratio), fmt.Sprintf("at most %.1f times", slowdown), ratio <= slowdown)
+	s.figure("get_changes_since over 100 new, nothing behind", ms(quantile(near, .5)))
+	ratio := pairwise(far, near)
+	s.row(fmt.Sprintf("the same, %d events behind / nothing behind", r.third(behind)), fmt.Sprintf("%.2f times (%s)", ratio, ms(quantile(far, .5))), fmt.Sprintf("at most %.1f times", slowdown), ratio <= slowdown)
 
 	// Full buffers of every kind.
 	if err := f.fill(); err != nil {
@@ -370,42 +366,78 @@ func (f *feeder) flood(n int) (float64, error) {
 	return float64(n/frameEvents*frameEvents) / time.Since(began).Seconds(), nil
 }
 
-// compare is the middle time of get_changes_since over 100 new events, over the control socket.
-func (f *feeder) compare(rounds int) (time.Duration, error) {
-	client := controlOf(f.w)
-	client.Transport.(*http.Transport).DisableKeepAlives = false
-	defer client.CloseIdleConnections()
-	ask := func() (time.Duration, error) {
-		began := time.Now()
-		resp, err := client.Post("http://tidemark/v1/tools/get_changes_since?client=bench", "application/json", strings.NewReader("{}"))
-		if err != nil {
-			return 0, err
-		}
-		defer func() { _ = resp.Body.Close() }()
-		_, err = io.Copy(io.Discard, resp.Body)
-		return time.Since(began), err
-	}
-	if _, err := ask(); err != nil { // what was there before is told
+// comparer asks one daemon for what changed, over its control socket.
+type comparer struct {
+	*feeder
+	client *http.Client
+}
+
+// newComparer makes a comparer that has been told what was there before.
+func newComparer(f *feeder) (*comparer, error) {
+	c := &comparer{f, controlOf(f.w)}
+	c.client.Transport.(*http.Transport).DisableKeepAlives = false
+	_, err := c.ask()
+	return c, err
+}
+
+func (c *comparer) close() { c.client.CloseIdleConnections() }
+
+func (c *comparer) ask() (time.Duration, error) {
+	began := time.Now()
+	resp, err := c.client.Post("http://tidemark/v1/tools/get_changes_since?client=bench", "application/json", strings.NewReader("{}"))
+	if err != nil {
 		return 0, err
 	}
-	var times []time.Duration
-	for range rounds {
-		f.round++
-		events := round(time.Now(), false)
-		few, err := joined(append(events[:60:60], events[len(events)-40:]...))
-		if err != nil {
-			return 0, err
-		}
-		if err := errors.Join(f.give(few, 100), f.settle()); err != nil {
-			return 0, err
-		}
-		took, err := ask()
-		if err != nil {
-			return 0, err
-		}
-		times = append(times, took)
+	defer func() { _ = resp.Body.Close() }()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return time.Since(began), err
+}
+
+// compare is the time of get_changes_since over 100 new events.
+func (c *comparer) compare() (time.Duration, error) {
+	c.round++
+	events := round(time.Now(), false)
+	few, err := joined(append(events[:60:60], events[len(events)-40:]...))
+	if err != nil {
+		return 0, err
 	}
-	return quantile(times, .5), nil
+	if err := errors.Join(c.give(few, 100), c.settle()); err != nil {
+		return 0, err
+	}
+	return c.ask()
+}
+
+// compareInTurn compares in a daemon with much behind it and in a new one, in turn.
+func (r *run) compareInTurn(much *feeder, rounds int) (far, near []time.Duration, err error) {
+	w, err := testbed.New(r.binary)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	nothing, err := newFeeder(w)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer nothing.close()
+	var both [2]*comparer
+	for i, f := range []*feeder{much, nothing} {
+		if both[i], err = newComparer(f); err != nil {
+			return nil, nil, err
+		}
+		defer both[i].close()
+	}
+	var took [2][]time.Duration
+	for i := range rounds {
+		for k := range both {
+			k ^= i % 2
+			t, err := both[k].compare()
+			if err != nil {
+				return nil, nil, err
+			}
+			took[k] = append(took[k], t)
+		}
+	}
+	return took[0], took[1], nil
 }
 
 // fill sends more of every kind than the buffers hold.
