@@ -193,6 +193,44 @@ func TestARecoveryThatIsKilledIsDoneAgain(t *testing.T) {
 	}
 }
 
+// TestARestoreThatIsKilledWhileItCleansUpIsDone, at each removal, and after the last one: nothing is said to differ.
+func TestARestoreThatIsKilledWhileItCleansUpIsDone(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	before, after := twoStates(w)
+	defer restore.Finishing(nil)
+	for at, ended := 0, false; !ended; at += 13 { // the last round reaches the end
+		w.apply(w.prepare(1))
+		w.is(before)
+		plan, removals := w.prepare(2), 0
+		restore.Finishing(func() {
+			staging, _ := filepath.Glob(filepath.Join(w.store, "restore-*"))
+			if ended = len(staging) == 0; ended || removals >= at {
+				panic("crash")
+			}
+			removals++
+		})
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Fatal("the restore ended")
+				}
+			}()
+			_, _ = plan.Apply(context.Background())
+		}()
+		restore.Finishing(nil)
+		w.must(w.p.Close())
+		w.open()
+		recovery, err := restore.Recover(context.Background(), w.p)
+		w.must(err)
+		if recovery == nil || !recovery.Finished || len(recovery.Differs) > 0 || recovery.Kept != "" {
+			t.Errorf("after %d removals: %+v", removals, recovery)
+		}
+		w.is(after)
+		w.left()
+	}
+}
+
 // TestACrashBetweenAnyTwoChangesIsRecovered: at each change, in both directions.
 func TestACrashBetweenAnyTwoChangesIsRecovered(t *testing.T) {
 	w := newWorld(t, t.TempDir())

@@ -76,7 +76,7 @@ func (r *run) recover(j *journal, name string) (*Recovery, error) {
 	case err == nil:
 		recovery.Kept, err = r.rollback()
 	case errors.Is(err, fs.ErrNotExist): // it was cleaned up, and only the journal is left
-		if name != undoneFile {
+		if name == journalFile { // with the others, the workspace is at an end
 			r.lost()
 		}
 		err = errors.Join(r.forget(journalFile), r.forget(name), r.forget(stagingFile))
@@ -277,7 +277,7 @@ func (r *run) ours(o *operation, fresh string) bool {
 	return r.held.Verify(f, o.Entry) == nil
 }
 
-// finishing is called before each removal from the staging directory. Tests set it.
+// finishing is called before each removal from the staging directory, and after that of the directory. Tests set it.
 var finishing func()
 
 // finish removes the staging directory, and then the file of the store. It deletes only what the restore wrote, and what
@@ -317,6 +317,9 @@ func (r *run) finish(name string) (kept string, err error) {
 		kept = r.j.Staging
 	} else if err := os.Remove(r.j.Staging); err != nil {
 		return r.j.Staging, err
+	}
+	if finishing != nil {
+		finishing()
 	}
 	return kept, errors.Join(r.forget(journalFile), r.forget(name), r.forget(stagingFile))
 }
