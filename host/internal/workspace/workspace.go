@@ -167,18 +167,29 @@ const Provider = "tracked"
 
 // Take takes a snapshot. Where nothing changed since the last one, it returns that one, and true. By is the label of the
 // agent's call that may have made the changes, "" where there was none. With whole, and every [compareEvery], all files are
-// compared: the system reports no change through a memory map, or through a hard link from elsewhere.
+// compared: the system reports no change through a memory map, or through a hard link from elsewhere. What directories list
+// is not believed then; see [tree.Scanner].
 func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s tracked.Snapshot, same bool, err error) {
 	end, err := w.begin()
 	if err != nil {
 		return s, false, err
 	}
 	defer end()
+	held, err := w.provider.Hold(ctx)
+	if err != nil {
+		return s, false, err
+	}
 	if w.compares(whole) {
 		w.watching.Return(nil, true)
+	} else {
+		held.Listed = true
 	}
-	taken, same, err := w.provider.Take(ctx, label)
+	taken, same, err := held.Take(ctx, label)
+	held.Release()
 	if err != nil {
+		if !held.Listed {
+			w.uncompared()
+		}
 		return s, false, err
 	}
 	if !same {
@@ -200,6 +211,13 @@ func (w *Workspace) compares(whole bool) bool {
 	}
 	w.compared = now
 	return true
+}
+
+// uncompared has the next snapshot compare all files.
+func (w *Workspace) uncompared() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.compared = time.Time{}
 }
 
 // List returns the snapshots in their order.

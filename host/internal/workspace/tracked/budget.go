@@ -21,10 +21,10 @@ func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, 
 func (h *Held) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
 	p := h.p
 	if p.options.Budget <= 0 {
-		return p.take(ctx, label)
+		return p.take(ctx, label, h.Listed)
 	}
 	limit(p)
-	if s, same, err = p.take(ctx, label); !errors.Is(err, objects.ErrFull) {
+	if s, same, err = p.take(ctx, label, h.Listed); !errors.Is(err, objects.ErrFull) {
 		return s, same, err
 	}
 	// How much it needs is not known before it is taken.
@@ -36,7 +36,7 @@ func (h *Held) take(ctx context.Context, label string) (s *Snapshot, same bool, 
 		if !more {
 			continue
 		}
-		if s, same, err = p.take(ctx, label); !errors.Is(err, objects.ErrFull) {
+		if s, same, err = p.take(ctx, label, h.Listed); !errors.Is(err, objects.ErrFull) {
 			return s, same, err
 		}
 	}

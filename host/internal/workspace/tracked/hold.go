@@ -12,13 +12,17 @@ import (
 
 // Held is a provider of which nobody else takes a snapshot, until it is released. Who changes the workspace in several
 // steps holds it, so that no snapshot shows a state between them.
-type Held struct{ p *Provider }
+type Held struct {
+	p *Provider
+	// Listed is [tree.Scanner].Listed for the snapshots that are taken.
+	Listed bool
+}
 
 // Hold waits until no snapshot is being taken, and keeps other callers of [Provider.Take] waiting.
 func (p *Provider) Hold(ctx context.Context) (*Held, error) {
 	select {
 	case p.turn <- struct{}{}:
-		return &Held{p}, nil
+		return &Held{p: p}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -266,7 +266,7 @@ func (p *Provider) Take(ctx context.Context, label string) (s *Snapshot, same bo
 	return h.Take(ctx, label)
 }
 
-func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
+func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snapshot, same bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	began := p.options.Clock()
@@ -289,7 +289,9 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	var found *tree.Found
 	if whole {
 		p.need(comparing)
-		found, err = p.scanner().Full(ctx, p.now)
+		scanner := p.scanner()
+		scanner.Listed = listed
+		found, err = scanner.Full(ctx, p.now)
 	} else {
 		found, err = p.scanner().Some(ctx, p.now, dirty)
 	}

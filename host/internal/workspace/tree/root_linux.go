@@ -94,6 +94,9 @@ func (r *root) list(path string) (*directory, []string, error) {
 	return &directory{f}, names, nil
 }
 
+// listed returns nothing: directories list names alone.
+func (*directory) listed(string) (st Stat, ok bool) { return st, false }
+
 func (d *directory) stat(name string) (Stat, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(int(d.f.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

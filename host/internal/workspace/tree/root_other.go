@@ -75,6 +75,9 @@ func (r *root) list(path string) (*directory, []string, error) {
 	return &directory{r, path}, names, nil
 }
 
+// listed returns nothing: directories list names alone.
+func (*directory) listed(string) (st Stat, ok bool) { return st, false }
+
 func (d *directory) stat(name string) (Stat, error) {
 	info, err := d.r.in.Lstat(filepath.FromSlash(Join(d.path, name)))
 	if err != nil {

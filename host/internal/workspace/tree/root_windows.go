@@ -32,8 +32,11 @@ func openRoot(dir string) (*root, error) {
 
 func (r *root) close() { _ = windows.CloseHandle(r.h) }
 
-// directory is an open directory.
-type directory struct{ h windows.Handle }
+// directory is an open directory, with what it lists.
+type directory struct {
+	h    windows.Handle
+	list map[string]winfile.Info
+}
 
 func (d *directory) close() { _ = windows.CloseHandle(d.h) }
 
@@ -43,12 +46,23 @@ func (r *root) list(path string) (*directory, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	names, err := winfile.Names(h)
+	list, err := winfile.List(h)
 	if err != nil {
 		_ = windows.CloseHandle(h)
 		return nil, nil, err
 	}
-	return &directory{h}, names, nil
+	d, names := &directory{h, make(map[string]winfile.Info, len(list))}, make([]string, len(list))
+	for i, l := range list {
+		names[i], d.list[l.Name] = l.Name, l.Info
+	}
+	return d, names, nil
+}
+
+// listed returns what the directory lists of a name; see [Scanner].Listed. Filesystems without identities of files (FAT)
+// list none.
+func (d *directory) listed(name string) (st Stat, ok bool) {
+	st = statOf(d.list[name])
+	return st, st.Inode != 0
 }
 
 func (d *directory) stat(name string) (Stat, error) {

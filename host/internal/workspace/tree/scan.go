@@ -30,7 +30,14 @@ type Scanner struct {
 	Read func(f *os.File, size int64) (Content, error)
 	// Clock returns the time of the filesystem.
 	Clock func() time.Time
+	// Listed lets a scan believe what a directory lists of a file that has not changed for [settled], where directories
+	// list more than names (Windows). That is much faster than to open each file. A change to a file is not listed before
+	// the program that made it closes the file, or if it was made by another name of the file.
+	Listed bool
 }
+
+// settled is since when a file has not changed of which [Scanner].Listed lets a scan believe what is listed.
+const settled = time.Hour
 
 // Dirty are the paths that may have changed: directories, each with names in it, or with nil for all names.
 type Dirty map[string]map[string]bool
@@ -241,12 +248,30 @@ func (w *walk) visit(path string, old ref, deep bool) {
 			}
 			continue
 		}
+		if w.believes(d, name, was) {
+			continue
+		}
 		st, err := d.stat(name)
 		w.compare(child, was, st, err, deep)
 	}
 	for ; more; more = known.next() {
 		w.suspect(Join(path, known.name), known.ref)
 	}
+}
+
+// believes reports whether a file is unchanged by what its directory lists.
+func (w *walk) believes(d *directory, name string, was ref) bool {
+	if !w.Listed || !was.is() {
+		return false
+	}
+	st, ok := d.listed(name)
+	if !ok || st.Kind != File {
+		return false
+	}
+	var n Node
+	n.unpack(was.record)
+	st.Links = 1 // of a file with several names, each is opened
+	return n.clean(st) && w.Clock().Sub(time.Unix(0, max(st.Mtime, st.Ctime))) > settled
 }
 
 // reported compares a path that may have changed. One of several names of a file is read again in any case: it may have been

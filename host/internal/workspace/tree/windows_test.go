@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -40,14 +41,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) write(path, content string) {
+// write writes files, given as pairs of path and content.
+func (w *world) write(pairs ...string) {
 	w.t.Helper()
-	at := filepath.Join(w.scan.Dir, filepath.FromSlash(path))
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
-		w.t.Fatal(err)
+	for i := 0; i < len(pairs); i += 2 {
+		at := filepath.Join(w.scan.Dir, filepath.FromSlash(pairs[i]))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(pairs[i+1]), 0o600)); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 }
 
@@ -159,5 +160,71 @@ func TestLongPathsAndAttributes(t *testing.T) {
 	}
 	if err := os.Chmod(at, 0o600); err != nil { // so that it can be removed
 		t.Fatal(err)
+	}
+}
+
+// TestWhatADirectoryListsIsBelieved of a file that has not changed for an hour. Every change is found whose file is closed,
+// also by another name of the file. A scan without Listed finds what a directory does not list yet.
+func TestWhatADirectoryListsIsBelieved(t *testing.T) {
+	w := newWorld(t)
+	later := time.Duration(0)
+	w.scan.Clock = func() time.Time { return time.Now().Add(later) }
+	for i := range 300 {
+		w.write(fmt.Sprintf("many/%d", i), "x")
+	}
+	w.write("edited", "one", "removed", "one", "same-time", "one", "read-only", "one", "hard", "one", "to-dir", "one", "in/deep/er", "one")
+	if err := os.Link(filepath.Join(w.scan.Dir, "hard"), filepath.Join(w.scan.Dir, "in", "other")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond) // no stat is racy then
+	w.read(nil)
+	w.scan.Listed = true
+	if _, found := w.read(nil); len(found.Changes) > 0 {
+		t.Fatalf("%+v", found.Changes)
+	}
+	later = 2 * time.Hour
+	if _, found := w.read(nil); len(found.Changes) > 0 {
+		t.Fatalf("%+v", found.Changes)
+	}
+
+	info, err := os.Stat(filepath.Join(w.scan.Dir, "same-time"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("edited", "two", "same-time", "two", "in/other", "two", "in/deep/new", "one", "many/new", "one")
+	at := func(path string) string { return filepath.Join(w.scan.Dir, filepath.FromSlash(path)) }
+	if err := errors.Join(os.Chtimes(at("same-time"), time.Time{}, info.ModTime()), os.Remove(at("removed")), os.Chmod(at("read-only"), 0o400),
+		os.Remove(at("to-dir")), os.Mkdir(at("to-dir"), 0o700), os.Rename(at("many/7"), at("many/seven"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(at("read-only"), 0o600) }) // so that it can be removed
+	_, found := w.read(nil)
+	var paths []string
+	for _, c := range found.Changes {
+		if c.Before == nil || c.After == nil || c.Before.Kind != tree.Dir { // not the times of directories
+			paths = append(paths, c.Path)
+		}
+	}
+	want := []string{"edited", "hard", "in/deep/new", "in/other", "many/7", "many/new", "many/seven", "read-only", "removed", "same-time", "to-dir"}
+	if !slices.Equal(paths, want) {
+		t.Errorf("%q, want %q", paths, want)
+	}
+	w.scan.Listed = false
+	if _, found := w.read(nil); len(found.Changes) > 0 || len(found.Problems) > 0 {
+		t.Errorf("opened, the files differ: %+v", found)
+	}
+
+	best := map[bool]time.Duration{true: time.Hour, false: time.Hour}
+	for range 5 {
+		for listed := range best {
+			w.scan.Listed = listed
+			began := time.Now()
+			w.read(nil)
+			best[listed] = min(best[listed], time.Since(began))
+		}
+	}
+	t.Logf("300 files: %v listed, %v opened", best[true], best[false])
+	if best[true] > best[false]/2 {
+		t.Errorf("to list takes %v, to open each file %v", best[true], best[false])
 	}
 }

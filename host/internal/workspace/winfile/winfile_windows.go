@@ -74,27 +74,30 @@ func openDir(path string) (windows.Handle, error) {
 
 // Open opens a name in a directory, or the directory once more for "". Nothing waits for what is opened.
 func Open(dir windows.Handle, name string, rights uint32) (windows.Handle, error) {
-	return create(dir, name, rights, windows.FILE_OPEN, 0)
+	if strings.ContainsAny(name, `\/`) {
+		return 0, fs.ErrInvalid
+	}
+	return create(dir, name, rights, windows.FILE_OPEN, 0, 0)
 }
 
 // Mkdir creates a directory.
 func Mkdir(dir windows.Handle, name string) error {
-	h, err := create(dir, name, Look, windows.FILE_CREATE, windows.FILE_DIRECTORY_FILE)
+	if strings.ContainsAny(name, `\/`) {
+		return fs.ErrInvalid
+	}
+	h, err := create(dir, name, Look, windows.FILE_CREATE, windows.FILE_DIRECTORY_FILE, 0)
 	if err == nil {
 		_ = windows.CloseHandle(h)
 	}
 	return err
 }
 
-func create(dir windows.Handle, name string, rights, disposition, more uint32) (windows.Handle, error) {
-	if strings.ContainsAny(name, `\/`) {
-		return 0, fs.ErrInvalid
-	}
+func create(dir windows.Handle, name string, rights, disposition, more, attribute uint32) (windows.Handle, error) {
 	u, err := windows.NewNTUnicodeString(name)
 	if err != nil {
 		return 0, err
 	}
-	attributes := &windows.OBJECT_ATTRIBUTES{RootDirectory: dir, ObjectName: u, Attributes: windows.OBJ_CASE_INSENSITIVE}
+	attributes := &windows.OBJECT_ATTRIBUTES{RootDirectory: dir, ObjectName: u, Attributes: windows.OBJ_CASE_INSENSITIVE | attribute}
 	attributes.Length = uint32(unsafe.Sizeof(*attributes))
 	var h windows.Handle
 	err = windows.NtCreateFile(&h, windows.SYNCHRONIZE|rights, attributes, &windows.IO_STATUS_BLOCK{}, nil, windows.FILE_ATTRIBUTE_NORMAL, share, disposition, options|more, 0, 0)
@@ -123,6 +126,18 @@ func errorOf(err error) error {
 
 // Sub opens a directory below another one, by a path with "/". A part of the path that is a link is an error.
 func Sub(dir windows.Handle, path string) (windows.Handle, error) {
+	if strings.Contains(path, "/") && !strings.Contains(path, `\`) {
+		// In one step, which works where no part is a link, or anything else that stands for another file.
+		h, err := create(dir, strings.ReplaceAll(path, "/", `\`), Read, windows.FILE_OPEN, windows.FILE_DIRECTORY_FILE, windows.OBJ_DONT_REPARSE)
+		if err == nil {
+			return h, nil
+		}
+	}
+	return walk(dir, path)
+}
+
+// walk is [Sub], one part after the other.
+func walk(dir windows.Handle, path string) (windows.Handle, error) {
 	at, err := Open(dir, "", Read)
 	if err != nil || path == "" {
 		return at, err
@@ -182,35 +197,43 @@ func Stat(h windows.Handle) (Info, error) {
 		return Info{}, err
 	}
 	i := Info{
-		Mode: 0o666, Size: int64(by.FileSizeHigh)<<32 | int64(by.FileSizeLow), Mtime: basic.Write.Nanoseconds(), Ctime: basic.Change.Nanoseconds(),
+		Size: int64(by.FileSizeHigh)<<32 | int64(by.FileSizeLow), Mtime: basic.Write.Nanoseconds(), Ctime: basic.Change.Nanoseconds(),
 		Inode: uint64(by.FileIndexHigh)<<32 | uint64(by.FileIndexLow), Volume: by.VolumeSerialNumber, Links: by.NumberOfLinks,
 	}
-	if by.FileAttributes&windows.FILE_ATTRIBUTE_READONLY != 0 {
-		i.Mode = 0o444
-	}
-	dir := by.FileAttributes&windows.FILE_ATTRIBUTE_DIRECTORY != 0
-	if dir {
-		i.Mode |= 0o111
-	}
+	var tag [2]uint32 // the attributes and the tag
 	if by.FileAttributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
-		var tag [2]uint32 // the attributes and the tag
 		if err := windows.GetFileInformationByHandleEx(h, windows.FileAttributeTagInfo, (*byte)(unsafe.Pointer(&tag)), uint32(unsafe.Sizeof(tag))); err != nil {
 			return Info{}, err
 		}
+	}
+	i.kind(by.FileAttributes, tag[1])
+	return i, nil
+}
+
+// kind sets the mode by the attributes of a file, and by its tag if it has one.
+func (i *Info) kind(attributes, tag uint32) {
+	i.Mode = 0o666
+	if attributes&windows.FILE_ATTRIBUTE_READONLY != 0 {
+		i.Mode = 0o444
+	}
+	dir := attributes&windows.FILE_ATTRIBUTE_DIRECTORY != 0
+	if dir {
+		i.Mode |= 0o111
+	}
+	if attributes&windows.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
 		switch {
-		case tag[1] == windows.IO_REPARSE_TAG_SYMLINK || tag[1] == windows.IO_REPARSE_TAG_MOUNT_POINT:
+		case tag == windows.IO_REPARSE_TAG_SYMLINK || tag == windows.IO_REPARSE_TAG_MOUNT_POINT:
 			i.Mode |= fs.ModeSymlink
-			return i, nil
-		case tag[1]&surrogate != 0 || tag[1] == socketTag:
+			return
+		case tag&surrogate != 0 || tag == socketTag:
 			i.Mode |= fs.ModeIrregular
-			return i, nil
+			return
 		}
 	}
 	if dir {
 		i.Mode |= fs.ModeDir
 		i.Size = 0
 	}
-	return i, nil
 }
 
 // socketTag is that of sockets.
@@ -238,6 +261,72 @@ func Names(dir windows.Handle) ([]string, error) {
 	f := File(h, ".")
 	defer func() { _ = f.Close() }()
 	return f.Readdirnames(-1)
+}
+
+// Listed is a name in a directory, with what the directory says about it. That has no number of links and no volume, and is
+// older than what [Stat] says while a program has the file open, or if it was changed by another name of it.
+type Listed struct {
+	Name string
+	Info
+}
+
+// List returns the names in a directory.
+func List(dir windows.Handle) ([]Listed, error) {
+	h, err := Open(dir, "", Read) // a handle has one position in its names
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = windows.CloseHandle(h) }()
+	var list []Listed
+	aligned := make([]uint64, 8<<10)
+	buffer := unsafe.Slice((*byte)(unsafe.Pointer(&aligned[0])), 8*len(aligned))
+	for class := uint32(windows.FileIdBothDirectoryRestartInfo); ; class = windows.FileIdBothDirectoryInfo {
+		err := windows.GetFileInformationByHandleEx(h, class, &buffer[0], uint32(len(buffer)))
+		if errors.Is(err, windows.ERROR_NO_MORE_FILES) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if list, err = appendListed(list, buffer); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// appendListed reads a list of FILE_ID_BOTH_DIR_INFO: at 0 where the next one is, 24 and 32 the times of the last write and
+// the last change, 40 the size, 56 the attributes, 60 how long the name is in bytes, 64 the tag, 96 the identity, 104 the
+// name.
+func appendListed(list []Listed, b []byte) ([]Listed, error) {
+	const name = 104
+	u := func(at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
+	long := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+	at := func(at int) int64 {
+		filetime := windows.Filetime{LowDateTime: u(at), HighDateTime: u(at + 4)}
+		return filetime.Nanoseconds()
+	}
+	for {
+		if len(b) < name {
+			return nil, fs.ErrInvalid
+		}
+		l := Listed{Info: Info{Size: int64(long(40)), Mtime: at(24), Ctime: at(32), Inode: long(96)}}
+		l.kind(u(56), u(64))
+		var err error
+		if l.Name, err = text(b, name, int(u(60))); err != nil {
+			return nil, err
+		}
+		if l.Name != "." && l.Name != ".." {
+			list = append(list, l)
+		}
+		next := int(u(0))
+		if next == 0 {
+			return list, nil
+		}
+		if next > len(b) {
+			return nil, fs.ErrInvalid
+		}
+		b = b[next:]
+	}
 }
 
 // junction begins the target of a junction as [Readlink] returns it. Targets of symbolic links never begin so.
@@ -291,7 +380,10 @@ func IsJunction(target string) bool { return strings.HasPrefix(target, junction)
 
 // MakeJunction creates a junction with a target that [Readlink] returned.
 func MakeJunction(dir windows.Handle, name, target string) error {
-	h, err := create(dir, name, windows.FILE_GENERIC_WRITE|windows.DELETE, windows.FILE_CREATE, windows.FILE_DIRECTORY_FILE)
+	if strings.ContainsAny(name, `\/`) {
+		return fs.ErrInvalid
+	}
+	h, err := create(dir, name, windows.FILE_GENERIC_WRITE|windows.DELETE, windows.FILE_CREATE, windows.FILE_DIRECTORY_FILE, 0)
 	if err != nil {
 		return err
 	}
