@@ -49,6 +49,8 @@ type Options struct {
 	Dir string
 	// Root returns the workspace that a directory is in, or an error where the user does not allow these grants.
 	Root     func(dir string, needed ...string) (string, error)
+	// Formerly returns the directories in which workspaces at or below a directory were before they were moved. It may be nil.
+	Formerly func(dir string) []string
 	Redactor *redact.Redactor
 	Settings Settings
 	// Spool is the file of what hooks reported while no daemon ran.

@@ -40,10 +40,14 @@ func (s *Store) List(_ context.Context, _ *checkpoint.Client, p ListParams) (*Li
 		return nil, s.failed
 	}
 	dir := ""
+	var formerly []string
 	if p.Dir != "" {
 		var err error
 		if dir, err = grants.Former(p.Dir); err != nil {
 			return nil, err
+		}
+		if s.o.Formerly != nil {
+			formerly = s.o.Formerly(dir)
 		}
 	}
 	s.Drain()
@@ -53,7 +57,7 @@ func (s *Store) List(_ context.Context, _ *checkpoint.Client, p ListParams) (*Li
 	s.mu.Unlock()
 	for _, f := range files {
 		info := f.info()
-		if info.Bytes == 0 && info.Problem == "" || dir != "" && !grants.Within(info.Workspace, dir) && !grants.Within(dir, info.Workspace) {
+		if info.Bytes == 0 && info.Problem == "" || dir != "" && !grants.Within(info.Workspace, dir) && !grants.Within(dir, info.Workspace) && !slices.Contains(formerly, info.Workspace) {
 			continue
 		}
 		a.Recordings = append(a.Recordings, info)

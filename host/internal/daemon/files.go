@@ -37,7 +37,7 @@ func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
 	d.timeline = t
 	if d.conversations, err = conversation.Open(conversation.Options{
 		Dir: d.home.Recordings(), Root: d.workspaces.Root, Redactor: redactor, Settings: d.config.Recordings,
-		Spool: spool(d.home), Clock: time.Now, Log: d.log,
+		Formerly: func(dir string) []string { return timeline.Formerly(t, dir) }, Spool: spool(d.home), Clock: time.Now, Log: d.log,
 	}); err != nil {
 		d.log.Error("cannot open the recordings, so no conversation is recorded", "error", err)
 		d.conversations = conversation.Broken(err)

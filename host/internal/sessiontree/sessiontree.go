@@ -121,7 +121,11 @@ func (f *Finder) Show(ctx context.Context, client *checkpoint.Client, p Params) 
 	if list.Ended != nil {
 		to = list.Ended.Time
 	}
-	outlines := f.Conversations.Outlines(list.Workspace, from.UnixMilli(), to.UnixMilli())
+	places := append([]string{list.Workspace}, list.Formerly...)
+	var outlines []*conversation.Outline
+	for _, place := range places {
+		outlines = append(outlines, f.Conversations.Outlines(place, from.UnixMilli(), to.UnixMilli())...)
+	}
 	b := &builder{tree: t, calls: map[string]*Call{}}
 	for _, o := range outlines {
 		b.addConversation(o, from, to)
@@ -135,7 +139,7 @@ func (f *Finder) Show(ctx context.Context, client *checkpoint.Client, p Params) 
 		deep, read = f.Observer.Behind(ctx, v)
 	}
 	for _, e := range deep.Files().From(deep.MomentAt(from).Pos[capture.Files]) {
-		if e.Place == list.Workspace && e.At <= to.UnixMilli() {
+		if slices.Contains(places, e.Place) && e.At <= to.UnixMilli() {
 			b.addFile(e, outlines)
 		}
 	}

@@ -21,6 +21,8 @@ type About struct {
 	Name        string    `json:"name,omitempty"`
 	BranchOf    *BranchOf `json:"sessionBranchOf,omitempty"`
 	Message     string    `json:"injectedMessage,omitempty"`
+	// Formerly are the workspace's directories before it was moved, which what else was recorded then names.
+	Formerly []string `json:"-"`
 }
 
 // BranchOf is the origin of a branch.

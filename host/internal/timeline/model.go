@@ -52,7 +52,7 @@ func aboutOf(t *Timeline, s *Session) About {
 
 // about describes a session at a time. Shift is how far the clock was set back in it.
 func about(s *Session, now time.Time, shift time.Duration) About {
-	a := About{ID: s.ID, Workspace: s.Workspace, Started: diff.Time{Time: s.Started}, Name: s.Name, BranchOf: (*BranchOf)(s.BranchOf), Message: s.Message}
+	a := About{ID: s.ID, Workspace: s.Workspace, Started: diff.Time{Time: s.Started}, Name: s.Name, BranchOf: (*BranchOf)(s.BranchOf), Message: s.Message, Formerly: s.Formerly}
 	if !s.Ended.IsZero() {
 		now = s.Ended
 		a.Ended = &diff.Time{Time: now}

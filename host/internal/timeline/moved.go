@@ -2,6 +2,11 @@ package timeline
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -54,12 +59,12 @@ type MoveParams struct {
 // Moved is a workspace that has the snapshots of another place.
 type Moved struct {
 	Workspace string `json:"workspace"`
-	// Sessions counts those that are of the new place now.
+	// Sessions counts those that are of the new place now, with those of branches and of workspaces inside of it.
 	Sessions int `json:"sessions"`
 }
 
-// move makes the sessions and the snapshots of a workspace that was moved those of its new directory. A call that was
-// interrupted can be repeated.
+// move makes the sessions and the snapshots of a workspace that was moved those of its new directory. So it does with the
+// workspaces inside of it, and with its branches that were moved along. A call that was interrupted can be repeated.
 func move(ctx context.Context, t *Timeline, p MoveParams) (*Moved, error) {
 	if t.failed != nil {
 		return nil, t.failed
@@ -68,25 +73,101 @@ func move(ctx context.Context, t *Timeline, p MoveParams) (*Moved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.sessions.Latest(to) != nil && t.sessions.Latest(p.From) != nil {
-		return nil, usererr.New(usererr.AlreadyExists, "%s has sessions of its own already. Those of %s stay where they are.", to, p.From)
-	}
-	l, err := t.line(p.From)
+	known, err := places(t)
 	if err != nil {
 		return nil, err
+	}
+	moves := movedWith(t, known, p.From, to)
+	if len(moves) == 0 || slices.Contains(known, p.From) || slices.Contains(known, to) {
+		moves = append([]relocation{{p.From, to}}, moves...)
+	}
+	for _, m := range moves {
+		if t.sessions.Latest(m.to) != nil && t.sessions.Latest(m.from) != nil {
+			return nil, usererr.New(usererr.AlreadyExists, "%s has sessions of its own already. Those of %s stay where they are.", m.to, m.from)
+		}
+	}
+	moved := &Moved{Workspace: to}
+	for _, m := range moves {
+		n, err := moveOne(ctx, t, m)
+		if err != nil {
+			return nil, err
+		}
+		moved.Sessions += n
+	}
+	return moved, nil
+}
+
+// relocation is where a workspace was and is.
+type relocation struct{ from, to string }
+
+// places returns the directories of which there are snapshots or sessions, sorted.
+func places(t *Timeline) (dirs []string, err error) {
+	stored, err := t.o.Workspaces.Stored()
+	for _, s := range stored {
+		dirs = append(dirs, s.Workspace)
+	}
+	for _, s := range t.sessions.All() {
+		dirs = append(dirs, s.Workspace)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs), err
+}
+
+// movedWith returns the known workspaces that were moved together with a directory: those inside of it, and its branches that were
+// beside it. They are the ones that are missing in the old place and exist in the new one.
+func movedWith(t *Timeline, known []string, from, to string) (moves []relocation) {
+	for _, dir := range known {
+		above, below := from, to
+		if _, of := t.o.Workspaces.BranchOf(dir); !grants.Within(dir, from) && of != "" && grants.Within(of, from) {
+			above, below = filepath.Dir(from), filepath.Dir(to)
+		}
+		rel, err := filepath.Rel(above, dir)
+		if err != nil || dir == from || !filepath.IsLocal(rel) {
+			continue
+		}
+		m := relocation{dir, filepath.Join(below, rel)}
+		if _, err := os.Lstat(m.from); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if info, err := os.Lstat(m.to); err == nil && info.IsDir() {
+			moves = append(moves, m)
+		}
+	}
+	return moves
+}
+
+// moveOne moves what is kept of one workspace. It returns the number of its sessions.
+func moveOne(ctx context.Context, t *Timeline, m relocation) (int, error) {
+	l, err := t.line(m.from)
+	if err != nil {
+		return 0, err
 	}
 	unlock, err := l.lock(ctx)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer unlock()
-	if err := t.o.Workspaces.Move(p.From, to); err != nil {
-		return nil, err
+	if err := t.o.Workspaces.Move(m.from, m.to); err != nil {
+		return 0, err
 	}
+	t.o.Workspaces.MoveBranches(m.from, m.to)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.lines, p.From)
-	delete(t.lines, to)
-	n, err := t.sessions.Move(p.From, to)
-	return &Moved{Workspace: to, Sessions: n}, err
+	delete(t.lines, m.from)
+	delete(t.lines, m.to)
+	return t.sessions.Move(m.from, m.to)
+}
+
+// Formerly returns the directories in which sessions of a directory began that were moved into it.
+func Formerly(t *Timeline, dir string) (dirs []string) {
+	if t.failed != nil {
+		return nil
+	}
+	for _, s := range t.sessions.All() {
+		if grants.Within(s.Workspace, dir) {
+			dirs = append(dirs, s.Formerly...)
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }

@@ -606,6 +606,61 @@ func TestAMovedWorkspaceKeepsItsMoments(t *testing.T) {
 	wants(t, err, usererr.NotAllowed, "nobody has allowed it yet")
 }
 
+// The directory above a workspace was moved: its branches beside it and the workspaces inside of it come along, in one step.
+func TestAMovedWorkspaceTakesItsBranchesAlong(t *testing.T) {
+	w := newWorld(t)
+	inner := filepath.Join(w.dir, "packages", "cart")
+	w.write("a", "one")
+	w.write("packages/cart/b", "inner")
+	w.allow(inner)
+	first := w.record("first")
+	in, err := w.Record(t.Context(), inner, timeline.Moment{Label: "inner"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: w.here(), From: first.ID(), Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: timeline.Where{Session: b.ID}, From: "start", Name: "other-still"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.stop()
+	above := filepath.Join(w.top, "above")
+	if err := errors.Join(os.Mkdir(above, 0o755), os.Rename(w.dir, filepath.Join(above, "shop")), os.Rename(filepath.Join(w.top, "branches"), filepath.Join(above, "branches"))); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	there := func(dir string) string { return above + strings.TrimPrefix(dir, w.top) }
+	for _, sessions := range []int{4, 0} { // again, as after an interruption
+		a, err := timeline.MoveAll(t.Context(), w.Timeline, timeline.MoveParams{From: w.dir, To: there(w.dir)})
+		if err != nil || a.Sessions != sessions {
+			t.Fatal(a, err)
+		}
+		if err := w.grants.Move(t.Context(), w.dir, there(w.dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		for dir, session := range map[string]string{w.dir: first.Session, inner: in.Session, b.Workspace: b.ID, of.Workspace: of.ID} {
+			m, err := w.Record(t.Context(), there(dir), timeline.Moment{Label: "moved"})
+			if err != nil || m.Session != session {
+				t.Errorf("%s: %+v, %v", there(dir), m, err)
+				continue
+			}
+			s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: timeline.Where{Session: session}, To: "start"})
+			if err != nil {
+				t.Error(s, err)
+			}
+			if was := timeline.Formerly(w.Timeline, there(dir)); !slices.Contains(was, dir) {
+				t.Errorf("%s was %q", there(dir), was)
+			}
+		}
+		w.restart()
+	}
+}
+
 func TestLongPausesBeginAnotherSession(t *testing.T) {
 	w := newWorld(t)
 	w.record("today")

@@ -105,14 +105,25 @@ func (ws *Workspaces) Move(from, to string) error {
 		return err
 	}
 	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	ws.absentAt = time.Time{}
+	return noteDir(store, to)
+}
+
+// MoveBranches makes the branches of a workspace that was moved those of its new directory, and knows a branch that was moved
+// itself in its new one.
+func (ws *Workspaces) MoveBranches(from, to string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	for branch, of := range ws.branches {
 		if of == from {
 			ws.branches[branch] = to
 		}
 	}
-	ws.mu.Unlock()
-	return noteDir(store, to)
+	if of, ok := ws.branches[from]; ok {
+		delete(ws.branches, from)
+		ws.branches[to] = of
+	}
 }
 
 // explain adds to the error for an undecided directory that it is a workspace which was moved.

@@ -75,6 +75,9 @@ type Session struct {
 	BranchOf *BranchOf
 	// Message is what the user wants the agent of a branch to do.
 	Message string
+	// Formerly are the directories in which the workspace was before it was moved. What else was recorded of the session
+	// then, such as conversations, names them.
+	Formerly []string `msgpack:",omitempty"`
 
 	// Space is the ID of the workspace, by which its moments are stored.
 	Space string `msgpack:"-"`

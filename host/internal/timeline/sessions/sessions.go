@@ -171,6 +171,7 @@ func (r *Registry) Move(from, to string) (n int, err error) {
 		if next[i] = s; s.Workspace == from {
 			there := *s
 			there.Workspace, there.Space = to, workspace.ID(to)
+			there.Formerly = append(slices.Clone(s.Formerly), from)
 			next[i] = &there
 			n++
 		}

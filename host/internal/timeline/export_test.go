@@ -1,0 +1,4 @@
+package timeline
+
+// MoveAll is workspace_move.
+var MoveAll = move
