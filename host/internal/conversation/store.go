@@ -48,7 +48,7 @@ type Options struct {
 	// Dir is the directory of the files.
 	Dir string
 	// Root returns the workspace that a directory is in, or an error where the user does not allow these grants.
-	Root     func(dir string, needed ...string) (string, error)
+	Root func(dir string, needed ...string) (string, error)
 	// Formerly returns the directories in which workspaces at or below a directory were before they were moved. It may be nil.
 	Formerly func(dir string) []string
 	Redactor *redact.Redactor

@@ -3,6 +3,7 @@ package tracked
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,7 +19,24 @@ func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, 
 	return s, same, err
 }
 
+// take takes a snapshot. If the disk is full, what the attempt wrote is removed, so that smaller ones find room again.
 func (h *Held) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
+	for try := 1; ; try++ {
+		before := h.p.Size()
+		if s, same, err = h.within(ctx, label); !noRoom(err) {
+			return s, same, err
+		}
+		if _, failed := h.makeRoom(ctx, 0); failed != nil && !noRoom(failed) {
+			return nil, false, errors.Join(err, failed)
+		}
+		if try == 2 || h.p.Size() >= before { // else there is room that earlier ones had left
+			return nil, false, fmt.Errorf("%w. Free some space on this disk, or delete snapshots (`tidemark timeline prune`).", err)
+		}
+	}
+}
+
+// within takes a snapshot within the budget.
+func (h *Held) within(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
 	p := h.p
 	if p.options.Budget <= 0 {
 		return p.take(ctx, label, h.Listed)
@@ -80,6 +98,8 @@ func (h *Held) makeRoom(ctx context.Context, part int64) (more bool, err error) 
 	before := p.Size()
 	c := collector{p: p, pause: func() error { return nil }}
 	err = c.run(ctx, objects.None)
-	limit(p)
+	if p.options.Budget > 0 {
+		limit(p)
+	}
 	return p.Size() < before, err
 }

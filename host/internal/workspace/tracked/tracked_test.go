@@ -2,6 +2,7 @@ package tracked_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -240,6 +241,57 @@ func TestAFirstSnapshotThatFindsNoRoomIsTakenAgain(t *testing.T) {
 	}
 	if _, same, err := p.Take(context.Background(), "again"); err != nil || !same {
 		t.Error(same, err)
+	}
+}
+
+// TestWhatFindsNoRoomLeavesNothing: after a snapshot that a disk has no room for, it has room for others, and says what to do.
+// What a killed process left is in the way of none.
+func TestWhatFindsNoRoomLeavesNothing(t *testing.T) {
+	small, workspace := disktest.Small(t, "8m"), t.TempDir()
+	random := func(size int) []byte {
+		b := make([]byte, size)
+		_, _ = rand.Read(b)
+		return b
+	}
+	write := func(name string, size int) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(workspace, name), random(size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("small", 100)
+	p := openProvider(t, workspace, filepath.Join(small, "store"), nil)
+	defer func() { _ = p.Close() }()
+	take := func() error {
+		_, _, err := p.Take(context.Background(), "")
+		return err
+	}
+	if err := take(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		before := p.Size()
+		write("large", 12<<20)
+		if err := take(); err == nil || !strings.Contains(err.Error(), "large: ") || !strings.Contains(err.Error(), "no space left on device. Free some space on this disk, or delete") {
+			t.Fatal(err)
+		}
+		if p.Size() > before {
+			t.Errorf("it left %d bytes", p.Size()-before)
+		}
+		write("large", 1000)
+		if err := take(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tracked.Leave(p, random(3<<20), random(3<<20)); err != nil {
+		t.Fatal(err)
+	}
+	write("large", 2<<20)
+	if err := take(); err != nil {
+		t.Error(err)
+	}
+	if damages := p.Check(); len(damages) > 0 {
+		t.Error(damages)
 	}
 }
 
