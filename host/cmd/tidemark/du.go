@@ -58,7 +58,8 @@ func newPrune() *cobra.Command {
 		Use:   "prune [SESSION]",
 		Short: "Delete old file snapshots of a workspace",
 		Long: `Delete old file snapshots of a workspace. Without flags, what [snapshots] in config.toml does not keep: by default
-500 snapshots, 7 days, 2 GiB. Snapshots of checkpoints, of moments that you added, and of branches are kept longest.`,
+500 snapshots, 7 days, 2 GiB. Snapshots of checkpoints, of moments that you added, and of branches are deleted only for --mib,
+as the last ones.`,
 		Example: `  tidemark timeline prune
   tidemark timeline prune --keep 50 --mib 200`,
 		Args: maybeSession(),
@@ -78,12 +79,16 @@ func newPrune() *cobra.Command {
 						return err
 					}
 				}
-				return render.Line(cmd.OutOrStdout(), "Deleted %d snapshots, freed %s. %s remain.", len(a.Deleted), mib(a.FreedBytes), mib(a.LeftBytes))
+				line := fmt.Sprintf("Deleted %d snapshots, freed %s. %d with %s remain.", len(a.Deleted), mib(a.FreedBytes), a.Kept, mib(a.LeftBytes))
+				if p.Count > 0 && a.Kept > p.Count && a.Referred > 0 {
+					line += fmt.Sprintf(" %d of them are of moments that you added, checkpoints, branches or restores of the last hour. Only --mib deletes these.", a.Referred)
+				}
+				return render.Line(cmd.OutOrStdout(), "%s", line)
 			})
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&p.Count, "keep", 0, "how many snapshots to keep")
+	f.IntVar(&p.Count, "keep", 0, "how many snapshots to keep, unless something refers to more")
 	f.Float64Var(&p.Days, "days", 0, "delete what is older")
 	f.Int64Var(&p.MiB, "mib", 0, "delete until they take at most this many MiB")
 	f.BoolVar(&asJSON, "json", false, "print JSON")

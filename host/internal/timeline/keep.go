@@ -30,6 +30,10 @@ type Pruned struct {
 	// FreedBytes were freed, LeftBytes remain.
 	FreedBytes int64 `json:"freedBytes"`
 	LeftBytes  int64 `json:"leftBytes"`
+	// Kept counts the snapshots that remain. Referred are those of them that moments of the user, checkpoints, branches and
+	// recent restores refer to: a policy deletes them only to free bytes.
+	Kept     int `json:"kept"`
+	Referred int `json:"referred"`
 }
 
 // Prune deletes snapshots of a workspace.
@@ -53,7 +57,7 @@ func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p Prune
 	if err != nil {
 		return nil, err
 	}
-	a := &Pruned{Workspace: s.Workspace, Deleted: []string{}, FreedBytes: done.Freed, LeftBytes: done.Left}
+	a := &Pruned{Workspace: s.Workspace, Deleted: []string{}, FreedBytes: done.Freed, LeftBytes: done.Left, Kept: done.Kept, Referred: done.Referred}
 	for _, n := range done.Deleted {
 		a.Deleted = append(a.Deleted, snapshotID(n))
 	}

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
 // Settings are the user's settings for snapshots, the section [snapshots] of config.toml.
@@ -65,6 +67,8 @@ type Pruned struct {
 	Forced  []provider.Forced
 	// Freed and Left are bytes.
 	Freed, Left int64
+	// Kept counts the snapshots that remain, Referred those of them that something refers to.
+	Kept, Referred int
 }
 
 // Prune deletes what a policy does not keep, and frees what no snapshot needs.
@@ -75,12 +79,19 @@ func (w *Workspace) Prune(ctx context.Context, policy provider.Policy) (p Pruned
 	}
 	defer end()
 	before := w.provider.Size()
-	choice, err := w.provider.Retain(ctx, policy, w.references())
+	references := w.references()
+	choice, err := w.provider.Retain(ctx, policy, references)
 	if err == nil && len(choice.Delete) == 0 {
 		_, err = w.provider.Prune(ctx) // of snapshots that were deleted before
 	}
 	left := w.provider.Size()
-	return Pruned{Deleted: choice.Delete, Forced: choice.Forced, Freed: max(0, before-left), Left: left}, err
+	p = Pruned{Deleted: choice.Delete, Forced: choice.Forced, Freed: max(0, before-left), Left: left}
+	for _, s := range w.provider.List() {
+		if p.Kept++; references[s.Number] != "" {
+			p.Referred++
+		}
+	}
+	return p, err
 }
 
 func (w *Workspace) deleting(numbers []uint64) {
@@ -96,11 +107,21 @@ func (w *Workspace) references() map[uint64]string {
 	return w.o.references(w.Dir)
 }
 
-// due reports whether the policy deletes enough for it to be worth the work. The budget is kept with each snapshot.
+// due reports whether the policy deletes enough for it to be worth the work, which reads the records of all snapshots. It
+// never deletes the newest one, and what something refers to only for the budget, which is kept with each snapshot.
 func (w *Workspace) due() bool {
 	policy := w.o.Settings.Policy()
 	all := w.provider.List()
-	return len(all) > policy.Count+policy.Count/10 || len(all) > 1 && w.o.Clock().Sub(all[0].At) > policy.Age+time.Hour
+	if len(all) < 2 {
+		return false
+	}
+	references := w.references()
+	free := slices.DeleteFunc(slices.Clone(all[:len(all)-1]), func(s tracked.Snapshot) bool { return references[s.Number] != "" })
+	if len(free) == 0 {
+		return false
+	}
+	more := policy.Count / 10
+	return len(all) > policy.Count+more && len(free) > more || w.o.Clock().Sub(free[0].At) > policy.Age+time.Hour
 }
 
 // prune deletes what the user's policy does not keep, if that is due.

@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"maps"
 	"os"
@@ -119,6 +120,76 @@ func open(t treetest.Fataler, top, dir string) (w *workspace.Workspace, end func
 		t.Fatal(err)
 	}
 	return w, func() { all.CloseDir(dir) }
+}
+
+// TestNothingIsPrunedAgainAndAgain: a deletion, which reads the records of all snapshots, is due only if it would delete some.
+func TestNothingIsPrunedAgainAndAgain(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, later := filepath.Join(top, "workspace"), time.Duration(0)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
+	if _, err := store.Allow(t.Context(), dir, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	all := workspace.New(workspace.Options{
+		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: func() time.Time { return time.Now().Add(later) }, Log: slog.New(slog.DiscardHandler),
+		Settings: workspace.Settings{Count: 20, Days: 7},
+	})
+	references := map[uint64]string{1: "m1, mine"}
+	all.Refer(func(string) map[uint64]string { return references }, nil)
+	w, err := all.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.CloseDir(dir)
+	take := func(n int) {
+		t.Helper()
+		for range n {
+			if err := os.WriteFile(filepath.Join(dir, "a"), []byte(rand.Text()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := w.Take(t.Context(), "", "", false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	due := func(want bool, kept int) {
+		t.Helper()
+		if got := workspace.Due(w); got != want {
+			t.Errorf("with %v: due %v, want %v", references, got, want)
+		}
+		done, err := w.Prune(t.Context(), workspace.Settings{Count: 20, Days: 7}.Policy())
+		if err != nil || done.Kept != kept || done.Referred != len(references) {
+			t.Errorf("%+v, %v", done, err)
+		}
+		if workspace.Due(w) {
+			t.Error("it is due again")
+		}
+	}
+	take(2)
+	later = 8 * 24 * time.Hour
+	due(false, 2) // one is referred to, the other is the newest
+	take(1)
+	due(true, 2)
+	take(18)
+	due(false, 20)
+	take(3)
+	due(true, 20)
+	references = map[uint64]string{}
+	list, err := w.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		references[s.Number] = "mine"
+	}
+	take(6)
+	due(true, 21)
 }
 
 // TestWhatAKilledProcessLeftBesideViewsIsRemoved: a copy of the files, and a view that nobody has asked for. A view in use stays.
