@@ -233,8 +233,12 @@ func showRestore(out io.Writer, a *timeline.Restored) error {
 	if len(a.Blocked) > 0 {
 		return render.Line(out, "Name other paths, or use --leave to leave these as they are.")
 	}
+	stays := "stays as it is: "
+	if a.Done && a.FsSnapshot != "" {
+		stays = "not as in " + a.FsSnapshot + ": "
+	}
 	for _, p := range a.Differs {
-		if err := render.Line(out, "stays as it is: %s", p); err != nil {
+		if err := render.Line(out, "%s%s", stays, p); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -140,6 +141,9 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 		return nil, err
 	}
 	b, err := w.Blame(ctx, p.Path, compare.BlameOptions{At: at.Snapshot.Number, First: p.Line, Last: p.Last, Secrets: p.Secrets})
+	if hidden := (*compare.PathError)(nil); client.User && errors.As(err, &hidden) && hidden.Secret {
+		return nil, usererr.New(hidden.Code(), "%s. Use --secrets to show it.", hidden)
+	}
 	if err != nil {
 		return nil, err
 	}

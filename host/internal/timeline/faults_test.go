@@ -140,7 +140,7 @@ func TestAnUncertainPathIsNamed(t *testing.T) {
 		_ = os.Rename(filepath.Join(w.dir, strings.Repeat(strings.Repeat("d", 200)+"/", 15)), filepath.Join(w.top, "half"))
 	}()
 	m := w.record("deep")
-	if m.Snapshot == 0 || !strings.Contains(m.Notes, "1 paths are not certain, such as ddd") {
+	if m.Snapshot == 0 || !strings.Contains(m.Notes, "one path is not certain: ddd") {
 		t.Fatalf("%+v", m)
 	}
 	listed := w.list().Moments

@@ -395,7 +395,9 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 	m.Snapshot, m.SnapshotAt, m.Reason = s.Number, s.At.UnixNano(), ""
 	l.degraded = w.Degraded()
 	if n := len(s.Problems); n > 0 {
-		m.Notes = fmt.Sprintf("%d paths are not certain, such as %s", n, s.Problems[0])
+		if m.Notes = fmt.Sprintf("%d paths are not certain, such as %s", n, s.Problems[0]); n == 1 {
+			m.Notes = "one path is not certain: " + s.Problems[0]
+		}
 	}
 	if same {
 		return

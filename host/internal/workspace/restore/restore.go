@@ -126,7 +126,9 @@ type BlockedError struct{ Problems []tree.Problem }
 
 func (e *BlockedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d paths cannot be restored: ", len(e.Problems))
+	if b.WriteString("cannot restore "); len(e.Problems) > 1 {
+		fmt.Fprintf(&b, "%d paths: ", len(e.Problems))
+	}
 	for i, p := range e.Problems {
 		if i == 3 {
 			fmt.Fprintf(&b, "; and %d more", len(e.Problems)-i)
