@@ -45,8 +45,12 @@ func groupsOf(now *tree.Tree, changes []tree.Change) groups {
 	return g
 }
 
-// same reports whether a change keeps a file in its group.
+// same reports whether a change keeps a file in its group. That of a file whose other names are outside of the workspace cannot
+// be restored, so that a file of its own is the same.
 func (g groups) same(c tree.Change) bool {
+	if c.Before.Hard == 0 && c.After.Hard != 0 {
+		return len(g.after[c.After.Hard]) == 1
+	}
 	if c.Before.Hard == 0 || c.After.Hard == 0 {
 		return c.Before.Hard == c.After.Hard
 	}

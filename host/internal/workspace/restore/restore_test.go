@@ -395,3 +395,28 @@ func TestWhatNoSnapshotHasStays(t *testing.T) {
 		t.Error(e)
 	}
 }
+
+// TestAHardLinkFromOutsideIsRestoredAsAFile, as package managers make them, and is the same then.
+func TestAHardLinkFromOutsideIsRestoredAsAFile(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	w.write("in/module.js", "one", "in/other.js", "two")
+	w.must(os.Link(w.path("in/module.js"), filepath.Join(w.top, "elsewhere")), os.Link(w.path("in/other.js"), w.path("other")))
+	target := w.take()
+	w.must(os.RemoveAll(w.path("in")))
+	w.take()
+	result := w.apply(w.prepare(target))
+	if len(result.Differs) > 0 {
+		t.Errorf("%+v", result.Differs)
+	}
+	if again := w.prepare(target); len(again.Steps) > 0 || len(again.Left) > 0 {
+		t.Errorf("%+v, %+v", again.Steps, again.Left)
+	}
+	a, err := os.Stat(w.path("other"))
+	w.must(err)
+	b, err := os.Stat(w.path("in/other.js"))
+	w.must(err)
+	if !os.SameFile(a, b) {
+		t.Error("names of one file in the workspace are two files")
+	}
+}
