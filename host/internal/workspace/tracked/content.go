@@ -1,6 +1,7 @@
 package tracked
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -81,7 +82,14 @@ func (c *contents) read(f *os.File, size int64) (tree.Content, error) {
 		read.Content, read.Size = id, int64(len(data))
 		return read, nil
 	}
-	ids, n, err := c.readChunks(f)
+	var ids []byte
+	var n int64
+	var err error
+	if parts := dataIn(f, size, read.Sparse); len(parts) > 0 {
+		ids, n, err = c.readSparse(f, size, parts)
+	} else {
+		ids, n, err = c.readChunks(f)
+	}
 	if err != nil {
 		return read, err
 	}
@@ -92,6 +100,53 @@ func (c *contents) read(f *os.File, size int64) (tree.Content, error) {
 	read.Content, read.Chunked, read.Size = id, true, n
 	return read, nil
 }
+
+// part is where a file with holes has data: from a byte to before another one.
+type part struct{ from, to int64 }
+
+// readSparse is [contents.readChunks] for a file with holes, which it does not read.
+func (c *contents) readSparse(f *os.File, size int64, parts []part) (ids []byte, n int64, err error) {
+	var whole objects.ID
+	hole := func(to int64) error {
+		for n < to {
+			length := min(to-n, maxChunk)
+			id := whole
+			if length < maxChunk || id == (objects.ID{}) {
+				if id, err = c.objects.Put(make([]byte, length)); err != nil {
+					return tree.StoreError(err)
+				}
+			}
+			if length == maxChunk {
+				whole = id
+			}
+			ids, n = append(ids, id[:]...), n+length
+			if len(ids) > objects.MaxContent-len(id) {
+				return errTooLarge
+			}
+		}
+		return nil
+	}
+	for _, p := range parts {
+		if err := hole(p.from); err != nil {
+			return nil, 0, err
+		}
+		more, read, err := c.readChunks(io.NewSectionReader(f, p.from, p.to-p.from))
+		if err != nil {
+			return nil, 0, err
+		}
+		if ids, n = append(ids, more...), n+read; n < p.to {
+			return ids, n, nil // it is shorter by now
+		}
+		if len(ids) > objects.MaxContent-len(whole) {
+			return nil, 0, errTooLarge
+		}
+	}
+	err = hole(size)
+	return ids, n, err
+}
+
+// errTooLarge is the error for a file of which the list of chunks would be no content.
+var errTooLarge = fmt.Errorf("it is larger than %d GiB", int64(objects.MaxContent)/int64(len(objects.ID{}))*minChunk>>30)
 
 // readChunks stores a content in chunks and returns their IDs, one after the other.
 func (c *contents) readChunks(r io.Reader) (ids []byte, size int64, err error) {
@@ -112,7 +167,7 @@ func (c *contents) readChunks(r io.Reader) (ids []byte, size int64, err error) {
 		ids = append(ids, id[:]...)
 		size += int64(chunk.Length)
 		if len(ids) > objects.MaxContent-len(id) {
-			return nil, 0, fmt.Errorf("it is larger than %d GiB", int64(objects.MaxContent)/int64(len(id))*minChunk>>30)
+			return nil, 0, errTooLarge
 		}
 	}
 	return ids, size, nil
@@ -157,10 +212,13 @@ func (c *contents) write(w io.Writer, e *tree.Entry) error {
 			return err
 		}
 	}
-	for _, id := range ids {
-		data, err := c.objects.Get(id)
-		if err != nil {
-			return err
+	var data []byte
+	for i, id := range ids {
+		if i == 0 || id != ids[i-1] { // a large hole has the same chunk many times
+			var err error
+			if data, err = c.objects.Get(id); err != nil {
+				return err
+			}
 		}
 		if _, err := w.Write(data); err != nil {
 			return err
@@ -178,18 +236,13 @@ type holes struct {
 // page is the smallest hole.
 const page = 4096
 
+var zeros [page]byte
+
 func (h *holes) Write(b []byte) (int, error) {
 	n := len(b)
 	for len(b) > 0 {
 		part := b[:min(len(b), page-int(h.size%page))]
-		zero := true
-		for _, c := range part {
-			if c != 0 {
-				zero = false
-				break
-			}
-		}
-		if !zero {
+		if !bytes.Equal(part, zeros[:len(part)]) {
 			if _, err := h.f.WriteAt(part, h.size); err != nil {
 				return 0, err
 			}

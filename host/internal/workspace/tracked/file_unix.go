@@ -15,6 +15,34 @@ func sparse(f *os.File, size int64) bool {
 	return size >= 2*page && unix.Fstat(int(f.Fd()), &st) == nil && st.Blocks*512 < size/page*page
 }
 
+// dataIn returns where a sparse file has data, nil if the filesystem does not say so.
+func dataIn(f *os.File, size int64, sparse bool) (parts []part) {
+	if !sparse {
+		return nil
+	}
+	fd := int(f.Fd())
+	for at := int64(0); at < size; {
+		from, err := unix.Seek(fd, at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) || err == nil && from >= size { // there is none behind
+			return append(parts, part{size, size})
+		}
+		to := size
+		if err == nil {
+			to, err = unix.Seek(fd, from, unix.SEEK_HOLE)
+		}
+		if err != nil || to <= from || len(parts) == maxParts {
+			_, _ = unix.Seek(fd, 0, unix.SEEK_SET)
+			return nil
+		}
+		parts = append(parts, part{from, min(to, size)})
+		at = to
+	}
+	return parts
+}
+
+// maxParts bounds the parts of a file whose holes are not read. In a file with more, they are small.
+const maxParts = 10_000
+
 // noRoom reports whether an error is that of a full disk, or of a user's share of it.
 func noRoom(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 

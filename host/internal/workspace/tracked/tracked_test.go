@@ -1,12 +1,14 @@
 package tracked_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	ws "tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/host/testing/disktest"
@@ -241,6 +244,93 @@ func TestAFirstSnapshotThatFindsNoRoomIsTakenAgain(t *testing.T) {
 	}
 	if _, same, err := p.Take(context.Background(), "again"); err != nil || !same {
 		t.Error(same, err)
+	}
+}
+
+// TestHolesAreNotRead: a file of many GiB that is mostly holes is stored and written in the time that its data needs, and
+// has the same holes then.
+func TestHolesAreNotRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no file counts as sparse")
+	}
+	workspace := t.TempDir()
+	const size = 20<<30 + 12345
+	path := filepath.Join(workspace, "disk.img")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[int64]int{0: 10, 5<<20 + 1: 3 << 20, 9 << 20: 4096, 1 << 30: 1 << 20, 20 << 30: 12345}
+	for at, length := range parts {
+		b := make([]byte, length)
+		_, _ = rand.Read(b)
+		if _, err := f.WriteAt(b, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	used := ws.Size(workspace)
+	if used > 64<<20 {
+		t.Skipf("the filesystem makes no holes: %d bytes", used)
+	}
+	p := openProvider(t, workspace, filepath.Join(t.TempDir(), "store"), nil)
+	defer func() { _ = p.Close() }()
+	began := time.Now()
+	s, _, err := p.Take(context.Background(), "")
+	if err != nil || len(s.Problems) > 0 {
+		t.Fatal(s, err)
+	}
+	took := time.Since(began)
+	out := filepath.Join(t.TempDir(), "out")
+	if err := p.Checkout(context.Background(), s.Number, out, false); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("taken in %v, written in %v", took, time.Since(began)-took)
+	copied := filepath.Join(out, "disk.img")
+	if is := ws.Size(out); is > used+1<<20 {
+		t.Errorf("it takes %d bytes, and took %d", is, used)
+	}
+	a, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	b, err := os.Open(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	if info, err := b.Stat(); err != nil || info.Size() != size {
+		t.Error(info, err)
+	}
+	for at, length := range parts {
+		around := max(0, at-5000)
+		x, y := make([]byte, length+10_000), make([]byte, length+10_000)
+		n, _ := a.ReadAt(x, around)
+		m, _ := b.ReadAt(y, around)
+		if n != m || !bytes.Equal(x, y) {
+			t.Errorf("the data at %d differ", at)
+		}
+	}
+	// A small edit stores what it changed, and a file that is cut is another one.
+	stored := p.Size()
+	if f, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte("edit"), 10<<30)
+	if err = errors.Join(err, f.Truncate(11<<30), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, _, err = p.Take(context.Background(), ""); err != nil || len(s.Problems) > 0 {
+		t.Fatal(s, err)
+	}
+	if more := p.Size() - stored; more > 1<<20 {
+		t.Errorf("the edit takes %d bytes", more)
+	}
+	if damages := p.Check(); len(damages) > 0 {
+		t.Error(damages)
 	}
 }
 
