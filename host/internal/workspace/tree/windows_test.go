@@ -65,7 +65,9 @@ func (w *world) read(dirty tree.Dirty) ([]string, *tree.Found) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.now.Accept(found)
+	if err := w.now.Accept(found); err != nil {
+		w.t.Fatal(err)
+	}
 	return slices.Sorted(maps.Keys(maps.Collect(w.now.All())))[1:], found
 }
 
