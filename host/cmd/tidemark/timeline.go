@@ -38,7 +38,7 @@ A moment is the ID of a moment (m12) or of a file snapshot (s12), the name of a 
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTimelineList(), newTimelineShow(), newFsSnapshot(), newMoment(), newSeek(), newTimelineDiff(), newBlame(), newFindRegression(), newRestore(), newSessionBranch(), newOp(), newUndo(), newCheck(), newPrune(), newTimelineExport())
+	cmd.AddCommand(newTimelineList(), newTimelineShow(), newFsSnapshot(), newMoment(), newSeek(), newTimelineDiff(), newBlame(), newFindRegression(), newRestore(), newSessionBranch(), newOp(), newUndo(), newCheck(), newProviders(), newPrune(), newTimelineExport())
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
 const momentArgument = `moment (m12), snapshot (s12), checkpoint, time, start or now`
@@ -87,6 +88,9 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
 	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),
+	tool.New(tool.Definition{Name: "timeline_providers"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p SessionParams) (*workspace.Matrix, error) {
+		return providers(ctx, t, client, p)
+	}),
 	tool.New(tool.Definition{Name: "timeline_prune"}, (*Timeline).Prune),
 	tool.New(tool.Definition{Name: "timeline_usage"}, (*Timeline).Usage),
 	tool.New(tool.Definition{Name: "workspace_origin"}, func(t *Timeline, _ context.Context, _ *checkpoint.Client, p DirParams) (*Origin, error) {
@@ -261,4 +265,17 @@ func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p Sessi
 		}
 	}
 	return a, nil
+}
+
+// providers returns the ways to take snapshots of a workspace.
+func providers(ctx context.Context, t *Timeline, client *checkpoint.Client, p SessionParams) (*workspace.Matrix, error) {
+	s, _, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	w, err := t.open(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return w.Providers(ctx)
 }

@@ -485,7 +485,7 @@ func (r *run) why(c tree.Change) (string, error) {
 	case c.Before == nil || c.After == nil || !c.Before.SameContent(c.After):
 		return "", fmt.Errorf("%q has another content than s%d after it was restored", c.Path, r.j.Target)
 	case alike(c.Before, c.After):
-		return "it is restored, but is no hard link: its other names are not part of the restore", nil
+		return "it is restored as a separate file: its other hard links are not part of the restore", nil
 	}
 	return "the filesystem did not take all attributes", nil
 }
