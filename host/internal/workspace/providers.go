@@ -59,11 +59,7 @@ func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 	if why, unsupported := w.watching.limited(); why != "" || unsupported {
 		c.Why += fmt.Sprintf("; each snapshot compares all files (%s)", why)
 	}
-	copies := "a copy of all files: " + w.place.Why
-	if w.place.Shares {
-		copies = "a directory of its own: " + w.place.Why
-	}
-	c.Seek, c.Branch = "read-only, "+copies, "writable, "+copies
+	c.Seek, c.Branch = "read-only; "+w.place.Why, "writable; "+w.place.Why
 	m.Providers = append(m.Providers, c)
 	return m, nil
 }
