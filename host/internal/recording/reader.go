@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"sort"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -31,6 +32,7 @@ type frame struct {
 type Reader struct {
 	file    *os.File
 	frames  []frame // segments and what continues them
+	streams []int   // those of frames that begin a segment
 	summary Summary
 }
 
@@ -101,6 +103,9 @@ func (r *Reader) index() error {
 			}
 		}
 		if f.kind == frameSegment || f.kind == frameContinue {
+			if f.kind == frameSegment || len(r.frames) == 0 {
+				r.streams = append(r.streams, len(r.frames))
+			}
 			r.frames = append(r.frames, f)
 			r.summary.Output = f.offset + uint64(f.output)
 		}
@@ -144,26 +149,11 @@ func (r *Reader) body(head []byte, f frame) ([]byte, error) {
 // Events returns the events from the segment in which a time is. Zero returns all. An error ends them.
 func (r *Reader) Events(from time.Duration) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		first := 0
-		var at time.Duration
-		for i, f := range r.frames {
-			if f.kind == frameSegment && (i == 0 || r.frames[i-1].at < from) {
-				first = i
-				if at = 0; i > 0 {
-					at = r.frames[i-1].at
-				}
-			}
-		}
-		for first < len(r.frames) {
-			last := first + 1
-			for last < len(r.frames) && r.frames[last].kind == frameContinue {
-				last++
-			}
-			if !r.segment(r.frames[first:last], at, yield) {
+		first := max(0, sort.Search(len(r.streams), func(i int) bool { return i > 0 && r.startOf(i) >= from })-1)
+		for i := first; i < len(r.streams); i++ {
+			if !r.segment(r.framesOf(i), r.startOf(i), yield) {
 				return
 			}
-			at = r.frames[last-1].at
-			first = last
 		}
 	}
 }

@@ -134,6 +134,9 @@ func remove(path string) error {
 	if err != nil {
 		return err
 	}
+	if err := os.Remove(screensPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return os.Remove(path)
 }
 
@@ -147,11 +150,15 @@ func (s Store) Prune(now time.Time, p retention.Policy) (retention.Pruned, error
 		return retention.Pruned{}, fmt.Errorf("cannot list the recordings: %w", err)
 	}
 	var files []retention.File
+	beside := map[string]int64{} // the sizes of files of screens
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), Suffix)
 		info, err := e.Info()
+		if id, ok := strings.CutSuffix(e.Name(), screensSuffix); ok && err == nil {
+			beside[id] = info.Size() // it sorts before the recording
+		}
 		if ok && validID.MatchString(id) && err == nil && info.Mode().IsRegular() {
-			files = append(files, retention.File{ID: id, Bytes: info.Size(), Written: info.ModTime()})
+			files = append(files, retention.File{ID: id, Bytes: info.Size() + beside[id], Written: info.ModTime()})
 		}
 	}
 	return retention.Prune(now, p, files, func(id string) (bool, error) {
