@@ -201,6 +201,16 @@ func (r *Reader) Frame(at time.Duration) (*screen.Terminal, error) {
 	return t, nil
 }
 
+// SaveScreens saves the screens of a recording that are not saved yet, so that the next reader finds them.
+func SaveScreens(path string) error {
+	r, err := Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = r.Frame(r.summary.Duration)
+	return errors.Join(err, r.Close())
+}
+
 // Apply applies an event to a terminal.
 func Apply(t *screen.Terminal, e Event) {
 	switch e.Code {

@@ -92,12 +92,12 @@ func replayed(t testing.TB, r *recording.Reader, times []time.Duration) []string
 func TestAFrameIsWhatReplayingEverythingShows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a"+recording.Suffix)
 	w := create(t, path)
-	end := busy(t, w, 3)
+	end := busy(t, w, 1)
 	commit(t, w) // it is still being written
 	r := open(t, path)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	times := []time.Duration{0, end, end + time.Hour}
-	for range 60 {
+	for range 30 {
 		times = append(times, time.Duration(rnd.Int64N(int64(end))))
 	}
 	slices.Sort(times)
@@ -121,7 +121,7 @@ func TestAFrameIsWhatReplayingEverythingShows(t *testing.T) {
 		t.Fatalf("%d bytes of screens are saved: %v", len(saved), err)
 	}
 	check("with saved screens")
-	for range 10 { // a damaged or torn file of screens changes nothing
+	for range 5 { // a damaged or torn file of screens changes nothing
 		bad := slices.Clone(saved)
 		if rnd.IntN(2) == 0 {
 			bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
@@ -140,7 +140,7 @@ func TestAFrameIsWhatReplayingEverythingShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup // several readers at once
-	for range 4 {
+	for range 2 {
 		all.Go(func() {
 			one, err := recording.Open(path)
 			if err != nil {

@@ -28,9 +28,6 @@ type Store struct {
 	Dir string
 }
 
-// DefaultPolicy keeps recordings for 7 days, and at most 1 GiB of them.
-var DefaultPolicy = retention.Policy{Age: 7 * 24 * time.Hour, Bytes: 1 << 30}
-
 // validID matches the ID of a recording: the time at which it began, and four random hexadecimal digits.
 var validID = regexp.MustCompile(`^t[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$`)
 
@@ -168,4 +165,18 @@ func (s Store) Prune(now time.Time, p retention.Policy) (retention.Pruned, error
 		}
 		return err == nil, err
 	})
+}
+
+// Usage returns how many recordings there are, and what they take on disk in bytes.
+func (s Store) Usage() (recordings int, bytes int64) {
+	entries, _ := os.ReadDir(s.Dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			bytes += info.Size()
+			if strings.HasSuffix(e.Name(), Suffix) {
+				recordings++
+			}
+		}
+	}
+	return recordings, bytes
 }

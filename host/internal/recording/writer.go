@@ -60,6 +60,9 @@ func Create(path string, h Header) (*Writer, error) {
 // Offset counts the bytes of output so far.
 func (w *Writer) Offset() uint64 { return w.offset }
 
+// Path is the file's.
+func (w *Writer) Path() string { return w.file.Name() }
+
 // Append adds an event. At must not be before that of the event before; an earlier one counts as equal. The event is on
 // disk after the next [Writer.Commit].
 func (w *Writer) Append(at time.Duration, code Code, data []byte) error {

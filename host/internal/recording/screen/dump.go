@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Dump returns output that puts a new terminal of the same size into the state of this one.
@@ -182,51 +183,52 @@ func (c Color) extended(b *strings.Builder, code int) {
 	}
 }
 
-// Text returns what the screen shows, one string a line, without spaces at the ends of lines.
-func (t *Terminal) Text() []string {
-	lines := make([]string, t.rows)
-	for y, line := range t.lines {
-		var b strings.Builder
-		for _, c := range line {
-			if c.width > 0 && c.pen.attrs&hidden == 0 {
-				b.WriteRune(c.r)
-				b.WriteString(c.more)
-			} else if c.width > 0 {
-				b.WriteString(strings.Repeat(" ", int(c.width)))
-			}
-		}
-		lines[y] = strings.TrimRight(b.String(), " ")
-	}
-	return lines
-}
+// Text returns what the screen shows, one string a line, without spaces at the ends of lines. It has no control characters, nor
+// those that change the direction of text.
+func (t *Terminal) Text() []string { return t.each(false) }
 
-// Styled is [Terminal.Text] with control sequences of colors and styles alone.
-func (t *Terminal) Styled() []string {
+// Styled is [Terminal.Text] with the control sequences of colors and styles.
+func (t *Terminal) Styled() []string { return t.each(true) }
+
+func (t *Terminal) each(styled bool) []string {
 	lines := make([]string, t.rows)
 	for y, line := range t.lines {
 		end := len(line)
-		for end > 0 && line[end-1] == blank(pen{}) {
+		for end > 0 && (line[end-1] == blank(pen{}) || !styled && line[end-1] == blank(line[end-1].pen)) {
 			end--
 		}
 		var b strings.Builder
 		now := pen{}
 		for _, c := range line[:end] {
-			if c.width == 0 {
-				continue
-			}
-			if c.pen != now {
+			if styled && c.width > 0 && c.pen != now {
 				now = c.pen
 				b.WriteString(now.sgr())
 			}
-			b.WriteRune(c.r)
-			b.WriteString(c.more)
+			switch {
+			case c.width == 0:
+			case c.pen.attrs&hidden != 0:
+				b.WriteString(strings.Repeat(" ", int(c.width)))
+			default:
+				b.WriteString(strings.Map(visible, string(c.r)+c.more))
+			}
 		}
 		if now != (pen{}) {
 			b.WriteString("\x1b[0m")
 		}
 		lines[y] = b.String()
+		if !styled {
+			lines[y] = strings.TrimRight(lines[y], " ")
+		}
 	}
 	return lines
+}
+
+// visible leaves out characters that change others than themselves, except for the joiner of emoji.
+func visible(r rune) rune {
+	if r != 0x200d && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+		return -1
+	}
+	return r
 }
 
 // Cursor returns the place of the cursor, counted from 0, and whether it is shown.

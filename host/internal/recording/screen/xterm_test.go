@@ -1,0 +1,99 @@
+package screen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shown is what xterm.js shows.
+type shown struct {
+	Lines     []string
+	X, Y      int
+	Alternate bool
+}
+
+type forXterm struct {
+	Cols  int      `json:"cols"`
+	Rows  int      `json:"rows"`
+	Parts []string `json:"parts"`
+}
+
+// xterm feeds streams to xterm.js.
+func xterm(t *testing.T, streams []forXterm) []shown {
+	t.Helper()
+	root, err := filepath.Abs("../../../../package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(root), "node_modules", "@xterm", "headless")); err != nil {
+		t.Skip("@xterm/headless is not installed: run npm ci")
+	}
+	input, err := json.Marshal(streams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("node", "testdata/xterm.cjs", root)
+	cmd.Stdin = bytes.NewReader(input)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []shown
+	if err := json.Unmarshal(out, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// notXterm are pieces of streams that xterm.js understands in another way, with the cause.
+var notXterm = map[string]string{}
+
+func TestXtermShowsTheSame(t *testing.T) {
+	var likeXterm []string
+	for _, w := range words {
+		if notXterm[w] == "" {
+			likeXterm = append(likeXterm, w)
+		}
+	}
+	all := words
+	words = likeXterm
+	defer func() { words = all }()
+	var in []forXterm
+	var want []*Terminal
+	for seed := range 500 {
+		r := rand.New(rand.NewPCG(5, uint64(seed)))
+		data := stream(r, 1+r.IntN(80))
+		cols, rows := 2+r.IntN(30), 1+r.IntN(10)
+		term := New(cols, rows)
+		_, _ = term.Write([]byte(data))
+		in = append(in, forXterm{cols, rows, []string{string([]rune(data))}})
+		want = append(want, term)
+	}
+	bad := 0
+	for i, got := range xterm(t, in) {
+		w := want[i]
+		x, y, _ := w.Cursor()
+		lines := w.Text()
+		if !slices.Equal(got.Lines, lines) || got.X != x || got.Y != y || got.Alternate != w.Alternate() {
+			if bad++; bad <= 5 {
+				// the shortest beginning that differs
+				t.Errorf("stream %d %dx%d: %q\nxterm %q %d,%d %v\nhere  %q %d,%d %v", i, in[i].Cols, in[i].Rows, in[i].Parts[0],
+					got.Lines, got.X, got.Y, got.Alternate, lines, x, y, w.Alternate())
+			}
+		}
+	}
+	if bad > 0 {
+		t.Errorf("%d of %d streams differ", bad, len(in))
+	}
+	_ = fmt.Sprint
+	_ = strings.Join
+}
