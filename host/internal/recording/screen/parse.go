@@ -101,8 +101,11 @@ func (t *Terminal) take(r rune) {
 	if r == 0x7f {
 		return
 	}
-	if t.state != ground && r > 0x7f { // it belongs to no control sequence
-		t.begin(ground)
+	if t.state != ground && r > 0x7f { // it is an error in a control sequence
+		if t.state != csiIgnored {
+			t.begin(ground)
+		}
+		return
 	}
 	switch t.state {
 	case ground:

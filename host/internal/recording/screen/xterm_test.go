@@ -3,7 +3,6 @@ package screen
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -42,7 +41,6 @@ func xterm(t *testing.T, streams []forXterm) []shown {
 	}
 	cmd := exec.Command("node", "testdata/xterm.cjs", root)
 	cmd.Stdin = bytes.NewReader(input)
-	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +53,24 @@ func xterm(t *testing.T, streams []forXterm) []shown {
 }
 
 // notXterm are pieces of streams that xterm.js understands in another way, with the cause.
-var notXterm = map[string]string{}
+var notXterm = map[string]string{
+	"\u0301":    "xterm.js joins it only directly after a character",
+	"e\u0301":   "so it does, and the pieces before may take the character",
+	"\u200d":    "so it does",
+	"\x1b[Nb":   "xterm.js repeats only a character that was just printed",
+	"\x1b[3g":   "xterm.js has tab stops for each screen, xterm one list",
+	"\x1b[g":    "so it has",
+	"\x1bH":     "so it has",
+	"\x1b[N;Nr": "xterm.js has margins for each screen, xterm one pair",
+	"\x1b[?7l":  "xterm restores it with the cursor, xterm.js does not",
+	"\x1bP":     "xterm.js ends a string that begins with a character outside of ASCII",
+	"\x1b[20h":  "xterm.js keeps it after a reset",
+	"\x1b[NZ":   "xterm.js does not move a cursor behind the last column",
+	"\x1b(0":    "without a saved cursor, xterm restores the first character set, and xterm.js none",
+	"\x1b)0":    "so it does",
+	"\x1b(":     "xterm.js ignores an unknown character set",
+	"\x1b[8m":   "the text of xterm.js has what is hidden",
+}
 
 func TestXtermShowsTheSame(t *testing.T) {
 	var likeXterm []string
@@ -69,13 +84,16 @@ func TestXtermShowsTheSame(t *testing.T) {
 	defer func() { words = all }()
 	var in []forXterm
 	var want []*Terminal
-	for seed := range 500 {
+	for seed := range 1000 {
 		r := rand.New(rand.NewPCG(5, uint64(seed)))
-		data := stream(r, 1+r.IntN(80))
+		data := string([]rune(stream(r, 1+r.IntN(80)))) // both get whole characters
+		if strings.Contains(data, "\x1b[b") {
+			continue // pieces that together repeat a character
+		}
 		cols, rows := 2+r.IntN(30), 1+r.IntN(10)
 		term := New(cols, rows)
 		_, _ = term.Write([]byte(data))
-		in = append(in, forXterm{cols, rows, []string{string([]rune(data))}})
+		in = append(in, forXterm{cols, rows, []string{data}})
 		want = append(want, term)
 	}
 	bad := 0
@@ -85,7 +103,6 @@ func TestXtermShowsTheSame(t *testing.T) {
 		lines := w.Text()
 		if !slices.Equal(got.Lines, lines) || got.X != x || got.Y != y || got.Alternate != w.Alternate() {
 			if bad++; bad <= 5 {
-				// the shortest beginning that differs
 				t.Errorf("stream %d %dx%d: %q\nxterm %q %d,%d %v\nhere  %q %d,%d %v", i, in[i].Cols, in[i].Rows, in[i].Parts[0],
 					got.Lines, got.X, got.Y, got.Alternate, lines, x, y, w.Alternate())
 			}
@@ -94,6 +111,4 @@ func TestXtermShowsTheSame(t *testing.T) {
 	if bad > 0 {
 		t.Errorf("%d of %d streams differ", bad, len(in))
 	}
-	_ = fmt.Sprint
-	_ = strings.Join
 }

@@ -12,7 +12,7 @@ process.stdin.on("data", (d) => {
 process.stdin.on("end", async () => {
   const out = [];
   for (const { cols, rows, parts } of JSON.parse(input)) {
-    const t = new Terminal({ cols, rows, allowProposedApi: true, scrollback: 0 });
+    const t = new Terminal({ cols, rows, allowProposedApi: true, scrollback: 0, logLevel: "off" });
     t.loadAddon(new Unicode11Addon());
     t.unicode.activeVersion = "11";
     for (const p of parts) await new Promise((done) => t.write(p, done));
