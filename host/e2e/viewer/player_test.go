@@ -1,4 +1,4 @@
-package viewer_test
+package viewer
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,4 +124,98 @@ window.seeks = async (n) => {
 		t.Errorf("the player asked only for %v", asked)
 	}
 	p.Picture("player")
+}
+
+// TestALiveTerminal: the session's timeline names the recording of a terminal, and asciinema-player shows it while it is made.
+func TestALiveTerminal(t *testing.T) {
+	bundle := e2etest.Repository("node_modules/asciinema-player/dist/bundle")
+	if _, err := os.Stat(bundle); errors.Is(err, os.ErrNotExist) {
+		t.Skip("asciinema-player is not installed; npm ci")
+	}
+	w := e2etest.SharedWorld(t)
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		r := w.RunIn(dir, args...)
+		if r.Code != 0 {
+			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
+		}
+		return string(r.Out)
+	}
+	run("project", "allow", dir)
+	run("session", "start")
+	t.Cleanup(func() {
+		run("session", "end")
+		run("project", "forget", dir)
+	})
+	began := time.Now()
+	store := recording.Store{Dir: filepath.Join(w.Home, "terminals")}
+	id := recording.NewID(began)
+	made, err := store.Create(recording.Header{ID: id, Name: "agent", Command: "claude", Dir: dir, Started: began, Cols: 60, Rows: 12, HasInput: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shows := func(text string) {
+		t.Helper()
+		if err := errors.Join(made.Append(time.Since(began), recording.Output, []byte(text)), made.Commit(false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows("\x1b[32mready\x1b[0m 漢字\r\n")
+	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
+	v.JS(fmt.Sprintf(`
+await until(() => sessionStorage.getItem('tidemark.session'), 'signing in');
+const { token } = JSON.parse(sessionStorage.getItem('tidemark.session'));
+window.ask = async (path) => {
+	const a = await fetch(path, { headers: { Authorization: 'Bearer ' + token } });
+	if (!a.ok) throw new Error(await a.text());
+	return a;
+};
+const { sessions } = await (await ask('/api/v1/sessions?workspace=' + encodeURIComponent(%q))).json();
+const timeline = await (await ask('/api/v1/sessions/' + sessions[0].sessionId + '/timeline')).json();
+const r = timeline.recording;
+const got = [r.format, r.version, r.width, r.height, r.hasInput, r.id, timeline.recordings.length].join();
+if (got !== 'cast,2,60,12,true,%s,1') throw new Error(got);
+const cast = (await (await ask(r.uri)).text()).split('\n').map((l) => l && JSON.parse(l));
+if (cast[0].version !== 2 || !cast[1][2].includes('ready')) throw new Error(JSON.stringify(cast));
+const three = (await (await ask(r.uri + '?version=3')).text()).split('\n')[0];
+if (JSON.parse(three).version !== 3) throw new Error(three);
+window.live = r.liveUri;
+window.token = token;`, dir, id))
+	// EventSource sends no header: the page's server adds the token.
+	target, err := url.Parse(v.Text("location.origin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, token := v.Text("live"), v.Text("token")
+	s := e2etest.NewSite(t, map[string]string{"/": `<!doctype html><title>player</title><link rel=icon href=data:,>
+<link rel=stylesheet href=/bundle/asciinema-player.css><script src=/bundle/asciinema-player.min.js></script><div id=live></div>`})
+	s.Mux.Handle("/bundle/", http.StripPrefix("/bundle/", http.FileServer(http.Dir(bundle))))
+	s.Mux.Handle("/live", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.URL.Path, r.Out.Host = live, target.Host
+		r.Out.Header.Del("Origin")
+		r.Out.Header.Set("Authorization", "Bearer "+token)
+	}})
+	p := w.Open(t, s.URL)
+	p.JS(`
+window.player = AsciinemaPlayer.create({ driver: 'eventsource', url: '/live' }, document.getElementById('live'), { autoPlay: true });
+window.shows = (text) => document.querySelector('#live .ap-term')?.innerText.replaceAll('\n', '').includes(text);`)
+	p.WaitUntil("shows('ready 漢字')")
+	shows("live now\x1b[?1049h\x1b[2J\x1b[3;3Hfull screen")
+	p.WaitUntil("shows('full screen') && !shows('ready')")
+	shows("\x1b[?1049l done")
+	p.WaitUntil("shows('live now') && shows('done')")
+	p.JS(`player.addEventListener('ended', () => { window.over = true })`)
+	if err := made.Finish(0); err != nil {
+		t.Fatal(err)
+	}
+	p.WaitUntil("window.over")
+	run("timeline", "show", "--ts", "end", "--recording", "agent")
+	if out := run("du"); !strings.Contains(out, "1 recordings of terminals") {
+		t.Error(out)
+	}
 }

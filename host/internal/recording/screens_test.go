@@ -287,3 +287,66 @@ func TestASegmentedExportHasWhatThePlayerRequires(t *testing.T) {
 		}
 	}
 }
+
+func TestALiveRecordingIsFollowed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a"+recording.Suffix)
+	w := create(t, path)
+	add(t, w, time.Second, recording.Output, "before \x1b[31mred \xe6\xbc")
+	commit(t, w)
+	live := recording.NewLive(open(t, path))
+	var term *screen.Terminal
+	var times []string
+	next := func() bool {
+		t.Helper()
+		ended, err := live.Next(func(m any) bool {
+			data, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var start recording.LiveStart
+			var e [3]any
+			if json.Unmarshal(data, &start) == nil {
+				term = screen.New(start.Cols, start.Rows)
+				_, _ = term.Write([]byte(start.Init))
+				times = append(times, start.Time.String())
+			} else if err := json.Unmarshal(data, &e); err != nil {
+				t.Fatal(err)
+			} else {
+				times = append(times, fmt.Sprint(e[0]))
+				recording.Apply(term, recording.Event{Code: recording.Code(e[1].(string)[0]), Data: []byte(e[2].(string))})
+			}
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ended
+	}
+	if next() {
+		t.Error("it has ended")
+	}
+	next()                                           // nothing new
+	add(t, w, time.Second, recording.Output, "\xa2") // the rest of a character, at the same time
+	commit(t, w)
+	next()
+	add(t, w, time.Second, recording.Output, "!")
+	add(t, w, 2*time.Second, recording.Resize, "30x5")
+	add(t, w, 3*time.Second, recording.Output, "\r\nlast")
+	commit(t, w)
+	next()
+	if got := strings.TrimSpace(strings.Join(term.Text(), "|")); strings.Trim(got, "|") != "before red 漢!|last" {
+		t.Errorf("it shows %q", got)
+	}
+	if cols, rows := term.Size(); cols != 30 || rows != 5 {
+		t.Errorf("its size is %dx%d", cols, rows)
+	}
+	if got := strings.Join(times, " "); got != "1.000 1 1 2 3" {
+		t.Errorf("the times are %s", got)
+	}
+	if err := w.Finish(0); err != nil {
+		t.Fatal(err)
+	}
+	if !next() {
+		t.Error("it has not ended")
+	}
+}

@@ -183,6 +183,9 @@ func (c Color) extended(b *strings.Builder, code int) {
 	}
 }
 
+// Pending returns the first bytes of a character, with which [Terminal.Dump] ends.
+func (t *Terminal) Pending() []byte { return append([]byte(nil), t.pending...) }
+
 // Text returns what the screen shows, one string a line, without spaces at the ends of lines. It has no control characters, nor
 // those that change the direction of text.
 func (t *Terminal) Text() []string { return t.each(false) }

@@ -48,13 +48,16 @@ var words = []string{
 func stream(r *rand.Rand, n int) string {
 	var b strings.Builder
 	for range n {
-		w := words[r.IntN(len(words))]
-		for strings.Contains(w, "N") {
-			w = strings.Replace(w, "N", fmt.Sprint(r.IntN(14)), 1)
-		}
-		b.WriteString(w)
+		b.WriteString(numbered(r, words[r.IntN(len(words))]))
 	}
 	return b.String()
+}
+
+func numbered(r *rand.Rand, w string) string {
+	for strings.Contains(w, "N") {
+		w = strings.Replace(w, "N", fmt.Sprint(r.IntN(14)), 1)
+	}
+	return w
 }
 
 func streams(t *testing.T) int {

@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // shown is what xterm.js shows.
@@ -72,23 +74,29 @@ var notXterm = map[string]string{
 	"\x1b[8m":   "the text of xterm.js has what is hidden",
 }
 
-func TestXtermShowsTheSame(t *testing.T) {
-	var likeXterm []string
-	for _, w := range words {
+// repeats matches pieces that together repeat a character.
+var repeats = regexp.MustCompile("\x1b\\[[0-9;]*b")
+
+// likeXterm returns a random stream without what xterm.js understands in another way.
+func likeXterm(r *rand.Rand) string {
+	var data string
+	for n := 1 + r.IntN(80); n > 0; n-- {
+		w := words[r.IntN(len(words))]
 		if notXterm[w] == "" {
-			likeXterm = append(likeXterm, w)
+			data += numbered(r, w)
 		}
 	}
-	all := words
-	words = likeXterm
-	defer func() { words = all }()
+	return string([]rune(data)) // both get whole characters
+}
+
+func TestXtermShowsTheSame(t *testing.T) {
 	var in []forXterm
 	var want []*Terminal
 	for seed := range 1000 {
 		r := rand.New(rand.NewPCG(5, uint64(seed)))
-		data := string([]rune(stream(r, 1+r.IntN(80)))) // both get whole characters
-		if strings.Contains(data, "\x1b[b") {
-			continue // pieces that together repeat a character
+		data := likeXterm(r)
+		if repeats.MatchString(data) {
+			continue
 		}
 		cols, rows := 2+r.IntN(30), 1+r.IntN(10)
 		term := New(cols, rows)
@@ -110,5 +118,31 @@ func TestXtermShowsTheSame(t *testing.T) {
 	}
 	if bad > 0 {
 		t.Errorf("%d of %d streams differ", bad, len(in))
+	}
+}
+
+// TestXtermShowsADumpAsWhatItIsOf plays the rest of streams after a dump.
+func TestXtermShowsADumpAsWhatItIsOf(t *testing.T) {
+	var in []forXterm
+	for seed := range 400 {
+		r := rand.New(rand.NewPCG(6, uint64(seed)))
+		data := likeXterm(r)
+		if repeats.MatchString(data) {
+			continue
+		}
+		cut := r.IntN(len(data) + 1)
+		for cut < len(data) && !utf8.RuneStart(data[cut]) {
+			cut++
+		}
+		cols, rows := 2+r.IntN(30), 1+r.IntN(10)
+		term := New(cols, rows)
+		_, _ = term.Write([]byte(data[:cut]))
+		in = append(in, forXterm{cols, rows, []string{data}}, forXterm{cols, rows, []string{term.Dump(), data[cut:]}})
+	}
+	got := xterm(t, in)
+	for i := 0; i < len(got); i += 2 {
+		if !reflect.DeepEqual(got[i], got[i+1]) {
+			t.Errorf("%q\nafter %q\nxterm shows %+v\nnot %+v", in[i+1].Parts[1], in[i+1].Parts[0], got[i+1], got[i])
+		}
 	}
 }
