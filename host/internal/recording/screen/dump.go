@@ -42,7 +42,7 @@ func (t *Terminal) Dump() string {
 		b.WriteString("\x1b[?6h")
 		y -= t.top
 	}
-	t.dumpCursor(&b, y)
+	dumpCursor(t, &b, y)
 	b.WriteString(t.pen.sgr())
 	for i, set := range t.graphics {
 		if set {
@@ -73,7 +73,7 @@ func (t *Terminal) Dump() string {
 }
 
 // dumpCursor puts the cursor into its place. Only a character in the last column puts it behind that.
-func (t *Terminal) dumpCursor(b *strings.Builder, y int) {
+func dumpCursor(t *Terminal, b *strings.Builder, y int) {
 	x := t.x
 	if x == t.cols {
 		x--
@@ -188,12 +188,13 @@ func (t *Terminal) Pending() []byte { return append([]byte(nil), t.pending...) }
 
 // Text returns what the screen shows, one string a line, without spaces at the ends of lines. It has no control characters, nor
 // those that change the direction of text.
-func (t *Terminal) Text() []string { return t.each(false) }
+func (t *Terminal) Text() []string { return textOf(t, false) }
 
 // Styled is [Terminal.Text] with the control sequences of colors and styles.
-func (t *Terminal) Styled() []string { return t.each(true) }
+func (t *Terminal) Styled() []string { return textOf(t, true) }
 
-func (t *Terminal) each(styled bool) []string {
+// textOf returns the lines that are shown.
+func textOf(t *Terminal, styled bool) []string {
 	lines := make([]string, t.rows)
 	for y, line := range t.lines {
 		end := len(line)

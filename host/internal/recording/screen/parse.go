@@ -154,14 +154,14 @@ func lastOf(raw []byte) byte {
 	return raw[len(raw)-1]
 }
 
-func (t *Terminal) begin(s state) {
-	t.state, t.raw = s, t.raw[:0]
+func (p *parser) begin(s state) {
+	p.state, p.raw = s, p.raw[:0]
 }
 
 // unfinished returns output that leads to the parser's state.
-func (t *Terminal) unfinished() string {
-	start := map[state]string{escape: "\x1b", escapeMore: "\x1b", csi: "\x1b[", csiIgnored: "\x1b[0<", osc: "\x1b]", text: "\x1bX"}[t.state]
-	return start + string(t.raw) + string(t.pending)
+func (p *parser) unfinished() string {
+	start := map[state]string{escape: "\x1b", escapeMore: "\x1b", csi: "\x1b[", csiIgnored: "\x1b[0<", osc: "\x1b]", text: "\x1bX"}[p.state]
+	return start + string(p.raw) + string(p.pending)
 }
 
 // escaped takes the character after an escape.

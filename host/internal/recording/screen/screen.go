@@ -114,15 +114,16 @@ func sizes(cols, rows int) (int, int) {
 func (t *Terminal) reset() {
 	cols, rows := t.cols, t.rows
 	*t = Terminal{cols: cols, rows: rows, bottom: rows - 1, modes: map[int]bool{}, parser: parser{state: t.state, pending: t.pending}}
-	t.lines, t.other = t.page(pen{}), t.page(pen{})
+	t.lines, t.other = page(cols, rows), page(cols, rows)
 	t.tabs = tabsOf(cols)
 }
 
-func (t *Terminal) page(p pen) [][]cell {
-	lines := make([][]cell, t.rows)
+// page returns a blank screen.
+func page(cols, rows int) [][]cell {
+	lines := make([][]cell, rows)
 	for i := range lines {
-		lines[i] = make([]cell, t.cols)
-		fill(lines[i], p)
+		lines[i] = make([]cell, cols)
+		fill(lines[i], pen{})
 	}
 	return lines
 }
@@ -163,7 +164,7 @@ func (t *Terminal) Resize(cols, rows int) {
 
 // fit returns lines in the terminal's size, without the first.
 func (t *Terminal) fit(lines [][]cell, without int) [][]cell {
-	fitted := t.page(pen{})
+	fitted := page(t.cols, t.rows)
 	for y := range min(t.rows, len(lines)-without) {
 		line := fitted[y]
 		n := copy(line, lines[y+without])

@@ -75,7 +75,7 @@ func (t *Terminal) sequence(raw string, final byte) {
 	case '@', 'P', 'X', 'L', 'M', 'S', 'T', 'J', 'K', 'b':
 		t.edit(final, p, n)
 	case 'm':
-		t.style(p)
+		t.pen.style(p)
 	case 'h', 'l':
 		for _, mode := range p {
 			switch mode[0] {
@@ -287,46 +287,46 @@ var (
 )
 
 // style takes SGR.
-func (t *Terminal) style(p params) {
+func (q *pen) style(p params) {
 	if len(p) == 0 {
-		t.pen = pen{}
+		*q = pen{}
 	}
 	for i := 0; i < len(p); i++ {
 		switch n := max(p[i][0], 0); {
 		case n == 0:
-			t.pen = pen{}
+			*q = pen{}
 		case on[n] != 0:
-			t.pen.attrs |= on[n]
+			q.attrs |= on[n]
 		case off[n] != 0:
-			t.pen.attrs &^= off[n]
+			q.attrs &^= off[n]
 		case n == 4:
-			t.pen.underline = 1
+			q.underline = 1
 			if len(p[i]) > 1 {
-				t.pen.underline = uint8(min(max(p[i][1], 0), 5))
+				q.underline = uint8(min(max(p[i][1], 0), 5))
 			}
 		case n == 21:
-			t.pen.underline = 2
+			q.underline = 2
 		case n == 24:
-			t.pen.underline = 0
+			q.underline = 0
 		case n >= 30 && n <= 37:
-			t.pen.fg = Color(n - 30 + 1)
+			q.fg = Color(n - 30 + 1)
 		case n >= 90 && n <= 97:
-			t.pen.fg = Color(n - 90 + 9)
+			q.fg = Color(n - 90 + 9)
 		case n >= 40 && n <= 47:
-			t.pen.bg = Color(n - 40 + 1)
+			q.bg = Color(n - 40 + 1)
 		case n >= 100 && n <= 107:
-			t.pen.bg = Color(n - 100 + 9)
+			q.bg = Color(n - 100 + 9)
 		case n == 39:
-			t.pen.fg = 0
+			q.fg = 0
 		case n == 49:
-			t.pen.bg = 0
+			q.bg = 0
 		case n == 59:
-			t.pen.line = 0
+			q.line = 0
 		case n == 38 || n == 48 || n == 58:
 			c, used, ok := colorOf(p[i:])
 			i += used
 			if ok {
-				*map[int]*Color{38: &t.pen.fg, 48: &t.pen.bg, 58: &t.pen.line}[n] = c
+				*map[int]*Color{38: &q.fg, 48: &q.bg, 58: &q.line}[n] = c
 			}
 		}
 	}
