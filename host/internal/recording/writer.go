@@ -45,7 +45,8 @@ func Create(path string, h Header) (*Writer, error) {
 	if err := filelock.Try(f); err != nil {
 		return fail(err)
 	}
-	if w.z, err = zstd.NewWriter(&w.packed, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(segmentBytes*2)); err != nil {
+	// Without entropy coding of literals, text that has no matches, such as base64, would not be compressed at all.
+	if w.z, err = zstd.NewWriter(&w.packed, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(segmentBytes*2), zstd.WithAllLitEntropyCompression(true)); err != nil {
 		return fail(err)
 	}
 	if _, err := f.WriteString(magic); err != nil {
