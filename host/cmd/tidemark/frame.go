@@ -67,7 +67,7 @@ func frameTime(ts string, s recording.Summary) (time.Duration, error) {
 	}
 	if n, err := strconv.ParseFloat(ts, 64); err == nil && !math.IsNaN(n) {
 		if n < 0 || n > s.Duration.Seconds() {
-			return 0, usageError{fmt.Errorf("--ts %s is outside of recording %s, which lasts %.3f s", ts, s.ID, s.Duration.Seconds())}
+			return 0, usageError{fmt.Errorf("--ts %s is outside of recording %s. It lasts %.3f s.", ts, s.ID, s.Duration.Seconds())}
 		}
 		return time.Duration(n * float64(time.Second)), nil
 	}
@@ -76,7 +76,7 @@ func frameTime(ts string, s recording.Summary) (time.Duration, error) {
 		return 0, usageError{fmt.Errorf("--ts %q is neither a number of seconds nor a time such as 2026-01-31T10:32:15, nor end", ts)}
 	}
 	if at.Before(s.Started) || at.After(s.Started.Add(s.Duration)) {
-		return 0, usageError{fmt.Errorf("%s is outside of recording %s, which is from %s to %s", ts, s.ID, s.Started.Local().Format(time.DateTime), s.Started.Add(s.Duration).Local().Format(time.DateTime))}
+		return 0, usageError{fmt.Errorf("%s is outside of recording %s. It is from %s to %s.", ts, s.ID, s.Started.Local().Format(time.DateTime), s.Started.Add(s.Duration).Local().Format(time.DateTime))}
 	}
 	return at.Sub(s.Started), nil
 }
