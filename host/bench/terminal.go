@@ -106,7 +106,7 @@ func (r *run) keys(s *sheet, dir string) error {
 		out, outWrite := io.Pipe()
 		one := &side{in: in, out: out, ended: make(chan error, 1)}
 		go func() {
-			err := run(inRead, outWrite, "sh", "-c", "stty raw -echo; printf R; exec head -c "+strconv.Itoa(n+1))
+			err := run(inRead, outWrite, "sh", "-c", "stty raw -echo; printf R; exec dd bs=1 status=none count="+strconv.Itoa(n+1))
 			_ = outWrite.Close()
 			one.ended <- err
 		}()

@@ -18,7 +18,7 @@ import (
 // frame is what a terminal showed at a time.
 type frame struct {
 	Recording string    `json:"recording"`
-	Ts        float64   `json:"ts"`
+	TS        float64   `json:"ts"`
 	At        time.Time `json:"at"`
 	Cols      int       `json:"cols"`
 	Rows      int       `json:"rows"`
@@ -47,7 +47,7 @@ func showFrame(cmd *cobra.Command, which, ts string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	f := frame{Recording: s.ID, Ts: at.Seconds(), At: s.Started.Add(at), Title: t.Title(), Alternate: t.Alternate(), Lines: t.Text()}
+	f := frame{Recording: s.ID, TS: at.Seconds(), At: s.Started.Add(at), Title: t.Title(), Alternate: t.Alternate(), Lines: t.Text()}
 	f.Cols, f.Rows = t.Size()
 	if asJSON {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(f)
@@ -57,7 +57,7 @@ func showFrame(cmd *cobra.Command, which, ts string, asJSON bool) error {
 			return err
 		}
 	}
-	return render.Line(cmd.ErrOrStderr(), "%s", render.Faint(fmt.Sprintf("%s at %.3f s of %.3f s, %s, %d×%d", s.ID, f.Ts, s.Duration.Seconds(), f.At.Local().Format(time.DateTime), f.Cols, f.Rows)))
+	return render.Line(cmd.ErrOrStderr(), "%s", render.Faint(fmt.Sprintf("%s at %.3f s of %.3f s, %s, %d×%d", s.ID, f.TS, s.Duration.Seconds(), f.At.Local().Format(time.DateTime), f.Cols, f.Rows)))
 }
 
 // frameTime reads a time in a recording.

@@ -83,9 +83,11 @@ func TestThePlayerOfAsciinemaPlaysASegmentedExport(t *testing.T) {
 	if err := recording.WriteCast(&cast, rec, recording.CastOptions{Version: 3}); err != nil {
 		t.Fatal(err)
 	}
-	s := e2etest.NewSite(t, map[string]string{"/": `<!doctype html><title>player</title><link rel=icon href=data:,>
+	s := e2etest.NewSite(t, map[string]string{
+		"/": `<!doctype html><title>player</title><link rel=icon href=data:,>
 <link rel=stylesheet href=/bundle/asciinema-player.css><script src=/bundle/asciinema-player.min.js></script><div id=full></div><div id=segmented></div>`,
-		"/full.cast": cast.String()})
+		"/full.cast": cast.String(),
+	})
 	s.Mux.Handle("/bundle/", http.StripPrefix("/bundle/", http.FileServer(http.Dir(bundle))))
 	var asked []string
 	segments := http.StripPrefix("/segmented/", http.FileServer(http.Dir(filepath.Join(dir, "segmented"))))

@@ -38,14 +38,14 @@ func WriteCast(out io.Writer, r *Reader, o CastOptions) error {
 	return w.out.Flush()
 }
 
-func (w *castWriter) events(r *Reader) error {
-	c := newCaster(w.o.IdleLimit, w.write)
-	if w.o.Version == 3 {
-		c.shortened = func(shown, recorded time.Duration) {
-			w.line(fmt.Sprintf("# %s here is %s in the recording", seconds(shown), seconds(recorded)))
+func (c *castWriter) events(r *Reader) error {
+	events := newCaster(c.o.IdleLimit, c.write)
+	if c.o.Version == 3 {
+		events.shortened = func(shown, recorded time.Duration) {
+			c.line(fmt.Sprintf("# %s here is %s in the recording", seconds(shown), seconds(recorded)))
 		}
 	}
-	return c.run(r)
+	return events.run(r)
 }
 
 // castWriter writes the lines of an asciicast.

@@ -79,7 +79,11 @@ func (r *Reader) readScreens(f io.ReaderAt) (s screens) {
 // savedBefore returns the terminal at the last stream up to one that has a saved screen, with the index of that stream. Without
 // one it is the terminal at the beginning.
 func (r *Reader) savedBefore(stream int) (*screen.Terminal, int) {
-	f, err := os.Open(screensPath(r.file.Name()))
+	path := screensPath(r.file.Name())
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a pipe would block
+		return screen.New(r.summary.Cols, r.summary.Rows), 0
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return screen.New(r.summary.Cols, r.summary.Rows), 0
 	}

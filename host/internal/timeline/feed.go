@@ -167,7 +167,7 @@ func (t Requests) ListFrom(ctx context.Context, client *checkpoint.Client, p Lis
 		return nil, err
 	}
 	list.Cursor = cursor
-	if list.Recordings, err = recordingsOf(t.Timeline, ctx, l, s); err != nil {
+	if list.Recordings, err = recordingsOf(ctx, t.Timeline, l, s); err != nil {
 		return nil, err
 	}
 	if n := len(list.Recordings); n > 0 {

@@ -45,7 +45,7 @@ const castVersion = 2
 
 // recordingsOf returns the recordings of terminals that belong to a session, by their start: those that have a command among its
 // moments, and those that ran in its workspace meanwhile.
-func recordingsOf(t *Timeline, ctx context.Context, l *line, s *Session) ([]Recording, error) {
+func recordingsOf(ctx context.Context, t *Timeline, l *line, s *Session) ([]Recording, error) {
 	named := map[string]bool{}
 	for _, m := range l.of(s) {
 		if m.Terminal != nil {
@@ -85,7 +85,7 @@ func OpenRecording(ctx context.Context, t *Timeline, client *checkpoint.Client, 
 	if err != nil {
 		return nil, err
 	}
-	list, err := recordingsOf(t, ctx, l, s)
+	list, err := recordingsOf(ctx, t, l, s)
 	if err != nil {
 		return nil, err
 	}

@@ -53,8 +53,14 @@ func (t *Terminal) Dump() string {
 		set bool
 		as  string
 	}{
-		{t.shifted, "\x0e"}, {t.insert, "\x1b[4h"}, {t.newline, "\x1b[20h"}, {t.noWrap, "\x1b[?7l"}, {t.hidden, "\x1b[?25l"},
-		{t.keypad, "\x1b="}, {t.shape > 0, fmt.Sprintf("\x1b[%d q", t.shape)}, {t.title != "", "\x1b]2;" + t.title + "\a"},
+		{t.shifted, "\x0e"},
+		{t.insert, "\x1b[4h"},
+		{t.newline, "\x1b[20h"},
+		{t.noWrap, "\x1b[?7l"},
+		{t.hidden, "\x1b[?25l"},
+		{t.keypad, "\x1b="},
+		{t.shape > 0, fmt.Sprintf("\x1b[%d q", t.shape)},
+		{t.title != "", "\x1b]2;" + t.title + "\a"},
 	} {
 		if m.set {
 			b.WriteString(m.as)

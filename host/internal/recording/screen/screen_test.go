@@ -60,7 +60,7 @@ func numbered(r *rand.Rand, w string) string {
 	return w
 }
 
-func streams(t *testing.T) int {
+func streams() int {
 	if testing.Short() {
 		return 2000
 	}
@@ -93,7 +93,7 @@ func (s step) do(t *Terminal) {
 }
 
 func TestADumpAndTheRestOfAStreamGiveWhatTheWholeStreamGives(t *testing.T) {
-	for seed := range streams(t) {
+	for seed := range streams() {
 		r := rand.New(rand.NewPCG(1, uint64(seed)))
 		cols, rows := 1+r.IntN(20), 1+r.IntN(8)
 		whole := New(cols, rows)
@@ -120,7 +120,7 @@ func TestADumpAndTheRestOfAStreamGiveWhatTheWholeStreamGives(t *testing.T) {
 }
 
 func TestTheResultDoesNotDependOnHowOutputIsCut(t *testing.T) {
-	for seed := range streams(t) / 4 {
+	for seed := range streams() / 4 {
 		r := rand.New(rand.NewPCG(2, uint64(seed)))
 		data := stream(r, 60)
 		whole, parts := New(20, 6), New(20, 6)

@@ -287,46 +287,46 @@ var (
 )
 
 // style takes SGR.
-func (q *pen) style(p params) {
-	if len(p) == 0 {
-		*q = pen{}
+func (p *pen) style(ps params) {
+	if len(ps) == 0 {
+		*p = pen{}
 	}
-	for i := 0; i < len(p); i++ {
-		switch n := max(p[i][0], 0); {
+	for i := 0; i < len(ps); i++ {
+		switch n := max(ps[i][0], 0); {
 		case n == 0:
-			*q = pen{}
+			*p = pen{}
 		case on[n] != 0:
-			q.attrs |= on[n]
+			p.attrs |= on[n]
 		case off[n] != 0:
-			q.attrs &^= off[n]
+			p.attrs &^= off[n]
 		case n == 4:
-			q.underline = 1
-			if len(p[i]) > 1 {
-				q.underline = uint8(min(max(p[i][1], 0), 5))
+			p.underline = 1
+			if len(ps[i]) > 1 {
+				p.underline = uint8(min(max(ps[i][1], 0), 5))
 			}
 		case n == 21:
-			q.underline = 2
+			p.underline = 2
 		case n == 24:
-			q.underline = 0
+			p.underline = 0
 		case n >= 30 && n <= 37:
-			q.fg = Color(n - 30 + 1)
+			p.fg = Color(n - 30 + 1)
 		case n >= 90 && n <= 97:
-			q.fg = Color(n - 90 + 9)
+			p.fg = Color(n - 90 + 9)
 		case n >= 40 && n <= 47:
-			q.bg = Color(n - 40 + 1)
+			p.bg = Color(n - 40 + 1)
 		case n >= 100 && n <= 107:
-			q.bg = Color(n - 100 + 9)
+			p.bg = Color(n - 100 + 9)
 		case n == 39:
-			q.fg = 0
+			p.fg = 0
 		case n == 49:
-			q.bg = 0
+			p.bg = 0
 		case n == 59:
-			q.line = 0
+			p.line = 0
 		case n == 38 || n == 48 || n == 58:
-			c, used, ok := colorOf(p[i:])
+			c, used, ok := colorOf(ps[i:])
 			i += used
 			if ok {
-				*map[int]*Color{38: &q.fg, 48: &q.bg, 58: &q.line}[n] = c
+				*map[int]*Color{38: &p.fg, 48: &p.bg, 58: &p.line}[n] = c
 			}
 		}
 	}
