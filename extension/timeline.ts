@@ -55,6 +55,34 @@ export interface Terminal {
   ms: number /* int64 */;
 }
 /**
+ * Recording is what a terminal showed, in the form of the specification.
+ */
+export interface Recording {
+  /**
+   * Format is "cast", asciicast, and Version its version at URI, a path of the live API. Its query version=3 asks for that one.
+   */
+  format: string;
+  version: number /* int */;
+  uri: string;
+  /**
+   * Width and Height are the size of the terminal in cells, when the recording began.
+   */
+  width: number /* int */;
+  height: number /* int */;
+  hasInput: boolean;
+  id: string;
+  name?: string;
+  /**
+   * TS is when it began, in seconds from the session's start, which may be before that. DurationSec is how long it is.
+   */
+  ts: number /* float64 */;
+  durationSec: number /* float64 */;
+  /**
+   * Live is the path of what the terminal shows now, as server-sent events for asciinema-player. "" at a recording that ended.
+   */
+  liveUri?: string;
+}
+/**
  * List is a session with its moments and file snapshots, in their order.
  */
 export interface List extends About {
@@ -70,6 +98,11 @@ export interface List extends About {
    * Problem says why it is not known whether the snapshots are still there, "" if it is.
    */
   problem?: string;
+  /**
+   * Recording is the newest recording of a terminal, and Recordings are all, by their start. Only the live API has them.
+   */
+  recording?: Recording;
+  recordings?: Recording[];
   /**
    * Cursor is the ID of the last event that the list covers. Only the live API has it.
    */
@@ -189,6 +222,10 @@ export interface KeptSnapshot extends ListSnapshot {
  * SessionDetail is a session with its timeline.
  */
 export interface SessionDetail extends About {
+  /**
+   * Recording is the newest recording of a terminal.
+   */
+  recording?: Recording;
   sessionTimeline: TimelinePart;
 }
 /**

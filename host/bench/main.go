@@ -101,6 +101,7 @@ var parts = []part{
 	{name: "act", run: (*run).act},
 	{name: "files", run: (*run).files, inside: true},
 	{name: "timeline", run: (*run).timeline},
+	{name: "terminal", run: (*run).terminal, inside: true},
 }
 
 func main() {

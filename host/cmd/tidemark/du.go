@@ -15,7 +15,7 @@ func newDu() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "du",
-		Short: "Show what file snapshots and branches take on disk",
+		Short: "Show what snapshots, branches and terminals take on disk",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var a timeline.DiskUsage
@@ -30,7 +30,7 @@ func newDu() *cobra.Command {
 func mib(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
 
 func showUsage(out io.Writer, a *timeline.DiskUsage) error {
-	if len(a.Workspaces)+len(a.Branches) == 0 {
+	if len(a.Workspaces)+len(a.Branches)+a.Terminals.Recordings == 0 {
 		return render.Line(out, "No file snapshots yet. Run `tidemark project allow` in a project.")
 	}
 	t := render.Table{}
@@ -48,6 +48,9 @@ func showUsage(out io.Writer, a *timeline.DiskUsage) error {
 		t.Row(mib(b.Bytes), grants.Printable(b.Dir), render.Faint("branch "+b.SessionID+"; shared files count in full"))
 	}
 	t.Row(mib(a.TimelineBytes), "sessions and moments", "")
+	if n := a.Terminals; n.Recordings > 0 {
+		t.Row(mib(n.Bytes), fmt.Sprintf("%d recordings of terminals", n.Recordings), render.Faint(fmt.Sprintf("kept for %g days, budget %d MiB", n.Days, n.BudgetMiB)))
+	}
 	return t.Write(out)
 }
 

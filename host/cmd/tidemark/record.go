@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -41,7 +40,7 @@ too, except for passwords. Nothing is recorded while the shell is outside of dir
 In bash, zsh and fish, each command becomes a moment of the timeline, with a snapshot of all files, where the project is
 allowed. Your own startup files are read and not changed.
 
-Secrets are masked in the recording. Recordings are kept for 7 days, and at most 1 GiB of them.
+Secrets are masked in the recording. By default, recordings are kept for 7 days, and at most 1 GiB of them.
 The exit status is that of COMMAND. See docs/TERMINAL.md.`,
 		Example: `  tidemark record
   tidemark record --name fix-cart -- claude
@@ -86,7 +85,7 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 		args = []string{defaultShell()}
 	}
 	store := recording.Store{Dir: h.Terminals()}
-	if _, err := store.Prune(time.Now(), recording.DefaultPolicy); err != nil {
+	if _, err := store.Prune(time.Now(), settings.Terminals.Policy()); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "tidemark: cannot delete old recordings: %v\n", err)
 	}
 	// What a user types to interrupt is for the program. Signals to this process close its terminal.
@@ -223,59 +222,4 @@ reads it automatically. Add it to your startup files if you want these marks in 
 			return err
 		},
 	}
-}
-
-func newTimelineExport() *cobra.Command {
-	var cast, to string
-	var idle float64
-	var ttyrec bool
-	cmd := &cobra.Command{
-		Use:   "export [RECORDING]",
-		Short: "Write a recording of a terminal as asciicast",
-		Long: `Write a recording of a terminal as asciicast, which asciinema plays. RECORDING is its ID or name; without it, the
-newest is meant. Commands are markers. --idle-limit shortens pauses. --ttyrec writes the output alone, for ttyplay and IPBT.`,
-		Example: `  tidemark timeline export --cast v3 --output fix-cart.cast fix-cart
-  tidemark timeline export --cast v2 --idle-limit 2 | asciinema play -`,
-		Args: someArgs(0, 1, "one recording, or none"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			versions := map[string]int{"v2": 2, "v3": 3}
-			if versions[cast] == 0 {
-				return usageError{fmt.Errorf("--cast is %q; it must be v2 or v3", cast)}
-			}
-			if ttyrec && (cmd.Flags().Changed("cast") || cmd.Flags().Changed("idle-limit")) {
-				return usageError{errors.New("--ttyrec takes neither --cast nor --idle-limit")}
-			}
-			if idle < 0 {
-				return usageError{errors.New("--idle-limit must not be negative")}
-			}
-			h, err := home.Find(version)
-			if err != nil {
-				return err
-			}
-			r, err := recording.Store{Dir: h.Terminals()}.Open(first(args))
-			if err != nil {
-				return err
-			}
-			defer func() { _ = r.Close() }()
-			out := cmd.OutOrStdout()
-			if to != "" && to != "-" {
-				f, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-				if err != nil {
-					return err
-				}
-				defer func() { err = errors.Join(err, f.Close()) }()
-				out = f
-			}
-			if ttyrec {
-				return recording.WriteTTYRec(out, r)
-			}
-			return recording.WriteCast(out, r, recording.CastOptions{Version: versions[cast], IdleLimit: time.Duration(idle * float64(time.Second))})
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&cast, "cast", "v3", "version of the format: v2 or v3")
-	f.BoolVar(&ttyrec, "ttyrec", false, "write ttyrec instead")
-	f.StringVarP(&to, "output", "o", "", "file to write (default: standard output)")
-	f.Float64Var(&idle, "idle-limit", 0, "longest pause in seconds (0: unchanged)")
-	return cmd
 }

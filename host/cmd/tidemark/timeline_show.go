@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -18,7 +19,7 @@ import (
 )
 
 func newTimelineShow() *cobra.Command {
-	var session string
+	var session, ts, which string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show [MOMENT]",
@@ -28,10 +29,21 @@ reported after it. Prompts and commands are shown where the conversation is reco
 (tidemark project allow --grant conversation).
 
 With a moment, show that: when it was and what it was, the browser's severity up to the next moment, and how files changed
-since the moment before.`,
-		Example: "  tidemark timeline show\n  tidemark timeline show m5\n  tidemark timeline show 10:32:15",
+since the moment before.
+
+With --ts, show what a recorded terminal showed at that time, in seconds from the recording's beginning, as a time, or at its end.`,
+		Example: "  tidemark timeline show\n  tidemark timeline show m5\n  tidemark timeline show 10:32:15\n  tidemark timeline show --ts 12.5 --recording fix-cart",
 		Args:    someArgs(0, 1, "one moment, such as m5, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if ts != "" {
+				if len(args) > 0 || session != "" {
+					return usageError{errors.New("--ts takes neither a moment nor --session")}
+				}
+				return showFrame(cmd, which, ts, asJSON)
+			}
+			if which != "" {
+				return usageError{errors.New("--recording needs --ts")}
+			}
 			where, err := whereIs(cmd, session)
 			if err != nil {
 				return err
@@ -47,6 +59,8 @@ since the moment before.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&session, "session", "", "ID of a session (default: that of the working directory)")
+	f.StringVar(&ts, "ts", "", "show what a recorded terminal showed at this time")
+	f.StringVar(&which, "recording", "", "ID or name of a recorded terminal (default: the newest)")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -114,6 +114,7 @@ func describe(mux *http.ServeMux, o RESTOptions) huma.API {
 	r.markdown()
 	r.events()
 	r.sessionEvents()
+	r.recordings()
 	r.session()
 	return r
 }

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -53,6 +54,8 @@ type Config struct {
 	Timeline timeline.Settings `toml:"timeline"`
 	// Recordings limits recorded conversations.
 	Recordings conversation.Settings `toml:"recordings"`
+	// Terminals limits recordings of terminals.
+	Terminals recording.Settings `toml:"terminals"`
 	// Redact adds the user's rules to the built-in redaction rules.
 	Redact redact.User `toml:"redact"`
 }
@@ -112,7 +115,7 @@ func (c *Config) check() error {
 	for _, s := range []struct {
 		name string
 		err  error
-	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}, {"timeline", c.Timeline.Check()}, {"recordings", c.Recordings.Check()}} {
+	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}, {"timeline", c.Timeline.Check()}, {"recordings", c.Recordings.Check()}, {"terminals", c.Terminals.Check()}} {
 		if s.err != nil {
 			return fmt.Errorf("%s: %w", s.name, s.err)
 		}

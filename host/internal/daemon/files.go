@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -21,7 +22,8 @@ func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
 		Dir:    d.home.Workspaces(), Redactor: redactor, Settings: d.config.Snapshots, Clock: time.Now, Log: d.log,
 	})
 	t, notice, err := timeline.Open(timeline.Options{
-		Path: d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces, Settings: d.config.Timeline, Clock: time.Now, Log: d.log,
+		Path: d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces,
+		Terminals: recording.Store{Dir: d.home.Terminals()}, TerminalPolicy: d.config.Terminals.Policy(), Settings: d.config.Timeline, Clock: time.Now, Log: d.log,
 		Clean: func(text string) string {
 			text, _ = redactor.Text(event.Clean(text))
 			return text

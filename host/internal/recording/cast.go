@@ -20,33 +20,41 @@ type CastOptions struct {
 }
 
 // WriteCast writes a recording as asciicast. Times have milliseconds, without an error that adds up. Bytes that are not
-// UTF-8 become U+FFFD. Commands and gaps become markers.
+// UTF-8 become U+FFFD. Commands and gaps become markers. In version 3, a comment at each pause that is shortened has both times.
 //
 // See https://docs.asciinema.org/manual/asciicast/v3/ and v2.
 func WriteCast(out io.Writer, r *Reader, o CastOptions) error {
 	if o.Version != 2 && o.Version != 3 {
 		return fmt.Errorf("there is no asciicast version %d; it must be 2 or 3", o.Version)
 	}
-	moments, err := momentsOf(r)
-	if err != nil {
+	w := &castWriter{out: bufio.NewWriter(out), o: o}
+	w.header(r.Summary())
+	if err := w.events(r); err != nil {
 		return err
 	}
-	c := &caster{out: bufio.NewWriter(out), o: o, moments: moments, named: map[string]bool{}}
-	c.header(r.Summary())
-	for e, err := range r.Events(0) {
-		if err != nil {
-			return err
-		}
-		c.event(e)
-		if c.err != nil {
-			return c.err
+	if w.err != nil {
+		return w.err
+	}
+	return w.out.Flush()
+}
+
+func (c *castWriter) events(r *Reader) error {
+	events := newCaster(c.o.IdleLimit, c.write)
+	if c.o.Version == 3 {
+		events.shortened = func(shown, recorded time.Duration) {
+			c.line(fmt.Sprintf("# %s here is %s in the recording", seconds(shown), seconds(recorded)))
 		}
 	}
-	c.rest()
-	if c.err != nil {
-		return c.err
-	}
-	return c.out.Flush()
+	return events.run(r)
+}
+
+// castWriter writes the lines of an asciicast.
+type castWriter struct {
+	out *bufio.Writer
+	o   CastOptions
+	err error
+	// written is the time of the event before.
+	written time.Duration
 }
 
 // momentsOf returns the IDs of the moments of commands, by the text of a command: a moment is known some time after its
@@ -66,14 +74,15 @@ func momentsOf(r *Reader) (map[string][]string, error) {
 	return moments, nil
 }
 
-// caster writes an asciicast.
+// caster turns events into those of an asciicast.
 type caster struct {
-	out *bufio.Writer
-	o   CastOptions
-	err error
-	// last is the time of the event before, in the recording; shown is the same in the export, and written the one that
-	// is in the file, in whole milliseconds.
-	last, shown, written time.Duration
+	idle time.Duration
+	// emit takes an event at a time in whole milliseconds.
+	emit func(at time.Duration, code, data string)
+	// shortened is called after a pause that is shortened, with the time in the export and in the recording. It may be nil.
+	shortened func(shown, recorded time.Duration)
+	// last is the time of the event before, in the recording, and shown the same in the export.
+	last, shown time.Duration
 	// moments are the IDs of the moments of commands, by the text of a command, in their order.
 	moments map[string][]string
 	// named are the texts of commands that were written with their moments.
@@ -82,23 +91,49 @@ type caster struct {
 	partial map[Code][]byte
 }
 
-func (c *caster) json(v any) string {
+func newCaster(idle time.Duration, emit func(at time.Duration, code, data string)) *caster {
+	return &caster{idle: idle, emit: emit, named: map[string]bool{}, partial: map[Code][]byte{}}
+}
+
+// run emits the events of a recording.
+func (c *caster) run(r *Reader) (err error) {
+	if c.moments, err = momentsOf(r); err != nil {
+		return err
+	}
+	for e, err := range r.Events(0) {
+		if err != nil {
+			return err
+		}
+		c.event(e)
+	}
+	c.rest()
+	return nil
+}
+
+func (c *castWriter) json(v any) string {
+	text, err := jsonOf(v)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	return text
+}
+
+// jsonOf is JSON on one line, with characters as they are.
+func jsonOf(v any) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil && c.err == nil {
-		c.err = err
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	err := e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-func (c *caster) line(text string) {
+func (c *castWriter) line(text string) {
 	if _, err := c.out.WriteString(text + "\n"); err != nil && c.err == nil {
 		c.err = err
 	}
 }
 
-func (c *caster) header(s Summary) {
+func (c *castWriter) header(s Summary) {
 	title := s.Name
 	if title == "" {
 		title = s.Command
@@ -134,11 +169,15 @@ func (c *caster) header(s Summary) {
 // event writes an event, if the format has it.
 func (c *caster) event(e Event) {
 	passed := e.At - c.last
-	if c.o.IdleLimit > 0 {
-		passed = min(passed, c.o.IdleLimit)
-	}
-	c.shown += passed
 	c.last = e.At
+	if c.idle > 0 && passed > c.idle {
+		c.shown += c.idle
+		if c.shortened != nil {
+			c.shortened(c.shown.Round(time.Millisecond), e.At)
+		}
+	} else {
+		c.shown += passed
+	}
 	switch e.Code {
 	case Output, Input:
 		if text := c.text(e.Code, e.Data); text != "" {
@@ -167,29 +206,33 @@ func (c *caster) event(e Event) {
 			c.write("m", clean(g.String()))
 		}
 	case Exit:
-		if c.o.Version == 3 {
-			c.write("x", string(e.Data))
-		}
+		c.write("x", string(e.Data))
 	}
 }
 
+func (c *caster) write(code, data string) { c.emit(c.shown.Round(time.Millisecond), code, data) }
+
 // write writes a line. The time of each is rounded, not the time between them.
-func (c *caster) write(code, data string) {
-	at := c.shown.Round(time.Millisecond)
+func (c *castWriter) write(at time.Duration, code, data string) {
+	if code == "x" && c.o.Version == 2 {
+		return
+	}
 	from := time.Duration(0)
 	if c.o.Version == 3 {
 		from = c.written
 	}
-	ms := (at - from).Milliseconds()
 	c.written = at
-	c.line("[" + strconv.FormatInt(ms/1000, 10) + "." + fmt.Sprintf("%03d", ms%1000) + ", " + c.json(code) + ", " + c.json(data) + "]")
+	c.line("[" + seconds(at-from) + ", " + c.json(code) + ", " + c.json(data) + "]")
+}
+
+// seconds writes a time with milliseconds.
+func seconds(d time.Duration) string {
+	ms := d.Milliseconds()
+	return strconv.FormatInt(ms/1000, 10) + "." + fmt.Sprintf("%03d", ms%1000)
 }
 
 // text returns what is whole of a stream of UTF-8, and keeps the first bytes of a character that is not.
 func (c *caster) text(code Code, data []byte) string {
-	if c.partial == nil {
-		c.partial = map[Code][]byte{}
-	}
 	data = append(c.partial[code], data...)
 	whole := len(data)
 	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
@@ -201,7 +244,7 @@ func (c *caster) text(code Code, data []byte) string {
 		}
 	}
 	c.partial[code] = append([]byte(nil), data[whole:]...)
-	return strings.ToValidUTF8(string(data[:whole]), "\ufffd")
+	return string([]rune(string(data[:whole]))) // one U+FFFD for each byte, however the stream is cut
 }
 
 // rest writes characters that never became whole.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"sort"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -26,11 +27,14 @@ type frame struct {
 	output uint32
 }
 
-// Reader reads a recording, also one that is being written: as far as it was when the reader was opened. It is safe for
-// concurrent use.
+// Reader reads a recording, also one that is being written: as far as it was when the reader was opened, or [Reader.Refresh]
+// was called. Apart from that call, it is safe for concurrent use.
 type Reader struct {
-	file    *os.File
+	file *os.File
+	// indexed is the place in the file up to which its frames are known.
+	indexed int64
 	frames  []frame // segments and what continues them
+	streams []int   // those of frames that begin a segment
 	summary Summary
 }
 
@@ -49,7 +53,14 @@ func Open(path string) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{file: f}
-	if err := r.index(); err != nil {
+	err = r.begin()
+	if err == nil {
+		err = r.index()
+	}
+	if err == nil && r.summary.ID == "" {
+		err = errDamaged
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot read the recording %s: %w", path, err), f.Close())
 	}
 	return r, nil
@@ -61,18 +72,31 @@ func (r *Reader) Close() error { return r.file.Close() }
 // Summary describes the recording.
 func (r *Reader) Summary() Summary { return r.summary }
 
-// index reads the heads of all frames, and the bodies of those that have no events.
+// Refresh reads what was written since.
+func (r *Reader) Refresh() error {
+	if err := r.index(); err != nil {
+		return fmt.Errorf("cannot read the recording %s: %w", r.file.Name(), err)
+	}
+	return nil
+}
+
+// begin reads the beginning of the file.
+func (r *Reader) begin() error {
+	start := make([]byte, len(magic))
+	if _, err := r.file.ReadAt(start, 0); err != nil || string(start) != magic {
+		return errDamaged
+	}
+	r.indexed = int64(len(magic))
+	return nil
+}
+
+// index reads the heads of further frames, and the bodies of those that have no events.
 func (r *Reader) index() error {
 	info, err := r.file.Stat()
 	if err != nil {
 		return err
 	}
-	size := info.Size()
-	start := make([]byte, len(magic))
-	if _, err := r.file.ReadAt(start, 0); err != nil || string(start) != magic {
-		return errDamaged
-	}
-	at := int64(len(magic))
+	size, at := info.Size(), r.indexed
 	head := make([]byte, headSize)
 	for at+headSize <= size && !r.summary.Finished {
 		if _, err := r.file.ReadAt(head, at); err != nil {
@@ -101,15 +125,16 @@ func (r *Reader) index() error {
 			}
 		}
 		if f.kind == frameSegment || f.kind == frameContinue {
+			if f.kind == frameSegment || len(r.frames) == 0 {
+				r.streams = append(r.streams, len(r.frames))
+			}
 			r.frames = append(r.frames, f)
 			r.summary.Output = f.offset + uint64(f.output)
 		}
 		r.summary.Duration = max(r.summary.Duration, f.at)
 		at = next
 	}
-	if r.summary.ID == "" {
-		return errDamaged
-	}
+	r.indexed = at
 	r.summary.Size, r.summary.Torn = size, size-at
 	return nil
 }
@@ -144,26 +169,11 @@ func (r *Reader) body(head []byte, f frame) ([]byte, error) {
 // Events returns the events from the segment in which a time is. Zero returns all. An error ends them.
 func (r *Reader) Events(from time.Duration) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		first := 0
-		var at time.Duration
-		for i, f := range r.frames {
-			if f.kind == frameSegment && (i == 0 || r.frames[i-1].at < from) {
-				first = i
-				if at = 0; i > 0 {
-					at = r.frames[i-1].at
-				}
-			}
-		}
-		for first < len(r.frames) {
-			last := first + 1
-			for last < len(r.frames) && r.frames[last].kind == frameContinue {
-				last++
-			}
-			if !r.segment(r.frames[first:last], at, yield) {
+		first := max(0, sort.Search(len(r.streams), func(i int) bool { return i > 0 && r.startOf(i) >= from })-1)
+		for i := first; i < len(r.streams); i++ {
+			if !r.segment(r.framesOf(i), r.startOf(i), yield) {
 				return
 			}
-			at = r.frames[last-1].at
-			first = last
 		}
 	}
 }

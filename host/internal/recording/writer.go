@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tidemark.dev/tidemark/host/internal/filelock"
 )
 
 // Writer appends events to a file. It is not safe for concurrent use.
@@ -40,10 +42,11 @@ func Create(path string, h Header) (*Writer, error) {
 	fail := func(err error) (*Writer, error) {
 		return nil, errors.Join(fmt.Errorf("cannot write the recording %s: %w", path, err), f.Close(), os.Remove(path))
 	}
-	if err := lock(f); err != nil {
+	if err := filelock.Try(f); err != nil {
 		return fail(err)
 	}
-	if w.z, err = zstd.NewWriter(&w.packed, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(segmentBytes*2)); err != nil {
+	// Without entropy coding of literals, text that has no matches, such as base64, would not be compressed at all.
+	if w.z, err = zstd.NewWriter(&w.packed, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(segmentBytes*2), zstd.WithAllLitEntropyCompression(true)); err != nil {
 		return fail(err)
 	}
 	if _, err := f.WriteString(magic); err != nil {
@@ -57,6 +60,9 @@ func Create(path string, h Header) (*Writer, error) {
 
 // Offset counts the bytes of output so far.
 func (w *Writer) Offset() uint64 { return w.offset }
+
+// Path is the file's.
+func (w *Writer) Path() string { return w.file.Name() }
 
 // Append adds an event. At must not be before that of the event before; an earlier one counts as equal. The event is on
 // disk after the next [Writer.Commit].

@@ -41,6 +41,9 @@ const (
 	maxQueued = 32 << 20
 	// endEvery is how often the end of input is typed, if input is a file that ended.
 	endEvery = 200 * time.Millisecond
+	// Screens for readers are saved when there was no output for screensAfter, and more than screensEach bytes before that.
+	screensAfter = time.Second
+	screensEach  = 256 << 10
 	// drainTime is how long output is still read after the program has ended, if others have its terminal open.
 	drainTime = 200 * time.Millisecond
 	// hangupTime is how long a program may take to end after its terminal was closed.
@@ -118,6 +121,8 @@ type recorder struct {
 	tape  *tape
 	// labels are what commands will be labelled with.
 	labels []<-chan string
+	// screens waits for screens that are being saved.
+	screens sync.WaitGroup
 
 	mu     sync.Mutex
 	queue  []queued
@@ -172,12 +177,20 @@ func (r *recorder) record() {
 	tick := time.NewTicker(commitEvery)
 	defer tick.Stop()
 	ticks := 0
+	defer r.screens.Wait()
+	var last time.Duration // of output
+	var saved uint64       // the offset up to which screens are saved
 	for {
 		select {
 		case <-r.wake:
 		case <-tick.C:
 			now := time.Since(r.began)
 			r.tape.idle(now)
+			if offset := r.tape.w.Offset(); now-last > screensAfter && offset-saved > screensEach {
+				saved = offset
+				r.screens.Wait()
+				r.screens.Go(func() { _ = recording.SaveScreens(r.tape.w.Path()) }) // a reader makes those that are missing
+			}
 			r.collect(now)
 			ticks++
 			r.tape.commit(ticks%10 == 0)
@@ -187,6 +200,7 @@ func (r *recorder) record() {
 		for _, q := range list {
 			switch q.code {
 			case recording.Output:
+				last = q.at
 				r.tape.output(q.at, q.data)
 			case recording.Input:
 				r.tape.input(q.at, q.data, q.hidden)

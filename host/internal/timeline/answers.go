@@ -50,6 +50,26 @@ type Terminal struct {
 	Ms     int64 `json:"ms"`
 }
 
+// Recording is what a terminal showed, in the form of the specification.
+type Recording struct {
+	// Format is "cast", asciicast, and Version its version at URI, a path of the live API. Its query version=3 asks for that one.
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	URI     string `json:"uri"`
+	// Width and Height are the size of the terminal in cells, when the recording began.
+	Width    int  `json:"width"`
+	Height   int  `json:"height"`
+	HasInput bool `json:"hasInput"`
+
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	// TS is when it began, in seconds from the session's start, which may be before that. DurationSec is how long it is.
+	TS          float64 `json:"ts"`
+	DurationSec float64 `json:"durationSec"`
+	// Live is the path of what the terminal shows now, as server-sent events for asciinema-player. "" at a recording that ended.
+	Live string `json:"liveUri,omitempty"`
+}
+
 // List is a session with its moments and file snapshots, in their order.
 type List struct {
 	About       `tstype:",extends"`
@@ -61,6 +81,9 @@ type List struct {
 	Omitted int    `json:"omitted,omitempty"`
 	// Problem says why it is not known whether the snapshots are still there, "" if it is.
 	Problem string `json:"problem,omitempty"`
+	// Recording is the newest recording of a terminal, and Recordings are all, by their start. Only the live API has them.
+	Recording  *Recording  `json:"recording,omitempty"`
+	Recordings []Recording `json:"recordings,omitempty"`
 	// Cursor is the ID of the last event that the list covers. Only the live API has it.
 	Cursor string `json:"cursor,omitempty"`
 }
@@ -150,8 +173,10 @@ type KeptSnapshot struct {
 
 // SessionDetail is a session with its timeline.
 type SessionDetail struct {
-	About    `tstype:",extends"`
-	Timeline TimelinePart `json:"sessionTimeline"`
+	About `tstype:",extends"`
+	// Recording is the newest recording of a terminal.
+	Recording *Recording   `json:"recording,omitempty"`
+	Timeline  TimelinePart `json:"sessionTimeline"`
 }
 
 // TimelinePart is the timeline of a session.

@@ -148,14 +148,14 @@ func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 
 // Detail describes a session with the newest part of its timeline.
 func (t Requests) Detail(ctx context.Context, client *checkpoint.Client, p SessionParams) (*SessionDetail, error) {
-	l, err := t.List(ctx, client, ListParams{Where: p.Where, Limit: maxMoments})
+	l, err := t.ListFrom(ctx, client, ListParams{Where: p.Where, Limit: maxMoments})
 	if err != nil {
 		return nil, err
 	}
-	return &SessionDetail{l.About, TimelinePart{l.DurationSec, l.Moments, l.FsSnapshots}}, nil
+	return &SessionDetail{l.About, l.Recording, TimelinePart{l.DurationSec, l.Moments, l.FsSnapshots}}, nil
 }
 
-// ListFrom is [Timeline.List] with the ID of the last event that it covers.
+// ListFrom is [Timeline.List] with the recordings of terminals, and the ID of the last event that it covers.
 func (t Requests) ListFrom(ctx context.Context, client *checkpoint.Client, p ListParams) (*List, error) {
 	s, l, err := t.sessionOf(client, p.Where)
 	if err != nil {
@@ -167,5 +167,11 @@ func (t Requests) ListFrom(ctx context.Context, client *checkpoint.Client, p Lis
 		return nil, err
 	}
 	list.Cursor = cursor
+	if list.Recordings, err = recordingsOf(ctx, t.Timeline, l, s); err != nil {
+		return nil, err
+	}
+	if n := len(list.Recordings); n > 0 {
+		list.Recording = &list.Recordings[n-1]
+	}
 	return list, nil
 }

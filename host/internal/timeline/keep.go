@@ -79,6 +79,17 @@ type DiskUsage struct {
 	Branches []BranchSize `json:"branches"`
 	// TimelineBytes is what the sessions and moments take.
 	TimelineBytes int64 `json:"timelineBytes"`
+	// Terminals are the recordings of terminals.
+	Terminals TerminalSize `json:"terminals"`
+}
+
+// TerminalSize is what recordings of terminals take, and what they may.
+type TerminalSize struct {
+	Recordings int   `json:"recordings"`
+	Bytes      int64 `json:"bytes"`
+	BudgetMiB  int64 `json:"budgetMib"`
+	// Days is how long one is kept.
+	Days float64 `json:"days"`
 }
 
 // BranchSize is a branch on disk.
@@ -98,6 +109,8 @@ func (t *Timeline) Usage(context.Context, *checkpoint.Client, struct{}) (*DiskUs
 		return nil, err
 	}
 	a := &DiskUsage{Workspaces: append([]workspace.Stored{}, stored...), BudgetMiB: t.o.Workspaces.Policy().Bytes >> 20, Branches: []BranchSize{}}
+	a.Terminals = TerminalSize{BudgetMiB: t.o.TerminalPolicy.Bytes >> 20, Days: t.o.TerminalPolicy.Age.Hours() / 24}
+	a.Terminals.Recordings, a.Terminals.Bytes = t.o.Terminals.Usage()
 	for _, s := range t.sessions.All() {
 		if s.BranchOf != nil {
 			a.Branches = append(a.Branches, BranchSize{s.ID, s.Workspace, workspace.Size(s.Workspace)})

@@ -2,8 +2,12 @@ package timeline
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -34,4 +38,59 @@ func command(ctx context.Context, t *Timeline, client *checkpoint.Client, p Comm
 		return nil, err
 	}
 	return &Commanded{SessionID: m.Session, Moment: m.ID()}, nil
+}
+
+// castVersion is the version of asciicast that a recording's URI names. Version 3 is served too.
+const castVersion = 2
+
+// recordingsOf returns the recordings of terminals that belong to a session, by their start: those that have a command among its
+// moments, and those that ran in its workspace meanwhile.
+func recordingsOf(ctx context.Context, t *Timeline, l *line, s *Session) ([]Recording, error) {
+	named := map[string]bool{}
+	for _, m := range l.of(s) {
+		if m.Terminal != nil {
+			named[m.Terminal.Recording] = true
+		}
+	}
+	all, err := t.o.Terminals.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ended := t.o.Clock()
+	if !s.Ended.IsZero() {
+		ended = s.Ended
+	}
+	list := []Recording{}
+	for _, r := range all {
+		meanwhile := r.Started.Before(ended) && r.Started.Add(r.Duration).After(s.Started) && grants.Within(r.Dir, s.Workspace)
+		if !named[r.ID] && !meanwhile {
+			continue
+		}
+		one := Recording{
+			ID: r.ID, Name: t.o.label(r.Name), Format: "cast", Version: castVersion, Width: r.Cols, Height: r.Rows, HasInput: r.HasInput,
+			URI: fmt.Sprintf("/api/v1/sessions/%s/recordings/%s/cast", s.ID, r.ID),
+			TS:  seconds(r.Started.Sub(s.Started)), DurationSec: seconds(r.Duration),
+		}
+		if !r.Finished {
+			one.Live = fmt.Sprintf("/api/v1/sessions/%s/recordings/%s/live", s.ID, r.ID)
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// OpenRecording opens a recording of a session.
+func OpenRecording(ctx context.Context, t *Timeline, client *checkpoint.Client, where Where, id string) (*recording.Reader, error) {
+	s, l, err := t.sessionOf(client, where)
+	if err != nil {
+		return nil, err
+	}
+	list, err := recordingsOf(ctx, t, l, s)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(list, func(r Recording) bool { return r.ID == id }) {
+		return nil, usererr.New(usererr.NotFound, "session %s has no recording %q", s.ID, id)
+	}
+	return t.o.Terminals.Open(id)
 }

@@ -22,6 +22,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/fence"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/timeline/sessions"
@@ -50,8 +52,11 @@ type Options struct {
 	// Branches is the directory in which branches are.
 	Branches   string
 	Workspaces *workspace.Workspaces
-	Settings   Settings
-	Clock      func() time.Time
+	// Terminals are the recordings of terminals, which TerminalPolicy bounds.
+	Terminals      recording.Store
+	TerminalPolicy retention.Policy
+	Settings       Settings
+	Clock          func() time.Time
 	// Elapsed returns how long this process has run. Nobody sets it back. Nil is the process's clock.
 	Elapsed func() time.Duration
 	Log     *slog.Logger

@@ -1,0 +1,273 @@
+//go:build !windows
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/charmbracelet/x/xpty"
+
+	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/terminal"
+)
+
+// Targets of a recorded terminal.
+const (
+	keyMedian   = 200 * time.Microsecond // more than a bare loop, in the median
+	keyWorst    = time.Millisecond       // the same at 99 %
+	floodCPU    = 300 * time.Millisecond
+	floodRate   = .9
+	seekMost    = 30 * time.Millisecond
+	recordedMax = .08
+)
+
+// terminal measures what recording a terminal costs beside a loop that only copies, and how long a frame takes.
+func (r *run) terminal() (err error) {
+	dir, err := os.MkdirTemp("", "tidemark-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	s := r.sheet("Recorded terminals")
+	if err := r.keys(s, dir); err != nil {
+		return err
+	}
+	if err := r.flooded(s, dir); err != nil {
+		return err
+	}
+	if err := r.recordedLog(s, dir); err != nil {
+		return err
+	}
+	for _, mb := range []int{1, r.third(1 << 10)} {
+		if err := r.seeks(s, dir, mb); err != nil {
+			return err
+		}
+	}
+	return s.print()
+}
+
+// bareTerminal runs a program in a terminal and copies what it reads and writes.
+func bareTerminal(in io.Reader, out io.Writer, args ...string) error {
+	p, err := xpty.NewPty(80, 24)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := p.Start(cmd); err != nil {
+		return err
+	}
+	go func() { _, _ = io.Copy(p, in) }() // it ends with in
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{p}, make([]byte, 32<<10))
+	}()
+	err = xpty.WaitProcess(context.Background(), cmd)
+	select { // what it has written last
+	case <-read:
+	case <-time.After(200 * time.Millisecond):
+	}
+	return errors.Join(err, p.Close())
+}
+
+// recordedTerminal does the same, and records it.
+func recordedTerminal(store string, in io.Reader, out io.Writer, args ...string) error {
+	_, err := terminal.Run(context.Background(), terminal.Options{
+		Args: args, Dir: os.TempDir(), Store: recording.Store{Dir: store}, Redactor: redact.Default(),
+		Allowed: func(string) (bool, error) { return true, nil }, In: in, Out: out,
+	})
+	return err
+}
+
+// keys types single characters, in turn into both terminals, and waits for each to come back.
+func (r *run) keys(s *sheet, dir string) error {
+	n := r.third(5000)
+	type side struct {
+		in    *io.PipeWriter
+		out   *io.PipeReader
+		ended chan error
+		took  []time.Duration
+	}
+	begin := func(run func(in io.Reader, out io.Writer, args ...string) error) *side {
+		inRead, in := io.Pipe()
+		out, outWrite := io.Pipe()
+		one := &side{in: in, out: out, ended: make(chan error, 1)}
+		go func() {
+			err := run(inRead, outWrite, "sh", "-c", "stty raw -echo; printf R; exec dd bs=1 status=none count="+strconv.Itoa(n+1))
+			_ = outWrite.Close()
+			one.ended <- err
+		}()
+		return one
+	}
+	sides := []*side{begin(bareTerminal), begin(func(in io.Reader, out io.Writer, args ...string) error {
+		return recordedTerminal(filepath.Join(dir, "keys"), in, out, args...)
+	})}
+	b := make([]byte, 1)
+	for _, one := range sides {
+		if _, err := io.ReadFull(one.out, b); err != nil {
+			return err
+		}
+	}
+	for range n {
+		for _, one := range sides {
+			began := time.Now()
+			if _, err := one.in.Write([]byte{'x'}); err != nil {
+				return err
+			}
+			if _, err := io.ReadFull(one.out, b); err != nil {
+				return err
+			}
+			one.took = append(one.took, time.Since(began))
+		}
+	}
+	for _, one := range sides {
+		if _, err := one.in.Write([]byte{'x'}); err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, one.out); err != nil {
+			return err
+		}
+		_ = one.in.Close()
+		if err := <-one.ended; err != nil {
+			return err
+		}
+	}
+	for _, q := range []struct {
+		what  string
+		of    float64
+		limit time.Duration
+	}{{"median", .5, keyMedian}, {"99 %", .99, keyWorst}} {
+		bare, mine := quantile(sides[0].took, q.of), quantile(sides[1].took, q.of)
+		s.row("a key comes back, "+q.what, fmt.Sprintf("%s (bare loop %s)", mine, bare), "at most +"+q.limit.String(), mine-bare <= q.limit)
+	}
+	return nil
+}
+
+func ownTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// flooded shows a large file in both terminals.
+func (r *run) flooded(s *sheet, dir string) error {
+	file := filepath.Join(dir, "large.log")
+	if err := os.WriteFile(file, []byte(strings.Repeat("2026-01-02T03:04:05Z info request served path=/api/cart status=200 ms=12\n", 100<<20/73)), 0o600); err != nil {
+		return err
+	}
+	var wall, cpu [2]time.Duration
+	for range max(1, r.third(3)) {
+		for i, run := range []func() error{
+			func() error { return bareTerminal(strings.NewReader(""), io.Discard, "cat", file) },
+			func() error {
+				in, hold := io.Pipe()
+				defer func() { _ = hold.Close() }()
+				return recordedTerminal(filepath.Join(dir, "flood"), in, io.Discard, "cat", file)
+			},
+		} {
+			used, began := ownTime(), time.Now()
+			if err := run(); err != nil {
+				return err
+			}
+			took, used := time.Since(began), ownTime()-used
+			if wall[i] == 0 || took < wall[i] {
+				wall[i], cpu[i] = took, used
+			}
+		}
+	}
+	s.row("cat of 100 MB, processor time", fmt.Sprintf("%s (bare loop %s)", cpu[1].Round(time.Millisecond), cpu[0].Round(time.Millisecond)), "at most +"+floodCPU.String(), cpu[1]-cpu[0] <= floodCPU)
+	rate := float64(wall[0]) / float64(wall[1])
+	s.row("cat of 100 MB, throughput", fmt.Sprintf("%.2f of a bare loop", rate), fmt.Sprintf("at least %.1f", floodRate), rate >= floodRate)
+	return os.Remove(file)
+}
+
+// recordedLog records the output of a build.
+func (r *run) recordedLog(s *sheet, dir string) error {
+	text, err := exec.Command("go", "build", "-a", "-n", "std").CombinedOutput()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "log"+recording.Suffix)
+	if err := writeRecording(path, text, len(text)); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	share := float64(info.Size()) / float64(len(text))
+	s.row(fmt.Sprintf("a build log of %.1f MB on disk", float64(len(text))/1e6), fmt.Sprintf("%.1f %%", share*100), fmt.Sprintf("at most %.0f %%", recordedMax*100), share <= recordedMax)
+	return nil
+}
+
+// writeRecording records a text again and again, 4 KiB each 10 ms, up to a size.
+func writeRecording(path string, text []byte, size int) error {
+	w, err := recording.Create(path, recording.Header{ID: "t20260102-030405-abcd", Command: "make", Dir: "/", Started: time.Now(), Cols: 120, Rows: 40})
+	if err != nil {
+		return err
+	}
+	const each = 4 << 10
+	at := time.Duration(0)
+	for n := 0; n < size; n += each {
+		from := n % len(text)
+		at += 10 * time.Millisecond
+		if err := w.Append(at, recording.Output, text[from:min(from+each, len(text))]); err != nil {
+			return err
+		}
+		if at%(100*time.Millisecond) == 0 {
+			if err := w.Commit(false); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Finish(0)
+}
+
+// seeks asks for frames at random places of a recording.
+func (r *run) seeks(s *sheet, dir string, mb int) error {
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "\x1b[3%dm%6d\x1b[0m build/%x/file.go: compiled in %d ms\r\n", i%8, i, rand.Uint64(), rand.IntN(1000))
+	}
+	path := filepath.Join(dir, "seek"+recording.Suffix)
+	if err := writeRecording(path, []byte(text.String()), mb<<20); err != nil {
+		return err
+	}
+	rec, err := recording.Open(path)
+	if err != nil {
+		return err
+	}
+	end := rec.Summary().Duration
+	began := time.Now()
+	if _, err := rec.Frame(end); err != nil {
+		return err
+	}
+	first := time.Since(began)
+	took := make([]time.Duration, 200)
+	for i := range took {
+		at := time.Duration(rand.Int64N(int64(end)))
+		began := time.Now()
+		if _, err := rec.Frame(at); err != nil {
+			return err
+		}
+		took[i] = time.Since(began)
+	}
+	s.within(fmt.Sprintf("a frame of %d MB, 95 %%", mb), quantile(took, .95), seekMost, r.byLoop(), "")
+	s.figure(fmt.Sprintf("the first frame of %d MB, at its end", mb), first.Round(time.Millisecond).String())
+	return errors.Join(rec.Close(), os.Remove(path), os.Remove(strings.TrimSuffix(path, recording.Suffix)+".screens"))
+}

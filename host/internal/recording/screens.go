@@ -1,0 +1,245 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"tidemark.dev/tidemark/host/internal/filelock"
+	"tidemark.dev/tidemark/host/internal/recording/screen"
+)
+
+// The file with the screens of a recording is beside it. It has what the terminal showed where each compressed stream begins,
+// so that a reader replays at most one of these. It is made while a terminal is idle, or when somebody asks for a frame, and
+// can be made again.
+const (
+	screensSuffix = ".screens"
+	// screensMagic begins it. Its number changes with what package screen dumps.
+	screensMagic = "tidemark screens 1\n"
+	// screenHead is the size of a record's head: the place of the stream, size of the terminal, length of the dump, checksum.
+	screenHead = 8 + 2 + 2 + 4 + 4
+	// maxDump bounds a dump, in bytes.
+	maxDump = 8 << 20
+)
+
+// savedScreen is a record of the file of screens.
+type savedScreen struct {
+	stream     int64 // the body of the stream's first frame
+	cols, rows int
+	at         int64 // of the packed dump in the file
+	length     int
+	sum        uint32
+}
+
+// screens are the saved screens of a recording.
+type screens struct {
+	list []savedScreen // by their streams
+	size int64         // where the whole records end
+}
+
+func screensPath(path string) string { return strings.TrimSuffix(path, Suffix) + screensSuffix }
+
+// readScreens reads the heads of saved screens. A file that is missing, damaged or of another form has none.
+func (r *Reader) readScreens(f io.ReaderAt) (s screens) {
+	start := make([]byte, len(screensMagic)+len(r.summary.ID)+1)
+	if _, err := f.ReadAt(start, 0); err != nil || string(start) != screensMagic+r.summary.ID+"\n" {
+		return s
+	}
+	s.size = int64(len(start))
+	head := make([]byte, screenHead)
+	for {
+		if _, err := f.ReadAt(head, s.size); err != nil {
+			return s
+		}
+		one := savedScreen{
+			stream: int64(binary.LittleEndian.Uint64(head)), cols: int(binary.LittleEndian.Uint16(head[8:])), rows: int(binary.LittleEndian.Uint16(head[10:])),
+			at: s.size + screenHead, length: int(binary.LittleEndian.Uint32(head[12:])), sum: binary.LittleEndian.Uint32(head[16:]),
+		}
+		last := make([]byte, 1)
+		if one.length == 0 || one.length > maxDump || one.cols == 0 || one.rows == 0 || len(s.list) > 0 && one.stream <= s.list[len(s.list)-1].stream {
+			return s
+		}
+		if _, err := f.ReadAt(last, one.at+int64(one.length)-1); err != nil {
+			return s
+		}
+		s.list = append(s.list, one)
+		s.size = one.at + int64(one.length)
+	}
+}
+
+// savedBefore returns the terminal at the last stream up to one that has a saved screen, with the index of that stream. Without
+// one it is the terminal at the beginning.
+func (r *Reader) savedBefore(stream int) (*screen.Terminal, int) {
+	path := screensPath(r.file.Name())
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a pipe would block
+		return screen.New(r.summary.Cols, r.summary.Rows), 0
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return screen.New(r.summary.Cols, r.summary.Rows), 0
+	}
+	defer func() { _ = f.Close() }()
+	list := r.readScreens(f).list
+	for i := sort.Search(len(list), func(i int) bool { return list[i].stream > r.frames[r.streams[stream]].body }) - 1; i >= 0; i-- {
+		at := sort.Search(len(r.streams), func(k int) bool { return r.frames[r.streams[k]].body >= list[i].stream })
+		if at == len(r.streams) || r.frames[r.streams[at]].body != list[i].stream {
+			continue // of another file
+		}
+		if t, ok := load(f, list[i]); ok {
+			return t, at
+		}
+	}
+	return screen.New(r.summary.Cols, r.summary.Rows), 0
+}
+
+// load returns the terminal of a saved screen.
+func load(f io.ReaderAt, s savedScreen) (*screen.Terminal, bool) {
+	packed := make([]byte, s.length)
+	if _, err := f.ReadAt(packed, s.at); err != nil || crc32.Checksum(packed, castagnoli) != s.sum {
+		return nil, false
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDump))
+	if err != nil {
+		return nil, false
+	}
+	defer z.Close()
+	dump, err := z.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, false
+	}
+	t := screen.New(s.cols, s.rows)
+	_, _ = t.Write(dump)
+	return t, true
+}
+
+// madeScreen is the screen at the beginning of a stream.
+type madeScreen struct {
+	stream     int64
+	cols, rows int
+	dump       string
+}
+
+// saveScreens adds screens to the file of screens. Another process that adds some at the same time goes first: what it leaves
+// out is made again by the next reader.
+func (r *Reader) saveScreens(made []madeScreen) error {
+	if len(made) == 0 {
+		return nil
+	}
+	f, err := filelock.Open(screensPath(r.file.Name()))
+	if err != nil {
+		return err
+	}
+	there := r.readScreens(f)
+	var b bytes.Buffer
+	if there.size == 0 {
+		b.WriteString(screensMagic + r.summary.ID + "\n")
+	}
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	defer func() { _ = z.Close() }()
+	for _, m := range made {
+		if n := len(there.list); n > 0 && m.stream <= there.list[n-1].stream || len(m.dump) > maxDump {
+			continue
+		}
+		packed := z.EncodeAll([]byte(m.dump), nil)
+		head := binary.LittleEndian.AppendUint64(nil, uint64(m.stream))
+		head = binary.LittleEndian.AppendUint16(head, uint16(m.cols))
+		head = binary.LittleEndian.AppendUint16(head, uint16(m.rows))
+		head = binary.LittleEndian.AppendUint32(head, uint32(len(packed)))
+		head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(packed, castagnoli))
+		b.Write(head)
+		b.Write(packed)
+	}
+	err = f.Truncate(there.size)
+	if err == nil {
+		_, err = f.WriteAt(b.Bytes(), there.size)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// maxMade is how many screens are kept in memory until they are saved.
+const maxMade = 64
+
+// Frame returns the terminal as it was at a time, after the events of that time. It saves the screens that it makes on the way:
+// the first call for a place of a recording reads everything before it. Without a place to save them, only the next call takes
+// as long.
+func (r *Reader) Frame(at time.Duration) (*screen.Terminal, error) {
+	if len(r.streams) == 0 {
+		return screen.New(r.summary.Cols, r.summary.Rows), nil
+	}
+	last := max(0, sort.Search(len(r.streams), func(i int) bool { return r.startOf(i) > at })-1)
+	t, from := r.savedBefore(last)
+	var made []madeScreen
+	var failed error
+	for i := from; i <= last; i++ {
+		if i > from {
+			cols, rows := t.Size()
+			made = append(made, madeScreen{r.frames[r.streams[i]].body, cols, rows, t.Dump()})
+		}
+		if len(made) == maxMade || i == last {
+			_ = r.saveScreens(made)
+			made = made[:0]
+		}
+		r.segment(r.framesOf(i), r.startOf(i), func(e Event, err error) bool {
+			if failed = err; err != nil || e.At > at {
+				return false
+			}
+			Apply(t, e)
+			return true
+		})
+		if failed != nil {
+			return nil, failed
+		}
+	}
+	return t, nil
+}
+
+// SaveScreens saves the screens of a recording that are not saved yet, so that the next reader finds them.
+func SaveScreens(path string) error {
+	r, err := Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = r.Frame(r.summary.Duration)
+	return errors.Join(err, r.Close())
+}
+
+// Apply applies an event to a terminal.
+func Apply(t *screen.Terminal, e Event) {
+	switch e.Code {
+	case Output:
+		_, _ = t.Write(e.Data)
+	case Resize:
+		var cols, rows int
+		if _, err := fmt.Sscanf(string(e.Data), "%dx%d", &cols, &rows); err == nil {
+			t.Resize(cols, rows)
+		}
+	}
+}
+
+// startOf is when a compressed stream begins, and framesOf are its frames.
+func (r *Reader) startOf(stream int) time.Duration {
+	if at := r.streams[stream]; at > 0 {
+		return r.frames[at-1].at
+	}
+	return 0
+}
+
+func (r *Reader) framesOf(stream int) []frame {
+	end := len(r.frames)
+	if stream+1 < len(r.streams) {
+		end = r.streams[stream+1]
+	}
+	return r.frames[r.streams[stream]:end]
+}
