@@ -222,11 +222,44 @@ func SaysAborted(e *event.Console) bool {
 // overlays are the selectors of development servers' error overlays.
 var overlays = []string{
 	"vite-error-overlay", "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
-	"rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
+	refreshOverlay, "rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
 }
 
 // IsOverlay reports whether a selector is that of a development server's error overlay.
 func IsOverlay(selector string) bool { return slices.Contains(overlays, selector) }
+
+// refreshOverlay is the overlay that React Refresh shows besides that of the development server.
+const refreshOverlay = "#react-refresh-overlay"
+
+// SameOverlay reports whether the overlay of React Refresh shows what the development server's own overlay shows.
+func SameOverlay(selector, text, other, otherText string) bool {
+	if selector != refreshOverlay || other == refreshOverlay {
+		return false
+	}
+	if begins(text, []string{"Failed to compile"}) {
+		return !begins(otherText, []string{"Uncaught runtime errors"})
+	}
+	_, said, _ := strings.Cut(text, " ") // after the name of the error
+	said, _, _ = strings.Cut(said, " Call Stack")
+	return len(said) >= minOverlayText && strings.Contains(otherText, said)
+}
+
+// buildLogs begin what the client of a development server logs of a build that failed. It shows an overlay for the same.
+var buildLogs = []string{"[webpack-dev-server] ", "[rspack-dev-server] "}
+
+// LogsBuild reports whether a message is one of those, and whether it only says that there was another.
+func LogsBuild(e *event.Console) (logs, counts bool) {
+	if e.Level != event.Error || !begins(e.Text, buildLogs) {
+		return false, false
+	}
+	_, text, _ := strings.Cut(e.Text, "] ")
+	return true, begins(text, []string{"bundle has ", "Errors while compiling"})
+}
+
+// IsBuildOverlay reports whether a selector is that of the overlay of such a client.
+func IsBuildOverlay(selector string) bool {
+	return strings.HasSuffix(selector, "-dev-server-client-overlay")
+}
 
 // minOverlayText is how long a message must be to be found in an overlay's text, in bytes.
 const minOverlayText = 12

@@ -204,6 +204,7 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 		}
 		if w.stillBad > 0 && w.now.Failing && w.failures+w.repeated == 0 {
 			d.StillFailing++
+			c.stillBad++
 		}
 		if w.known && w.base.Failing && !w.now.Failing {
 			recovered = append(recovered, &tally[Changed]{entry: Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest, keys: w.identity()})

@@ -128,6 +128,17 @@ func CountRepeated(errors, warnings int) string {
 	return strings.Join(parts, ", ")
 }
 
+// CountStillFailing says how many endpoints failed before and still do: "2 endpoints still fail"; "" for none.
+func CountStillFailing(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 endpoint still fails"
+	}
+	return fmt.Sprintf("%d endpoints still fail", n)
+}
+
 // Given returns the entries that the report shows, by which a reader's next report knows them again, and what it
 // reports as over. What had no room or was hidden by the filter is not among them.
 func (r *Report) Given() (shown []alike.Entry, over []uint64) { return r.shown, r.over }

@@ -109,6 +109,30 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx")
 			},
 		}, "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx", "1 new error overlay(s)"},
+		{"a failed build that webpack's client logs, and two overlays show", []func(*enginetest.World){
+			log("error", "console", "[webpack-dev-server] ./src/App.jsx\nModule build failed (from swc-loader):\nError: x Expected", "http://localhost:5173/main.js"),
+			log("error", "console", "[webpack-dev-server] bundle has 1 errors", "http://localhost:5173/main.js"),
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "#react-refresh-overlay", "Failed to compile. Error: x Expected src/App.jsx")
+				w.Element("appeared", 2, "#webpack-dev-server-client-overlay", "ERROR in ./src/App.jsx Module build failed (from swc-loader): Error: x Expected")
+			},
+		}, "ERROR in ./src/App.jsx Module build failed (from swc-loader): Error: x Expected", "1 new error overlay(s)"},
+		{"a failed build where the overlay is off", []func(*enginetest.World){
+			log("error", "console", "[webpack-dev-server] ./src/App.jsx\nModule build failed", app),
+			log("error", "console", "[webpack-dev-server] bundle has 1 errors", app),
+		}, "[webpack-dev-server] ./src/App.jsx\nModule build failed (app.tsx:3) ×1", "1 new console error(s)"},
+		{"an error that two overlays show", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "#webpack-dev-server-client-overlay", "Uncaught runtime errors: × ERROR no items today RangeError: no items today at App.jsx")
+				w.Element("appeared", 2, "#react-refresh-overlay", "RangeError no items today Call Stack App src/App.jsx:3")
+			},
+		}, "Uncaught runtime errors: × ERROR no items today RangeError: no items today at App.jsx", "1 new error overlay(s)"},
+		{"two overlays about different errors", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "#webpack-dev-server-client-overlay", "Uncaught runtime errors: × ERROR no price of the pen")
+				w.Element("appeared", 2, "#react-refresh-overlay", "RangeError no items today Call Stack App src/App.jsx:3")
+			},
+		}, "RangeError no items today Call Stack App src/App.jsx:3; Uncaught runtime errors: × ERROR no price of the pen", "2 new error overlay(s)"},
 		{"a request that ended because the page was left", []func(*enginetest.World){
 			func(w *enginetest.World) {
 				w.Send("network", `"id":"x","method":"GET","url":"http://localhost:5173/slow","resource":"fetch","status":0,"canceled":true,"error":"net::ERR_ABORTED","started":1,"duration":5`)

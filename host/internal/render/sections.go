@@ -267,8 +267,8 @@ func network(d *diff.NetworkDiff) section {
 		add(done, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)), said("late").as(muted))
 	}
 	count := counted(d.TotalNewRequests, "request", "requests")
-	if d.StillFailing > 0 {
-		count += ", " + counted(d.StillFailing, "endpoint still fails", "endpoints still fail")
+	if still := diff.CountStillFailing(d.StillFailing); still != "" {
+		count += ", " + still
 	}
 	return section{"Network", count, rows, d.Omitted}
 }
