@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 )
 
@@ -116,7 +117,7 @@ type Observer struct {
 	moments   Moments
 
 	readings chan struct{} // one for each disk read under way
-	loads    loads         // for original places
+	loads    loads.Index   // for original places
 	edits    Edits
 	hooks    hookSessions
 }

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/stacks"
 )
@@ -29,7 +29,7 @@ type Originals struct {
 type Places struct {
 	Originals
 	v     *capture.View
-	loads *loads
+	loads *loads.Index
 	edits *Edits
 	// coming are the scripts whose maps were needed and are being fetched.
 	coming map[sourcemap.Script]bool
@@ -43,112 +43,12 @@ func (o *Observer) OriginalsIn(v *capture.View) *Places {
 	return &Places{Originals: o.Originals, v: v, loads: &o.loads, edits: &o.edits, coming: map[sourcemap.Script]bool{}}
 }
 
-// loads records when tabs loaded code, in milliseconds since the Unix epoch. Cached code is the same code as before,
-// so it counts as no load. Each entry of the buffers is read once for all callers. It is safe for concurrent use. Its
-// lock is taken within that of the source maps, never around it.
-type loads struct {
-	mu sync.Mutex
-	// network and console are the positions up to which the buffers have been read.
-	network, console uint64
-	// kept counts the loads.
-	kept int
-	of   map[sourcemap.Script][]int64
-	// files groups the loads of scripts whose addresses differ only in a development server's time stamp.
-	files map[sourcemap.Script][]sourcemap.Script
-	// updates are hot updates of code that arrived in one file with other code, by tab.
-	updates  map[int][]update
-	wrappers stacks.Wrappers
-}
+// Evaluated is [loads.Index.Evaluated].
+func (p *Places) Evaluated(s sourcemap.Script) bool { return p.loads.Evaluated(p.v, s) }
 
-// maxLoads bounds the recorded loads. Beyond it, the index is rebuilt from the buffers.
-const maxLoads = 20_000
-
-// update is a hot update after which a server's files differ from those a tab loaded from it.
-type update struct {
-	at     int64
-	prefix string // of the addresses of the files
-}
-
-// loaded returns the index, locked and current up to the end of the view, and a function that unlocks it.
-func (p *Places) loaded() (l *loads, done func()) {
-	l = p.loads
-	l.mu.Lock()
-	if l.of == nil || l.kept > maxLoads {
-		l.network, l.console, l.kept = 0, 0, 0
-		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
-	}
-	for pos, n := range p.v.Network().InRing().From(l.network) {
-		l.network = pos + 1
-		l.wrappers.Add(capture.KeyOf(n), n.Stack)
-		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
-			continue
-		}
-		s := sourcemap.Script{Tab: n.Tab(), URL: n.URL}
-		if l.of[s] == nil {
-			file := s.File()
-			l.files[file] = append(l.files[file], s)
-		}
-		l.of[s] = append(l.of[s], n.Started)
-		l.kept++
-		if isHotUpdate(n.URL) {
-			origin, _ := capture.SplitURL(n.URL)
-			l.updates[n.Tab()] = append(l.updates[n.Tab()], update{n.Started, origin + "/"})
-		}
-	}
-	for _, c := range p.v.Console().InRing().Marked(l.console) {
-		if capture.TellsOfRefresh(c) {
-			l.updates[c.Tab()] = append(l.updates[c.Tab()], update{c.At, c.Origin() + "/_next/"})
-			l.kept++
-		}
-	}
-	l.console = max(l.console, p.v.Console().Next())
-	return l, l.mu.Unlock
-}
-
-// isHotUpdate says whether an address is that of a webpack hot update, whose name contains a hash of its content.
-func isHotUpdate(url string) bool { return strings.Contains(url, ".hot-update.") }
-
-// Evaluated says whether code has an address that was never loaded. Turbopack evaluates its hot updates, names them
-// after a loaded file and appends the module's id.
-func (p *Places) Evaluated(s sourcemap.Script) bool {
-	_, query, _ := strings.Cut(s.URL, "?")
-	if !strings.HasPrefix(query, "id=") {
-		return false
-	}
-	l, done := p.loaded()
-	defer done()
-	return l.of[s] == nil
-}
-
-// Holds returns the condition that a map belongs to the code that ran at a time. The tab must have loaded nothing
-// from the code's address in between. Also, no hot update may have changed the server's file between that load and
-// the map's.
+// Holds is [loads.Index.Holds].
 func (p *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
-	_, done := p.loaded() // brings the index up to the view
-	done()
-	return func(fetched int64) bool {
-		l := p.loads
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		ran := int64(0) // when the tab loaded the code
-		for _, t := range l.of[s] {
-			if min(at, fetched) < t && t <= max(at, fetched) {
-				return false
-			}
-			if t <= at {
-				ran = max(ran, t)
-			}
-		}
-		changed := func(t int64) bool { return ran < t && t <= fetched }
-		for _, other := range l.files[s.File()] {
-			if other != s && slices.ContainsFunc(l.of[other], changed) {
-				return false
-			}
-		}
-		return isHotUpdate(s.URL) || !slices.ContainsFunc(l.updates[s.Tab], func(u update) bool {
-			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix)
-		})
-	}
+	return p.loads.Holds(p.v, s, at)
 }
 
 // TopFrame returns the frame of an entry's source.
@@ -372,12 +272,7 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 
 // isWrapper reports whether a line of a stack is one of a function that others of the project make their requests through.
 func (p *Places) isWrapper(line string) bool {
-	if p == nil {
-		return false
-	}
-	l, done := p.loaded()
-	defer done()
-	return l.wrappers.Has(line)
+	return p != nil && p.loads.IsWrapper(p.v, line)
 }
 
 // Explain has a report name the places of its entries, and the changes after which they first appeared. The changes are
