@@ -135,18 +135,30 @@ func (p *Places) Generated(tab int, f stacks.Frame) bool {
 	return !f.IsWeb() || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
 }
 
+// ofLibrary reports whether a frame is not the project's own code. pos is its original place, if that is known.
+func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
+	if known {
+		return pos.Ignored || stacks.IsLibrary(pos.Source) || stacks.IsVendored(pos.Source)
+	}
+	return stacks.IsLibrary(f.URL) || stacks.IsVendored(f.URL) || stacks.IsMinified(f.URL)
+}
+
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
 // marks it as not the developer's own, it is the first frame in the developer's code, or in that of the components that the
 // message names.
 func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
 	top := TopFrame(c)
 	first, ok := p.find(c, top)
-	if ok && !first.Ignored && !stacks.IsLibrary(first.Source) || !ok && !stacks.IsLibrary(top.URL) {
+	if !ofLibrary(top, first, ok) {
 		return first, ok
 	}
 	for _, line := range c.Stack {
 		if f, found := stacks.Parse(line); found {
-			if pos, found := p.find(c, f); found && !pos.Ignored && !stacks.IsLibrary(pos.Source) {
+			pos, found := p.find(c, f)
+			if !found && p != nil && f.IsWeb() && !p.Generated(c.Tab(), f) { // it is its own source
+				pos, found = sourcemap.Position{Source: p.Clean(f.URL), Line: f.Line, Column: f.Column}, true
+			}
+			if found && !ofLibrary(f, pos, true) {
 				return pos, true
 			}
 		}
@@ -165,7 +177,7 @@ func (p *Places) component(c *event.Console) (stacks.Frame, sourcemap.Position) 
 		if !ok || !f.IsWeb() || stacks.IsLibrary(f.URL) {
 			continue
 		}
-		if pos, found := p.find(c, f); !found || !pos.Ignored && !stacks.IsLibrary(pos.Source) {
+		if pos, found := p.find(c, f); !ofLibrary(f, pos, found) {
 			return f, pos
 		}
 	}
@@ -175,7 +187,7 @@ func (p *Places) component(c *event.Console) (stacks.Frame, sourcemap.Position) 
 // Place returns the source of an entry for package diff: its original place, or false with the best known place.
 func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 	pos, ok := p.Source(c)
-	if ok && stacks.IsLibrary(pos.Source) || !ok && stacks.IsLibrary(c.URL) {
+	if ofLibrary(TopFrame(c), pos, ok) {
 		if f, at := p.component(c); f.URL != "" && at.Source == "" {
 			return diff.Place{File: f.URL, Line: f.Line, Generated: p.Generated(c.Tab(), f)}, false
 		}
@@ -242,10 +254,14 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 			continue
 		}
 		if pos, ok := p.findAt(tab, at, f); ok {
-			if c.Original = pos; pos.Ignored || stacks.IsLibrary(pos.Source) {
+			if c.Original = pos; ofLibrary(f, pos, true) {
 				keep(&library, c)
 				continue
 			}
+		} else if ofLibrary(f, pos, false) && (p == nil || !p.coming[sourcemap.Script{Tab: tab, URL: f.URL}]) {
+			c.Generated = p.Generated(tab, f)
+			keep(&library, c)
+			continue
 		} else if c.Generated = p.Generated(tab, f); c.Generated {
 			if p == nil || !p.coming[sourcemap.Script{Tab: tab, URL: f.URL}] {
 				keep(&generated, c)
