@@ -97,6 +97,10 @@ export interface Report {
    */
   repeated?: Repeated[];
   /**
+   * Located are errors of earlier answers whose source map was late, with the places that are known by now.
+   */
+  located?: Located[];
+  /**
    * Settled is set by a wait: false with UnsettledBecause when the time ran out.
    */
   settled?: boolean;
@@ -157,6 +161,13 @@ export interface Storm {
 export interface Repeated {
   message: string;
   count: number /* int */;
+}
+/**
+ * Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
+ */
+export interface Located {
+  message: string;
+  source: string;
 }
 /**
  * ConsoleDiff lists messages that were logged.

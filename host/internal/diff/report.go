@@ -16,6 +16,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -86,6 +87,9 @@ type Report struct {
 	Storms []Storm `json:"storms,omitempty"`
 	// Repeated is what the reader was already given; the last one sums up those that are not shown.
 	Repeated []Repeated `json:"repeated,omitempty"`
+
+	// Located are errors of earlier answers whose source map was late, with the places that are known by now.
+	Located []Located `json:"located,omitempty"`
 
 	// Settled is set by a wait: false with UnsettledBecause when the time ran out.
 	Settled          *bool  `json:"settled,omitempty"`
@@ -169,6 +173,24 @@ type Storm struct {
 type Repeated struct {
 	Message string `json:"message"`
 	Count   int    `json:"count"`
+}
+
+// Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
+type Located struct {
+	Message string `json:"message"`
+	Source  string `json:"source"`
+}
+
+// NewLocated returns an error with its place.
+func NewLocated(e *event.Console, p Place) Located {
+	return Located{Message: cutTo(event.OneLine(textOf(e)), maxRepeatedText), Source: PlaceName(p)}
+}
+
+// Locate adds the places of errors of earlier answers to a report.
+func (r *Report) Locate(found []Located) {
+	if r.Located = found; len(found) > 0 {
+		r.PageText = Untrusted
+	}
 }
 
 // ConsoleDiff lists messages that were logged.

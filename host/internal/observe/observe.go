@@ -120,6 +120,7 @@ type Observer struct {
 	loads    loads.Index   // for original places
 	edits    Edits
 	hooks    hookSessions
+	unplaced unplaced
 }
 
 // New creates an observer. It drops the state of clients that the registry drops.
@@ -129,5 +130,6 @@ func New(options Options) *Observer {
 		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, moments: options.Moments, readings: make(chan struct{}, maxReadings), edits: options.Edits,
 	}
 	options.Clients.OnForget(o.hooks.forget)
+	options.Clients.OnForget(o.unplaced.forget)
 	return o
 }

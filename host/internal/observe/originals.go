@@ -33,6 +33,8 @@ type Places struct {
 	edits *Edits
 	// coming are the scripts whose maps were needed and are being fetched.
 	coming map[sourcemap.Script]bool
+	// late are entries that are shown at a generated line because of that.
+	late []*event.Console
 }
 
 // OriginalsIn finds places by the code that was loaded up to the end of the view's buffers, at least.
@@ -195,7 +197,11 @@ func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 	if ok {
 		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
-	return diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}, false
+	place := diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}
+	if place.Generated && p.Waits() && p.coming[sourcemap.Script{Tab: c.Tab(), URL: c.URL}] && len(p.late) < maxUnplaced {
+		p.late = append(p.late, c)
+	}
+	return place, false
 }
 
 // Initiator returns the code that made a request or opened a connection, as file:line, and whether that is a line of

@@ -129,6 +129,7 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 	}
 	add(storms(r.Storms))
 	add(repeatedSection(r.Repeated))
+	add(locatedSection(r.Located))
 	for d := range r.Sections {
 		switch d := d.(type) {
 		case *diff.ConsoleDiff:
@@ -216,6 +217,15 @@ func repeatedSection(list []diff.Repeated) section {
 		rows = append(rows, row{unknown, []word{quote(e.Message)}, []word{saidTimes(e.Count)}})
 	}
 	return section{title: "Repeated", count: "reported before", rows: rows}
+}
+
+// locatedSection lists errors that were shown before, with their places.
+func locatedSection(list []diff.Located) section {
+	var rows []row
+	for _, e := range list {
+		rows = append(rows, row{unknown, []word{quote(e.Message)}, []word{quote(e.Source)}})
+	}
+	return section{title: "Located", count: "reported before", rows: rows}
 }
 
 // storms lists what repeats without end.
