@@ -30,6 +30,25 @@ func WithoutStamps(text string) string {
 	return b.String()
 }
 
+// busters are the names of parameters that only keep answers from being cached, or name a connection.
+var busters = []string{"_", "t", "ts", "sid", "cb", "rnd", "rand", "random", "nonce", "nocache", "cachebust", "cachebuster", "timestamp"}
+
+// minBuster is how long the value of such a parameter is at least, in bytes.
+const minBuster = 6
+
+// IsBuster reports whether a part of a query (name=value) only keeps answers from being cached: a time in digits, or a
+// parameter of such a name.
+func IsBuster(part string) bool {
+	name, value, _ := strings.Cut(part, "=")
+	return len(value) >= 10 && digitsLen(value) == len(value) || len(value) >= minBuster && slices.Contains(busters, strings.ToLower(name))
+}
+
+// Query folds what changes each time that a request is made again.
+func Query(query string) string {
+	parts := strings.Split(query, "&")
+	return Fingerprint(strings.Join(slices.DeleteFunc(parts, IsBuster), "&"))
+}
+
 // prefixes of errors that say only how they were reported.
 var reportPrefixes = []string{"Uncaught (in promise) ", "Uncaught ", "ERROR ", "Warning: "}
 

@@ -367,6 +367,12 @@ func late(c *computation, d *NetworkDiff) (list []Endpoint) {
 		if !c.o.InScope(e.Subject) || !e.Answered() || request(e, &Options{}).Text == "" || c.keptOut(e) || inStorm(c.storms, c.tab(e.Tab()), e) || !c.o.Late(pos, e) || c.o.given(alike.Request(e)) {
 			continue
 		}
+		if query := queryOf(e.URL); withoutBusters(query) != strings.TrimPrefix(query, "?") {
+			found = slices.DeleteFunc(found, func(ev event.Event) bool { // the same but for a time stamp
+				other := ev.(*event.Network)
+				return requestName(other) == requestName(e) && withoutBusters(queryOf(other.URL)) == withoutBusters(query) && other.Tab() == e.Tab()
+			})
+		}
 		if found = append(found, e); len(found) > maxLate {
 			found = found[1:]
 		}

@@ -179,7 +179,7 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 func TestRequestsOfAnActionKeepTheQueryThatTellsThemApart(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	from := w.Store.View(w.Now).Now()
-	for _, path := range []string{"/items?page=1", "/items?page=2", "/items?page=2", "/me?_=1732140000001", "/me?_=1732140000002", "/cart?x=1"} {
+	for _, path := range []string{"/items?page=1", "/items?page=2", "/items?page=2", "/me?_=1732140000001", "/me?_=1732140000002", "/cart?x=1", "/poll?t=Q8JgKNa", "/poll?t=Q8JgKNb"} {
 		w.Request("GET", path, 200, 1)
 	}
 	w.Request("GET", "/bad?id=1", 500, 1)
@@ -188,7 +188,7 @@ func TestRequestsOfAnActionKeepTheQueryThatTellsThemApart(t *testing.T) {
 	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{}) {
 		got = append(got, fmt.Sprintf("%s ×%d", c.Text, c.Count))
 	}
-	const want = "GET /items?page=1 200 ×1, GET /items?page=2 200 ×2, GET /me 200 ×2, GET /cart 200 ×1, GET /bad?id=1 500 ×1, GET /bad?id=2 500 ×1"
+	const want = "GET /items?page=1 200 ×1, GET /items?page=2 200 ×2, GET /me 200 ×2, GET /cart 200 ×1, GET /poll 200 ×2, GET /bad?id=1 500 ×1, GET /bad?id=2 500 ×1"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%s", strings.Join(got, ", "))
 	}
