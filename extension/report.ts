@@ -163,13 +163,6 @@ export interface Repeated {
   count: number /* int */;
 }
 /**
- * Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
- */
-export interface Located {
-  message: string;
-  source: string;
-}
-/**
  * ConsoleDiff lists messages that were logged.
  */
 export interface ConsoleDiff {

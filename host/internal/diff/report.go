@@ -16,7 +16,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -173,24 +172,6 @@ type Storm struct {
 type Repeated struct {
 	Message string `json:"message"`
 	Count   int    `json:"count"`
-}
-
-// Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
-type Located struct {
-	Message string `json:"message"`
-	Source  string `json:"source"`
-}
-
-// NewLocated returns an error with its place.
-func NewLocated(e *event.Console, p Place) Located {
-	return Located{Message: cutTo(event.OneLine(textOf(e)), maxRepeatedText), Source: PlaceName(p)}
-}
-
-// Locate adds the places of errors of earlier answers to a report.
-func (r *Report) Locate(found []Located) {
-	if r.Located = found; len(found) > 0 {
-		r.PageText = Untrusted
-	}
 }
 
 // ConsoleDiff lists messages that were logged.
