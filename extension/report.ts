@@ -97,6 +97,10 @@ export interface Report {
    */
   repeated?: Repeated[];
   /**
+   * Located are errors of earlier answers whose source map was late, with the places that are known by now.
+   */
+  located?: Located[];
+  /**
    * Settled is set by a wait: false with UnsettledBecause when the time ran out.
    */
   settled?: boolean;

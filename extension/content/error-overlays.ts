@@ -28,6 +28,11 @@ function readFrame(element: Element, max: number): string | null {
   return text === '' ? null : text;
 }
 
+/** Reads the frame of React Refresh for webpack, without its count of errors. */
+function readRefresh(element: Element, max: number): string | null {
+  return readFrame(element, max)?.replace(/^Error \d+ of \d+\s*/, '') ?? null;
+}
+
 function readShadow(element: Element, max: number): string | null {
   const text = readText(element, max, { buttons: false });
   return text === '' ? null : text;
@@ -70,6 +75,7 @@ const OVERLAYS: Readonly<Record<string, Overlay>> = {
   },
   '#webpack-dev-server-client-overlay': { selector: '#webpack-dev-server-client-overlay', read: readFrame },
   '#rspack-dev-server-client-overlay': { selector: '#rspack-dev-server-client-overlay', read: readFrame },
+  '#react-refresh-overlay': { selector: '#react-refresh-overlay', read: readRefresh },
   'rsbuild-error-overlay': { selector: 'rsbuild-error-overlay', read: readShadow },
   'parcel-error-overlay': { selector: 'parcel-error-overlay', read: readShadow },
   '#__parcel__error__overlay__': { selector: '#__parcel__error__overlay__', read: readShadow },

@@ -33,6 +33,10 @@ interface Repetition {
 /** Numbers that differ each time: time stamps and random numbers. */
 const CHANGING = /\d{4,}|\d+\.\d+/g;
 
+/** Parameters that only keep answers from being cached, or name a connection (as in host/internal/alike/messages.go). */
+const BUSTERS =
+  /(?<=^|&)(?:_|t|ts|sid|cb|rnd|rand|random|nonce|nocache|cachebust|cachebuster|timestamp)=[^&]{6,}/gi;
+
 export class Storms {
   readonly #repeated = new Map<string, Repetition>();
   /** When the newest request of a storm ended, by what a flight is called. */
@@ -43,7 +47,7 @@ export class Storms {
     if (event.resource === 'preflight') return;
     const [address = '', query = ''] = event.url.split('?', 2);
     const body = event.request_body ?? '';
-    const kind = `${event.method} ${address}?${query.replaceAll(CHANGING, '0')} ${body.length} ${body.slice(0, MAX_BODY)}`;
+    const kind = `${event.method} ${address}?${query.replaceAll(BUSTERS, '').replaceAll(CHANGING, '0')} ${body.length} ${body.slice(0, MAX_BODY)}`;
     let repetition = this.#repeated.get(kind);
     if (repetition === undefined) {
       if (this.#repeated.size >= MAX_KINDS) this.#repeated.clear();

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os/exec"
 	"path/filepath"
@@ -153,5 +154,36 @@ func (a *devApp) shows(p *e2etest.Tab) {
 		return p.Tab.JS(`if (!document.querySelector('li')) throw new Error('no items')`) == nil, nil // it may load again
 	}); err != nil {
 		a.t.Fatalf("the page shows no items: %v", err)
+	}
+}
+
+// TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce: webpack's hot updates catch what a module throws, and the plugin of React
+// Refresh shows it in a frame. What webpack's own frame shows as well is no second entry.
+func TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	app := startDevServer(t, "webpack")
+	s := &session{t, w, "overlay-" + app.url, app.dir}
+	p := w.Open(t, app.url)
+	app.shows(p)
+	for _, c := range []struct{ from, to, want string }{
+		{"export", "throw new RangeError('no items today');\nexport", "no items today"},
+		{"</ul>", "</ol>", "Expected"},
+	} {
+		since := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		app.edit("src/App.jsx", c.from, c.to)
+		if _, broke := app.broke(s, since); !broke {
+			t.Errorf("%s: nothing is reported", c.to)
+		}
+		var report diff.Report
+		r := w.RunIn(app.dir, "changes", "--since", since, "--wait", "settled", "--json")
+		if err := json.Unmarshal([]byte(r.Out), &report); err != nil {
+			t.Fatal(err, r.Err)
+		}
+		if report.Errors = len(report.Console.NewErrors) + len(report.DOM.NewErrorElements); report.Errors != 1 || !strings.Contains(r.Out, c.want) {
+			t.Errorf("%s: not one entry that says %q: %s", c.to, c.want, r.Out)
+		}
+		app.edit("src/App.jsx", c.to, c.from)
+		app.reload(p)
+		app.shows(p)
 	}
 }

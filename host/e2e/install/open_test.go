@@ -5,6 +5,7 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -288,5 +289,35 @@ func TestWithSeveralBrowsersATabMustBeNamedOnce(t *testing.T) {
 	// Who opened a browser means that one.
 	if text, err := opener.Text("browser_snapshot", map[string]any{"full_snapshot": true}); err != nil || !strings.Contains(text, "Second") {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// TestThePageOfAnAgentThatLeftIsUsedAgain: the next agent gets the tab that still shows it, also when no further browser may be
+// opened, and the browser stays for it. For another page, a browser without its agent makes room.
+func TestThePageOfAnAgentThatLeftIsUsedAgain(t *testing.T) {
+	w, _ := alone(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": shop})
+	one := agentOf(t, w)
+	for i := range 4 {
+		if _, err := one.Text("browser_open", map[string]any{"url": fmt.Sprintf("%s/?%d", s.URL, i), "headless": true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	two := agentOf(t, w)
+	defer func() { _ = two.Close() }()
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { // the daemon notices that the first one has left
+		text, err := two.Text("browser_open", map[string]any{"url": s.URL + "/?2"})
+		return err == nil && strings.Contains(text, "already open, headless, fresh profile"), nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if text, err := two.Text("browser_open", map[string]any{"url": s.URL + "/?new", "headless": true}); err != nil || !strings.Contains(text, "Buy") {
+		t.Errorf("%s %v", text, err)
+	}
+	if text, err := two.Text("browser_open", map[string]any{"url": s.URL + "/?2"}); err != nil || !strings.Contains(text, "already open") {
+		t.Errorf("its own browser made room: %s %v", text, err)
 	}
 }

@@ -477,6 +477,7 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 		answer.Late.Broke, answer.Late.Repeated = broken(late)
 		answer.Late.Requests = slices.DeleteFunc(requests(late), func(c diff.Consequence) bool { return c.Given })
 		observe.Give(a.observer, client, answer.given(), nil)
+		answer.Located = observe.Located(a.observer, client, places)
 		return answer, places, nil
 	})
 	if answer.Late.empty() {

@@ -33,6 +33,8 @@ type Answer struct {
 	Requests []diff.Consequence `json:"requests,omitempty"`
 	Repeated []diff.Consequence `json:"repeated,omitempty"`
 	Flashes  []diff.Consequence `json:"flashes,omitempty"`
+	// Located are errors of earlier answers, with the places that are known by now.
+	Located []diff.Located `json:"located,omitempty"`
 	// Unfinished are requests of the action that have not ended.
 	Unfinished []string `json:"unfinished,omitempty"`
 	Made

@@ -30,6 +30,25 @@ func WithoutStamps(text string) string {
 	return b.String()
 }
 
+// busters are the names of parameters that only keep answers from being cached, or name a connection.
+var busters = []string{"_", "t", "ts", "sid", "cb", "rnd", "rand", "random", "nonce", "nocache", "cachebust", "cachebuster", "timestamp"}
+
+// minBuster is how long the value of such a parameter is at least, in bytes.
+const minBuster = 6
+
+// IsBuster reports whether a part of a query (name=value) only keeps answers from being cached: a time in digits, or a
+// parameter of such a name.
+func IsBuster(part string) bool {
+	name, value, _ := strings.Cut(part, "=")
+	return len(value) >= 10 && digitsLen(value) == len(value) || len(value) >= minBuster && slices.Contains(busters, strings.ToLower(name))
+}
+
+// Query folds what changes each time that a request is made again.
+func Query(query string) string {
+	parts := strings.Split(query, "&")
+	return Fingerprint(strings.Join(slices.DeleteFunc(parts, IsBuster), "&"))
+}
+
 // prefixes of errors that say only how they were reported.
 var reportPrefixes = []string{"Uncaught (in promise) ", "Uncaught ", "ERROR ", "Warning: "}
 
@@ -222,11 +241,44 @@ func SaysAborted(e *event.Console) bool {
 // overlays are the selectors of development servers' error overlays.
 var overlays = []string{
 	"vite-error-overlay", "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
-	"rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
+	refreshOverlay, "rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
 }
 
 // IsOverlay reports whether a selector is that of a development server's error overlay.
 func IsOverlay(selector string) bool { return slices.Contains(overlays, selector) }
+
+// refreshOverlay is the overlay that React Refresh shows besides that of the development server.
+const refreshOverlay = "#react-refresh-overlay"
+
+// SameOverlay reports whether the overlay of React Refresh shows what the development server's own overlay shows.
+func SameOverlay(selector, text, other, otherText string) bool {
+	if selector != refreshOverlay || other == refreshOverlay {
+		return false
+	}
+	if begins(text, []string{"Failed to compile"}) {
+		return !begins(otherText, []string{"Uncaught runtime errors"})
+	}
+	_, said, _ := strings.Cut(text, " ") // after the name of the error
+	said, _, _ = strings.Cut(said, " Call Stack")
+	return len(said) >= minOverlayText && strings.Contains(otherText, said)
+}
+
+// buildLogs begin what the client of a development server logs of a build that failed. It shows an overlay for the same.
+var buildLogs = []string{"[webpack-dev-server] ", "[rspack-dev-server] "}
+
+// LogsBuild reports whether a message is one of those, and whether it only says that there was another.
+func LogsBuild(e *event.Console) (logs, counts bool) {
+	if e.Level != event.Error || !begins(e.Text, buildLogs) {
+		return false, false
+	}
+	_, text, _ := strings.Cut(e.Text, "] ")
+	return true, begins(text, []string{"bundle has ", "Errors while compiling"})
+}
+
+// IsBuildOverlay reports whether a selector is that of the overlay of such a client.
+func IsBuildOverlay(selector string) bool {
+	return strings.HasSuffix(selector, "-dev-server-client-overlay")
+}
 
 // minOverlayText is how long a message must be to be found in an overlay's text, in bytes.
 const minOverlayText = 12

@@ -13,9 +13,10 @@ import (
 // several times: an exception, the line that a framework logs about it, the overlay of a development server, the message
 // of the code that made a failed request.
 type duplicates struct {
-	// By tab, nil until needed: when errors were thrown, differences of hydration named, pages left and requests aborted.
-	thrown, differed, left, aborted map[int]alike.Moments
-	loads                           map[tabURL]alike.Moments // failed loads of which the browser's log speaks, nil until needed
+	// By tab, nil until needed: when errors were thrown, differences of hydration named, builds logged, pages left and
+	// requests aborted.
+	thrown, differed, built, left, aborted map[int]alike.Moments
+	loads                                  map[tabURL]alike.Moments // failed loads of which the browser's log speaks, nil until needed
 
 	failing  map[failed]alike.Moments // requests of which the report speaks
 	answers  answers                  // of those
@@ -125,14 +126,26 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 			return true
 		}
 	}
-	i := slices.IndexFunc(d.overlays, func(o *overlay) bool {
-		return o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e)
-	})
-	if i >= 0 && alike.IsOwnCode(e) {
-		d.overlays[i].told = true
-		return false
+	if logs, counts := alike.LogsBuild(e); logs {
+		return d.showsBuild(e) || counts && d.logged(c, &d.built, e, func(e *event.Console) bool {
+			logs, counts := alike.LogsBuild(e)
+			return logs && !counts
+		})
 	}
-	return i >= 0
+	own, shown := alike.IsOwnCode(e), false
+	for _, o := range d.overlays {
+		if o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e) {
+			shown, o.told = true, o.told || own
+		}
+	}
+	return shown && !own
+}
+
+// showsBuild reports whether the overlay of a development server shows the failed build that its client logs.
+func (d *duplicates) showsBuild(e *event.Console) bool {
+	return slices.ContainsFunc(d.overlays, func(o *overlay) bool {
+		return o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsBuildOverlay(o.element.Selector)
+	})
 }
 
 // logsLoad reports whether a message of an element that could not load something is about a failed load that the browser
@@ -213,7 +226,7 @@ func (d *duplicates) leaving(c *computation, e *event.Console) bool {
 type overlay struct {
 	element capture.ElementKey
 	at      int64
-	// told is true where an error of the console says the same, and where.
+	// told is true where an error of the console says the same, and where, or another overlay.
 	told bool
 }
 
@@ -226,6 +239,12 @@ func (d *duplicates) findOverlays(c *computation) {
 		if e.Op == "appeared" && alike.IsOverlay(e.Element.Selector) && c.o.covers(capture.DOMSection, pos, event.InTab(e.Tab(), e.Element.Origin), e.At) {
 			d.overlays = append(d.overlays, &overlay{element: e.Element, at: e.At})
 		}
+	}
+	for _, o := range d.overlays {
+		o.told = slices.ContainsFunc(d.overlays, func(other *overlay) bool {
+			return other.element.Tab == o.element.Tab && alike.Near(other.at, o.at) &&
+				alike.SameOverlay(o.element.Selector, o.element.Text, other.element.Selector, other.element.Text)
+		})
 	}
 }
 

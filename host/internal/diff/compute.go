@@ -200,6 +200,7 @@ type computation struct {
 	errors   int
 	warnings int
 	files    int // that changed
+	stillBad int // endpoints that failed before, and still do
 
 	overflow    bool
 	noiseHidden int
@@ -317,9 +318,14 @@ func (c *computation) summary(coverage *Coverage) string {
 	for _, p := range c.parts {
 		parts = append(parts, p.text)
 	}
-	s, repeated := strings.Join(parts, ", "), CountRepeated(c.repeated.errors, c.repeated.warnings)
+	s, known := strings.Join(parts, ", "), CountRepeated(c.repeated.errors, c.repeated.warnings)
+	if still := CountStillFailing(c.stillBad); known == "" {
+		known = still
+	} else if still != "" {
+		known += ", " + still
+	}
 	switch {
-	case s == "" && repeated == "":
+	case s == "" && known == "":
 		s = "No significant changes"
 		if c.files == 1 {
 			s += "; 1 file changed"
@@ -327,9 +333,9 @@ func (c *computation) summary(coverage *Coverage) string {
 			s += fmt.Sprintf("; %d files changed", c.files)
 		}
 	case s == "":
-		s = "no new problems; " + repeated
-	case repeated != "":
-		s += "; " + repeated
+		s = "no new problems; " + known
+	case known != "":
+		s += "; " + known
 	}
 	if coverage != nil {
 		s += notObserved + coverage.Note

@@ -55,7 +55,7 @@ func TestReports(t *testing.T) {
 			name:   "one that fails as before is a count",
 			before: func(w *enginetest.World) { w.Request("GET", "/gone", 404, 9) },
 			after:  func(w *enginetest.World) { w.Request("GET", "/gone", 404, 9) },
-			want:   []string{`"still_failing":1`, `"severity":"clean"`}, wrong: []string{"failures"},
+			want:   []string{`"still_failing":1`, `"severity":"clean"`, `"summary":"no new problems; 1 endpoint still fails"`}, wrong: []string{"failures"},
 		},
 		{
 			name:   "one that fails no more is recovered",

@@ -194,13 +194,10 @@ func queryOf(url string) string {
 	return ""
 }
 
-// withoutBusters returns a query without what only keeps answers from being cached: times in digits.
+// withoutBusters returns a query without what only keeps answers from being cached.
 func withoutBusters(query string) string {
 	parts := strings.Split(strings.TrimPrefix(query, "?"), "&")
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool {
-		_, value, _ := strings.Cut(p, "=")
-		return len(value) >= 10 && strings.Trim(value, "0123456789") == ""
-	}), "&")
+	return strings.Join(slices.DeleteFunc(parts, alike.IsBuster), "&")
 }
 
 // withQueries gives requests their query where it is all that tells two of them apart.

@@ -204,6 +204,7 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 		}
 		if w.stillBad > 0 && w.now.Failing && w.failures+w.repeated == 0 {
 			d.StillFailing++
+			c.stillBad++
 		}
 		if w.known && w.base.Failing && !w.now.Failing {
 			recovered = append(recovered, &tally[Changed]{entry: Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest, keys: w.identity()})
@@ -365,6 +366,12 @@ func late(c *computation, d *NetworkDiff) (list []Endpoint) {
 	for pos, e := range c.v.Network().From(c.from.Pos[capture.Network]) {
 		if !c.o.InScope(e.Subject) || !e.Answered() || request(e, &Options{}).Text == "" || c.keptOut(e) || inStorm(c.storms, c.tab(e.Tab()), e) || !c.o.Late(pos, e) || c.o.given(alike.Request(e)) {
 			continue
+		}
+		if query := queryOf(e.URL); withoutBusters(query) != strings.TrimPrefix(query, "?") {
+			found = slices.DeleteFunc(found, func(ev event.Event) bool { // the same but for a time stamp
+				other := ev.(*event.Network)
+				return requestName(other) == requestName(e) && withoutBusters(queryOf(other.URL)) == withoutBusters(query) && other.Tab() == e.Tab()
+			})
 		}
 		if found = append(found, e); len(found) > maxLate {
 			found = found[1:]

@@ -128,6 +128,35 @@ func CountRepeated(errors, warnings int) string {
 	return strings.Join(parts, ", ")
 }
 
+// CountStillFailing says how many endpoints failed before and still do: "2 endpoints still fail"; "" for none.
+func CountStillFailing(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 endpoint still fails"
+	}
+	return fmt.Sprintf("%d endpoints still fail", n)
+}
+
+// Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
+type Located struct {
+	Message string `json:"message"`
+	Source  string `json:"source"`
+}
+
+// NewLocated returns an error with its place.
+func NewLocated(e *event.Console, p Place) Located {
+	return Located{Message: cutTo(event.OneLine(textOf(e)), maxRepeatedText), Source: PlaceName(p)}
+}
+
+// Locate adds the places of errors of earlier answers to a report.
+func (r *Report) Locate(found []Located) {
+	if r.Located = found; len(found) > 0 {
+		r.PageText = Untrusted
+	}
+}
+
 // Given returns the entries that the report shows, by which a reader's next report knows them again, and what it
 // reports as over. What had no room or was hidden by the filter is not among them.
 func (r *Report) Given() (shown []alike.Entry, over []uint64) { return r.shown, r.over }

@@ -87,6 +87,9 @@ type Report struct {
 	// Repeated is what the reader was already given; the last one sums up those that are not shown.
 	Repeated []Repeated `json:"repeated,omitempty"`
 
+	// Located are errors of earlier answers whose source map was late, with the places that are known by now.
+	Located []Located `json:"located,omitempty"`
+
 	// Settled is set by a wait: false with UnsettledBecause when the time ran out.
 	Settled          *bool  `json:"settled,omitempty"`
 	UnsettledBecause string `json:"unsettled_because,omitempty"`

@@ -188,7 +188,7 @@ const maxSameBody = 1024
 func sameAs(e *event.Network) sameRequest {
 	_, rest := capture.SplitURL(e.URL)
 	if path, query, ok := strings.Cut(e.URL, "?"); ok {
-		rest = path + "?" + alike.Fingerprint(query) // which folds time stamps and random numbers
+		rest = path + "?" + alike.Query(query) // which folds time stamps and random numbers
 	}
 	return sameRequest{capture.KeyOf(e), e.Tab(), rest, e.RequestBody[:min(len(e.RequestBody), maxSameBody)], len(e.RequestBody)}
 }

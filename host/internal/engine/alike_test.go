@@ -109,6 +109,30 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx")
 			},
 		}, "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx", "1 new error overlay(s)"},
+		{"a failed build that webpack's client logs, and two overlays show", []func(*enginetest.World){
+			log("error", "console", "[webpack-dev-server] ./src/App.jsx\nModule build failed (from swc-loader):\nError: x Expected", "http://localhost:5173/main.js"),
+			log("error", "console", "[webpack-dev-server] bundle has 1 errors", "http://localhost:5173/main.js"),
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "#react-refresh-overlay", "Failed to compile. Error: x Expected src/App.jsx")
+				w.Element("appeared", 2, "#webpack-dev-server-client-overlay", "ERROR in ./src/App.jsx Module build failed (from swc-loader): Error: x Expected")
+			},
+		}, "ERROR in ./src/App.jsx Module build failed (from swc-loader): Error: x Expected", "1 new error overlay(s)"},
+		{"a failed build where the overlay is off", []func(*enginetest.World){
+			log("error", "console", "[webpack-dev-server] ./src/App.jsx\nModule build failed", app),
+			log("error", "console", "[webpack-dev-server] bundle has 1 errors", app),
+		}, "[webpack-dev-server] ./src/App.jsx\nModule build failed (app.tsx:3) ×1", "1 new console error(s)"},
+		{"an error that two overlays show", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "#webpack-dev-server-client-overlay", "Uncaught runtime errors: × ERROR no items today RangeError: no items today at App.jsx")
+				w.Element("appeared", 2, "#react-refresh-overlay", "RangeError no items today Call Stack App src/App.jsx:3")
+			},
+		}, "Uncaught runtime errors: × ERROR no items today RangeError: no items today at App.jsx", "1 new error overlay(s)"},
+		{"two overlays about different errors", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "#webpack-dev-server-client-overlay", "Uncaught runtime errors: × ERROR no price of the pen")
+				w.Element("appeared", 2, "#react-refresh-overlay", "RangeError no items today Call Stack App src/App.jsx:3")
+			},
+		}, "RangeError no items today Call Stack App src/App.jsx:3; Uncaught runtime errors: × ERROR no price of the pen", "2 new error overlay(s)"},
 		{"a request that ended because the page was left", []func(*enginetest.World){
 			func(w *enginetest.World) {
 				w.Send("network", `"id":"x","method":"GET","url":"http://localhost:5173/slow","resource":"fetch","status":0,"canceled":true,"error":"net::ERR_ABORTED","started":1,"duration":5`)
@@ -155,7 +179,7 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 func TestRequestsOfAnActionKeepTheQueryThatTellsThemApart(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	from := w.Store.View(w.Now).Now()
-	for _, path := range []string{"/items?page=1", "/items?page=2", "/items?page=2", "/me?_=1732140000001", "/me?_=1732140000002", "/cart?x=1"} {
+	for _, path := range []string{"/items?page=1", "/items?page=2", "/items?page=2", "/me?_=1732140000001", "/me?_=1732140000002", "/cart?x=1", "/poll?t=Q8JgKNa", "/poll?t=Q8JgKNb"} {
 		w.Request("GET", path, 200, 1)
 	}
 	w.Request("GET", "/bad?id=1", 500, 1)
@@ -164,7 +188,7 @@ func TestRequestsOfAnActionKeepTheQueryThatTellsThemApart(t *testing.T) {
 	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{}) {
 		got = append(got, fmt.Sprintf("%s ×%d", c.Text, c.Count))
 	}
-	const want = "GET /items?page=1 200 ×1, GET /items?page=2 200 ×2, GET /me 200 ×2, GET /cart 200 ×1, GET /bad?id=1 500 ×1, GET /bad?id=2 500 ×1"
+	const want = "GET /items?page=1 200 ×1, GET /items?page=2 200 ×2, GET /me 200 ×2, GET /cart 200 ×1, GET /poll 200 ×2, GET /bad?id=1 500 ×1, GET /bad?id=2 500 ×1"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%s", strings.Join(got, ", "))
 	}

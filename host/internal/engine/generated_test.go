@@ -247,3 +247,55 @@ func TestEverySurfaceMarksAGeneratedLine(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// TestAPlaceThatCameLateIsGivenOnce: the next answer after the map arrived has the place of an error that was shown at a
+// generated line, also if the error occurs again and is only counted.
+func TestAPlaceThatCameLateIsGivenOnce(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{}
+			s.put("/app.js", oneFile("src/App.tsx"))
+			w := slowWorld(t, s, time.Second)
+			throw(w, "boom", "/app.js", 45)
+			a, other := w.Agent(), w.Agent()
+			if r := w.Changes(a, params{}); sources(r) != "app.js:1 (generated) boom×1" || r.Located != nil {
+				t.Errorf("%s, %+v", sources(r), r.Located)
+			}
+			if r := w.Changes(a, params{}); r.Located != nil {
+				t.Errorf("located without a map: %+v", r.Located)
+			}
+			time.Sleep(time.Second)
+			if again {
+				throw(w, "boom", "/app.js", 45)
+			}
+			r := w.Changes(a, params{})
+			if fmt.Sprint(r.Located) != "[{boom App.tsx:5}]" || sources(r) != "" || len(r.Repeated) > 0 != again || r.PageText == "" {
+				t.Errorf("%v, %s, %v", r.Located, sources(r), r.Repeated)
+			}
+			if r := w.Changes(a, params{}); r.Located != nil {
+				t.Errorf("located twice: %+v", r.Located)
+			}
+			if r := w.Changes(other, params{}); r.Located != nil || !strings.HasPrefix(sources(r), "App.tsx:5 boom") {
+				t.Errorf("%v, %s", r.Located, sources(r))
+			}
+		})
+	}
+}
+
+// TestAMapThatDoesNotComeLocatesNothing: the error is forgotten, and no answer waits for it.
+func TestAMapThatDoesNotComeLocatesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		w := slowWorld(t, s, 4*time.Second)
+		throw(w, "boom", "/app.js", 45)
+		a := w.Agent()
+		w.Changes(a, params{})
+		for range 8 {
+			began := time.Now()
+			if r := w.Changes(a, params{}); r.Located != nil || time.Since(began) > 0 {
+				t.Errorf("%+v after %v", r.Located, time.Since(began))
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}

@@ -42,6 +42,11 @@ func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
 		{"a library in the same bundle is left out", []string{"send /bundle.js:1", "save /bundle.js:11"}, "cart.ts:31"},
 		{"a package is left out", []string{"get /node_modules/.vite/deps/axios.js:9", "load /app.js:45"}, "App.tsx:5"},
 		{"a known place wins over one that is not known", []string{"f /missing.js:1", "load /app.js:45"}, "App.tsx:5"},
+		{"a library that its map names by base name only is left out", []string{"ajax /lib/jquery.min.js:9", "load /plain.js:5"}, "plain.js:1"},
+		{"so is one in the same bundle", []string{"send /joined.js:1", "save /joined.js:11"}, "cart.js:31"},
+		{"one that a server brings is left out", []string{"emit /socket.io/socket.io.js:9", "load /plain.js:5"}, "plain.js:1"},
+		{"a small script without a map is left out", []string{"go /lib/carousel.min.js:9", "load /plain.js:5"}, "plain.js:1"},
+		{"the project's own small script has a map", []string{"go /site.min.js:45", "load /plain.js:5"}, "site.ts:5"},
 		{"else generated code", []string{"get /node_modules/axios.js:9", "f /missing.js:7", "g /missing.js:9"}, "missing.js:1 (generated)"},
 		{"else a library", []string{"send /bundle.js:1", "get /node_modules/axios.js:9"}, "xhr.js:1"},
 		{"none without a stack", nil, ""},
@@ -51,8 +56,12 @@ func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
 			s.put("/app.js", oneFile("src/App.tsx"))
 			s.put("/bundle.js", []byte(twoFiles))
 			s.put("/plain.js", nil)
+			s.put("/joined.js", []byte(`{"version":3,"sources":["jquery-3.7.1.js","cart.js"],"mappings":"AAAA,UC8BA"}`))
+			s.put("/lib/jquery.min.js", oneFile("jquery.js"))
+			s.put("/lib/carousel.min.js", nil)
+			s.put("/site.min.js", oneFile("ts/site.ts"))
 			w := enginetest.NewWithMaps(t, s.fetch)
-			for _, script := range []string{"/app.js", "/bundle.js", "/plain.js"} {
+			for _, script := range []string{"/app.js", "/bundle.js", "/plain.js", "/joined.js", "/lib/jquery.min.js", "/lib/carousel.min.js", "/site.min.js"} {
 				loaded(w, script, "")
 			}
 			a := w.Agent()

@@ -304,6 +304,7 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		e.pages.Use(client, tab.ID)
 		answer := &BrowserOpened{Browser: tab.Browser, Tab: tab.ID, Reused: true}
 		if b != nil {
+			e.own.adopt(b, client)
 			answer.Headless, answer.Profile = b.Headless(), b.profile()
 		}
 		e.look(ctx, client, answer)
@@ -390,16 +391,30 @@ func sameAddress(a, b string) bool {
 	return x.String() == y.String()
 }
 
-// of returns a browser that an agent opened, with that agent, or nil.
-func (o *ownBrowsers) of(instance string) (*ownBrowser, *checkpoint.Client) {
+// of returns a browser that an agent opened, or nil. owner is that agent while it is here.
+func (o *ownBrowsers) of(instance string) (b *ownBrowser, owner *checkpoint.Client) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, b := range o.openLocked() {
-		if b.Instance() == instance {
+		switch {
+		case b.Instance() != instance:
+		case b.end != nil:
+			return b, nil
+		default:
 			return b, b.owner
 		}
 	}
 	return nil, nil
+}
+
+// adopt passes a browser whose agent has left to the client that uses it now.
+func (o *ownBrowsers) adopt(b *ownBrowser, client *checkpoint.Client) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if b.end != nil {
+		b.end.Stop()
+		b.owner, b.end = client, nil
+	}
 }
 
 // profile is the name of the browser's profile in answers.
@@ -418,6 +433,13 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 		b := running[i]
 		o.mu.Unlock()
 		return b, b.Open(ctx, cmp.Or(r.URL, "about:blank"))
+	}
+	if i := slices.IndexFunc(running, func(b *ownBrowser) bool { return b.end != nil }); len(running)+o.starting >= maxOwn && i >= 0 {
+		abandoned := running[i] // its agent has left, and it would end soon
+		o.mu.Unlock()
+		_ = abandoned.Close() // the log has the outcome
+		o.mu.Lock()
+		running = o.openLocked()
 	}
 	if len(running)+o.starting >= maxOwn {
 		o.mu.Unlock()

@@ -198,6 +198,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	client.Unlock()
 	if shown, over := report.Given(); r.fold {
 		Give(o, client, shown, over)
+		report.Locate(Located(o, client, places))
 	} else if advance && o.disk != nil {
 		o.disk.ReadersChanged()
 	}

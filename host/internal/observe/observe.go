@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 )
 
@@ -116,9 +117,10 @@ type Observer struct {
 	moments   Moments
 
 	readings chan struct{} // one for each disk read under way
-	loads    loads         // for original places
+	loads    loads.Index   // for original places
 	edits    Edits
 	hooks    hookSessions
+	unplaced unplaced
 }
 
 // New creates an observer. It drops the state of clients that the registry drops.
@@ -128,5 +130,6 @@ func New(options Options) *Observer {
 		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, moments: options.Moments, readings: make(chan struct{}, maxReadings), edits: options.Edits,
 	}
 	options.Clients.OnForget(o.hooks.forget)
+	options.Clients.OnForget(o.unplaced.forget)
 	return o
 }

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/stacks"
 )
@@ -29,10 +29,12 @@ type Originals struct {
 type Places struct {
 	Originals
 	v     *capture.View
-	loads *loads
+	loads *loads.Index
 	edits *Edits
 	// coming are the scripts whose maps were needed and are being fetched.
 	coming map[sourcemap.Script]bool
+	// late are entries that are shown at a generated line because of that.
+	late []*event.Console
 }
 
 // OriginalsIn finds places by the code that was loaded up to the end of the view's buffers, at least.
@@ -43,112 +45,12 @@ func (o *Observer) OriginalsIn(v *capture.View) *Places {
 	return &Places{Originals: o.Originals, v: v, loads: &o.loads, edits: &o.edits, coming: map[sourcemap.Script]bool{}}
 }
 
-// loads records when tabs loaded code, in milliseconds since the Unix epoch. Cached code is the same code as before,
-// so it counts as no load. Each entry of the buffers is read once for all callers. It is safe for concurrent use. Its
-// lock is taken within that of the source maps, never around it.
-type loads struct {
-	mu sync.Mutex
-	// network and console are the positions up to which the buffers have been read.
-	network, console uint64
-	// kept counts the loads.
-	kept int
-	of   map[sourcemap.Script][]int64
-	// files groups the loads of scripts whose addresses differ only in a development server's time stamp.
-	files map[sourcemap.Script][]sourcemap.Script
-	// updates are hot updates of code that arrived in one file with other code, by tab.
-	updates  map[int][]update
-	wrappers stacks.Wrappers
-}
+// Evaluated is [loads.Index.Evaluated].
+func (p *Places) Evaluated(s sourcemap.Script) bool { return p.loads.Evaluated(p.v, s) }
 
-// maxLoads bounds the recorded loads. Beyond it, the index is rebuilt from the buffers.
-const maxLoads = 20_000
-
-// update is a hot update after which a server's files differ from those a tab loaded from it.
-type update struct {
-	at     int64
-	prefix string // of the addresses of the files
-}
-
-// loaded returns the index, locked and current up to the end of the view, and a function that unlocks it.
-func (p *Places) loaded() (l *loads, done func()) {
-	l = p.loads
-	l.mu.Lock()
-	if l.of == nil || l.kept > maxLoads {
-		l.network, l.console, l.kept = 0, 0, 0
-		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
-	}
-	for pos, n := range p.v.Network().InRing().From(l.network) {
-		l.network = pos + 1
-		l.wrappers.Add(capture.KeyOf(n), n.Stack)
-		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
-			continue
-		}
-		s := sourcemap.Script{Tab: n.Tab(), URL: n.URL}
-		if l.of[s] == nil {
-			file := s.File()
-			l.files[file] = append(l.files[file], s)
-		}
-		l.of[s] = append(l.of[s], n.Started)
-		l.kept++
-		if isHotUpdate(n.URL) {
-			origin, _ := capture.SplitURL(n.URL)
-			l.updates[n.Tab()] = append(l.updates[n.Tab()], update{n.Started, origin + "/"})
-		}
-	}
-	for _, c := range p.v.Console().InRing().Marked(l.console) {
-		if capture.TellsOfRefresh(c) {
-			l.updates[c.Tab()] = append(l.updates[c.Tab()], update{c.At, c.Origin() + "/_next/"})
-			l.kept++
-		}
-	}
-	l.console = max(l.console, p.v.Console().Next())
-	return l, l.mu.Unlock
-}
-
-// isHotUpdate says whether an address is that of a webpack hot update, whose name contains a hash of its content.
-func isHotUpdate(url string) bool { return strings.Contains(url, ".hot-update.") }
-
-// Evaluated says whether code has an address that was never loaded. Turbopack evaluates its hot updates, names them
-// after a loaded file and appends the module's id.
-func (p *Places) Evaluated(s sourcemap.Script) bool {
-	_, query, _ := strings.Cut(s.URL, "?")
-	if !strings.HasPrefix(query, "id=") {
-		return false
-	}
-	l, done := p.loaded()
-	defer done()
-	return l.of[s] == nil
-}
-
-// Holds returns the condition that a map belongs to the code that ran at a time. The tab must have loaded nothing
-// from the code's address in between. Also, no hot update may have changed the server's file between that load and
-// the map's.
+// Holds is [loads.Index.Holds].
 func (p *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
-	_, done := p.loaded() // brings the index up to the view
-	done()
-	return func(fetched int64) bool {
-		l := p.loads
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		ran := int64(0) // when the tab loaded the code
-		for _, t := range l.of[s] {
-			if min(at, fetched) < t && t <= max(at, fetched) {
-				return false
-			}
-			if t <= at {
-				ran = max(ran, t)
-			}
-		}
-		changed := func(t int64) bool { return ran < t && t <= fetched }
-		for _, other := range l.files[s.File()] {
-			if other != s && slices.ContainsFunc(l.of[other], changed) {
-				return false
-			}
-		}
-		return isHotUpdate(s.URL) || !slices.ContainsFunc(l.updates[s.Tab], func(u update) bool {
-			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix)
-		})
-	}
+	return p.loads.Holds(p.v, s, at)
 }
 
 // TopFrame returns the frame of an entry's source.
@@ -235,18 +137,30 @@ func (p *Places) Generated(tab int, f stacks.Frame) bool {
 	return !f.IsWeb() || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
 }
 
+// ofLibrary reports whether a frame is not the project's own code. pos is its original place, if that is known.
+func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
+	if known {
+		return pos.Ignored || stacks.IsLibrary(pos.Source) || stacks.IsVendored(pos.Source)
+	}
+	return stacks.IsLibrary(f.URL) || stacks.IsVendored(f.URL) || stacks.IsMinified(f.URL)
+}
+
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
 // marks it as not the developer's own, it is the first frame in the developer's code, or in that of the components that the
 // message names.
 func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
 	top := TopFrame(c)
 	first, ok := p.find(c, top)
-	if ok && !first.Ignored && !stacks.IsLibrary(first.Source) || !ok && !stacks.IsLibrary(top.URL) {
+	if !ofLibrary(top, first, ok) {
 		return first, ok
 	}
 	for _, line := range c.Stack {
 		if f, found := stacks.Parse(line); found {
-			if pos, found := p.find(c, f); found && !pos.Ignored && !stacks.IsLibrary(pos.Source) {
+			pos, found := p.find(c, f)
+			if !found && p != nil && f.IsWeb() && !p.Generated(c.Tab(), f) { // it is its own source
+				pos, found = sourcemap.Position{Source: p.Clean(f.URL), Line: f.Line, Column: f.Column}, true
+			}
+			if found && !ofLibrary(f, pos, true) {
 				return pos, true
 			}
 		}
@@ -265,7 +179,7 @@ func (p *Places) component(c *event.Console) (stacks.Frame, sourcemap.Position) 
 		if !ok || !f.IsWeb() || stacks.IsLibrary(f.URL) {
 			continue
 		}
-		if pos, found := p.find(c, f); !found || !pos.Ignored && !stacks.IsLibrary(pos.Source) {
+		if pos, found := p.find(c, f); !ofLibrary(f, pos, found) {
 			return f, pos
 		}
 	}
@@ -275,7 +189,7 @@ func (p *Places) component(c *event.Console) (stacks.Frame, sourcemap.Position) 
 // Place returns the source of an entry for package diff: its original place, or false with the best known place.
 func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 	pos, ok := p.Source(c)
-	if ok && stacks.IsLibrary(pos.Source) || !ok && stacks.IsLibrary(c.URL) {
+	if ofLibrary(TopFrame(c), pos, ok) {
 		if f, at := p.component(c); f.URL != "" && at.Source == "" {
 			return diff.Place{File: f.URL, Line: f.Line, Generated: p.Generated(c.Tab(), f)}, false
 		}
@@ -283,7 +197,11 @@ func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 	if ok {
 		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
-	return diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}, false
+	place := diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}
+	if place.Generated && p.Waits() && p.coming[sourcemap.Script{Tab: c.Tab(), URL: c.URL}] && len(p.late) < maxUnplaced {
+		p.late = append(p.late, c)
+	}
+	return place, false
 }
 
 // Initiator returns the code that made a request or opened a connection, as file:line, and whether that is a line of
@@ -342,10 +260,14 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 			continue
 		}
 		if pos, ok := p.findAt(tab, at, f); ok {
-			if c.Original = pos; pos.Ignored || stacks.IsLibrary(pos.Source) {
+			if c.Original = pos; ofLibrary(f, pos, true) {
 				keep(&library, c)
 				continue
 			}
+		} else if ofLibrary(f, pos, false) && (p == nil || !p.coming[sourcemap.Script{Tab: tab, URL: f.URL}]) {
+			c.Generated = p.Generated(tab, f)
+			keep(&library, c)
+			continue
 		} else if c.Generated = p.Generated(tab, f); c.Generated {
 			if p == nil || !p.coming[sourcemap.Script{Tab: tab, URL: f.URL}] {
 				keep(&generated, c)
@@ -372,12 +294,7 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 
 // isWrapper reports whether a line of a stack is one of a function that others of the project make their requests through.
 func (p *Places) isWrapper(line string) bool {
-	if p == nil {
-		return false
-	}
-	l, done := p.loaded()
-	defer done()
-	return l.wrappers.Has(line)
+	return p != nil && p.loads.IsWrapper(p.v, line)
 }
 
 // Explain has a report name the places of its entries, and the changes after which they first appeared. The changes are

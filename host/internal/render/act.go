@@ -58,6 +58,7 @@ func writeRefused(b *strings.Builder, a *act.Answer) {
 		b.WriteString("Problems during the attempt:\n" + strings.Join(lines, "\n") + "\n")
 	}
 	b.WriteString(repeatedAgain(a.Repeated))
+	b.WriteString(located(a.Located))
 	before := late(a.Late)
 	b.WriteString(before)
 	if before != "" && a.Page != "" {
@@ -96,6 +97,7 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 		}
 	}
 	b.WriteString(repeatedAgain(a.Repeated))
+	b.WriteString(located(a.Located))
 	if lines := requests(a.Flashes); len(lines) > 0 {
 		b.WriteString("Shown briefly: " + strings.Join(lines, ", ") + "\n")
 	}
@@ -195,6 +197,15 @@ func repeatedAgain(list []diff.Consequence) string {
 		texts = append(texts, repeated(diff.Consequence{Text: r.Message, Count: r.Count}))
 	}
 	return onLines(diff.CountRepeated(errors, len(list)-errors)+":", texts)
+}
+
+// located names the places of errors that earlier answers showed without them.
+func located(list []diff.Located) string {
+	var texts []string
+	for _, e := range list {
+		texts = append(texts, fmt.Sprintf("%s (%s)", e.Message, e.Source))
+	}
+	return onLines("Now located:", texts)
 }
 
 // made reports what a page opened and downloaded.

@@ -54,7 +54,7 @@ func forged(text string) *diff.Report {
 func TestPageTextForgesNoEntry(t *testing.T) {
 	twice := []diff.Consequence{{Severity: diff.Error, Text: "error: a (x.js:1); error: b (y.js:2)"}, {Severity: diff.Error, Text: "error: c", Count: 3}}
 	answer := act.Answer{
-		Repeated: twice, Late: &act.Late{Repeated: twice[:1], Made: act.Made{Downloads: []string{`d", "e`, "f, g"}}},
+		Repeated: twice, Located: []diff.Located{{Message: "TypeError: d", Source: "App.tsx:5"}}, Late: &act.Late{Repeated: twice[:1], Made: act.Made{Downloads: []string{`d", "e`, "f, g"}}},
 		Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Pay" [e1]`, Blame: &act.Blame{Element: "div.x", Source: "a.js:1; rule p in b.css:2", Rule: ".r in a.css", Sheet: "c.css:3, d.css"}},
 	}
 	want := `button "Pay" [e1] is not visible. Nothing was done. You may have to open or hover something first.
@@ -62,6 +62,7 @@ Cause: div.x, "a.js:1; rule p in b.css:2"; rule ".r in a.css" in "c.css:3, d.css
 2 repeated errors:
 - error: a (x.js:1); error: b (y.js:2)
 - error: c ×3
+Now located: TypeError: d (App.tsx:5)
 After the previous answer:
 1 repeated error: error: a (x.js:1); error: b (y.js:2)
 Downloading: "d\", \"e", "f, g"`

@@ -129,6 +129,7 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 	}
 	add(storms(r.Storms))
 	add(repeatedSection(r.Repeated))
+	add(locatedSection(r.Located))
 	for d := range r.Sections {
 		switch d := d.(type) {
 		case *diff.ConsoleDiff:
@@ -218,6 +219,15 @@ func repeatedSection(list []diff.Repeated) section {
 	return section{title: "Repeated", count: "reported before", rows: rows}
 }
 
+// locatedSection lists errors that were shown before, with their places.
+func locatedSection(list []diff.Located) section {
+	var rows []row
+	for _, e := range list {
+		rows = append(rows, row{unknown, []word{quote(e.Message)}, []word{quote(e.Source)}})
+	}
+	return section{title: "Located", count: "reported before", rows: rows}
+}
+
 // storms lists what repeats without end.
 func storms(list []diff.Storm) section {
 	var rows []row
@@ -267,8 +277,8 @@ func network(d *diff.NetworkDiff) section {
 		add(done, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)), said("late").as(muted))
 	}
 	count := counted(d.TotalNewRequests, "request", "requests")
-	if d.StillFailing > 0 {
-		count += ", " + counted(d.StillFailing, "endpoint still fails", "endpoints still fail")
+	if still := diff.CountStillFailing(d.StillFailing); still != "" {
+		count += ", " + still
 	}
 	return section{"Network", count, rows, d.Omitted}
 }

@@ -6,6 +6,7 @@
 package stacks
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,9 +54,49 @@ func (f Frame) IsWeb() bool {
 	return f.Line > 0 && (strings.HasPrefix(f.URL, "http://") || strings.HasPrefix(f.URL, "https://"))
 }
 
+// libraryParts are parts of the names and addresses of installed packages, of bundlers' and servers' own code, and of hosts
+// that serve packages alone.
+var libraryParts = []string{
+	"node_modules/", "bower_components/", "/.vite/", "/vite/deps/", "/@vite/", "/@react-refresh", "webpack/runtime/", "webpack/bootstrap",
+	"/vite/preload-helper", "/vite/modulepreload-polyfill", "/commonjsHelpers.js", "/socket.io/socket.io.",
+	"://unpkg.com/", "://esm.sh/", "://esm.run/", "://cdn.skypack.dev/", "://ga.jspm.io/", "://cdn.jsdelivr.net/npm/", "://cdn.jsdelivr.net/combine/",
+	"://cdnjs.cloudflare.com/ajax/libs/", "://ajax.googleapis.com/ajax/libs/", "://ajax.aspnetcdn.com/", "://code.jquery.com/", "://cdn.socket.io/",
+	"://code.angularjs.org/", "://stackpath.bootstrapcdn.com/", "://maxcdn.bootstrapcdn.com/", "://js.stripe.com/", "://maps.googleapis.com/",
+	"://www.googletagmanager.com/",
+}
+
 // IsLibrary reports whether a file is not the project's own: an installed package, or the client of a development server.
 func IsLibrary(file string) bool {
-	return slices.ContainsFunc([]string{"node_modules/", "/.vite/", "/@vite/", "/@react-refresh", "webpack/runtime/", "webpack/bootstrap"}, func(part string) bool {
-		return strings.Contains("/"+file, part) // an original name may lack the slash
-	})
+	return slices.ContainsFunc(libraryParts, func(part string) bool {
+		return strings.Contains(file, part) || part[0] == '/' && strings.HasPrefix(file, part[1:]) // an original name may lack the slash
+	}) || strings.HasPrefix(file, "webpack:/") && !strings.HasPrefix(file, "webpack://") // named by a library's own build
+}
+
+// vendored are the names of files in which projects keep well-known libraries. Most need a version or a kind of build, because
+// a project's own file may have the bare name.
+var vendored = regexp.MustCompile(`(?i)(^|/)((jquery|lodash|underscore|angular|ember|knockout|socket\.io|zone|htmx|handlebars|moment|d3|modernizr)` + build + `*|` +
+	`(react|react-dom|react-router|redux|vue|vue-router|vuex|pinia|preact|backbone|bootstrap|popper|mithril|alpine|stimulus|turbo|turbolinks|axios|superagent|` +
+	`rxjs|chart|highcharts|echarts|plotly|three|leaflet|dayjs|luxon|mustache|require|polyfills?|core-js|vendors?|sockjs|stomp|signalr|select2|datatables|swiper|gsap)` + build + `+)\.m?js$`)
+
+// build is a part of a file's name that says which build of a library it has.
+const build = `(?:[.-](?:min|slim|core|esm|umd|cjs|iife|global|prod|production|dev|development|bundle|browser|full|compat|legacy|v?[0-9]+(\.[0-9]+)*))`
+
+// IsVendored reports whether a file without a directory of packages is a well-known library all the same: it is where
+// projects copy such files, or has the name of one. A file below src is the project's.
+func IsVendored(file string) bool {
+	if i := strings.IndexAny(file, "?#"); i >= 0 {
+		file = file[:i]
+	}
+	if strings.Contains("/"+file, "/src/") {
+		return false
+	}
+	return strings.Contains("/"+file, "/vendor/") || strings.Contains("/"+file, "/third_party/") || vendored.MatchString(file)
+}
+
+// IsMinified reports whether a script is named as one that a tool made small. With no source map it is hardly the project's.
+func IsMinified(url string) bool {
+	if i := strings.IndexAny(url, "?#"); i >= 0 {
+		url = url[:i]
+	}
+	return strings.HasSuffix(url, ".min.js") || strings.HasSuffix(url, ".min.mjs")
 }

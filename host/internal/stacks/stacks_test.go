@@ -58,3 +58,33 @@ func TestWrappers(t *testing.T) {
 		}
 	}
 }
+
+func TestLibraries(t *testing.T) {
+	for file, want := range map[string]bool{
+		"node_modules/axios/lib/xhr.js":                                           true,
+		"http://localhost/@fs/app/.angular/cache/20.0.0/app/vite/deps/chunk-A.js": true,
+		"https://unpkg.com/react@18/umd/react.development.js":                     true,
+		"https://cdn.jsdelivr.net/npm/vue@3":                                      true,
+		"https://cdn.jsdelivr.net/gh/me/mine/app.js":                              false,
+		"vite/preload-helper.js":                                                  true,
+		"webpack:/swiper/src/swiper.js":                                           true,
+		"webpack://app/./src/App.js":                                              false,
+		"http://localhost/socket.io/socket.io.js":                                 true,
+		"src/unpkg.com/a.js":                                                      false,
+		"src/api.ts":                                                              false,
+	} {
+		if got := stacks.IsLibrary(file); got != want {
+			t.Errorf("%s: a library: %v", file, got)
+		}
+	}
+	for file, want := range map[string]bool{
+		"jquery.js": true, "assets/jquery-3.7.1.min.js": true, "http://localhost/js/lodash.min.js?v=4": true, "js/vue.global.prod.js": true,
+		"react-dom.development.js": true, "http://localhost/vendor/mine.js": true, "bootstrap.bundle.min.js": true, "d3.v7.min.js": true, "angular.min.js": true,
+		"resources/js/bootstrap.js": false, "src/vendor/x.js": false, "js/axios.js": false, "js/app.js": false, "vendors.ts": false, "vue.js": false,
+		"cart.min.js": false, "src/jquery.js": false, "js/chart.js": false, "my-jquery.js": false, "require.ts": false,
+	} {
+		if got := stacks.IsVendored(file); got != want {
+			t.Errorf("%s: vendored: %v", file, got)
+		}
+	}
+}

@@ -12,8 +12,10 @@ import "unicode/utf8"
 // Estimate splits a text as o200k does, and adds up the average cost of pieces of each class and length ([Costs]).
 func Estimate[T ~string | ~[]byte](text T) int {
 	sum := 0
+	var r runs
 	for i := 0; i < len(text); {
 		class, n, end := next(text, i)
+		class = classOf(&r, text, class, i)
 		switch {
 		case class >= Classes:
 			sum += max(hundred, n*perRune[class-Classes]/10)
@@ -39,8 +41,10 @@ type Piece struct {
 // Pieces returns the pieces of a text whose costs are fitted: all but words in other scripts than Latin.
 func Pieces(text string) []Piece {
 	var list []Piece
+	var r runs
 	for i := 0; i < len(text); {
 		class, n, end := next(text, i)
+		class = classOf(&r, text, class, i)
 		if class < Classes {
 			list = append(list, Piece{text[i:end], class, min(n, MaxLength)})
 		}
@@ -62,6 +66,7 @@ const (
 	marks    // punctuation
 	quotes   // punctuation with a quote, as in JSON
 	repeated // one mark, several times
+	random   // the letters of a hash, an id, a key
 	// Classes is the number of classes with a fitted cost.
 	Classes
 )
@@ -90,14 +95,29 @@ const (
 	greek
 	hangul
 	han
+	traditional // a character that simplified Chinese does not have
+	kana
 	emoji
+	accented // words with letters up to U+00FF
+	extended // with others of the Latin script
+	vietnamese
 )
 
 // perRune is the cost of a character of a script, in thousandths: averages of messages in its languages.
-var perRune = [...]int{otherScript - Classes: 390, cyrillic - Classes: 270, greek - Classes: 440, hangul - Classes: 620, han - Classes: 680, emoji - Classes: 1700}
+var perRune = [...]int{otherScript - Classes: 390, cyrillic - Classes: 270, greek - Classes: 440, hangul - Classes: 620, han - Classes: 620, traditional - Classes: 1150, kana - Classes: 600, emoji - Classes: 1900, accented - Classes: 280, extended - Classes: 440, vietnamese - Classes: 300}
 
-// accent is what a letter with an accent adds to the length of a word, because it is often a token of its own.
-const accent = 2
+// onlyTraditional are the most frequent characters that only traditional Chinese has. Few of its words are one token.
+const onlyTraditional = "個們來時為國會發後過這說對學現開關問題請無與從當還進經動機電長點實應車網頁購買賣單訂選擇項錄資訊碼號帳戶設備務處儲傳輸連線絡錯誤確認檢測試驗證變數據庫圖書館語雙種類結構師業員產價錢運貨" +
+	"東門間聞聽見親愛樂舉興讀寫頭腦臺灣萬億兩幾該裡邊遠達歷歲壓縮擴縣總統計劃區體專導領層屬極標誌顯夾檔圍態報衝損壞維護團隊組織績續終級約紅綠藍黃龍馬鳥魚麼嗎讓給場權義條環獨難離雖響顧願飛鐘"
+
+// traditionals is that set.
+var traditionals = func() map[rune]bool {
+	set := map[rune]bool{}
+	for _, c := range onlyTraditional {
+		set[c] = true
+	}
+	return set
+}()
 
 // kinds of bytes.
 const (
@@ -209,7 +229,7 @@ func word[T ~string | ~[]byte](s T, from, before int) (class, length, end int) {
 	for end = from; end < len(s) && kinds[s[end]] == isUpper; end++ {
 	}
 	capitals := end - from
-	vowels, run, longest, extra := 0, 0, 0, 0
+	vowels, run, longest, bytes, script := 0, 0, 0, 0, 0
 	for i := from; i < end; i++ {
 		if kinds[s[i]|0x20] == isVowel {
 			vowels, run = vowels+1, 0
@@ -228,13 +248,17 @@ func word[T ~string | ~[]byte](s T, from, before int) (class, length, end int) {
 			}
 			continue
 		case isWide:
-			if s[end] == 0xc3 && end+1 < len(s) && !isSymbol(s, end) { // such as é and ü
-				vowels, run, extra = vowels+1, 0, extra+accent
-				end++
+			if scriptAt(s, end) < 0 && end+width(s, end) <= len(s) && !isSymbol(s, end) { // such as é and ü
+				script = max(script, latinAt(s, end))
+				bytes += width(s, end) - 1
+				end += width(s, end) - 1
 				continue
 			}
 		}
 		break
+	}
+	if script > 0 {
+		return script, end - from - bytes, end
 	}
 	kind := lowerCase
 	switch {
@@ -247,15 +271,15 @@ func word[T ~string | ~[]byte](s T, from, before int) (class, length, end int) {
 	if longest >= 4 || vowels == 0 && end-from > 2 {
 		class++
 	}
-	return class, end - from + extra, end
+	return class, end - from, end
 }
 
 // wide returns the piece of a word in another script, or of one that begins with an accent.
 func wide[T ~string | ~[]byte](s T, from, before int) (class, length, end int) {
 	script := scriptAt(s, from)
 	if script < 0 {
-		class, length, end = word(s, min(from+2, len(s)), before)
-		return class, length + accent, end
+		class, length, end = word(s, min(from+width(s, from), len(s)), before)
+		return max(class, latinAt(s, from)), length + 1, end
 	}
 	for end = from; end < len(s) && kinds[s[end]] == isWide && !isSymbol(s, end) && scriptAt(s, end) == script; {
 		end += width(s, end)
@@ -264,10 +288,12 @@ func wide[T ~string | ~[]byte](s T, from, before int) (class, length, end int) {
 	return script, length, min(end, len(s))
 }
 
-// scriptAt returns the script of the character at a place, -1 for the Latin letters up to U+00FF.
+// scriptAt returns the script of the character at a place, -1 for Latin letters.
 func scriptAt[T ~string | ~[]byte](s T, i int) int {
 	switch c := s[i]; {
-	case c == 0xc3:
+	case c >= 0xc3 && c <= 0xc6:
+		return -1
+	case c == 0xe1 && i+1 < len(s) && (s[i+1] == 0xba || s[i+1] == 0xbb): // those of Vietnamese, with two accents
 		return -1
 	case c == 0xce || c == 0xcf:
 		return greek
@@ -275,12 +301,28 @@ func scriptAt[T ~string | ~[]byte](s T, i int) int {
 		return cyrillic
 	case c >= 0xea && c <= 0xed:
 		return hangul
-	case c >= 0xe3 && c <= 0xe9:
+	case c == 0xe3:
+		return kana
+	case c > 0xe3 && c <= 0xe9:
+		if r, _ := utf8.DecodeRuneInString(string(s[i:min(i+3, len(s))])); traditionals[r] {
+			return traditional
+		}
 		return han
 	case c >= 0xf0:
 		return emoji
 	}
 	return otherScript
+}
+
+// latinAt returns the script of a Latin letter outside of ASCII.
+func latinAt[T ~string | ~[]byte](s T, i int) int {
+	switch s[i] {
+	case 0xc3:
+		return accented
+	case 0xe1:
+		return vietnamese
+	}
+	return extended
 }
 
 // width returns the number of bytes of the character at a place.
@@ -324,4 +366,58 @@ func punctuation[T ~string | ~[]byte](s T, i int) (class, length, end int) {
 		end++
 	}
 	return class, length, min(end, len(s))
+}
+
+// runs finds the parts of a text that look random: hashes, ids, keys. Their letters make no words.
+type runs struct {
+	end   int  // of the run of letters and digits that was read last
+	chaos bool // whether that one looks random
+}
+
+const (
+	// minRandom is the least length of such a part, in bytes.
+	minRandom = 16
+	// maxMean is the greatest average length of its pieces, which begin where letters and digits change, and at a
+	// capital after a small letter.
+	maxMean = 3
+)
+
+// classOf returns the class of a piece, which differs for a word in such a part.
+func classOf[T ~string | ~[]byte](r *runs, s T, class, from int) int {
+	if class >= wordClasses {
+		return class
+	}
+	if kinds[s[from]] == isMark || kinds[s[from]] == isBlank {
+		from++
+	}
+	if from >= r.end {
+		readRun(r, s, from)
+	}
+	if r.chaos {
+		return random
+	}
+	return class
+}
+
+// readRun reads the run of letters and digits that begins at a place. Hyphens and underscores do not end it.
+func readRun[T ~string | ~[]byte](r *runs, s T, from int) {
+	letters, pieces, last := 0, 0, byte(isMark)
+	for r.end = from; r.end < len(s); r.end++ {
+		kind := kinds[s[r.end]]
+		switch {
+		case kind == isVowel:
+			kind = isLower
+		case s[r.end] == '-' || s[r.end] == '_':
+			last = isMark
+			continue
+		case kind != isLower && kind != isUpper && kind != isDigit:
+			r.chaos = letters >= minRandom && letters <= maxMean*pieces
+			return
+		}
+		if letters++; kind != last && (last != isUpper || kind != isLower) {
+			pieces++
+		}
+		last = kind
+	}
+	r.chaos = letters >= minRandom && letters <= maxMean*pieces
 }

@@ -1,0 +1,127 @@
+// Package loads records when tabs loaded code, so that a source map is used only for the code that it belongs to.
+//
+// It guarantees: each entry of the buffers is read once for all callers, and what is recorded is bounded.
+package loads
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/stacks"
+)
+
+// Index records when tabs loaded code, in milliseconds since the Unix epoch. Cached code is the same code as before,
+// so it counts as no load. It is safe for concurrent use. Its lock is taken within that of the source maps, never around it.
+type Index struct {
+	mu sync.Mutex
+	// network and console are the positions up to which the buffers have been read.
+	network, console uint64
+	// kept counts the loads.
+	kept int
+	of   map[sourcemap.Script][]int64
+	// files groups the loads of scripts whose addresses differ only in a development server's time stamp.
+	files map[sourcemap.Script][]sourcemap.Script
+	// updates are hot updates of code that arrived in one file with other code, by tab.
+	updates  map[int][]update
+	wrappers stacks.Wrappers
+}
+
+// maxLoads bounds the recorded loads. Beyond it, the index is rebuilt from the buffers.
+const maxLoads = 20_000
+
+// update is a hot update after which a server's files differ from those a tab loaded from it.
+type update struct {
+	at     int64
+	prefix string // of the addresses of the files
+}
+
+// readLocked brings the index up to the end of a view.
+func (l *Index) readLocked(v *capture.View) {
+	if l.of == nil || l.kept > maxLoads {
+		l.network, l.console, l.kept = 0, 0, 0
+		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
+	}
+	for pos, n := range v.Network().InRing().From(l.network) {
+		l.network = pos + 1
+		l.wrappers.Add(capture.KeyOf(n), n.Stack)
+		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
+			continue
+		}
+		s := sourcemap.Script{Tab: n.Tab(), URL: n.URL}
+		if l.of[s] == nil {
+			file := s.File()
+			l.files[file] = append(l.files[file], s)
+		}
+		l.of[s] = append(l.of[s], n.Started)
+		l.kept++
+		if isHotUpdate(n.URL) {
+			origin, _ := capture.SplitURL(n.URL)
+			l.updates[n.Tab()] = append(l.updates[n.Tab()], update{n.Started, origin + "/"})
+		}
+	}
+	for _, c := range v.Console().InRing().Marked(l.console) {
+		if capture.TellsOfRefresh(c) {
+			l.updates[c.Tab()] = append(l.updates[c.Tab()], update{c.At, c.Origin() + "/_next/"})
+			l.kept++
+		}
+	}
+	l.console = max(l.console, v.Console().Next())
+}
+
+// isHotUpdate says whether an address is that of a webpack hot update, whose name contains a hash of its content.
+func isHotUpdate(url string) bool { return strings.Contains(url, ".hot-update.") }
+
+// Evaluated says whether code has an address that was never loaded. Turbopack evaluates its hot updates, names them
+// after a loaded file and appends the module's id.
+func (l *Index) Evaluated(v *capture.View, s sourcemap.Script) bool {
+	_, query, _ := strings.Cut(s.URL, "?")
+	if !strings.HasPrefix(query, "id=") {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readLocked(v)
+	return l.of[s] == nil
+}
+
+// Holds returns the condition that a map belongs to the code that ran at a time. The tab must have loaded nothing
+// from the code's address in between. Also, no hot update may have changed the server's file between that load and
+// the map's. It knows the loads up to the end of the view, at least.
+func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.Holds {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readLocked(v)
+	return func(fetched int64) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		ran := int64(0) // when the tab loaded the code
+		for _, t := range l.of[s] {
+			if min(at, fetched) < t && t <= max(at, fetched) {
+				return false
+			}
+			if t <= at {
+				ran = max(ran, t)
+			}
+		}
+		changed := func(t int64) bool { return ran < t && t <= fetched }
+		for _, other := range l.files[s.File()] {
+			if other != s && slices.ContainsFunc(l.of[other], changed) {
+				return false
+			}
+		}
+		return isHotUpdate(s.URL) || !slices.ContainsFunc(l.updates[s.Tab], func(u update) bool {
+			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix)
+		})
+	}
+}
+
+// IsWrapper reports whether a line of a stack is one of a function that others of the project make their requests through.
+func (l *Index) IsWrapper(v *capture.View, line string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readLocked(v)
+	return l.wrappers.Has(line)
+}
