@@ -37,6 +37,8 @@ const (
 	prompt = 3000
 	// late is how long after an error the update that caused it may be reported.
 	late = 1500
+	// around is how far from an update the modules are named that it replaced.
+	around = 500
 	// lookBack is how long before an error the lines of its stack may have been changed.
 	lookBack = 30 * 60 * 1000
 )
@@ -73,8 +75,8 @@ type Symptom struct {
 
 // History is what happened in a tab. Its lists are sorted by time.
 type History struct {
-	// Updates are loads and hot updates, Inputs what a user or an agent did.
-	Updates, Inputs []int64
+	// Updates are loads and hot updates, Loads the loads among them, Inputs what a user or an agent did.
+	Updates, Loads, Inputs []int64
 	// Modules are files that hot updates named.
 	Modules []Module
 	// Outages are failures of requests that had been answered before.
@@ -196,7 +198,37 @@ func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int6
 	if update > s.At+late || s.At-prompt > update || within(h.Inputs, update+1, s.At) {
 		return nil, 0
 	}
-	return batch, latest(h.Updates, batch[0].at-slack)
+	since = latest(h.Updates, batch[0].at-slack)
+	for since > 0 && !shows(since, batch[0].Place, s, h) {
+		since = latest(h.Updates, since-1)
+	}
+	return batch, since
+}
+
+// shows reports whether an update would have shown a symptom. One that replaced only style sheets, or modules that have nothing
+// to do with its stack, would not.
+func shows(update int64, place string, s *Symptom, h *History) bool {
+	if slices.Contains(h.Loads, update) {
+		return true
+	}
+	named := false
+	for _, m := range h.Modules {
+		if m.At < update-around || m.At > update+around {
+			continue
+		}
+		named = true
+		module, _ := Tail(m.File, place)
+		if isStyle(module) {
+			continue
+		}
+		if len(s.Frames) == 0 || slices.ContainsFunc(s.Frames, func(f Frame) bool {
+			file, _ := Tail(f.File, place)
+			return file != "" && (strings.HasSuffix("/"+file, "/"+module) || strings.HasSuffix("/"+module, "/"+file))
+		}) {
+			return true
+		}
+	}
+	return !named
 }
 
 // after returns the first of sorted times that is not before a time, one that never comes if there is none.

@@ -190,6 +190,36 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.History{Updates: times(1050, 3050, 5050)},
 			"src/a.js:12 [stack order]",
 		},
+		"a style sheet that was replaced in between, which shows nothing": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/a.css", 3000, at(1)), edit("README.md", 5000, at(1))},
+			cause.Symptom{At: 5100, Earlier: times(1100), Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 3050, 5050), Loads: times(5050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}, {At: 3050, File: "/src/a.css"}}},
+			cause.Existed,
+		},
+		"the same, of a request without a stack": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/a.css", 3000, at(1)), edit("README.md", 5000, at(1))},
+			cause.Symptom{At: 5100, Earlier: times(1100)},
+			cause.History{Updates: times(1050, 3050, 5050), Loads: times(5050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}, {At: 3050, File: "/src/a.css?t=3040"}}},
+			cause.Existed,
+		},
+		"another module that was replaced in between, which shows nothing": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 3000, at(1)), edit("index.html", 5000, at(1))},
+			cause.Symptom{At: 5100, Earlier: times(1100), Frames: frames("http://localhost:5173/src/a.js", 12)},
+			cause.History{Updates: times(1050, 3050, 5050), Loads: times(5050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}, {At: 3050, File: "/src/b.js"}}},
+			cause.Existed,
+		},
+		"the same module that was replaced in between, which shows that it was repaired": {
+			[]cause.Edit{edit("src/c.js", 1000, at(12)), edit("src/c.js", 3000, at(12)), edit("src/c.js", 5000, at(12))},
+			cause.Symptom{At: 5100, Earlier: times(1100), Frames: frames("http://localhost:5173/src/a.js", 12)},
+			cause.History{Updates: times(1050, 3050, 5050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}, {At: 3050, File: "/src/a.js"}}},
+			"src/c.js:12 [order]",
+		},
+		"a load in between, which shows that it was repaired": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 3000, at(1)), edit("src/c.js", 5000, at(1))},
+			cause.Symptom{At: 5100, Earlier: times(1100), Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 3050, 5050), Loads: times(3050), Modules: []cause.Module{{At: 3050, File: "/src/b.js"}}},
+			"src/c.js:1 [order]",
+		},
 		"a server that stopped": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12))},
 			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
