@@ -38,7 +38,7 @@ const (
 	// late is how long after an error the update that caused it may be reported.
 	late = 1500
 	// around is how far from an update the modules are named that it replaced.
-	around = 500
+	around = 30
 	// lookBack is how long before an error the lines of its stack may have been changed.
 	lookBack = 30 * 60 * 1000
 )
@@ -205,11 +205,23 @@ func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int6
 	return batch, since
 }
 
+// doubtful reports whether a load showed a symptom that an earlier change may have caused: a load runs everything again, also
+// what hot updates replaced without running it.
+func doubtful(batch, before []made, s *Symptom, h *History) bool {
+	earlier := before[:len(before)-len(batch)]
+	return len(earlier) > 0 && within(h.Loads, batch[len(batch)-1].at-slack, s.At+slack) &&
+		earlier[len(earlier)-1].at > latest(h.Loads, batch[0].at-slack)
+}
+
 // shows reports whether an update would have shown a symptom. One that replaced only style sheets, or modules that have nothing
-// to do with its stack, would not.
+// to do with it, would not.
 func shows(update int64, place string, s *Symptom, h *History) bool {
 	if slices.Contains(h.Loads, update) {
 		return true
+	}
+	files := s.Frames
+	if len(files) == 0 {
+		files = s.Named
 	}
 	named := false
 	for _, m := range h.Modules {
@@ -218,10 +230,7 @@ func shows(update int64, place string, s *Symptom, h *History) bool {
 		}
 		named = true
 		module, _ := Tail(m.File, place)
-		if isStyle(module) {
-			continue
-		}
-		if len(s.Frames) == 0 || slices.ContainsFunc(s.Frames, func(f Frame) bool {
+		if len(files) == 0 && !isStyle(module) || slices.ContainsFunc(files, func(f Frame) bool {
 			file, _ := Tail(f.File, place)
 			return file != "" && (strings.HasSuffix("/"+file, "/"+module) || strings.HasSuffix("/"+module, "/"+file))
 		}) {
@@ -275,6 +284,9 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 		case len(written) == 0: // what programs wrote as the page was loaded says nothing of what was edited before
 			return touched(before, s, h)
 		default:
+			return nil, NoEvidence
+		}
+		if len(updated) == 0 && !isSetup(found.Path) && doubtful(batch, before, s, h) {
 			return nil, NoEvidence
 		}
 		if len(found.Lines) == 1 {

@@ -214,6 +214,42 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.History{Updates: times(1050, 3050, 5050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}, {At: 3050, File: "/src/a.js"}}},
 			"src/c.js:12 [order]",
 		},
+		"a build that fails again after other modules were replaced": {
+			[]cause.Edit{edit("src/a.css", 1000, at(12)), edit("src/b.js", 3000, at(1)), edit("src/a.css", 5000, at(1))},
+			cause.Symptom{At: 5100, Earlier: times(1100), Named: frames("/home/me/shop/src/a.css", 0)},
+			cause.History{Updates: times(1050, 3050, 5050), Modules: []cause.Module{{At: 1050, File: "/src/a.css"}, {At: 3050, File: "/src/b.js"}}},
+			cause.Existed,
+		},
+		"a request that only a load makes, after a hot update of what makes it": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("README.md", 5000, at(1))},
+			cause.Symptom{At: 5200, Frames: frames("src/a.js", 40)},
+			cause.History{Updates: times(1050, 5100), Loads: times(5100), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}},
+			cause.NoEvidence,
+		},
+		"the same, in a line that was changed": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("README.md", 5000, at(1))},
+			cause.Symptom{At: 5200, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 5100), Loads: times(5100), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}},
+			cause.NoEvidence,
+		},
+		"a load after a change of the settings, after a hot update": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit(".env.local", 5000, at(1))},
+			cause.Symptom{At: 5200, Frames: frames("src/a.js", 40)},
+			cause.History{Updates: times(1050, 5100), Loads: times(5100), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}},
+			".env.local:1 [order]",
+		},
+		"a load that the server says what it is for": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/main.js", 5000, at(1))},
+			cause.Symptom{At: 5200, Frames: frames("src/a.js", 40)},
+			cause.History{Updates: times(1050, 5080, 5100), Loads: times(5100), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}, {At: 5080, File: root + "/src/main.js"}}},
+			"src/main.js:1 [hot_update order]",
+		},
+		"the same, after a load without it": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 5000, at(1))},
+			cause.Symptom{At: 5200, Frames: frames("src/a.js", 40)},
+			cause.History{Updates: times(1050, 3000, 5100), Loads: times(3000, 5100)},
+			"src/b.js:1 [order]",
+		},
 		"a load in between, which shows that it was repaired": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 3000, at(1)), edit("src/c.js", 5000, at(1))},
 			cause.Symptom{At: 5100, Earlier: times(1100), Frames: frames("src/a.js", 12)},

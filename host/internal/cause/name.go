@@ -63,6 +63,12 @@ func isStyle(file string) bool {
 	return slices.Contains([]string{".css", ".scss", ".sass", ".less", ".styl"}, path.Ext(file))
 }
 
+// isSetup reports whether a path is that of a file that takes effect with a load of the page, never with a hot update.
+func isSetup(file string) bool {
+	name := path.Base(file)
+	return strings.HasPrefix(name, ".env") || strings.HasSuffix(name, ".html") || strings.Contains(name, ".config.") || name == "package.json"
+}
+
 // outputs are directories whose files programs make.
 var outputs = []string{"dist", "build", "out", "coverage", "target", "__pycache__"}
 
