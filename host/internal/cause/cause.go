@@ -221,9 +221,9 @@ func (h *History) loading(load, at int64) bool {
 // doubtful reports whether a load showed a symptom that an earlier change may have caused: a load runs everything again, also
 // what hot updates replaced without running it.
 func doubtful(batch, before []made, s *Symptom, h *History) bool {
-	earlier := before[:len(before)-len(batch)]
-	return len(earlier) > 0 && within(h.Loads, batch[len(batch)-1].at-slack, s.At+slack) &&
-		earlier[len(earlier)-1].at > latest(h.Loads, batch[0].at-slack)
+	last := latest(h.Loads, batch[0].at-slack)
+	return within(h.Loads, batch[len(batch)-1].at-slack, s.At+slack) &&
+		slices.ContainsFunc(before[:len(before)-len(batch)], func(e made) bool { return e.at > last && !e.Built })
 }
 
 // shows reports whether an update would have shown a symptom. One that replaced only style sheets, or modules that have nothing

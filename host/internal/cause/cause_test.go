@@ -232,6 +232,12 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.History{Updates: times(1050, 5100), Loads: times(5100), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}},
 			cause.NoEvidence,
 		},
+		"the same, after what the server wrote": {
+			[]cause.Edit{edit(".next/dev/a.js", 1000, at(12)), edit("src/b.js", 5000, at(1))},
+			cause.Symptom{At: 5200, Frames: frames("src/a.js", 40)},
+			cause.History{Updates: times(1050, 5100), Loads: times(5100)},
+			"src/b.js:1 [order]",
+		},
 		"a load after a change of the settings, after a hot update": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit(".env.local", 5000, at(1))},
 			cause.Symptom{At: 5200, Frames: frames("src/a.js", 40)},

@@ -178,7 +178,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
 	}
 	course := courseOf(ctx, t, client, s, all, moments)
-	first := firstOf(all, moments...)
+	first, mounts := firstOf(all, moments...), views(ctx, t, s.Workspace)
 	seen := map[uint64]bool{}
 	for i, m := range moments {
 		one := listed(m, s, known)
@@ -187,7 +187,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 		if k, ok := known[m.Snapshot]; ok && k.At.UnixNano() == m.SnapshotAt {
 			if !seen[m.Snapshot] {
 				seen[m.Snapshot] = true
-				list.FsSnapshots = append(list.FsSnapshots, listedSnapshot(s, k, first[m.Snapshot].Shift))
+				list.FsSnapshots = append(list.FsSnapshots, listedSnapshot(s, k, first[m.Snapshot].Shift, mounts[m.Snapshot]))
 			}
 		}
 	}
@@ -276,10 +276,20 @@ func listed(m *Moment, s *Session, known map[uint64]tracked.Snapshot) ListMoment
 	return e
 }
 
-func listedSnapshot(s *Session, k tracked.Snapshot, shift time.Duration) ListSnapshot {
+// views returns the directories of a workspace's views by their snapshots.
+func views(ctx context.Context, t *Timeline, root string) map[uint64]string {
+	w, err := t.open(ctx, root)
+	if err != nil {
+		return nil
+	}
+	return w.Views()
+}
+
+// listedSnapshot describes a snapshot. View is the directory of its view, "" if there is none.
+func listedSnapshot(s *Session, k tracked.Snapshot, shift time.Duration, view string) ListSnapshot {
 	return ListSnapshot{
 		ID: snapshotID(k.Number), TS: seconds(k.At.Sub(s.Started) + shift), At: diff.Time{Time: k.At}, Label: k.Label, Provider: workspace.Provider,
-		Snapshot: Reference{ID: fmt.Sprintf("%s@%d", s.Space, k.Number)}, Files: k.Files, Changed: k.Changed, Notes: k.Problems,
+		Snapshot: Reference{ID: fmt.Sprintf("%s@%d", s.Space, k.Number), Mount: view}, Files: k.Files, Changed: k.Changed, Notes: k.Problems,
 	}
 }
 

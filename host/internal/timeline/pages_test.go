@@ -131,6 +131,37 @@ func TestAListFollowsEveryChange(t *testing.T) {
 	}
 }
 
+// "snapshot: { id, mount?, details? }": a snapshot with a view says where it is, in every list, and without one says nothing.
+func TestListsHaveTheMountOfAView(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	w.record("first")
+	w.write("a", "two")
+	w.record("second")
+	requests := timeline.Requests{Timeline: w.Timeline}
+	mounts := func() (all [2][2]string) {
+		t.Helper()
+		kept, err := requests.FsSnapshots(t.Context(), user, timeline.SessionParams{Where: w.here()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range w.list().FsSnapshots {
+			all[i] = [2]string{s.Snapshot.Mount, kept.FsSnapshots[i].Snapshot.Mount}
+		}
+		return all
+	}
+	if got := mounts(); got != [2][2]string{} {
+		t.Errorf("without a view: %q", got)
+	}
+	s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mounts(); got != [2][2]string{{s.Mount, s.Mount}} {
+		t.Errorf("%q, want %s of s1", got, s.Mount)
+	}
+}
+
 // TestAListTellsTheCourse: each moment has the severity from itself to the next one, whichever are listed.
 func TestAListTellsTheCourse(t *testing.T) {
 	w := newWorld(t)
