@@ -79,21 +79,15 @@ type History struct {
 	Updates, Loads, Inputs []int64
 	// Modules are files that hot updates named.
 	Modules []Module
-	// Loading are the spans in which a load still fetched its scripts.
-	Loading []Span
 	// Outages are failures of requests that had been answered before.
 	Outages []int64
 }
 
-// Module is a file that a hot update named. Failed means that it could not be built.
+// Module is a file that a hot update named.
 type Module struct {
-	At     int64
-	File   string
-	Failed bool
+	At   int64
+	File string
 }
-
-// Span is a time from and to, in milliseconds since the Unix epoch.
-type Span struct{ From, To int64 }
 
 // Cause is a change with its evidence.
 type Cause struct {
@@ -190,7 +184,7 @@ func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int6
 	for ; first > 0; first-- {
 		// An update between two changes shows that the first one is not the cause, unless the symptom may still be of it.
 		at, shown := before[first].at, latest(h.Updates, before[first].at-quiet)
-		if shown > before[first-1].at && !h.loading(shown, at-quiet) && (within(h.Updates, at-slack, s.At+slack) || s.At-shown > prompt) {
+		if shown > before[first-1].at && (within(h.Updates, at-slack, s.At+slack) || s.At-shown > prompt) {
 			break
 		}
 	}
@@ -209,13 +203,6 @@ func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int6
 		since = latest(h.Updates, since-1)
 	}
 	return batch, since
-}
-
-// loading reports whether the load at a time still fetched its scripts at another.
-func (h *History) loading(load, at int64) bool {
-	return slices.Contains(h.Loads, load) && slices.ContainsFunc(h.Loading, func(s Span) bool {
-		return s.From >= load-slack && s.From <= at && at <= s.To && s.From-load <= prompt
-	})
 }
 
 // doubtful reports whether a load showed a symptom that an earlier change may have caused: a load runs everything again, also
@@ -299,10 +286,7 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 		default:
 			return nil, NoEvidence
 		}
-		switch setUp := isSetup(found.Path); {
-		case setUp:
-		case len(updated) == 0 && (doubtful(batch, before, s, h) || ofAnother(s, found.Place)),
-			len(h.Loads) > 0 && slices.ContainsFunc(written, func(e *Edit) bool { return isSetup(e.Path) }):
+		if len(updated) == 0 && !isSetup(found.Path) && doubtful(batch, before, s, h) {
 			return nil, NoEvidence
 		}
 		if len(found.Lines) == 1 {
@@ -332,18 +316,8 @@ func updates(e *Edit, batch []made, s *Symptom, h *History) bool {
 			at = b.at
 		}
 	}
-	other := ofAnother(s, e.Place)
 	return slices.ContainsFunc(h.Modules, func(m Module) bool {
-		return (m.Failed || !other) && at-slack <= m.At && m.At <= s.At+late && names(m.File, e)
-	})
-}
-
-// ofAnother reports whether a symptom names a file of a project that could not be built. Another file is its cause only if
-// something else says so.
-func ofAnother(s *Symptom, place string) bool {
-	return slices.ContainsFunc(s.Named, func(f Frame) bool {
-		tail, whole := Tail(f.File, place)
-		return tail != "" && (whole || isModule(tail)) && !strings.Contains("/"+tail, "/node_modules/")
+		return at-slack <= m.At && m.At <= s.At+late && names(m.File, e)
 	})
 }
 

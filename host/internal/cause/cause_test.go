@@ -256,48 +256,6 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.History{Updates: times(1050, 3000, 5100), Loads: times(3000, 5100)},
 			"src/b.js:1 [order]",
 		},
-		"a load that was still under way at the next change, after a change of the settings": {
-			[]cause.Edit{edit(".env.local", 1000, at(1)), edit("src/a.js", 4000, at(1))},
-			cause.Symptom{At: 6500, Frames: frames("src/b.js", 40)},
-			cause.History{Updates: times(1500, 5500), Loads: times(1500), Loading: []cause.Span{{1600, 6400}}, Modules: []cause.Module{{At: 5500, File: "/src/a.js"}}},
-			cause.NoEvidence,
-		},
-		"a load that was over at the next change": {
-			[]cause.Edit{edit(".env.local", 1000, at(1)), edit("src/a.js", 4000, at(1))},
-			cause.Symptom{At: 5600, Frames: frames("src/b.js", 40)},
-			cause.History{Updates: times(1500, 5500), Loads: times(1500), Loading: []cause.Span{{1600, 2400}}, Modules: []cause.Module{{At: 5500, File: "/src/a.js"}}},
-			"src/a.js:1 [hot_update order]",
-		},
-		"a build that fails in a file that was not changed": {
-			[]cause.Edit{edit("src/a.js", 1000, at(1))},
-			cause.Symptom{At: 1100, Named: frames("axios", 0, root+"/src/api.js", 1)},
-			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}},
-			cause.NoEvidence,
-		},
-		"a module that cannot be served and was not changed": {
-			[]cause.Edit{edit("src/a.js", 1000, at(1))},
-			cause.Symptom{At: 1100, Named: frames("http://localhost:5173/src/api.ts", 0)},
-			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}},
-			cause.NoEvidence,
-		},
-		"a build that fails, of a file that the server names elsewhere": {
-			[]cause.Edit{edit("src/a.js", 1000, at(1))},
-			cause.Symptom{At: 1100, Named: frames(root+"/src/api.js", 1)},
-			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1050, File: root + "/src/a.js", Failed: true}}},
-			"src/a.js:1 [hot_update order]",
-		},
-		"a build that fails in a file that was not changed, after a change of the settings": {
-			[]cause.Edit{edit("vite.config.js", 1000, at(1))},
-			cause.Symptom{At: 1100, Named: frames(root+"/src/api.js", 1)},
-			cause.History{Updates: times(1050)},
-			"vite.config.js:1 [order]",
-		},
-		"a bundle that cannot be served": {
-			[]cause.Edit{edit("src/a.js", 1000, at(1))},
-			cause.Symptom{At: 1100, Named: frames("http://localhost:8080/main.js", 0)},
-			cause.History{Updates: times(1050)},
-			"src/a.js:1 [order]",
-		},
 		"a load in between, which shows that it was repaired": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 3000, at(1)), edit("src/c.js", 5000, at(1))},
 			cause.Symptom{At: 5100, Earlier: times(1100), Frames: frames("src/a.js", 12)},

@@ -90,9 +90,9 @@ func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event
 				p.tab(e.Tab()).Updates = append(p.tab(e.Tab()).Updates, e.At)
 			}
 			if file, ok := strings.CutPrefix(e.Text, "[HMR]  - "); ok { // of webpack's client
-				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{At: e.At, File: strings.TrimSpace(file)})
+				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{e.At, strings.TrimSpace(file)})
 			} else if m := replaced.FindStringSubmatch(e.Text); m != nil {
-				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{At: e.At, File: m[1]})
+				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{e.At, m[1]})
 			}
 		}
 	}
@@ -110,11 +110,8 @@ func (p *Past) readNetwork(v *capture.View, from uint64) {
 		if strings.Contains(e.URL, "t=") {
 			if m := stamp.FindStringSubmatch(e.URL); m != nil {
 				at, _ := strconv.ParseInt(m[1], 10, 64)
-				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{At: at, File: e.URL})
+				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{at, e.URL})
 			}
-		}
-		if e.Resource == "script" && e.Started > 0 {
-			p.tab(e.Tab()).fetched(Span{e.Started, e.At})
 		}
 		switch {
 		case e.Answered():
@@ -123,16 +120,6 @@ func (p *Past) readNetwork(v *capture.View, from uint64) {
 			p.tab(e.Tab()).Outages = append(p.tab(e.Tab()).Outages, e.At)
 		}
 	}
-}
-
-// fetched adds the time in which a script was fetched. Times that follow each other closely are one. The scripts come in the
-// order in which they arrived.
-func (h *History) fetched(s Span) {
-	for n := len(h.Loading); n > 0 && s.From <= h.Loading[n-1].To+quiet; n-- {
-		s.From, s.To = min(s.From, h.Loading[n-1].From), max(s.To, h.Loading[n-1].To)
-		h.Loading = h.Loading[:n-1]
-	}
-	h.Loading = append(h.Loading, s)
 }
 
 // isOutage reports whether a request failed as those to a server do that has stopped.
@@ -158,12 +145,11 @@ var building = regexp.MustCompile(`^\{"action":"building","file":"([^"\\]+)"`)
 // readFrame takes a message of a development server.
 func (p *Past) readFrame(e *event.WebSocket, updates bool) {
 	h := p.tab(e.Tab())
-	put := func(file string, failed bool) {
+	add := func(file string) {
 		if file != "" {
-			h.Modules = append(h.Modules, Module{e.At, file, failed})
+			h.Modules = append(h.Modules, Module{e.At, file})
 		}
 	}
-	add := func(file string) { put(file, false) }
 	if updates {
 		h.Updates = append(h.Updates, e.At)
 		var m struct {
@@ -183,13 +169,13 @@ func (p *Past) readFrame(e *event.WebSocket, updates bool) {
 				add(u.Path)
 			}
 			add(m.Trigger)
-			put(m.Err.ID, true)
-			put(m.Err.Loc.File, true)
+			add(m.Err.ID)
+			add(m.Err.Loc.File)
 		}
 	}
 	if updates && strings.Contains(e.Text, `"errors"`) {
 		for _, m := range broken.FindAllStringSubmatch(e.Text, maxNamed) {
-			put(m[1]+m[2], true)
+			add(m[1] + m[2])
 		}
 	}
 	if m := building.FindStringSubmatch(e.Text); m != nil {

@@ -69,11 +69,6 @@ func isSetup(file string) bool {
 	return strings.HasPrefix(name, ".env") || strings.HasSuffix(name, ".html") || strings.Contains(name, ".config.") || name == "package.json"
 }
 
-// isModule reports whether a path is that of a source file that only a server of single modules serves.
-func isModule(file string) bool {
-	return slices.Contains([]string{".ts", ".tsx", ".mts", ".jsx", ".vue", ".svelte"}, path.Ext(file))
-}
-
 // outputs are directories whose files programs make.
 var outputs = []string{"dist", "build", "out", "coverage", "target", "__pycache__"}
 
