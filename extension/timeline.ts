@@ -167,6 +167,9 @@ export interface ListSnapshot {
  */
 export interface Reference {
   id: string;
+  /**
+   * Mount is the read-only directory with its files, "" while there is none. See [Timeline.Seek].
+   */
   mount?: string;
 }
 /**

@@ -203,6 +203,25 @@ func TestTheTimelineIsTheSameOnEverySurface(t *testing.T) {
 		same(t, fmt.Sprintf("seek %s", id), seek)
 	}
 
+	// Where they are mounted is in the list, the same by each.
+	list = map[string]object{"cli": {}, "rest": {}, "mcp": {}}
+	for way, a := range list {
+		switch way {
+		case "cli":
+			s.cli(&a, "timeline", "list", "--json")
+		case "rest":
+			s.rest(&a, s.session+"/timeline", nil)
+		case "mcp":
+			s.agent.Call("timeline_list", nil, &a)
+		}
+		for _, k := range a["fsSnapshots"].([]any)[1:] {
+			if mount, _ := k.(object)["snapshot"].(object)["mount"].(string); mount == "" {
+				t.Errorf("by %s, %v has no mount", way, k)
+			}
+		}
+	}
+	same(t, "the list with mounts", list, "cursor", "durationSec")
+
 	found := map[string]object{"cli": {}, "rest": {}, "mcp": {}}
 	for way, a := range found {
 		from := moments["cli"]["id"].(string)

@@ -37,6 +37,8 @@ const (
 	prompt = 3000
 	// late is how long after an error the update that caused it may be reported.
 	late = 1500
+	// around is how far from an update the modules are named that it replaced.
+	around = 30
 	// lookBack is how long before an error the lines of its stack may have been changed.
 	lookBack = 30 * 60 * 1000
 )
@@ -73,8 +75,8 @@ type Symptom struct {
 
 // History is what happened in a tab. Its lists are sorted by time.
 type History struct {
-	// Updates are loads and hot updates, Inputs what a user or an agent did.
-	Updates, Inputs []int64
+	// Updates are loads and hot updates, Loads the loads among them, Inputs what a user or an agent did.
+	Updates, Loads, Inputs []int64
 	// Modules are files that hot updates named.
 	Modules []Module
 	// Outages are failures of requests that had been answered before.
@@ -196,7 +198,46 @@ func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int6
 	if update > s.At+late || s.At-prompt > update || within(h.Inputs, update+1, s.At) {
 		return nil, 0
 	}
-	return batch, latest(h.Updates, batch[0].at-slack)
+	since = latest(h.Updates, batch[0].at-slack)
+	for since > 0 && !shows(since, batch[0].Place, s, h) {
+		since = latest(h.Updates, since-1)
+	}
+	return batch, since
+}
+
+// doubtful reports whether a load showed a symptom that an earlier change may have caused: a load runs everything again, also
+// what hot updates replaced without running it.
+func doubtful(batch, before []made, s *Symptom, h *History) bool {
+	last := latest(h.Loads, batch[0].at-slack)
+	return within(h.Loads, batch[len(batch)-1].at-slack, s.At+slack) &&
+		slices.ContainsFunc(before[:len(before)-len(batch)], func(e made) bool { return e.at > last && !e.Built })
+}
+
+// shows reports whether an update would have shown a symptom. One that replaced only style sheets, or modules that have nothing
+// to do with it, would not.
+func shows(update int64, place string, s *Symptom, h *History) bool {
+	if slices.Contains(h.Loads, update) {
+		return true
+	}
+	files := s.Frames
+	if len(files) == 0 {
+		files = s.Named
+	}
+	named := false
+	for _, m := range h.Modules {
+		if m.At < update-around || m.At > update+around {
+			continue
+		}
+		named = true
+		module, _ := Tail(m.File, place)
+		if len(files) == 0 && !isStyle(module) || slices.ContainsFunc(files, func(f Frame) bool {
+			file, _ := Tail(f.File, place)
+			return file != "" && (strings.HasSuffix("/"+file, "/"+module) || strings.HasSuffix("/"+module, "/"+file))
+		}) {
+			return true
+		}
+	}
+	return !named
 }
 
 // after returns the first of sorted times that is not before a time, one that never comes if there is none.
@@ -243,6 +284,9 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 		case len(written) == 0: // what programs wrote as the page was loaded says nothing of what was edited before
 			return touched(before, s, h)
 		default:
+			return nil, NoEvidence
+		}
+		if len(updated) == 0 && !isSetup(found.Path) && doubtful(batch, before, s, h) {
 			return nil, NoEvidence
 		}
 		if len(found.Lines) == 1 {

@@ -55,7 +55,8 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 	}
 	for _, e := range v.DOM().From(from[capture.DOM]) {
 		if e.Op == "navigated" && (e.How == "load" || e.How == "reload") {
-			p.tab(e.Tab()).Updates = append(p.tab(e.Tab()).Updates, e.At)
+			h := p.tab(e.Tab())
+			h.Updates, h.Loads = append(h.Updates, e.At), append(h.Loads, e.At)
 		}
 	}
 	for _, e := range v.Actions().From(from[capture.Actions]) {
@@ -90,10 +91,15 @@ func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event
 			}
 			if file, ok := strings.CutPrefix(e.Text, "[HMR]  - "); ok { // of webpack's client
 				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{e.At, strings.TrimSpace(file)})
+			} else if m := replaced.FindStringSubmatch(e.Text); m != nil {
+				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{e.At, m[1]})
 			}
 		}
 	}
 }
+
+// replaced is the file that Vite's client replaced.
+var replaced = regexp.MustCompile(`^\[vite\] (?:css )?hot updated: (\S+)`)
 
 // stamp is when Vite's server noticed a change, in the address of a module.
 var stamp = regexp.MustCompile(`[?&]t=(\d{13})(&|$)`)

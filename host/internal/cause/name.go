@@ -2,6 +2,7 @@ package cause
 
 import (
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 )
@@ -57,12 +58,23 @@ func Tail(name, root string) (tail string, whole bool) {
 	return name, false
 }
 
+// isStyle reports whether a path is that of a style sheet.
+func isStyle(file string) bool {
+	return slices.Contains([]string{".css", ".scss", ".sass", ".less", ".styl"}, path.Ext(file))
+}
+
+// isSetup reports whether a path is that of a file that takes effect with a load of the page, never with a hot update.
+func isSetup(file string) bool {
+	name := path.Base(file)
+	return strings.HasPrefix(name, ".env") || strings.HasSuffix(name, ".html") || strings.Contains(name, ".config.") || name == "package.json"
+}
+
 // outputs are directories whose files programs make.
 var outputs = []string{"dist", "build", "out", "coverage", "target", "__pycache__"}
 
 // IsBuilt reports whether a program is likely to have made the file at a path.
-func IsBuilt(path string) bool {
-	dirs := strings.Split(path, "/")
+func IsBuilt(file string) bool {
+	dirs := strings.Split(file, "/")
 	for _, dir := range dirs[:len(dirs)-1] {
 		switch {
 		case dir == "src":

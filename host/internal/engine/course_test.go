@@ -59,6 +59,37 @@ func TestTheCourseOfASession(t *testing.T) {
 	}
 }
 
+// TestTheCourseOfAStretchThatWasNotObserved: what the extension could not send changes it when it follows. After a while
+// nothing follows, and it is kept.
+func TestTheCourseOfAStretchThatWasNotObserved(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	began := w.Now
+	w.Pass(time.Second)
+	gap(w, "worker_restarted", -500, -100)
+	w.Pass(time.Second)
+	ended := w.Now
+	course := func() diff.Severity {
+		t.Helper()
+		return w.Engine.Regressions.Course(t.Context(), c, t.TempDir(), []time.Time{began}, []time.Time{ended})[0]
+	}
+	late := func() { // an event of the stretch
+		w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":"boom","url":"http://localhost:5173/a.js","line":1,"at":%d`, began.UnixMilli()+100))
+	}
+	w.Pass(14 * time.Minute)
+	if got := course(); got != "" {
+		t.Fatalf("%q with a gap", got)
+	}
+	late()
+	if got := course(); got != diff.Error {
+		t.Errorf("%q with a late error", got)
+	}
+	w.Pass(time.Hour)
+	if got := course(); got != diff.Error {
+		t.Errorf("%q after an hour", got)
+	}
+}
+
 // BenchmarkCourse judges the stretches of a first page of moments, over full buffers.
 func BenchmarkCourse(b *testing.B) {
 	for _, n := range []int{100, 1000} {

@@ -368,6 +368,9 @@ func (o *Observer) Behind(ctx context.Context, v *capture.View) (*capture.View, 
 	return v.Behind(past), &Reading{past: past, ended: sync.OnceFunc(func() { past.Close(); <-o.readings })}
 }
 
+// Failed reports whether nothing could be read from disk now; it may succeed later.
+func (r *Reading) Failed() bool { return r != nil && r.err != nil }
+
 // Close ends the reading.
 func (r *Reading) Close() {
 	if r != nil && r.past != nil {

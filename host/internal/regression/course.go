@@ -18,6 +18,10 @@ var judging = []diff.Section{capture.ConsoleSection, capture.NetworkSection, cap
 // arrived is how long ago a stretch ended of which nothing more is expected to arrive.
 const arrived = time.Minute
 
+// delivered is the same for a stretch that was not fully observed: what an extension could not send may follow. It is when
+// the extension has connected again, which it tries every minute.
+const delivered = 15 * time.Minute
+
 // courseKey identifies a stretch in a scope.
 type courseKey struct {
 	scope    string
@@ -77,12 +81,15 @@ func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspac
 			until = at(to[i])
 		}
 		r := past.Report(*at(from[i]), v, until, options)
-		if r.Severity == diff.Clean && r.Coverage != nil {
-			continue
+		after := arrived
+		if list[i] = r.Severity; r.Coverage != nil {
+			after = delivered
+			if r.Severity == diff.Clean {
+				list[i] = ""
+			}
 		}
-		list[i] = r.Severity
-		if r.Coverage == nil && until != nil && v.At.Sub(to[i]) > arrived {
-			rules.Spans.Store(key(i), r.Severity)
+		if until != nil && v.At.Sub(to[i]) > after && !past.Failed() {
+			rules.Spans.Store(key(i), list[i])
 		}
 	}
 	return list

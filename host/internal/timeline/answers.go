@@ -128,7 +128,8 @@ type ListSnapshot struct {
 
 // Reference is what a provider calls a snapshot.
 type Reference struct {
-	ID    string `json:"id"`
+	ID string `json:"id"`
+	// Mount is the read-only directory with its files, "" while there is none. See [Timeline.Seek].
 	Mount string `json:"mount,omitempty"`
 }
 

@@ -78,7 +78,7 @@ func (l *line) rename(d *records.DB, from, to string, at time.Time) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	l.moments = all
+	l.replace(all)
 	for i, m := range l.waiting {
 		if j := slices.IndexFunc(changed, func(c *Moment) bool { return c.Number == m.Number }); j >= 0 {
 			l.waiting[i] = changed[j]

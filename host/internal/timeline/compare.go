@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -166,11 +167,19 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	return a, nil
 }
 
-// firstOf returns the first moment of each snapshot: that after whose change it was taken.
-func firstOf(moments []*Moment) map[uint64]*Moment {
+// firstOf returns the first moment of each snapshot: that after whose change it was taken. With some moments it has only
+// their snapshots.
+func firstOf(moments []*Moment, of ...*Moment) map[uint64]*Moment {
 	first := map[uint64]*Moment{}
+	least, most := uint64(0), uint64(math.MaxUint64)
+	for i, m := range of {
+		if i == 0 {
+			least, most = m.Snapshot, m.Snapshot
+		}
+		least, most = min(least, m.Snapshot), max(most, m.Snapshot)
+	}
 	for _, m := range moments {
-		if first[m.Snapshot] == nil {
+		if m.Snapshot >= least && m.Snapshot <= most && first[m.Snapshot] == nil {
 			first[m.Snapshot] = m
 		}
 	}

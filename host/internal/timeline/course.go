@@ -16,27 +16,26 @@ type Course func(ctx context.Context, client *checkpoint.Client, workspace strin
 // SetCourse has lists of moments tell the severities. It is called before the timeline is used.
 func SetCourse(t *Timeline, course Course) { t.course = course }
 
-// endsOf returns when the stretches of a session's moments end, by their numbers. The last one has none while the session
-// is open.
-func endsOf(moments []*Moment, s *Session) map[uint64]time.Time {
-	ends := make(map[uint64]time.Time, len(moments))
-	for i, m := range moments {
-		if i > 0 {
-			ends[moments[i-1].Number] = m.At
-		}
-		ends[m.Number] = s.Ended
-	}
-	return ends
-}
-
-// courseOf returns the severities after moments.
-func courseOf(ctx context.Context, t *Timeline, client *checkpoint.Client, s *Session, moments []*Moment, ends map[uint64]time.Time) []diff.Severity {
+// courseOf returns the severities after some moments of a session, each up to the next of all, in their order. The last
+// stretch has no end while the session is open.
+func courseOf(ctx context.Context, t *Timeline, client *checkpoint.Client, s *Session, all, moments []*Moment) []diff.Severity {
 	if t.course == nil || len(moments) == 0 {
 		return make([]diff.Severity, len(moments))
 	}
 	from, to := make([]time.Time, len(moments)), make([]time.Time, len(moments))
-	for i, m := range moments {
-		from[i], to[i] = m.At, ends[m.Number]
+	next := 0
+	for i, m := range all {
+		if next == len(moments) {
+			break
+		}
+		if m.Number != moments[next].Number {
+			continue
+		}
+		from[next], to[next] = m.At, s.Ended
+		if i+1 < len(all) {
+			to[next] = all[i+1].At
+		}
+		next++
 	}
 	return t.course(ctx, client, s.Workspace, from, to)
 }

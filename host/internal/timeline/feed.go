@@ -116,7 +116,7 @@ func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 			n := numbers[0]
 			if k, ok := known[n]; n > f.at.snapshot && ok && lost(first[n], known) == "" {
 				f.at.snapshot = n
-				add(EventSnapshot, listedSnapshot(s, k, first[n].Shift))
+				add(EventSnapshot, listedSnapshot(s, k, first[n].Shift, ""))
 			}
 		}
 	}

@@ -102,15 +102,22 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 
 var errNoWorkspace = usererr.Invalid("name a session: this client has no workspace")
 
-// of returns the moments of a session by their time.
-func (l *line) of(s *Session) (list []*Moment) {
-	for _, m := range l.all() {
-		if m.Session == s.ID {
-			list = append(list, m)
+// of returns the moments of a session by their time. The caller does not change the list.
+func (l *line) of(s *Session) []*Moment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list, known := l.ordered[s.ID]
+	if !known {
+		list = []*Moment{}
+		for _, m := range l.moments {
+			if m.Session == s.ID {
+				list = append(list, m)
+			}
 		}
+		slices.SortStableFunc(list, func(a, b *Moment) int { return cmp.Compare(a.Elapsed(s), b.Elapsed(s)) })
+		l.ordered[s.ID] = list
 	}
-	slices.SortStableFunc(list, func(a, b *Moment) int { return cmp.Compare(a.Elapsed(s), b.Elapsed(s)) })
-	return list
+	return list[:len(list):len(list)]
 }
 
 // lastAt returns when the last moment was recorded, zero if there is none.
@@ -138,13 +145,16 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if err != nil {
 		return nil, err
 	}
-	moments := l.of(s)
-	first, ends := firstOf(moments), endsOf(moments, s)
+	all := l.of(s)
+	moments := all
 	list := &List{About: aboutOf(t, s), Moments: []ListMoment{}, FsSnapshots: []ListSnapshot{}}
 	if len(p.Kinds) > 0 {
-		moments = slices.DeleteFunc(moments, func(m *Moment) bool {
-			return !slices.Contains(p.Kinds, m.Kind) && !slices.Contains(p.Kinds, m.Source)
-		})
+		moments = nil
+		for _, m := range all {
+			if slices.Contains(p.Kinds, m.Kind) || slices.Contains(p.Kinds, m.Source) {
+				moments = append(moments, m)
+			}
+		}
 	}
 	if p.After != "" {
 		if moments, err = following(moments, p.After, s, t.o.Clock()); err != nil {
@@ -167,16 +177,17 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if err != nil { // the moments are known all the same
 		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
 	}
-	course := courseOf(ctx, t, client, s, moments, ends)
-	seen := map[string]bool{}
+	course := courseOf(ctx, t, client, s, all, moments)
+	first, mounts := firstOf(all, moments...), views(ctx, t, s.Workspace)
+	seen := map[uint64]bool{}
 	for i, m := range moments {
 		one := listed(m, s, known)
 		one.Severity = course[i]
 		list.Moments = append(list.Moments, one)
 		if k, ok := known[m.Snapshot]; ok && k.At.UnixNano() == m.SnapshotAt {
-			if id := snapshotID(m.Snapshot); !seen[id] {
-				seen[id] = true
-				list.FsSnapshots = append(list.FsSnapshots, listedSnapshot(s, k, first[m.Snapshot].Shift))
+			if !seen[m.Snapshot] {
+				seen[m.Snapshot] = true
+				list.FsSnapshots = append(list.FsSnapshots, listedSnapshot(s, k, first[m.Snapshot].Shift, mounts[m.Snapshot]))
 			}
 		}
 	}
@@ -265,10 +276,20 @@ func listed(m *Moment, s *Session, known map[uint64]tracked.Snapshot) ListMoment
 	return e
 }
 
-func listedSnapshot(s *Session, k tracked.Snapshot, shift time.Duration) ListSnapshot {
+// views returns the directories of a workspace's views by their snapshots.
+func views(ctx context.Context, t *Timeline, root string) map[uint64]string {
+	w, err := t.open(ctx, root)
+	if err != nil {
+		return nil
+	}
+	return w.Views()
+}
+
+// listedSnapshot describes a snapshot. View is the directory of its view, "" if there is none.
+func listedSnapshot(s *Session, k tracked.Snapshot, shift time.Duration, view string) ListSnapshot {
 	return ListSnapshot{
 		ID: snapshotID(k.Number), TS: seconds(k.At.Sub(s.Started) + shift), At: diff.Time{Time: k.At}, Label: k.Label, Provider: workspace.Provider,
-		Snapshot: Reference{ID: fmt.Sprintf("%s@%d", s.Space, k.Number)}, Files: k.Files, Changed: k.Changed, Notes: k.Problems,
+		Snapshot: Reference{ID: fmt.Sprintf("%s@%d", s.Space, k.Number), Mount: view}, Files: k.Files, Changed: k.Changed, Notes: k.Problems,
 	}
 }
 

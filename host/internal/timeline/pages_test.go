@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -69,6 +70,96 @@ func TestAListIsReadInPages(t *testing.T) {
 	wants(t, err, usererr.InvalidArgument, "not both")
 	_, err = w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Before: "yesterday"})
 	wants(t, err, usererr.InvalidArgument, "before is")
+}
+
+// TestAListFollowsEveryChange: what a list has after changes of all kinds is what one has that reads everything from disk.
+func TestAListFollowsEveryChange(t *testing.T) {
+	w := newWorld(t)
+	w.record("begin")
+	moments := timeline.Moments{Timeline: w.Timeline}
+	for i, change := range []func(){
+		func() { w.record("first") },
+		func() { w.record("shares a snapshot, as nothing changed") },
+		func() {
+			if _, err := w.add("placed", "", 0.5); err != nil {
+				t.Error(err)
+			}
+		},
+		func() { w.write("a", "two"); w.record("second") },
+		func() {
+			at := w.now()
+			moments.Checkpoint(t.Context(), user, "before", at)
+			moments.Renamed("before", "renamed", at)
+		},
+		func() { w.pass(-time.Hour); w.write("a", "three"); w.record("after the clock was set back") },
+		func() {
+			for i := range 6 { // the last ones share the next snapshot
+				w.write("a", fmt.Sprint("burst ", i))
+				w.record(fmt.Sprint("burst ", i))
+			}
+		},
+		func() {
+			time.Sleep(500 * time.Millisecond) // the snapshot that they share is taken
+			if a := w.list(); a.Moments[len(a.Moments)-1].FsSnapshot == false {
+				t.Errorf("%+v", a.Moments[len(a.Moments)-1])
+			}
+		},
+		func() {
+			if _, err := w.Prune(t.Context(), user, timeline.PruneParams{Where: w.here(), Count: 2}); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		w.pass(2 * time.Second)
+		w.list()
+		change()
+		got := w.list()
+		if i < 6 {
+			continue // a restart ends a snapshot that is being taken, and the reading of the clocks
+		}
+		if i == 6 {
+			if len(got.Moments) != 14 {
+				t.Errorf("%d moments", len(got.Moments))
+			}
+			continue
+		}
+		w.restart()
+		moments.Timeline = w.Timeline
+		if want := w.list(); !reflect.DeepEqual(got.Moments, want.Moments) || !reflect.DeepEqual(got.FsSnapshots, want.FsSnapshots) {
+			t.Errorf("after change %d:\n%+v\nread from disk:\n%+v", i, got, want)
+		}
+	}
+}
+
+// "snapshot: { id, mount?, details? }": a snapshot with a view says where it is, in every list, and without one says nothing.
+func TestListsHaveTheMountOfAView(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	w.record("first")
+	w.write("a", "two")
+	w.record("second")
+	requests := timeline.Requests{Timeline: w.Timeline}
+	mounts := func() (all [2][2]string) {
+		t.Helper()
+		kept, err := requests.FsSnapshots(t.Context(), user, timeline.SessionParams{Where: w.here()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range w.list().FsSnapshots {
+			all[i] = [2]string{s.Snapshot.Mount, kept.FsSnapshots[i].Snapshot.Mount}
+		}
+		return all
+	}
+	if got := mounts(); got != [2][2]string{} {
+		t.Errorf("without a view: %q", got)
+	}
+	s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mounts(); got != [2][2]string{{s.Mount, s.Mount}} {
+		t.Errorf("%q, want %s of s1", got, s.Mount)
+	}
 }
 
 // TestAListTellsTheCourse: each moment has the severity from itself to the next one, whichever are listed.

@@ -213,14 +213,14 @@ func (t Requests) FsSnapshots(ctx context.Context, client *checkpoint.Client, p 
 		moments[m.Snapshot] = append(moments[m.Snapshot], m)
 	}
 	references := t.references(s.Workspace)
-	shift := firstOf(l.of(s))
+	shift, mounts := firstOf(l.of(s)), w.Views()
 	a := &SnapshotList{SessionID: s.ID, Workspace: s.Workspace, FsSnapshots: []KeptSnapshot{}}
 	for _, k := range all {
 		e := KeptSnapshot{Moments: []string{}, KeptFor: references[k.Number]}
 		if m := shift[k.Number]; m != nil {
-			e.ListSnapshot = listedSnapshot(s, k, m.Shift)
+			e.ListSnapshot = listedSnapshot(s, k, m.Shift, mounts[k.Number])
 		} else {
-			e.ListSnapshot = listedSnapshot(s, k, 0)
+			e.ListSnapshot = listedSnapshot(s, k, 0, mounts[k.Number])
 		}
 		for _, m := range moments[k.Number] {
 			if m.SnapshotAt == k.At.UnixNano() {

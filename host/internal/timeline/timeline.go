@@ -101,6 +101,8 @@ type line struct {
 
 	mu      sync.Mutex
 	moments []*Moment
+	// ordered are the moments of sessions by their time, since they were asked for.
+	ordered map[string][]*Moment
 	// read is when the clocks were read last, nil before the first moment.
 	read *reading
 	// free is when the next snapshot may be taken, minus what a burst may borrow.
@@ -164,7 +166,7 @@ func (l *line) deleting(d *records.DB, numbers []uint64) error {
 			changed = append(changed, all[i])
 		}
 	}
-	l.moments = all
+	l.replace(all)
 	return d.Update(l.space, changed...)
 }
 
@@ -236,7 +238,7 @@ func (t *Timeline) line(root string) (*line, error) {
 	if l != nil {
 		return l, nil
 	}
-	l = &line{root: root, space: workspace.ID(root), turn: make(chan struct{}, 1)}
+	l = &line{root: root, space: workspace.ID(root), turn: make(chan struct{}, 1), ordered: map[string][]*Moment{}}
 	var err error
 	if l.moments, err = t.db.Moments(l.space); err != nil {
 		return nil, fmt.Errorf("cannot read the moments of %s: %w", root, err)
@@ -345,7 +347,8 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 			return nil, fmt.Errorf("cannot save the moment: %w", err)
 		}
 		l.mu.Lock()
-		l.moments, l.waiting = append(l.moments, next), append(l.waiting, next)
+		l.push(next)
+		l.waiting = append(l.waiting, next)
 		l.mu.Unlock()
 		if first {
 			return next, t.start(func() { t.takeLater(l, wait) })
@@ -378,7 +381,24 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 func (l *line) add(m *Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.push(m)
+}
+
+// push appends a moment. The caller has the lock.
+func (l *line) push(m *Moment) {
 	l.moments = append(l.moments, m)
+	of := l.ordered[m.Session]
+	if len(of) > 0 && m.At.Add(m.Shift).Before(of[len(of)-1].At.Add(of[len(of)-1].Shift)) {
+		delete(l.ordered, m.Session)
+	} else if of != nil {
+		l.ordered[m.Session] = append(of, m)
+	}
+}
+
+// replace sets the moments. The caller has the lock.
+func (l *line) replace(moments []*Moment) {
+	l.moments = moments
+	clear(l.ordered)
 }
 
 // snapshot takes a snapshot for a moment. The caller has the line's turn.
@@ -450,9 +470,10 @@ func (t *Timeline) takeLater(l *line, wait time.Duration) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.moments = slices.Clone(l.moments)
+	all := slices.Clone(l.moments)
 	for i, m := range waiting {
-		l.moments[slices.Index(l.moments, m)] = changed[i]
+		all[slices.Index(all, m)] = changed[i]
 	}
+	l.replace(all)
 	t.changed.Notify()
 }

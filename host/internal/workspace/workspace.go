@@ -269,6 +269,21 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	return dir, nil
 }
 
+// Views returns the directories of the views that exist, by the numbers of their snapshots.
+func (w *Workspace) Views() map[uint64]string {
+	entries, err := os.ReadDir(w.place.Dir)
+	if err != nil {
+		return nil // there are none
+	}
+	views := map[uint64]string{}
+	for _, e := range entries {
+		if n, err := strconv.ParseUint(strings.TrimPrefix(e.Name(), "s"), 10, 63); err == nil && e.IsDir() {
+			views[n] = filepath.Join(w.place.Dir, e.Name())
+		}
+	}
+	return views
+}
+
 // A view has a file beside it whose time is when the view was last asked for. While it is made it has another name.
 const (
 	usedSuffix   = ".used"
