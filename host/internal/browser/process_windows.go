@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -27,23 +26,3 @@ func reap(int, string) {}
 func hasDisplay() bool { return true }
 
 func noSandbox() bool { return false }
-
-// errSharingViolation is ERROR_SHARING_VIOLATION.
-const errSharingViolation = syscall.Errno(32)
-
-// lockFile opens path so that no other process can open or remove it.
-func lockFile(path string) (*os.File, error) {
-	name, err := syscall.UTF16PtrFromString(path)
-	if err != nil {
-		return nil, err
-	}
-	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
-		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
-	if err != nil {
-		if errors.Is(err, syscall.ERROR_ACCESS_DENIED) || errors.Is(err, errSharingViolation) {
-			return nil, errLockTaken
-		}
-		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
-	}
-	return os.NewFile(uintptr(handle), path), nil
-}

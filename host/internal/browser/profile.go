@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/filelock"
 )
 
 const (
@@ -46,8 +48,8 @@ func openProfile(dir string) (*profile, error) {
 		if err := os.MkdirAll(abs, 0o700); err != nil {
 			return nil, fmt.Errorf("cannot create the user data directory: %w", err)
 		}
-		lock, err := lockFile(filepath.Join(abs, lockName))
-		if errors.Is(err, errLockTaken) {
+		lock, err := filelock.Open(filepath.Join(abs, lockName))
+		if errors.Is(err, filelock.ErrTaken) {
 			// Two browsers with one profile would end each other.
 			return nil, fmt.Errorf("another browser that Tidemark opened is using the profile %s. Open the page in that browser or close it, or run `tidemark browser --temporary`.", abs)
 		}
@@ -65,9 +67,9 @@ func openProfile(dir string) (*profile, error) {
 	for range 10 {
 		dir := filepath.Join(tmp, tempPrefix+strings.ToLower(rand.Text()[:10]))
 		// Lock first, because a directory without a lock has no owner.
-		lock, err := lockFile(dir + lockSuffix)
+		lock, err := filelock.Open(dir + lockSuffix)
 		if err != nil {
-			if errors.Is(err, errLockTaken) {
+			if errors.Is(err, filelock.ErrTaken) {
 				continue // another launch swept it between its creation and its lock
 			}
 			return nil, fmt.Errorf("cannot create a temporary profile: %w", err)
@@ -77,11 +79,8 @@ func openProfile(dir string) (*profile, error) {
 		}
 		return &profile{dir: dir, lock: lock, temporary: true}, nil
 	}
-	return nil, fmt.Errorf("cannot create a temporary profile in %s: %w", tmp, errLockTaken)
+	return nil, fmt.Errorf("cannot create a temporary profile in %s: %w", tmp, filelock.ErrTaken)
 }
-
-// errLockTaken reports that another process holds the lock.
-var errLockTaken = errors.New("another process holds the lock of the profile")
 
 // close releases the profile and removes a temporary one.
 func (p *profile) close() error {
@@ -125,7 +124,7 @@ func sweep(tmp string) {
 		return
 	}
 	for _, path := range locks {
-		lock, err := lockFile(path)
+		lock, err := filelock.Open(path)
 		if err != nil {
 			continue // in use, or owned by another user
 		}

@@ -6,54 +6,37 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/retention"
 )
 
 // pruneEach is how often old conversations are deleted.
 const pruneEach = time.Hour
 
-// usage is what a file takes.
-type usage struct {
-	f     *file
-	bytes int64
-	last  time.Time
-}
-
-// usages returns what the files take, the oldest first.
-func (s *Store) usages() (list []usage, total int64) {
-	s.mu.Lock()
-	files := s.all()
-	s.mu.Unlock()
-	for _, f := range files {
-		if info, err := os.Stat(f.path); err == nil {
-			list = append(list, usage{f, info.Size(), info.ModTime()})
-			total += info.Size()
-		}
-	}
-	slices.SortStableFunc(list, func(a, b usage) int { return a.last.Compare(b.last) })
-	return list, total
-}
-
-// prune deletes the conversations that are too old, and the oldest ones until all take no more than they may. It returns
-// which, and what they took.
-func (s *Store) prune(limits Settings) (deleted []string, freed int64) {
+// prune deletes the conversations that are too old, and the oldest ones until all take no more than they may.
+func (s *Store) prune(limits Settings) retention.Pruned {
 	now := s.o.Clock()
-	list, total := s.usages()
-	for _, u := range list {
-		if now.Sub(u.last) <= limits.age() && total <= limits.bytes() {
-			continue
-		}
-		if err := s.remove(u.f); err != nil {
-			s.o.Log.Warn("cannot delete a recorded conversation", "recording", u.f.id, "error", err)
-			continue
-		}
-		deleted, freed, total = append(deleted, u.f.id), freed+u.bytes, total-u.bytes
-	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.pruned = now
-	return deleted, freed
+	list := s.all()
+	s.mu.Unlock()
+	byID := map[string]*file{}
+	var files []retention.File
+	for _, f := range list {
+		if info, err := os.Stat(f.path); err == nil {
+			byID[f.id] = f
+			files = append(files, retention.File{ID: f.id, Bytes: info.Size(), Written: info.ModTime()})
+		}
+	}
+	done, err := retention.Prune(now, retention.Policy{Age: limits.age(), Bytes: limits.bytes()}, files, func(id string) (bool, error) {
+		err := s.remove(byID[id])
+		return err == nil, err
+	})
+	if err != nil {
+		s.o.Log.Warn("cannot delete recorded conversations", "error", err)
+	}
+	return done
 }
 
 // remove deletes a conversation.

@@ -287,9 +287,6 @@ func (s *Store) Prune(_ context.Context, _ *checkpoint.Client, p PruneParams) (*
 	if err := limits.Check(); err != nil {
 		return nil, usererr.Invalid("%s", err.Error())
 	}
-	deleted, freed := s.prune(limits)
-	if deleted == nil {
-		deleted = []string{}
-	}
-	return &Removed{deleted, freed}, nil
+	done := s.prune(limits)
+	return &Removed{append([]string{}, done.Deleted...), done.Freed}, nil
 }

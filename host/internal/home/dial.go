@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/filelock"
 	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
@@ -83,8 +84,10 @@ func (h Home) Running() (bool, error) {
 		return false, err
 	}
 	defer func() { _ = f.Close() }()
-	free, err := tryLock(f)
-	return err == nil && !free, err
+	if err = filelock.Try(f); errors.Is(err, filelock.ErrTaken) {
+		return true, nil
+	}
+	return false, err
 }
 
 // spawn starts this program as a daemon that outlives this process. The channel is closed when the daemon

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/filelock"
 )
 
 // How long a process waits for another one that has a lock of the same home.
@@ -49,11 +51,12 @@ func lock(ctx context.Context, path, busy string) (func(), error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("cannot create Tidemark's home: %w. Check its permissions or set %s to another directory.", err, Env)
 		}
-		f, err := tryLockAt(path)
-		if err != nil {
+		f, err := filelock.Open(path)
+		switch {
+		case errors.Is(err, filelock.ErrTaken), errors.Is(err, os.ErrNotExist): // the previous owner may have removed the directory
+		case err != nil:
 			return nil, fmt.Errorf("cannot take the lock %s: %w. Check its permissions.", path, err)
-		}
-		if f != nil {
+		default:
 			return func() {
 				_ = os.Remove(path) // before another process can take it; fails on Windows
 				_ = f.Close()
@@ -68,24 +71,4 @@ func lock(ctx context.Context, path, busy string) (func(), error) {
 		case <-look.C:
 		}
 	}
-}
-
-// tryLockAt takes the lock of a file. It returns nil when another process has it.
-func tryLockAt(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // the previous owner has just removed the directory
-	}
-	if err != nil {
-		return nil, err
-	}
-	got, err := tryLock(f)
-	if got {
-		// The previous owner may have removed the file.
-		held, err := f.Stat()
-		if there, serr := os.Stat(path); err == nil && serr == nil && os.SameFile(held, there) {
-			return f, nil
-		}
-	}
-	return nil, errors.Join(err, f.Close())
 }

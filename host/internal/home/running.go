@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"tidemark.dev/tidemark/host/internal/filelock"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -170,11 +171,12 @@ func (h Home) Lock(ctx context.Context) (*os.File, error) {
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for {
-		got, err := tryLock(f)
-		if got {
+		err := filelock.Try(f)
+		if err == nil {
 			return f, nil
 		}
-		if err == nil {
+		if errors.Is(err, filelock.ErrTaken) {
+			err = nil
 			if conn, dialErr := h.DialRunning(ctx, ControlSocket); dialErr == nil {
 				_ = conn.Close()
 				err = fmt.Errorf("%w (home %s). Run `tidemark stop` to stop it.", ErrRunning, h.State)

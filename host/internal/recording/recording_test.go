@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -312,11 +313,11 @@ func TestStore(t *testing.T) {
 	if err := s.Remove(ids[2]); usererr.CodeOf(err) != usererr.NotFound {
 		t.Error(err)
 	}
-	done, err := s.Prune(now.Add(2*time.Hour), recording.Policy{Age: 30 * time.Minute})
+	done, err := s.Prune(now.Add(2*time.Hour), retention.Policy{Age: 30 * time.Minute})
 	if err != nil || len(done.Deleted) != 1 || done.Deleted[0] != ids[0] || done.Freed == 0 {
 		t.Errorf("by age: %+v, %v", done, err)
 	}
-	done, err = s.Prune(now, recording.Policy{Bytes: 1})
+	done, err = s.Prune(now, retention.Policy{Bytes: 1})
 	if err != nil || len(done.Deleted) != 1 || done.Deleted[0] != ids[3] {
 		t.Errorf("by size: %+v, %v", done, err)
 	}

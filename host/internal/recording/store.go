@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/filelock"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -26,14 +28,8 @@ type Store struct {
 	Dir string
 }
 
-// Policy bounds the recordings that are kept. A field that is 0 bounds nothing.
-type Policy struct {
-	Age   time.Duration
-	Bytes int64
-}
-
 // DefaultPolicy keeps recordings for 7 days, and at most 1 GiB of them.
-var DefaultPolicy = Policy{Age: 7 * 24 * time.Hour, Bytes: 1 << 30}
+var DefaultPolicy = retention.Policy{Age: 7 * 24 * time.Hour, Bytes: 1 << 30}
 
 // validID matches the ID of a recording: the time at which it began, and four random hexadecimal digits.
 var validID = regexp.MustCompile(`^t[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$`)
@@ -119,7 +115,7 @@ func (s Store) Remove(id string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usererr.New(usererr.NotFound, "there is no recording %s", id)
-	case errors.Is(err, errInUse):
+	case errors.Is(err, filelock.ErrTaken):
 		return usererr.New(usererr.AlreadyExists, "recording %s is still being written. End its terminal first.", id)
 	}
 	return err
@@ -131,7 +127,7 @@ func remove(path string) error {
 	if err != nil {
 		return err
 	}
-	err = lock(f)
+	err = filelock.Try(f)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -141,56 +137,28 @@ func remove(path string) error {
 	return os.Remove(path)
 }
 
-// Pruned is what a deletion of recordings did.
-type Pruned struct {
-	Deleted []string
-	Freed   int64
-}
-
-// Prune deletes recordings that were last written before the policy's age, and then the oldest until the others are
-// within its size. A recording that is being written is never deleted.
-func (s Store) Prune(now time.Time, p Policy) (Pruned, error) {
-	var done Pruned
+// Prune deletes recordings as a policy says. A recording that is being written is never deleted.
+func (s Store) Prune(now time.Time, p retention.Policy) (retention.Pruned, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return done, nil
+		return retention.Pruned{}, nil
 	}
 	if err != nil {
-		return done, fmt.Errorf("cannot list the recordings: %w", err)
+		return retention.Pruned{}, fmt.Errorf("cannot list the recordings: %w", err)
 	}
-	type file struct {
-		id   string
-		info fs.FileInfo
-	}
-	var files []file
-	var total int64
+	var files []retention.File
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), Suffix)
 		info, err := e.Info()
-		if !ok || !validID.MatchString(id) || err != nil || !info.Mode().IsRegular() {
-			continue
+		if ok && validID.MatchString(id) && err == nil && info.Mode().IsRegular() {
+			files = append(files, retention.File{ID: id, Bytes: info.Size(), Written: info.ModTime()})
 		}
-		files = append(files, file{id, info})
-		total += info.Size()
 	}
-	slices.SortStableFunc(files, func(a, b file) int { return a.info.ModTime().Compare(b.info.ModTime()) })
-	var failed error
-	for _, f := range files {
-		old := p.Age > 0 && now.Sub(f.info.ModTime()) > p.Age
-		if !old && (p.Bytes <= 0 || total <= p.Bytes) {
-			continue
+	return retention.Prune(now, p, files, func(id string) (bool, error) {
+		err := remove(s.path(id))
+		if errors.Is(err, filelock.ErrTaken) || errors.Is(err, fs.ErrNotExist) {
+			return false, nil
 		}
-		err := remove(s.path(f.id))
-		switch {
-		case errors.Is(err, errInUse), errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			failed = errors.Join(failed, err)
-			continue
-		}
-		done.Deleted = append(done.Deleted, f.id)
-		done.Freed += f.info.Size()
-		total -= f.info.Size()
-	}
-	return done, failed
+		return err == nil, err
+	})
 }

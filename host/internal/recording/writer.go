@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tidemark.dev/tidemark/host/internal/filelock"
 )
 
 // Writer appends events to a file. It is not safe for concurrent use.
@@ -40,7 +42,7 @@ func Create(path string, h Header) (*Writer, error) {
 	fail := func(err error) (*Writer, error) {
 		return nil, errors.Join(fmt.Errorf("cannot write the recording %s: %w", path, err), f.Close(), os.Remove(path))
 	}
-	if err := lock(f); err != nil {
+	if err := filelock.Try(f); err != nil {
 		return fail(err)
 	}
 	if w.z, err = zstd.NewWriter(&w.packed, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(segmentBytes*2)); err != nil {
