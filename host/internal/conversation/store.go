@@ -103,7 +103,9 @@ type file struct {
 	// transcripts are their paths, in the order in which hooks named them.
 	transcripts []string
 	// folder has the events, nil where nobody needs it.
-	folder  *folder
+	folder *folder
+	// outline is made of folder, nil after another event.
+	outline *Outline
 	removed bool
 
 	// turn is occupied while transcripts are read.
@@ -404,6 +406,7 @@ func (f *file) append(e *Event) (bool, error) {
 	f.note(e.Kind, e.At, e.ID, from, e)
 	if f.folder != nil {
 		f.folder.add(e)
+		f.outline = nil
 	}
 	return true, nil
 }

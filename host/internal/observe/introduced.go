@@ -14,8 +14,11 @@ import (
 type Edits struct {
 	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
 	Update func(event.Event) string
-	// Name names the moment of a change, for a reader who is in its workspace or not, and what made it.
-	Name func(change *event.FileChange, inWorkspace bool, i *diff.Introduced)
+	// Name names the moment of a change, for a reader who is in its workspace or not.
+	Name func(change *event.FileChange, inWorkspace bool) string
+	// Made is that of [diff.Options]. Recorded reports whether it may know a call.
+	Made     func(change *event.FileChange) (call, prompt string)
+	Recorded func() bool
 }
 
 // introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the
@@ -43,8 +46,8 @@ func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *diff.Introduce
 	if found == nil {
 		return nil
 	}
-	i := &diff.Introduced{Path: found.Path, Line: found.Line}
-	c.Name(found.FileChange, inWorkspace, i)
+	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: c.Name(found.FileChange, inWorkspace)}
+	i.Call, i.Prompt = c.Made(found.FileChange)
 	for _, e := range found.Evidence {
 		i.Evidence = append(i.Evidence, string(e))
 	}

@@ -128,20 +128,24 @@ func (f *Finder) Show(ctx context.Context, client *checkpoint.Client, p Params) 
 	}
 	b.addMoments(list.Moments)
 	b.sort()
-	v := f.Store.View(f.Clock())
-	var read *observe.Reading
-	deep := v
-	if !v.HoldsTime(from.UnixMilli()) {
-		deep, read = f.Observer.Behind(ctx, v)
-	}
-	for _, e := range deep.Files().From(deep.MomentAt(from).Pos[capture.Files]) {
-		if e.Place == list.Workspace && e.At <= to.UnixMilli() {
-			b.addFile(e, outlines)
-		}
-	}
-	read.Close()
+	f.changes(ctx, list.Workspace, from, to, func(e *event.FileChange) { b.addFile(e, outlines) })
 	f.judge(ctx, client, list.Workspace, b, to)
 	return t, nil
+}
+
+// changes calls each with the recorded changes of files in a workspace and a span of time.
+func (f *Finder) changes(ctx context.Context, workspace string, from, to time.Time, each func(*event.FileChange)) {
+	v := f.Store.View(f.Clock())
+	var read *observe.Reading
+	if !v.HoldsTime(from.UnixMilli()) {
+		v, read = f.Observer.Behind(ctx, v)
+	}
+	defer read.Close()
+	for _, e := range v.Files().From(v.MomentAt(from).Pos[capture.Files]) {
+		if e.Place == workspace && e.At <= to.UnixMilli() {
+			each(e)
+		}
+	}
 }
 
 // moments returns all moments of a session.
