@@ -101,6 +101,7 @@ var parts = []part{
 	{name: "act", run: (*run).act},
 	{name: "files", run: (*run).files, inside: true},
 	{name: "timeline", run: (*run).timeline},
+	{name: "conversation", run: (*run).conversation},
 }
 
 func main() {

@@ -98,6 +98,8 @@ type file struct {
 	damaged       int
 	// known are the events by ID. It is nil for a file that was only listed.
 	known map[string]source
+	// sources is true where known has them: a list needs none.
+	sources bool
 	// offsets are how far transcripts were read, by path.
 	offsets map[string]int64
 	// transcripts are their paths, in the order in which hooks named them.
@@ -296,8 +298,8 @@ func (s *Store) add(f *file, e *Event) (bool, error) {
 
 // open makes a file ready for events. The caller has its lock.
 func (f *file) open() (err error) {
-	if f.known == nil {
-		f.read = false
+	if f.known == nil || !f.sources {
+		f.read, f.sources = false, true
 	}
 	if err := f.load(); err != nil || f.out != nil {
 		return err
@@ -332,7 +334,10 @@ func (f *file) load() error {
 		if n.kind != Call && n.kind != Result { // those are many, and name no transcript
 			e, _ = n.event()
 		}
-		from := source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
+		var from source
+		if f.sources {
+			from = source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
+		}
 		f.note(n.kind, n.at, n.id, from, e)
 	})
 	return f.failed

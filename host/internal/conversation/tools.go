@@ -79,7 +79,7 @@ func (f *file) info() Info {
 	i.Agent, i.Session, i.Workspace, i.Bytes = f.head.Agent, f.head.Session, f.head.Workspace, f.size
 	i.Started, i.Last, i.Prompts, i.Calls = millis(f.first), millis(f.last), f.prompts, f.runs
 	if f.out == nil { // all files together have many events
-		f.known = nil
+		f.known, f.sources = nil, false
 	}
 	return i
 }
