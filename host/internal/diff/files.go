@@ -28,7 +28,7 @@ func changedFiles(c *computation) *FilesDiff {
 	d := &FilesDiff{TotalChanged: len(changes)}
 	c.files = len(changes)
 	entries, omitted := filechanges.Fold(changes, MaxFiles)
-	made := c.makers(entries)
+	made := makers(c, entries)
 	for _, e := range entries {
 		f := ChangedFile{
 			Path: event.Tail(e.Path, MaxMessage), Change: e.Kind, From: event.Tail(e.From, MaxMessage), Binary: e.Binary, Files: e.Files,
@@ -64,7 +64,7 @@ type maker struct {
 
 // makers returns what made the newest changes of entries, by their positions. It keeps none of the changes, because one that is
 // read from disk keeps its whole block in memory.
-func (c *computation) makers(entries []filechanges.Entry) map[uint64]maker {
+func makers(c *computation, entries []filechanges.Entry) map[uint64]maker {
 	if c.o.Made == nil || len(entries) == 0 {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/debugger"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/noise"
@@ -118,12 +119,13 @@ func New(o Options) *Engine {
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Rules.Allows = e.Timeline.Allows
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
-	edits := observe.Edits{Update: o.Noise.Update, Made: o.Conversations.MadeBy, Recorded: o.Conversations.Any, Name: func(change *event.FileChange, inWorkspace bool) string {
+	edits := observe.Edits{Update: o.Noise.Update, Made: o.Conversations.Makers, Name: func(change *event.FileChange, inWorkspace bool, i *diff.Introduced) {
 		id, m := timeline.OfChange(e.Timeline, change)
 		if m != nil && !inWorkspace { // several workspaces may have a moment with this ID
 			id += "@" + m.Session
 		}
-		return id
+		i.Moment = id
+		i.Call, i.Prompt = e.Conversations.MadeBy(change)
 	}}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,
@@ -151,7 +153,7 @@ func New(o Options) *Engine {
 	})
 	e.Viewer = viewer.New(viewer.Options{
 		Store: o.Store, Named: named, Clients: registry, Rules: e.Rules, Observer: e.Observer, Pages: e.Pages, Leases: e.Actor.Leases,
-		Inspector: e.Inspector, Timeline: e.Timeline, Regressions: e.Regressions, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
+		Inspector: e.Inspector, Timeline: e.Timeline, Regressions: e.Regressions, Trees: e.Trees, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
 	})
 	e.leaving(changed)
 	return e

@@ -14,11 +14,9 @@ import (
 type Edits struct {
 	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
 	Update func(event.Event) string
-	// Name names the moment of a change, for a reader who is in its workspace or not.
-	Name func(change *event.FileChange, inWorkspace bool) string
-	// Made is that of [diff.Options]. Recorded reports whether it may know a call.
-	Made     func(change *event.FileChange) (call, prompt string)
-	Recorded func() bool
+	// Name names the moment of a change, for a reader who is in its workspace or not, and what made it.
+	Name func(change *event.FileChange, inWorkspace bool, i *diff.Introduced)
+	Made func() func(change *event.FileChange) (call, prompt string) // it returns that of [diff.Options], nil where no call is known
 }
 
 // introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the
@@ -46,8 +44,8 @@ func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *diff.Introduce
 	if found == nil {
 		return nil
 	}
-	i := &diff.Introduced{Path: found.Path, Line: found.Line, Moment: c.Name(found.FileChange, inWorkspace)}
-	i.Call, i.Prompt = c.Made(found.FileChange)
+	i := &diff.Introduced{Path: found.Path, Line: found.Line}
+	c.Name(found.FileChange, inWorkspace, i)
 	for _, e := range found.Evidence {
 		i.Evidence = append(i.Evidence, string(e))
 	}

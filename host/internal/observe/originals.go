@@ -385,8 +385,8 @@ func (p *Places) isWrapper(line string) bool {
 func (p *Places) Explain(o *diff.Options) {
 	o.Original, o.Initiator, o.Logged = p.Place, p.InitiatorPlace, p.Logged
 	o.Introduced = p.introduced(*o)
-	if p != nil && p.edits.Recorded != nil && p.edits.Recorded() {
-		o.Made = p.edits.Made
+	if p != nil && p.edits.Made != nil {
+		o.Made = p.edits.Made()
 	}
 }
 

@@ -46,7 +46,7 @@ type Origin struct {
 	At     time.Time `json:"at"`
 	// Since is the time of the snapshot before.
 	Since time.Time `json:"since"`
-	Label  string    `json:"label,omitempty"`
+	Label string    `json:"label,omitempty"`
 }
 
 // Age is what is known about when a line was changed last.
