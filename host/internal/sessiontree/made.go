@@ -19,7 +19,8 @@ func (f *Finder) Made(ctx context.Context, changes []event.FileChange) (calls, p
 	for _, c := range changes {
 		from, to = min(from, c.At), max(to, c.At)
 	}
-	f.changes(ctx, changes[0].Place, time.UnixMilli(from), time.UnixMilli(to), func(e *event.FileChange) {
+	// The changes begin after the first time.
+	f.changes(ctx, changes[0].Place, time.UnixMilli(from-1), time.UnixMilli(to), func(e *event.FileChange) {
 		if i := slices.IndexFunc(changes, func(c event.FileChange) bool { return c.Snapshot == e.Snapshot && c.Path == e.Path }); i >= 0 {
 			changes[i] = *e
 		}
