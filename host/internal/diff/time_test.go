@@ -13,7 +13,8 @@ func TestTimesAreShownAsTheLayoutSays(t *testing.T) {
 	const layout = "2006-01-02T15:04:05.000Z"
 	zone := time.FixedZone("", 5*3600+1800)
 	for _, at := range []time.Time{
-		{}, time.Unix(0, 0), time.Unix(1, 999_999_999), time.Unix(1, 1_000_000).In(zone), time.Unix(1, 10_000_000), time.Unix(-1, 123_456_789),
+		{},
+		time.Unix(0, 0), time.Unix(1, 999_999_999), time.Unix(1, 1_000_000).In(zone), time.Unix(1, 10_000_000), time.Unix(-1, 123_456_789),
 		time.Date(2026, 12, 31, 23, 59, 59, 987_654_321, zone), time.Date(9999, 12, 31, 23, 59, 59, 1, time.UTC),
 	} {
 		want := at.UTC().Format(layout)
