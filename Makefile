@@ -21,7 +21,7 @@ AGAINST  ?=
 TARGETS  ?=
 
 # What make generate writes.
-GENERATED := extension/protocol.ts extension/report.ts extension/timeline.ts extension/regression.ts extension/methods.ts host/internal/api/operations.go
+GENERATED := extension/protocol.ts extension/report.ts extension/timeline.ts extension/regression.ts extension/sessiontree.ts extension/methods.ts host/internal/api/operations.go
 
 # The end-to-end tests run the program that was built.
 export TIDEMARK_TEST_BINARY := $(CURDIR)/bin/tidemark
@@ -110,7 +110,7 @@ bench: chromium build ## Every figure against its target, published in docs/benc
 .PHONY: screenshots
 screenshots: chromium build ## docs/images: a picture of each view, light and dark
 	@mkdir -p docs/images
-	@TIDEMARK_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 -timeout 5m -run '^(TestScreenshots|TestMomentsInTheViewer|TestWhatBrokeInTheViewer)$$' ./host/e2e/viewer
+	@TIDEMARK_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 -timeout 5m -run '^(TestScreenshots|TestMomentsInTheViewer|TestWhatBrokeInTheViewer|TestTheConversationInTheViewer)$$' ./host/e2e/viewer
 
 .PHONY: soak
 soak: chromium build ## Soak test: mixed load for SOAK (30m), a flood, KILLS (200) process kills; fails on lost events or memory growth

@@ -11,7 +11,9 @@ import type {
   PopupMomentParams,
   PopupMomentResult,
   SeekParams,
+  SessionBlameParams,
   SessionBranchParams,
+  SessionCallParams,
   SessionDiffParams,
   SessionParams,
   SessionRegressionParams,
@@ -47,8 +49,13 @@ import type {
   Regression,
 } from './regression';
 import type {
+  Content,
+  Tree,
+} from './sessiontree';
+import type {
   Added,
   AddedSnapshot,
+  Blamed,
   Branched,
   Difference,
   List,
@@ -117,6 +124,12 @@ export interface ViewMethods {
   view_session_branch: { params: SessionBranchParams; answer: Branched };
   /** What changed in the files between two moments, secrets masked. */
   view_session_diff: { params: SessionDiffParams; answer: Difference };
+  /** Find the moment, the agent's call and the prompt that last changed each line of a file. */
+  view_session_blame: { params: SessionBlameParams; answer: Blamed };
+  /** Prompts of a session, the newest calls that followed, the files that each changed, and the browser's report after it. */
+  view_session_tree: { params: SessionParams; answer: Tree };
+  /** Input and output of a recorded call, secrets masked. */
+  view_recorded_call: { params: SessionCallParams; answer: Content };
   /** Find the first moment after which the browser reported errors, from what was recorded. */
   view_session_regression: { params: SessionRegressionParams; answer: Regression };
   /** Set the files back to a moment, after a safety snapshot; without confirm, the plan. */
@@ -184,6 +197,9 @@ export const ROUTES: Readonly<Record<keyof ViewMethods, string>> = {
   view_seek: 'POST v1/sessions/{id}/seek',
   view_session_branch: 'POST v1/sessions/{id}/session-branch',
   view_session_diff: 'GET v1/sessions/{id}/diff',
+  view_session_blame: 'GET v1/sessions/{id}/blame',
+  view_session_tree: 'GET v1/sessions/{id}/tree',
+  view_recorded_call: 'GET v1/recordings/{recording}/call',
   view_session_regression: 'GET v1/sessions/{id}/regression',
   view_session_restore: 'POST v1/sessions/{id}/restore',
   view_session_undo: 'POST v1/sessions/{id}/undo',

@@ -2143,6 +2143,24 @@ export interface SessionDiffParams {
   id: string;
   from: string;
   to?: string;
+  path?: string;
+}
+/**
+ * SessionBlameParams name the lines of a file.
+ */
+export interface SessionBlameParams {
+  id: string;
+  path: string;
+  line?: number /* int */;
+  last?: number /* int */;
+  at?: string;
+}
+/**
+ * SessionCallParams name a call in a recorded conversation.
+ */
+export interface SessionCallParams {
+  recording: string;
+  call: string;
 }
 /**
  * SessionRegressionParams name the part of a session in which something broke.

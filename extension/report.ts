@@ -544,9 +544,11 @@ export interface ChangedFile {
    */
   files?: number /* int */;
   /**
-   * By names what made the change.
+   * By names what made the change: the agent's call, "one of" several where that is not known, or what the snapshot was taken
+   * after. Prompt is the beginning of the prompt behind the newest call, "" where the conversation is not recorded.
    */
   by?: string;
+  prompt?: string;
   /**
    * Workspace is the workspace's path, where the report covers several.
    */

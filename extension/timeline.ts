@@ -384,3 +384,46 @@ export interface RestoreStep {
   path: string;
   change: string;
 }
+/**
+ * Blamed is which moment last changed each line of a file.
+ */
+export interface Blamed {
+  sessionId: string;
+  path: string;
+  lines: BlamedLine[];
+  /**
+   * Calls are the agents' calls that changed the lines, where the conversations are recorded.
+   */
+  calls?: BlamedCall[];
+  /**
+   * Stopped says why the search ended before it found the change of all lines.
+   */
+  stopped?: string;
+}
+/**
+ * BlamedLine is a line, and the moment that changed it.
+ */
+export interface BlamedLine {
+  line: number /* int */;
+  /**
+   * Age is changed, before_first or not_searched.
+   */
+  age: string;
+  moment?: string;
+  fsSnapshotId?: string;
+  at?: string;
+  label?: string;
+  text: string;
+}
+/**
+ * BlamedCall is what changed the lines of one snapshot.
+ */
+export interface BlamedCall {
+  moment?: string;
+  fsSnapshotId: string;
+  /**
+   * Call names the call, or those of which one did it. Prompt is the beginning of the prompt behind it.
+   */
+  call: string;
+  prompt?: string;
+}

@@ -27,6 +27,8 @@ type setting struct {
 	// path locates the entry in the file: the names of the tables, then its own name, or [settings.ListItem]
 	// for an item of a list.
 	path []string
+	// note says what the user must do after the entry was written, "" for nothing.
+	note string
 	// entry returns the value to write for a program, encoded by its tags.
 	entry func(binary string) any
 	// ours reports whether an existing entry was added for Tidemark by hand.
@@ -72,9 +74,12 @@ var agents = []agent{
 	{
 		id: "codex", name: "Codex", programs: []string{"codex"},
 		signs: func(s *System) []string { return []string{s.env("CODEX_HOME", s.Home, ".codex")} },
-		settings: []setting{mcpServer(func(s *System) string {
+		settings: append([]setting{mcpServer(func(s *System) string {
 			return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "config.toml")
 		}, settings.TOML{}, "mcp_servers", "")},
+			noted("takes effect after you have reviewed it with /hooks in Codex", hooks("codex", func(s *System) string {
+				return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "hooks.json")
+			}))...),
 	},
 	{
 		id: "gemini", name: "Gemini CLI", programs: []string{"gemini"},
@@ -130,6 +135,14 @@ func mcpServer(file func(*System) string, f settings.Format, table, kind string)
 			return strings.HasPrefix(name, settings.ServerName) && len(args) > 0 && args[0] == "mcp"
 		},
 	}
+}
+
+// noted returns settings with a note.
+func noted(note string, list []setting) []setting {
+	for i := range list {
+		list[i].note = note
+	}
+	return list
 }
 
 // hooks returns the settings that make an agent run `tidemark hook`.

@@ -255,8 +255,8 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 		st.After = after
 		st.written.Edits = append(st.written.Edits, edit)
 	}
-	if st.Changes() && st.Note == Registered {
-		st.Note = "" // of another entry
+	if st.Changes() && (st.Note == Registered || st.Note == "") {
+		st.Note = entries[0].note // that the others are registered is about those alone
 	}
 	return nil
 }

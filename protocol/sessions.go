@@ -52,6 +52,22 @@ type SessionDiffParams struct {
 	ID   string `json:"id" path:"id"`
 	From string `json:"from" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start"`
 	To   string `json:"to,omitempty" maxLength:"100" doc:"The same; empty: now"`
+	Path string `json:"path,omitempty" maxLength:"4096" doc:"Only this file or directory, relative to the workspace"`
+}
+
+// SessionBlameParams name the lines of a file.
+type SessionBlameParams struct {
+	ID   string `json:"id" path:"id"`
+	Path string `json:"path" maxLength:"4096" doc:"A file, relative to the workspace"`
+	Line int    `json:"line,omitempty" minimum:"0" doc:"The first line; 0: the whole file"`
+	Last int    `json:"last,omitempty" minimum:"0" doc:"The last line; 0: the first one alone"`
+	At   string `json:"at,omitempty" maxLength:"100" doc:"The moment whose file is meant; empty: now"`
+}
+
+// SessionCallParams name a call in a recorded conversation.
+type SessionCallParams struct {
+	Recording string `json:"recording" maxLength:"100" path:"recording"`
+	Call      string `json:"call" maxLength:"300" doc:"The agent's ID of the call"`
 }
 
 // SessionRegressionParams name the part of a session in which something broke.

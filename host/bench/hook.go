@@ -79,15 +79,11 @@ func (r *run) hook() (err error) {
 		s.figure(what+", p50", ms(quantile(hooks[k], .5)))
 		s.ratio(what+" / tidemark --version, p95", p95, quantile(idle, .95), hookOver)
 	}
-	return s.print()
+	return errors.Join(s.print(), r.hookSent())
 }
 
 // silentHook runs a hook that has nothing to say.
 func silentHook(cmd *exec.Cmd) error {
 	cmd.Stdin = strings.NewReader(hookInput)
-	out, err := cmd.CombinedOutput()
-	if err == nil && len(out) > 0 {
-		err = fmt.Errorf("the hook said %s", out)
-	}
-	return err
+	return silent(cmd)
 }

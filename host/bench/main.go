@@ -102,6 +102,7 @@ var parts = []part{
 	{name: "files", run: (*run).files, inside: true},
 	{name: "timeline", run: (*run).timeline},
 	{name: "terminal", run: (*run).terminal, inside: true},
+	{name: "conversation", run: (*run).conversation},
 }
 
 func main() {

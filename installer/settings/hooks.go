@@ -19,7 +19,7 @@ type Hook struct {
 	Entry HookEntry
 }
 
-// HookEntry is a hook in the settings of Claude Code and Gemini CLI.
+// HookEntry is a hook in the settings of Claude Code, Codex and Gemini CLI.
 type HookEntry struct {
 	// Matcher is a regular expression of the tools that the hook runs after, "" for events without a tool.
 	Matcher string        `json:"matcher,omitempty"`
@@ -30,7 +30,7 @@ type HookEntry struct {
 type HookCommand struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
-	// Timeout is when the agent kills it: in seconds for Claude Code, in milliseconds for Gemini CLI.
+	// Timeout is when the agent kills it: in seconds for Claude Code and Codex, in milliseconds for Gemini CLI.
 	Timeout int `json:"timeout"`
 }
 
@@ -52,11 +52,13 @@ var hookSettings = map[string]struct {
 	ends   []string
 }{
 	"claude-code": {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Edit|Write|MultiEdit|NotebookEdit|Bash", hookTimeout, "PostToolUseFailure", []string{"SubagentStop", "SessionEnd"}},
+	"codex":       {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "apply_patch|Bash", hookTimeout, "", []string{"SubagentStop", "SessionEnd"}},
 	"gemini":      {"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "write_file|replace|run_shell_command", hookTimeout * 1000, "", nil},
 }
 
 // HooksOf returns the hooks that make an agent run the program, or none if Tidemark cannot set up that agent's hooks.
-// They belong in the agent's user settings: settings.json in ~/.claude (CLAUDE_CONFIG_DIR) or in ~/.gemini.
+// They belong in the agent's user settings: settings.json in ~/.claude (CLAUDE_CONFIG_DIR) or in ~/.gemini,
+// hooks.json in ~/.codex (CODEX_HOME).
 func HooksOf(agent, binary string) []Hook {
 	s, ok := hookSettings[agent]
 	if !ok {

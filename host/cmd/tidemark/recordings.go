@@ -173,7 +173,7 @@ func outcomeOf(c *conversation.Called) string {
 }
 
 // coverageOf says what of a conversation was not observed, "" for nothing.
-func coverageOf(c *conversation.Coverage) string {
+func coverageOf(c *conversation.SourceCoverage) string {
 	var words []string
 	for _, w := range []struct {
 		n    int

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -188,6 +189,10 @@ func cutLines(arg string, p *timeline.BlameParams) (path string, err error) {
 }
 
 func showBlame(out io.Writer, a *timeline.Blamed) error {
+	calls := map[string]string{}
+	for _, c := range a.Calls {
+		calls[c.FsSnapshot] = c.Call
+	}
 	t := render.Table{}
 	for _, l := range a.Lines {
 		id, when, label := l.Moment, "", l.Label
@@ -200,13 +205,31 @@ func showBlame(out io.Writer, a *timeline.Blamed) error {
 		if l.FsSnapshot != "" {
 			when = l.At.Local().Format("15:04:05")
 		}
+		if call := calls[l.FsSnapshot]; call != "" && l.FsSnapshot != "" {
+			label = call
+		}
 		if len(label) > maxBlameLabel {
 			label = strings.ToValidUTF8(label[:maxBlameLabel], "") + "…"
 		}
 		t.Row(id, render.Faint(when), render.Faint(label), strconv.Itoa(l.Line), l.Text)
 	}
-	if err := t.Write(out); err != nil || a.Stopped == "" {
+	if err := t.Write(out); err != nil {
 		return err
+	}
+	if len(a.Calls) > 0 {
+		if err := render.Line(out, ""); err != nil {
+			return err
+		}
+		made := render.Table{}
+		for _, c := range a.Calls {
+			made.Row(cmp.Or(c.Moment, c.FsSnapshot), c.Call, render.Faint(c.Prompt))
+		}
+		if err := made.Write(out); err != nil {
+			return err
+		}
+	}
+	if a.Stopped == "" {
+		return nil
 	}
 	return render.Line(out, "%s", a.Stopped)
 }

@@ -313,7 +313,11 @@ func TestWhatHooksOfClaudeCodeMissIsTakenFromItsTranscript(t *testing.T) {
 	w.nothingSecret(secret, "unnamed-plain-word")
 }
 
-func (w *world) codex(prompt string, turns ...modelserver.Turn) {
+// codexEvents are the hooks of Codex that a recording needs.
+var codexEvents = []string{"SessionStart", "SessionEnd", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"}
+
+// codex runs Codex with hooks, a text of hooks.json. "" leaves that file as it is.
+func (w *world) codex(hooks, prompt string, turns ...modelserver.Turn) {
 	w.Helper()
 	codex := program(w.T, "codex")
 	server := modelserver.Start(w.T, turns...)
@@ -322,11 +326,14 @@ func (w *world) codex(prompt string, turns ...modelserver.Turn) {
 		w.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"hooks.json": w.settings("SessionStart", "SessionEnd", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
+		"hooks.json": hooks,
 		"config.toml": fmt.Sprintf("model = \"gpt-5.5\"\nmodel_provider = \"script\"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n"+
 			"[features]\nhooks = true\n[model_providers.script]\nname = \"script\"\nbase_url = %q\nwire_api = \"responses\"\nenv_key = \"SCRIPT_KEY\"\n"+
 			"[projects.%q]\ntrust_level = \"trusted\"\n", server.URL+"/v1", w.project),
 	} {
+		if text == "" {
+			continue
+		}
 		if err := os.WriteFile(filepath.Join(config, name), []byte(text), 0o600); err != nil {
 			w.Fatal(err)
 		}
@@ -339,7 +346,7 @@ func (w *world) codex(prompt string, turns ...modelserver.Turn) {
 
 func TestASessionOfCodexIsRecorded(t *testing.T) {
 	w := newWorld(t)
-	w.codex("Change a to 2, with "+secret,
+	w.codex(w.settings(codexEvents...), "Change a to 2, with "+secret,
 		modelserver.Turn{Text: "I look.", Calls: []modelserver.Call{call("call_01", "exec_command", map[string]any{"cmd": "cat a.js"})}},
 		modelserver.Turn{Text: "I edit.", Calls: []modelserver.Call{call("call_02", "apply_patch", "*** Begin Patch\n*** Update File: a.js\n@@\n-let a = 1\n+let a = 2\n let b = 2\n*** End Patch\n")}},
 		modelserver.Turn{Calls: []modelserver.Call{
@@ -364,4 +371,48 @@ func TestASessionOfCodexIsRecorded(t *testing.T) {
 	w.nothingSecret(secret)
 	w.tree("codex", "call_02", "a.js", "call_04", "b.txt")
 	w.keepFixture("codex-0.169.0", filepath.Join(w.home, "codex", "sessions"))
+}
+
+// The hooks that `tidemark install` writes are those that Codex runs, and `tidemark uninstall` removes them.
+func TestInstalledHooksRecordASessionOfCodex(t *testing.T) {
+	w := newWorld(t)
+	config := filepath.Join(w.home, "codex")
+	hooks := filepath.Join(config, "hooks.json")
+	if err := os.MkdirAll(config, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tidemark := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), w.Binary, args...)
+		cmd.Dir, cmd.Env = w.project, append(os.Environ(), "HOME="+w.home, "TIDEMARK_HOME="+w.Home, "CODEX_HOME="+config)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q fails: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	if out := tidemark("install", "--yes", "--agent", "codex"); !strings.Contains(out, "/hooks") {
+		t.Errorf("install does not mention the review: %s", out)
+	}
+	written, err := os.ReadFile(hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.codex("", "Change a to 2",
+		modelserver.Turn{Calls: []modelserver.Call{call("call_01", "apply_patch", "*** Begin Patch\n*** Update File: a.js\n@@\n-let a = 1\n+let a = 2\n let b = 2\n*** End Patch\n")}},
+		modelserver.Turn{Calls: []modelserver.Call{call("call_02", "exec_command", map[string]any{"cmd": "echo b > b.txt"})}},
+		modelserver.Turn{Text: "All done."},
+	)
+	o := w.recording()
+	if len(o.Turns) != 1 || o.Turns[0].Prompt != "Change a to 2" || o.Turns[0].Said != "All done." || o.Turns[0].Source != "hook" {
+		t.Errorf("the turns are %+v", o.Turns)
+	}
+	equal(t, "the calls", calls(o), []string{"call_01|apply_patch a.js|ok|both", "call_02|$ echo b > b.txt|ok|both"})
+	if data, err := os.ReadFile(hooks); err != nil || string(data) != string(written) {
+		t.Errorf("Codex changed the hooks (%v): %s", err, data)
+	}
+	tidemark("uninstall", "--yes")
+	if _, err := os.Stat(hooks); !os.IsNotExist(err) {
+		t.Errorf("uninstall leaves the hooks: %v", err)
+	}
 }

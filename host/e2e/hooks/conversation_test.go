@@ -3,6 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,27 @@ func TestABrokenPageNamesTheCallAndThePromptBehindIt(t *testing.T) {
 	if by := regression.IntroducedBy; regression.Verdict != "found" || by.Path != "src/price.js" || by.Call != "Edit src/price.js" || by.Prompt != "show cents" {
 		t.Errorf("the regression is %+v", regression)
 	}
+	type changed struct{ Path, By, Prompt string }
+	var changes struct {
+		Files struct{ Changed []changed }
+	}
+	if err := json.Unmarshal([]byte(run("changes", "--since", "2000-01-01T00:00:00Z", "--json")), &changes); err != nil {
+		t.Fatal(err)
+	}
+	if f := changes.Files.Changed; !slices.Contains(f, changed{"src/price.js", "Edit src/price.js", "show cents"}) {
+		t.Errorf("the changed files are %+v", f)
+	}
+	var blame struct {
+		Lines []struct{ FsSnapshotID string }
+		Calls []struct{ FsSnapshotID, Moment, Call, Prompt string }
+	}
+	if err := json.Unmarshal([]byte(run("timeline", "blame", "src/price.js", "--json")), &blame); err != nil {
+		t.Fatal(err)
+	}
+	if c := blame.Calls; len(c) != 1 || c[0].Call != "Edit src/price.js" || c[0].Prompt != "show cents" || c[0].Moment == "" {
+		t.Errorf("blame names %+v", c)
+	}
+	t.Log("\n" + run("timeline", "blame", "src/price.js"))
 	tree := ""
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		tree = run("timeline", "show")

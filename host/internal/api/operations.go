@@ -4,6 +4,7 @@ package api
 
 import (
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
@@ -39,6 +40,9 @@ func (r *rest) methods() {
 	serveMethod[*timeline.Sought](r, "view_seek", (*viewSeekInput).params)
 	serveMethod[*timeline.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
 	serveMethod[*timeline.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
+	serveMethod[*timeline.Blamed](r, "view_session_blame", (*viewSessionBlameInput).params)
+	serveMethod[*sessiontree.Tree](r, "view_session_tree", (*viewSessionTreeInput).params)
+	serveMethod[*sessiontree.Content](r, "view_recorded_call", (*viewRecordedCallInput).params)
 	serveMethod[*regression.Regression](r, "view_session_regression", (*viewSessionRegressionInput).params)
 	serveMethod[*timeline.Restored](r, "view_session_restore", (*viewSessionRestoreInput).params)
 	serveMethod[*timeline.Restored](r, "view_session_undo", (*viewSessionUndoInput).params)
@@ -318,10 +322,40 @@ type viewSessionDiffInput struct {
 	ID   string `path:"id"`
 	From string `query:"from" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start"`
 	To   string `query:"to" maxLength:"100" doc:"The same; empty: now"`
+	Path string `query:"path" maxLength:"4096" doc:"Only this file or directory, relative to the workspace"`
 }
 
 func (in *viewSessionDiffInput) params() protocol.SessionDiffParams {
-	return protocol.SessionDiffParams{ID: in.ID, From: in.From, To: in.To}
+	return protocol.SessionDiffParams{ID: in.ID, From: in.From, To: in.To, Path: in.Path}
+}
+
+type viewSessionBlameInput struct {
+	ID   string `path:"id"`
+	Path string `query:"path" maxLength:"4096" doc:"A file, relative to the workspace"`
+	Line int    `query:"line" minimum:"0" doc:"The first line; 0: the whole file"`
+	Last int    `query:"last" minimum:"0" doc:"The last line; 0: the first one alone"`
+	At   string `query:"at" maxLength:"100" doc:"The moment whose file is meant; empty: now"`
+}
+
+func (in *viewSessionBlameInput) params() protocol.SessionBlameParams {
+	return protocol.SessionBlameParams{ID: in.ID, Path: in.Path, Line: in.Line, Last: in.Last, At: in.At}
+}
+
+type viewSessionTreeInput struct {
+	ID string `path:"id"`
+}
+
+func (in *viewSessionTreeInput) params() protocol.SessionParams {
+	return protocol.SessionParams{ID: in.ID}
+}
+
+type viewRecordedCallInput struct {
+	Recording string `path:"recording"`
+	Call      string `query:"call" maxLength:"300" doc:"The agent's ID of the call"`
+}
+
+func (in *viewRecordedCallInput) params() protocol.SessionCallParams {
+	return protocol.SessionCallParams{Recording: in.Recording, Call: in.Call}
 }
 
 type viewSessionRegressionInput struct {

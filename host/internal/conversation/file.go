@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A file has one conversation. Its first line is a [head]. Each further line is an event:
@@ -71,12 +72,14 @@ func parseLine(line []byte) (n entry, ok bool) {
 	if want, err := strconv.ParseUint(string(sum), 16, 32); !ok || err != nil || len(sum) != 8 || crc32.Checksum(body, castagnoli) != uint32(want) {
 		return n, false
 	}
-	words := bytes.SplitN(body, []byte(" "), 4)
-	if len(words) != 4 || len(words[0]) != 1 {
+	kind, body, _ := bytes.Cut(body, []byte(" "))
+	when, body, _ := bytes.Cut(body, []byte(" "))
+	id, data, ok := bytes.Cut(body, []byte(" "))
+	if !ok || len(kind) != 1 {
 		return n, false
 	}
-	at, err := strconv.ParseInt(string(words[1]), 10, 64)
-	return entry{Kind(words[0][0]), at, string(words[2]), words[3]}, err == nil
+	at, err := strconv.ParseInt(string(when), 10, 64)
+	return entry{Kind(kind[0]), at, string(id), data}, err == nil
 }
 
 // event decodes the event of a line.
@@ -116,10 +119,21 @@ func readFile(path string, f func(entry)) (h head, end int64, damaged int, err e
 	return h, end, damaged, err
 }
 
+// readers are those of readLines that are free.
+var readers sync.Pool
+
 // readLines calls f for each whole line, and counts those for which it returns false, and those that are too long. End is
 // that of the last whole line.
 func readLines(r io.Reader, f func(first bool, line []byte) bool) (end int64, damaged int, err error) {
-	b := bufio.NewReaderSize(r, maxLine)
+	b, ok := readers.Get().(*bufio.Reader)
+	if !ok {
+		b = bufio.NewReaderSize(nil, maxLine)
+	}
+	b.Reset(r)
+	defer func() {
+		b.Reset(nil)
+		readers.Put(b)
+	}()
 	for first := true; ; first = false {
 		line, err := b.ReadSlice('\n')
 		size, long := int64(len(line)), false

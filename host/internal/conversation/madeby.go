@@ -34,6 +34,24 @@ func (s *Store) MadeBy(change *event.FileChange) (call, prompt string) {
 	return "one of these calls: " + strings.Join(calls, "; "), prompt
 }
 
+// Makers returns [Store.MadeBy], nil without recorded conversations.
+func (s *Store) Makers() func(change *event.FileChange) (call, prompt string) {
+	if !s.Any() {
+		return nil
+	}
+	return s.MadeBy
+}
+
+// Any reports whether there are recorded conversations.
+func (s *Store) Any() bool {
+	if s.failed != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.files) > 0
+}
+
 // maxMaker bounds the text of a call and of a prompt, in characters.
 const maxMaker = 100
 

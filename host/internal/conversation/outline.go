@@ -15,8 +15,8 @@ import (
 // Outline is a conversation as prompts with the calls that followed.
 type Outline struct {
 	Info
-	Turns    []*Turn  `json:"turns"`
-	Coverage Coverage `json:"coverage"`
+	Turns    []*Turn        `json:"turns"`
+	Coverage SourceCoverage `json:"coverage"`
 }
 
 // Info describes a recorded conversation.
@@ -80,8 +80,8 @@ type Called struct {
 // NotPermitted is the outcome of a call that was not permitted.
 const NotPermitted = "denied"
 
-// Coverage is what of a conversation was observed, and by which source.
-type Coverage struct {
+// SourceCoverage is what of a conversation was observed, and by which source.
+type SourceCoverage struct {
 	// OnlyHook counts calls that the transcript does not have, OnlyTranscript calls and prompts that no hook reported.
 	OnlyHook       int `json:"onlyHook,omitempty"`
 	OnlyTranscript int `json:"onlyTranscript,omitempty"`
@@ -97,7 +97,7 @@ type Coverage struct {
 // folder makes outlines of the events so far.
 type folder struct {
 	prompts  []*Turn
-	coverage Coverage
+	coverage SourceCoverage
 	calls    map[string]*Called
 	order    []*Called
 	turns    map[string]*Turn

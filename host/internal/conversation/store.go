@@ -100,12 +100,16 @@ type file struct {
 	damaged       int
 	// known are the events by ID. It is nil for a file that was only listed.
 	known map[string]source
+	// sources is true where known has them: a list needs none.
+	sources bool
 	// offsets are how far transcripts were read, by path.
 	offsets map[string]int64
 	// transcripts are their paths, in the order in which hooks named them.
 	transcripts []string
 	// folder has the events, nil where nobody needs it.
-	folder  *folder
+	folder *folder
+	// outline is made of folder, nil after another event.
+	outline *Outline
 	removed bool
 
 	// turn is occupied while transcripts are read.
@@ -296,8 +300,8 @@ func (s *Store) add(f *file, e *Event) (bool, error) {
 
 // open makes a file ready for events. The caller has its lock.
 func (f *file) open() (err error) {
-	if f.known == nil {
-		f.read = false
+	if f.known == nil || !f.sources {
+		f.read, f.sources = false, true
 	}
 	if err := f.load(); err != nil || f.out != nil {
 		return err
@@ -332,7 +336,10 @@ func (f *file) load() error {
 		if n.kind != Call && n.kind != Result { // those are many, and name no transcript
 			e, _ = n.event()
 		}
-		from := source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
+		var from source
+		if f.sources {
+			from = source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
+		}
 		f.note(n.kind, n.at, n.id, from, e)
 	})
 	return f.failed
@@ -406,6 +413,7 @@ func (f *file) append(e *Event) (bool, error) {
 	f.note(e.Kind, e.At, e.ID, from, e)
 	if f.folder != nil {
 		f.folder.add(e)
+		f.outline = nil
 	}
 	return true, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -82,7 +83,7 @@ func (f *file) info() Info {
 	i.Agent, i.Session, i.Workspace, i.Bytes = f.head.Agent, f.head.Session, f.head.Workspace, f.size
 	i.Started, i.Last, i.Prompts, i.Calls = millis(f.first), millis(f.last), f.prompts, f.runs
 	if f.out == nil { // all files together have many events
-		f.known = nil
+		f.known, f.sources = nil, false
 	}
 	return i
 }
@@ -148,7 +149,7 @@ func (s *Store) missing(id string) error {
 	return usererr.New(usererr.NotFound, "there is no recording %q. Run `tidemark recordings list --all`.", event.Clean(id))
 }
 
-// outlineOf returns the outline of a conversation. What it is made of stays in memory for the last few conversations.
+// outlineOf returns the outline of a conversation, which no caller may change. What it is made of stays in memory for the last few conversations.
 func (s *Store) outlineOf(f *file) (*Outline, error) {
 	info := f.info()
 	s.use(f)
@@ -158,13 +159,16 @@ func (s *Store) outlineOf(f *file) (*Outline, error) {
 		return nil, err
 	}
 	if f.folder == nil {
-		f.folder = newFolder()
+		f.folder, f.outline = newFolder(), nil
 		if err := f.events(f.folder.add); err != nil {
 			f.folder = nil
 			return nil, err
 		}
 	}
-	return f.folder.outline(info, f.damaged), nil
+	if f.outline == nil {
+		f.outline = f.folder.outline(info, f.damaged)
+	}
+	return f.outline, nil
 }
 
 // events calls each with the events of a file. The caller has its lock.
@@ -194,7 +198,7 @@ func (s *Store) use(f *file) {
 	s.mu.Unlock()
 	if old != nil {
 		old.mu.Lock()
-		old.folder = nil
+		old.folder, old.outline = nil, nil
 		old.mu.Unlock()
 	}
 }
@@ -209,12 +213,25 @@ func (s *Store) within(workspace string, from, to int64) (list []*file) {
 	s.mu.Unlock()
 	for _, f := range files {
 		f.mu.Lock()
+		if !f.read && f.endedBefore(from) {
+			f.mu.Unlock()
+			continue
+		}
 		if f.load() == nil && f.head.Workspace == workspace && f.last >= from && f.first <= to {
 			list = append(list, f)
 		}
 		f.mu.Unlock()
 	}
 	return list
+}
+
+// clockSlack is how far the times of events and of files may differ.
+const clockSlack = time.Minute
+
+// endedBefore reports whether a file on disk was last written before a time, so that it need not be read. The caller has its lock.
+func (f *file) endedBefore(at int64) bool {
+	info, err := os.Stat(f.path)
+	return err == nil && info.ModTime().Add(clockSlack).UnixMilli() < at
 }
 
 // Outlines returns the conversations of a workspace that have an event in a span of time, in milliseconds since 1970. A

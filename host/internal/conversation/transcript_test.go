@@ -99,6 +99,13 @@ func TestATranscriptIsReadAsItGrows(t *testing.T) {
 			if got := summary(&w.show().Outline); got != want {
 				t.Errorf("once more:\n%s", got)
 			}
+			if err := os.Remove(path); err != nil { // agents delete old ones
+				t.Fatal(err)
+			}
+			w.reopen()
+			if got := summary(&w.show().Outline); got != want {
+				t.Errorf("after the transcript was deleted:\n%s", got)
+			}
 		})
 	}
 }

@@ -48,6 +48,9 @@ type Options struct {
 	// *event.Console, of the first *event.Network of a failure, of a *event.WebSocket or of a *capture.Change. It may be nil,
 	// and is called for entries that are shown.
 	Introduced func(event.Event) *Introduced
+	// Made names the agent's call that made a change of a file, or those of which one did, and the beginning of the prompt
+	// behind it, "" where that is not known. It may be nil, and is called for entries that are shown.
+	Made func(*event.FileChange) (call, prompt string)
 	// Given are the entries that the reader was already shown, by what [Report.Given] returned. Such an entry is counted,
 	// not listed. Nil lists everything.
 	Given Given

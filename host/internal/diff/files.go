@@ -1,7 +1,10 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -25,11 +28,13 @@ func changedFiles(c *computation) *FilesDiff {
 	d := &FilesDiff{TotalChanged: len(changes)}
 	c.files = len(changes)
 	entries, omitted := filechanges.Fold(changes, MaxFiles)
+	made := makers(c, entries)
 	for _, e := range entries {
 		f := ChangedFile{
 			Path: event.Tail(e.Path, MaxMessage), Change: e.Kind, From: event.Tail(e.From, MaxMessage), Binary: e.Binary, Files: e.Files,
-			By: Shorten(strings.Join(e.By, ", ")),
 		}
+		by, prompt := madeBy(&e.Change, made)
+		f.By, f.Prompt = Shorten(strings.Join(by, ", ")), Shorten(prompt)
 		if e.Counted {
 			f.Added, f.Removed = &e.Added, &e.Removed
 		}
@@ -46,6 +51,58 @@ func changedFiles(c *computation) *FilesDiff {
 	}
 	d.Omitted = omitted
 	return d
+}
+
+// maxMade bounds the changes of one entry of which the calls are looked for: the newest.
+const maxMade = 5
+
+// maker is what made a change, and the prompt behind it. Known is false where it is no call.
+type maker struct {
+	by, prompt string
+	known      bool
+}
+
+// makers returns what made the newest changes of entries, by their positions. It keeps none of the changes, because one that is
+// read from disk keeps its whole block in memory.
+func makers(c *computation, entries []filechanges.Entry) map[uint64]maker {
+	if c.o.Made == nil || len(entries) == 0 {
+		return nil
+	}
+	made := map[uint64]maker{}
+	first := uint64(math.MaxUint64)
+	for _, e := range entries {
+		for _, pos := range newest(&e.Change) {
+			made[pos], first = maker{}, min(first, pos)
+		}
+	}
+	for pos, e := range c.v.Files().From(first) {
+		if _, wanted := made[pos]; wanted {
+			call, prompt := c.o.Made(e)
+			made[pos] = maker{cmp.Or(call, strings.Clone(e.By)), prompt, call != ""}
+		}
+	}
+	return made
+}
+
+func newest(e *filechanges.Change) []uint64 { return e.Positions[max(0, len(e.Positions)-maxMade):] }
+
+// madeBy names what made the changes of an entry, and the prompt behind the newest of them.
+func madeBy(e *filechanges.Change, made map[uint64]maker) (by []string, prompt string) {
+	known := false
+	for _, pos := range newest(e) {
+		m := made[pos]
+		known, prompt = known || m.known, cmp.Or(m.prompt, prompt)
+		if m.by != "" && !slices.Contains(by, m.by) {
+			by = append(by, m.by)
+		}
+	}
+	if !known {
+		return e.By, ""
+	}
+	if n := len(by) - filechanges.MaxBy; n > 0 {
+		by = append([]string{"…"}, by[n:]...)
+	}
+	return by, prompt
 }
 
 func (d *FilesDiff) filter(bool) int { return dropAll(&d.Changed) }

@@ -479,8 +479,10 @@ type ChangedFile struct {
 	Binary bool `json:"binary,omitempty"`
 	// Files counts the files that a directory stands for.
 	Files int `json:"files,omitempty"`
-	// By names what made the change.
-	By string `json:"by,omitempty"`
+	// By names what made the change: the agent's call, "one of" several where that is not known, or what the snapshot was taken
+	// after. Prompt is the beginning of the prompt behind the newest call, "" where the conversation is not recorded.
+	By     string `json:"by,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
 	// Workspace is the workspace's path, where the report covers several.
 	Workspace string `json:"workspace,omitempty"`
 	Ref       *Ref   `json:"-"`

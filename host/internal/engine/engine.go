@@ -119,7 +119,7 @@ func New(o Options) *Engine {
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Rules.Allows = e.Timeline.Allows
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
-	edits := observe.Edits{Update: o.Noise.Update, Name: func(change *event.FileChange, inWorkspace bool, i *diff.Introduced) {
+	edits := observe.Edits{Update: o.Noise.Update, Made: o.Conversations.Makers, Name: func(change *event.FileChange, inWorkspace bool, i *diff.Introduced) {
 		id, m := timeline.OfChange(e.Timeline, change)
 		if m != nil && !inWorkspace { // several workspaces may have a moment with this ID
 			id += "@" + m.Session
@@ -137,6 +137,7 @@ func New(o Options) *Engine {
 	e.Regressions = &regression.Finder{Store: o.Store, Rules: e.Rules, Observer: e.Observer, Timeline: e.Timeline, Edits: edits, Clock: o.Clock}
 	timeline.SetCourse(e.Timeline, e.Regressions.Course)
 	e.Trees = &sessiontree.Finder{Timeline: e.Timeline, Conversations: e.Conversations, Store: o.Store, Rules: e.Rules, Observer: e.Observer, Clock: o.Clock}
+	timeline.SetMade(e.Timeline, e.Trees.Made)
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,
@@ -152,7 +153,7 @@ func New(o Options) *Engine {
 	})
 	e.Viewer = viewer.New(viewer.Options{
 		Store: o.Store, Named: named, Clients: registry, Rules: e.Rules, Observer: e.Observer, Pages: e.Pages, Leases: e.Actor.Leases,
-		Inspector: e.Inspector, Timeline: e.Timeline, Regressions: e.Regressions, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
+		Inspector: e.Inspector, Timeline: e.Timeline, Regressions: e.Regressions, Trees: e.Trees, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
 	})
 	e.leaving(changed)
 	return e

@@ -16,6 +16,7 @@ type Edits struct {
 	Update func(event.Event) string
 	// Name names the moment of a change, for a reader who is in its workspace or not, and what made it.
 	Name func(change *event.FileChange, inWorkspace bool, i *diff.Introduced)
+	Made func() func(change *event.FileChange) (call, prompt string) // it returns that of [diff.Options], nil where no call is known
 }
 
 // introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the

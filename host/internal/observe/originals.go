@@ -302,6 +302,9 @@ func (p *Places) isWrapper(line string) bool {
 func (p *Places) Explain(o *diff.Options) {
 	o.Original, o.Initiator, o.Logged = p.Place, p.InitiatorPlace, p.Logged
 	o.Introduced = p.introduced(*o)
+	if p != nil && p.edits.Made != nil {
+		o.Made = p.edits.Made()
+	}
 }
 
 // Stack returns an entry's stack with original places where they are known. Other generated lines are marked.

@@ -16,7 +16,7 @@ func forged(text string) *diff.Report {
 	r.Files = changedFiles().Files
 	for i := range r.Files.Changed {
 		f := &r.Files.Changed[i]
-		f.Path, f.From, f.By, f.Workspace = text, text, text, text
+		f.Path, f.From, f.By, f.Prompt, f.Workspace = text, text, text, text, text
 	}
 	for _, list := range [][]diff.Message{r.Console.NewErrors, r.Console.NewWarnings} {
 		for i := range list {

@@ -400,7 +400,7 @@ func files(d *diff.FilesDiff) section {
 		if f.By != "" {
 			by.before = "by "
 		}
-		rows = append(rows, row{how, head, append(tail, by, mutedQuote(f.Workspace))})
+		rows = append(rows, row{how, head, append(tail, by, mutedQuote(f.Prompt), mutedQuote(f.Workspace))})
 	}
 	return section{"Files", counted(d.TotalChanged, "file changed", "files changed"), rows, d.Omitted}
 }

@@ -42,77 +42,16 @@ var UserTools = []*tool.Tool[*Finder]{tool.New(tool.Definition{Name: "timeline_s
 // Params are the parameters of timeline_show.
 type Params struct{ timeline.Where }
 
-// Tree is a session as prompts with what followed.
-type Tree struct {
-	tool.Quotes
-	timeline.About
-	Turns []*Turn `json:"turns"`
-	// Files are the changes that no call is known to have made.
-	Files []File `json:"files,omitempty"`
-	// Recordings are the conversations that the tree is made of, with what of them was not observed.
-	Recordings []Recording `json:"recordings,omitempty"`
-	// Note says what is missing, "" for nothing.
-	Note string `json:"note,omitempty"`
-}
-
-// Recording is a recorded conversation of the session.
-type Recording struct {
-	ID       string                `json:"id"`
-	Agent    string                `json:"agent"`
-	Coverage conversation.Coverage `json:"coverage"`
-}
-
-// Turn is a prompt with the calls that followed.
-type Turn struct {
-	Agent string    `json:"agent,omitempty"`
-	At    diff.Time `json:"at"`
-	// Prompt is the text, "" where the conversation is not recorded. Moment is its moment, "" for none.
-	Prompt string     `json:"prompt,omitempty"`
-	Moment string     `json:"momentId,omitempty"`
-	Ended  *diff.Time `json:"endedAt,omitempty"`
-	Said   string     `json:"said,omitempty"`
-	Calls  []*Call    `json:"calls"`
-
-	id, session string
-}
-
-// Call is a call of a tool, or a moment of an agent whose conversation is not recorded.
-type Call struct {
-	ID    string    `json:"callId,omitempty"`
-	Title string    `json:"title"`
-	At    diff.Time `json:"at"`
-	// DurationMs, Outcome and Source are those of the recorded call.
-	DurationMs int    `json:"durationMs,omitempty"`
-	Outcome    string `json:"outcome,omitempty"`
-	Source     string `json:"source,omitempty"`
-	Moment     string `json:"momentId,omitempty"`
-	// Files are the files that it changed.
-	Files []File `json:"files,omitempty"`
-	// Severity is that of what the browser reported from the beginning of the call to the beginning of the next one that changed files, "" where it
-	// changed none. Summary is not given for clean.
-	Severity diff.Severity `json:"severity,omitempty"`
-	Summary  string        `json:"summary,omitempty"`
-	Calls    []*Call       `json:"calls,omitempty"`
-
-	ended time.Time
-}
-
-// File is a change of a file.
-type File struct {
-	Path    string `json:"path"`
-	Change  string `json:"change"`
-	Added   int    `json:"added,omitempty"`
-	Removed int    `json:"removed,omitempty"`
-	// OneOf are the calls of which one made the change, where it is not known which.
-	OneOf []string `json:"oneOf,omitempty"`
-}
-
 // maxJudged bounds the calls after which the browser's report is computed: the newest.
 const maxJudged = 200
 
 // Show returns the tree of a session.
 func (f *Finder) Show(ctx context.Context, client *checkpoint.Client, p Params) (*Tree, error) {
-	list, err := f.moments(ctx, client, p.Where)
+	return f.tree(ctx, client, p.Where, maxJudged)
+}
+
+func (f *Finder) tree(ctx context.Context, client *checkpoint.Client, where timeline.Where, judged int) (*Tree, error) {
+	list, err := f.moments(ctx, client, where)
 	if err != nil {
 		return nil, err
 	}
@@ -132,20 +71,25 @@ func (f *Finder) Show(ctx context.Context, client *checkpoint.Client, p Params) 
 	}
 	b.addMoments(list.Moments)
 	b.sort()
+	f.changes(ctx, places, from, to, func(e *event.FileChange) { b.addFile(e, outlines) })
+	f.judge(ctx, client, list.Workspace, b, to, judged)
+	return t, nil
+}
+
+// changes calls each with the recorded changes of files in a workspace and a span of time. places are the workspace's
+// directory, and those where it was before.
+func (f *Finder) changes(ctx context.Context, places []string, from, to time.Time, each func(*event.FileChange)) {
 	v := f.Store.View(f.Clock())
 	var read *observe.Reading
-	deep := v
 	if !v.HoldsTime(from.UnixMilli()) {
-		deep, read = f.Observer.Behind(ctx, v)
+		v, read = f.Observer.Behind(ctx, v)
 	}
-	for _, e := range deep.Files().From(deep.MomentAt(from).Pos[capture.Files]) {
+	defer read.Close()
+	for _, e := range v.Files().From(v.MomentAt(from).Pos[capture.Files]) {
 		if slices.Contains(places, e.Place) && e.At <= to.UnixMilli() {
-			b.addFile(e, outlines)
+			each(e)
 		}
 	}
-	read.Close()
-	f.judge(ctx, client, list.Workspace, b, to)
-	return t, nil
 }
 
 // moments returns all moments of a session.
@@ -181,7 +125,7 @@ func (b *builder) addConversation(o *conversation.Outline, from, to time.Time) {
 		if turn.At.After(to) || turn.At.Before(from) && len(turn.Calls) == 0 {
 			continue
 		}
-		t := &Turn{Agent: o.Agent, At: turn.At, Prompt: turn.Prompt, Ended: turn.Ended, Said: turn.Said, Calls: b.add(o, turn.Calls), id: turn.ID, session: o.Session}
+		t := &Turn{Agent: o.Agent, Recording: o.ID, At: turn.At, Prompt: turn.Prompt, Ended: turn.Ended, Said: turn.Said, Calls: b.add(o, turn.Calls), id: turn.ID, session: o.Session}
 		b.tree.Turns = append(b.tree.Turns, t)
 	}
 }
@@ -268,7 +212,10 @@ func (b *builder) sort() {
 
 // addFile adds a change below the call that made it. Without a recorded call, that is the one of the snapshot's moment.
 func (b *builder) addFile(e *event.FileChange, outlines []*conversation.Outline) {
-	file := File{Path: e.Path, Change: e.Change}
+	file := File{Path: e.Path, Change: e.Change, FsSnapshot: fmt.Sprintf("s%d", e.Snapshot)}
+	if e.Since != 0 {
+		file.Since = &diff.Time{Time: time.UnixMilli(e.Since)}
+	}
 	if e.Counted {
 		file.Added, file.Removed = e.Added, e.Removed
 	}
@@ -281,7 +228,7 @@ func (b *builder) addFile(e *event.FileChange, outlines []*conversation.Outline)
 			}
 		}
 	}
-	if call := b.moments[fmt.Sprintf("s%d", e.Snapshot)]; len(makers) == 0 && call != nil && (e.By == call.Title || strings.HasPrefix(e.By, call.Title)) {
+	if call := b.moments[file.FsSnapshot]; len(makers) == 0 && call != nil && (e.By == call.Title || strings.HasPrefix(e.By, call.Title)) {
 		makers = []*Call{call}
 	}
 	switch len(makers) {
@@ -299,14 +246,14 @@ func (b *builder) addFile(e *event.FileChange, outlines []*conversation.Outline)
 }
 
 // judge computes what the browser reported after the calls that changed files.
-func (f *Finder) judge(ctx context.Context, client *checkpoint.Client, workspace string, b *builder, to time.Time) {
+func (f *Finder) judge(ctx context.Context, client *checkpoint.Client, workspace string, b *builder, to time.Time, most int) {
 	var edits []*Call
 	for _, c := range b.all {
 		if len(c.Files) > 0 {
 			edits = append(edits, c)
 		}
 	}
-	if n := len(edits) - maxJudged; n > 0 {
+	if n := len(edits) - most; n > 0 {
 		b.tree.Note = "the browser's report is shown after the newest calls only"
 		edits = edits[n:]
 	}

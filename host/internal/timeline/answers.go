@@ -285,3 +285,35 @@ type RestoreStep struct {
 	Path   string `json:"path"`
 	Change string `json:"change"`
 }
+
+// Blamed is which moment last changed each line of a file.
+type Blamed struct {
+	SessionID string       `json:"sessionId"`
+	Path      string       `json:"path"`
+	Lines     []BlamedLine `json:"lines"`
+	// Calls are the agents' calls that changed the lines, where the conversations are recorded.
+	Calls []BlamedCall `json:"calls,omitempty"`
+	// Stopped says why the search ended before it found the change of all lines.
+	Stopped string `json:"stopped,omitempty"`
+}
+
+// BlamedLine is a line, and the moment that changed it.
+type BlamedLine struct {
+	Line int `json:"line"`
+	// Age is changed, before_first or not_searched.
+	Age        compare.Age `json:"age" tstype:"string"`
+	Moment     string      `json:"moment,omitempty"`
+	FsSnapshot string      `json:"fsSnapshotId,omitempty"`
+	At         diff.Time   `json:"at,omitzero"`
+	Label      string      `json:"label,omitempty"`
+	Text       string      `json:"text"`
+}
+
+// BlamedCall is what changed the lines of one snapshot.
+type BlamedCall struct {
+	Moment     string `json:"moment,omitempty"`
+	FsSnapshot string `json:"fsSnapshotId"`
+	// Call names the call, or those of which one did it. Prompt is the beginning of the prompt behind it.
+	Call   string `json:"call"`
+	Prompt string `json:"prompt,omitempty"`
+}

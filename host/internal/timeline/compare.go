@@ -100,26 +100,12 @@ type BlameParams struct {
 	Secrets bool   `json:"secrets"`
 }
 
-// Blamed is which moment last changed each line of a file.
-type Blamed struct {
-	SessionID string       `json:"sessionId"`
-	Path      string       `json:"path"`
-	Lines     []BlamedLine `json:"lines"`
-	// Stopped says why the search ended before it found the change of all lines.
-	Stopped string `json:"stopped,omitempty"`
-}
+// Made names the agent's call that made each of some changes of files, and the beginning of the prompt behind it, "" where
+// that is not known. A change has its workspace, path, snapshot and the times that bound it.
+type Made func(ctx context.Context, changes []event.FileChange) (calls, prompts []string)
 
-// BlamedLine is a line, and the moment that changed it.
-type BlamedLine struct {
-	Line int `json:"line"`
-	// Age is changed, before_first or not_searched.
-	Age        compare.Age `json:"age"`
-	Moment     string      `json:"moment,omitempty"`
-	FsSnapshot string      `json:"fsSnapshotId,omitempty"`
-	At         diff.Time   `json:"at,omitzero"`
-	Label      string      `json:"label,omitempty"`
-	Text       string      `json:"text"`
-}
+// SetMade has blame name calls. It is called before the timeline is used.
+func SetMade(t *Timeline, made Made) { t.made = made }
 
 // Blame finds which moment last changed the lines of a file.
 func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p BlameParams) (*Blamed, error) {
@@ -164,7 +150,37 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 		}
 		a.Lines = append(a.Lines, c)
 	}
+	nameCalls(ctx, t.made, a, s.Workspace, b)
 	return a, nil
+}
+
+// maxBlamedCalls bounds the snapshots of which blame names the calls: the newest.
+const maxBlamedCalls = 100
+
+// nameCalls adds the calls to the answer of blame.
+func nameCalls(ctx context.Context, made Made, a *Blamed, workspace string, b *compare.Blame) {
+	if made == nil {
+		return
+	}
+	var calls []BlamedCall
+	var changes []event.FileChange
+	for _, o := range b.Origins[:min(len(b.Origins), maxBlamedCalls)] {
+		i := slices.IndexFunc(b.Lines, func(l compare.BlameLine) bool { return l.Snapshot == o.Number })
+		if i < 0 {
+			continue
+		}
+		calls = append(calls, BlamedCall{Moment: a.Lines[i].Moment, FsSnapshot: snapshotID(o.Number)})
+		changes = append(changes, event.FileChange{
+			Head: event.Head{At: o.At.UnixMilli(), Subject: event.InWorkspace(workspace)}, Path: event.FilePath(b.Lines[i].Path), Snapshot: o.Number,
+			Since: o.Since.UnixMilli(),
+		})
+	}
+	names, prompts := made(ctx, changes)
+	for i, c := range calls {
+		if c.Call, c.Prompt = names[i], prompts[i]; c.Call != "" {
+			a.Calls = append(a.Calls, c)
+		}
+	}
 }
 
 // firstOf returns the first moment of each snapshot: that after whose change it was taken. With some moments it has only

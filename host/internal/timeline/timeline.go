@@ -79,6 +79,8 @@ type Timeline struct {
 	fences   *fence.Fences
 	// course may be nil. It does not change after [SetCourse].
 	course Course
+	// made may be nil. It does not change after [SetMade].
+	made Made
 	// changed reports new moments, snapshots and branches.
 	changed signal.Signal
 

@@ -8,6 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -89,7 +90,25 @@ var sessionMethods = []*Method{
 		Name: "view_session_diff", Route: "GET /v1/sessions/{id}/diff", Operation: "session-diff",
 		Summary: "What changed in the files between two moments, secrets masked",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionDiffParams) (*timeline.Difference, error) {
-		return t.Diff(ctx, user, timeline.DiffParams{Where: timeline.Where{Session: p.ID}, From: p.From, To: p.To})
+		return t.Diff(ctx, user, timeline.DiffParams{Where: timeline.Where{Session: p.ID}, From: p.From, To: p.To, Paths: given(p.Path)})
+	}),
+	session(Method{
+		Name: "view_session_blame", Route: "GET /v1/sessions/{id}/blame", Operation: "session-blame",
+		Summary: "Find the moment, the agent's call and the prompt that last changed each line of a file",
+	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionBlameParams) (*timeline.Blamed, error) {
+		return t.Blame(ctx, user, timeline.BlameParams{Where: timeline.Where{Session: p.ID}, Path: p.Path, Line: p.Line, Last: p.Last, At: p.At})
+	}),
+	method(Method{
+		Name: "view_session_tree", Route: "GET /v1/sessions/{id}/tree", Operation: "session-tree", Tag: "sessions", Statuses: notFound,
+		Summary: "Prompts of a session, the newest calls that followed, the files that each changed, and the browser's report after it",
+	}, func(v *Viewer, ctx context.Context, p protocol.SessionParams) (*sessiontree.Tree, error) {
+		return v.trees.View(ctx, clients.Viewer(checkpoint.Scope{}), p.ID)
+	}),
+	method(Method{
+		Name: "view_recorded_call", Route: "GET /v1/recordings/{recording}/call", Operation: "recorded-call", Tag: "sessions", Statuses: notFound,
+		Summary: "Input and output of a recorded call, secrets masked",
+	}, func(v *Viewer, ctx context.Context, p protocol.SessionCallParams) (*sessiontree.Content, error) {
+		return v.trees.Content(ctx, clients.Viewer(checkpoint.Scope{}), p.Recording, p.Call)
 	}),
 	method(Method{
 		Name: "view_session_regression", Route: "GET /v1/sessions/{id}/regression", Operation: "session-regression", Tag: "sessions", Statuses: notFound,
@@ -115,6 +134,14 @@ var sessionMethods = []*Method{
 
 func added(p protocol.MomentAddParams) timeline.AddParams {
 	return timeline.AddParams{Where: timeline.Where{Session: p.ID}, Label: p.Label, TS: p.TS, Kind: p.Kind, WaitFence: p.WaitFence}
+}
+
+// given returns a list of a path, nil for "".
+func given(path string) []string {
+	if path == "" {
+		return nil
+	}
+	return []string{path}
 }
 
 // oneOf returns the moment that one of three parameters names. Name is that of the first.

@@ -28,6 +28,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -49,6 +50,7 @@ type Options struct {
 	Timeline  *timeline.Timeline
 	// Regressions finds what broke.
 	Regressions *regression.Finder
+	Trees       *sessiontree.Finder
 	// Disk may be nil. Then everything is in memory only.
 	Disk  observe.Disk
 	Clock func() time.Time
@@ -71,6 +73,7 @@ type Viewer struct {
 	inspector   *debugger.Inspector
 	moments     *timeline.Timeline
 	regressions *regression.Finder
+	trees       *sessiontree.Finder
 	disk        observe.Disk
 	clock       func() time.Time
 	signal      *signal.Signal
@@ -87,7 +90,7 @@ type Viewer struct {
 func New(o Options) *Viewer {
 	return &Viewer{
 		store: o.Store, named: o.Named, clients: o.Clients, rules: o.Rules, observer: o.Observer, pages: o.Pages, leases: o.Leases,
-		inspector: o.Inspector, moments: o.Timeline, regressions: o.Regressions, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
+		inspector: o.Inspector, moments: o.Timeline, regressions: o.Regressions, trees: o.Trees, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
 		Agents: &Agents{
 			store: o.Store, clients: o.Clients, leases: o.Leases, disk: o.Disk, clock: o.Clock, signal: o.Signal,
 			calls: ring.New(ring.Options[Call]{MaxCount: maxCalls, MaxBytes: maxCallBytes, Size: func(c *Call) int { return 200 + len(c.Arguments) + len(c.Answer) }}),

@@ -13,6 +13,7 @@ import { many, t } from '../../../extension/text';
 import { words } from '../attempt';
 import type { ViewerClient } from '../client';
 import { ignoreParams } from '../finding';
+import { ConversationModel } from './conversation/model';
 import { moment as instant } from './format';
 import { MomentsModel } from './moments/model';
 import { TimelineData } from './timeline/data';
@@ -28,7 +29,7 @@ export interface Selection {
 export type Least = 'all' | 'warnings' | 'errors_only';
 
 /** What the middle shows. */
-export type Section = 'changes' | 'events' | 'moments' | 'calls' | 'page' | 'variables';
+export type Section = 'changes' | 'events' | 'moments' | 'calls' | 'page' | 'variables' | 'conversation';
 
 /** A word to the person: what was done, or why it was not. */
 export interface Notice {
@@ -71,6 +72,7 @@ export class ViewerModel {
   readonly without: Signal<ReadonlySet<string>> = signal(new Set());
   readonly data = new TimelineData();
   readonly moments: MomentsModel;
+  readonly conversation: ConversationModel;
   /** The names of the lanes, from top to bottom. */
   readonly lanes: Signal<readonly string[]> = signal(this.data.names);
   /** Grows whenever {@link data} has changed. */
@@ -97,6 +99,7 @@ export class ViewerModel {
   constructor(client: ViewerClient) {
     this.client = client;
     this.moments = new MomentsModel(client.ask, this.data, this.notice);
+    this.conversation = new ConversationModel(client.ask, this.data);
     let connected = false;
     this.#stops.push(
       effect(() => {
@@ -233,7 +236,9 @@ export class ViewerModel {
       this.#read(),
     ]);
     // Opening a workspace can take a while, for which nothing else waits.
-    void this.moments.refresh().then(() => {
+    void this.moments.refresh().then(async () => {
+      this.#drew();
+      await this.conversation.refresh(this.moments.chosen.value);
       this.#drew();
     });
     batch(() => {

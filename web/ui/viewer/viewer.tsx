@@ -10,6 +10,7 @@ import { SeverityMark, severityOf } from '../severity';
 import { ActingAgents } from './acting';
 import { Calls } from './calls';
 import { Checkpoints } from './checkpoints';
+import { Conversation } from './conversation/conversation';
 import { Arrow } from './entry';
 import { Events } from './events';
 import { gather, har, page, requests, save, styles } from './exports';
@@ -23,12 +24,21 @@ import { Timeline } from './timeline/timeline';
 import { Variables } from './variables/variables';
 import './viewer.css';
 
-const SECTIONS: readonly Section[] = ['changes', 'events', 'calls', 'page', 'variables', 'moments'];
+const SECTIONS: readonly Section[] = [
+  'changes',
+  'events',
+  'calls',
+  'page',
+  'variables',
+  'moments',
+  'conversation',
+];
 
 const SECTION_NAMES = {
   changes: 'changes',
   events: 'events',
   moments: 'moments',
+  conversation: 'conversation',
   calls: 'whatAgentSaw',
   page: 'pageShort',
   variables: 'variables',
@@ -175,6 +185,7 @@ const MIDDLES = {
   changes: Changes,
   events: Events,
   moments: Moments,
+  conversation: Conversation,
   calls: Calls,
   page: PageTree,
   variables: Variables,
@@ -526,7 +537,7 @@ const KEYS = [
   ['[  ]', 'keyStep'],
   ['n', 'keyNow'],
   ['j  k', 'keyMove'],
-  ['1 … 6', 'keySections'],
+  ['1 … 7', 'keySections'],
   ['←  →', 'keyPan'],
   ['+  −', 'keyZoom'],
   ['Home  End', 'keyFit'],

@@ -44,7 +44,9 @@ type Blame struct {
 type Origin struct {
 	Number uint64    `json:"number"`
 	At     time.Time `json:"at"`
-	Label  string    `json:"label,omitempty"`
+	// Since is the time of the snapshot before.
+	Since time.Time `json:"since"`
+	Label string    `json:"label,omitempty"`
 }
 
 // Age is what is known about when a line was changed last.
@@ -148,7 +150,7 @@ func (c *Comparer) Blame(ctx context.Context, path string, o BlameOptions) (*Bla
 	b.Lines, b.Stopped, b.RenamesLimited = w.lines, w.stop, w.limited
 	for i := at; i >= 0; i-- {
 		if s := list[i]; w.used[s.Number] {
-			b.Origins = append(b.Origins, Origin{s.Number, s.At, s.Label})
+			b.Origins = append(b.Origins, Origin{s.Number, s.At, list[i-1].At, s.Label})
 		}
 	}
 	return b, nil

@@ -373,7 +373,7 @@ const LISTS: readonly List[] = [
     title: { text: t('groupFiles') },
     lane: 'files',
     name: 'files.changed',
-    texts: (f) => [f.path, f.from, f.change, f.by, f.workspace],
+    texts: (f) => [f.path, f.from, f.change, f.by, f.prompt, f.workspace],
     line: ({ path, from }) => (
       <>
         {from !== undefined && (
@@ -385,7 +385,7 @@ const LISTS: readonly List[] = [
       </>
     ),
     aside: (f) => (
-      <span class="quiet" title={f.workspace}>
+      <span class="quiet" title={[f.prompt, f.workspace].filter(Boolean).join(' – ')}>
         {[...fileFacts(f), f.by && t('madeBy', f.by)].filter(Boolean).join(' ')}
       </span>
     ),
@@ -394,6 +394,7 @@ const LISTS: readonly List[] = [
         f.from === undefined ? quoted(f.path) : `${quoted(f.from)} → ${quoted(f.path)}`,
         ...fileFacts(f),
         f.by && t('madeBy', quoted(f.by)),
+        f.prompt && quoted(f.prompt),
         f.workspace && quoted(f.workspace),
       ]
         .filter(Boolean)

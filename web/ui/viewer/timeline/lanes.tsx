@@ -3,6 +3,7 @@ import type { ComponentType, JSX } from 'preact';
 import type { ViewEntry } from '../../../../extension/protocol';
 import { many, type TextKey, t } from '../../../../extension/text';
 import type { Ask } from '../../client';
+import { CONVERSATION } from '../conversation/model';
 import { duration, size } from '../format';
 import { MOMENTS } from '../moments/model';
 import { Request, Status } from '../request';
@@ -12,6 +13,7 @@ import { fileChangeWords } from '../words';
 export interface Source {
   client: { ask: Ask };
   moments: { describe(position: number): string };
+  conversation: { describe(position: number): string };
 }
 
 type Show = ComponentType<{ entry: ViewEntry }>;
@@ -156,6 +158,15 @@ const KINDS: ReadonlyMap<string, LaneKind> = new Map<string, LaneKind>([
       title: 'moments',
       rare: true,
       describe: async ({ moments }, position) => moments.describe(position),
+    },
+  ],
+  [
+    CONVERSATION,
+    {
+      ...OTHER,
+      title: 'lanePrompts',
+      rare: true,
+      describe: async ({ conversation }, position) => conversation.describe(position),
     },
   ],
   ['calls', { ...OTHER, title: 'laneCalls', describe: describeCall }],
