@@ -1,0 +1,86 @@
+// Package fork continues an agent's conversation from a moment: it copies the agent's own record up to there for a branch.
+//
+// Guarantees:
+//   - The original record is only read.
+//   - A copy is whole or does not exist, and it never ends between a call and its result.
+//   - A record of a form that this package does not know is not copied ([UnknownError]).
+package fork
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// Methods by which a conversation is continued.
+const (
+	// Copied is a copy of the agent's own record, cut at the moment. ByAgent was made by the agent's own program.
+	Copied  = "transcript"
+	ByAgent = "thread/fork"
+	// Context means that the message quotes the recorded conversation.
+	Context = "context"
+	// Fresh means that nothing was said before the moment, or that nothing of it is known.
+	Fresh = "fresh"
+)
+
+// Point is a place in an agent's conversation.
+type Point struct {
+	// Agent is the program, such as claude, and Session its own ID of the conversation.
+	Agent, Session string
+	// Call is the ID of the call after which the point is, Turn the agent's ID of the prompt. Both may be "".
+	Call, Turn string
+	// Transcript is the path of the agent's own record.
+	Transcript string
+	// Asking is true where the point is before the agent received the prompt of Turn.
+	Asking bool
+	// At is when it was. It finds the place where no ID does.
+	At time.Time
+}
+
+// Place says where a branch is.
+type Place struct {
+	// From is the original workspace, To the directory of the branch. Both are absolute and without links.
+	From, To string
+	// Title names the copy in the agent's list of conversations.
+	Title string
+}
+
+// Conversation is a conversation that was continued.
+type Conversation struct {
+	// Method is how.
+	Method string
+	// Session is the agent's ID of the copy, Path its file. Both are "" for a fresh conversation.
+	Session, Path string
+	// Dir is the directory in which the agent must be started.
+	Dir string
+	// Home is the directory of the agent's settings and records, "" where it is not known.
+	Home string
+	// Mode is the agent's permission mode at the point, "" where it is not known.
+	Mode string
+	// Messages counts the entries of the conversation that were kept.
+	Messages int
+}
+
+// UnknownError says why a record cannot be copied safely.
+type UnknownError struct{ Why string }
+
+func (e *UnknownError) Error() string { return e.Why }
+
+func unknown(format string, args ...any) error { return &UnknownError{fmt.Sprintf(format, args...)} }
+
+// ErrEmpty means that nothing was said before the point.
+var ErrEmpty = errors.New("nothing was said before the moment")
+
+// uuidForm is what the IDs of agents look like.
+var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+// moved returns a directory of the original workspace as one of the branch. One outside of it becomes the branch's.
+func (p Place) moved(dir string) string {
+	rel, err := filepath.Rel(p.From, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return p.To
+	}
+	return filepath.Join(p.To, rel)
+}
