@@ -21,6 +21,10 @@ export interface About {
   name?: string;
   sessionBranchOf?: BranchOf;
   injectedMessage?: string;
+  /**
+   * Agent is that of a branch, nil where none was to be started.
+   */
+  agent?: BranchAgent;
 }
 /**
  * BranchOf is the origin of a branch.
@@ -38,6 +42,10 @@ export interface Anchor {
   sessionId: string;
   messageId?: string;
   turnId?: string;
+  /**
+   * Transcript is the path of the agent's own record. Hooks name it, lists do not.
+   */
+  transcript?: string;
 }
 /**
  * Terminal is the end of a command in a recorded terminal.
@@ -243,6 +251,39 @@ export interface Branched extends About {
    */
   note?: string;
   notes?: string[];
+  /**
+   * Problem says why there is no agent, "" where none was asked for.
+   */
+  problem?: string;
+}
+/**
+ * BranchAgent is the agent of a branch.
+ */
+export interface BranchAgent {
+  name: string;
+  /**
+   * Method is how its conversation was continued: transcript, thread/fork, context or fresh. Why says why it was not copied.
+   */
+  method: string;
+  why?: string;
+  /**
+   * Conversation is the agent's own ID of its conversation.
+   */
+  conversationId?: string;
+  /**
+   * Ports is what is added to the ports of the original.
+   */
+  portOffset: number /* int */;
+  /**
+   * PID is the process that was started, 0 for none. Terminal is its tmux window, Log the file of its output.
+   */
+  pid?: number /* int */;
+  terminal?: string;
+  log?: string;
+  /**
+   * Problem says why no agent was started, "" if one was.
+   */
+  problem?: string;
 }
 /**
  * Ends is a snapshot that is compared.

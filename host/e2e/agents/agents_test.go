@@ -75,16 +75,21 @@ func (w *world) run(env []string, name string, args ...string) {
 	w.Helper()
 	cmd := exec.CommandContext(w.Context(), name, args...)
 	cmd.Dir = w.project
-	for _, v := range os.Environ() {
-		if key, _, _ := strings.Cut(v, "="); !strings.Contains(key, "ANTHROPIC") && !strings.Contains(key, "CLAUDE") && !strings.Contains(key, "OPENAI") && !strings.Contains(key, "CODEX") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(append(cmd.Env, "HOME="+w.home, "TIDEMARK_HOME="+w.Home), env...)
+	cmd.Env = append(append(clean(os.Environ()), "HOME="+w.home, "TIDEMARK_HOME="+w.Home), env...)
 	cmd.WaitDelay = 5 * time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("%s fails: %v: %s", filepath.Base(name), err, out)
 	}
+}
+
+// clean returns variables without those of agents.
+func clean(env []string) (cleaned []string) {
+	for _, v := range env {
+		if key, _, _ := strings.Cut(v, "="); !strings.Contains(key, "ANTHROPIC") && !strings.Contains(key, "CLAUDE") && !strings.Contains(key, "OPENAI") && !strings.Contains(key, "CODEX") {
+			cleaned = append(cleaned, v)
+		}
+	}
+	return cleaned
 }
 
 // settings returns hooks that run `tidemark hook`, and keep a copy of what it reads.
@@ -238,10 +243,7 @@ func (w *world) claude(hooks []string, prompt string, turns ...modelserver.Turn)
 	if err := os.WriteFile(filepath.Join(config, "settings.json"), []byte(w.settings(hooks...)), 0o600); err != nil {
 		w.Fatal(err)
 	}
-	w.run([]string{
-		"CLAUDE_CONFIG_DIR=" + config, "ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=sk-dummy", "DISABLE_TELEMETRY=1",
-		"DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-	}, claude, "-p", prompt, "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Edit,Write,Read,Agent")
+	w.run(claudeEnv(config, server), claude, "-p", prompt, "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Edit,Write,Read,Agent")
 	if server.Served() != len(turns) {
 		w.Fatalf("Claude Code asked for %d of %d turns", server.Served(), len(turns))
 	}

@@ -307,11 +307,12 @@ type viewSessionBranchInput struct {
 		Moment     string   `json:"moment,omitempty" required:"false" maxLength:"100" doc:"A moment (m12), a checkpoint, a time, start or now"`
 		Name       string   `json:"name" maxLength:"50" pattern:"^[a-z0-9][a-z0-9_-]*$" doc:"The name of the branch and of its directory"`
 		Message    string   `json:"injectedMessage,omitempty" required:"false" maxLength:"65536" doc:"What the agent of the branch shall do"`
+		Agent      string   `json:"agent,omitempty" required:"false" enum:"claude,codex,gemini,opencode,none" doc:"The agent to start with the message; by default that of the moment"`
 	} `nameHint:"Session-branchRequest"`
 }
 
 func (in *viewSessionBranchInput) params() protocol.SessionBranchParams {
-	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message}
+	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message, Agent: in.Body.Agent}
 }
 
 type viewSessionDiffInput struct {

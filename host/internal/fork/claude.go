@@ -68,7 +68,9 @@ type row struct {
 	message       string
 	uses, results []string
 	thinks, other bool
-	gone          bool
+	// signed is true where it has thoughts: the model's provider accepts them only unchanged.
+	signed bool
+	gone   bool
 }
 
 type field struct {
@@ -237,7 +239,7 @@ func (r *row) readMessage(raw json.RawMessage) error {
 		case "tool_result":
 			r.results, r.thinks, r.other = append(r.results, b.Use), false, true
 		case "thinking", "redacted_thinking":
-			r.other = true
+			r.other, r.signed = true, true
 		default:
 			r.thinks, r.other = false, true
 		}
@@ -417,6 +419,9 @@ func writeClaude(c *Conversation, p Point, kept, all []*row, place Place, now ti
 			one := &r.fields[i]
 			switch {
 			case one.name == "message" || one.name == "toolUseResult":
+				if !r.signed {
+					one.raw = place.renamed(one.raw)
+				}
 			case one.name == "sessionId":
 				one.raw = text(c.Session)
 			case one.name == "cwd":
@@ -427,7 +432,7 @@ func writeClaude(c *Conversation, p Point, kept, all []*row, place Place, now ti
 					one.raw = text(id)
 				}
 			default:
-				one.raw = quoted.ReplaceAllFunc(one.raw, func(s []byte) []byte {
+				one.raw = quoted.ReplaceAllFunc(place.renamed(one.raw), func(s []byte) []byte {
 					if id := ids[string(s[1:len(s)-1])]; id != "" {
 						return text(id)
 					}

@@ -7,6 +7,7 @@
 package fork
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -41,7 +42,8 @@ type Point struct {
 
 // Place says where a branch is.
 type Place struct {
-	// From is the original workspace, To the directory of the branch. Both are absolute and without links.
+	// From is the original workspace, To the directory of the branch. Both are absolute and without links. Paths in the copied
+	// conversation that are in From become paths in To.
 	From, To string
 	// Title names the copy in the agent's list of conversations.
 	Title string
@@ -83,4 +85,48 @@ func (p Place) moved(dir string) string {
 		return p.To
 	}
 	return filepath.Join(p.To, rel)
+}
+
+// renamed returns JSON in which paths of the original workspace are those of the branch. An agent looks at the files that its
+// conversation names: with the old paths it would see later changes, and make its own in the original.
+func (p Place) renamed(raw []byte) []byte {
+	from, to := bytes.Trim(text(p.From), `"`), bytes.Trim(text(p.To), `"`)
+	if !bytes.Contains(raw, from) {
+		return raw
+	}
+	var out []byte
+	for {
+		i := bytes.Index(raw, from)
+		if i < 0 {
+			return append(out, raw...)
+		}
+		end := i + len(from)
+		out = append(out, raw[:i]...)
+		if begins(raw, i) && (end == len(raw) || !ofName(raw[end]) || raw[end] == '.' && (end+1 == len(raw) || !ofName(raw[end+1]))) {
+			out = append(out, to...)
+		} else {
+			out = append(out, from...)
+		}
+		raw = raw[end:]
+		if len(raw) == 0 {
+			return out
+		}
+	}
+}
+
+// begins reports whether a path can begin at a place in JSON: what is before is no part of it.
+func begins(raw []byte, i int) bool {
+	if i == 0 {
+		return true
+	}
+	before := raw[i-1]
+	if i > 1 && raw[i-2] == '\\' { // an escape such as \n, unless the backslash is one itself
+		return bytes.IndexByte([]byte(`bfnrt"`), before) >= 0 && len(raw[:i-1])-len(bytes.TrimRight(raw[:i-1], `\`))&1 == 1
+	}
+	return !ofName(before) && before != '/' && before != '~' || before >= 0x80
+}
+
+// ofName reports whether a byte beside a path makes it another path.
+func ofName(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-' || c == '.' || c >= 0x80
 }

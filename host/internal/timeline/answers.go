@@ -21,6 +21,8 @@ type About struct {
 	Name        string    `json:"name,omitempty"`
 	BranchOf    *BranchOf `json:"sessionBranchOf,omitempty"`
 	Message     string    `json:"injectedMessage,omitempty"`
+	// Agent is that of a branch, nil where none was to be started.
+	Agent *BranchAgent `json:"agent,omitempty"`
 }
 
 // BranchOf is the origin of a branch.
@@ -36,6 +38,8 @@ type Anchor struct {
 	Session string `json:"sessionId"`
 	Message string `json:"messageId,omitempty"`
 	Turn    string `json:"turnId,omitempty"`
+	// Transcript is the path of the agent's own record. Hooks name it, lists do not.
+	Transcript string `json:"transcript,omitempty"`
 }
 
 // Terminal is the end of a command in a recorded terminal.
@@ -187,6 +191,26 @@ type Branched struct {
 	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
 	Note  string   `json:"note,omitempty"`
 	Notes []string `json:"notes,omitempty"`
+	// Problem says why there is no agent, "" where none was asked for.
+	Problem string `json:"problem,omitempty"`
+}
+
+// BranchAgent is the agent of a branch.
+type BranchAgent struct {
+	Name string `json:"name"`
+	// Method is how its conversation was continued: transcript, thread/fork, context or fresh. Why says why it was not copied.
+	Method string `json:"method"`
+	Why    string `json:"why,omitempty"`
+	// Conversation is the agent's own ID of its conversation.
+	Conversation string `json:"conversationId,omitempty"`
+	// Ports is what is added to the ports of the original.
+	Ports int `json:"portOffset"`
+	// PID is the process that was started, 0 for none. Terminal is its tmux window, Log the file of its output.
+	PID      int    `json:"pid,omitempty"`
+	Terminal string `json:"terminal,omitempty"`
+	Log      string `json:"log,omitempty"`
+	// Problem says why no agent was started, "" if one was.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Ends is a snapshot that is compared.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
@@ -28,6 +30,48 @@ type BranchParams struct {
 	From    string `json:"from"`
 	Name    string `json:"name"`
 	Message string `json:"message"`
+	// Continue prepares the agent of a branch whose files are there, before the branch exists. Nil prepares none.
+	Continue func(ctx context.Context, b *Beginning) error `json:"-"`
+}
+
+// Beginning is a branch that is being made.
+type Beginning struct {
+	// Branch is its session, From that of the original. Both have a workspace.
+	Branch, From *Session
+	// Moment is the moment as a user reads it, At when it was.
+	Moment string
+	At     time.Time
+	// Anchor is the last place in an agent's conversation at or before the moment, nil for none. Exact is true where the moment
+	// itself has it, and Asking where that is a prompt.
+	Anchor        *records.Anchor
+	Exact, Asking bool
+}
+
+// beginning describes a branch from a place.
+func beginning(l *line, branch *Session, place *Place) *Beginning {
+	b := &Beginning{Branch: branch, From: place.Session, At: place.at()}
+	named := place.Moment
+	for _, m := range l.all() {
+		if named == nil && m.Snapshot == place.Snapshot.Number && m.SnapshotAt == place.Snapshot.At.UnixNano() {
+			named = m // the first one that has it
+		}
+	}
+	b.Moment = place.ID()
+	if named != nil {
+		b.At = named.At
+		b.Moment = named.ID() + " (" + named.Label + ", " + named.At.UTC().Format(time.RFC3339) + ")"
+		if named.Anchor != nil {
+			b.Anchor, b.Exact, b.Asking = named.Anchor, true, named.Source == records.FromPrompt
+			return b
+		}
+	}
+	for _, m := range slices.Backward(l.of(place.Session)) {
+		if m.Anchor != nil && !m.At.After(b.At) {
+			b.Anchor = m.Anchor
+			return b
+		}
+	}
+	return b
 }
 
 // Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.
@@ -120,6 +164,11 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	if place.Moment != nil {
 		branch.BranchOf.Moment = place.Moment.ID()
 	}
+	if p.Continue != nil {
+		if err := p.Continue(ctx, beginning(l, branch, place)); err != nil {
+			return nil, errors.Join(err, tracked.RemoveAll(dir))
+		}
+	}
 	if err := t.sessions.Begin(branch); err != nil {
 		return nil, errors.Join(err, tracked.RemoveAll(dir))
 	}
@@ -161,4 +210,29 @@ func (t *Timeline) removeBranch(ctx context.Context, id string) error {
 		return fmt.Errorf("cannot remove the branch: %w", err)
 	}
 	return t.sessions.Remove(s)
+}
+
+// Require returns an error where the user's decision about a directory lacks a grant.
+func Require(t *Timeline, dir, grant string) error {
+	_, err := t.o.Workspaces.Root(dir, grant)
+	return err
+}
+
+// BranchesOf returns the branches of a session.
+func BranchesOf(t *Timeline, s *Session) []*Session { return t.sessions.BranchesOf(s) }
+
+// UpdateAgent changes what is known of the agent of a branch, and keeps it. An error of change keeps nothing.
+func UpdateAgent(t *Timeline, id string, change func(*records.Agent) error) error {
+	s, err := t.sessions.Find(id)
+	if err != nil {
+		return err
+	}
+	if s.Agent == nil {
+		return usererr.New(usererr.NotFound, "branch %s has no agent", id)
+	}
+	agent := *s.Agent
+	if err := change(&agent); err != nil {
+		return err
+	}
+	return t.sessions.Update(id, func(s *Session) { s.Agent = &agent })
 }

@@ -53,6 +53,9 @@ func aboutOf(t *Timeline, s *Session) About {
 // about describes a session at a time. Shift is how far the clock was set back in it.
 func about(s *Session, now time.Time, shift time.Duration) About {
 	a := About{ID: s.ID, Workspace: s.Workspace, Started: diff.Time{Time: s.Started}, Name: s.Name, BranchOf: (*BranchOf)(s.BranchOf), Message: s.Message}
+	if g := s.Agent; g != nil {
+		a.Agent = &BranchAgent{Name: g.Name, Method: g.Method, Why: g.Why, Conversation: g.Conversation, Ports: g.Ports, PID: g.PID, Terminal: g.Terminal, Log: g.Log}
+	}
 	if !s.Ended.IsZero() {
 		now = s.Ended
 		a.Ended = &diff.Time{Time: now}
