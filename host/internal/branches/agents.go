@@ -22,11 +22,13 @@ type agent struct {
 	home, usual string
 	// arguments returns its arguments. Alone is true where nobody sees its terminal. The message is the last one.
 	arguments func(g *records.Agent, alone bool) []string
+	// again continues the last conversation of the directory.
+	again []string
 }
 
 // agents are the programs that can be started, by name.
 var agents = map[string]*agent{
-	"claude": {home: "CLAUDE_CONFIG_DIR", usual: ".claude", arguments: func(g *records.Agent, alone bool) (a []string) {
+	"claude": {home: "CLAUDE_CONFIG_DIR", usual: ".claude", again: []string{"--continue"}, arguments: func(g *records.Agent, alone bool) (a []string) {
 		if alone {
 			a = append(a, "--print")
 		}
@@ -38,7 +40,7 @@ var agents = map[string]*agent{
 		}
 		return a
 	}},
-	"codex": {home: "CODEX_HOME", usual: ".codex", arguments: func(g *records.Agent, alone bool) (a []string) {
+	"codex": {home: "CODEX_HOME", usual: ".codex", again: []string{"resume", "--last"}, arguments: func(g *records.Agent, alone bool) (a []string) {
 		if alone {
 			a = append(a, "exec", "--skip-git-repo-check")
 		}
@@ -47,13 +49,13 @@ var agents = map[string]*agent{
 		}
 		return a
 	}},
-	"gemini": {arguments: func(_ *records.Agent, alone bool) []string {
+	"gemini": {again: []string{"--resume", "latest"}, arguments: func(_ *records.Agent, alone bool) []string {
 		if alone {
 			return []string{"--prompt"}
 		}
 		return []string{"--prompt-interactive"}
 	}},
-	"opencode": {arguments: func(_ *records.Agent, alone bool) []string {
+	"opencode": {again: []string{"--continue"}, arguments: func(_ *records.Agent, alone bool) []string {
 		if alone {
 			return []string{"run"}
 		}

@@ -75,7 +75,14 @@ var Tools = []*tool.Tool[*Branches]{
 }
 
 // UserTools are those of the user's own programs, beside those of agents.
-var UserTools = []*tool.Tool[*Branches]{}
+var UserTools = []*tool.Tool[*Branches]{
+	tool.New(tool.Definition{Name: "branch_list"}, (*Branches).List),
+	tool.New(tool.Definition{Name: "branch_open"}, (*Branches).Open),
+	tool.New(tool.Definition{Name: "branch_compare"}, (*Branches).Compare),
+	tool.New(tool.Definition{Name: "branch_commit"}, (*Branches).Commit),
+	tool.New(tool.Definition{Name: "branch_apply"}, (*Branches).Apply),
+	tool.New(tool.Definition{Name: "branch_remove"}, (*Branches).Remove),
+}
 
 // Params are the parameters of timeline_branch.
 type Params struct {

@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -48,9 +51,15 @@ type Beginning struct {
 }
 
 // beginning describes a branch from a place.
-func beginning(l *line, branch *Session, place *Place) *Beginning {
+func beginning(l *line, branch *Session, place *Place, present bool) *Beginning {
 	b := &Beginning{Branch: branch, From: place.Session, At: place.at()}
 	named := place.Moment
+	if present { // its snapshot may be an earlier one, if no file has changed since
+		b.At = branch.Started
+		b.Moment = b.At.UTC().Format(time.RFC3339)
+		b.Anchor = lastAnchor(l, place.Session, b.At)
+		return b
+	}
 	for _, m := range l.all() {
 		if named == nil && m.Snapshot == place.Snapshot.Number && m.SnapshotAt == place.Snapshot.At.UnixNano() {
 			named = m // the first one that has it
@@ -65,13 +74,18 @@ func beginning(l *line, branch *Session, place *Place) *Beginning {
 			return b
 		}
 	}
-	for _, m := range slices.Backward(l.of(place.Session)) {
-		if m.Anchor != nil && !m.At.After(b.At) {
-			b.Anchor = m.Anchor
-			return b
+	b.Anchor = lastAnchor(l, place.Session, b.At)
+	return b
+}
+
+// lastAnchor returns the last place in an agent's conversation at or before a time, nil for none.
+func lastAnchor(l *line, s *Session, at time.Time) *records.Anchor {
+	for _, m := range slices.Backward(l.of(s)) {
+		if m.Anchor != nil && !m.At.After(at) {
+			return m.Anchor
 		}
 	}
-	return b
+	return nil
 }
 
 // Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.
@@ -165,7 +179,7 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 		branch.BranchOf.Moment = place.Moment.ID()
 	}
 	if p.Continue != nil {
-		if err := p.Continue(ctx, beginning(l, branch, place)); err != nil {
+		if err := p.Continue(ctx, beginning(l, branch, place, p.From == "now")); err != nil {
 			return nil, errors.Join(err, tracked.RemoveAll(dir))
 		}
 	}
@@ -192,11 +206,25 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	return branch, err
 }
 
-// removeBranch removes the directory and the session of a branch. A snapshot of its files remains.
-func (t *Timeline) removeBranch(ctx context.Context, id string) error {
+// removeBranch removes the directory and the session of a branch. A snapshot of its files remains. Without force it is refused
+// while processes run there; with it, the agent that Tidemark started is ended.
+func (t *Timeline) removeBranch(ctx context.Context, id string, force bool) error {
 	s, err := t.sessions.Find(id)
 	if err != nil {
 		return err
+	}
+	running, known := subprocess.Within(s.Workspace)
+	if known && len(running) > 0 && !force {
+		var names []string
+		for _, p := range running {
+			names = append(names, fmt.Sprintf("%s (process %d)", event.OneLine(p.Name), p.PID))
+		}
+		return usererr.New(usererr.ActionRefused, "the branch was not removed, because programs run in it: %s. End them, or use `tidemark branch rm --force`.", strings.Join(names[:min(len(names), maxRunning)], ", "))
+	}
+	if s.Agent != nil && slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
+		if err := endAgent(ctx, s); err != nil {
+			return fmt.Errorf("cannot end the agent of the branch: %w", err)
+		}
 	}
 	w, err := t.open(ctx, s.Workspace)
 	if err == nil {
@@ -210,6 +238,32 @@ func (t *Timeline) removeBranch(ctx context.Context, id string) error {
 		return fmt.Errorf("cannot remove the branch: %w", err)
 	}
 	return t.sessions.Remove(s)
+}
+
+// maxRunning bounds the processes that an error names.
+const maxRunning = 5
+
+// endPatience is how long the agent of a branch may take to end.
+const endPatience = 3 * time.Second
+
+// endAgent ends the agent of a branch, with what it started.
+func endAgent(ctx context.Context, s *Session) error {
+	if err := subprocess.End(s.Agent.PID); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, endPatience)
+	defer cancel()
+	for {
+		running, _ := subprocess.Within(s.Workspace)
+		if !slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("process %d does not end", s.Agent.PID)
+		}
+	}
 }
 
 // Require returns an error where the user's decision about a directory lacks a grant.

@@ -154,7 +154,7 @@ type Operation struct {
 	Number  uint64
 	At      time.Time
 	Session string
-	// Kind is restore, branch or undo. State is begun, done, failed or undone.
+	// Kind is restore, branch, undo, apply or commit. State is begun, done, failed or undone.
 	Kind, State string
 	// What describes it in a few words.
 	What string
@@ -181,6 +181,8 @@ const (
 	OpRestore = "restore"
 	OpBranch  = "branch"
 	OpUndo    = "undo"
+	OpApply   = "apply"  // changes of a branch were merged into the original
+	OpCommit  = "commit" // a branch was committed to Git
 )
 
 // ID returns the ID of a moment.
