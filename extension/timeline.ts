@@ -2,6 +2,9 @@
 
 //////////
 // source: answers.go
+/*
+Package answers has the answers about sessions, moments, file snapshots and branches, as data.
+*/
 
 /**
  * About describes a session in answers.

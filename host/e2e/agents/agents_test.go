@@ -315,10 +315,18 @@ func TestWhatHooksOfClaudeCodeMissIsTakenFromItsTranscript(t *testing.T) {
 	w.nothingSecret(secret, "unnamed-plain-word")
 }
 
-func (w *world) codex(prompt string, turns ...modelserver.Turn) {
+func (w *world) codex(prompt []string, turns ...modelserver.Turn) {
 	w.Helper()
-	codex := program(w.T, "codex")
 	server := modelserver.Start(w.T, turns...)
+	w.run(w.codexEnv(server), program(w.T, "codex"), append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"}, prompt...)...)
+	if server.Served() != len(turns) {
+		w.Fatalf("Codex asked for %d of %d turns", server.Served(), len(turns))
+	}
+}
+
+// codexEnv writes the settings of Codex with a scripted model, and returns its environment.
+func (w *world) codexEnv(server *modelserver.Server) []string {
+	w.Helper()
 	config := filepath.Join(w.home, "codex")
 	if err := os.MkdirAll(config, 0o700); err != nil {
 		w.Fatal(err)
@@ -333,15 +341,12 @@ func (w *world) codex(prompt string, turns ...modelserver.Turn) {
 			w.Fatal(err)
 		}
 	}
-	w.run([]string{"CODEX_HOME=" + config, "SCRIPT_KEY=sk-dummy"}, codex, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", prompt)
-	if server.Served() != len(turns) {
-		w.Fatalf("Codex asked for %d of %d turns", server.Served(), len(turns))
-	}
+	return []string{"CODEX_HOME=" + config, "SCRIPT_KEY=sk-dummy"}
 }
 
 func TestASessionOfCodexIsRecorded(t *testing.T) {
 	w := newWorld(t)
-	w.codex("Change a to 2, with "+secret,
+	w.codex([]string{"Change a to 2, with " + secret},
 		modelserver.Turn{Text: "I look.", Calls: []modelserver.Call{call("call_01", "exec_command", map[string]any{"cmd": "cat a.js"})}},
 		modelserver.Turn{Text: "I edit.", Calls: []modelserver.Call{call("call_02", "apply_patch", "*** Begin Patch\n*** Update File: a.js\n@@\n-let a = 1\n+let a = 2\n let b = 2\n*** End Patch\n")}},
 		modelserver.Turn{Calls: []modelserver.Call{

@@ -170,3 +170,54 @@ func TestABranchQuotesAConversationThatItCannotCopy(t *testing.T) {
 		t.Errorf("the transcripts are %q", copies) // the original, and the one of the branch that Claude Code began itself
 	}
 }
+
+func TestABranchContinuesTheConversationOfCodex(t *testing.T) {
+	w := newWorld(t)
+	w.codex([]string{"Change a to 2"},
+		modelserver.Turn{Text: "I edit.", Calls: []modelserver.Call{call("call_1", "apply_patch", "*** Begin Patch\n*** Update File: a.js\n@@\n-let a = 1\n+let a = 2\n let b = 2\n*** End Patch\n")}},
+		modelserver.Turn{Text: "The first is done."},
+	)
+	w.codex([]string{"resume", "--last", "Break it"},
+		modelserver.Turn{Text: "I break it.", Calls: []modelserver.Call{call("call_2", "apply_patch", "*** Begin Patch\n*** Update File: a.js\n@@\n-let a = 2\n+let a = null\n let b = 2\n*** End Patch\n")}},
+		modelserver.Turn{Text: "The second is done."},
+	)
+	moment := w.momentOf("call_2") // all are there
+	var list timeline.List
+	if err := json.Unmarshal([]byte(w.tidemark("timeline", "list", "--kind", "stop", "--json")), &list); err != nil || len(list.Moments) < 2 {
+		t.Fatalf("the stops are %+v, %v", list.Moments, err)
+	}
+	before := whole(t, w.project)
+	sessions := whole(t, filepath.Join(w.home, "codex", "sessions"))
+	for i, test := range []struct {
+		moment, file string
+		why          bool
+	}{{list.Moments[0].ID, "let a = 2\nlet b = 2\n", false}, {moment, "let a = null\nlet b = 2\n", true}} {
+		server := modelserver.Start(t, modelserver.Turn{Text: "Differently.", Calls: []modelserver.Call{call("call_b1", "exec_command", map[string]any{"cmd": "cat a.js > copy.txt"})}}, modelserver.Turn{Text: "Done differently."})
+		b := w.branch(append(w.codexEnv(server), "PATH="+filepath.Dir(program(t, "codex"))+":"+os.Getenv("PATH")), "--moment", test.moment, "--name", fmt.Sprintf("way-%d", i), "--message", "Do it differently")
+		log, _ := os.ReadFile(b.Agent.Log)
+		if b.Agent.Method != "thread/fork" || b.Agent.Conversation == "" || (b.Agent.Why != "") != test.why {
+			t.Errorf("the agent is %+v", b.Agent)
+		}
+		asked := server.Asked()
+		if len(asked) == 0 {
+			t.Fatalf("the model was not asked: %s", log)
+		}
+		for text, want := range map[string]bool{"Change a to 2": true, "The first is done.": true, "Break it": false, "call_2": false, "Do it differently": true, b.Workspace: true} {
+			if got := strings.Contains(asked[0], text); got != want {
+				t.Errorf("at %s the first request has %q: %t", test.moment, text, got)
+			}
+		}
+		if got, _ := os.ReadFile(filepath.Join(b.Workspace, "a.js")); string(got) != test.file {
+			t.Errorf("a.js is %q", got)
+		}
+	}
+	if after := whole(t, w.project); after != before {
+		t.Errorf("the original workspace has changed:\n%s\nbefore:\n%s", after, before)
+	}
+	after := whole(t, filepath.Join(w.home, "codex", "sessions"))
+	for line := range strings.Lines(sessions) {
+		if line = strings.Trim(line, "[]\n"); !strings.Contains(after, line) {
+			t.Errorf("the record %s has changed", line)
+		}
+	}
+}

@@ -4,7 +4,7 @@ package api
 
 import (
 	"tidemark.dev/tidemark/host/internal/regression"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -30,18 +30,18 @@ func (r *rest) methods() {
 	serveMethod[*protocol.ViewVariableTree](r, "view_variable_tree", (*viewVariableTreeInput).params)
 	serveMethod[tool.Nothing](r, "view_resume", (*viewResumeInput).params)
 	serveMethod[*protocol.PopupMomentResult](r, "view_moment", (*viewMomentInput).params)
-	serveMethod[*timeline.Sessions](r, "view_sessions", (*viewSessionsInput).params)
-	serveMethod[*timeline.SessionDetail](r, "view_session", (*viewSessionInput).params)
-	serveMethod[*timeline.List](r, "view_session_timeline", (*viewSessionTimelineInput).params)
-	serveMethod[*timeline.SnapshotList](r, "view_snapshots", (*viewSnapshotsInput).params)
-	serveMethod[*timeline.AddedSnapshot](r, "view_snapshot_add", (*viewSnapshotAddInput).params)
-	serveMethod[*timeline.Added](r, "view_moment_add", (*viewMomentAddInput).params)
-	serveMethod[*timeline.Sought](r, "view_seek", (*viewSeekInput).params)
-	serveMethod[*timeline.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
-	serveMethod[*timeline.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
+	serveMethod[*answers.Sessions](r, "view_sessions", (*viewSessionsInput).params)
+	serveMethod[*answers.SessionDetail](r, "view_session", (*viewSessionInput).params)
+	serveMethod[*answers.List](r, "view_session_timeline", (*viewSessionTimelineInput).params)
+	serveMethod[*answers.SnapshotList](r, "view_snapshots", (*viewSnapshotsInput).params)
+	serveMethod[*answers.AddedSnapshot](r, "view_snapshot_add", (*viewSnapshotAddInput).params)
+	serveMethod[*answers.Added](r, "view_moment_add", (*viewMomentAddInput).params)
+	serveMethod[*answers.Sought](r, "view_seek", (*viewSeekInput).params)
+	serveMethod[*answers.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
+	serveMethod[*answers.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
 	serveMethod[*regression.Regression](r, "view_session_regression", (*viewSessionRegressionInput).params)
-	serveMethod[*timeline.Restored](r, "view_session_restore", (*viewSessionRestoreInput).params)
-	serveMethod[*timeline.Restored](r, "view_session_undo", (*viewSessionUndoInput).params)
+	serveMethod[*answers.Restored](r, "view_session_restore", (*viewSessionRestoreInput).params)
+	serveMethod[*answers.Restored](r, "view_session_undo", (*viewSessionUndoInput).params)
 }
 
 type viewOverviewInput struct {

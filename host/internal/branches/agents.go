@@ -68,15 +68,21 @@ func names() string { return strings.Join(slices.Sorted(maps.Keys(agents)), ", "
 
 // command returns the command line of an agent, with the path of its program.
 func (b *Branches) command(g *records.Agent, env []string, alone bool) ([]string, error) {
-	line := b.Settings.Commands[g.Name]
-	if len(line) == 0 {
-		line = []string{g.Name}
-	}
-	path, err := program(line[0], env)
+	line, err := b.program(g.Name, env)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat([]string{path}, line[1:], agents[g.Name].arguments(g, alone), []string{g.Text}), nil
+	return slices.Concat(line, agents[g.Name].arguments(g, alone), []string{g.Text}), nil
+}
+
+// program returns the program of an agent with its first arguments.
+func (b *Branches) program(agent string, env []string) ([]string, error) {
+	line := b.Settings.Commands[agent]
+	if len(line) == 0 {
+		line = []string{agent}
+	}
+	path, err := program(line[0], env)
+	return slices.Concat([]string{path}, line[min(1, len(line)):]), err
 }
 
 // program finds a program in the PATH of an environment.

@@ -158,13 +158,16 @@ func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginn
 	var unknown *fork.UnknownError
 	switch {
 	case err == nil:
-		agent.Method, agent.Conversation, agent.Home, agent.Mode, agent.Dir = c.Method, c.Session, c.Home, c.Mode, c.Dir
+		agent.Method, agent.Conversation, agent.Home, agent.Mode, agent.Dir, agent.Why = c.Method, c.Session, c.Home, c.Mode, c.Dir, c.Note
 	case errors.Is(err, fork.ErrEmpty):
 		agent.Why = err.Error()
 	case errors.As(err, &unknown):
 		agent.Why = unknown.Why
 	default:
 		agent.Why = err.Error()
+	}
+	if err != nil {
+		c = nil
 	}
 	quoted := ""
 	if err != nil && !errors.Is(err, fork.ErrEmpty) {
@@ -188,14 +191,25 @@ func (b *Branches) fork(ctx context.Context, name string, at *timeline.Beginning
 	if anchor.Agent != name {
 		return nil, &fork.UnknownError{Why: "the conversation is one of " + anchor.Agent}
 	}
-	point := fork.Point{Agent: anchor.Agent, Session: anchor.Session, Transcript: anchor.Transcript, At: at.At, Asking: at.Asking}
-	if at.Exact {
+	point := fork.Point{Agent: anchor.Agent, Session: anchor.Session, Transcript: anchor.Transcript, At: at.At, Asking: at.Asking, Ended: at.Ended}
+	if at.Exact || name == "codex" { // it keeps whole turns
+
 		point.Call, point.Turn = anchor.Message, anchor.Turn
 	}
 	place := fork.Place{From: at.From.Workspace, To: at.Branch.Workspace, Title: at.Branch.Name}
 	switch name {
 	case "claude":
 		return fork.Claude(point, place, b.Clock())
+	case "codex":
+		env := p.Env
+		if env == nil {
+			env = os.Environ()
+		}
+		line, err := b.program(name, env)
+		if err != nil {
+			return nil, err
+		}
+		return fork.Codex(ctx, point, place, fork.Program{Line: line, Env: env})
 	}
 	return nil, &fork.UnknownError{Why: "conversations of " + name + " cannot be copied"}
 }

@@ -36,6 +36,8 @@ type Point struct {
 	Transcript string
 	// Asking is true where the point is before the agent received the prompt of Turn.
 	Asking bool
+	// Ended is true where the turn ended at the point.
+	Ended bool
 	// At is when it was. It finds the place where no ID does.
 	At time.Time
 }
@@ -61,8 +63,10 @@ type Conversation struct {
 	Home string
 	// Mode is the agent's permission mode at the point, "" where it is not known.
 	Mode string
-	// Messages counts the entries of the conversation that were kept.
+	// Messages counts the entries of the conversation that were kept: messages, or turns of Codex.
 	Messages int
+	// Note says what of the conversation was left out although it is before the point, "" for nothing.
+	Note string
 }
 
 // UnknownError says why a record cannot be copied safely.

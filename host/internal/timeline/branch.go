@@ -45,9 +45,9 @@ type Beginning struct {
 	Moment string
 	At     time.Time
 	// Anchor is the last place in an agent's conversation at or before the moment, nil for none. Exact is true where the moment
-	// itself has it, and Asking where that is a prompt.
-	Anchor        *records.Anchor
-	Exact, Asking bool
+	// itself has it, Asking where that is a prompt, and Ended where it is the end of an answer.
+	Anchor               *records.Anchor
+	Exact, Asking, Ended bool
 }
 
 // beginning describes a branch from a place.
@@ -57,7 +57,7 @@ func beginning(l *line, branch *Session, place *Place, present bool) *Beginning 
 	if present { // its snapshot may be an earlier one, if no file has changed since
 		b.At = branch.Started
 		b.Moment = b.At.UTC().Format(time.RFC3339)
-		b.Anchor = lastAnchor(l, place.Session, b.At)
+		b.follow(l)
 		return b
 	}
 	for _, m := range l.all() {
@@ -70,22 +70,22 @@ func beginning(l *line, branch *Session, place *Place, present bool) *Beginning 
 		b.At = named.At
 		b.Moment = named.ID() + " (" + named.Label + ", " + named.At.UTC().Format(time.RFC3339) + ")"
 		if named.Anchor != nil {
-			b.Anchor, b.Exact, b.Asking = named.Anchor, true, named.Source == records.FromPrompt
+			b.Anchor, b.Exact, b.Asking, b.Ended = named.Anchor, true, named.Source == records.FromPrompt, named.Source == records.FromStop
 			return b
 		}
 	}
-	b.Anchor = lastAnchor(l, place.Session, b.At)
+	b.follow(l)
 	return b
 }
 
-// lastAnchor returns the last place in an agent's conversation at or before a time, nil for none.
-func lastAnchor(l *line, s *Session, at time.Time) *records.Anchor {
-	for _, m := range slices.Backward(l.of(s)) {
-		if m.Anchor != nil && !m.At.After(at) {
-			return m.Anchor
+// follow finds the last place in an agent's conversation at or before the moment.
+func (b *Beginning) follow(l *line) {
+	for _, m := range slices.Backward(l.of(b.From)) {
+		if m.Anchor != nil && !m.At.After(b.At) {
+			b.Anchor, b.Ended = m.Anchor, m.Source == records.FromStop
+			return
 		}
 	}
-	return nil
 }
 
 // Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.

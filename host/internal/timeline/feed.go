@@ -152,7 +152,7 @@ func (t Requests) Detail(ctx context.Context, client *checkpoint.Client, p Sessi
 	if err != nil {
 		return nil, err
 	}
-	return &SessionDetail{l.About, TimelinePart{l.DurationSec, l.Moments, l.FsSnapshots}}, nil
+	return &SessionDetail{About: l.About, Timeline: TimelinePart{DurationSec: l.DurationSec, Moments: l.Moments, FsSnapshots: l.FsSnapshots}}, nil
 }
 
 // ListFrom is [Timeline.List] with the ID of the last event that it covers.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
@@ -16,6 +17,33 @@ type (
 	Moment = records.Moment
 	// Operation is [records.Operation].
 	Operation = records.Operation
+)
+
+// What a timeline answers, see package answers.
+type (
+	About         = answers.About
+	BranchOf      = answers.BranchOf
+	Anchor        = answers.Anchor
+	Terminal      = answers.Terminal
+	List          = answers.List
+	ListMoment    = answers.ListMoment
+	ListSnapshot  = answers.ListSnapshot
+	Reference     = answers.Reference
+	Sessions      = answers.Sessions
+	Added         = answers.Added
+	AddedSnapshot = answers.AddedSnapshot
+	SnapshotList  = answers.SnapshotList
+	KeptSnapshot  = answers.KeptSnapshot
+	SessionDetail = answers.SessionDetail
+	TimelinePart  = answers.TimelinePart
+	Sought        = answers.Sought
+	Branched      = answers.Branched
+	BranchAgent   = answers.BranchAgent
+	Ends          = answers.Ends
+	Difference    = answers.Difference
+	FileChanged   = answers.FileChanged
+	Restored      = answers.Restored
+	RestoreStep   = answers.RestoreStep
 )
 
 // Settings are the user's settings for the timeline, the section [timeline] of config.toml.

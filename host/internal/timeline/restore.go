@@ -101,7 +101,7 @@ func answerOf(s *Session, plan *restore.Plan, place *Place) *Restored {
 	for _, step := range plan.Steps {
 		a.Changes[step.Kind.String()]++
 		if len(a.Steps) < maxSteps {
-			a.Steps = append(a.Steps, RestoreStep{shown(step.Path), step.Kind.String()})
+			a.Steps = append(a.Steps, RestoreStep{Path: shown(step.Path), Change: step.Kind.String()})
 		} else {
 			a.Omitted++
 		}

@@ -1,4 +1,5 @@
-package timeline
+// Package answers has the answers about sessions, moments, file snapshots and branches, as data.
+package answers
 
 import (
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -7,7 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 )
 
-// The answers about sessions, moments and snapshots. extension/timeline.ts is generated from this file.
+// extension/timeline.ts is generated from this file.
 
 // About describes a session in answers.
 type About struct {
