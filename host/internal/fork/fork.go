@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -125,7 +126,8 @@ func begins(raw []byte, i int) bool {
 	}
 	before := raw[i-1]
 	if i > 1 && raw[i-2] == '\\' { // an escape such as \n, unless the backslash is one itself
-		return bytes.IndexByte([]byte(`bfnrt"`), before) >= 0 && len(raw[:i-1])-len(bytes.TrimRight(raw[:i-1], `\`))&1 == 1
+		backslashes := i - 1 - len(bytes.TrimRight(raw[:i-1], `\`))
+		return strings.ContainsRune(`bfnrt"`, rune(before)) && backslashes%2 == 1
 	}
 	return !ofName(before) && before != '/' && before != '~' || before >= 0x80
 }
