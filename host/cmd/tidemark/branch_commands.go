@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 func newBranch() *cobra.Command {
@@ -130,7 +131,7 @@ func newBranchAttach() *cobra.Command {
 			case one.Agent.Terminal != "":
 				return inTerminal(cmd, "", nil, "tmux", "attach-session", "-t", one.Agent.Terminal)
 			}
-			f, err := os.Open(one.Agent.Log)
+			f, _, err := safefile.Open(one.Agent.Log)
 			if err != nil {
 				return err
 			}

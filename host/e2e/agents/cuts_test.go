@@ -135,7 +135,7 @@ func TestConversationsOfClaudeCodeAreCutAnywhere(t *testing.T) {
 	for n := 0; len(points) < 500; n++ {
 		p := fork.Point{Agent: "claude", Session: session, Transcript: transcript}
 		i := random.IntN(len(raw))
-		end := i
+		var end int
 		_, results := blocks(parsed[i]["message"])
 		turn, _ := parsed[i]["promptId"].(string)
 		switch {

@@ -417,16 +417,16 @@ func writeClaude(c *Conversation, p Point, kept, all []*row, place Place, now ti
 	for _, r := range kept {
 		for i := range r.fields {
 			one := &r.fields[i]
-			switch {
-			case one.name == "message" || one.name == "toolUseResult":
+			switch one.name {
+			case "message", "toolUseResult":
 				if !r.signed {
 					one.raw = place.renamed(one.raw)
 				}
-			case one.name == "sessionId":
+			case "sessionId":
 				one.raw = text(c.Session)
-			case one.name == "cwd":
+			case "cwd":
 				one.raw = text(place.moved(r.Dir))
-			case one.name == "parentUuid":
+			case "parentUuid":
 				one.raw = json.RawMessage("null")
 				if id := ids[ancestor(r.Parent, ids, parents)]; id != "" {
 					one.raw = text(id)
@@ -447,7 +447,10 @@ func writeClaude(c *Conversation, p Point, kept, all []*row, place Place, now ti
 		r.write(out)
 	}
 	title := row{fields: []field{
-		{"type", text("custom-title")}, {"sessionId", text(c.Session)}, {"customTitle", text(place.Title)}, {"uuid", text(uuid.NewString())},
+		{"type", text("custom-title")},
+		{"sessionId", text(c.Session)},
+		{"customTitle", text(place.Title)},
+		{"uuid", text(uuid.NewString())},
 		{"timestamp", text(now.UTC().Format("2006-01-02T15:04:05.000Z"))},
 	}}
 	title.write(out)

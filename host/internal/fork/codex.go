@@ -177,7 +177,7 @@ func (s *codexServer) send(message any) error {
 func (s *codexServer) ask(method string, params, result any) error {
 	s.id++
 	if err := s.send(map[string]any{"id": s.id, "method": method, "params": params}); err != nil {
-		return fmt.Errorf("Codex's app server has ended: %w", err) //nolint:revive // a name
+		return fmt.Errorf("Codex's app server has ended: %w", err)
 	}
 	for s.out.Scan() {
 		var reply struct {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Process is a running process.
@@ -28,7 +30,7 @@ func Within(dir string) (list []Process, known bool) {
 		if err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
 			continue // it has ended, or is another user's
 		}
-		name, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "comm"))
+		name, _ := safefile.Read(filepath.Join("/proc", e.Name(), "comm"), 100)
 		list = append(list, Process{pid, strings.TrimSpace(string(name))})
 	}
 	return list, true

@@ -19,31 +19,54 @@ type (
 	Operation = records.Operation
 )
 
-// What a timeline answers, see package answers.
+// What a timeline answers, in package answers.
 type (
-	About         = answers.About
-	BranchOf      = answers.BranchOf
-	Anchor        = answers.Anchor
-	Terminal      = answers.Terminal
-	List          = answers.List
-	ListMoment    = answers.ListMoment
-	ListSnapshot  = answers.ListSnapshot
-	Reference     = answers.Reference
-	Sessions      = answers.Sessions
-	Added         = answers.Added
+	// About is [answers.About].
+	About = answers.About
+	// BranchOf is [answers.BranchOf].
+	BranchOf = answers.BranchOf
+	// Anchor is [answers.Anchor].
+	Anchor = answers.Anchor
+	// Terminal is [answers.Terminal].
+	Terminal = answers.Terminal
+	// List is [answers.List].
+	List = answers.List
+	// ListMoment is [answers.ListMoment].
+	ListMoment = answers.ListMoment
+	// ListSnapshot is [answers.ListSnapshot].
+	ListSnapshot = answers.ListSnapshot
+	// Reference is [answers.Reference].
+	Reference = answers.Reference
+	// Sessions is [answers.Sessions].
+	Sessions = answers.Sessions
+	// Added is [answers.Added].
+	Added = answers.Added
+	// AddedSnapshot is [answers.AddedSnapshot].
 	AddedSnapshot = answers.AddedSnapshot
-	SnapshotList  = answers.SnapshotList
-	KeptSnapshot  = answers.KeptSnapshot
+	// SnapshotList is [answers.SnapshotList].
+	SnapshotList = answers.SnapshotList
+	// KeptSnapshot is [answers.KeptSnapshot].
+	KeptSnapshot = answers.KeptSnapshot
+	// SessionDetail is [answers.SessionDetail].
 	SessionDetail = answers.SessionDetail
-	TimelinePart  = answers.TimelinePart
-	Sought        = answers.Sought
-	Branched      = answers.Branched
-	BranchAgent   = answers.BranchAgent
-	Ends          = answers.Ends
-	Difference    = answers.Difference
-	FileChanged   = answers.FileChanged
-	Restored      = answers.Restored
-	RestoreStep   = answers.RestoreStep
+	// TimelinePart is [answers.TimelinePart].
+	TimelinePart = answers.TimelinePart
+	// Sought is [answers.Sought].
+	Sought = answers.Sought
+	// Branched is [answers.Branched].
+	Branched = answers.Branched
+	// BranchAgent is [answers.BranchAgent].
+	BranchAgent = answers.BranchAgent
+	// Ends is [answers.Ends].
+	Ends = answers.Ends
+	// Difference is [answers.Difference].
+	Difference = answers.Difference
+	// FileChanged is [answers.FileChanged].
+	FileChanged = answers.FileChanged
+	// Restored is [answers.Restored].
+	Restored = answers.Restored
+	// RestoreStep is [answers.RestoreStep].
+	RestoreStep = answers.RestoreStep
 )
 
 // Settings are the user's settings for the timeline, the section [timeline] of config.toml.
