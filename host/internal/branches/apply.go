@@ -302,7 +302,7 @@ func (st step) do(root *os.Root) error {
 		return err
 	}
 	if !now.same(st.from) {
-		return errors.New("it was changed meanwhile")
+		return errors.New("it was changed in the meantime")
 	}
 	if st.to == nil {
 		return root.Remove(name)

@@ -162,7 +162,10 @@ func fileOf(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return path.Base(t.PkgPath())
+	if name := path.Base(t.PkgPath()); name != "answers" {
+		return name
+	}
+	return "timeline" // its answers have a package of their own
 }
 
 // methods returns the TypeScript file of the pages' client.
