@@ -37,6 +37,7 @@ help: ## This list
 agents: ## The agents that the end-to-end tests record, in .cache/agents (about 1 GB)
 	@mkdir -p .cache/agents
 	@$(NPM) install --prefix .cache/agents --ignore-scripts @anthropic-ai/claude-code@2.1.332 @openai/codex@0.169.0
+	@$(NPM) install --prefix .cache/agents/sdk --ignore-scripts --omit=optional @anthropic-ai/claude-agent-sdk@0.3.332
 	@node .cache/agents/node_modules/@anthropic-ai/claude-code/install.cjs
 
 .PHONY: build

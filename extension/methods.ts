@@ -120,7 +120,7 @@ export interface ViewMethods {
   view_moment_add: { params: MomentAddParams; answer: Added };
   /** Make a read-only directory with all files of a moment; it exists for an hour. */
   view_seek: { params: SeekParams; answer: Sought };
-  /** Create a session with a writable copy of a moment's files. */
+  /** Create a session with a writable copy of a moment's files; with a message, start its agent with the conversation as of the moment. */
   view_session_branch: { params: SessionBranchParams; answer: Branched };
   /** What changed in the files between two moments, secrets masked. */
   view_session_diff: { params: SessionDiffParams; answer: Difference };

@@ -2135,6 +2135,7 @@ export interface SessionBranchParams {
   moment?: string;
   name: string;
   injectedMessage?: string;
+  agent?: string;
 }
 /**
  * SessionDiffParams name two moments whose files are compared.

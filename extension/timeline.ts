@@ -2,6 +2,9 @@
 
 //////////
 // source: answers.go
+/*
+Package answers has the answers about sessions, moments, file snapshots and branches, as data.
+*/
 
 /**
  * About describes a session in answers.
@@ -21,6 +24,10 @@ export interface About {
   name?: string;
   sessionBranchOf?: BranchOf;
   injectedMessage?: string;
+  /**
+   * Agent is that of a branch, nil where none was to be started.
+   */
+  agent?: BranchAgent;
 }
 /**
  * BranchOf is the origin of a branch.
@@ -38,6 +45,10 @@ export interface Anchor {
   sessionId: string;
   messageId?: string;
   turnId?: string;
+  /**
+   * Transcript is the path of the agent's own record. Hooks name it, lists do not.
+   */
+  transcript?: string;
 }
 /**
  * Terminal is the end of a command in a recorded terminal.
@@ -55,9 +66,9 @@ export interface Terminal {
   ms: number /* int64 */;
 }
 /**
- * Recording is what a terminal showed, in the form of the specification.
+ * TerminalRecording is what a terminal showed, in the form of the specification.
  */
-export interface Recording {
+export interface TerminalRecording {
   /**
    * Format is "cast", asciicast, and Version its version at URI, a path of the live API. Its query version=3 asks for that one.
    */
@@ -101,8 +112,8 @@ export interface List extends About {
   /**
    * Recording is the newest recording of a terminal, and Recordings are all, by their start. Only the live API has them.
    */
-  recording?: Recording;
-  recordings?: Recording[];
+  recording?: TerminalRecording;
+  recordings?: TerminalRecording[];
   /**
    * Cursor is the ID of the last event that the list covers. Only the live API has it.
    */
@@ -228,7 +239,7 @@ export interface SessionDetail extends About {
   /**
    * Recording is the newest recording of a terminal.
    */
-  recording?: Recording;
+  recording?: TerminalRecording;
   sessionTimeline: TimelinePart;
 }
 /**
@@ -283,6 +294,39 @@ export interface Branched extends About {
    */
   note?: string;
   notes?: string[];
+  /**
+   * Problem says why there is no agent, "" where none was asked for.
+   */
+  problem?: string;
+}
+/**
+ * BranchAgent is the agent of a branch.
+ */
+export interface BranchAgent {
+  name: string;
+  /**
+   * Method is how its conversation was continued: transcript, thread/fork, context or fresh. Why says why it was not copied.
+   */
+  method: string;
+  why?: string;
+  /**
+   * Conversation is the agent's own ID of its conversation.
+   */
+  conversationId?: string;
+  /**
+   * Ports is what is added to the ports of the original.
+   */
+  portOffset: number /* int */;
+  /**
+   * PID is the process that was started, 0 for none. Terminal is its tmux window, Log the file of its output.
+   */
+  pid?: number /* int */;
+  terminal?: string;
+  log?: string;
+  /**
+   * Problem says why no agent was started, "" if one was.
+   */
+  problem?: string;
 }
 /**
  * Ends is a snapshot that is compared.

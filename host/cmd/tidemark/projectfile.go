@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strconv"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/project"
@@ -34,7 +35,16 @@ func originsOf(path string) ([]string, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return s.Origins, nil
+	return inBranch(s.Origins), nil
+}
+
+// inBranch returns the origins of a branch: Tidemark starts its agent with what is added to the ports of the original.
+func inBranch(origins []string) []string {
+	offset, err := strconv.Atoi(os.Getenv("TIDEMARK_PORT_OFFSET"))
+	if err != nil {
+		return origins
+	}
+	return project.Shift(origins, offset)
 }
 
 // projectScope is the scope of an agent in a project. It comes from the project's file, and is empty until that

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
@@ -18,13 +20,14 @@ import (
 
 func newSessionBranch() *cobra.Command {
 	var at momentFlags
-	var p timeline.BranchParams
+	var p branches.Params
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "session-branch [SESSION] --name NAME",
 		Short: "Start a new session with the files of a moment",
 		Long: `Start a new session with the files of a moment, in a directory of its own. The original workspace stays as it is.
-The message is for the agent of the new session.`,
+With a message, the agent of the moment starts there: with its conversation as of the moment, in tmux where config.toml says
+so ([branches] terminal), and otherwise without a terminal.`,
 		Example: `  tidemark timeline session-branch --moment m12 --name other-way --message "Use a map instead"`,
 		Args:    maybeSession(),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -37,6 +40,7 @@ The message is for the agent of the new session.`,
 			if p.Where, err = whereIs(cmd, first(args)); err != nil {
 				return err
 			}
+			p.Env = os.Environ()
 			var a timeline.Branched
 			return callAndShow(cmd, "timeline_branch", p, &a, asJSON, func() error { return showBranch(cmd.OutOrStdout(), &a) })
 		},
@@ -45,14 +49,18 @@ The message is for the agent of the new session.`,
 	f := cmd.Flags()
 	f.StringVar(&p.Name, "name", "", "name of the branch: lower-case letters, digits, - and _")
 	f.StringVar(&p.Message, "message", "", "message for the agent of the branch")
+	f.StringVar(&p.Agent, "agent", "", "agent to start: claude, codex, gemini, opencode or none (default: that of the moment)")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
 }
 
 func showBranch(out io.Writer, a *timeline.Branched) error {
 	lines := []string{render.Bold(a.ID) + "  " + grants.Printable(a.Workspace), render.Faint("files of " + a.FsSnapshot + "; undo with `tidemark timeline undo`")}
-	if a.Note != "" {
-		lines = append(lines, a.Note)
+	lines = append(lines, agentLines(a.Agent)...)
+	for _, note := range []string{a.Note, a.Problem} {
+		if note != "" {
+			lines = append(lines, event.OneLine(note))
+		}
 	}
 	for _, n := range a.Notes {
 		lines = append(lines, "not certain: "+event.OneLine(n))

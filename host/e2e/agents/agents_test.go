@@ -75,16 +75,21 @@ func (w *world) run(env []string, name string, args ...string) {
 	w.Helper()
 	cmd := exec.CommandContext(w.Context(), name, args...)
 	cmd.Dir = w.project
-	for _, v := range os.Environ() {
-		if key, _, _ := strings.Cut(v, "="); !strings.Contains(key, "ANTHROPIC") && !strings.Contains(key, "CLAUDE") && !strings.Contains(key, "OPENAI") && !strings.Contains(key, "CODEX") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(append(cmd.Env, "HOME="+w.home, "TIDEMARK_HOME="+w.Home), env...)
+	cmd.Env = append(append(clean(os.Environ()), "HOME="+w.home, "TIDEMARK_HOME="+w.Home), env...)
 	cmd.WaitDelay = 5 * time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("%s fails: %v: %s", filepath.Base(name), err, out)
 	}
+}
+
+// clean returns variables without those of agents.
+func clean(env []string) (cleaned []string) {
+	for _, v := range env {
+		if key, _, _ := strings.Cut(v, "="); !strings.Contains(key, "ANTHROPIC") && !strings.Contains(key, "CLAUDE") && !strings.Contains(key, "OPENAI") && !strings.Contains(key, "CODEX") {
+			cleaned = append(cleaned, v)
+		}
+	}
+	return cleaned
 }
 
 // settings returns hooks that run `tidemark hook`, and keep a copy of what it reads.
@@ -238,10 +243,7 @@ func (w *world) claude(hooks []string, prompt string, turns ...modelserver.Turn)
 	if err := os.WriteFile(filepath.Join(config, "settings.json"), []byte(w.settings(hooks...)), 0o600); err != nil {
 		w.Fatal(err)
 	}
-	w.run([]string{
-		"CLAUDE_CONFIG_DIR=" + config, "ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=sk-dummy", "DISABLE_TELEMETRY=1",
-		"DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
-	}, claude, "-p", prompt, "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Edit,Write,Read,Agent")
+	w.run(claudeEnv(config, server), claude, "-p", prompt, "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Edit,Write,Read,Agent")
 	if server.Served() != len(turns) {
 		w.Fatalf("Claude Code asked for %d of %d turns", server.Served(), len(turns))
 	}
@@ -316,11 +318,19 @@ func TestWhatHooksOfClaudeCodeMissIsTakenFromItsTranscript(t *testing.T) {
 // codexEvents are the hooks of Codex that a recording needs.
 var codexEvents = []string{"SessionStart", "SessionEnd", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "PreCompact"}
 
-// codex runs Codex with hooks, a text of hooks.json. "" leaves that file as it is.
-func (w *world) codex(hooks, prompt string, turns ...modelserver.Turn) {
+// codex runs Codex with hooks, a text of hooks.json, and a prompt with its options. "" leaves that file as it is.
+func (w *world) codex(hooks string, prompt []string, turns ...modelserver.Turn) {
 	w.Helper()
-	codex := program(w.T, "codex")
 	server := modelserver.Start(w.T, turns...)
+	w.run(w.codexEnv(server, hooks), program(w.T, "codex"), append([]string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"}, prompt...)...)
+	if server.Served() != len(turns) {
+		w.Fatalf("Codex asked for %d of %d turns", server.Served(), len(turns))
+	}
+}
+
+// codexEnv writes the settings of Codex with a scripted model and hooks, and returns its environment.
+func (w *world) codexEnv(server *modelserver.Server, hooks string) []string {
+	w.Helper()
 	config := filepath.Join(w.home, "codex")
 	if err := os.MkdirAll(config, 0o700); err != nil {
 		w.Fatal(err)
@@ -338,15 +348,12 @@ func (w *world) codex(hooks, prompt string, turns ...modelserver.Turn) {
 			w.Fatal(err)
 		}
 	}
-	w.run([]string{"CODEX_HOME=" + config, "SCRIPT_KEY=sk-dummy"}, codex, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", prompt)
-	if server.Served() != len(turns) {
-		w.Fatalf("Codex asked for %d of %d turns", server.Served(), len(turns))
-	}
+	return []string{"CODEX_HOME=" + config, "SCRIPT_KEY=sk-dummy"}
 }
 
 func TestASessionOfCodexIsRecorded(t *testing.T) {
 	w := newWorld(t)
-	w.codex(w.settings(codexEvents...), "Change a to 2, with "+secret,
+	w.codex(w.settings(codexEvents...), []string{"Change a to 2, with " + secret},
 		modelserver.Turn{Text: "I look.", Calls: []modelserver.Call{call("call_01", "exec_command", map[string]any{"cmd": "cat a.js"})}},
 		modelserver.Turn{Text: "I edit.", Calls: []modelserver.Call{call("call_02", "apply_patch", "*** Begin Patch\n*** Update File: a.js\n@@\n-let a = 1\n+let a = 2\n let b = 2\n*** End Patch\n")}},
 		modelserver.Turn{Calls: []modelserver.Call{
@@ -398,7 +405,7 @@ func TestInstalledHooksRecordASessionOfCodex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.codex("", "Change a to 2",
+	w.codex("", []string{"Change a to 2"},
 		modelserver.Turn{Calls: []modelserver.Call{call("call_01", "apply_patch", "*** Begin Patch\n*** Update File: a.js\n@@\n-let a = 1\n+let a = 2\n let b = 2\n*** End Patch\n")}},
 		modelserver.Turn{Calls: []modelserver.Call{call("call_02", "exec_command", map[string]any{"cmd": "echo b > b.txt"})}},
 		modelserver.Turn{Text: "All done."},

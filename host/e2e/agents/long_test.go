@@ -54,7 +54,7 @@ func TestALongSessionOfCodexIsRecordedWhole(t *testing.T) {
 				}
 				turns = append(turns, turn)
 			}
-			w.codex(w.settings(c.hooks...), "write 200 files", append(turns, modelserver.Turn{Text: "All done."})...)
+			w.codex(w.settings(c.hooks...), []string{"write 200 files"}, append(turns, modelserver.Turn{Text: "All done."})...)
 			w.whole("call_", ids, c.from)
 		})
 	}

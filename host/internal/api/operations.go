@@ -5,7 +5,7 @@ package api
 import (
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/sessiontree"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -31,21 +31,21 @@ func (r *rest) methods() {
 	serveMethod[*protocol.ViewVariableTree](r, "view_variable_tree", (*viewVariableTreeInput).params)
 	serveMethod[tool.Nothing](r, "view_resume", (*viewResumeInput).params)
 	serveMethod[*protocol.PopupMomentResult](r, "view_moment", (*viewMomentInput).params)
-	serveMethod[*timeline.Sessions](r, "view_sessions", (*viewSessionsInput).params)
-	serveMethod[*timeline.SessionDetail](r, "view_session", (*viewSessionInput).params)
-	serveMethod[*timeline.List](r, "view_session_timeline", (*viewSessionTimelineInput).params)
-	serveMethod[*timeline.SnapshotList](r, "view_snapshots", (*viewSnapshotsInput).params)
-	serveMethod[*timeline.AddedSnapshot](r, "view_snapshot_add", (*viewSnapshotAddInput).params)
-	serveMethod[*timeline.Added](r, "view_moment_add", (*viewMomentAddInput).params)
-	serveMethod[*timeline.Sought](r, "view_seek", (*viewSeekInput).params)
-	serveMethod[*timeline.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
-	serveMethod[*timeline.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
-	serveMethod[*timeline.Blamed](r, "view_session_blame", (*viewSessionBlameInput).params)
+	serveMethod[*answers.Sessions](r, "view_sessions", (*viewSessionsInput).params)
+	serveMethod[*answers.SessionDetail](r, "view_session", (*viewSessionInput).params)
+	serveMethod[*answers.List](r, "view_session_timeline", (*viewSessionTimelineInput).params)
+	serveMethod[*answers.SnapshotList](r, "view_snapshots", (*viewSnapshotsInput).params)
+	serveMethod[*answers.AddedSnapshot](r, "view_snapshot_add", (*viewSnapshotAddInput).params)
+	serveMethod[*answers.Added](r, "view_moment_add", (*viewMomentAddInput).params)
+	serveMethod[*answers.Sought](r, "view_seek", (*viewSeekInput).params)
+	serveMethod[*answers.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
+	serveMethod[*answers.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
+	serveMethod[*answers.Blamed](r, "view_session_blame", (*viewSessionBlameInput).params)
 	serveMethod[*sessiontree.Tree](r, "view_session_tree", (*viewSessionTreeInput).params)
 	serveMethod[*sessiontree.Content](r, "view_recorded_call", (*viewRecordedCallInput).params)
 	serveMethod[*regression.Regression](r, "view_session_regression", (*viewSessionRegressionInput).params)
-	serveMethod[*timeline.Restored](r, "view_session_restore", (*viewSessionRestoreInput).params)
-	serveMethod[*timeline.Restored](r, "view_session_undo", (*viewSessionUndoInput).params)
+	serveMethod[*answers.Restored](r, "view_session_restore", (*viewSessionRestoreInput).params)
+	serveMethod[*answers.Restored](r, "view_session_undo", (*viewSessionUndoInput).params)
 }
 
 type viewOverviewInput struct {
@@ -311,11 +311,12 @@ type viewSessionBranchInput struct {
 		Moment     string   `json:"moment,omitempty" required:"false" maxLength:"100" doc:"A moment (m12), a checkpoint, a time, start or now"`
 		Name       string   `json:"name" maxLength:"50" pattern:"^[a-z0-9][a-z0-9_-]*$" doc:"The name of the branch and of its directory"`
 		Message    string   `json:"injectedMessage,omitempty" required:"false" maxLength:"65536" doc:"What the agent of the branch shall do"`
+		Agent      string   `json:"agent,omitempty" required:"false" enum:"claude,codex,gemini,opencode,none" doc:"The agent to start with the message; by default that of the moment"`
 	} `nameHint:"Session-branchRequest"`
 }
 
 func (in *viewSessionBranchInput) params() protocol.SessionBranchParams {
-	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message}
+	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message, Agent: in.Body.Agent}
 }
 
 type viewSessionDiffInput struct {

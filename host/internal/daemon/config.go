@@ -9,6 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/debugger"
@@ -52,6 +53,8 @@ type Config struct {
 	Snapshots workspace.Settings `toml:"snapshots"`
 	// Timeline sets what runs after a snapshot, and what opens one.
 	Timeline timeline.Settings `toml:"timeline"`
+	// Branches sets how agents of branches are started.
+	Branches branches.Settings `toml:"branches"`
 	// Recordings limits recorded conversations.
 	Recordings conversation.Settings `toml:"recordings"`
 	// Terminals limits recordings of terminals.
@@ -115,7 +118,7 @@ func (c *Config) check() error {
 	for _, s := range []struct {
 		name string
 		err  error
-	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}, {"timeline", c.Timeline.Check()}, {"recordings", c.Recordings.Check()}, {"terminals", c.Terminals.Check()}} {
+	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}, {"timeline", c.Timeline.Check()}, {"branches", c.Branches.Check()}, {"recordings", c.Recordings.Check()}, {"terminals", c.Terminals.Check()}} {
 		if s.err != nil {
 			return fmt.Errorf("%s: %w", s.name, s.err)
 		}

@@ -10,9 +10,11 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
@@ -48,6 +50,8 @@ type Engine struct {
 	Conversations *conversation.Store
 	// Regressions finds what broke.
 	Regressions *regression.Finder
+	// Branches starts agents in branches.
+	Branches *branches.Branches
 	// Trees shows sessions.
 	Trees *sessiontree.Finder
 
@@ -95,6 +99,9 @@ type Options struct {
 	Timeline *timeline.Timeline
 	// Conversations may be nil. Then nothing of agents' conversations is recorded.
 	Conversations *conversation.Store
+	// Branching are the user's settings for branches, Log where their agents are reported. Nil discards.
+	Branching branches.Settings
+	Log       *slog.Logger
 	// Location is the time zone of times without one.
 	Location *time.Location
 	// Version is the version of the program.
@@ -138,6 +145,10 @@ func New(o Options) *Engine {
 	timeline.SetCourse(e.Timeline, e.Regressions.Course)
 	e.Trees = &sessiontree.Finder{Timeline: e.Timeline, Conversations: e.Conversations, Store: o.Store, Rules: e.Rules, Observer: e.Observer, Clock: o.Clock}
 	timeline.SetMade(e.Timeline, e.Trees.Made)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	e.Branches = &branches.Branches{Timeline: e.Timeline, Conversations: e.Conversations, Settings: o.Branching, Clock: o.Clock, Log: o.Log}
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,
@@ -153,7 +164,7 @@ func New(o Options) *Engine {
 	})
 	e.Viewer = viewer.New(viewer.Options{
 		Store: o.Store, Named: named, Clients: registry, Rules: e.Rules, Observer: e.Observer, Pages: e.Pages, Leases: e.Actor.Leases,
-		Inspector: e.Inspector, Timeline: e.Timeline, Regressions: e.Regressions, Trees: e.Trees, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
+		Inspector: e.Inspector, Timeline: e.Timeline, Branches: e.Branches, Regressions: e.Regressions, Trees: e.Trees, Disk: o.Disk, Clock: o.Clock, Signal: changed, Version: o.Version,
 	})
 	e.leaving(changed)
 	return e

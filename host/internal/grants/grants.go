@@ -28,6 +28,7 @@ const (
 	Workspace     = "workspace"
 	AgentsRestore = "agents-restore"
 	AgentsBranch  = "agents-branch"
+	AgentsLaunch  = "agents-launch"
 	AgentsRun     = "agents-run"
 	Fence         = "fence"
 	Conversation  = "conversation"
@@ -50,6 +51,7 @@ var Table = []Grant{
 	{Workspace, "Tidemark watches the files of the project and keeps snapshots of them on this machine.", true},
 	{AgentsRestore, "Agents may restore files of the project from a snapshot.", false},
 	{AgentsBranch, "Agents may start branches, which are copies of the project in other directories.", false},
+	{AgentsLaunch, "Agents may have Tidemark start other agents in branches, with a message.", false},
 	{AgentsRun, "Agents may have Tidemark run commands in copies of the project, to find what broke it.", false},
 	{Fence, "Tidemark runs the fence command of config.toml in the project after each new snapshot.", false},
 	{Conversation, "Tidemark keeps what agents' hooks and transcripts report on this machine for 7 days: prompts, calls of tools and their results. Secrets are masked.", false},

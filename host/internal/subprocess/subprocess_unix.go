@@ -15,3 +15,9 @@ func Whole(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
+
+// Alone makes a command survive this process and the terminal that it was started from. Call it before the command starts.
+func Alone(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// End asks a process, and what it started in its own session, to end.
+func End(pid int) error { return syscall.Kill(-pid, syscall.SIGTERM) }

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"os/exec"
 	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/windows"
 )
 
 // Whole has the cancellation of a command end its descendants too. Call it before the command starts.
@@ -19,4 +22,14 @@ func Whole(cmd *exec.Cmd) {
 		}
 		return nil
 	}
+}
+
+// Alone makes a command survive this process and the terminal that it was started from. Call it before the command starts.
+func Alone(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
+}
+
+// End ends a process with everything that it started.
+func End(pid int) error {
+	return exec.CommandContext(context.Background(), "taskkill", "/f", "/t", "/pid", strconv.Itoa(pid)).Run() //nolint:gosec // a number
 }

@@ -8,9 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -28,6 +33,59 @@ type BranchParams struct {
 	From    string `json:"from"`
 	Name    string `json:"name"`
 	Message string `json:"message"`
+	// Continue prepares the agent of a branch whose files are there, before the branch exists. Nil prepares none.
+	Continue func(ctx context.Context, b *Beginning) error `json:"-"`
+}
+
+// Beginning is a branch that is being made.
+type Beginning struct {
+	// Branch is its session, From that of the original. Both have a workspace.
+	Branch, From *Session
+	// Moment is the moment as a user reads it, At when it was.
+	Moment string
+	At     time.Time
+	// Anchor is the last place in an agent's conversation at or before the moment, nil for none. Exact is true where the moment
+	// itself has it, Asking where that is a prompt, and Ended where it is the end of an answer.
+	Anchor               *records.Anchor
+	Exact, Asking, Ended bool
+}
+
+// beginning describes a branch from a place.
+func beginning(l *line, branch *Session, place *Place, present bool) *Beginning {
+	b := &Beginning{Branch: branch, From: place.Session, At: place.at()}
+	named := place.Moment
+	if present { // its snapshot may be an earlier one, if no file has changed since
+		b.At = branch.Started
+		b.Moment = b.At.UTC().Format(time.RFC3339)
+		b.follow(l)
+		return b
+	}
+	for _, m := range l.all() {
+		if named == nil && m.Snapshot == place.Snapshot.Number && m.SnapshotAt == place.Snapshot.At.UnixNano() {
+			named = m // the first one that has it
+		}
+	}
+	b.Moment = place.ID()
+	if named != nil {
+		b.At = named.At
+		b.Moment = named.ID() + " (" + named.Label + ", " + named.At.UTC().Format(time.RFC3339) + ")"
+		if named.Anchor != nil {
+			b.Anchor, b.Exact, b.Asking, b.Ended = named.Anchor, true, named.Source == records.FromPrompt, named.Source == records.FromStop
+			return b
+		}
+	}
+	b.follow(l)
+	return b
+}
+
+// follow finds the last place in an agent's conversation at or before the moment.
+func (b *Beginning) follow(l *line) {
+	for _, m := range slices.Backward(l.of(b.From)) {
+		if m.Anchor != nil && !m.At.After(b.At) {
+			b.Anchor, b.Ended = m.Anchor, m.Source == records.FromStop
+			return
+		}
+	}
 }
 
 // Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.
@@ -120,6 +178,11 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	if place.Moment != nil {
 		branch.BranchOf.Moment = place.Moment.ID()
 	}
+	if p.Continue != nil {
+		if err := p.Continue(ctx, beginning(l, branch, place, p.From == "now")); err != nil {
+			return nil, errors.Join(err, tracked.RemoveAll(dir))
+		}
+	}
 	if err := t.sessions.Begin(branch); err != nil {
 		return nil, errors.Join(err, tracked.RemoveAll(dir))
 	}
@@ -143,11 +206,25 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	return branch, err
 }
 
-// removeBranch removes the directory and the session of a branch. A snapshot of its files remains.
-func (t *Timeline) removeBranch(ctx context.Context, id string) error {
+// removeBranch removes the directory and the session of a branch. A snapshot of its files remains. Without force it is refused
+// while processes run there; with it, the agent that Tidemark started is ended.
+func (t *Timeline) removeBranch(ctx context.Context, id string, force bool) error {
 	s, err := t.sessions.Find(id)
 	if err != nil {
 		return err
+	}
+	running, known := subprocess.Within(s.Workspace)
+	if known && len(running) > 0 && !force {
+		var names []string
+		for _, p := range running {
+			names = append(names, fmt.Sprintf("%s (process %d)", event.OneLine(p.Name), p.PID))
+		}
+		return usererr.New(usererr.ActionRefused, "the branch was not removed, because programs run in it: %s. End them, or use `tidemark branch rm --force`.", strings.Join(names[:min(len(names), maxRunning)], ", "))
+	}
+	if s.Agent != nil && slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
+		if err := endAgent(ctx, s); err != nil {
+			return fmt.Errorf("cannot end the agent of the branch: %w", err)
+		}
 	}
 	w, err := t.open(ctx, s.Workspace)
 	if err == nil {
@@ -161,4 +238,55 @@ func (t *Timeline) removeBranch(ctx context.Context, id string) error {
 		return fmt.Errorf("cannot remove the branch: %w", err)
 	}
 	return t.sessions.Remove(s)
+}
+
+// maxRunning bounds the processes that an error names.
+const maxRunning = 5
+
+// endPatience is how long the agent of a branch may take to end.
+const endPatience = 3 * time.Second
+
+// endAgent ends the agent of a branch, with what it started.
+func endAgent(ctx context.Context, s *Session) error {
+	if err := subprocess.End(s.Agent.PID); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, endPatience)
+	defer cancel()
+	for {
+		running, _ := subprocess.Within(s.Workspace)
+		if !slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("process %d does not end", s.Agent.PID)
+		}
+	}
+}
+
+// Require returns an error where the user's decision about a directory lacks a grant.
+func Require(t *Timeline, dir, grant string) error {
+	_, err := t.o.Workspaces.Root(dir, grant)
+	return err
+}
+
+// BranchesOf returns the branches of a session.
+func BranchesOf(t *Timeline, s *Session) []*Session { return t.sessions.BranchesOf(s) }
+
+// UpdateAgent changes what is known of the agent of a branch, and keeps it. An error of change keeps nothing.
+func UpdateAgent(t *Timeline, id string, change func(*records.Agent) error) error {
+	s, err := t.sessions.Find(id)
+	if err != nil {
+		return err
+	}
+	if s.Agent == nil {
+		return usererr.New(usererr.NotFound, "branch %s has no agent", id)
+	}
+	agent := *s.Agent
+	if err := change(&agent); err != nil {
+		return err
+	}
+	return t.sessions.Update(id, func(s *Session) { s.Agent = &agent })
 }

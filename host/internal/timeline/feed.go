@@ -152,7 +152,7 @@ func (t Requests) Detail(ctx context.Context, client *checkpoint.Client, p Sessi
 	if err != nil {
 		return nil, err
 	}
-	return &SessionDetail{l.About, l.Recording, TimelinePart{l.DurationSec, l.Moments, l.FsSnapshots}}, nil
+	return &SessionDetail{About: l.About, Recording: l.Recording, Timeline: TimelinePart{DurationSec: l.DurationSec, Moments: l.Moments, FsSnapshots: l.FsSnapshots}}, nil
 }
 
 // ListFrom is [Timeline.List] with the recordings of terminals, and the ID of the last event that it covers.

@@ -14,6 +14,9 @@ import (
 // hookPatience bounds how long an agent waits until its moment is recorded. The recording continues after that.
 const hookPatience = 50 * time.Millisecond
 
+// maxTranscriptPath bounds the path of a transcript in bytes.
+const maxTranscriptPath = 4096
+
 // HookMoment is what an agent's hook reports.
 type HookMoment struct {
 	// Dir is the agent's working directory.
@@ -39,6 +42,9 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 	ctx, cancel := context.WithTimeout(ctx, hookPatience)
 	defer cancel()
 	anchor := h.Anchor
+	if len(anchor.Transcript) > maxTranscriptPath {
+		anchor.Transcript = ""
+	}
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
 		*text = t.o.label(*text)
 	}

@@ -264,7 +264,12 @@ func lost(m *Moment, known map[uint64]tracked.Snapshot) string {
 const noticed = 100 * time.Millisecond
 
 func listed(m *Moment, s *Session, known map[uint64]tracked.Snapshot) ListMoment {
-	e := ListMoment{ID: m.ID(), TS: seconds(m.Elapsed(s)), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: (*Anchor)(m.Anchor), Terminal: (*Terminal)(m.Terminal)}
+	e := ListMoment{ID: m.ID(), TS: seconds(m.Elapsed(s)), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Terminal: (*Terminal)(m.Terminal)}
+	if m.Anchor != nil {
+		anchor := Anchor(*m.Anchor)
+		anchor.Transcript = "" // agents pay for each word
+		e.Anchor = &anchor
+	}
 	if e.Reason = lost(m, known); e.Reason != "" {
 		e.FsSnapshot = false
 	} else {

@@ -101,7 +101,7 @@ func answerOf(s *Session, plan *restore.Plan, place *Place) *Restored {
 	for _, step := range plan.Steps {
 		a.Changes[step.Kind.String()]++
 		if len(a.Steps) < maxSteps {
-			a.Steps = append(a.Steps, RestoreStep{shown(step.Path), step.Kind.String()})
+			a.Steps = append(a.Steps, RestoreStep{Path: shown(step.Path), Change: step.Kind.String()})
 		} else {
 			a.Omitted++
 		}
@@ -174,6 +174,8 @@ type UndoParams struct {
 	Operation string `json:"operation"`
 	// Confirm undoes. Without it the answer is the plan.
 	Confirm bool `json:"confirm"`
+	// Force removes a branch in which processes run.
+	Force bool `json:"force"`
 }
 
 // Undo undoes an operation: it restores the state before a restore, or removes a branch.
@@ -215,7 +217,7 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 			return a, nil
 		}
 		undo.At, undo.Session, undo.State = t.o.Clock(), s.ID, records.Failed
-		if err := t.removeBranch(ctx, op.Branch); err != nil {
+		if err := t.removeBranch(ctx, op.Branch, p.Force); err != nil {
 			return nil, errors.Join(err, t.db.Log(l.space, undo))
 		}
 		a.Done, undo.State = true, records.Done
@@ -223,6 +225,8 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 			return nil, err
 		}
 		a.Operation = undo.ID()
+	} else if op.Kind == records.OpCommit {
+		return nil, usererr.New(usererr.NotFound, "%s made a branch in Git, which Tidemark does not remove. Delete it with `git branch -D`.", op.ID())
 	} else if op.Safety == 0 {
 		return nil, usererr.New(usererr.NotFound, "%s removed a branch, which cannot be undone. Start another branch from the same moment.", op.ID())
 	} else {

@@ -45,7 +45,7 @@ const castVersion = 2
 
 // recordingsOf returns the recordings of terminals that belong to a session, by their start: those that have a command among its
 // moments, and those that ran in its workspace meanwhile.
-func recordingsOf(ctx context.Context, t *Timeline, l *line, s *Session) ([]Recording, error) {
+func recordingsOf(ctx context.Context, t *Timeline, l *line, s *Session) ([]TerminalRecording, error) {
 	named := map[string]bool{}
 	for _, m := range l.of(s) {
 		if m.Terminal != nil {
@@ -60,13 +60,13 @@ func recordingsOf(ctx context.Context, t *Timeline, l *line, s *Session) ([]Reco
 	if !s.Ended.IsZero() {
 		ended = s.Ended
 	}
-	list := []Recording{}
+	list := []TerminalRecording{}
 	for _, r := range all {
 		meanwhile := r.Started.Before(ended) && r.Started.Add(r.Duration).After(s.Started) && grants.Within(r.Dir, s.Workspace)
 		if !named[r.ID] && !meanwhile {
 			continue
 		}
-		one := Recording{
+		one := TerminalRecording{
 			ID: r.ID, Name: t.o.label(r.Name), Format: "cast", Version: castVersion, Width: r.Cols, Height: r.Rows, HasInput: r.HasInput,
 			URI: fmt.Sprintf("/api/v1/sessions/%s/recordings/%s/cast", s.ID, r.ID),
 			TS:  seconds(r.Started.Sub(s.Started)), DurationSec: seconds(r.Duration),
@@ -89,7 +89,7 @@ func OpenRecording(ctx context.Context, t *Timeline, client *checkpoint.Client, 
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(list, func(r Recording) bool { return r.ID == id }) {
+	if !slices.ContainsFunc(list, func(r TerminalRecording) bool { return r.ID == id }) {
 		return nil, usererr.New(usererr.NotFound, "session %s has no recording %q", s.ID, id)
 	}
 	return t.o.Terminals.Open(id)

@@ -60,14 +60,6 @@ var Tools = []*tool.Tool[*Timeline]{
 			"confirm":{"type":"boolean"}`,
 		Required: []string{"to"},
 	}, (*Timeline).Restore),
-	tool.New(tool.Definition{
-		Name: "timeline_branch", Title: "Branch from a moment", Effect: tool.Adds,
-		Description: "Copy all files as of a moment into a new directory with a session of its own.",
-		Arguments: `"from":{"type":"string","description":"` + momentArgument + `"},
-			"name":{"type":"string"},
-			"message":{"type":"string","description":"what its agent shall do"}`,
-		Required: []string{"from", "name"},
-	}, (*Timeline).Branch),
 }
 
 // UserTools are those of the user's own programs, beside those of agents.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/regression"
@@ -75,16 +76,16 @@ var sessionMethods = []*Method{
 		}
 		return t.Seek(ctx, user, timeline.SeekParams{Where: timeline.Where{Session: p.ID}, To: to})
 	}),
-	session(Method{
-		Name: "view_session_branch", Route: "POST /v1/sessions/{id}/session-branch", Operation: "session-branch", Created: true,
-		Statuses: []int{http.StatusConflict},
-		Summary:  "Create a session with a writable copy of a moment's files",
-	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionBranchParams) (*timeline.Branched, error) {
+	method(Method{
+		Name: "view_session_branch", Route: "POST /v1/sessions/{id}/session-branch", Operation: "session-branch", Tag: "sessions", Created: true,
+		Statuses: []int{http.StatusConflict, http.StatusNotFound},
+		Summary:  "Create a session with a writable copy of a moment's files; with a message, start its agent with the conversation as of the moment",
+	}, func(v *Viewer, ctx context.Context, p protocol.SessionBranchParams) (*timeline.Branched, error) {
 		from, err := oneOf("fromTs", p.FromTS, p.FsSnapshot, p.Moment)
 		if err != nil {
 			return nil, err
 		}
-		return t.Branch(ctx, user, timeline.BranchParams{Where: timeline.Where{Session: p.ID}, From: from, Name: p.Name, Message: p.Message})
+		return v.branches.Start(ctx, clients.Viewer(checkpoint.Scope{}), branches.Params{Where: timeline.Where{Session: p.ID}, From: from, Name: p.Name, Message: p.Message, Agent: p.Agent})
 	}),
 	session(Method{
 		Name: "view_session_diff", Route: "GET /v1/sessions/{id}/diff", Operation: "session-diff",

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
@@ -48,6 +49,8 @@ type Options struct {
 	Leases    *act.Leases
 	Inspector *debugger.Inspector
 	Timeline  *timeline.Timeline
+	// Branches starts agents in branches.
+	Branches *branches.Branches
 	// Regressions finds what broke.
 	Regressions *regression.Finder
 	Trees       *sessiontree.Finder
@@ -72,6 +75,7 @@ type Viewer struct {
 	leases      *act.Leases
 	inspector   *debugger.Inspector
 	moments     *timeline.Timeline
+	branches    *branches.Branches
 	regressions *regression.Finder
 	trees       *sessiontree.Finder
 	disk        observe.Disk
@@ -90,7 +94,7 @@ type Viewer struct {
 func New(o Options) *Viewer {
 	return &Viewer{
 		store: o.Store, named: o.Named, clients: o.Clients, rules: o.Rules, observer: o.Observer, pages: o.Pages, leases: o.Leases,
-		inspector: o.Inspector, moments: o.Timeline, regressions: o.Regressions, trees: o.Trees, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
+		inspector: o.Inspector, moments: o.Timeline, branches: o.Branches, regressions: o.Regressions, trees: o.Trees, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
 		Agents: &Agents{
 			store: o.Store, clients: o.Clients, leases: o.Leases, disk: o.Disk, clock: o.Clock, signal: o.Signal,
 			calls: ring.New(ring.Options[Call]{MaxCount: maxCalls, MaxBytes: maxCallBytes, Size: func(c *Call) int { return 200 + len(c.Arguments) + len(c.Answer) }}),

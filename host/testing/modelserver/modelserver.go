@@ -38,6 +38,7 @@ type Server struct {
 	turns    []Turn
 	served   int
 	requests []string
+	asked    []string
 }
 
 // Start starts a server that ends with the test.
@@ -67,17 +68,25 @@ func (s *Server) Requests() []string {
 	return append([]string(nil), s.requests...)
 }
 
+// Asked returns the bodies of the requests that a turn answered, or "done" after the last one.
+func (s *Server) Asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.asked...)
+}
+
 // maxRequest bounds a request in bytes.
 const maxRequest = 64 << 20
 
 // next returns the answer to a request, and its number.
-func (s *Server) next(tools int) (Turn, int) {
+func (s *Server) next(tools int, body []byte) (Turn, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if tools == 0 {
 		return Turn{Text: "ok"}, 0
 	}
 	s.served++
+	s.asked = append(s.asked, string(body))
 	if s.served > len(s.turns) {
 		return Turn{Text: "done"}, s.served
 	}
@@ -102,10 +111,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(data, &body) // another body has none of this
 	switch {
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/messages"):
-		turn, n := s.next(len(body.Tools))
+		turn, n := s.next(len(body.Tools), data)
 		messages(w, body.Model, body.Stream, turn, n)
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/responses"):
-		turn, n := s.next(len(body.Tools))
+		turn, n := s.next(len(body.Tools), data)
 		responses(w, body.Model, turn, n)
 	case strings.HasSuffix(r.URL.Path, "/count_tokens"):
 		object(w, map[string]any{"input_tokens": 100})

@@ -78,6 +78,8 @@ type Session struct {
 	// Formerly are the directories in which the workspace was before it was moved. What else was recorded of the session
 	// then, such as conversations, names them.
 	Formerly []string `msgpack:",omitempty"`
+	// Agent is that of a branch, nil where none was to be started.
+	Agent *Agent
 
 	// Space is the ID of the workspace, by which its moments are stored.
 	Space string `msgpack:"-"`
@@ -86,8 +88,24 @@ type Session struct {
 // BranchOf is the origin of a branch.
 type BranchOf struct{ Session, Moment, FsSnapshot string }
 
-// Anchor is a place in an agent's conversation.
-type Anchor struct{ Agent, Session, Message, Turn string }
+// Agent is the agent that works in a branch.
+type Agent struct {
+	// Name is the program, such as claude. Method is how its conversation was continued, and Why says why it was not copied.
+	Name, Method, Why string
+	// Conversation is the agent's ID of it, Home the directory of the agent's settings, Mode its permission mode; "" where they
+	// are not known. Dir is where the agent runs.
+	Conversation, Home, Mode, Dir string
+	// Ports is what is added to the ports of the original.
+	Ports int
+	// Text is the message with the line about the moment, for an agent that is started later.
+	Text string
+	// PID is the agent's process, 0 where none was started. Terminal is its tmux window, Log the file of its output.
+	PID           int
+	Terminal, Log string
+}
+
+// Anchor is a place in an agent's conversation. Transcript is the path of the agent's own record of it.
+type Anchor struct{ Agent, Session, Message, Turn, Transcript string }
 
 // Terminal is the end of a command in a recorded terminal.
 type Terminal struct {
@@ -139,7 +157,7 @@ type Operation struct {
 	Number  uint64
 	At      time.Time
 	Session string
-	// Kind is restore, branch or undo. State is begun, done, failed or undone.
+	// Kind is restore, branch, undo, apply or commit. State is begun, done, failed or undone.
 	Kind, State string
 	// What describes it in a few words.
 	What string
@@ -166,6 +184,8 @@ const (
 	OpRestore = "restore"
 	OpBranch  = "branch"
 	OpUndo    = "undo"
+	OpApply   = "apply"  // changes of a branch were merged into the original
+	OpCommit  = "commit" // a branch was committed to Git
 )
 
 // ID returns the ID of a moment.

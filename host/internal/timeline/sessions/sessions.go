@@ -90,6 +90,23 @@ func (r *Registry) Finish(s *records.Session, at time.Time, shift time.Duration)
 	return nil
 }
 
+// Update changes a session.
+func (r *Registry) Update(id string, change func(*records.Session)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.findLocked(id)
+	if s == nil {
+		return usererr.New(usererr.NotFound, "session %s no longer exists", id)
+	}
+	changed := *s
+	change(&changed)
+	if err := r.db.Save(&changed); err != nil {
+		return fmt.Errorf("cannot save the session: %w", err)
+	}
+	r.list[slices.Index(r.list, s)] = &changed
+	return nil
+}
+
 // Remove removes a session. Its moments stay, without being listed.
 func (r *Registry) Remove(s *records.Session) error {
 	if err := r.db.Remove(s.ID); err != nil {

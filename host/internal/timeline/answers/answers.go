@@ -1,4 +1,5 @@
-package timeline
+// Package answers has the answers about sessions, moments, file snapshots and branches, as data.
+package answers
 
 import (
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -7,7 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 )
 
-// The answers about sessions, moments and snapshots. extension/timeline.ts is generated from this file.
+// extension/timeline.ts is generated from this file.
 
 // About describes a session in answers.
 type About struct {
@@ -23,6 +24,8 @@ type About struct {
 	Message     string    `json:"injectedMessage,omitempty"`
 	// Formerly are the workspace's directories before it was moved, which what else was recorded then names.
 	Formerly []string `json:"-"`
+	// Agent is that of a branch, nil where none was to be started.
+	Agent *BranchAgent `json:"agent,omitempty"`
 }
 
 // BranchOf is the origin of a branch.
@@ -38,6 +41,8 @@ type Anchor struct {
 	Session string `json:"sessionId"`
 	Message string `json:"messageId,omitempty"`
 	Turn    string `json:"turnId,omitempty"`
+	// Transcript is the path of the agent's own record. Hooks name it, lists do not.
+	Transcript string `json:"transcript,omitempty"`
 }
 
 // Terminal is the end of a command in a recorded terminal.
@@ -50,8 +55,8 @@ type Terminal struct {
 	Ms     int64 `json:"ms"`
 }
 
-// Recording is what a terminal showed, in the form of the specification.
-type Recording struct {
+// TerminalRecording is what a terminal showed, in the form of the specification.
+type TerminalRecording struct {
 	// Format is "cast", asciicast, and Version its version at URI, a path of the live API. Its query version=3 asks for that one.
 	Format  string `json:"format"`
 	Version int    `json:"version"`
@@ -82,8 +87,8 @@ type List struct {
 	// Problem says why it is not known whether the snapshots are still there, "" if it is.
 	Problem string `json:"problem,omitempty"`
 	// Recording is the newest recording of a terminal, and Recordings are all, by their start. Only the live API has them.
-	Recording  *Recording  `json:"recording,omitempty"`
-	Recordings []Recording `json:"recordings,omitempty"`
+	Recording  *TerminalRecording  `json:"recording,omitempty"`
+	Recordings []TerminalRecording `json:"recordings,omitempty"`
 	// Cursor is the ID of the last event that the list covers. Only the live API has it.
 	Cursor string `json:"cursor,omitempty"`
 }
@@ -176,8 +181,8 @@ type KeptSnapshot struct {
 type SessionDetail struct {
 	About `tstype:",extends"`
 	// Recording is the newest recording of a terminal.
-	Recording *Recording   `json:"recording,omitempty"`
-	Timeline  TimelinePart `json:"sessionTimeline"`
+	Recording *TerminalRecording `json:"recording,omitempty"`
+	Timeline  TimelinePart       `json:"sessionTimeline"`
 }
 
 // TimelinePart is the timeline of a session.
@@ -215,6 +220,26 @@ type Branched struct {
 	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
 	Note  string   `json:"note,omitempty"`
 	Notes []string `json:"notes,omitempty"`
+	// Problem says why there is no agent, "" where none was asked for.
+	Problem string `json:"problem,omitempty"`
+}
+
+// BranchAgent is the agent of a branch.
+type BranchAgent struct {
+	Name string `json:"name"`
+	// Method is how its conversation was continued: transcript, thread/fork, context or fresh. Why says why it was not copied.
+	Method string `json:"method"`
+	Why    string `json:"why,omitempty"`
+	// Conversation is the agent's own ID of its conversation.
+	Conversation string `json:"conversationId,omitempty"`
+	// Ports is what is added to the ports of the original.
+	Ports int `json:"portOffset"`
+	// PID is the process that was started, 0 for none. Terminal is its tmux window, Log the file of its output.
+	PID      int    `json:"pid,omitempty"`
+	Terminal string `json:"terminal,omitempty"`
+	Log      string `json:"log,omitempty"`
+	// Problem says why no agent was started, "" if one was.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Ends is a snapshot that is compared.

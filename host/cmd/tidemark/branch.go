@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/timeline"
+)
+
+// methods are how conversations were continued, as a user reads them.
+var methods = map[string]string{
+	"transcript": "with the conversation as of the moment", "thread/fork": "with the conversation as of the moment",
+	"context": "with the recorded conversation quoted in the message", "fresh": "with a new conversation",
+}
+
+// agentLines describes the agent of a branch, nil for none.
+func agentLines(g *timeline.BranchAgent) (lines []string) {
+	if g == nil {
+		return nil
+	}
+	line := fmt.Sprintf("%s %s (%s)", g.Name, methods[g.Method], g.Method)
+	if g.Why != "" {
+		line += ": " + event.OneLine(g.Why)
+	}
+	lines = append(lines, line)
+	switch {
+	case g.Problem != "":
+		lines = append(lines, event.OneLine(g.Problem))
+	case g.Terminal != "":
+		lines = append(lines, fmt.Sprintf("runs in the tmux window %s, ports +%d", event.OneLine(g.Terminal), g.Ports))
+	case g.PID != 0:
+		lines = append(lines, fmt.Sprintf("runs as process %d, ports +%d, output in %s", g.PID, g.Ports, grants.Printable(g.Log)))
+	}
+	return lines
+}

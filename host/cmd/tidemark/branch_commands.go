@@ -1,0 +1,347 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/branches"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/installer/safefile"
+)
+
+func newBranch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "branch",
+		Short: "Manage the branches of a workspace",
+		Long: `Manage the branches of the workspace in the working directory. A branch has the files of a moment in a directory of its own,
+with an agent that continues the conversation from there. ` + "`tidemark timeline session-branch`" + ` starts one.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newBranchList(), newBranchOpen(), newBranchAttach(), newBranchCompare(), newBranchCommit(), newBranchApply(), newBranchRemove())
+	return cmd
+}
+
+func oneBranch() cobra.PositionalArgs {
+	return someArgs(1, 1, "one branch. `tidemark branch list` lists them")
+}
+
+func newBranchList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list [DIR]", Short: "List the branches, the newest first", Args: oneDir(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			where, err := whereIs(cmd, "", args...)
+			if err != nil {
+				return err
+			}
+			var a branches.List
+			return callAndShow(cmd, "branch_list", branches.ListParams{Where: where}, &a, asJSON, func() error {
+				if len(a.Branches) == 0 {
+					return render.Line(cmd.OutOrStdout(), "No branches yet. `tidemark timeline session-branch` starts one.")
+				}
+				t := render.Table{}
+				for i := range a.Branches {
+					one := &a.Branches[i]
+					t.Row(render.Bold(one.Name), "from "+cmp.Or(one.BranchOf.Moment, one.BranchOf.FsSnapshot)+" of "+one.BranchOf.Session, one.Started.Local().Format("2006-01-02 15:04"), branchState(one), render.Faint(grants.Printable(one.Workspace)))
+				}
+				return t.Write(cmd.OutOrStdout())
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// branchState says what runs in a branch.
+func branchState(b *branches.Branch) string {
+	switch {
+	case b.Problem != "":
+		return b.Problem
+	case b.Agent == nil && len(b.Running) == 0:
+		return "no agent"
+	case b.Agent != nil && b.Agent.PID == 0:
+		return b.Agent.Name + " was not started"
+	}
+	for _, p := range b.Running {
+		if b.Agent != nil && p.PID == b.Agent.PID {
+			return b.Agent.Name + " runs"
+		}
+	}
+	if n := len(b.Running); n > 0 {
+		return fmt.Sprintf("%d processes", n)
+	}
+	return b.Agent.Name + " has ended"
+}
+
+// inTerminal runs a program with the terminal of the command.
+func inTerminal(cmd *cobra.Command, dir string, env []string, line ...string) error {
+	c := exec.CommandContext(cmd.Context(), line[0], line[1:]...)
+	c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr = dir, env, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", line[0], err)
+	}
+	return nil
+}
+
+func newBranchOpen() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "open NAME", Short: "Continue the agent of a branch in this terminal, or open a shell there", Args: oneBranch(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			where, err := whereIs(cmd, "")
+			if err != nil {
+				return err
+			}
+			var a branches.Command
+			return callAndShow(cmd, "branch_open", branches.OneParams{Where: where, Name: args[0], Env: os.Environ()}, &a, asJSON, func() error {
+				return inTerminal(cmd, a.Dir, a.Env, a.Line...)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the command with its environment instead of running it")
+	return cmd
+}
+
+// followInterval is how often the output of an agent is read.
+const followInterval = 200 * time.Millisecond
+
+func newBranchAttach() *cobra.Command {
+	return &cobra.Command{
+		Use: "attach NAME", Short: "Show the agent of a branch at work: its tmux window, or its output", Args: oneBranch(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			one, err := findBranch(cmd, args[0])
+			switch {
+			case err != nil:
+				return err
+			case one.Agent == nil || one.Agent.PID == 0:
+				return fmt.Errorf("no agent was started in branch %s. Run `tidemark branch open %s`.", args[0], args[0])
+			case one.Agent.Terminal != "" && os.Getenv("TMUX") != "":
+				return inTerminal(cmd, "", nil, "tmux", "switch-client", "-t", one.Agent.Terminal)
+			case one.Agent.Terminal != "":
+				return inTerminal(cmd, "", nil, "tmux", "attach-session", "-t", one.Agent.Terminal)
+			}
+			f, _, err := safefile.Open(one.Agent.Log)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = f.Close() }()
+			for {
+				running := strings.HasSuffix(branchState(one), " runs")
+				if _, err := io.Copy(cmd.OutOrStdout(), f); err != nil || !running {
+					return err
+				}
+				select {
+				case <-cmd.Context().Done():
+					return nil
+				case <-time.After(followInterval):
+				}
+				if one, err = findBranch(cmd, args[0]); err != nil {
+					return err
+				}
+			}
+		},
+	}
+}
+
+func findBranch(cmd *cobra.Command, name string) (*branches.Branch, error) {
+	where, err := whereIs(cmd, "")
+	if err != nil {
+		return nil, err
+	}
+	c, err := newClient()
+	if err != nil {
+		return nil, err
+	}
+	var a branches.List
+	if err := c.Tool(cmd.Context(), "branch_list", branches.ListParams{Where: where}, &a); err != nil {
+		return nil, err
+	}
+	for i := range a.Branches {
+		if a.Branches[i].Name == name || a.Branches[i].ID == name {
+			return &a.Branches[i], nil
+		}
+	}
+	return nil, fmt.Errorf("there is no branch %q of this workspace. `tidemark branch list` lists them.", event.Clean(name))
+}
+
+func newBranchCompare() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "compare A [B]", Short: "Show two branches side by side, or a branch and its original", Args: someArgs(1, 2, "one or two branches; `original` is the session that the other one comes from"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := branches.CompareParams{A: args[0]}
+			if len(args) > 1 {
+				p.B = args[1]
+			}
+			var err error
+			if p.Where, err = whereIs(cmd, ""); err != nil {
+				return err
+			}
+			var a branches.Comparison
+			return callAndShow(cmd, "branch_compare", p, &a, asJSON, func() error { return showComparison(cmd.OutOrStdout(), &a) })
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func showComparison(out io.Writer, a *branches.Comparison) error {
+	t := render.Table{}
+	row := func(name string, of func(*branches.Side) string) { t.Row(render.Faint(name), of(&a.A), of(&a.B)) }
+	row("", func(s *branches.Side) string { return render.Bold(cmp.Or(s.Name, s.ID)) })
+	row("browser at the end", func(s *branches.Side) string { return cmp.Or(string(s.Severity), "not known") })
+	row("files changed", func(s *branches.Side) string {
+		return fmt.Sprintf("%d  +%d −%d", len(s.Files), s.Added, s.Removed)
+	})
+	row("tests", func(s *branches.Side) string {
+		if len(s.Tests) == 0 {
+			return "not run"
+		}
+		last := "failed"
+		if s.Tests[len(s.Tests)-1].Passed {
+			last = "passed"
+		}
+		return fmt.Sprintf("%d runs, the last one %s", len(s.Tests), last)
+	})
+	row("calls", func(s *branches.Side) string { return fmt.Sprintf("%d, %d failed", s.Calls, s.Failed) })
+	row("worked", func(s *branches.Side) string {
+		return time.Duration(s.WorkedSec * float64(time.Second)).Round(time.Second).String()
+	})
+	row("began with", func(s *branches.Side) string { return cmp.Or(event.OneLine(s.First), "nothing") })
+	if err := t.Write(out); err != nil {
+		return err
+	}
+	for _, path := range a.Different {
+		if err := render.Line(out, "differs: %s", path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newBranchCommit() *cobra.Command {
+	var p branches.CommitParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "commit NAME", Short: "Make a branch in Git with the files of a branch",
+		Long: `Make a branch in the Git repository of the original, with one commit that has the files of a branch. Its parent is the commit
+that was checked out at the moment of the branch. Nothing is checked out, and no file of the original changes.`,
+		Args: oneBranch(),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			p.Name = args[0]
+			if p.Where, err = whereIs(cmd, ""); err != nil {
+				return err
+			}
+			var a branches.Committed
+			return callAndShow(cmd, "branch_commit", p, &a, asJSON, func() error {
+				if a.Note != "" {
+					if err := render.Line(cmd.OutOrStdout(), "%s", a.Note); err != nil {
+						return err
+					}
+				}
+				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %d files. `git merge %s` takes it over.", render.Bold(a.Branch), a.Commit, a.Files, a.Branch)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.As, "as", "", "name of the branch in Git (default: that of the branch)")
+	f.StringVarP(&p.Message, "message", "m", "", "message of the commit (default: that of the branch)")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newBranchApply() *cobra.Command {
+	var p branches.ApplyParams
+	var yes, asJSON bool
+	cmd := &cobra.Command{
+		Use: "apply NAME", Short: "Merge the changes of a branch into the original",
+		Long: `Merge the changes of a branch into the workspace that it comes from. It shows the plan and asks first. Files that both changed are
+merged by lines. The state before is a snapshot: ` + "`tidemark timeline undo`" + ` brings it back.`,
+		Args: oneBranch(),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			p.Name = args[0]
+			if p.Where, err = whereIs(cmd, ""); err != nil {
+				return err
+			}
+			var a branches.Applied
+			show := func() error { return showApplied(cmd.OutOrStdout(), &a) }
+			if !yes {
+				if err := callAndShow(cmd, "branch_apply", p, &a, asJSON, show); err != nil || asJSON || len(a.Conflicts) > 0 || len(a.Steps) == 0 {
+					return err
+				}
+				agreed := &asking{}
+				if !agreed.ask(cmd, "Do this? [y/N] ") {
+					if agreed.unanswered {
+						return errors.New("no answer on standard input. Use --yes to do it without asking.")
+					}
+					return render.Line(cmd.OutOrStdout(), "Nothing was changed.")
+				}
+			}
+			p.Confirm = true
+			return callAndShow(cmd, "branch_apply", p, &a, asJSON, show)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.Conflicts, "conflicts", "", "for files that both changed: mark (write both with markers), original or branch (default: apply nothing)")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&asJSON, "json", false, "print JSON: without --yes, the plan")
+	return cmd
+}
+
+func showApplied(out io.Writer, a *branches.Applied) error {
+	switch {
+	case a.Done && a.Operation != "":
+		return render.Line(out, "Applied %d changes to %s. The state before is %s; `tidemark timeline undo %s` brings it back.", len(a.Steps), grants.Printable(a.Workspace), a.Safety, a.Operation)
+	case len(a.Steps) == 0 && len(a.Conflicts) == 0:
+		return render.Line(out, "Nothing to apply: %s has all changes of the branch.", grants.Printable(a.Workspace))
+	}
+	t := render.Table{Indent: "  "}
+	for _, s := range a.Steps {
+		t.Row(s.Change, s.Path)
+	}
+	for _, c := range a.Conflicts {
+		t.Row("conflict", c.Path, c.Why)
+	}
+	if err := render.Line(out, "Applying to %s:", grants.Printable(a.Workspace)); err != nil {
+		return err
+	}
+	if err := t.Write(out); err != nil || len(a.Conflicts) == 0 {
+		return err
+	}
+	return render.Line(out, "Use --conflicts mark, original or branch for the conflicts.")
+}
+
+func newBranchRemove() *cobra.Command {
+	var p branches.OneParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "rm NAME", Short: "Remove a branch with all of its files",
+		Long: `Remove a branch with all of its files. It is refused while programs run in the branch. With --force, the agent that Tidemark started
+there is ended, and the branch is removed.`,
+		Args: oneBranch(),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			p.Name = args[0]
+			if p.Where, err = whereIs(cmd, ""); err != nil {
+				return err
+			}
+			var a branches.Removed
+			return callAndShow(cmd, "branch_remove", p, &a, asJSON, func() error {
+				return render.Line(cmd.OutOrStdout(), "Removed %s, %s", a.SessionID, grants.Printable(a.Workspace))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&p.Force, "force", false, "remove it although programs run there")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

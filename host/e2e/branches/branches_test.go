@@ -1,0 +1,373 @@
+package branches
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/branches"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/host/testing/treetest"
+)
+
+// world has a project, and an agent that is a shell script.
+type world struct {
+	*testing.T
+	*e2etest.World
+	project string
+}
+
+// scripted is an agent: its message is its last argument, and it runs what follows "run:" there.
+const scripted = `#!/bin/sh
+for last; do :; done
+printf '%s\n' "$@" > arguments.txt
+env | grep -E '^TIDEMARK_(BRANCH|PORT)' | sort > env.txt
+eval "${last##*run:}"
+`
+
+func newWorld(t *testing.T, settings string) *world {
+	t.Helper()
+	w := &world{T: t, World: e2etest.EmptyWorld(t), project: t.TempDir()}
+	if resolved, err := filepath.EvalSymlinks(w.project); err == nil {
+		w.project = resolved
+	}
+	agent := filepath.Join(t.TempDir(), "agent.sh")
+	if err := os.WriteFile(agent, []byte(scripted), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf("[branches]\n%s\n[branches.commands]\nclaude = [%q]\n", settings, agent)
+	if err := os.WriteFile(filepath.Join(w.Home, "config.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.write("cart.js", "one\ntwo\nthree\nfour\nfive\n")
+	w.write("old.js", "old\n")
+	w.write(".env", "KEY=1\n")
+	w.git("init", "-q", "-b", "main")
+	w.write(".gitignore", ".env\narguments.txt\nenv.txt\n")
+	w.git("add", ".")
+	w.git("commit", "-q", "-m", "first")
+	w.run("project", "allow", w.project)
+	w.run("session", "start")
+	return w
+}
+
+func (w *world) git(args ...string) string {
+	w.Helper()
+	cmd := exec.CommandContext(w.Context(), "git", args...)
+	cmd.Dir = w.project
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		w.Fatalf("git %q: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (w *world) write(name, text string) { w.Helper(); put(w.T, filepath.Join(w.project, name), text) }
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) has(path, want string) {
+	w.Helper()
+	if got, _ := os.ReadFile(path); string(got) != want {
+		w.Errorf("%s is %q, want %q", path, got, want)
+	}
+}
+
+func (w *world) run(args ...string) string {
+	w.Helper()
+	r := w.try(args...)
+	if r.Code != 0 {
+		w.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
+	}
+	return r.Out
+}
+
+// try runs `tidemark` as a user with an identity for Git.
+func (w *world) try(args ...string) testbed.Ran {
+	return w.RunIn(w.project, args...)
+}
+
+func (w *world) json(a any, args ...string) {
+	w.Helper()
+	if err := json.Unmarshal([]byte(w.run(append(args, "--json")...)), a); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// edited reports an edit as a hook of Claude Code does.
+func (w *world) edited(call string) {
+	w.Helper()
+	input, _ := json.Marshal(map[string]any{
+		"hook_event_name": "PostToolUse", "session_id": "11111111-1111-4111-8111-111111111111", "cwd": w.project, "tool_name": "Edit", "tool_use_id": call,
+		"tool_input": map[string]any{"file_path": filepath.Join(w.project, "cart.js")}, "transcript_path": filepath.Join(w.Home, "projects", "x", "11111111-1111-4111-8111-111111111111.jsonl"),
+	})
+	cmd := w.Command("hook", "--debug", "--timeout", "20s", "--patience", "8s")
+	cmd.Dir, cmd.Stdin = w.project, strings.NewReader(string(input))
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "was recorded") {
+		w.Fatalf("the hook: %v: %s", err, out)
+	}
+}
+
+// branch starts a branch from now.
+func (w *world) branch(name, message string) *timeline.Branched {
+	w.Helper()
+	args := []string{"timeline", "session-branch", "--moment", "now", "--name", name}
+	if message != "" {
+		args = append(args, "--message", message)
+	}
+	var b timeline.Branched
+	w.json(&b, args...)
+	return &b
+}
+
+func (w *world) list() []branches.Branch {
+	w.Helper()
+	var a branches.List
+	w.json(&a, "branch", "list")
+	return a.Branches
+}
+
+// ended waits until nothing runs in any branch.
+func (w *world) ended() {
+	w.Helper()
+	if err := testbed.Eventually(w.Context(), func() (bool, error) {
+		for _, b := range w.list() {
+			if len(b.Running) > 0 {
+				return false, nil
+			}
+		}
+		return true, nil
+	}); err != nil {
+		w.Fatalf("%v: %+v", err, w.list())
+	}
+}
+
+func TestTheAgentOfAMomentStartsInItsBranch(t *testing.T) {
+	w := newWorld(t, "")
+	w.edited("toolu_1")
+	before := treetest.Read(t, w.project)
+	b := w.branch("other-way", "do it; run: echo changed > cart.js; pwd")
+	if b.Agent == nil || b.Agent.Problem != "" || b.Agent.Method != "fresh" || b.Agent.Why == "" || b.Agent.Ports != 100 {
+		t.Fatalf("the agent is %+v %s", b.Agent, b.Problem)
+	}
+	w.ended()
+	w.has(filepath.Join(b.Workspace, "cart.js"), "changed\n")
+	w.has(filepath.Join(b.Workspace, ".env"), "KEY=1\n")
+	w.has(filepath.Join(b.Workspace, "env.txt"), "TIDEMARK_BRANCH=other-way\nTIDEMARK_PORT_OFFSET=100\n")
+	w.has(b.Agent.Log, b.Workspace+"\n")
+	arguments, _ := os.ReadFile(filepath.Join(b.Workspace, "arguments.txt"))
+	for _, want := range []string{"--print\n", "without the conversation before it", "You work in " + b.Workspace, "do it"} {
+		if !strings.Contains(string(arguments), want) {
+			t.Errorf("the arguments lack %q: %s", want, arguments)
+		}
+	}
+	if after := treetest.Read(t, w.project); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("the original has changed: %q, before %q", after, before)
+	}
+	if second := w.branch("second", "run: true"); second.Agent.Ports != 200 {
+		t.Errorf("the ports of the second branch are +%d", second.Agent.Ports)
+	}
+	text := w.run("branch", "list")
+	if !strings.Contains(text, "other-way") || !strings.Contains(text, "claude has ended") {
+		t.Errorf("the list is %s", text)
+	}
+	if out := w.run("branch", "attach", "other-way"); out != b.Workspace+"\n" {
+		t.Errorf("attach prints %q", out)
+	}
+	if r := w.try("timeline", "session-branch", "--moment", "now", "--name", "other-way"); r.Code == 0 || !strings.Contains(r.Err, "already has a branch") {
+		t.Errorf("a name that is taken: %+v", r)
+	}
+	if r := w.try("timeline", "session-branch", "--moment", "now", "--name", "none", "--message", "x", "--agent", "ghost"); r.Code == 0 || !strings.Contains(r.Err, "claude, codex") {
+		t.Errorf("an agent that is not known: %+v", r)
+	}
+}
+
+// A branch stays when its agent cannot be started.
+func TestABranchStaysWithoutItsAgent(t *testing.T) {
+	w := newWorld(t, "")
+	put(t, filepath.Join(w.Home, "config.toml"), "[branches.commands]\nclaude = [\"/no/such/agent\"]\n")
+	w.run("stop")
+	w.run("session", "start")
+	w.edited("toolu_1")
+	b := w.branch("other-way", "do it")
+	if b.Agent == nil || !strings.Contains(b.Agent.Problem, "/no/such/agent") || b.Agent.PID != 0 {
+		t.Fatalf("the agent is %+v", b.Agent)
+	}
+	w.has(filepath.Join(b.Workspace, "old.js"), "old\n")
+	if text := w.run("branch", "list"); !strings.Contains(text, "claude was not started") {
+		t.Errorf("the list is %s", text)
+	}
+}
+
+func TestABranchIsRemovedWhenNothingRunsInIt(t *testing.T) {
+	w := newWorld(t, "")
+	w.edited("toolu_1")
+	b := w.branch("busy", "run: sleep 600")
+	r := w.try("branch", "rm", "busy")
+	if r.Code == 0 || !strings.Contains(r.Err, "programs run in it") {
+		t.Fatalf("%+v", r)
+	}
+	if r := w.try("timeline", "undo", b.Operation, "--yes"); r.Code == 0 || !strings.Contains(r.Err, "programs run in it") {
+		t.Errorf("undo: %+v", r)
+	}
+	w.run("branch", "rm", "busy", "--force")
+	for _, path := range []string{b.Workspace, b.Agent.Log} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		_, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", b.Agent.PID))
+		return err != nil, nil
+	}); err != nil {
+		t.Errorf("the agent still runs: %v", err)
+	}
+	if list := w.list(); len(list) != 0 {
+		t.Errorf("the branches are %+v", list)
+	}
+	if log := w.run("timeline", "op", "log"); !strings.Contains(log, "undo "+b.Operation+", branch busy") {
+		t.Errorf("the log is %s", log)
+	}
+}
+
+func TestTheChangesOfABranchAreMergedIntoTheOriginal(t *testing.T) {
+	w := newWorld(t, "")
+	b := w.branch("other-way", "")
+	put(t, filepath.Join(b.Workspace, "cart.js"), "ONE\ntwo\nthree\nfour\nfive\n")
+	put(t, filepath.Join(b.Workspace, "new.js"), "new\n")
+	if err := os.Remove(filepath.Join(b.Workspace, "old.js")); err != nil {
+		t.Fatal(err)
+	}
+	w.write("cart.js", "one\ntwo\nthree\nfour\nFIVE\n")
+	before := fmt.Sprint(treetest.Read(t, w.project))
+	var plan branches.Applied
+	w.json(&plan, "branch", "apply", "other-way")
+	if len(plan.Conflicts) != 0 || plan.Done || fmt.Sprint(plan.Steps) != "[{cart.js merge} {new.js create} {old.js delete}]" {
+		t.Errorf("the plan is %+v", plan)
+	}
+	var done branches.Applied
+	w.json(&done, "branch", "apply", "other-way", "--yes")
+	w.has(filepath.Join(w.project, "cart.js"), "ONE\ntwo\nthree\nfour\nFIVE\n")
+	w.has(filepath.Join(w.project, "new.js"), "new\n")
+	if _, err := os.Stat(filepath.Join(w.project, "old.js")); !os.IsNotExist(err) {
+		t.Errorf("old.js is still there: %v", err)
+	}
+	if out := w.run("branch", "apply", "other-way", "--yes"); !strings.Contains(out, "Nothing to apply") && !strings.Contains(out, "merge") {
+		t.Errorf("once more: %s", out)
+	}
+	w.run("timeline", "undo", done.Operation, "--yes")
+	if after := fmt.Sprint(treetest.Read(t, w.project)); after != before {
+		t.Errorf("after the undo: %s\nbefore: %s", after, before)
+	}
+}
+
+func TestConflictsOfABranchAreShown(t *testing.T) {
+	w := newWorld(t, "")
+	b := w.branch("other-way", "")
+	put(t, filepath.Join(b.Workspace, "cart.js"), "branch\ntwo\nthree\nfour\nfive\n")
+	put(t, filepath.Join(b.Workspace, "old.js"), "newer\n")
+	w.write("cart.js", "original\ntwo\nthree\nfour\nfive\n")
+	if err := os.Remove(filepath.Join(w.project, "old.js")); err != nil {
+		t.Fatal(err)
+	}
+	before := fmt.Sprint(treetest.Read(t, w.project))
+	text := w.run("branch", "apply", "other-way")
+	for _, want := range []string{"both changed the same lines", "the original deleted it, the branch changed it"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the plan lacks %q: %s", want, text)
+		}
+	}
+	for _, how := range []string{"", "mark"} {
+		if r := w.try("branch", "apply", "other-way", "--yes", "--conflicts", how); r.Code == 0 || !strings.Contains(r.Err, "nothing was applied") {
+			t.Errorf("%q: %+v", how, r)
+		}
+	}
+	if after := fmt.Sprint(treetest.Read(t, w.project)); after != before {
+		t.Errorf("the original has changed: %s", after)
+	}
+	w.write("old.js", "old\n")
+	w.run("branch", "apply", "other-way", "--yes", "--conflicts", "mark")
+	w.has(filepath.Join(w.project, "cart.js"), "<<<<<<< original\noriginal\n=======\nbranch\n>>>>>>> branch\ntwo\nthree\nfour\nfive\n")
+	w.has(filepath.Join(w.project, "old.js"), "newer\n")
+	w.run("timeline", "undo", "--yes")
+	w.run("branch", "apply", "other-way", "--yes", "--conflicts", "branch")
+	w.has(filepath.Join(w.project, "cart.js"), "branch\ntwo\nthree\nfour\nfive\n")
+	var c branches.Comparison
+	w.json(&c, "branch", "compare", "other-way")
+	if fmt.Sprint(c.A.Files) != "[cart.js old.js]" || fmt.Sprint(c.B.Files) != "[cart.js old.js]" || len(c.Different) != 0 {
+		t.Errorf("the comparison is %+v", c)
+	}
+	if text := w.run("branch", "compare", "other-way", "original"); !strings.Contains(text, "files changed") {
+		t.Errorf("the comparison is %s", text)
+	}
+}
+
+func TestABranchIsCommittedToGit(t *testing.T) {
+	w := newWorld(t, "")
+	w.git("config", "user.name", "Test")
+	w.git("config", "user.email", "test@example.com")
+	first := w.git("rev-parse", "HEAD")
+	b := w.branch("other-way", "")
+	put(t, filepath.Join(b.Workspace, "new.js"), "new\n")
+	w.write("later.js", "later\n")
+	status := w.git("status", "--porcelain=v2", "--branch")
+	var c branches.Committed
+	w.json(&c, "branch", "commit", "other-way", "-m", "The other way")
+	if c.Branch != "other-way" || c.Parent != first || c.Files != 1 || c.Commit != w.git("rev-parse", "other-way") {
+		t.Errorf("the commit is %+v", c)
+	}
+	if got := w.git("ls-tree", "-r", "--name-only", "other-way"); got != ".gitignore\ncart.js\nnew.js\nold.js" {
+		t.Errorf("the files are %q", got)
+	}
+	if now := w.git("status", "--porcelain=v2", "--branch"); now != status {
+		t.Errorf("the state of the repository is %s, before %s", now, status)
+	}
+	if r := w.try("branch", "commit", "other-way"); r.Code == 0 || !strings.Contains(r.Err, "already has a branch") {
+		t.Errorf("a name that is taken: %+v", r)
+	}
+	if r := w.try("branch", "commit", "other-way", "--as", "../x"); r.Code == 0 || !strings.Contains(r.Err, "cannot be the name") {
+		t.Errorf("an odd name: %+v", r)
+	}
+}
+
+func TestAnAgentStartsInAWindowOfTmux(t *testing.T) {
+	tmux, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("tmux is not installed")
+	}
+	t.Setenv("TMUX_TMPDIR", t.TempDir())
+	t.Setenv("TMUX", "")
+	t.Cleanup(func() { _ = exec.Command(tmux, "kill-server").Run() }) //nolint:noctx // the test has ended
+	w := newWorld(t, `terminal = "tmux"`)
+	w.edited("toolu_1")
+	b := w.branch("other-way", "run: test -t 0 && echo yes > terminal.txt; sleep 600")
+	if b.Agent == nil || b.Agent.Problem != "" || !strings.HasPrefix(b.Agent.Terminal, "tidemark-other-way:") {
+		t.Fatalf("the agent is %+v", b.Agent)
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		got, err := os.ReadFile(filepath.Join(b.Workspace, "terminal.txt"))
+		return string(got) == "yes\n", ignoreMissing(err)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.has(filepath.Join(b.Workspace, "env.txt"), "TIDEMARK_BRANCH=other-way\nTIDEMARK_PORT_OFFSET=100\n")
+	w.run("branch", "rm", "other-way", "--force")
+}
+
+func ignoreMissing(err error) error {
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return err
+}

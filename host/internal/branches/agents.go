@@ -1,0 +1,164 @@
+package branches
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/subprocess"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+)
+
+// agent is how a program is started.
+type agent struct {
+	// home is the variable with the directory of its settings and records, usual that directory below the user's own one; ""
+	// where it has none.
+	home, usual string
+	// arguments returns its arguments. Alone is true where nobody sees its terminal. The message is the last one.
+	arguments func(g *records.Agent, alone bool) []string
+	// again continues the last conversation of the directory.
+	again []string
+}
+
+// agents are the programs that can be started, by name.
+var agents = map[string]*agent{
+	"claude": {home: "CLAUDE_CONFIG_DIR", usual: ".claude", again: []string{"--continue"}, arguments: func(g *records.Agent, alone bool) (a []string) {
+		if alone {
+			a = append(a, "--print")
+		}
+		if g.Mode == "acceptEdits" || g.Mode == "plan" { // a mode that skips permissions is never carried over
+			a = append(a, "--permission-mode", g.Mode)
+		}
+		if g.Conversation != "" {
+			a = append(a, "--resume", g.Conversation)
+		}
+		return a
+	}},
+	"codex": {home: "CODEX_HOME", usual: ".codex", again: []string{"resume", "--last"}, arguments: func(g *records.Agent, alone bool) (a []string) {
+		if alone {
+			a = append(a, "exec", "--skip-git-repo-check")
+		}
+		if g.Conversation != "" {
+			a = append(a, "resume", g.Conversation)
+		}
+		return a
+	}},
+	"gemini": {again: []string{"--resume", "latest"}, arguments: func(_ *records.Agent, alone bool) []string {
+		if alone {
+			return []string{"--prompt"}
+		}
+		return []string{"--prompt-interactive"}
+	}},
+	"opencode": {again: []string{"--continue"}, arguments: func(_ *records.Agent, alone bool) []string {
+		if alone {
+			return []string{"run"}
+		}
+		return []string{"--prompt"}
+	}},
+}
+
+// names lists the agents.
+func names() string { return strings.Join(slices.Sorted(maps.Keys(agents)), ", ") }
+
+// command returns the command line of an agent, with the path of its program.
+func (b *Branches) command(g *records.Agent, env []string, alone bool) ([]string, error) {
+	line, err := b.program(g.Name, env)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(line, agents[g.Name].arguments(g, alone), []string{g.Text}), nil
+}
+
+// program returns the program of an agent with its first arguments.
+func (b *Branches) program(agent string, env []string) ([]string, error) {
+	line := b.Settings.Commands[agent]
+	if len(line) == 0 {
+		line = []string{agent}
+	}
+	path, err := program(line[0], env)
+	return slices.Concat([]string{path}, line[min(1, len(line)):]), err
+}
+
+// program finds a program in the PATH of an environment.
+func program(name string, env []string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(value(env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not installed: no directory of PATH has it", name)
+}
+
+// spawn starts an agent, in a window of tmux or alone.
+func (b *Branches) spawn(name string, g *records.Agent, workspace string, base []string) error {
+	env := environment(base, name, g)
+	if b.Settings.Terminal == "tmux" {
+		return b.inTmux(name, g, env)
+	}
+	line, err := b.command(g, env, true)
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(logOf(workspace), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.Dir, env, log, log
+	subprocess.Alone(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	g.PID, g.Log = cmd.Process.Pid, log.Name()
+	go func() { // it may outlive the daemon
+		err := cmd.Wait()
+		b.Log.Info("the agent of a branch has ended", "branch", name, "error", err)
+	}()
+	return nil
+}
+
+// inTmux starts an agent in a window of the user's tmux session, or else in a session of its own.
+func (b *Branches) inTmux(name string, g *records.Agent, env []string) error {
+	line, err := b.command(g, env, false)
+	if err != nil {
+		return err
+	}
+	tmux, err := program("tmux", env)
+	if err != nil {
+		return err
+	}
+	format := []string{"-d", "-P", "-F", "#{session_name}:#{window_id} #{pane_pid}", "-c", g.Dir}
+	for _, v := range own(name, g, env) {
+		format = append(format, "-e", v)
+	}
+	args := append([]string{"new-session", "-s", "tidemark-" + name}, format...)
+	if value(env, "TMUX") != "" {
+		args = append([]string{"new-window", "-n", name}, format...)
+	}
+	cmd := exec.Command(tmux, slices.Concat(args, []string{"--"}, line)...)
+	cmd.Env = env
+	out, err := cmd.Output()
+	if err != nil {
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			return fmt.Errorf("tmux: %s", strings.TrimSpace(string(exit.Stderr)))
+		}
+		return err
+	}
+	var pid string
+	g.Terminal, pid, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
+	g.PID, err = strconv.Atoi(pid)
+	return err
+}

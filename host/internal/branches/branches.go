@@ -1,0 +1,329 @@
+// Package branches starts agents in branches: with the conversation as of a moment, and a new message.
+//
+// Guarantees:
+//   - The original workspace and the agent's original record stay as they are, whatever happens in a branch.
+//   - A branch exists with its conversation, or does not exist. An agent that does not start leaves a whole branch.
+//   - An agent starts an agent only with the user's grant.
+package branches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/fork"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// Settings are the user's, the section [branches] of config.toml.
+type Settings struct {
+	// Terminal is "tmux" to start agents in a window of tmux, "" to start them without a terminal.
+	Terminal string `toml:"terminal"`
+	// Commands replace the programs of agents, by the agent's name: the program with its first arguments.
+	Commands map[string][]string `toml:"commands"`
+}
+
+// Check returns an error for a setting that is out of range.
+func (s Settings) Check() error {
+	if s.Terminal != "" && s.Terminal != "tmux" {
+		return fmt.Errorf(`terminal is %q; it must be "tmux" or ""`, s.Terminal)
+	}
+	for name, command := range s.Commands {
+		if agents[name] == nil {
+			return fmt.Errorf("commands names the agent %q; the agents are %s", name, names())
+		}
+		if len(command) == 0 || command[0] == "" {
+			return errors.New(`a command begins with a program, as in ["claude", "--model", "opus"]`)
+		}
+	}
+	return nil
+}
+
+// Branches starts and manages branches. It is safe for concurrent use.
+type Branches struct {
+	Timeline      *timeline.Timeline
+	Conversations *conversation.Store
+	Settings      Settings
+	Clock         func() time.Time
+	Log           *slog.Logger
+}
+
+// Tools are those of agents.
+var Tools = []*tool.Tool[*Branches]{
+	tool.New(tool.Definition{
+		Name: "timeline_branch", Title: "Branch from a moment", Effect: tool.Adds,
+		Description: "Copy all files as of a moment into a new directory with a session of its own. With message, an agent starts there, with the conversation as of the moment.",
+		Arguments: `"from":{"type":"string","description":"moment (m12), snapshot (s12), checkpoint, time, start or now"},
+			"name":{"type":"string"},
+			"message":{"type":"string","description":"what its agent shall do"},
+			"agent":{"type":"string","description":"claude, codex, gemini, opencode or none; default: that of the moment"}`,
+		Required: []string{"from", "name"},
+	}, (*Branches).Start),
+}
+
+// UserTools are those of the user's own programs, beside those of agents.
+var UserTools = []*tool.Tool[*Branches]{
+	tool.New(tool.Definition{Name: "branch_list"}, (*Branches).List),
+	tool.New(tool.Definition{Name: "branch_open"}, (*Branches).Open),
+	tool.New(tool.Definition{Name: "branch_compare"}, (*Branches).Compare),
+	tool.New(tool.Definition{Name: "branch_commit"}, (*Branches).Commit),
+	tool.New(tool.Definition{Name: "branch_apply"}, (*Branches).Apply),
+	tool.New(tool.Definition{Name: "branch_remove"}, (*Branches).Remove),
+}
+
+// Params are the parameters of timeline_branch.
+type Params struct {
+	timeline.Where
+	From    string `json:"from"`
+	Name    string `json:"name"`
+	Message string `json:"message"`
+	// Agent is the agent to start, "none" for none. "" means that of the moment if there is a message.
+	Agent string `json:"agent"`
+	// Env is the environment of the agent, for the user's own programs. Nil means the daemon's.
+	Env []string `json:"env"`
+}
+
+// none is the agent of a branch in which none shall start.
+const none = "none"
+
+// Start makes a branch and starts its agent.
+func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Params) (*timeline.Branched, error) {
+	switch {
+	case p.Env != nil && !client.User:
+		return nil, usererr.Invalid("env is for the user's own programs. Leave it out.")
+	case p.Agent != "" && p.Agent != none && agents[p.Agent] == nil:
+		return nil, usererr.Invalid("agent is %q; it must be %s, or %s", p.Agent, names(), none)
+	case p.Agent != "" && p.Agent != none && strings.TrimSpace(p.Message) == "":
+		return nil, usererr.Invalid("an agent needs a message: what shall it do?")
+	}
+	bp := timeline.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Message: p.Message}
+	var why string // no agent starts
+	var copied *fork.Conversation
+	bp.Continue = func(ctx context.Context, at *timeline.Beginning) (err error) {
+		name := p.Agent
+		if name == "" && at.Anchor != nil && agents[at.Anchor.Agent] != nil {
+			name = at.Anchor.Agent
+		}
+		switch {
+		case p.Agent == none || strings.TrimSpace(p.Message) == "":
+			return nil
+		case name == "":
+			why = "no agent was started, because no conversation of one is known at this moment. Name an agent."
+			return nil
+		case !client.User:
+			if err := timeline.Require(b.Timeline, at.From.Workspace, grants.AgentsLaunch); err != nil {
+				if p.Agent != "" {
+					return err
+				}
+				why = "no agent was started: " + err.Error()
+				return nil
+			}
+		}
+		at.Branch.Agent, copied, err = b.prepare(ctx, name, at, p)
+		return err
+	}
+	a, err := b.Timeline.Branch(ctx, client, bp)
+	if err != nil {
+		if copied != nil && copied.Path != "" {
+			err = errors.Join(err, os.Remove(copied.Path))
+		}
+		return nil, err
+	}
+	if a.Agent == nil {
+		a.Problem = why
+		return a, nil
+	}
+	b.launch(a, p)
+	return a, nil
+}
+
+// prepare continues the conversation of a moment for the agent of a branch.
+func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginning, p Params) (*records.Agent, *fork.Conversation, error) {
+	agent := &records.Agent{Name: name, Dir: at.Branch.Workspace, Method: fork.Fresh, Ports: b.ports(at.From)}
+	c, err := b.fork(ctx, name, at, p)
+	known := "Workspace and conversation are as of " + at.Moment + "; later edits and messages are not present."
+	var unknown *fork.UnknownError
+	switch {
+	case err == nil:
+		agent.Method, agent.Conversation, agent.Home, agent.Mode, agent.Dir, agent.Why = c.Method, c.Session, c.Home, c.Mode, c.Dir, c.Note
+	case errors.Is(err, fork.ErrEmpty):
+		agent.Why = err.Error()
+	case errors.As(err, &unknown):
+		agent.Why = unknown.Why
+	default:
+		agent.Why = err.Error()
+	}
+	if err != nil {
+		c = nil
+	}
+	quoted := ""
+	if err != nil && !errors.Is(err, fork.ErrEmpty) {
+		if quoted = b.quote(at); quoted != "" {
+			agent.Method = fork.Context
+			known = "The workspace is as of " + at.Moment + ", and the conversation before it is quoted below; later edits and messages are not present."
+		} else {
+			known = "The workspace is as of " + at.Moment + ", without the conversation before it; later edits and messages are not present."
+		}
+	}
+	agent.Text = known + fmt.Sprintf(" You work in %s, a copy of %s: change files only here.\n\n", at.Branch.Workspace, at.From.Workspace) + quoted + p.Message
+	return agent, c, nil
+}
+
+// fork copies the conversation of a moment with the method of its agent.
+func (b *Branches) fork(ctx context.Context, name string, at *timeline.Beginning, p Params) (*fork.Conversation, error) {
+	anchor := at.Anchor
+	if anchor == nil {
+		return nil, &fork.UnknownError{Why: "no agent's hook reported a moment before"}
+	}
+	if anchor.Agent != name {
+		return nil, &fork.UnknownError{Why: "the conversation is one of " + anchor.Agent}
+	}
+	point := fork.Point{Agent: anchor.Agent, Session: anchor.Session, Transcript: anchor.Transcript, At: at.At, Asking: at.Asking, Ended: at.Ended}
+	if at.Exact || name == "codex" { // it keeps whole turns
+
+		point.Call, point.Turn = anchor.Message, anchor.Turn
+	}
+	place := fork.Place{From: at.From.Workspace, To: at.Branch.Workspace, Title: at.Branch.Name}
+	switch name {
+	case "claude":
+		return fork.Claude(point, place, b.Clock())
+	case "codex":
+		env := p.Env
+		if env == nil {
+			env = os.Environ()
+		}
+		line, err := b.program(name, env)
+		if err != nil {
+			return nil, err
+		}
+		return fork.Codex(ctx, point, place, fork.Program{Line: line, Env: env})
+	}
+	return nil, &fork.UnknownError{Why: "conversations of " + name + " cannot be copied"}
+}
+
+// maxQuoted bounds the quoted conversation in bytes.
+const maxQuoted = 24 << 10
+
+// quote returns what was recorded of the conversation before a moment, "" if nothing was.
+func (b *Branches) quote(at *timeline.Beginning) string {
+	if at.Anchor == nil {
+		return ""
+	}
+	var lines []string
+	for _, o := range b.Conversations.Outlines(at.From.Workspace, 0, at.At.UnixMilli()) {
+		if o.Agent != at.Anchor.Agent || o.Session != at.Anchor.Session {
+			continue
+		}
+		for _, t := range o.Turns {
+			if t.At.After(at.At) || at.Asking && t.ID != "" && t.ID == at.Anchor.Turn {
+				continue
+			}
+			if t.Prompt != "" {
+				lines = append(lines, "user: "+t.Prompt)
+			}
+			for _, c := range t.Calls {
+				if c.Ended != nil && !c.Ended.After(at.At) {
+					lines = append(lines, "call: "+strings.TrimSpace(c.Title()+" "+c.Outcome))
+				}
+			}
+			if t.Said != "" && t.Ended != nil && !t.Ended.After(at.At) {
+				lines = append(lines, "agent: "+t.Said)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	text := strings.Join(lines, "\n")
+	if cut := len(text) - maxQuoted; cut > 0 {
+		text = "… " + strings.ToValidUTF8(text[cut:], "")
+	}
+	return "<earlier-conversation>\n" + strings.ReplaceAll(text, "</earlier-conversation>", "") + "\n</earlier-conversation>\n\n"
+}
+
+// Ports of branches are apart by portStep. A port above 1024 stays below 65536 for maxPorts steps.
+const (
+	portStep = 100
+	maxPorts = 300
+)
+
+// ports returns what is added to the ports in a new branch: more than 0, and different in all branches of a workspace.
+func (b *Branches) ports(of *timeline.Session) int {
+	var used []int
+	for _, s := range timeline.BranchesOf(b.Timeline, of) {
+		if s.Agent != nil {
+			used = append(used, s.Agent.Ports)
+		}
+	}
+	for n := 1; n < maxPorts; n++ {
+		if !slices.Contains(used, n*portStep) {
+			return n * portStep
+		}
+	}
+	return 0
+}
+
+// logOf returns the file of an agent's output.
+func logOf(workspace string) string { return workspace + ".agent.log" }
+
+// launch starts the agent of a branch. What prevents that is in the answer: the branch is there all the same.
+func (b *Branches) launch(a *timeline.Branched, p Params) {
+	err := timeline.UpdateAgent(b.Timeline, a.ID, func(g *records.Agent) error {
+		err := b.spawn(a.Name, g, filepath.Clean(a.Workspace), p.Env)
+		a.Agent.PID, a.Agent.Terminal, a.Agent.Log = g.PID, g.Terminal, g.Log
+		return err
+	})
+	if err != nil {
+		a.Agent.Problem = "the agent was not started: " + err.Error() + ". Start it with `tidemark branch open " + a.Name + "`."
+		b.Log.Warn("cannot start the agent of a branch", "branch", a.ID, "error", err)
+	}
+}
+
+// environment returns the environment of an agent.
+func environment(base []string, name string, g *records.Agent) []string {
+	if base == nil {
+		base = os.Environ()
+	}
+	var env []string
+	for _, v := range base {
+		switch key, _, _ := strings.Cut(v, "="); key {
+		case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "PWD": // of the agent or the shell that asks for the branch
+		default:
+			env = append(env, v)
+		}
+	}
+	return slices.Concat(env, []string{"PWD=" + g.Dir}, own(name, g, env))
+}
+
+// own returns the variables that only an agent of a branch has.
+func own(name string, g *records.Agent, env []string) []string {
+	list := []string{"TIDEMARK_BRANCH=" + name, "TIDEMARK_PORT_OFFSET=" + strconv.Itoa(g.Ports)}
+	known := agents[g.Name]
+	if known.home != "" && g.Home != "" && g.Home != filepath.Join(value(env, "HOME"), known.usual) { // naming the usual one would change where it is signed in
+		list = append(list, known.home+"="+g.Home)
+	}
+	return list
+}
+
+// value returns the value of a variable, "" where it is not set.
+func value(env []string, key string) (value string) {
+	for _, v := range env {
+		if rest, ok := strings.CutPrefix(v, key+"="); ok {
+			value = rest
+		}
+	}
+	return value
+}

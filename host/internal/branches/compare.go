@@ -1,0 +1,139 @@
+package branches
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+)
+
+// CompareParams are the parameters of branch_compare. Each side is a branch; "" and "original" mean the session that the other
+// one comes from, since the moment of the branch.
+type CompareParams struct {
+	timeline.Where
+	A string `json:"a"`
+	B string `json:"b"`
+}
+
+// original names the session that a branch comes from.
+const original = "original"
+
+// Comparison shows two sessions side by side.
+type Comparison struct {
+	A Side `json:"a"`
+	B Side `json:"b"`
+	// Same are the paths that both changed, to the same content or not; Different those of them that differ now.
+	Same      []string `json:"changedByBoth"`
+	Different []string `json:"different"`
+}
+
+// Side is what became of a session.
+type Side struct {
+	timeline.About
+	// Severity is that of the browser at the end, "" where it is not known.
+	Severity diff.Severity `json:"severity,omitempty"`
+	// Files are the changed ones, Added and Removed their lines.
+	Files   []string `json:"files"`
+	Added   int      `json:"added"`
+	Removed int      `json:"removed"`
+	// Calls counts the calls of the agent, Failed those that failed. Tests are the runs of tests.
+	Calls  int   `json:"calls"`
+	Failed int   `json:"failedCalls"`
+	Tests  []Run `json:"tests"`
+	// First is what happened first, "" for nothing.
+	First string `json:"first,omitempty"`
+	// WorkedSec is the time from the branch's moment to the last one, in seconds.
+	WorkedSec float64 `json:"workedSec"`
+}
+
+// Run is a run of tests.
+type Run struct {
+	At     diff.Time `json:"at"`
+	Label  string    `json:"label"`
+	Passed bool      `json:"passed"`
+}
+
+// Compare shows what became of two branches, or of a branch and its original.
+func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p CompareParams) (*Comparison, error) {
+	if p.A == "" || p.A == original {
+		p.A, p.B = p.B, original
+	}
+	one, of, err := timeline.FindBranch(b.Timeline, client, p.Where, p.A)
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Same: []string{}, Different: []string{}}
+	if c.A, err = b.side(ctx, client, one, "start", one.Started); err != nil {
+		return nil, err
+	}
+	other, from, since := of, one.BranchOf.FsSnapshot, one.Started
+	if p.B != "" && p.B != original {
+		if other, _, err = timeline.FindBranch(b.Timeline, client, p.Where, p.B); err != nil {
+			return nil, err
+		}
+		from, since = "start", other.Started
+	} else if id := one.BranchOf.Moment; id != "" {
+		if since, err = timeline.TimeOf(b.Timeline, of, id); err != nil {
+			return nil, err
+		}
+	}
+	if c.B, err = b.side(ctx, client, other, from, since); err != nil {
+		return nil, err
+	}
+	for _, path := range c.A.Files {
+		if slices.Contains(c.B.Files, path) {
+			c.Same = append(c.Same, path)
+		}
+	}
+	c.Different, err = differing(one.Workspace, other.Workspace, c.Same)
+	return c, err
+}
+
+// side describes a session since a moment.
+func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *records.Session, from string, since time.Time) (Side, error) {
+	a := Side{About: timeline.AboutBranch(b.Timeline, s), Files: []string{}, Tests: []Run{}}
+	changed, err := timeline.ChangedSince(ctx, b.Timeline, client, s, from)
+	if err != nil {
+		return a, fmt.Errorf("cannot compare session %s with its start: %w", s.ID, err)
+	}
+	for _, path := range changed.Paths {
+		a.Files = append(a.Files, event.OneLine(path))
+	}
+	a.Added, a.Removed = changed.Added, changed.Removed
+	list, err := b.Timeline.List(ctx, client, timeline.ListParams{Where: timeline.Where{Session: s.ID}, Limit: 1000})
+	if err != nil {
+		return a, err
+	}
+	for _, m := range list.Moments {
+		if !m.At.After(since) {
+			continue
+		}
+		a.Severity, a.WorkedSec = m.Severity, m.At.Sub(since).Seconds()
+		switch {
+		case m.Source == records.FromTestsPassed || m.Source == records.FromTestsFailed:
+			a.Tests = append(a.Tests, Run{At: m.At, Label: m.Label, Passed: m.Source == records.FromTestsPassed})
+		case a.First == "" && (m.Source == records.FromEdit || m.Source == records.FromFiles || m.Source == records.FromCommand):
+			a.First = m.Label
+		}
+	}
+	for _, o := range b.Conversations.Outlines(s.Workspace, since.UnixMilli(), b.Clock().UnixMilli()) {
+		for _, t := range o.Turns {
+			for _, c := range t.Calls {
+				if c.Started.After(since) {
+					a.Calls++
+					if c.Outcome == conversation.Failed {
+						a.Failed++
+					}
+				}
+			}
+		}
+	}
+	return a, nil
+}

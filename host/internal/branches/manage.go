@@ -1,0 +1,178 @@
+package branches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/subprocess"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// ListParams are the parameters of branch_list.
+type ListParams struct{ timeline.Where }
+
+// List are the branches of a workspace, the newest first.
+type List struct {
+	Branches []Branch `json:"branches"`
+}
+
+// Branch is a branch with what runs in it.
+type Branch struct {
+	timeline.About
+	// Running are the processes that work in the branch. Known is false where the system does not say that.
+	Running []subprocess.Process `json:"running"`
+	Known   bool                 `json:"runningKnown"`
+	// Problem says what is wrong with the branch, "" for nothing.
+	Problem string `json:"problem,omitempty"`
+}
+
+// List lists the branches of a workspace.
+func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListParams) (*List, error) {
+	all, err := timeline.BranchesIn(b.Timeline, client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	a := &List{Branches: []Branch{}}
+	for _, s := range all {
+		one := Branch{About: timeline.AboutBranch(b.Timeline, s), Running: []subprocess.Process{}}
+		if _, err := os.Stat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
+			one.Problem = "its directory no longer exists"
+		}
+		running, known := subprocess.Within(s.Workspace)
+		one.Running, one.Known = append(one.Running, running...), known
+		a.Branches = append(a.Branches, one)
+	}
+	return a, nil
+}
+
+// OneParams name a branch.
+type OneParams struct {
+	timeline.Where
+	Name string `json:"name"`
+	// Env is the environment of the user's program.
+	Env []string `json:"env"`
+	// Force removes a branch in which processes run.
+	Force bool `json:"force"`
+}
+
+// Command is how a branch is opened in a terminal.
+type Command struct {
+	timeline.About
+	// Line is the command line, Dir its directory, Env its whole environment.
+	Line []string `json:"line"`
+	Dir  string   `json:"dir"`
+	Env  []string `json:"env"`
+}
+
+// Open returns the command that continues a branch's agent in a terminal, or that opens a shell where it has none.
+func (b *Branches) Open(_ context.Context, client *checkpoint.Client, p OneParams) (*Command, error) {
+	s, _, err := timeline.FindBranch(b.Timeline, client, p.Where, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Command{About: timeline.AboutBranch(b.Timeline, s), Dir: s.Workspace}
+	g := s.Agent
+	if g == nil {
+		shell := value(p.Env, "SHELL")
+		if shell == "" {
+			return nil, usererr.New(usererr.NotFound, "branch %s has no agent, and SHELL names no shell. Its directory is %s.", s.Name, s.Workspace)
+		}
+		c.Line, c.Env = []string{shell}, append(p.Env, "TIDEMARK_BRANCH="+s.Name)
+		return c, nil
+	}
+	if running, _ := subprocess.Within(s.Workspace); g.PID != 0 {
+		for _, r := range running {
+			if r.PID == g.PID {
+				return nil, usererr.New(usererr.ActionRefused, "%s already runs in branch %s (process %d). Run `tidemark branch attach %s`.", g.Name, s.Name, g.PID, s.Name)
+			}
+		}
+	}
+	c.Dir, c.Env = g.Dir, environment(p.Env, s.Name, g)
+	if c.Line, err = b.command(g, c.Env, false); err != nil || g.PID == 0 {
+		return c, err
+	}
+	c.Line = c.Line[:len(c.Line)-1] // it has the message already
+	if g.Conversation == "" {
+		c.Line = append(c.Line, agents[g.Name].again...)
+	}
+	return c, nil
+}
+
+// Removed is a branch that was removed.
+type Removed struct {
+	SessionID string `json:"sessionId"`
+	Workspace string `json:"workspace"`
+	// Operation is that of the removal.
+	Operation string `json:"operation"`
+}
+
+// Remove removes a branch with its files. It is refused while processes run there, unless it is forced.
+func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneParams) (*Removed, error) {
+	s, of, err := timeline.FindBranch(b.Timeline, client, p.Where, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	undone, err := timeline.RemoveBranch(ctx, b.Timeline, client, s, of, p.Force)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(logOf(s.Workspace)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.Log.Warn("cannot remove the output of a branch's agent", "branch", s.ID, "error", err)
+	}
+	return &Removed{s.ID, s.Workspace, undone.Operation}, nil
+}
+
+// CommitParams are the parameters of branch_commit.
+type CommitParams struct {
+	timeline.Where
+	Name string `json:"name"`
+	// As is the branch in Git, "" for one of the same name. Message is that of the commit, "" for the message of the branch.
+	As      string `json:"as"`
+	Message string `json:"message"`
+}
+
+// Committed is a commit of a branch.
+type Committed struct {
+	SessionID string `json:"sessionId"`
+	// Branch is the branch in Git, Commit its commit, Parent the one before, "" for none. Note says how that was chosen.
+	Branch    string `json:"branch"`
+	Commit    string `json:"commit"`
+	Parent    string `json:"parent,omitempty"`
+	Note      string `json:"note,omitempty"`
+	Files     int    `json:"files"`
+	Operation string `json:"operation"`
+}
+
+// Commit makes a branch in the Git repository of the original, with the files of a branch. It changes no files, no index and no
+// other branch.
+func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p CommitParams) (*Committed, error) {
+	s, of, err := timeline.FindBranch(b.Timeline, client, p.Where, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	root := timeline.OriginOf(b.Timeline, s) // a branch of a branch has no repository
+	if root == nil {
+		root = of
+	}
+	if p.As == "" {
+		p.As = s.Name
+	}
+	if p.Message == "" {
+		if p.Message, _, _ = strings.Cut(s.Message, "\n"); strings.TrimSpace(p.Message) == "" {
+			p.Message = "Branch " + s.Name
+		}
+	}
+	c, err := commit(ctx, root.Workspace, s, p)
+	if err != nil {
+		return nil, err
+	}
+	c.SessionID = s.ID
+	c.Operation, err = timeline.LogCommit(b.Timeline, of, s.ID, fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit))
+	return c, err
+}

@@ -1,0 +1,138 @@
+package fork
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const session = "11111111-1111-4111-8111-111111111111"
+
+func id(n int) string { return fmt.Sprintf("22222222-2222-4222-8222-%012d", n) }
+
+// line returns a line of a transcript, linked to the one before.
+func line(n int, kind, message string) string {
+	parent := "null"
+	if n > 1 {
+		parent = `"` + id(n-1) + `"`
+	}
+	return fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"cwd":"/shop/sub","sessionId":%q,"version":"2.1.332","type":%q,"message":%s,"uuid":%q,"timestamp":"2026-11-25T13:00:%02d.000Z","slug":"s"}`, parent, session, kind, message, id(n), n)
+}
+
+const (
+	asked  = `{"role":"user","content":"look at /shop/a.js, not at /shop-2"}`
+	calls  = `{"role":"assistant","id":"m1","content":[{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":"/shop/a.js"}}]}`
+	result = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"in:\n/shop/a.js"}]}`
+)
+
+func transcript(t *testing.T, lines ...string) (p Point, place Place) {
+	t.Helper()
+	home := t.TempDir()
+	place = Place{From: "/shop", To: filepath.Join(t.TempDir(), "branch"), Title: "branch"}
+	path := filepath.Join(home, "projects", "-shop", session+".jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.MkdirAll(filepath.Join(place.To, "sub"), 0o700), os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return Point{Agent: "claude", Session: session, Transcript: path, At: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}, place
+}
+
+func TestACutLeavesNoCallWithoutItsResult(t *testing.T) {
+	p, place := transcript(t, line(1, "user", asked), line(2, "assistant", fmt.Sprintf(calls, 1)), line(3, "assistant", fmt.Sprintf(calls, 2)), line(4, "user", fmt.Sprintf(result, 2)), line(5, "user", fmt.Sprintf(result, 1)))
+	p.Call = "t2"
+	c, err := Claude(p, place, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(c.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, _ := os.Stat(c.Path)
+	if c.Dir != filepath.Join(place.To, "sub") || c.Messages != 3 || info.Mode().Perm() != 0o600 || filepath.Dir(c.Path) != filepath.Join(c.Home, "projects", claudeProject(c.Dir)) {
+		t.Errorf("the copy is %+v, mode %v", c, info.Mode())
+	}
+	text := string(data)
+	for want, is := range map[string]bool{
+		`"t1"`: false, `"t2"`: true, `"messageUuid":"` + id(3) + `"`: true, `"messageUuid":"` + id(2) + `"`: false, "look at " + place.To + "/a.js, not at /shop-2": true, `in:\n` + place.To + "/a.js": true, `"slug"`: false,
+		`"sessionId":"` + c.Session + `"`: true, `"customTitle":"branch"`: true,
+	} {
+		if strings.Contains(text, want) != is {
+			t.Errorf("the copy has %q: %t\n%s", want, !is, text)
+		}
+	}
+	if n := strings.Count(text, `"parentUuid":null`); n != 1 {
+		t.Errorf("%d lines have no parent", n)
+	}
+}
+
+func TestWhatIsNotKnownIsNotCopied(t *testing.T) {
+	first := line(1, "user", asked)
+	for name, lines := range map[string][]string{
+		"version":       {strings.Replace(first, "2.1.332", "3.0.0", 1)},
+		"type":          {first, `{"type":"of-the-future","uuid":"x"}`},
+		"not JSON":      {first, `{"type":`},
+		"no object":     {`[1]`, first},
+		"two IDs":       {strings.Replace(first, `"slug":"s"`, `"uuid":"`+id(9)+`"`, 1)},
+		"no ID":         {strings.Replace(first, id(1), "../../x", 1)},
+		"several calls": {first, line(2, "assistant", `{"id":"m","content":[{"type":"text","text":"x"},{"type":"tool_use","id":"t1"}]}`)},
+	} {
+		p, place := transcript(t, lines...)
+		_, err := Claude(p, place, time.Now())
+		var unknown *UnknownError
+		if !errors.As(err, &unknown) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if found, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(p.Transcript)), "*", "*")); len(found) != 1 {
+			t.Errorf("%s: there are %q", name, found)
+		}
+	}
+	p, place := transcript(t, first)
+	for name, change := range map[string]func(*Point){
+		"session":    func(p *Point) { p.Session = "../x" },
+		"other file": func(p *Point) { p.Session = id(1) },
+		"relative":   func(p *Point) { p.Transcript = "projects/x/" + session + ".jsonl" },
+		"elsewhere":  func(p *Point) { p.Transcript = filepath.Join("/tmp", session+".jsonl") },
+	} {
+		q := p
+		change(&q)
+		var unknown *UnknownError
+		if _, err := Claude(q, place, time.Now()); !errors.As(err, &unknown) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p.At = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	if _, err := Claude(p, place, time.Now()); !errors.Is(err, ErrEmpty) {
+		t.Errorf("before the first message: %v", err)
+	}
+}
+
+// The names of long directories are those of Anthropic's library (0.3.332).
+func TestProjectsAreNamedAsByClaudeCode(t *testing.T) {
+	for dir, want := range map[string]string{
+		"/home/me/my shop_1": "-home-me-my-shop-1",
+		"/é/😀":               "-----",
+	} {
+		if got := claudeProject(dir); got != want {
+			t.Errorf("%s is %s", dir, got)
+		}
+	}
+	if got := claudeProject("/" + strings.Repeat("a", 300)); len(got) < 202 || !strings.HasPrefix(got, "-aaa") {
+		t.Errorf("a long one is %s", got)
+	}
+}
+
+func TestPathsOfTheOriginalBecomeThoseOfTheBranch(t *testing.T) {
+	p := Place{From: "/shop", To: "/b"}
+	for in, want := range map[string]string{
+		`"/shop"`: `"/b"`, `"/shop/a"`: `"/b/a"`, `"/shop-2"`: `"/shop-2"`, `"/my/shop"`: `"/my/shop"`, `"see /shop."`: `"see /b."`, `"/shop.old"`: `"/shop.old"`,
+		`"a\n/shop\n"`: `"a\n/b\n"`, `"a\\n/shop"`: `"a\\n/shop"`, `"=/shop:/shop"`: `"=/b:/b"`,
+	} {
+		if got := string(p.renamed([]byte(in))); got != want {
+			t.Errorf("%s becomes %s, want %s", in, got, want)
+		}
+	}
+}

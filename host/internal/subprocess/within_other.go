@@ -1,0 +1,12 @@
+//go:build !linux
+
+package subprocess
+
+// Process is a running process.
+type Process struct {
+	PID  int
+	Name string
+}
+
+// Within returns the processes that work in a directory or below it. Known is false where the system does not say that.
+func Within(string) (list []Process, known bool) { return nil, false }
