@@ -83,7 +83,7 @@ func (r *run) daemon() (err error) {
 	s.figure(fmt.Sprintf("console events taken in and on disk, %d in frames of %d", r.third(behind), frameEvents), fmt.Sprintf("%.0f a second", rate))
 	s.row("the same / a bare copy", fmt.Sprintf("%.2f times (%.0f a second)", rate/copied, copied), fmt.Sprintf("at least %s times", plain(ingestTarget)), rate >= ingestTarget*copied)
 	s.figure("the same, processor time of the daemon", fmt.Sprintf("%.2f µs an event", float64((after-before).Microseconds())/float64(r.third(behind))))
-	far, near, err := r.compareInTurn(f, r.third(90))
+	far, near, err := compareInTurn(r, f, r.third(90))
 	if err != nil {
 		return err
 	}
@@ -408,7 +408,7 @@ func (c *comparer) compare() (time.Duration, error) {
 }
 
 // compareInTurn compares in a daemon with much behind it and in a new one, in turn.
-func (r *run) compareInTurn(much *feeder, rounds int) (far, near []time.Duration, err error) {
+func compareInTurn(r *run, much *feeder, rounds int) (far, near []time.Duration, err error) {
 	w, err := testbed.New(r.binary)
 	if err != nil {
 		return nil, nil, err

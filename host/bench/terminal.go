@@ -41,17 +41,17 @@ func (r *run) terminal() (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	s := r.sheet("Recorded terminals")
-	if err := r.keys(s, dir); err != nil {
+	if err := keys(r, s, dir); err != nil {
 		return err
 	}
-	if err := r.flooded(s, dir); err != nil {
+	if err := flooded(r, s, dir); err != nil {
 		return err
 	}
-	if err := r.recordedLog(s, dir); err != nil {
+	if err := recordedLog(r, s, dir); err != nil {
 		return err
 	}
 	for _, mb := range []int{1, r.third(1 << 10)} {
-		if err := r.seeks(s, dir, mb); err != nil {
+		if err := seeks(r, s, dir, mb); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func recordedTerminal(store string, in io.Reader, out io.Writer, args ...string)
 }
 
 // keys types single characters, in turn into both terminals, and waits for each to come back.
-func (r *run) keys(s *sheet, dir string) error {
+func keys(r *run, s *sheet, dir string) error {
 	n := r.third(5000)
 	type side struct {
 		in    *io.PipeWriter
@@ -165,7 +165,7 @@ func ownTime() time.Duration {
 }
 
 // flooded shows a large file in both terminals.
-func (r *run) flooded(s *sheet, dir string) error {
+func flooded(r *run, s *sheet, dir string) error {
 	file := filepath.Join(dir, "large.log")
 	if err := os.WriteFile(file, []byte(strings.Repeat("2026-01-02T03:04:05Z info request served path=/api/cart status=200 ms=12\n", 100<<20/73)), 0o600); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (r *run) flooded(s *sheet, dir string) error {
 }
 
 // recordedLog records the output of a build.
-func (r *run) recordedLog(s *sheet, dir string) error {
+func recordedLog(r *run, s *sheet, dir string) error {
 	text, err := exec.Command("go", "build", "-a", "-n", "std").CombinedOutput()
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func writeRecording(path string, text []byte, size int) error {
 }
 
 // seeks asks for frames at random places of a recording.
-func (r *run) seeks(s *sheet, dir string, mb int) error {
+func seeks(r *run, s *sheet, dir string, mb int) error {
 	var text strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "\x1b[3%dm%6d\x1b[0m build/%x/file.go: compiled in %d ms\r\n", i%8, i, rand.Uint64(), rand.IntN(1000))
