@@ -47,7 +47,7 @@ func (r *run) terminal() (err error) {
 	if err := flooded(r, s, dir); err != nil {
 		return err
 	}
-	if err := recordedLog(r, s, dir); err != nil {
+	if err := recordedLog(s, dir); err != nil {
 		return err
 	}
 	for _, mb := range []int{1, r.third(1 << 10)} {
@@ -197,7 +197,7 @@ func flooded(r *run, s *sheet, dir string) error {
 }
 
 // recordedLog records the output of a build.
-func recordedLog(r *run, s *sheet, dir string) error {
+func recordedLog(s *sheet, dir string) error {
 	text, err := exec.Command("go", "build", "-a", "-n", "std").CombinedOutput()
 	if err != nil {
 		return err

@@ -405,6 +405,7 @@ func (o *Observer) AskForMaps(ctx context.Context) {
 		}
 	}
 }
+
 // Logged returns where an error was logged that came from another place, for package diff. It returns false unless that
 // is the project's own code, as far as is known.
 func (p *Places) Logged(c *event.Console) (diff.Place, bool) {
