@@ -43,7 +43,9 @@ describe('a storm', () => {
     expect(storm(400, 2, 1)).toBe(true);
     expect(storm(12, 50, 50, (i) => ({ url: `http://localhost/feed?t=${1769164200000 + i}` }))).toBe(true);
     const id = (i: number) => String.fromCharCode(97 + i).repeat(7);
-    expect(storm(12, 50, 50, (i) => ({ url: `http://localhost/poll?transport=polling&t=${id(i)}` }))).toBe(true);
+    expect(storm(12, 50, 50, (i) => ({ url: `http://localhost/poll?transport=polling&t=${id(i)}` }))).toBe(
+      true,
+    );
     expect(storm(12, 50, 50, (i) => ({ url: `http://localhost/search?q=${id(i)}` }))).toBe(false);
   });
 
