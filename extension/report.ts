@@ -584,6 +584,13 @@ export interface GapSpan {
  * quotes of a text are escaped.
  */
 /**
+ * Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
+ */
+export interface Located {
+  message: string;
+  source: string;
+}
+/**
  * Introduced is the change of a file after which something first appeared.
  */
 export interface Introduced {

@@ -139,12 +139,6 @@ func CountStillFailing(n int) string {
 	return fmt.Sprintf("%d endpoints still fail", n)
 }
 
-// Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
-type Located struct {
-	Message string `json:"message"`
-	Source  string `json:"source"`
-}
-
 // NewLocated returns an error with its place.
 func NewLocated(e *event.Console, p Place) Located {
 	return Located{Message: cutTo(event.OneLine(textOf(e)), maxRepeatedText), Source: PlaceName(p)}

@@ -572,6 +572,12 @@ func Encode(answer any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
+type Located struct {
+	Message string `json:"message"`
+	Source  string `json:"source"`
+}
+
 // Introduced is the change of a file after which something first appeared.
 type Introduced struct {
 	// Path is relative to the workspace. Line is 0 where the evidence is about no line.
