@@ -189,7 +189,7 @@ func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
 			links = append(links, c.Link)
 		}
 	}
-	if want := []string{"browser", "manifest", "extension unpacked", "relay", "sockets", "test event", "extension connected", "round", "agent", "mcp"}; !d.OK || !slices.Equal(links, want) {
+	if want := []string{"browser", "manifest", "extension unpacked", "relay", "sockets", "test event", "extension connected", "round", "agent", "hooks", "mcp"}; !d.OK || !slices.Equal(links, want) {
 		t.Errorf("%v, want %v", links, want)
 	}
 	t.Logf("\n%s", p.must("doctor"))

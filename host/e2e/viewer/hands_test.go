@@ -88,7 +88,7 @@ func TestTheViewerIsUsedByKeysAlone(t *testing.T) {
 	keys(v, "j")
 	v.JS(`if (document.activeElement.getAttribute('aria-expanded') !== 'false') throw new Error('the next entry does not have the focus')`)
 
-	for i, name := range []string{"Changes", "Events", "Agent calls", "Page", "Variables", "Moments"} {
+	for i, name := range []string{"Changes", "Events", "Agent calls", "Page", "Variables", "Moments", "Conversation"} {
 		keys(v, fmt.Sprint(i+1))
 		v.JS(fmt.Sprintf(`await until(() => document.querySelector('[role=tab][aria-selected=true]').textContent === %q, %q)`, name, name))
 	}
