@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"sort"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -36,6 +37,9 @@ type Reader struct {
 	frames  []frame // segments and what continues them
 	streams []int   // those of frames that begin a segment
 	summary Summary
+	// known are the saved screens that were read.
+	knownMu sync.Mutex
+	known   screens
 }
 
 // errDamaged is the error of a file that no recorder wrote.

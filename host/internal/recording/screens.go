@@ -48,32 +48,50 @@ type screens struct {
 
 func screensPath(path string) string { return strings.TrimSuffix(path, Suffix) + screensSuffix }
 
-// readScreens reads the heads of saved screens. A file that is missing, damaged or of another form has none.
-func (r *Reader) readScreens(f io.ReaderAt) (s screens) {
-	start := make([]byte, len(screensMagic)+len(r.summary.ID)+1)
-	if _, err := f.ReadAt(start, 0); err != nil || string(start) != screensMagic+r.summary.ID+"\n" {
-		return s
+// readScreens reads the heads of saved screens. A file that is missing, damaged or of another form has none. Heads that it has
+// read before are not read again, as long as the last of them is still there.
+func (r *Reader) readScreens(f io.ReaderAt) screens {
+	r.knownMu.Lock()
+	defer r.knownMu.Unlock()
+	s := r.known
+	if n := len(s.list); n == 0 {
+		s = screens{}
+	} else if again, ok := readScreen(f, s.list[n-1].at-screenHead); !ok || again != s.list[n-1] {
+		s = screens{}
 	}
-	s.size = int64(len(start))
-	head := make([]byte, screenHead)
+	if s.size == 0 {
+		start := make([]byte, len(screensMagic)+len(r.summary.ID)+1)
+		if _, err := f.ReadAt(start, 0); err != nil || string(start) != screensMagic+r.summary.ID+"\n" {
+			return s
+		}
+		s.size = int64(len(start))
+	}
 	for {
-		if _, err := f.ReadAt(head, s.size); err != nil {
-			return s
-		}
-		one := savedScreen{
-			stream: int64(binary.LittleEndian.Uint64(head)), cols: int(binary.LittleEndian.Uint16(head[8:])), rows: int(binary.LittleEndian.Uint16(head[10:])),
-			at: s.size + screenHead, length: int(binary.LittleEndian.Uint32(head[12:])), sum: binary.LittleEndian.Uint32(head[16:]),
-		}
-		last := make([]byte, 1)
-		if one.length == 0 || one.length > maxDump || one.cols == 0 || one.rows == 0 || len(s.list) > 0 && one.stream <= s.list[len(s.list)-1].stream {
-			return s
-		}
-		if _, err := f.ReadAt(last, one.at+int64(one.length)-1); err != nil {
+		one, ok := readScreen(f, s.size)
+		if !ok || len(s.list) > 0 && one.stream <= s.list[len(s.list)-1].stream {
+			r.known = s
 			return s
 		}
 		s.list = append(s.list, one)
 		s.size = one.at + int64(one.length)
 	}
+}
+
+// readScreen reads the head of a saved screen, false if it is not whole or not one.
+func readScreen(f io.ReaderAt, at int64) (savedScreen, bool) {
+	head, last := make([]byte, screenHead), make([]byte, 1)
+	if _, err := f.ReadAt(head, at); err != nil {
+		return savedScreen{}, false
+	}
+	one := savedScreen{
+		stream: int64(binary.LittleEndian.Uint64(head)), cols: int(binary.LittleEndian.Uint16(head[8:])), rows: int(binary.LittleEndian.Uint16(head[10:])),
+		at: at + screenHead, length: int(binary.LittleEndian.Uint32(head[12:])), sum: binary.LittleEndian.Uint32(head[16:]),
+	}
+	if one.length == 0 || one.length > maxDump || one.cols == 0 || one.rows == 0 {
+		return savedScreen{}, false
+	}
+	_, err := f.ReadAt(last, one.at+int64(one.length)-1)
+	return one, err == nil
 }
 
 // savedBefore returns the terminal at the last stream up to one that has a saved screen, with the index of that stream. Without
