@@ -188,6 +188,22 @@ func TestWhatRepeatsInCleanPeriodsIsSuggested(t *testing.T) {
 	}
 }
 
+// What a page logs first arrives before its load or after it.
+func TestWhatIsLoggedDuringALoadBelongsToIt(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	load := func() { w.Send("navigation", `"how":"reload","url":"http://localhost:5173/"`) }
+	log := func() { w.Log("warning", "the first of a page") }
+	for _, order := range [][2]func(){{load, log}, {log, load}, {load, log}, {log, load}} {
+		order[0]()
+		w.Pass(20 * time.Millisecond)
+		order[1]()
+		w.Pass(time.Second)
+	}
+	if a := noiseOf(t, w, w.Agent(), noiserules.NoiseParams{Action: "suggest"}); len(a.Suggestions) != 1 || a.Suggestions[0].CleanPeriods != 4 {
+		t.Errorf("%+v", a)
+	}
+}
+
 func TestWhatRepeatsOnAPageThatIsNotReloadedIsSuggested(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	for range 4 {

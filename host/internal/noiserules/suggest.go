@@ -15,10 +15,12 @@ import (
 )
 
 // A period begins when a page is loaded or updated, and after each maxPeriod. It is clean if it has neither an error nor
-// a failed request. An entry in minPeriods clean periods counts as repeating.
+// a failed request. An entry in minPeriods clean periods counts as repeating. What a page logs first may have an earlier time
+// than its load, by up to slack.
 const (
 	maxPeriod  = time.Minute
 	minPeriods = 3
+	slack      = 100 * time.Millisecond
 )
 
 // NothingToSuggest is the note of an answer without suggestions.
@@ -78,7 +80,7 @@ func (e *Rules) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 	}
 	periodOf := func(h *event.Head) period {
 		p := period{origin: h.Origin()}
-		if i, _ := slices.BinarySearch(updates[h.Origin()], h.At+1); i > 0 {
+		if i, _ := slices.BinarySearch(updates[h.Origin()], h.At+slack.Milliseconds()+1); i > 0 {
 			p.begin = updates[h.Origin()][i-1]
 		}
 		p.nth = (h.At - p.begin) / maxPeriod.Milliseconds()
