@@ -132,10 +132,11 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 			return logs && !counts
 		})
 	}
-	own, shown := alike.IsOwnCode(e), false
+	own, shown := false, false
 	for _, o := range d.overlays {
 		if o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e) {
-			shown, o.told = true, o.told || own
+			own, shown = alike.IsOwnCode(e), true
+			o.told = o.told || own
 		}
 	}
 	return shown && !own
