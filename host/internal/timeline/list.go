@@ -61,6 +61,18 @@ type ListParams struct {
 // snapshotID names a snapshot.
 func snapshotID(n uint64) string { return "s" + strconv.FormatUint(n, 10) }
 
+// rootOf returns the workspace that a client means, which its user must have allowed.
+func rootOf(t *Timeline, client *checkpoint.Client, where Where) (string, error) {
+	dir, err := where.workspaceOf(client)
+	if err != nil {
+		return "", err
+	}
+	if dir == "" {
+		return "", errNoWorkspace
+	}
+	return t.o.Workspaces.Root(dir)
+}
+
 // sessionOf returns the session that a client means, and the line of its workspace. An agent reaches only sessions of its
 // own workspace.
 func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...string) (s *Session, l *line, err error) {

@@ -143,14 +143,7 @@ func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, 
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	dir, err := p.workspaceOf(client)
-	if err != nil {
-		return nil, err
-	}
-	if dir == "" {
-		return nil, errNoWorkspace
-	}
-	root, err := t.o.Workspaces.Root(dir)
+	root, err := rootOf(t, client, p.Where)
 	if err != nil {
 		return nil, err
 	}

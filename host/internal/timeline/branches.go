@@ -39,14 +39,7 @@ func BranchesIn(t *Timeline, client *checkpoint.Client, where Where) (list []*Se
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	dir, err := where.workspaceOf(client)
-	if err != nil {
-		return nil, err
-	}
-	if dir == "" {
-		return nil, errNoWorkspace
-	}
-	root, err := t.o.Workspaces.Root(dir)
+	root, err := rootOf(t, client, where)
 	if err != nil {
 		return nil, err
 	}
