@@ -2,9 +2,6 @@ package viewer
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,28 +14,8 @@ import (
 // it was given, and the browser's report after it.
 func TestTheConversationInTheViewer(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	dir := filepath.Join(t.TempDir(), "shop")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	files := http.FileServer(http.Dir(dir))
-	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		rw.Header().Set("Cache-Control", "no-store")
-		files.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(site.Close)
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := func(args ...string) {
-		t.Helper()
-		if r := w.RunIn(dir, args...); r.Code != 0 {
-			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
-		}
-	}
+	p, page := newProject(t, w, "--grant", "conversation")
+	dir, write, run := p.dir, p.write, p.run
 	hook := func(event string, more map[string]any) {
 		t.Helper()
 		more["session_id"], more["cwd"], more["hook_event_name"], more["prompt_id"] = "conversation-in-the-viewer", dir, event, "p1"
@@ -56,17 +33,6 @@ func TestTheConversationInTheViewer(t *testing.T) {
 		t.Helper()
 		hook("PostToolUse", map[string]any{"tool_name": tool, "tool_use_id": id, "tool_input": input, "tool_response": output, "duration_ms": 40})
 	}
-	write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", site.URL))
-	write("index.html", `<!doctype html><title>Shop</title><link rel="icon" href="data:,"><script src="app.js"></script>`)
-	write("app.js", "const shop = { items: [1, 2] };\ndocument.title = `${shop.items.length} items`;\n")
-	run("project", "allow", "--grant", "conversation", dir)
-	run("session", "start")
-	t.Cleanup(func() {
-		run("session", "end")
-		run("project", "forget", dir)
-	})
-	page := w.Open(t, site.URL)
-	page.JS(`while (document.title !== '2 items') await new Promise((done) => setTimeout(done, 20))`)
 	hook("UserPromptSubmit", map[string]any{"prompt": "Show <b>how many</b> items\nthe cart has."})
 	ran("toolu_1", "Bash", map[string]any{"command": "grep -n items app.js"}, map[string]any{"stdout": "1:const shop"})
 	run("timeline", "moment", "add", "--label", "before the edit") // on a busy machine a hook does not wait for its moment

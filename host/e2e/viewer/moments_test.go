@@ -2,8 +2,6 @@ package viewer
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,41 +119,8 @@ document.querySelector('.rows').scrollTop = 0;`)
 // lead to its diff.
 func TestWhatBrokeInTheViewer(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	dir := filepath.Join(t.TempDir(), "shop")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	files := http.FileServer(http.Dir(dir))
-	site := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		rw.Header().Set("Cache-Control", "no-store") // the edit may come in the second of Last-Modified
-		files.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(site.Close)
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := func(args ...string) string {
-		t.Helper()
-		r := w.RunIn(dir, args...)
-		if r.Code != 0 {
-			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
-		}
-		return r.Out
-	}
-	write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", site.URL)) // nothing of another test counts
-	write("index.html", `<!doctype html><title>Shop</title><link rel="icon" href="data:,"><script src="app.js"></script>`)
-	write("app.js", "const shop = { items: [1, 2] };\ndocument.title = `${shop.items.length} items`;\n")
-	run("project", "allow", dir)
-	run("session", "start")
-	t.Cleanup(func() {
-		run("session", "end")
-		run("project", "forget", dir)
-	})
-	page := w.Open(t, site.URL)
-	page.JS(`while (document.title !== '2 items') await new Promise((done) => setTimeout(done, 20))`)
+	p, page := newProject(t, w)
+	write, run := p.write, p.run
 	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
 	v.JS(`await until(() => document.querySelector('#tab-moments'), 'the viewer'); document.querySelector('#tab-moments').click(); await press('Find what broke'); await until(() => says('Nothing broke: no new errors'), 'that nothing broke'); await press('Close', document.querySelector('.broke'));`)
 	for i := range 3 {
