@@ -321,11 +321,12 @@ func post(client *http.Client, path, body string, into any) error {
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// The browser collects the garbage of floods for clearsUp, which is no idleness. Then idleness is measured in idleSpans.
+// The browser collects the garbage of floods for clearsUp, which is no idleness, and what is left of it in one or two
+// pauses later. Idleness is the middle of idleSpans, so that these do not count. A span has one heartbeat of the extension.
 const (
-	clearsUp  = 20 * time.Second
-	idleSpan  = 4 * time.Second
-	idleSpans = 3
+	clearsUp  = 12 * time.Second
+	idleSpan  = 2 * time.Second
+	idleSpans = 10
 )
 
 // workerIdle is the share of a core that the process of the extension takes while nothing happens, the middle of

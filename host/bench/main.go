@@ -363,10 +363,15 @@ func (s *sheet) print() error {
 // progressEvery is how often progress is written where there is no terminal.
 const progressEvery = 15 * time.Second
 
-var progressed = time.Now()
+var (
+	progressed = time.Now()
+	showing    sync.Mutex
+)
 
 // progress shows how far a part is: in place on a terminal, else as a line now and then.
 func progress(format string, args ...any) {
+	showing.Lock()
+	defer showing.Unlock()
 	switch {
 	case term.IsTerminal(int(os.Stdout.Fd())):
 		fmt.Printf("\r\x1b[K"+format, args...)

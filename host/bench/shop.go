@@ -13,7 +13,12 @@ import (
 )
 
 // shop breaks the demo shop in every way it knows, and mends it again, which must be healthy.
-func (d *detection) shop(w *testbed.World) (err error) {
+func (d *detection) shop() (err error) {
+	w, err := testbed.Start(d.binary)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
 	shop := demo.New()
 	url, err := shop.Start()
 	if err != nil {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"tidemark.dev/tidemark/host/testing/cases"
 	"tidemark.dev/tidemark/host/testing/testbed"
@@ -12,24 +15,23 @@ import (
 // signal lets every case happen in real Chromium, on pages that chatter as applications under
 // development do, and every breakage of the demo shop: a regression is detected when the answer is
 // not clean and names the cause, a healthy case is a false alarm when it is not clean.
-func (r *run) signal() (err error) {
-	w, err := testbed.Start(r.binary)
+func (r *run) signal() error {
+	d := &detection{run: r}
+	var chosen []cases.Case
+	for i, c := range cases.All() {
+		if !r.leftOut(i, c.Name) {
+			chosen = append(chosen, talkative(c))
+		}
+	}
+	var failed []error
+	led, err := r.outcomes(chosen)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	d := &detection{run: r}
-	all := cases.All()
-	var failed []error
-	for i, c := range all {
-		if r.leftOut(i, c.Name) {
-			continue
-		}
-		progress("signal: %d of %d …", i+1, len(all))
-		c = talkative(c)
-		o, err := c.Run(w)
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", c.Name, err))
+	for i, o := range led {
+		c := chosen[i]
+		if o.err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", c.Name, o.err))
 			continue
 		}
 		d.first(c.Name, o.Before)
@@ -37,14 +39,43 @@ func (r *run) signal() (err error) {
 			d.healthy(c.Name, o.After)
 		} else {
 			d.leaves = c.Leaves
-			d.regression(c.Name, o.After, c.Want, c.Unseen(o))
+			d.regression(c.Name, o.After, c.Want, c.Unseen(o.Outcome))
 			d.leaves = false
 		}
 		d.next(c.Name, o.Again)
 	}
-	failed = append(failed, d.shop(w))
+	failed = append(failed, d.shop())
 	progress("")
 	return errors.Join(append(failed, d.print())...)
+}
+
+// outcome is what a case led to, or why it could not be tried.
+type outcome struct {
+	*cases.Outcome
+	err error
+}
+
+// outcomes lets cases happen in two browsers at once, because they mostly wait. In one browser, all tabs but the newest
+// are hidden, and have no animation frames.
+func (r *run) outcomes(chosen []cases.Case) ([]outcome, error) {
+	led := make([]outcome, len(chosen))
+	var begun atomic.Int32
+	var browsers errgroup.Group
+	for range 2 {
+		browsers.Go(func() (err error) {
+			w, err := testbed.Start(r.binary)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, w.Close()) }()
+			for i := int(begun.Add(1)) - 1; i < len(chosen); i = int(begun.Add(1)) - 1 {
+				progress("signal: %d of %d …", i+1, len(chosen))
+				led[i].Outcome, led[i].err = chosen[i].Run(w)
+			}
+			return nil
+		})
+	}
+	return led, browsers.Wait()
 }
 
 // leftOut says whether a run leaves out the i-th case.
