@@ -46,7 +46,7 @@ func Create(path string, h Header) (*Writer, error) {
 		return fail(err)
 	}
 	// Without entropy coding of literals, text that has no matches, such as base64, would not be compressed at all.
-	if w.z, err = zstd.NewWriter(&w.packed, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(segmentBytes*2), zstd.WithAllLitEntropyCompression(true)); err != nil {
+	if w.z, err = zstd.NewWriter(&w.packed, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(segmentBytes*2), zstd.WithAllLitEntropyCompression(true)); err != nil {
 		return fail(err)
 	}
 	if _, err := f.WriteString(magic); err != nil {

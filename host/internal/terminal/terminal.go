@@ -39,6 +39,10 @@ const (
 	commitEvery = 100 * time.Millisecond
 	// maxQueued bounds what waits for being recorded, in bytes. What is beyond it is lost for the recording.
 	maxQueued = 32 << 20
+	// maxKept bounds the memory that is kept for what waits next, in bytes.
+	maxKept = 4 << 20
+	// batchTime is how long output waits at most for more, once there is much of it.
+	batchTime = time.Millisecond
 	// endEvery is how often the end of input is typed, if input is a file that ended.
 	endEvery = 200 * time.Millisecond
 	// Screens for readers are saved when there was no output for screensAfter, and more than screensEach bytes before that.
@@ -126,7 +130,7 @@ type recorder struct {
 
 	mu     sync.Mutex
 	queue  []queued
-	size   int
+	data   []byte // what the queue's events hold
 	lost   uint64 // output that the queue had no room for
 	closed bool
 	wake   chan struct{}
@@ -146,12 +150,12 @@ type queued struct {
 func (r *recorder) put(q queued) {
 	q.at = time.Since(r.began)
 	r.mu.Lock()
-	if r.size+len(q.data) > maxQueued {
+	if from := len(r.data); from+len(q.data) > maxQueued {
 		r.lost += uint64(len(q.data))
 	} else {
-		q.data = append([]byte(nil), q.data...)
+		r.data = append(r.data, q.data...)
+		q.data = r.data[from:]
 		r.queue = append(r.queue, q)
-		r.size += len(q.data)
 	}
 	r.mu.Unlock()
 	r.signal()
@@ -164,12 +168,24 @@ func (r *recorder) signal() {
 	}
 }
 
-func (r *recorder) take() (list []queued, lost uint64, closed bool) {
+// batch is what was taken from the queue at once. Its data is valid until it is given back.
+type batch struct {
+	list   []queued
+	data   []byte
+	lost   uint64
+	closed bool
+}
+
+// take takes what is in the queue, and gives back the batch before for what comes next.
+func (r *recorder) take(done batch) batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list, lost, closed = r.queue, r.lost, r.closed
-	r.queue, r.size, r.lost = nil, 0, 0
-	return list, lost, closed
+	b := batch{r.queue, r.data, r.lost, r.closed}
+	if cap(done.data) > maxKept {
+		done = batch{}
+	}
+	r.queue, r.data, r.lost = done.list[:0], done.data[:0], 0
+	return b
 }
 
 // record turns the queue into events, until that is closed and empty.
@@ -180,6 +196,8 @@ func (r *recorder) record() {
 	defer r.screens.Wait()
 	var last time.Duration // of output
 	var saved uint64       // the offset up to which screens are saved
+	var taken time.Duration
+	var b batch
 	for {
 		select {
 		case <-r.wake:
@@ -196,8 +214,13 @@ func (r *recorder) record() {
 			r.tape.commit(ticks%10 == 0)
 			continue
 		}
-		list, lost, closed := r.take()
-		for _, q := range list {
+		// In a flood, each read would wake this goroutine, which costs more than what it does then.
+		if now := time.Since(r.began); now-taken < batchTime {
+			time.Sleep(batchTime)
+		}
+		b = r.take(b)
+		taken = time.Since(r.began)
+		for _, q := range b.list {
 			switch q.code {
 			case recording.Output:
 				last = q.at
@@ -208,8 +231,8 @@ func (r *recorder) record() {
 				r.tape.resize(q.at, q.cols, q.rows)
 			}
 		}
-		r.tape.gap(time.Since(r.began), lost, "the recorder fell behind")
-		if closed {
+		r.tape.gap(time.Since(r.began), b.lost, "the recorder fell behind")
+		if b.closed {
 			return
 		}
 	}
