@@ -74,6 +74,45 @@ var shellCommands = []want{
 	{typed: "sleep 0.01 &"},
 	{typed: "no-such-program-of-tidemark", status: 127},
 	{typed: "sh -c 'kill -TERM $$'", status: 143},
+	{typed: "echo"},
+	{typed: "echo one; echo two"},
+	{typed: "echo one; false; echo two"},
+	{typed: "false || true"},
+	{typed: "true | false", status: 1},
+	{typed: "false | true"},
+	{typed: "echo '%s %d %%' \"%41\""},
+	{typed: "echo 'Ünïcödé 漢字 🚀'"},
+	{typed: "printf 'no line feed'"},
+	{typed: "printf '\\033[31mred\\033[0m\\n'"},
+	{typed: "printf '\\033]133;D;7\\007'"}, // a mark that is not the shell's
+	{typed: "printf '\\033]6973;P;/forged\\007'"},
+	{typed: "printf 'a\\rb\\n'"},
+	{typed: "echo error >&2"},
+	{typed: "echo to-a-file >file"},
+	{typed: "cat file"},
+	{typed: "cat <file"},
+	{typed: "cat no-such-file", status: 1},
+	{typed: "test -f file"},
+	{typed: "test -d file", status: 1},
+	{typed: "rm file"},
+	{typed: "env VARIABLE=value sh -c 'exit 7'", status: 7},
+	{typed: "sh -c 'exit 255'", status: 255},
+	{typed: "sh -c 'kill -KILL $$'", status: 137},
+	{typed: "sh -c 'kill -INT $$'", status: 130},
+	{typed: "sh -c 'kill -SEGV $$'", status: 139},
+	{typed: "sh -c 'printf \"%s\\n\" \"$0\"' ';'"},
+	{typed: "ls /"},
+	{typed: "seq 1 200 | tail -n 1"},
+	{typed: "seq 1 2000"},
+	{typed: "printf '\\033[?1049h'; printf '\\033[?1049l'"}, // a program of the whole screen
+	{typed: "cd /", dir: ""},
+	{typed: "cd -", dir: "//"},
+	{typed: "sh -c 'exit 1'; echo after"},
+	{typed: "sleep 0.01; sh -c 'exit 2'", status: 2},
+	{typed: "sleep 0.01 & sh -c 'exit 8'", status: 8},
+	{typed: "true # a comment", text: "true # a comment"},
+	{typed: "false", status: 1},
+	{typed: "false", status: 1},
 }
 
 func TestCommandsOfShells(t *testing.T) {
@@ -82,82 +121,114 @@ func TestCommandsOfShells(t *testing.T) {
 			{typed: "for i in 1 2; do\recho $i\rdone", text: "for i in 1 2; do echo $i; done"},
 			{typed: "(exit 3)", status: 3},
 			{typed: "x=\"a\rb\"", text: "x=\"a\nb\""},
+			{typed: "f() { return 6; }"}, {typed: "f", status: 6}, {typed: "! true", status: 1},
+			{typed: "{ echo a; false; }", status: 1}, {typed: "[[ a == b ]]", status: 1}, {typed: "((0))", status: 1},
+			{typed: "cat <<< $x"}, {typed: "cat <<END\rtext\rEND", text: "cat <<END\ntext\nEND"}, {typed: "(cd /; exit 9)", status: 9},
+			{typed: "eval 'f'", status: 6}, {typed: "echo $(exit 3)"}, {typed: "v=$(exit 3)", status: 3}, {typed: "time false", status: 1},
 		},
 		"zsh": {
 			{typed: "for i in 1 2; do\recho $i\rdone", text: "for i in 1 2; do\necho $i\ndone"},
 			{typed: "(exit 3)", status: 3},
 			{typed: " echo ignored by the history", text: " echo ignored by the history"},
+			{typed: "f() { return 6; }"}, {typed: "f", status: 6}, {typed: "! true", status: 1},
+			{typed: "{ echo a; false; }", status: 1}, {typed: "[[ a == b ]]", status: 1}, {typed: "((0))", status: 1},
+			{typed: "cat <<< a"}, {typed: "cat <<END\rtext\rEND", text: "cat <<END\ntext\nEND"}, {typed: "(cd /; exit 9)", status: 9},
+			{typed: "eval 'f'", status: 6}, {typed: "echo =ls"}, {typed: "v=$(exit 3)", status: 3}, {typed: "repeat 2 echo again"},
 		},
 		"fish": {
 			{typed: "for i in 1 2\recho $i\rend", text: "for i in 1 2\necho $i\nend"},
 			{typed: "sh -c 'exit 3'", status: 3},
+			{typed: "function f; return 6; end"}, {typed: "f", status: 6}, {typed: "not true", status: 1},
+			{typed: "begin; echo a; false; end", status: 1}, {typed: "string match -q a b", status: 1}, {typed: "math 1 + 1"},
+			{typed: "set x 1"}, {typed: "if true; echo yes; end"}, {typed: "echo (false)"}, {typed: "eval f", status: 6},
+			{typed: "for i in 1; f; end", status: 6}, {typed: "echo \"$x\""}, {typed: "cat (echo a | psub)"},
 		},
 	} {
-		t.Run(shell, func(t *testing.T) {
-			path := requireShell(t, shell)
-			if shell == "zsh" {
-				startup(t, shell, "setopt hist_ignore_space\n")
-			}
-			dir := t.TempDir()
-			u := record(t, setup{dir: dir}, path)
-			u.see("$ ")
-			all := append(shellCommands[:len(shellCommands):len(shellCommands)], more...)
-			for _, w := range all {
-				c := u.command(w.typed)
-				if w.text == "" {
-					w.text = w.typed
-				}
-				if c.Text != w.text || c.Status == nil || *c.Status != w.status || c.Dir != filepath.Join(dir, w.dir) {
-					t.Errorf("%q: %+v, status %v", w.typed, c, c.Status)
-				}
-			}
-			u.see("$ ")
-			u.typed("\r") // nothing
-			u.see("$ ")
-			u.typed("gave-up")   // a line that is given up
-			if shell == "fish" { // it shows the line once more in colour; a signal before that is lost
-				u.see("\x1b[31mgave-up\r")
-			} else {
-				u.see("gave-up")
-			}
-			u.typed("\x03")
-			u.see("$ ")
-			u.command("sh -c 'exit 9'")
-			u.command("wait") // a shell does not leave while it has jobs
-			u.typed("exit 5\r")
-			if status := u.exit(); status != 5 {
-				t.Errorf("exit status %d", status)
-			}
-			if n := len(u.ended); n != len(all)+3 {
-				t.Errorf("%d commands, want %d: %+v", n, len(all)+3, u.ended)
-			}
-			events, data := u.recorded()
-			if strings.Contains(data, "6973") {
-				t.Error("the shell's reports are recorded")
-			}
-			ended, labels := 0, 0
-			for _, e := range events {
-				switch e.Code {
-				case recording.Ended:
-					ended++
-				case recording.Marker:
-					labels++
-				}
-			}
-			if ended != len(all)+3 || labels != len(all)+3 {
-				t.Errorf("%d commands and %d labels are recorded", ended, labels)
-			}
-		})
+		for name, hooks := range map[string]string{"": "", " with hooks of the user": userHooks[shell]} {
+			t.Run(shell+name, func(t *testing.T) { testCommands(t, shell, hooks, more) })
+		}
+	}
+}
+
+// userHooks are startup files that use what the integration uses.
+var userHooks = map[string]string{
+	"bash": "PROMPT_COMMAND='echo \"status=$?\"'; PS0='started\\n'; trap 'debugged=yes' DEBUG\n",
+	"zsh":  "precmd() { echo status=$? }; preexec() { echo started }; trap 'debugged=yes' DEBUG\n",
+	"fish": "function mine --on-event fish_postexec; echo status=$status; end; function mine2 --on-event fish_preexec; echo started; end\n",
+}
+
+// testCommands types commands, and compares what is recorded of them.
+func testCommands(t *testing.T, shell, hooks string, more []want) {
+	path := requireShell(t, shell)
+	startup(t, shell, hooks)
+	if shell == "zsh" {
+		startup(t, shell, "setopt hist_ignore_space\n")
+	}
+	dir := t.TempDir()
+	u := record(t, setup{dir: dir}, path)
+	u.see("$ ")
+	all := append(shellCommands[:len(shellCommands):len(shellCommands)], more...)
+	if len(all) < 60 {
+		t.Errorf("only %d commands are tried", len(all))
+	}
+	for _, w := range all {
+		c := u.command(w.typed)
+		if w.text == "" {
+			w.text = w.typed
+		}
+		where := filepath.Join(dir, w.dir)
+		if w.dir == "//" {
+			where = "/"
+		}
+		if c.Text != w.text || c.Status == nil || *c.Status != w.status || c.Dir != where {
+			t.Errorf("%q: %+v, %v", w.typed, c, c)
+		}
+	}
+	u.see("$ ")
+	u.typed("\r") // nothing
+	u.see("$ ")
+	u.typed("gave-up")   // a line that is given up
+	if shell == "fish" { // it shows the line once more in colour; a signal before that is lost
+		u.see("\x1b[31mgave-up\r")
+	} else {
+		u.see("gave-up")
+	}
+	u.typed("\x03")
+	u.see("$ ")
+	u.command("sh -c 'exit 9'")
+	u.command("wait") // a shell does not leave while it has jobs
+	u.typed("exit 5\r")
+	if status := u.exit(); status != 5 {
+		t.Errorf("exit status %d", status)
+	}
+	if n := len(u.ended); n != len(all)+3 {
+		t.Errorf("%d commands, want %d: %+v", n, len(all)+3, u.ended)
+	}
+	events, data := u.recorded()
+	if strings.Contains(strings.ReplaceAll(data, "\x1b]6973;P;/forged\a", ""), "\x1b]6973") {
+		t.Error("the shell's reports are recorded")
+	}
+	ended, labels := 0, 0
+	for _, e := range events {
+		switch e.Code {
+		case recording.Ended:
+			ended++
+		case recording.Marker:
+			labels++
+		}
+	}
+	if ended != len(all)+3 || labels != len(all)+3 {
+		t.Errorf("%d commands and %d labels are recorded", ended, labels)
 	}
 }
 
 // TestHooksOfTheUserKeepWorking has startup files that use what the integration uses.
 func TestHooksOfTheUserKeepWorking(t *testing.T) {
 	for name, c := range map[string]struct{ shell, startup string }{
-		"a string":  {"bash", "set -u; PROMPT_COMMAND='echo \"status=$?\"'; PS0='started\\n'; trap 'debugged=yes' DEBUG\n"},
+		"a string":  {"bash", "set -u; " + userHooks["bash"]},
 		"an array":  {"bash", "PROMPT_COMMAND=('echo \"status=$?\"' ':'); PS0='started\\n'; trap 'debugged=yes' DEBUG\n"},
-		"of zsh":    {"zsh", "precmd() { echo status=$? }; preexec() { echo started }; trap 'debugged=yes' DEBUG\n"},
-		"of fish":   {"fish", "function mine --on-event fish_postexec; echo status=$status; end; function mine2 --on-event fish_preexec; echo started; end\n"},
+		"of zsh":    {"zsh", userHooks["zsh"]},
+		"of fish":   {"fish", userHooks["fish"]},
 		"preloaded": {"bash", "PROMPT_COMMAND='echo \"status=$?\"'; PS0='started\\n'; eval \"$(cat \"$INTEGRATION\")\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
