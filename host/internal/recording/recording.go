@@ -53,6 +53,8 @@ type Command struct {
 	Offset uint64 `json:"offset"`
 	// Alternate means that it showed the alternate screen.
 	Alternate bool `json:"altScreen,omitempty"`
+	// Unverified means that the output had the marks of another integration, which any program can print.
+	Unverified bool `json:"unverified,omitempty"`
 }
 
 // String is the command with its exit status, unless that is 0.
@@ -66,9 +68,12 @@ func (c Command) String() string {
 	}
 	switch {
 	case c.Status == nil:
-		return text + " (no exit status)"
+		text += " (no exit status)"
 	case *c.Status != 0:
-		return fmt.Sprintf("%s (exit %d)", text, *c.Status)
+		text += fmt.Sprintf(" (exit %d)", *c.Status)
+	}
+	if c.Unverified {
+		text += " (by marks in the output)"
 	}
 	return text
 }

@@ -30,6 +30,8 @@ type mark struct {
 type piece struct {
 	data []byte
 	mark *mark
+	// other is a mark of another integration. The data has its sequence.
+	other *otherMark
 	// screen is 1 where the alternate screen begins, -1 where it ends, else 0. The data has the sequence.
 	screen int
 }
@@ -76,6 +78,10 @@ func (s *scanner) scan(data []byte, each func(piece)) {
 			pass(at)
 			done = at + n
 			each(piece{mark: m})
+		} else if other := otherMarkOf(seq); other != nil {
+			pass(at)
+			done = at + n
+			each(piece{data: seq, other: other})
 		} else if screen := screenOf(seq); screen != 0 {
 			pass(at)
 			done = at + n
@@ -90,6 +96,91 @@ func (s *scanner) rest() []byte {
 	part := s.part
 	s.part = nil
 	return part
+}
+
+// otherMark is a mark by which other integrations report: those of FinalTerm (OSC 133), which many terminals and shells
+// share, of Visual Studio Code (OSC 633), and of the directory (OSC 7). See https://gitlab.freedesktop.org/Per_Bothner/specifications/-/blob/master/proposals/semantic-prompts.md
+// and https://code.visualstudio.com/docs/terminal/shell-integration.
+type otherMark struct {
+	// kind is A where a prompt begins, B where it ends, C where a command begins, D where it ended, E for its text, 7 for
+	// the directory.
+	kind   byte
+	text   string
+	status *int
+}
+
+// otherMarkOf reads a control sequence as a mark of another integration, nil if it is none.
+func otherMarkOf(seq []byte) *otherMark {
+	rest, ok := bytes.CutPrefix(seq, []byte("\x1b]"))
+	if !ok {
+		return nil
+	}
+	if rest, ok = bytes.CutSuffix(rest, []byte{'\a'}); !ok {
+		if rest, ok = bytes.CutSuffix(rest, []byte("\x1b\\")); !ok {
+			return nil
+		}
+	}
+	number, args, _ := strings.Cut(string(rest), ";")
+	if number == "7" {
+		return dirMark(strings.CutPrefix(args, "file://"))
+	}
+	f := strings.Split(args, ";")
+	if number != "133" && number != "633" || len(f[0]) != 1 {
+		return nil
+	}
+	m := &otherMark{kind: f[0][0]}
+	switch {
+	case strings.IndexByte("ABC", m.kind) >= 0:
+	case m.kind == 'D':
+		if len(f) > 1 {
+			if status, err := strconv.Atoi(f[1]); err == nil {
+				m.status = &status
+			}
+		}
+	case number == "633" && m.kind == 'E' && len(f) > 1:
+		m.text = unescapeHex(f[1])
+	case number == "633" && m.kind == 'P' && len(f) > 1:
+		dir, ok := strings.CutPrefix(f[1], "Cwd=")
+		if !ok {
+			return nil
+		}
+		m.kind, m.text = '7', unescapeHex(dir)
+	default:
+		return nil
+	}
+	return m
+}
+
+// dirMark reads the address of a directory: its host, and its path with %XX.
+func dirMark(address string, ok bool) *otherMark {
+	_, path, hasPath := strings.Cut(address, "/")
+	if !ok || !hasPath {
+		return nil
+	}
+	return &otherMark{kind: '7', text: unescape("/" + path)}
+}
+
+// unescapeHex decodes \\ and \xXX, as Visual Studio Code encodes commands.
+func unescapeHex(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			if s[i+1] == '\\' {
+				b.WriteByte('\\')
+				i++
+				continue
+			}
+			if s[i+1] == 'x' && i+3 < len(s) {
+				if c, err := strconv.ParseUint(s[i+2:i+4], 16, 8); err == nil {
+					b.WriteByte(byte(c))
+					i += 3
+					continue
+				}
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // sequence returns the length of the control sequence at the beginning of data, which is an ESC. Whole is false if more

@@ -3,6 +3,8 @@
 package terminal_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,27 +123,54 @@ func TestCommandsOfShells(t *testing.T) {
 			{typed: "for i in 1 2; do\recho $i\rdone", text: "for i in 1 2; do echo $i; done"},
 			{typed: "(exit 3)", status: 3},
 			{typed: "x=\"a\rb\"", text: "x=\"a\nb\""},
-			{typed: "f() { return 6; }"}, {typed: "f", status: 6}, {typed: "! true", status: 1},
-			{typed: "{ echo a; false; }", status: 1}, {typed: "[[ a == b ]]", status: 1}, {typed: "((0))", status: 1},
-			{typed: "cat <<< $x"}, {typed: "cat <<END\rtext\rEND", text: "cat <<END\ntext\nEND"}, {typed: "(cd /; exit 9)", status: 9},
-			{typed: "eval 'f'", status: 6}, {typed: "echo $(exit 3)"}, {typed: "v=$(exit 3)", status: 3}, {typed: "time false", status: 1},
+			{typed: "f() { return 6; }"},
+			{typed: "f", status: 6},
+			{typed: "! true", status: 1},
+			{typed: "{ echo a; false; }", status: 1},
+			{typed: "[[ a == b ]]", status: 1},
+			{typed: "((0))", status: 1},
+			{typed: "cat <<< $x"},
+			{typed: "cat <<END\rtext\rEND", text: "cat <<END\ntext\nEND"},
+			{typed: "(cd /; exit 9)", status: 9},
+			{typed: "eval 'f'", status: 6},
+			{typed: "echo $(exit 3)"},
+			{typed: "v=$(exit 3)", status: 3},
+			{typed: "time false", status: 1},
 		},
 		"zsh": {
 			{typed: "for i in 1 2; do\recho $i\rdone", text: "for i in 1 2; do\necho $i\ndone"},
 			{typed: "(exit 3)", status: 3},
 			{typed: " echo ignored by the history", text: " echo ignored by the history"},
-			{typed: "f() { return 6; }"}, {typed: "f", status: 6}, {typed: "! true", status: 1},
-			{typed: "{ echo a; false; }", status: 1}, {typed: "[[ a == b ]]", status: 1}, {typed: "((0))", status: 1},
-			{typed: "cat <<< a"}, {typed: "cat <<END\rtext\rEND", text: "cat <<END\ntext\nEND"}, {typed: "(cd /; exit 9)", status: 9},
-			{typed: "eval 'f'", status: 6}, {typed: "echo =ls"}, {typed: "v=$(exit 3)", status: 3}, {typed: "repeat 2 echo again"},
+			{typed: "f() { return 6; }"},
+			{typed: "f", status: 6},
+			{typed: "! true", status: 1},
+			{typed: "{ echo a; false; }", status: 1},
+			{typed: "[[ a == b ]]", status: 1},
+			{typed: "((0))", status: 1},
+			{typed: "cat <<< a"},
+			{typed: "cat <<END\rtext\rEND", text: "cat <<END\ntext\nEND"},
+			{typed: "(cd /; exit 9)", status: 9},
+			{typed: "eval 'f'", status: 6},
+			{typed: "echo =ls"},
+			{typed: "v=$(exit 3)", status: 3},
+			{typed: "repeat 2 echo again"},
 		},
 		"fish": {
 			{typed: "for i in 1 2\recho $i\rend", text: "for i in 1 2\necho $i\nend"},
 			{typed: "sh -c 'exit 3'", status: 3},
-			{typed: "function f; return 6; end"}, {typed: "f", status: 6}, {typed: "not true", status: 1},
-			{typed: "begin; echo a; false; end", status: 1}, {typed: "string match -q a b", status: 1}, {typed: "math 1 + 1"},
-			{typed: "set x 1"}, {typed: "if true; echo yes; end"}, {typed: "echo (false)"}, {typed: "eval f", status: 6},
-			{typed: "for i in 1; f; end", status: 6}, {typed: "echo \"$x\""}, {typed: "cat (echo a | psub)"},
+			{typed: "function f; return 6; end"},
+			{typed: "f", status: 6},
+			{typed: "not true", status: 1},
+			{typed: "begin; echo a; false; end", status: 1},
+			{typed: "string match -q a b", status: 1},
+			{typed: "math 1 + 1"},
+			{typed: "set x 1"},
+			{typed: "if true; echo yes; end"},
+			{typed: "echo (false)"},
+			{typed: "eval f", status: 6},
+			{typed: "for i in 1; f; end", status: 6},
+			{typed: "echo \"$x\""},
+			{typed: "cat (echo a | psub)"},
 		},
 	} {
 		for name, hooks := range map[string]string{"": "", " with hooks of the user": userHooks[shell]} {
@@ -187,14 +216,18 @@ func testCommands(t *testing.T, shell, hooks string, more []want) {
 	u.see("$ ")
 	u.typed("\r") // nothing
 	u.see("$ ")
-	u.typed("gave-up")   // a line that is given up
-	if shell == "fish" { // it shows the line once more in colour; a signal before that is lost
-		u.see("\x1b[31mgave-up\r")
-	} else {
-		u.see("gave-up")
-	}
-	u.typed("\x03")
-	u.see("$ ")
+	u.typed("gave-up") // a line that is given up
+	u.see("gave-up")
+	// fish shows the line several times in its colours, and a signal meanwhile is lost. So it is pressed again, as a person would.
+	asked := 0
+	u.eventually("a prompt after the line is given up", func() bool {
+		if asked++; asked%20 == 1 {
+			u.typed("\x03")
+		}
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		return bytes.Contains(u.seen, []byte("$ "))
+	})
 	u.command("sh -c 'exit 9'")
 	u.command("wait") // a shell does not leave while it has jobs
 	u.typed("exit 5\r")
@@ -315,4 +348,36 @@ func TestRepeatedAndHiddenCommands(t *testing.T) {
 	}
 	u.typed("exit\r")
 	u.exit()
+}
+
+// TestAShellThatAnotherProgramIntegrates has a shell that Tidemark does not integrate, whose prompt has the marks of OSC 133.
+func TestAShellThatAnotherProgramIntegrates(t *testing.T) {
+	path := requireShell(t, "bash")
+	rc := filepath.Join(t.TempDir(), "rc")
+	text := `PS0='\e]133;C\a'` + "\n" + `PS1='\[\e]133;D;$?\a\e]7;file://host$PWD\a\e]133;A\a\]$ \[\e]133;B\a\]'` + "\n"
+	if err := os.WriteFile(rc, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := record(t, setup{dir: "/"}, path, "--rcfile", rc, "-i")
+	for _, line := range []string{"cd /usr", "sh -c 'exit 3'"} {
+		u.see("$ ")
+		u.typed(line + "\r")
+	}
+	u.see("$ ")
+	u.typed("exit\r")
+	u.exit()
+	var got []string
+	for _, e := range first(u.recorded()) {
+		if e.Code == recording.Ended {
+			var c recording.Command
+			if err := json.Unmarshal(e.Data, &c); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, c.Dir+" "+c.String())
+		}
+	}
+	want := "/ cd /usr (by marks in the output)|/usr sh -c 'exit 3' (exit 3) (by marks in the output)|/usr exit (no exit status) (by marks in the output)"
+	if s := strings.Join(got, "|"); s != want || len(u.ended) != 0 {
+		t.Errorf("%s\nwant %s, and %v is passed on", s, want, u.ended)
+	}
 }

@@ -29,6 +29,8 @@ type tape struct {
 	flood flood
 	// running is the command that began, nil at a prompt.
 	running *command
+	// other are the commands that marks of other integrations report.
+	other otherShell
 	// dir is the shell's directory.
 	dir string
 	// echo is what was shown since the prompt began, as far as it is needed to know a command again.
@@ -85,6 +87,9 @@ func (t *tape) output(at time.Duration, data []byte) {
 			t.marked(at, p.mark)
 		default:
 			t.shown(at, p.data)
+			if p.other != nil {
+				t.markedByOther(at, p.other)
+			}
 		}
 		if p.screen != 0 {
 			t.screen(at, p.screen > 0)
@@ -94,7 +99,7 @@ func (t *tape) output(at time.Duration, data []byte) {
 
 // shown takes output without marks.
 func (t *tape) shown(at time.Duration, data []byte) {
-	if t.running == nil && len(t.echo) < maxEcho {
+	if (t.running == nil || t.other.prompt) && len(t.echo) < maxEcho {
 		t.echo = append(t.echo, data...)
 	}
 	if t.paused != "" {
@@ -145,6 +150,8 @@ func (t *tape) screen(at time.Duration, alternate bool) {
 
 // marked takes a mark of the shell.
 func (t *tape) marked(at time.Duration, m *mark) {
+	t.finishOther(at, nil)
+	t.other = otherShell{own: true}
 	switch m.kind {
 	case 'P':
 		t.finish(at, nil, "")
@@ -295,6 +302,7 @@ func (t *tape) close(at time.Duration, status int) error {
 		t.shown(at, part)
 	}
 	t.calm(at)
+	t.finishOther(at, nil)
 	t.finish(at, nil, "")
 	if t.paused != "" {
 		t.paused = ""

@@ -44,6 +44,10 @@ func pieces(parts []string) string {
 				flush()
 				fmt.Fprintf(&all, "%+v ", *p.mark)
 			}
+			if p.other != nil {
+				flush()
+				fmt.Fprintf(&all, "other %c %q ", p.other.kind, p.other.text)
+			}
 			if p.screen != 0 {
 				flush()
 				fmt.Fprintf(&all, "screen %d ", p.screen)
@@ -60,7 +64,7 @@ func TestMarksAreFoundHoweverOutputIsCut(t *testing.T) {
 		"\x1b]6973;n1;D;bad;/;new;x\x07\x1b]6973;n1;D;3;/y;new;ls\x07\x1b]133;A\x07\x1bPq#\x1b\\é\x1b]6973;n1;D;1;/\x18end\x1b"
 	want := `"a" {kind:80 dir:/x y text: same: status:0} "$ \x1b]6973;n2;C;/;evil\als\r\n" {kind:67 dir:/x text:ls; same: status:0} ` +
 		`"\x1b[?1049h" screen 1 "\x1b[31mred\x1b[?25;1049l" screen -1 "\x1b]0;title\a\x1b]6973;n1;D;bad;/;new;x\a" {kind:68 dir:/y text:ls same:new status:3} ` +
-		`"\x1b]133;A\a\x1bPq#\x1b\\é\x1b]6973;n1;D;1;/\x18end\x1b" `
+		`"\x1b]133;A\a" other A "" "\x1bPq#\x1b\\é\x1b]6973;n1;D;1;/\x18end\x1b" `
 	if got := pieces([]string{text}); got != want {
 		t.Fatalf("got\n%s\nwant\n%s", got, want)
 	}
