@@ -32,6 +32,7 @@ const (
 	floodRate   = .9
 	seekMost    = 30 * time.Millisecond
 	recordedMax = .08
+	promptMost  = 5 * time.Millisecond // more than without recording, at 95 %
 	overWhole   = 1.2
 )
 
@@ -44,6 +45,9 @@ func (r *run) terminal() (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	s := r.sheet("Recorded terminals")
 	if err := keys(r, s, dir); err != nil {
+		return err
+	}
+	if err := prompts(r, s, dir); err != nil {
 		return err
 	}
 	if err := flooded(r, s, dir); err != nil {
@@ -94,56 +98,89 @@ func recordedTerminal(store string, in io.Reader, out io.Writer, args ...string)
 	return err
 }
 
-// keys types single characters, in turn into both terminals, and waits for each to come back.
-func keys(r *run, s *sheet, dir string) error {
-	n := r.third(5000)
-	type side struct {
-		in    *io.PipeWriter
-		out   *io.PipeReader
-		ended chan error
-		took  []time.Duration
-	}
+// side is one of two terminals that are compared.
+type side struct {
+	in    *io.PipeWriter
+	out   *io.PipeReader
+	ended chan error
+	took  []time.Duration
+}
+
+// besideBare runs a program in a bare terminal and in a recorded one.
+func besideBare(dir string, args ...string) [2]*side {
 	begin := func(run func(in io.Reader, out io.Writer, args ...string) error) *side {
 		inRead, in := io.Pipe()
 		out, outWrite := io.Pipe()
 		one := &side{in: in, out: out, ended: make(chan error, 1)}
 		go func() {
-			err := run(inRead, outWrite, "sh", "-c", "stty raw -echo; printf R; exec dd bs=1 status=none count="+strconv.Itoa(n+1))
+			err := run(inRead, outWrite, args...)
 			_ = outWrite.Close()
 			one.ended <- err
 		}()
 		return one
 	}
-	sides := []*side{begin(bareTerminal), begin(func(in io.Reader, out io.Writer, args ...string) error {
-		return recordedTerminal(filepath.Join(dir, "keys"), in, out, args...)
+	return [2]*side{begin(bareTerminal), begin(func(in io.Reader, out io.Writer, args ...string) error {
+		return recordedTerminal(dir, in, out, args...)
 	})}
-	b := make([]byte, 1)
+}
+
+// ask types a text and waits until an answer ends with another.
+func (one *side) ask(text, until string) error {
+	began := time.Now()
+	if _, err := io.WriteString(one.in, text); err != nil {
+		return err
+	}
+	if err := one.await(until); err != nil {
+		return err
+	}
+	one.took = append(one.took, time.Since(began))
+	return nil
+}
+
+// await reads until a text was shown.
+func (one *side) await(until string) error {
+	var shown []byte
+	b := make([]byte, 4<<10)
+	for !strings.Contains(string(shown), until) {
+		n, err := one.out.Read(b)
+		if err != nil {
+			return fmt.Errorf("%q was not shown after %q: %w", until, shown, err)
+		}
+		shown = append(shown, b[:n]...)
+	}
+	return nil
+}
+
+// end types a last text, and waits for the end of the program.
+func (one *side) end(text string) error {
+	if _, err := io.WriteString(one.in, text); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, one.out); err != nil {
+		return err
+	}
+	_ = one.in.Close()
+	return <-one.ended
+}
+
+// keys types single characters, in turn into both terminals, and waits for each to come back.
+func keys(r *run, s *sheet, dir string) error {
+	n := r.third(5000)
+	sides := besideBare(filepath.Join(dir, "keys"), "sh", "-c", "stty raw -echo; printf R; exec dd bs=1 status=none count="+strconv.Itoa(n+1))
 	for _, one := range sides {
-		if _, err := io.ReadFull(one.out, b); err != nil {
+		if err := one.await("R"); err != nil {
 			return err
 		}
 	}
 	for range n {
 		for _, one := range sides {
-			began := time.Now()
-			if _, err := one.in.Write([]byte{'x'}); err != nil {
+			if err := one.ask("x", "x"); err != nil {
 				return err
 			}
-			if _, err := io.ReadFull(one.out, b); err != nil {
-				return err
-			}
-			one.took = append(one.took, time.Since(began))
 		}
 	}
 	for _, one := range sides {
-		if _, err := one.in.Write([]byte{'x'}); err != nil {
-			return err
-		}
-		if _, err := io.Copy(io.Discard, one.out); err != nil {
-			return err
-		}
-		_ = one.in.Close()
-		if err := <-one.ended; err != nil {
+		if err := one.end("x"); err != nil {
 			return err
 		}
 	}
@@ -154,6 +191,57 @@ func keys(r *run, s *sheet, dir string) error {
 	}{{"median", .5, keyMedian}, {"99 %", .99, keyWorst}} {
 		bare, mine := quantile(sides[0].took, q.of), quantile(sides[1].took, q.of)
 		s.row("a key comes back, "+q.what, fmt.Sprintf("%s (bare loop %s)", mine, bare), "at most +"+q.limit.String(), mine-bare <= q.limit)
+	}
+	return nil
+}
+
+// prompts runs a command that does nothing in the shells that have an integration, in turn with and without it, and waits
+// for the next prompt.
+func prompts(r *run, s *sheet, dir string) error {
+	const prompt = "READY> "
+	home := filepath.Join(dir, "home")
+	for name, text := range map[string]string{
+		".bashrc": "PS1='" + prompt + "'\n", ".zshrc": "PS1='" + prompt + "'\n",
+		".config/fish/config.fish": "function fish_prompt; echo -n '" + prompt + "'; end\nset -g fish_greeting\n",
+	} {
+		path := filepath.Join(home, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			return err
+		}
+	}
+	before, had := os.LookupEnv("HOME")
+	if err := os.Setenv("HOME", home); err != nil {
+		return err
+	}
+	defer func() {
+		if had {
+			_ = os.Setenv("HOME", before)
+		}
+	}()
+	for _, shell := range terminal.Shells() {
+		if _, err := exec.LookPath(shell); err != nil {
+			continue
+		}
+		sides := besideBare(filepath.Join(dir, "prompts"), shell, "-i")
+		for _, one := range sides {
+			if err := one.await(prompt); err != nil {
+				return err
+			}
+		}
+		for range r.third(300) {
+			for _, one := range sides {
+				if err := one.ask("true\r", prompt); err != nil {
+					return err
+				}
+			}
+		}
+		for _, one := range sides {
+			if err := one.end("exit\r"); err != nil {
+				return err
+			}
+		}
+		bare, mine := quantile(sides[0].took, .95), quantile(sides[1].took, .95)
+		s.row("the next prompt of "+shell+", 95 %", fmt.Sprintf("%s (without recording %s)", ms(mine), ms(bare)), "at most +"+promptMost.String(), mine-bare <= promptMost)
 	}
 	return nil
 }
