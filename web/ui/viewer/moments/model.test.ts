@@ -4,7 +4,7 @@ import type { SessionTimelineParams } from '../../../../extension/protocol';
 import type { List, ListMoment } from '../../../../extension/timeline';
 import type { Ask } from '../../client';
 import { TimelineData } from '../timeline/data';
-import { MOMENTS, MomentsModel } from './model';
+import { MOMENTS, MomentsModel, TERMINAL } from './model';
 
 /** A host with sessions of so many moments, which answers with pages of them. */
 class Host {
@@ -97,4 +97,30 @@ test('a moment is opened wherever it is, in a session of its own', async () => {
   expect(moments.sought.value?.id).toBe('m4990');
   await expect(moments.open('m9999')).rejects.toThrow('m9999');
   expect(moments.sought.value?.id).toBe('m4990');
+});
+
+test('a command of a terminal is marked by its exit status', async () => {
+  const host = new Host({ s: 5 });
+  const terminal = (exit?: number) => ({
+    recording: 't1',
+    offset: 0,
+    ms: 1500,
+    ...(exit !== undefined && { exit }),
+  });
+  const [, ok, failed, unknown] = host.moments.s ?? [];
+  Object.assign(ok ?? {}, { label: 'npm test', terminal: terminal(0) });
+  Object.assign(failed ?? {}, { label: 'make (exit 2)', terminal: terminal(2) });
+  Object.assign(unknown ?? {}, { label: 'exec zsh (no exit status)', terminal: terminal() });
+  const { moments, data } = host.model();
+  await moments.refresh();
+  const { length, marks, positions } = data.lane(TERMINAL);
+  expect([...positions.slice(0, length)]).toEqual([1, 2, 3]);
+  expect([...marks.slice(0, length)]).toEqual([0, 2, 1]);
+  expect([1, 2, 3].map((n) => moments.describeCommand(n))).toEqual([
+    'npm test · 1.5 s',
+    'make (exit 2) · 1.5 s',
+    'exec zsh (no exit status) · 1.5 s',
+  ]);
+  expect(moments.describeCommand(0)).toBe('no longer in memory');
+  expect(data.lane(MOMENTS).length).toBe(5);
 });

@@ -2,14 +2,18 @@
 import { batch, type Signal, signal } from '@preact/signals';
 import type { Regression } from '../../../../extension/regression';
 import { many, t } from '../../../../extension/text';
-import type { About, Difference, List, ListMoment, Restored } from '../../../../extension/timeline';
+import type { About, Difference, List, ListMoment, Restored, Terminal } from '../../../../extension/timeline';
 import { words } from '../../attempt';
 import type { Ask } from '../../client';
+import { duration } from '../format';
 import type { Notice } from '../model';
 import type { TimelineData } from '../timeline/data';
 
 /** The lane that moments are on. */
 export const MOMENTS = 'moments';
+
+/** The lane of commands that ended in recorded terminals. */
+export const TERMINAL = 'terminal';
 
 /** How many moments are read at a time, and where one of them is looked for. */
 const PAGE = 100;
@@ -113,13 +117,18 @@ export class MomentsModel {
     if (id === this.chosen.value) this.broke.value = found;
   }
 
-  /** Puts the moments on the timeline. */
+  /** Puts the moments on the timeline, and those of commands once more by their exit status. */
   #draw(): void {
-    const lane = this.#data.lane(MOMENTS);
-    lane.clear();
-    for (const [position, { at, severity }] of (this.list.value?.moments ?? []).entries()) {
-      const time = Date.parse(at);
-      lane.append({ lane: MOMENTS, time, position, times: [0], marks: MARKS[severity ?? ''] ?? '0' });
+    const moments = this.list.value?.moments ?? [];
+    const draw = (name: string, position: number, { at }: ListMoment, marks: string): void =>
+      this.#data.lane(name).append({ lane: name, time: Date.parse(at), position, times: [0], marks });
+    this.#data.lane(MOMENTS).clear();
+    for (const [position, moment] of moments.entries()) {
+      draw(MOMENTS, position, moment, MARKS[moment.severity ?? ''] ?? '0');
+    }
+    if (this.#data.names.includes(TERMINAL)) this.#data.lane(TERMINAL).clear();
+    for (const [position, moment] of moments.entries()) {
+      if (moment.terminal !== undefined) draw(TERMINAL, position, moment, markOfExit(moment.terminal.exit));
     }
   }
 
@@ -127,6 +136,12 @@ export class MomentsModel {
   describe(position: number): string {
     const one = this.list.value?.moments[position];
     return one === undefined ? t('gone') : `${one.id} ${one.kind}: ${one.label}`;
+  }
+
+  /** The command before a moment in a line, by the place of the moment in the list. */
+  describeCommand(position: number): string {
+    const one = this.list.value?.moments[position];
+    return one?.terminal === undefined ? t('gone') : `${one.label} · ${duration(one.terminal.ms)}`;
   }
 
   async choose(id: string): Promise<void> {
@@ -179,6 +194,17 @@ export class MomentsModel {
     this.#notice.value = { text: t('branchMade', name, made.workspace), failed: false };
     await this.choose(made.sessionId);
   }
+}
+
+/** The mark of a command: an error if it failed, and a warning if the shell did not report how it ended. */
+function markOfExit(exit: number | undefined): string {
+  if (exit === undefined) return '1';
+  return exit === 0 ? '0' : '2';
+}
+
+/** How a command ended. */
+export function commandWords({ exit, ms }: Terminal): string {
+  return `${exit === undefined ? t('exitUnknown') : t('exitStatus', String(exit))} · ${duration(ms)}`;
 }
 
 /** The newest moments, after the older ones that were read before where these reach up to them. */

@@ -9,6 +9,7 @@ import { SeverityMark, severityOf, severityWord } from '../../severity';
 import { hour } from '../format';
 import { iso, type ViewerModel } from '../model';
 import { fileChangeWords } from '../words';
+import { commandWords } from './model';
 
 interface RowProps {
   model: ViewerModel;
@@ -63,6 +64,11 @@ export function MomentRow({ model, moment, before, next, files }: RowProps): JSX
       {open.value !== undefined && (
         <div class="moment-whole">
           {moment.notes !== undefined && moment.notes !== '' && <p>{moment.notes}</p>}
+          {moment.terminal !== undefined && (
+            <p class="quiet">
+              {commandWords(moment.terminal)} · <code>{moment.terminal.recording}</code>
+            </p>
+          )}
           {moment.fsSnapshot === false ? (
             <p class="said">{t('noFileSnapshot', moment.reason ?? '')}</p>
           ) : (

@@ -5,14 +5,14 @@ import { many, type TextKey, t } from '../../../../extension/text';
 import type { Ask } from '../../client';
 import { CONVERSATION } from '../conversation/model';
 import { duration, size } from '../format';
-import { MOMENTS } from '../moments/model';
+import { MOMENTS, TERMINAL } from '../moments/model';
 import { Request, Status } from '../request';
 import { fileChangeWords } from '../words';
 
 /** Where descriptions of entries come from. */
 export interface Source {
   client: { ask: Ask };
-  moments: { describe(position: number): string };
+  moments: { describe(position: number): string; describeCommand(position: number): string };
   conversation: { describe(position: number): string };
 }
 
@@ -158,6 +158,15 @@ const KINDS: ReadonlyMap<string, LaneKind> = new Map<string, LaneKind>([
       title: 'moments',
       rare: true,
       describe: async ({ moments }, position) => moments.describe(position),
+    },
+  ],
+  [
+    TERMINAL,
+    {
+      ...OTHER,
+      title: 'laneTerminal',
+      rare: true,
+      describe: async ({ moments }, position) => moments.describeCommand(position),
     },
   ],
   [
