@@ -24,7 +24,7 @@ func (r *run) signal() error {
 		}
 	}
 	var failed []error
-	led, err := r.outcomes(chosen)
+	led, err := outcomes(r.binary, chosen)
 	if err != nil {
 		return err
 	}
@@ -57,13 +57,13 @@ type outcome struct {
 
 // outcomes lets cases happen in two browsers at once, because they mostly wait. In one browser, all tabs but the newest
 // are hidden, and have no animation frames.
-func (r *run) outcomes(chosen []cases.Case) ([]outcome, error) {
+func outcomes(binary string, chosen []cases.Case) ([]outcome, error) {
 	led := make([]outcome, len(chosen))
 	var begun atomic.Int32
 	var browsers errgroup.Group
 	for range 2 {
 		browsers.Go(func() (err error) {
-			w, err := testbed.Start(r.binary)
+			w, err := testbed.Start(binary)
 			if err != nil {
 				return err
 			}
