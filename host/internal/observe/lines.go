@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -213,8 +214,9 @@ func (h *EntryHead) clipped(name string, s *string, most int) {
 	}
 }
 
+// same leaves out what addresses have against caching: each attempt of a page to load or to connect has another one.
 func (e *LogEntry) same() string {
-	return fmt.Sprintf("%s %s %q %q %v %d %q", e.Level, e.Via, e.Message, e.Source, e.Joined, e.Tab, e.Stack)
+	return alike.WithoutBusters(fmt.Sprintf("%s %s %q %q %v %d %q", e.Level, e.Via, e.Message, e.Source, e.Joined, e.Tab, e.Stack))
 }
 
 func (e *LogEntry) shrink(most int) {
