@@ -398,17 +398,17 @@ const (
 	askFor   = 256
 )
 
-// AskForMaps requests the maps of errors, warnings and failed requests as they arrive, so that a later answer need not
+// AskForMaps requests the maps of errors, warnings, failed requests and failed connections as they arrive, so that a later answer need not
 // wait. It returns when ctx ends.
 func (o *Observer) AskForMaps(ctx context.Context) {
 	if o.Originals.Maps == nil {
 		return
 	}
 	begin := o.store.View(o.clock())
-	next, request := begin.Console().Next(), begin.Network().Next()
+	next, request, socket := begin.Console().Next(), begin.Network().Next(), begin.WebSocket().Next()
 	for {
 		changed := o.store.Changed()
-		if v := o.store.View(o.clock()); v.Console().Next() > next || v.Network().Next() > request {
+		if v := o.store.View(o.clock()); v.Console().Next() > next || v.Network().Next() > request || v.WebSocket().Next() > socket {
 			places, rules := o.OriginalsIn(v), o.rules.In("", o.clock()).Rules
 			for _, n := range v.Network().InRing().From(max(request, v.Network().Next()-min(v.Network().Next(), askFor))) {
 				if n.Failed() && rules.Network(n) == nil {
@@ -416,6 +416,12 @@ func (o *Observer) AskForMaps(ctx context.Context) {
 				}
 			}
 			request = v.Network().Next()
+			for _, e := range v.WebSocket().Marked(max(socket, v.WebSocket().Next()-min(v.WebSocket().Next(), askFor))) {
+				if e.Op == "error" {
+					places.InitiatorPlace(e)
+				}
+			}
+			socket = v.WebSocket().Next()
 			for _, c := range v.Console().Marked(max(next, v.Console().Next()-min(v.Console().Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
 					places.Source(c)
