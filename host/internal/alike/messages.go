@@ -169,6 +169,7 @@ func SaysHydrationFailed(e *event.Console) bool {
 // status.
 var fetchFailures = []string{
 	"Request failed with status code ", "Response not successful: Received status code ", "HTTP error! status: ", "HTTP error ", "HTTP ",
+	"Response Status Error Code ", "htmx:sendError", "htmx:afterRequest", // htmx logs the last one as an error of a request without an answer
 	"Failed to fetch", "Network Error", "NetworkError when attempting to fetch resource.", "Load failed", "fetch failed",
 }
 
