@@ -112,7 +112,7 @@ func TestEqualLinesAreFolded(t *testing.T) {
 		w.Send("action", `"action":"click","target":"button \"`+target+`\""`)
 	}
 	for tool, want := range map[string]string{
-		"get_browser_logs":     "1…11 +0…0 ×6 log \"tick\" /src/app.js:42:0\n2…12 +0…0 ×6 log \"tock\" /src/app.js:42:0\n" +
+		"get_browser_logs": "1…11 +0…0 ×6 log \"tick\" /src/app.js:42:0\n2…12 +0…0 ×6 log \"tock\" /src/app.js:42:0\n" +
 			"13…17 +0…0 ×3 error \"Failed to load resource: 404\" /poll?EIO=4&t=p0m9p9j3\n14 +0 error \"Failed to load resource: 404\" /poll?room=p0m9p9j3\n" +
 			"16 +0 error \"Failed to load resource: 404\" /poll?room=p0n7qgfk\n18 +0 error \"Failed to load resource: 404\" /poll?room=p0oa5ajl",
 		"get_network_requests": "1…3 GET /notifications 200 +0…0/10 ×3",

@@ -1,4 +1,5 @@
-// Package loads records when tabs loaded code, so that a source map is used only for the code that it belongs to.
+// Package loads records when tabs loaded code, so that a source map is used only for the code that it belongs to, and which code
+// first had a page connect to an address.
 //
 // It guarantees: each entry of the buffers is read once for all callers, and what is recorded is bounded.
 package loads
