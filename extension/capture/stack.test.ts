@@ -34,6 +34,7 @@ test.each([
   'http://localhost:4200/vendor.js',
   'http://localhost:4200/polyfills-5CFQRCPP.js',
   'https://unpkg.com/vue@3/dist/vue.global.js',
+  'http://localhost:3000/socket.io/socket.io.min.js',
   'chrome-extension://abc/inject.js',
   'tidemark-page.js',
 ])('left out beside the page’s own code: %s', (url) => {
@@ -61,6 +62,16 @@ test('the page’s own code below many frames of libraries, as many lines as are
   const many = Array.from({ length: 20 }, () => own);
   expect(causeLines([...deep, own])).toEqual([line]);
   expect(causeLines([...deep, ...many])).toHaveLength(MaxStack);
+});
+
+test('the code that called a script of an unknown name, deep above it', () => {
+  const client = (n: number) => frame(`f${n}`, 'http://localhost/lib/client.js', n);
+  const deep = Array.from({ length: 60 }, (_, n) => client(n));
+  const after = [client(60), client(61)];
+  const lines = causeLines([...deep, own, ...after]);
+  expect(lines).toHaveLength(MaxStack);
+  expect(lines.slice(-2)).toEqual([line, 'f60 (http://localhost/lib/client.js:61:5)']);
+  expect(lines[0]).toBe('f0 (http://localhost/lib/client.js:1:5)');
 });
 
 test('the code that scheduled it follows', () => {

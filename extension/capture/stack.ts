@@ -19,7 +19,7 @@ const MAX_KNOWN = 500;
 
 /** Code that is not the page's own: installed packages, development servers, frameworks' own chunks, other extensions. */
 const libraries =
-  /node_modules[/_]|\/@vite\/|\/@react-refresh|\/_next\/static\/chunks\/(?:webpack|framework|main|main-app|polyfills|react-refresh)\b|\/(?:chunk-vendors|vendors?~[^/]*|vendor|polyfills|zone(?:\.min)?)(?:[.-][\w-]+)?\.m?js|^(?:chrome-extension|node|native):|^https:\/\/(?:unpkg\.com|esm\.sh|cdn\.jsdelivr\.net|cdnjs\.cloudflare\.com|code\.jquery\.com|ajax\.googleapis\.com)\//;
+  /node_modules[/_]|\/@vite\/|\/@react-refresh|\/_next\/static\/chunks\/(?:webpack|framework|main|main-app|polyfills|react-refresh)\b|\/(?:chunk-vendors|vendors?~[^/]*|vendor|polyfills|zone(?:\.min)?)(?:[.-][\w-]+)?\.m?js|\/socket\.io\/socket\.io\.|^(?:chrome-extension|node|native):|^https:\/\/(?:unpkg\.com|esm\.sh|cdn\.jsdelivr\.net|cdnjs\.cloudflare\.com|code\.jquery\.com|ajax\.googleapis\.com)\//;
 
 interface Address {
   readonly text: string;
@@ -52,6 +52,9 @@ export function pageFrames<F extends Frame>(frames: readonly F[] | undefined): F
   return frames?.filter(({ url }) => url !== HOOKS) ?? [];
 }
 
+/** The most frames of a stack that are looked at. */
+const MAX_SEEN = 200;
+
 /**
  * The lines of the code that caused something, of at most {@link MaxStack} frames. Where a frame is the page's own,
  * those of libraries are left out: deep below them the page's would be cut off.
@@ -62,10 +65,21 @@ export function causeLines(frames: Iterable<Frame>): string[] {
   for (const frame of frames) {
     if (frame.url === '' || frame.url === HOOKS) continue;
     const list = addressOf(frame.url).library ? others : own;
-    if (list.length < MaxStack) list.push(frame);
-    if (own.length === MaxStack) break;
+    if (list.length < MAX_SEEN) list.push(frame);
+    if (own.length === MAX_SEEN) break;
   }
-  return (own.length > 0 ? own : others).map(frameLine);
+  return withEntries(own.length > 0 ? own : others).map(frameLine);
+}
+
+/**
+ * At most {@link MaxStack} frames: those in which another script goes on come first, because a script may be a library of
+ * an unknown name, deep above the code that called it.
+ */
+function withEntries(frames: readonly Frame[]): readonly Frame[] {
+  if (frames.length <= MaxStack) return frames;
+  const enters = frames.map(({ url }, i) => url !== frames[i - 1]?.url);
+  let others = MaxStack - enters.filter(Boolean).length;
+  return frames.filter((_, i) => enters[i] || others-- > 0).slice(0, MaxStack);
 }
 
 /**

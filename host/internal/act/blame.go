@@ -118,7 +118,7 @@ func (o *outcome) blame(places *observe.Places, workspace string) *Blame {
 	place := diff.Place{File: said.File, Line: said.Line}
 	switch {
 	case len(said.Stack) > 0:
-		place = places.InitiatorPlace(o.id, o.began, said.Stack)
+		place = places.StackPlace(o.id, o.began, said.Stack)
 	case said.CompiledLine > 0:
 		if at, ok := places.Compiled(o.id, o.began, said.File, said.CompiledLine, said.CompiledColumn); ok {
 			place.Line = at.Line

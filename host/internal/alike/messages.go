@@ -43,6 +43,31 @@ func IsBuster(part string) bool {
 	return len(value) >= 10 && digitsLen(value) == len(value) || len(value) >= minBuster && slices.Contains(busters, strings.ToLower(name))
 }
 
+// WithoutBusters removes such parts from the addresses in a text.
+func WithoutBusters(text string) string {
+	if !strings.ContainsAny(text, "?&") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		i := strings.IndexAny(text, "?&")
+		if i < 0 {
+			break
+		}
+		part := text[i+1:]
+		if end := strings.IndexAny(part, "?&#:;,'\"`()<> \n\t"); end >= 0 {
+			part = part[:end]
+		}
+		b.WriteString(text[:i])
+		if !IsBuster(part) {
+			b.WriteString(text[i : i+1+len(part)])
+		}
+		text = text[i+1+len(part):]
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
 // Query folds what changes each time that a request is made again.
 func Query(query string) string {
 	parts := strings.Split(query, "&")
@@ -144,6 +169,7 @@ func SaysHydrationFailed(e *event.Console) bool {
 // status.
 var fetchFailures = []string{
 	"Request failed with status code ", "Response not successful: Received status code ", "HTTP error! status: ", "HTTP error ", "HTTP ",
+	"Response Status Error Code ", "htmx:sendError", "htmx:afterRequest", // htmx logs the last one as an error of a request without an answer
 	"Failed to fetch", "Network Error", "NetworkError when attempting to fetch resource.", "Load failed", "fetch failed",
 }
 

@@ -45,7 +45,7 @@ func (j *joiner) request(b *browser, tab int, id string, at int64) {
 
 // repeats reports whether a console entry only repeats another event.
 func (j *joiner) repeats(b *browser, e *event.Console) bool {
-	if e.Level != event.Error || e.Via != "browser" {
+	if e.Level < event.Warning || e.Via != "browser" {
 		return false
 	}
 	if rest, ok := strings.CutPrefix(e.Text, "WebSocket connection to '"); ok && e.Category == "network" {
@@ -53,7 +53,7 @@ func (j *joiner) repeats(b *browser, e *event.Console) bool {
 		seen, known := j.requests[requestKey{b.instance, e.Tab(), failedSocket + url}]
 		return known && e.At-seen < joinWithin && seen-e.At < joinWithin
 	}
-	if e.Request == "" {
+	if e.Request == "" || e.Level != event.Error {
 		return false
 	}
 	_, known := j.requests[requestKey{b.instance, e.Tab(), e.Request}]
@@ -64,7 +64,7 @@ func (j *joiner) repeats(b *browser, e *event.Console) bool {
 const failedSocket = "socket "
 
 // socket notes a connection's step, and says whether it only repeats the one before: a connection
-// that could not be opened is an error, and no disconnection beside.
+// that could not be opened is an error, and no disconnection beside. One that the page closes too early may still open.
 func (j *joiner) socket(b *browser, e *event.WebSocket) bool {
 	if j.sockets == nil || len(j.sockets) > maxJoins {
 		j.sockets = map[requestKey]string{}
@@ -72,6 +72,9 @@ func (j *joiner) socket(b *browser, e *event.WebSocket) bool {
 	k := requestKey{b.instance, e.Tab(), e.ID}
 	switch before := j.sockets[k]; e.Op {
 	case "open":
+		if before == "failed" {
+			return true
+		}
 		j.sockets[k] = "open"
 	case "error":
 		j.request(b, e.Tab(), failedSocket+e.URL, e.At)

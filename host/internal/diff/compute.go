@@ -38,9 +38,9 @@ type Options struct {
 	// Original tells where an entry came from, and whether that is its original place; nil where all are told as
 	// they were logged. It is called for entries that are shown, and decides nothing but how their source reads.
 	Original func(*event.Console) (Place, bool)
-	// Initiator tells which code of the project is the first in a stack, of code that ran in a tab at a time, in
-	// milliseconds since the epoch. It may be nil, and is called for entries that are shown.
-	Initiator func(tab int, at int64, stack []string) Place
+	// Initiator tells which code of the project made a request, or opened a connection. It may be nil, and is called for
+	// entries that are shown.
+	Initiator func(event.Event) Place
 	// Logged tells where the project's own code logged an error that came from elsewhere; false where it did not. It may
 	// be nil.
 	Logged func(*event.Console) (Place, bool)

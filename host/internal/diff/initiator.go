@@ -18,15 +18,10 @@ func initiator(ev event.Event, o *Options) Place {
 	if e, ok := ev.(*event.Console); ok {
 		return place(e, *o)
 	}
-	stack := stackOf(ev)
-	if len(stack) == 0 || o.Initiator == nil {
+	if o.Initiator == nil {
 		return Place{}
 	}
-	at := ev.Header().At
-	if e, ok := ev.(*event.Network); ok {
-		at = startOf(e)
-	}
-	return o.Initiator(ev.Header().Tab(), at, stack)
+	return o.Initiator(ev)
 }
 
 // initiators are the places of events' initiators, and how they read beside each other.

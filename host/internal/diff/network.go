@@ -127,7 +127,9 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 		w.before = w.now.Status
 	}
 	w.failures++
-	w.failure = e
+	if w.failure == nil || !w.failure.Refused || !w.failure.EngineIO() || e.Refused { // polls of a refused connection fail afterwards
+		w.failure = e
+	}
 	if w.first == nil {
 		w.first = e
 	}
@@ -251,10 +253,13 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 
 // reason is why a request failed, where no status says it.
 func reason(e *event.Network) string {
-	if e.Error == "" && e.Refused {
-		return "GraphQL error"
+	switch {
+	case e.Error != "" || !e.Refused:
+		return e.Error
+	case e.EngineIO():
+		return "connection refused by Socket.IO"
 	}
-	return e.Error
+	return "GraphQL error"
 }
 
 // byStart orders entries by when the requests began that they are shown by.

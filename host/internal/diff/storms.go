@@ -24,11 +24,17 @@ const (
 )
 
 // Requests of one endpoint that differ in their addresses or bodies are pages, uploads or somebody's typing, until they are
-// this many, over this many milliseconds.
+// this many, over this many milliseconds. A fast loop is recognized earlier.
 const (
-	variedRequests = 100
-	variedSpan     = 20_000
+	variedRequests, variedSpan = 100, 20_000
+	fastRequests, fastSpan     = 300, 10_000
 )
+
+// isVaried reports whether a repetition of such requests is a storm.
+func (p *pace) isVaried() bool {
+	span := p.to - p.from
+	return p.total >= variedRequests && span >= variedSpan || p.total >= fastRequests && span >= fastSpan
+}
 
 // stormFinder finds the storms of a computation, and adds them to it.
 type stormFinder struct{ *computation }
@@ -225,7 +231,7 @@ func (c stormFinder) requestStorms(may func(capture.EndpointKey) bool) map[captu
 		}
 	}
 	for k, r := range found.storms {
-		if k.url == "" && !stormy[k.endpoint] && r.pace.total >= variedRequests && r.pace.to-r.pace.from >= variedSpan {
+		if k.url == "" && !stormy[k.endpoint] && r.pace.isVaried() {
 			add(k, r)
 		}
 	}

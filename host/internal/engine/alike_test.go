@@ -65,6 +65,19 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
 			log("error", "rejection", "AxiosError: Request failed with status code 500", app),
 		}, "POST /api/pay 500", "1 network failure(s)"},
+		{"a request and what htmx says of it", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/contacts/new", 422, 3) },
+			log("error", "console", "Response Status Error Code 422 from /contacts/new", app),
+		}, "POST /contacts/new 422", "1 network failure(s)"},
+		{"a request without an answer and what htmx says of it", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/contacts/new", 0, 3) },
+			log("error", "console", "htmx:afterRequest", app),
+			log("error", "console", "htmx:sendError", app),
+		}, "POST /contacts/new 0", "1 network failure(s)"},
+		{"what htmx says of a target", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/contacts/new", 0, 3) },
+			log("error", "console", "htmx:targetError", app),
+		}, "htmx:targetError (app.tsx:3) ×1; POST /contacts/new 0", "1 new console error(s), 1 network failure(s)"},
 		{"a request and an error made of its answer", []func(*enginetest.World){
 			func(w *enginetest.World) {
 				w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":422,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"the card has expired"}`))

@@ -167,6 +167,12 @@ func TestLogEntriesThatRepeatOtherEntriesAreNotCounted(t *testing.T) {
 			w.Send("websocket", `"id":"w","url":"ws://localhost:5173/live?token=hunter2hunter2&a=1","op":"error","text":"the connection could not be established"`)
 			w.Send("console", entry+`,"text":"WebSocket connection to 'ws://localhost:5173/live?token=hunter2hunter2&a=1' failed: "`)
 		}, ""},
+		{"a socket that the page closed too early", func(w *enginetest.World) {
+			w.Send("websocket", `"id":"w","url":"ws://localhost:5173/live","op":"error","text":"WebSocket is closed before the connection is established."`)
+			w.Send("console", `"level":"warning","via":"browser","category":"network","text":"WebSocket connection to 'ws://localhost:5173/live' failed: WebSocket is closed before the connection is established."`)
+			w.Send("websocket", `"id":"w","url":"ws://localhost:5173/live","op":"open"`)
+			w.Send("websocket", `"id":"w","url":"ws://localhost:5173/live","op":"close"`)
+		}, ""},
 		{"a socket that failed long ago", func(w *enginetest.World) {
 			w.Send("websocket", `"id":"w","url":"ws://localhost:5173/live","op":"error"`)
 			w.Pass(time.Minute)
@@ -175,8 +181,12 @@ func TestLogEntriesThatRepeatOtherEntriesAreNotCounted(t *testing.T) {
 	} {
 		w := enginetest.New(t, capture.Limits{})
 		c.happen(w)
-		if got := messages(w.Changes(w.Agent(), params{}).Console.NewErrors); got != c.errors {
-			t.Errorf("%s: %q", c.name, got)
+		r := w.Changes(w.Agent(), params{})
+		if got := messages(r.Console.NewErrors); got != c.errors || len(r.Console.NewWarnings) > 0 {
+			t.Errorf("%s: %q %+v", c.name, got, r.Console.NewWarnings)
+		}
+		if s := r.WebSocket; len(s.ErrorMessages) > 1 || len(s.Disconnections)+len(s.NewConnections) > 0 {
+			t.Errorf("%s: %s", c.name, show(s))
 		}
 	}
 }

@@ -180,3 +180,25 @@ func TestARuleThatHidesARefusedOperationHidesNeitherTheGoodOneNorAnother(t *test
 		t.Errorf("failing in another way is news: %s", show(r))
 	}
 }
+
+func TestARefusedConnectionIsTheFailureAndNotThePollsAfterIt(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	poll := func(status int, body string) {
+		w.Send("network", fmt.Sprintf(`"id":"r%d","method":"GET","url":"%s/socket.io/?EIO=4&transport=polling&t=%d","resource":"xhr","status":%d,"started":%d,"duration":3,"mime":"text/plain","response_body":%q`,
+			w.Now.UnixNano(), enginetest.Page, w.Now.UnixMilli(), status, w.Now.UnixMilli(), body))
+		w.Pass(10 * time.Millisecond)
+	}
+	poll(200, `0{"pingInterval":25000}`)
+	w.Changes(a, params{})
+	poll(200, `44{"message":"token expired"}`)
+	poll(400, `{"code":1,"message":"Session ID unknown"}`)
+	r := w.Changes(a, params{})
+	if len(r.Network.Failures) != 1 {
+		t.Fatal(show(r))
+	}
+	f := r.Network.Failures[0]
+	if f.Status != 200 || f.Error != "connection refused by Socket.IO" || f.Detail != "token expired" || f.Count != 2 || f.PreviousStatus != 200 || r.Severity != "error" {
+		t.Error(show(r))
+	}
+}

@@ -216,6 +216,61 @@ func TestMapsOfFailedRequestsAreAskedForAsTheyComeIn(t *testing.T) {
 	})
 }
 
+func TestWhatALibraryRepeatsIsOfTheCodeThatBeganIt(t *testing.T) {
+	s := &server{}
+	s.put("/chat.js", oneFile("src/chat.ts"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	const library, own = "poll /socket.io/socket.io.js:1", "start /chat.js:45"
+	socket := func(host, path string, frames ...string) {
+		w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":%q,"op":"error","stack":[%s]`, w.Now.UnixNano(), host+path, strings.Join(frames, ",")))
+		w.Pass(time.Millisecond)
+	}
+	const page, timer, opener = "ws://localhost:5173", `"poll (http://localhost:5173/socket.io/socket.io.js:1:1)"`, `"start (http://localhost:5173/chat.js:1:45)"`
+	ask := func() string {
+		var list []string
+		for range 3 { // each may need the map of one more frame
+			list = nil
+			r := w.Changes(w.Agent(), params{})
+			for _, f := range r.Network.Failures {
+				list = append(list, f.Method+" "+f.URL+" "+f.Initiator)
+			}
+			for _, e := range r.WebSocket.ErrorMessages {
+				list = append(list, e.URL+" "+e.Initiator)
+			}
+			s.fetched(w)
+		}
+		return strings.Join(list, "; ")
+	}
+	load := func() {
+		w.Send("navigation", `"how":"load","url":"http://localhost:5173/","title":"chat"`)
+		for _, script := range []string{"/chat.js", "/socket.io/socket.io.js"} {
+			loaded(w, script, "")
+		}
+	}
+	load()
+	sent(w, "GET", "/sockets/?EIO=4&transport=polling&t=1", 404, "", library, own)
+	sent(w, "GET", "/sockets/?EIO=4&transport=polling&t=2", 404, "", library)
+	sent(w, "POST", "/sockets/?EIO=4&transport=polling&t=3", 404, "", library)
+	sent(w, "POST", "/api/orders", 500, "", library)
+	socket(page, "/sockets/?EIO=4&transport=websocket", timer)
+	socket(page, "/live", timer, opener)
+	socket(page, "/live", timer)
+	socket(page, "/other", timer)
+	socket("ws://localhost:9999", "/live", timer)
+	const unknown = "socket.io.js:1"
+	want := "GET /sockets/ chat.ts:5; POST /sockets/ chat.ts:5; POST /api/orders " + unknown +
+		"; /live chat.ts:5; ws://localhost:9999/live " + unknown + "; /other " + unknown + "; /sockets/ chat.ts:5"
+	if got := ask(); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+
+	load() // another page: who began it there is not known
+	sent(w, "GET", "/sockets/?EIO=4&transport=polling&t=4", 404, "", library)
+	if got := ask(); got != "GET /sockets/ "+unknown {
+		t.Error(got)
+	}
+}
+
 func TestASocketsEndHasItsInitiatorAndStatus(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	for i := range 2 {

@@ -101,6 +101,10 @@ func TestEqualLinesAreFolded(t *testing.T) {
 		w.Log("log", "tick")
 		w.Log("log", "tock")
 	}
+	for _, stamp := range []string{"p0m9p9j3", "p0n7qgfk", "p0oa5ajl"} {
+		w.Send("console", fmt.Sprintf(`"level":"error","via":"browser","category":"network","url":"http://localhost:5173/poll?EIO=4&t=%s","text":"Failed to load resource: 404"`, stamp))
+		w.Send("console", fmt.Sprintf(`"level":"error","via":"browser","category":"network","url":"http://localhost:5173/poll?room=%s","text":"Failed to load resource: 404"`, stamp))
+	}
 	for range 3 {
 		sendRequest(w, "r", `"method":"GET","url":"http://localhost:5173/notifications","status":200,"started":1769164199000,"duration":10`)
 	}
@@ -108,7 +112,9 @@ func TestEqualLinesAreFolded(t *testing.T) {
 		w.Send("action", `"action":"click","target":"button \"`+target+`\""`)
 	}
 	for tool, want := range map[string]string{
-		"get_browser_logs":     "1…11 +0…0 ×6 log \"tick\" /src/app.js:42:0\n2…12 +0…0 ×6 log \"tock\" /src/app.js:42:0",
+		"get_browser_logs": "1…11 +0…0 ×6 log \"tick\" /src/app.js:42:0\n2…12 +0…0 ×6 log \"tock\" /src/app.js:42:0\n" +
+			"13…17 +0…0 ×3 error \"Failed to load resource: 404\" /poll?EIO=4&t=p0m9p9j3\n14 +0 error \"Failed to load resource: 404\" /poll?room=p0m9p9j3\n" +
+			"16 +0 error \"Failed to load resource: 404\" /poll?room=p0n7qgfk\n18 +0 error \"Failed to load resource: 404\" /poll?room=p0oa5ajl",
 		"get_network_requests": "1…3 GET /notifications 200 +0…0/10 ×3",
 		// The order of actions is what counts.
 		"get_enhanced_actions": "1…2 +0…0 ×2 click button \"A\"\n3 +0 click button \"B\"\n4 +0 click button \"A\"",

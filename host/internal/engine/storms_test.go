@@ -75,6 +75,12 @@ func TestStorms(t *testing.T) {
 			"GET /items ×150 in 29.8 s from cart.js:31", nil,
 		},
 		{
+			"pages without end, fast", func(w *enginetest.World) {
+				often(w, 30*time.Millisecond, 11*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/items?after=", i), "", 200) })
+			},
+			"GET /items ×366 in 10.9 s from cart.js:31", nil,
+		},
+		{
 			"a page that reloads itself", func(w *enginetest.World) {
 				often(w, 200*time.Millisecond, 4*time.Second, func(int) {
 					w.Send("network", fmt.Sprintf(`"id":"d%d","method":"GET","url":"%s/","resource":"document","status":200,"started":%d,"duration":5`, w.Now.UnixNano(), enginetest.Page, w.Now.UnixMilli()))
@@ -167,6 +173,9 @@ func TestWhatIsNoStorm(t *testing.T) {
 		},
 		"a list whose rows load one by one": func(w *enginetest.World) {
 			often(w, 20*time.Millisecond, 4*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/api/items/", i), "", 200) })
+		},
+		"a long list whose rows load one by one": func(w *enginetest.World) {
+			often(w, 20*time.Millisecond, 9*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/api/items/", i), "", 200) })
 		},
 		"many parts of a page that ask for the same at its start": func(w *enginetest.World) {
 			often(w, 30*time.Millisecond, time.Second, func(int) { fetch(w, "GET", "/api/me", "", 200) })

@@ -15,21 +15,25 @@ import (
 // MaxDetail bounds the detail of a failed answer, in characters.
 const MaxDetail = 160
 
-// interpret finds what a request's bodies say of it: its GraphQL operation, whether its answer lists GraphQL errors, and
-// the detail of a failure. The bodies are masked already.
+// interpret finds what a request's bodies say of it: its GraphQL operation, whether its answer lists GraphQL errors or refuses
+// a connection of Socket.IO, and the detail of a failure. The bodies are masked already.
 func (n *Network) interpret(r *redact.Redactor) {
 	n.Operation = operation(n)
 	errs := gjson.Result{}
 	if strings.Contains(n.ResponseBody, `"errors"`) {
 		errs = graphQLErrors(n)
 	}
-	n.Refused = errs.Exists() && n.Status > 0 && n.Status < 400
+	why, refused := connectRefusal(n.URL, n.ResponseBody)
+	n.Refused = (errs.Exists() || refused) && n.Status > 0 && n.Status < 400
 	if !n.Failed() || n.ResponseBody == "" {
 		return
 	}
 	text := detailOf(n.ResponseBody)
-	if errs.Exists() {
+	switch {
+	case errs.Exists():
 		text = errs.Get("0.message").Str // its path is that of the answer, which the operation says better
+	case refused:
+		text = why
 	}
 	detail, _ := r.Text(text)
 	n.Detail = shorten(OneLine(Clean(detail)), MaxDetail)

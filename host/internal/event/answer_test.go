@@ -127,3 +127,31 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
+
+func TestARefusedConnectionOfSocketIO(t *testing.T) {
+	const poll, socket = "http://localhost:3000/socket.io/?EIO=4&transport=polling&t=p1&sid=abc", "ws://localhost:3000/socket.io/?EIO=4&transport=websocket"
+	for _, c := range []struct{ url, answer, want string }{
+		{poll, `44{"message":"token expired"}`, "token expired"},
+		{poll, `44{"message":"token expired","data":{"content":"try again"}}`, "token expired"},
+		{poll, `44/admin,{"message":"not for you"}`, "not for you"},
+		{strings.Replace(poll, "EIO=4", "EIO=3", 1), `17:44"no such user"`, "no such user"},
+		{poll, `40{"sid":"x"}`, ""},
+		{poll, `42["chat","44{\"message\":\"no\"}"]`, ""},
+		{poll, `44`, ""},
+		{poll, `44{}`, ""},
+		{"http://localhost:3000/api/code", `44{"message":"token expired"}`, ""},
+	} {
+		n := answered(t, 200, c.url, "", c.answer)
+		if n.Detail != c.want || n.Failed() != (c.want != "") {
+			t.Errorf("%s: %v %q", c.answer, n.Failed(), n.Detail)
+		}
+		raw := fmt.Sprintf(`{"kind":"websocket","at":1,"tab":1,"id":"1","url":%q,"op":"received","text":%s}`, strings.Replace(c.url, poll, socket, 1), gjson.AppendJSONString(nil, c.answer))
+		ev, err := event.NewDecoder(redact.Default()).Decode(gjson.Parse(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.(*event.WebSocket).Bad != (c.want != "") {
+			t.Errorf("the frame %s", c.answer)
+		}
+	}
+}

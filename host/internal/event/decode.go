@@ -174,7 +174,7 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 	case *Network:
 		e.interpret(d.redact)
 	case *WebSocket:
-		e.Bad = e.Op == "error" || e.IsFrame() && saysError(e.Text)
+		e.Bad = e.Op == "error" || e.IsFrame() && (saysError(e.Text) || refusesConnection(e))
 	}
 	r.head.Masked += r.masked
 	*ev.Header() = r.head

@@ -124,14 +124,15 @@ type Network struct {
 	Stack []string
 	// Operation is the name of its GraphQL operation; "" for other requests.
 	Operation string
-	// Refused is true for a GraphQL answer that lists errors, whatever its status.
+	// Refused is true for a GraphQL answer that lists errors, and for a poll of Socket.IO that refuses the connection,
+	// whatever its status.
 	Refused bool
 	// Detail is the first meaningful line of an answer that reports a failure, of at most [MaxDetail] characters.
 	Detail string
 }
 
 // Failed reports whether the request failed: a status of 400 or more, no status, an interrupted answer, or an answer with
-// GraphQL errors. An aborted request did not fail. It counts as answered if it had a status by then.
+// GraphQL errors or a refused connection. An aborted request did not fail. It counts as answered if it had a status by then.
 func (n *Network) Failed() bool {
 	return n.Status >= 400 || n.Refused || n.Error != "" && n.Error != "net::ERR_ABORTED" && !n.Canceled
 }
@@ -152,7 +153,8 @@ type WebSocket struct {
 	Leaving bool
 	// Joined is true for a step that only repeats what another event says; package capture sets it.
 	Joined bool
-	// Bad is true for a frame whose JSON says that something failed, and for a connection's error.
+	// Bad is true for a frame whose JSON says that something failed, one that refuses a connection of Socket.IO, and for a
+	// connection's error.
 	Bad bool
 	// Status is the HTTP status of a refused handshake; 0 when there was none or it is not known.
 	Status int

@@ -1,4 +1,5 @@
-// Package loads records when tabs loaded code, so that a source map is used only for the code that it belongs to.
+// Package loads records when tabs loaded code, so that a source map is used only for the code that it belongs to, and which code
+// first had a page connect to an address.
 //
 // It guarantees: each entry of the buffers is read once for all callers, and what is recorded is bounded.
 package loads
@@ -25,8 +26,9 @@ type Index struct {
 	// files groups the loads of scripts whose addresses differ only in a development server's time stamp.
 	files map[sourcemap.Script][]sourcemap.Script
 	// updates are hot updates of code that arrived in one file with other code, by tab.
-	updates  map[int][]update
-	wrappers stacks.Wrappers
+	updates   map[int][]update
+	wrappers  stacks.Wrappers
+	creations // by code of the pages' own
 }
 
 // maxLoads bounds the recorded loads. Beyond it, the index is rebuilt from the buffers.
@@ -41,12 +43,13 @@ type update struct {
 // readLocked brings the index up to the end of a view.
 func (l *Index) readLocked(v *capture.View) {
 	if l.of == nil || l.kept > maxLoads {
-		l.network, l.console, l.kept = 0, 0, 0
+		l.network, l.console, l.socket, l.kept = 0, 0, 0, 0
 		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
 	}
 	for pos, n := range v.Network().InRing().From(l.network) {
 		l.network = pos + 1
 		l.wrappers.Add(capture.KeyOf(n), n.Stack)
+		l.take(v, n)
 		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
 		}
@@ -62,6 +65,12 @@ func (l *Index) readLocked(v *capture.View) {
 			l.updates[n.Tab()] = append(l.updates[n.Tab()], update{n.Started, origin + "/"})
 		}
 	}
+	for _, e := range v.WebSocket().InRing().Marked(l.socket) {
+		if !e.IsFrame() {
+			l.take(v, e)
+		}
+	}
+	l.socket = max(l.socket, v.WebSocket().Next())
 	for _, c := range v.Console().InRing().Marked(l.console) {
 		if capture.TellsOfRefresh(c) {
 			l.updates[c.Tab()] = append(l.updates[c.Tab()], update{c.At, c.Origin() + "/_next/"})

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/rawtext"
 	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/variables"
 )
@@ -21,11 +22,8 @@ import (
 // around is about how many tokens the lines around the entries need.
 const around = 40
 
-// Limits of lines, in frames of a stack and in bytes of an address or a name.
-const (
-	maxFrames = 6
-	maxWord   = 300
-)
+// maxFrames bounds the lines of a stack.
+const maxFrames = 6
 
 // rawEntry is an entry of a raw read.
 type rawEntry[E any] interface {
@@ -169,52 +167,17 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// word returns an address or a name of a page without blanks, shortened.
-func word(s string) string {
-	s = event.Unbroken(s)
-	if len(s) > maxWord {
-		s = strings.ToValidUTF8(s[:maxWord], "") + "…"
-	}
-	return cmp.Or(s, "-")
-}
-
-// phrase returns a name of a page on one line, shortened.
-func phrase(s string) string { return event.Tail(event.OneLine(s), maxWord) }
-
-// address returns a URL, without its origin if it is the page's.
-func address(url, page string) string {
-	if origin, _ := capture.SplitURL(url); origin == page && strings.HasPrefix(url, origin+"/") {
-		url = url[len(origin):]
-	}
-	return word(url)
-}
-
-// clip cuts a text to about so many tokens. The note says what is left, "" if nothing was cut.
-func clip(name, s string, most int) (cut, note string) {
-	if len(s) <= most {
-		return s, ""
-	}
-	all := tokens.Estimate(s)
-	if all <= most {
-		return s, ""
-	}
-	n := len(s) * max(most, 0) / all
-	for cut = strings.ToValidUTF8(s[:n], ""); tokens.Estimate(cut) > most && n > 0; cut = strings.ToValidUTF8(s[:n], "") {
-		n = n * 9 / 10
-	}
-	return cut, fmt.Sprintf("%s %d of %d bytes", name, len(cut), len(s))
-}
-
 // clipped cuts a text of an entry in place and notes it.
 func (h *EntryHead) clipped(name string, s *string, most int) {
-	cut, note := clip(name, *s, most)
+	cut, note := rawtext.Clip(name, *s, most)
 	if *s = cut; note != "" {
 		h.Cut = append(slices.Clip(h.Cut), note)
 	}
 }
 
+// same leaves out what addresses have against caching: each attempt of a page to load or to connect has another one.
 func (e *LogEntry) same() string {
-	return fmt.Sprintf("%s %s %q %q %v %d %q", e.Level, e.Via, e.Message, e.Source, e.Joined, e.Tab, e.Stack)
+	return alike.WithoutBusters(fmt.Sprintf("%s %s %q %q %v %d %q", e.Level, e.Via, e.Message, e.Source, e.Joined, e.Tab, e.Stack))
 }
 
 func (e *LogEntry) shrink(most int) {
@@ -236,10 +199,10 @@ func (e *LogEntry) lines(when string) (first string, more []string) {
 	}
 	first = when + " " + how + " " + variables.Quote(e.Message)
 	if e.Source != "" {
-		first += " " + diff.Marked(event.Named(phrase(strings.TrimPrefix(e.Source, e.page))), e.Generated)
+		first += " " + diff.Marked(event.Named(rawtext.Phrase(strings.TrimPrefix(e.Source, e.page))), e.Generated)
 	}
 	if e.Target != "" {
-		first += " in " + word(e.Target)
+		first += " in " + rawtext.Word(e.Target)
 	}
 	if e.Joined {
 		first += " (repeats another entry)"
@@ -252,7 +215,7 @@ func (e *LogEntry) lines(when string) (first string, more []string) {
 			more = append(more, fmt.Sprintf("(%d more frames)", len(e.Stack)-i))
 			break
 		}
-		more = append(more, phrase(strings.Replace(line, "("+e.page+"/", "(/", 1)))
+		more = append(more, rawtext.Phrase(strings.Replace(line, "("+e.page+"/", "(/", 1)))
 	}
 	return first, more
 }
@@ -275,9 +238,9 @@ func (e *RequestEntry) same() string {
 func (e *RequestEntry) shrink(most int) { e.clipped("url", &e.URL, most/2) }
 
 func (e *RequestEntry) lines(when string) (first string, more []string) {
-	parts := []string{word(e.Method), address(e.URL, e.page)}
+	parts := []string{rawtext.Word(e.Method), rawtext.Address(e.URL, e.page)}
 	if e.Operation != "" {
-		parts = append(parts, word(e.Operation))
+		parts = append(parts, rawtext.Word(e.Operation))
 	}
 	if e.Status > 0 {
 		parts = append(parts, fmt.Sprint(e.Status))
@@ -285,7 +248,7 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 	if e.Canceled {
 		parts = append(parts, "canceled")
 	} else if e.Error != "" {
-		parts = append(parts, word(e.Error))
+		parts = append(parts, rawtext.Word(e.Error))
 	}
 	parts = append(parts, when)
 	if e.Cached {
@@ -295,7 +258,7 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 		parts = append(parts, "stream")
 	}
 	if e.Initiator != "" {
-		parts = append(parts, diff.Marked(event.Named(phrase(e.Initiator)), e.Generated))
+		parts = append(parts, diff.Marked(event.Named(rawtext.Phrase(e.Initiator)), e.Generated))
 	}
 	if e.Detail != "" {
 		parts = append(parts, variables.Quote(e.Detail))
@@ -338,17 +301,6 @@ func (h *EntryHead) headers(name string, all map[string]string, most int) map[st
 	return kept
 }
 
-// usual are request and response headers that hardly ever explain a failure; lines only count them.
-var usual = map[string]bool{}
-
-func init() {
-	for name := range strings.FieldsSeq(`accept accept-encoding accept-language accept-ranges age alt-svc cache-control connection content-length date dnt
-		etag host keep-alive last-modified pragma priority referer server transfer-encoding upgrade-insecure-requests user-agent vary via x-powered-by
-		sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-dest sec-fetch-mode sec-fetch-site sec-fetch-user sec-gpc`) {
-		usual[name] = true
-	}
-}
-
 func (e *BodiesEntry) lines(when string) (first string, more []string) {
 	first, _ = e.RequestEntry.lines(when)
 	return first, e.Sent()
@@ -356,40 +308,10 @@ func (e *BodiesEntry) lines(when string) (first string, more []string) {
 
 // Sent returns what was sent, in lines that begin with ">", and what was received, in lines that begin with "<".
 func (e *BodiesEntry) Sent() []string {
-	lines := sent(nil, ">", e.RequestHeaders, e.RequestBody)
-	lines = sent(lines, "<", e.ResponseHeaders, e.ResponseBody)
+	lines := rawtext.Exchange(nil, ">", e.RequestHeaders, e.RequestBody)
+	lines = rawtext.Exchange(lines, "<", e.ResponseHeaders, e.ResponseBody)
 	if e.BodyNote != "" {
-		lines = append(lines, "< ("+phrase(e.BodyNote)+")")
-	}
-	return lines
-}
-
-// sent adds lines for headers and a body.
-func sent(lines []string, sign string, headers map[string]string, body string) []string {
-	var shown []string
-	left := 0
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		if usual[strings.ToLower(name)] {
-			left++
-			continue
-		}
-		shown = append(shown, word(name)+": "+event.Apart(headers[name], "|"))
-	}
-	if left > 0 {
-		shown = append(shown, fmt.Sprintf("(%d usual headers)", left))
-	}
-	if len(shown) > 0 {
-		lines = append(lines, sign+" "+strings.Join(shown, " | "))
-	}
-	if body == "" {
-		return lines
-	}
-	for i, line := range strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
-		if i == 0 {
-			lines = append(lines, sign+" body: "+line)
-		} else {
-			lines = append(lines, sign+"   "+line)
-		}
+		lines = append(lines, "< ("+rawtext.Phrase(e.BodyNote)+")")
 	}
 	return lines
 }
@@ -404,7 +326,7 @@ func (e *SocketEntry) shrink(most int) {
 }
 
 func (e *SocketEntry) lines(when string) (first string, more []string) {
-	parts := []string{when, word(e.Event), address(e.URL, strings.Replace(e.page, "http", "ws", 1))}
+	parts := []string{when, rawtext.Word(e.Event), rawtext.Address(e.URL, strings.Replace(e.page, "http", "ws", 1))}
 	if e.Status > 0 {
 		parts = append(parts, fmt.Sprint(e.Status))
 	}
@@ -420,7 +342,7 @@ func (e *SocketEntry) lines(when string) (first string, more []string) {
 		}
 	}
 	if e.Initiator != "" {
-		parts = append(parts, diff.Marked(event.Named(phrase(e.Initiator)), e.Generated))
+		parts = append(parts, diff.Marked(event.Named(rawtext.Phrase(e.Initiator)), e.Generated))
 	}
 	return strings.Join(parts, " "), nil
 }
@@ -438,7 +360,7 @@ func (e *ActionEntry) shrink(most int) {
 }
 
 func (e *ActionEntry) lines(when string) (first string, more []string) {
-	first = when + " " + word(e.Type) + " " + event.Apart(phrase(e.Target), " = ", " by ")
+	first = when + " " + rawtext.Word(e.Type) + " " + event.Apart(rawtext.Phrase(e.Target), " = ", " by ")
 	if e.Value != "" {
 		first += " = " + variables.Quote(e.Value)
 	}

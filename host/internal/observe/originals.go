@@ -140,7 +140,7 @@ func (p *Places) Generated(tab int, f stacks.Frame) bool {
 // ofLibrary reports whether a frame is not the project's own code. pos is its original place, if that is known.
 func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
 	if known {
-		return pos.Ignored || stacks.IsLibrary(pos.Source) || stacks.IsVendored(pos.Source)
+		return pos.Ignored || stacks.IsLibrary(f.URL) || stacks.IsLibrary(pos.Source) || stacks.IsVendored(pos.Source)
 	}
 	return stacks.IsLibrary(f.URL) || stacks.IsVendored(f.URL) || stacks.IsMinified(f.URL)
 }
@@ -205,15 +205,21 @@ func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 }
 
 // Initiator returns the code that made a request or opened a connection, as file:line, and whether that is a line of
-// generated code. See [Places.Caller].
-func (p *Places) Initiator(tab int, at int64, stack []string) (source string, generated bool) {
-	place := p.InitiatorPlace(tab, at, stack)
+// generated code. See [Places.CallerOf].
+func (p *Places) Initiator(ev event.Event) (source string, generated bool) {
+	place := p.InitiatorPlace(ev)
 	return diff.PlaceName(place), place.Generated
 }
 
-// InitiatorPlace is [Places.Caller] for package diff.
-func (p *Places) InitiatorPlace(tab int, at int64, stack []string) diff.Place {
-	c := p.Caller(tab, at, stack)
+// InitiatorPlace is [Places.CallerOf] for package diff.
+func (p *Places) InitiatorPlace(ev event.Event) diff.Place { return p.CallerOf(ev).place() }
+
+// StackPlace is [Places.Caller] for package diff.
+func (p *Places) StackPlace(tab int, at int64, stack []string) diff.Place {
+	return p.Caller(tab, at, stack).place()
+}
+
+func (c Caller) place() diff.Place {
 	if c.Original.Source != "" {
 		return diff.Place{File: c.Original.Source, Line: c.Original.Line, Shared: c.Original.Shared}
 	}
@@ -227,6 +233,32 @@ type Caller struct {
 	Original sourcemap.Position
 	// Generated is true for a line of generated code whose original place is not known.
 	Generated bool
+	// library is true where the stack has no other frames than those of libraries.
+	library bool
+}
+
+// CallerOf returns the code that made a request or opened a connection. Where only libraries are in its stack, as in that of
+// a timer that connects again, it is the code that first had the page connect to the address, as far as that is known.
+func (p *Places) CallerOf(ev event.Event) Caller {
+	var at int64
+	var stack []string
+	switch e := ev.(type) {
+	case *event.Network:
+		at, stack = e.Started, e.Stack
+	case *event.WebSocket:
+		at, stack = e.At, e.Stack
+	}
+	c := p.Caller(ev.Header().Tab(), at, stack)
+	_, request := ev.(*event.Network)
+	if p == nil || c.URL != "" && !c.library || c.URL == "" && request { // the browser made it
+		return c
+	}
+	if at, stack = p.loads.Created(p.v, ev); len(stack) > 0 {
+		if first := p.Caller(ev.Header().Tab(), at, stack); first.URL != "" && !first.library {
+			return first
+		}
+	}
+	return c
 }
 
 // Caller returns the first frame of a stack that is the project's own, of code that ran in a tab at a time. It is one whose
@@ -289,6 +321,7 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 			return own(c)
 		}
 	}
+	library.library = true
 	return own(library)
 }
 
@@ -365,24 +398,30 @@ const (
 	askFor   = 256
 )
 
-// AskForMaps requests the maps of errors, warnings and failed requests as they arrive, so that a later answer need not
+// AskForMaps requests the maps of errors, warnings, failed requests and failed connections as they arrive, so that a later answer need not
 // wait. It returns when ctx ends.
 func (o *Observer) AskForMaps(ctx context.Context) {
 	if o.Originals.Maps == nil {
 		return
 	}
 	begin := o.store.View(o.clock())
-	next, request := begin.Console().Next(), begin.Network().Next()
+	next, request, socket := begin.Console().Next(), begin.Network().Next(), begin.WebSocket().Next()
 	for {
 		changed := o.store.Changed()
-		if v := o.store.View(o.clock()); v.Console().Next() > next || v.Network().Next() > request {
+		if v := o.store.View(o.clock()); v.Console().Next() > next || v.Network().Next() > request || v.WebSocket().Next() > socket {
 			places, rules := o.OriginalsIn(v), o.rules.In("", o.clock()).Rules
 			for _, n := range v.Network().InRing().From(max(request, v.Network().Next()-min(v.Network().Next(), askFor))) {
 				if n.Failed() && rules.Network(n) == nil {
-					places.InitiatorPlace(n.Tab(), n.Started, n.Stack)
+					places.InitiatorPlace(n)
 				}
 			}
 			request = v.Network().Next()
+			for _, e := range v.WebSocket().Marked(max(socket, v.WebSocket().Next()-min(v.WebSocket().Next(), askFor))) {
+				if e.Op == "error" {
+					places.InitiatorPlace(e)
+				}
+			}
+			socket = v.WebSocket().Next()
 			for _, c := range v.Console().Marked(max(next, v.Console().Next()-min(v.Console().Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
 					places.Source(c)

@@ -359,7 +359,7 @@ func socketEntry(h EntryHead, w *event.WebSocket, places *Places) SocketEntry {
 		EntryHead: h, Connection: w.ID, URL: w.URL, Event: w.Op, Text: w.Text, Size: w.Size, Binary: w.Binary, Code: w.Code, Reason: w.Reason, Status: w.Status,
 		page: w.Origin(),
 	}
-	e.Initiator, e.Generated = places.Initiator(w.Tab(), w.At, w.Stack)
+	e.Initiator, e.Generated = places.Initiator(w)
 	return e
 }
 

@@ -166,7 +166,7 @@ func requestEntry(h EntryHead, n *event.Network, places *Places) RequestEntry {
 		StartedAt: diff.Time{Time: time.UnixMilli(n.Started)}, DurationMs: n.Duration, Mime: n.Mime, Size: n.Size, Cached: n.Cached, Stream: n.Stream,
 		Detail: n.Detail, Target: n.Target, Backfilled: n.Backfilled, page: n.Origin(),
 	}
-	e.Initiator, e.Generated = places.Initiator(n.Tab(), n.Started, n.Stack)
+	e.Initiator, e.Generated = places.Initiator(n)
 	return e
 }
 

@@ -232,7 +232,7 @@ func problem(t trouble, places *observe.Places) *FirstError {
 		if e.Status < 400 {
 			p.Message = fmt.Sprintf("%s %s %s", e.Method, e.URL, e.Error)
 		}
-		p.Source, _ = places.Initiator(e.Tab(), e.Started, e.Stack)
+		p.Source, _ = places.Initiator(e)
 	case *capture.Change:
 		p.Message = diff.Shorten(event.OneLine(e.Element.Text))
 	}

@@ -62,9 +62,9 @@ func (r *referring) describe(out *protocol.ViewRef, ev event.Event) {
 	case *event.Console:
 		out.Source = placeOf(r.places, e)
 	case *event.Network:
-		out.Source = callerOf(r.places, e.Tab(), e.Started, e.Stack)
+		out.Source = callerOf(r.places, e)
 	case *event.WebSocket:
-		out.Source = callerOf(r.places, e.Tab(), e.At, e.Stack)
+		out.Source = callerOf(r.places, e)
 	}
 	switch ev.(type) {
 	case *event.Console, *event.Network, *event.WebSocket:
@@ -89,8 +89,8 @@ func placeOf(places *observe.Places, c *event.Console) *protocol.Place {
 }
 
 // callerOf returns the place of the code that made a request or opened a connection, nil when it is unknown.
-func callerOf(places *observe.Places, tab int, at int64, stack []string) *protocol.Place {
-	c := places.Caller(tab, at, stack)
+func callerOf(places *observe.Places, ev event.Event) *protocol.Place {
+	c := places.CallerOf(ev)
 	if c.URL == "" {
 		return nil
 	}

@@ -122,5 +122,9 @@ var loading = []Case{
 	{Name: "a page whose server hangs up", Severity: failed, Serve: hangUp("/dead"), Script: `location.href = '/dead'`, Want: []string{`"url":"/dead","status":0,"error":"net::ERR_EMPTY_RESPONSE"`}},
 	{Name: "navigation to a missing server", Severity: failed, Leaves: true, Script: `location.href = 'http://127.0.0.1:' + REFUSED + '/'`, Want: []string{"ERR_CONNECTION_REFUSED"}},
 	{Name: "the server drops a socket", Severity: warning, Serve: droppingSocket("/drop"), Script: socketTo("/drop"), Want: []string{`"disconnections":[{"url":"/drop"`}},
+	{
+		Name: "the page closes a socket before it opens", Severity: warning, Serve: talkingSocket("{}"), Script: `const s = new WebSocket(location.origin.replace('http', 'ws') + '/talk'); const ended = new Promise((done) => { s.onclose = done }); s.close(); await ended`,
+		Want: []string{`"error_messages":[{"url":"/talk"`}, Wrong: []string{"new_warnings", "disconnections"},
+	},
 	{Name: "a socket gets 404", Severity: warning, Serve: status("/nosocket", 404), Script: socketTo("/nosocket"), Want: []string{`"error_messages":[{"url":"/nosocket"`}},
 }
