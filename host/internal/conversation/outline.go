@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"cmp"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,8 @@ type Outline struct {
 	Info
 	Turns    []*Turn        `json:"turns"`
 	Coverage SourceCoverage `json:"coverage"`
+
+	index *index // of its calls
 }
 
 // Info describes a recorded conversation.
@@ -210,7 +211,7 @@ func (f *folder) call(e *Event) {
 // outline puts the calls into their turns, or below the call that started their subagent. It shares nothing with f that
 // another event changes.
 func (f *folder) outline(info Info, damaged int) *Outline {
-	o := &Outline{Info: info, Turns: []*Turn{}, Coverage: f.coverage}
+	o := &Outline{Info: info, Turns: []*Turn{}, Coverage: f.coverage, index: &index{}}
 	o.Coverage.Damaged += damaged
 	turns := map[*Turn]*Turn{}
 	for _, t := range f.prompts {
@@ -312,48 +313,4 @@ func (c *Called) Title() string {
 		return c.Tool + " " + strings.Join(c.Files, ", ")
 	}
 	return cmp.Or(c.Tool, "call "+c.ID)
-}
-
-const (
-	// mtimeSlack is how far the time of a file may be from the call that wrote it.
-	mtimeSlack = 10 * time.Millisecond
-	// hookDelay is how long after a call its hook may report it.
-	hookDelay = 300 * time.Millisecond
-)
-
-// window returns the time in which a change of a file was made.
-func window(change *event.FileChange) (from, to time.Time) {
-	if change.Edited != 0 {
-		at := time.UnixMilli(change.Edited)
-		return at.Add(-mtimeSlack), at.Add(mtimeSlack)
-	}
-	return time.UnixMilli(change.Since), time.UnixMilli(change.At)
-}
-
-// Makers returns the calls that may have made a change of a file. There is one if it is known, and several where calls
-// overlap. A call that names the file is preferred to a command.
-func (o *Outline) Makers(change *event.FileChange) (calls []*Called, turns []*Turn) {
-	if change.Place != o.Workspace {
-		return nil, nil
-	}
-	from, to := window(change)
-	named := false
-	o.All(func(t *Turn, c *Called) {
-		end := to
-		if c.Ended != nil {
-			end = c.Ended.Time
-		}
-		if c.begin.After(to) || end.Before(from) || c.Outcome == NotPermitted {
-			return
-		}
-		edits := c.Edits && slices.ContainsFunc(c.Paths(o.Workspace), func(p string) bool { return p == change.Path || p == change.From || path.Clean(p) == change.Path })
-		if !edits && (named || !Runs(c.Tool)) {
-			return
-		}
-		if edits && !named {
-			named, calls, turns = true, nil, nil
-		}
-		calls, turns = append(calls, c), append(turns, t)
-	})
-	return calls, turns
 }
