@@ -106,10 +106,11 @@ type folder struct {
 	seen     map[string]bool
 	readAt   int64 // when the transcript was read last
 	started  map[string]*Called
+	begun    map[string][]*Called // without a result, by the loose part of their IDs
 }
 
 func newFolder() *folder {
-	return &folder{calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}}
+	return &folder{calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}, begun: map[string][]*Called{}}
 }
 
 func millis(ms int64) diff.Time { return diff.Time{Time: time.UnixMilli(ms)} }
@@ -167,10 +168,18 @@ func (f *folder) turn(id string, at int64) *Turn {
 
 func (f *folder) call(e *Event) {
 	c := f.calls[e.Call]
+	base := loose(e.Call)
+	if list := f.begun[base]; c == nil && base != "" && e.Kind != Call && len(list) > 0 {
+		c, f.begun[base] = list[0], list[1:]
+		c.ID, f.calls[e.Call] = e.Call, c // the moment after the call has this one
+	}
 	if c == nil {
 		c = &Called{ID: e.Call, Started: millis(e.At)}
 		f.calls[e.Call] = c
 		f.order = append(f.order, c)
+		if base != "" && e.Kind == Call {
+			f.begun[base] = append(f.begun[base], c)
+		}
 	}
 	hook := e.Source != FromTranscript
 	c.hook, c.transcript = c.hook || hook, c.transcript || !hook

@@ -358,6 +358,7 @@ func (f *file) note(kind Kind, at int64, id string, from source, e *Event) {
 	case known:
 	case kind == Prompt:
 		f.prompts++
+	case kind == Call && loose(id[2:]) != "": // its result counts
 	case kind == Result, kind == Call:
 		if _, other := f.known[otherID(kind, id)]; !other {
 			f.runs++

@@ -32,6 +32,10 @@ var recordedKinds = map[string]conversation.Kind{
 	"beforeSubmitPrompt": conversation.Prompt,
 	"preToolUse":         conversation.Call,
 	"postToolUse":        conversation.Result,
+	"postToolUseFailure": conversation.Result,
+	"subagentStart":      conversation.SubagentStart,
+	"subagentStop":       conversation.SubagentStop,
+	"preCompact":         conversation.Compact,
 	"stop":               conversation.Stop,
 }
 
@@ -53,7 +57,7 @@ func (in *input) recorded(c *Call, e *conversation.Event) *conversation.Event {
 	case conversation.Call, conversation.Result, conversation.Permission, conversation.Denied:
 		e.Call = in.Use
 		if e.Call == "" && kind != conversation.Permission {
-			return nil // it could not be told from others
+			return nil // it names no tool
 		}
 		e.Text = in.Reason
 		if kind == conversation.Result {
@@ -71,7 +75,7 @@ func (in *input) recorded(c *Call, e *conversation.Event) *conversation.Event {
 	default:
 		e.Transcript = in.Transcript
 	}
-	e.Nonce = conversation.Fresh()
+	e.Nonce = in.nonce
 	e.Trim()
 	return e
 }

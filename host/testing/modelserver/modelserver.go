@@ -1,7 +1,7 @@
 // Package modelserver plays a model from a script, so that agents run without a provider.
 //
 // It guarantees: it listens on 127.0.0.1 alone, answers the same requests with the same bytes, and never calls another
-// server. It speaks the streams of Anthropic's Messages API and of OpenAI's Responses API.
+// server. It speaks the streams of Anthropic's Messages API, of OpenAI's Responses API and of Google's generateContent.
 package modelserver
 
 import (
@@ -116,6 +116,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/responses"):
 		turn, n := s.next(len(body.Tools), data)
 		responses(w, body.Model, turn, n)
+	case strings.HasSuffix(r.URL.Path, ":generateContent"), strings.HasSuffix(r.URL.Path, ":streamGenerateContent"):
+		turn, _ := s.next(len(body.Tools), data)
+		path, method, _ := strings.Cut(r.URL.Path, ":")
+		generate(w, path[strings.LastIndexByte(path, '/')+1:], method == "streamGenerateContent", turn)
+	case strings.HasSuffix(r.URL.Path, ":countTokens"):
+		object(w, map[string]any{"totalTokens": 100})
 	case strings.HasSuffix(r.URL.Path, "/count_tokens"):
 		object(w, map[string]any{"input_tokens": 100})
 	default:
