@@ -64,7 +64,7 @@ var hookSettings = map[string]struct {
 		tools:  "apply_patch|Bash", timeout: hookTimeout,
 	},
 	"gemini": {
-		events: []string{"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"},
+		events: []string{"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"},
 		before: "BeforeTool", shell: "run_shell_command", timeout: hookTimeout * 1000,
 	},
 	"copilot": {

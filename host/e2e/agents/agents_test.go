@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -75,17 +76,20 @@ func (w *world) run(env []string, name string, args ...string) {
 	w.Helper()
 	cmd := exec.CommandContext(w.Context(), name, args...)
 	cmd.Dir = w.project
-	cmd.Env = append(append(clean(os.Environ()), "HOME="+w.home, "TIDEMARK_HOME="+w.Home), env...)
+	cmd.Env = append(append(clean(os.Environ()), "HOME="+w.home, "PWD="+w.project, "TIDEMARK_HOME="+w.Home), env...)
 	cmd.WaitDelay = 5 * time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("%s fails: %v: %s", filepath.Base(name), err, out)
 	}
 }
 
+// ofAgents matches the names of variables that agents read.
+var ofAgents = regexp.MustCompile(`ANTHROPIC|CLAUDE|OPENAI|CODEX|GEMINI|GOOGLE|COPILOT|OPENCODE|GITHUB|^GH_|^XDG_`)
+
 // clean returns variables without those of agents.
 func clean(env []string) (cleaned []string) {
 	for _, v := range env {
-		if key, _, _ := strings.Cut(v, "="); !strings.Contains(key, "ANTHROPIC") && !strings.Contains(key, "CLAUDE") && !strings.Contains(key, "OPENAI") && !strings.Contains(key, "CODEX") {
+		if key, _, _ := strings.Cut(v, "="); !ofAgents.MatchString(key) {
 			cleaned = append(cleaned, v)
 		}
 	}
@@ -145,20 +149,28 @@ const secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
 
 // walkCalls calls each with the changed files of a tree.
 func walkCalls(a *sessiontree.Tree, each func(id, path string, oneOf []string)) {
+	for _, c := range allCalls(a) {
+		for _, f := range c.Files {
+			if !strings.Contains(f.Path, ".tmp.") { // Claude Code writes a file under another name first
+				each(c.ID, f.Path, f.OneOf)
+			}
+		}
+	}
+}
+
+// allCalls returns the calls of a tree, those of subagents too.
+func allCalls(a *sessiontree.Tree) (all []*sessiontree.Call) {
 	var walk func([]*sessiontree.Call)
 	walk = func(calls []*sessiontree.Call) {
 		for _, c := range calls {
-			for _, f := range c.Files {
-				if !strings.Contains(f.Path, ".tmp.") { // Claude Code writes a file under another name first
-					each(c.ID, f.Path, f.OneOf)
-				}
-			}
+			all = append(all, c)
 			walk(c.Calls)
 		}
 	}
 	for _, t := range a.Turns {
 		walk(t.Calls)
 	}
+	return all
 }
 
 // wholeTree returns the tree of the session once it has the changes of so many files: the last snapshot may still be recorded.
