@@ -204,6 +204,9 @@ func (f *folder) call(e *Event) {
 	case Result:
 		c.Outcome = cmp.Or(c.Outcome, e.Outcome)
 		c.DurationMs = cmp.Or(c.DurationMs, e.DurationMs)
+		if base != "" && c.DurationMs == 0 && c.asked != 0 { // its agent tells no duration, but when it began
+			c.DurationMs = int(e.At - c.asked)
+		}
 		if began := e.At - int64(c.DurationMs); !c.closed && (c.Started.UnixMilli() == e.At || began > c.Started.UnixMilli()) {
 			c.Started = millis(began) // the agent asked before it began
 		}
