@@ -97,7 +97,7 @@ var others = []other{
 				fmt.Sprintf(`OPENCODE_CONFIG_CONTENT={"share":"disabled","permission":"allow","autoupdate":false,"mcp":{"tidemark":{"enabled":false}},"provider":{"anthropic":{"options":{"baseURL":"%s/v1","apiKey":"dummy"}}}}`, url),
 			}
 		},
-		before: map[string]string{".config/opencode/opencode.json": "{\n  // mine\n  \"theme\": \"system\"\n}\n"},
+		before: map[string]string{".config/opencode/opencode.json": "{\n  \"$schema\": \"https://opencode.ai/config.json\", // it adds this itself\n  // mine\n  \"theme\": \"system\"\n}\n"},
 		prompt: `"Change a to 2, with [masked]"`, // it quotes the words of its command line
 		turns: func(path func(string) string) []modelserver.Turn {
 			return []modelserver.Turn{
