@@ -49,6 +49,8 @@ type Turn struct {
 	Compacted int    `json:"compacted,omitempty"`
 	// Source is where the prompt is from: hook, transcript.
 	Source string `json:"source,omitempty"`
+
+	compacted [2]int // as the hooks and as the transcript have it: both report the same
 }
 
 // Called is a call of a tool.
@@ -136,7 +138,12 @@ func (f *folder) add(e *Event) {
 		}
 	case Compact:
 		if t := f.turn(e.Turn, e.At); t != nil {
-			t.Compacted++
+			i := 0
+			if e.Source == FromTranscript {
+				i = 1
+			}
+			t.compacted[i]++
+			t.Compacted = max(t.compacted[0], t.compacted[1])
 		}
 	}
 }
