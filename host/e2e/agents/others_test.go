@@ -23,9 +23,9 @@ type other struct {
 	version string
 	args    []string
 	env     func(w *world, url string) []string
-	// files are its settings in its home, before and after the installation.
-	before, after map[string]string
-	turns         func(path func(string) string) []modelserver.Turn
+	// before are its settings in its home, before the installation.
+	before map[string]string
+	turns  func(path func(string) string) []modelserver.Turn
 	// calls are those that are recorded: title, outcome. Prompt is the one that it reports.
 	calls  []string
 	prompt string
@@ -67,7 +67,7 @@ var others = []other{
 	{
 		id: "copilot", program: "copilot", version: "copilot-1.0.102",
 		args: []string{"--no-auto-update", "--model", "claude-sonnet-4.5", "--allow-all-tools", "-p"},
-		env: func(w *world, url string) []string {
+		env: func(_ *world, url string) []string {
 			return []string{
 				"COPILOT_CACHE_HOME=" + filepath.Join(e2etest.Repository(".cache/agents"), "copilot"), // it unpacks itself
 				"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_TYPE=anthropic", "COPILOT_PROVIDER_BASE_URL=" + url, "COPILOT_PROVIDER_API_KEY=dummy", "COPILOT_MODEL=claude-sonnet-4.5",

@@ -52,7 +52,11 @@ func TestNoSecretOfARealAgentIsOnDisk(t *testing.T) {
 	// plant returns turns whose calls print the secrets, by the agent's shell.
 	plant := func(run func(id, command string) modelserver.Call) (turns []modelserver.Turn) {
 		for i, s := range secrets {
-			turns = append(turns, modelserver.Turn{Calls: []modelserver.Call{run(fmt.Sprintf("call_%03d", i), "cat <<'END'\n"+s.Text+"\nEND")}})
+			if i%8 == 0 {
+				turns = append(turns, modelserver.Turn{})
+			}
+			last := &turns[len(turns)-1]
+			last.Calls = append(last.Calls, run(fmt.Sprintf("call_%03d", i), "cat <<'END'\n"+s.Text+"\nEND"))
 		}
 		return append(turns, modelserver.Turn{Text: "All done."})
 	}
@@ -167,7 +171,7 @@ func unpack(data []byte) (out []byte) {
 func TestWhatIsCompressedIsSearched(t *testing.T) {
 	w := newWorld(t)
 	w.write("found.js", "let word = 1\n")
-	w.tidemark("timeline", "moment", "add", "a-label-to-find")
+	w.tidemark("timeline", "moment", "add", "--label", "found")
 	w.tidemark("stop")
 	w.nothingOnDisk("")
 	found := false
