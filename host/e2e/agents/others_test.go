@@ -29,6 +29,8 @@ type other struct {
 	// calls are those that are recorded: title, outcome. Prompt is the one that it reports.
 	calls  []string
 	prompt string
+	// answered is true where the answer of the hook of the start reaches the model.
+	answered bool
 	// made are the files with the titles of the calls that made them.
 	made map[string]string
 }
@@ -46,7 +48,7 @@ const leak = "echo 'password: " + secret + "' > b.txt; cat b.txt"
 
 var others = []other{
 	{
-		id: "gemini", program: "gemini", version: "gemini-0.61.0",
+		id: "gemini", program: "gemini", version: "gemini-0.61.0", answered: true,
 		args: []string{"-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p"},
 		env: func(_ *world, url string) []string {
 			return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_TELEMETRY_ENABLED=false", "GEMINI_CLI_TRUST_WORKSPACE=true"}
@@ -65,7 +67,7 @@ var others = []other{
 		made:  map[string]string{"a.js": "replace a.js", "b.txt": "$ echo 'password: [masked]' > b.txt; cat b.txt", "c.js": "write_file c.js"},
 	},
 	{
-		id: "copilot", program: "copilot", version: "copilot-1.0.102",
+		id: "copilot", program: "copilot", version: "copilot-1.0.102", answered: true,
 		args: []string{"--no-auto-update", "--model", "claude-sonnet-4.5", "--allow-all-tools", "-p"},
 		env: func(_ *world, url string) []string {
 			return []string{
@@ -140,6 +142,9 @@ func TestInstalledHooksRecordASessionOfOtherAgents(t *testing.T) {
 			w.run(o.env(w, server.URL), agent, append(slices.Clone(o.args), "Change a to 2, with "+secret)...)
 			if server.Served() != len(turns) {
 				t.Fatalf("it asked for %d of %d turns", server.Served(), len(turns))
+			}
+			if o.answered && !strings.Contains(server.Asked()[0], "Tidemark watches no tab of this project") {
+				t.Errorf("the model does not get the answer of the hook of the start: %s", server.Asked()[0])
 			}
 			w.ended()
 			r := w.recording()

@@ -50,6 +50,7 @@ const (
 	plain    form = iota
 	context       // {"hookSpecificOutput":{"additionalContext":…}}
 	block         // {"decision":"block","reason":…}
+	added         // {"additionalContext":…}
 	cursor        // {"additional_context":…}
 	followUp      // {"followup_message":…}
 )
@@ -163,7 +164,9 @@ func Parse(data []byte, shell bool) (*Call, error) {
 	if !ok {
 		return c, nil
 	}
-	c.form = known.form
+	if c.form = known.form; c.form == context && in.agent() == "copilot" {
+		c.form = added
+	}
 	switch known.event {
 	case observe.HookEdit:
 		if in.Event != "afterFileEdit" && !conversation.Edits(in.Tool) && !(shell && conversation.Runs(in.Tool)) {
@@ -214,6 +217,8 @@ func (c *Call) Say(text string) ([]byte, error) {
 		answer = map[string]any{"hookSpecificOutput": specific{c.name, text}}
 	case block:
 		answer = map[string]string{"decision": "block", "reason": text}
+	case added:
+		answer = map[string]string{"additionalContext": text}
 	case cursor:
 		answer = map[string]string{"additional_context": text}
 	case followUp:
