@@ -34,11 +34,12 @@ help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: agents
-agents: ## The agents that the end-to-end tests record, in .cache/agents (about 1 GB)
+agents: ## The agents that the end-to-end tests record, in .cache/agents (about 2 GB)
 	@mkdir -p .cache/agents
-	@$(NPM) install --prefix .cache/agents --ignore-scripts @anthropic-ai/claude-code@2.1.332 @openai/codex@0.169.0
+	@$(NPM) install --prefix .cache/agents --ignore-scripts @anthropic-ai/claude-code@2.1.332 @openai/codex@0.169.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33 @github/copilot@1.0.102
 	@$(NPM) install --prefix .cache/agents/sdk --ignore-scripts --omit=optional @anthropic-ai/claude-agent-sdk@0.3.332
 	@node .cache/agents/node_modules/@anthropic-ai/claude-code/install.cjs
+	@node .cache/agents/node_modules/opencode-ai/postinstall.mjs
 
 .PHONY: build
 build: bin/tidemark ## bin/tidemark, and the unpacked extension in extension/dist

@@ -33,10 +33,17 @@ type setting struct {
 	entry func(binary string) any
 	// ours reports whether an existing entry was added for Tidemark by hand.
 	ours func(entry any) bool
+	// content returns a whole file that is Tidemark's own, nil for an entry. The fields of an entry are not set then.
+	content func(binary string) []byte
+	// beside is true for an entry that the others of its file need, and that says nothing of its own.
+	beside bool
 	// written returns the entries that Tidemark would have written for the program that an existing entry
 	// starts, if that entry names it by path. It returns none if the entry belongs to another tool or was changed.
 	written func(entry any) []any
 }
+
+// pluginFile is the name of opencode's plugin.
+const pluginFile = "tidemark.js"
 
 // agents are all agents that Tidemark registers with. Sources: their manuals' pages on MCP.
 var agents = []agent{
@@ -53,9 +60,12 @@ var agents = []agent{
 	{
 		id: "cursor", name: "Cursor",
 		signs: func(s *System) []string { return []string{s.join(s.Home, ".cursor")} },
-		settings: []setting{mcpServer(func(s *System) string {
+		settings: append([]setting{mcpServer(func(s *System) string {
 			return s.join(s.Home, ".cursor", "mcp.json")
 		}, settings.JSON{}, "mcpServers", "")},
+			versioned(hooks("cursor", func(s *System) string {
+				return s.join(s.Home, ".cursor", "hooks.json")
+			}))...),
 	},
 	{
 		id: "vscode", name: "VS Code",
@@ -84,9 +94,26 @@ var agents = []agent{
 	{
 		id: "gemini", name: "Gemini CLI", programs: []string{"gemini"},
 		signs: func(s *System) []string { return []string{s.join(s.Home, ".gemini")} },
-		settings: []setting{mcpServer(func(s *System) string {
-			return s.join(s.Home, ".gemini", "settings.json")
-		}, settings.JSON{}, "mcpServers", "")},
+		settings: append([]setting{mcpServer((*System).geminiFile, settings.JSON{}, "mcpServers", "")},
+			hooks("gemini", (*System).geminiFile)...),
+	},
+	{
+		id: "copilot", name: "Copilot CLI", programs: []string{"copilot"},
+		signs: func(s *System) []string { return []string{s.copilotFile()} },
+		settings: append([]setting{mcpServer(func(s *System) string {
+			return s.copilotFile("mcp-config.json")
+		}, settings.JSON{}, "mcpServers", settings.LocalKind)},
+			versioned(hooks("copilot", func(s *System) string {
+				return s.copilotFile("hooks", "tidemark.json")
+			}))...),
+	},
+	{
+		id: "opencode", name: "opencode", programs: []string{"opencode"},
+		signs: func(s *System) []string { return []string{s.opencodeFile()} },
+		settings: []setting{
+			mcpServer(func(s *System) string { return s.opencodeFile("opencode.json") }, settings.JSON{}, "mcp", settings.ListKind),
+			{file: func(s *System) string { return s.opencodeFile("plugins", pluginFile) }, content: settings.Plugin},
+		},
 	},
 	{
 		id: "claude-desktop", name: "Claude Desktop",
@@ -100,6 +127,16 @@ var agents = []agent{
 // claudeFile is the file in which Claude Code keeps its per-user state.
 func (s *System) claudeFile() string {
 	return s.join(s.env("CLAUDE_CONFIG_DIR", s.Home), ".claude.json")
+}
+
+func (s *System) geminiFile() string { return s.join(s.Home, ".gemini", "settings.json") }
+
+func (s *System) copilotFile(names ...string) string {
+	return s.join(append([]string{s.env("COPILOT_HOME", s.Home, ".copilot")}, names...)...)
+}
+
+func (s *System) opencodeFile(names ...string) string {
+	return s.join(append([]string{s.env("XDG_CONFIG_HOME", s.Home, ".config"), "opencode"}, names...)...)
 }
 
 // present reports whether an agent is installed.
@@ -119,7 +156,7 @@ func (a *agent) present(s *System) bool {
 
 // mcpServer is the setting that registers Tidemark's MCP server in a table of servers.
 func mcpServer(file func(*System) string, f settings.Format, table, kind string) setting {
-	entry := func(binary string) any { return settings.Server{Type: kind, Command: binary, Args: []string{"mcp"}} }
+	entry := func(binary string) any { return settings.ServerOf(kind, binary) }
 	return setting{
 		file: file, format: f, path: []string{table, settings.ServerName}, entry: entry,
 		written: func(there any) []any {
@@ -135,6 +172,14 @@ func mcpServer(file func(*System) string, f settings.Format, table, kind string)
 			return strings.HasPrefix(name, settings.ServerName) && len(args) > 0 && args[0] == "mcp"
 		},
 	}
+}
+
+// versioned returns settings of hooks with the version that their file needs.
+func versioned(list []setting) []setting {
+	return append([]setting{{
+		file: list[0].file, format: settings.JSON{}, path: []string{"version"}, beside: true,
+		entry: func(string) any { return 1 }, ours: func(any) bool { return false }, written: func(any) []any { return nil },
+	}}, list...)
 }
 
 // noted returns settings with a note.

@@ -215,9 +215,12 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 // checkHooks checks that every hook set up for Tidemark runs a program that exists. It returns false when the agent
 // has no such hook. That is not broken: the user may have declined hooks.
 func (s *System) checkHooks(a *agent) (Check, bool) {
-	hooks := a.settings[1:]
-	found := 0
-	for _, set := range hooks {
+	hooks, found := 0, 0
+	for _, set := range a.settings[1:] {
+		if set.beside {
+			continue
+		}
+		hooks++
 		path := set.file(s)
 		c := Check{Link: "hooks", Subject: a.name, State: Broken, Fix: "run `tidemark install --agent " + a.id + "`; if install skips the hook, remove it first"}
 		f, err := s.look(path)
@@ -226,6 +229,16 @@ func (s *System) checkHooks(a *agent) (Check, bool) {
 			return c, true
 		}
 		if f == nil {
+			continue
+		}
+		if set.content != nil {
+			program := settings.PluginProgram(f.data)
+			if _, ok := s.program(program); !ok && program != "" {
+				c.Detail = fmt.Sprintf("%s runs %s, which is not an executable", path, program)
+				return c, true
+			} else if ok {
+				return Check{Link: "hooks", Subject: a.name, State: OK, Detail: path + " runs `tidemark hook`"}, true
+			}
 			continue
 		}
 		entries, err := set.format.Read(f.data, set.path)
@@ -248,5 +261,5 @@ func (s *System) checkHooks(a *agent) (Check, bool) {
 	if found == 0 {
 		return Check{}, false
 	}
-	return Check{Link: "hooks", Subject: a.name, State: OK, Detail: fmt.Sprintf("%d of %d events run `tidemark hook`", found, len(hooks))}, true
+	return Check{Link: "hooks", Subject: a.name, State: OK, Detail: fmt.Sprintf("%d of %d events run `tidemark hook`", found, hooks)}, true
 }

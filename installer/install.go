@@ -1,6 +1,7 @@
 package installer
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -161,6 +162,10 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 		if slices.ContainsFunc(steps, func(st Step) bool { return st.Path == path }) {
 			continue
 		}
+		if set.content != nil {
+			steps = append(steps, s.planContent(a, path, set.content(o.Binary), o.Record))
+			continue
+		}
 		var entries []wanted
 		for _, other := range a.settings {
 			if other.file(s) == path {
@@ -185,6 +190,28 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 		steps = append(steps, st)
 	}
 	return steps
+}
+
+// planContent plans a file that is wholly Tidemark's.
+func (s *System) planContent(a *agent, path string, content []byte, r *Record) Step {
+	st := Step{Group: Agents, ID: a.id, Name: a.name, Path: path, After: content}
+	st.written = Written{Group: Agents, Name: a.name, Path: path, Content: string(content)}
+	f, err := s.look(path)
+	if err == nil {
+		err = f.writable(path)
+	}
+	if err != nil || f == nil {
+		st.Problem = err
+		return st
+	}
+	st.Before = f.data
+	if bytes.Equal(f.data, content) {
+		st.Note = Registered
+	}
+	if old := r.find(path, false); !settings.IsPlugin(f.data) && (old == nil || old.Content != string(f.data)) {
+		st.After, st.Problem = f.data, fmt.Errorf("%s was not written by Tidemark or was changed, and is left unchanged; move it away and install again", path)
+	}
+	return st
 }
 
 // wanted is a setting and the value to write for it.

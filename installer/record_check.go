@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/installer/settings"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -61,6 +62,8 @@ func (w *Written) check() error {
 		}
 		return nil
 	case len(w.Edits) > 0:
+	case w.Group == Agents && strings.HasSuffix(path, "/plugins/"+pluginFile) && settings.IsPlugin([]byte(w.Content)):
+		return nil
 	case w.Group == Agents && w.Content == "", w.Group == Extension && w.Content == "" && len(w.Dirs) == 0 && !w.Registry:
 		return nil
 	case w.Group == Browsers && w.Registry && windowsPath.MatchString(w.Content):

@@ -55,7 +55,7 @@ func (s *System) PlanUnrecorded(r *Record, hostDir string) []Step {
 	for i := range agents {
 		for _, set := range agents[i].settings {
 			if path := set.file(s); !known(path, false) {
-				if w := s.unrecorded(&agents[i], path); len(w.Edits) > 0 {
+				if w := s.unrecorded(&agents[i], path); len(w.Edits) > 0 || w.Content != "" {
 					found = append(found, w)
 				}
 			}
@@ -82,6 +82,12 @@ func (s *System) unrecorded(a *agent, path string) Written {
 		if set.file(s) != path {
 			continue
 		}
+		if set.content != nil {
+			if settings.IsPlugin(f.data) {
+				w.Content = string(f.data)
+			}
+			return w
+		}
 		_, w.TOML = set.format.(settings.TOML)
 		there, err := set.format.Read(f.data, set.path)
 		if err != nil {
@@ -97,6 +103,16 @@ func (s *System) unrecorded(a *agent, path string) Written {
 					w.Edits = append(w.Edits, edit)
 				}
 			}
+		}
+	}
+	for _, set := range a.settings { // what would be left alone says nothing
+		if set.file(s) != path || !set.beside || len(w.Edits) == 0 {
+			continue
+		}
+		alone, edit, err := set.format.Insert(nil, set.path, set.entry(""))
+		st := Step{written: w}
+		if st.withoutEntries(f.data); err == nil && bytes.Equal(bytes.Join(bytes.Fields(st.After), nil), bytes.Join(bytes.Fields(alone), nil)) {
+			w.Edits = append([]settings.Edit{edit}, w.Edits...)
 		}
 	}
 	return w

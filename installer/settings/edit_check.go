@@ -35,6 +35,8 @@ func (edit *Edit) Check(isTOML bool) error {
 		if command, args := CommandOf(entry); command != "" && slices.Equal(args, []string{"mcp"}) {
 			return nil
 		}
+	case len(edit.Path) == 1 && last == "version" && Same(entry, 1): // of a file of hooks
+		return nil
 	case last == ListItem && edit.Path[0] == "hooks" && hooksOnly(entry):
 		return nil
 	}

@@ -19,18 +19,20 @@ type Hook struct {
 	Entry HookEntry
 }
 
-// HookEntry is a hook in the settings of Claude Code, Codex and Gemini CLI.
+// HookEntry is a hook in the settings of Claude Code, Codex, Gemini CLI and Copilot CLI. Cursor's has the command itself.
 type HookEntry struct {
 	// Matcher is a regular expression of the tools that the hook runs after, "" for events without a tool.
 	Matcher string        `json:"matcher,omitempty"`
-	Hooks   []HookCommand `json:"hooks"`
+	Hooks   []HookCommand `json:"hooks,omitempty"`
+	Command string        `json:"command,omitempty"`
+	Timeout int           `json:"timeout,omitempty"`
 }
 
 // HookCommand is what a hook runs.
 type HookCommand struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
-	// Timeout is when the agent kills it: in seconds for Claude Code and Codex, in milliseconds for Gemini CLI.
+	// Timeout is when the agent kills it: in milliseconds for Gemini CLI, in seconds for the others.
 	Timeout int `json:"timeout"`
 }
 
@@ -43,36 +45,62 @@ const hookTimeout = 15
 // hookSettings are the agents whose hooks Tidemark sets up, by their names on the command line. Sources:
 // their manuals' pages on hooks.
 var hookSettings = map[string]struct {
-	start, prompt, edit, stop string // the names of the events
-	tools                     string // those that edit files, and the shell
-	timeout                   int
-	// failed is the event of a tool that failed, "" where there is none. Ends are the events after which a recorded
-	// conversation is read to its end.
-	failed string
-	ends   []string
+	// events are those that run the hook. For those of tools, tools are those that edit files, and the shell.
+	events []string
+	tools  string
+	// before is the event before a tool, "" for none: only agents that give their calls no IDs need it, to know when a command
+	// began. Shell is the tool that it is for.
+	before, shell string
+	timeout       int
+	// flat is true where an entry has the command itself.
+	flat bool
 }{
-	"claude-code": {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Edit|Write|MultiEdit|NotebookEdit|Bash", hookTimeout, "PostToolUseFailure", []string{"SubagentStop", "SessionEnd"}},
-	"codex":       {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "apply_patch|Bash", hookTimeout, "", []string{"SubagentStop", "SessionEnd"}},
-	"gemini":      {"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "write_file|replace|run_shell_command", hookTimeout * 1000, "", nil},
+	"claude-code": {
+		events: []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PostToolUseFailure", "SubagentStop", "SessionEnd"},
+		tools:  "Edit|Write|MultiEdit|NotebookEdit|Bash", timeout: hookTimeout,
+	},
+	"codex": {
+		events: []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "SessionEnd"},
+		tools:  "apply_patch|Bash", timeout: hookTimeout,
+	},
+	"gemini": {
+		events: []string{"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"},
+		before: "BeforeTool", shell: "run_shell_command", timeout: hookTimeout * 1000,
+	},
+	"copilot": {
+		events: []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "SessionEnd"},
+		before: "PreToolUse", shell: "Bash", timeout: hookTimeout,
+	},
+	"cursor": {
+		events:  []string{"sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure", "stop", "subagentStart", "subagentStop", "preCompact", "sessionEnd"},
+		timeout: hookTimeout, flat: true,
+	},
 }
 
 // HooksOf returns the hooks that make an agent run the program, or none if Tidemark cannot set up that agent's hooks.
-// They belong in the agent's user settings: settings.json in ~/.claude (CLAUDE_CONFIG_DIR) or in ~/.gemini,
-// hooks.json in ~/.codex (CODEX_HOME).
+// They belong in the agent's user settings: settings.json in ~/.claude (CLAUDE_CONFIG_DIR) or in ~/.gemini, hooks.json in
+// ~/.codex (CODEX_HOME) or in ~/.cursor, a file in ~/.copilot/hooks (COPILOT_HOME).
 func HooksOf(agent, binary string) []Hook {
 	s, ok := hookSettings[agent]
 	if !ok {
 		return nil
 	}
 	hook := func(event, matcher string) Hook {
-		return Hook{event, HookEntry{matcher, []HookCommand{{"command", hookCommand(binary), s.timeout}}}}
+		if s.flat {
+			return Hook{event, HookEntry{Command: hookCommand(binary), Timeout: s.timeout}}
+		}
+		return Hook{event, HookEntry{Matcher: matcher, Hooks: []HookCommand{{"command", hookCommand(binary), s.timeout}}}}
 	}
-	all := []Hook{hook(s.start, ""), hook(s.prompt, ""), hook(s.edit, s.tools), hook(s.stop, "")}
-	if s.failed != "" {
-		all = append(all, hook(s.failed, s.tools))
+	var all []Hook
+	for _, event := range s.events {
+		matcher := ""
+		if strings.HasPrefix(event, "PostToolUse") || event == "AfterTool" {
+			matcher = s.tools
+		}
+		all = append(all, hook(event, matcher))
 	}
-	for _, event := range s.ends {
-		all = append(all, hook(event, ""))
+	if s.before != "" {
+		all = append(all, hook(s.before, s.shell))
 	}
 	return all
 }
@@ -109,6 +137,9 @@ func HookProgram(entry any) string {
 func HookCommands(entry any) []string {
 	var commands []string
 	table, _ := entry.(map[string]any)
+	if command, ok := table["command"].(string); ok { // Cursor's form
+		commands = append(commands, command)
+	}
 	list, _ := table["hooks"].([]any)
 	for _, h := range list {
 		one, _ := h.(map[string]any)
@@ -143,8 +174,10 @@ func HookOf(edit Edit) (command, program string) {
 	if err != nil {
 		return "", ""
 	}
-	entry, _ := lookUp(written, append(slices.Clone(edit.Path[edit.Depth:len(edit.Path)-1]), ListItem, "hooks", ListItem, "command"))
-	command, _ = entry.(string)
+	entry, _ := lookUp(written, append(slices.Clone(edit.Path[edit.Depth:len(edit.Path)-1]), ListItem))
+	if all := HookCommands(entry); len(all) == 1 {
+		command = all[0]
+	}
 	if _, program, _, ok := CutHookCommand(command); ok {
 		return command, program
 	}
@@ -168,9 +201,26 @@ func findHook(root *hujson.Value, path []string, program string) (*hookPlace, er
 		return nil, err
 	}
 	var last *hookPlace
+	look := func(commands *hujson.Value, group, at int, v *hujson.Value) error {
+		m, _, err := member(v, "command")
+		if err != nil || m == nil {
+			return err
+		}
+		text, ok := m.Value.Value.(hujson.Literal)
+		if !ok || text.Kind() != '"' {
+			return nil
+		}
+		if _, runs, _, ok := CutHookCommand(text.String()); ok && runs == program {
+			last = &hookPlace{groups, commands, group, at, m.Value.StartOffset, m.Value.EndOffset, text.String()}
+		}
+		return nil
+	}
 	for g, group := range items(groups) {
 		if _, ok := group.value.Value.(*hujson.Object); !ok {
 			continue
+		}
+		if err := look(groups, g, g, group.value); err != nil { // Cursor's form
+			return nil, err
 		}
 		hooks, _, err := member(group.value, "hooks")
 		if err != nil {
@@ -183,19 +233,8 @@ func findHook(root *hujson.Value, path []string, program string) (*hookPlace, er
 			if _, ok := one.value.Value.(*hujson.Object); !ok {
 				continue
 			}
-			m, _, err := member(one.value, "command")
-			if err != nil {
+			if err := look(&hooks.Value, g, i, one.value); err != nil {
 				return nil, err
-			}
-			if m == nil {
-				continue
-			}
-			text, ok := m.Value.Value.(hujson.Literal)
-			if !ok || text.Kind() != '"' {
-				continue
-			}
-			if _, runs, _, ok := CutHookCommand(text.String()); ok && runs == program {
-				last = &hookPlace{groups, &hooks.Value, g, i, m.Value.StartOffset, m.Value.EndOffset, text.String()}
 			}
 		}
 	}

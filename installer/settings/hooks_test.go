@@ -23,7 +23,11 @@ func settingsOf(t *testing.T, agent, binary string) string {
 		}
 		events[h.Event] = append(events[h.Event], h.Entry)
 	}
-	data, err := json.MarshalIndent(map[string]any{"hooks": events}, "", "  ")
+	all := map[string]any{"hooks": events}
+	if agent == "copilot" || agent == "cursor" {
+		all["version"] = 1
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +39,7 @@ func TestTheManualShowsTheHooksThatAreSetUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, agent := range []string{"claude-code", "gemini"} {
+	for _, agent := range []string{"claude-code", "gemini", "codex", "copilot", "cursor"} {
 		var shown, want any
 		if err := json.Unmarshal([]byte(settingsOf(t, agent, "tidemark")), &want); err != nil {
 			t.Fatal(err)
@@ -43,6 +47,7 @@ func TestTheManualShowsTheHooksThatAreSetUp(t *testing.T) {
 		found := false
 		for _, block := range strings.Split(string(manual), "```json\n")[1:] {
 			text, _, _ := strings.Cut(block, "```")
+			shown = nil
 			if err := json.Unmarshal([]byte(text), &shown); err != nil {
 				t.Errorf("%v in %s", err, text)
 			}

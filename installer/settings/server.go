@@ -9,6 +9,27 @@ type Server struct {
 	Type    string   `json:"type,omitempty" toml:"type,omitempty"`
 	Command string   `json:"command" toml:"command"`
 	Args    []string `json:"args" toml:"args"`
+	// Tools are those that the agent may use, for agents that require a list.
+	Tools []string `json:"tools,omitempty" toml:"tools,omitempty"`
+}
+
+// Kinds of servers whose entry has more than a type.
+const (
+	// LocalKind is Copilot CLI's.
+	LocalKind = "local"
+	// ListKind is opencode's. Its command is a list.
+	ListKind = "list"
+)
+
+// ServerOf returns an agent's entry for the MCP server of a program. kind is the transport, or one of the kinds.
+func ServerOf(kind, binary string) any {
+	switch kind {
+	case ListKind:
+		return map[string]any{"type": "local", "command": []string{binary, "mcp"}, "enabled": true}
+	case LocalKind:
+		return Server{Type: kind, Command: binary, Args: []string{"mcp"}, Tools: []string{"*"}}
+	}
+	return Server{Type: kind, Command: binary, Args: []string{"mcp"}}
 }
 
 // CommandOf returns the command that a decoded entry of an MCP server starts.
@@ -16,6 +37,10 @@ func CommandOf(entry any) (command string, args []string) {
 	table, _ := entry.(map[string]any)
 	command, _ = table["command"].(string)
 	list, _ := table["args"].([]any)
+	if all, ok := table["command"].([]any); ok && len(all) > 0 { // opencode's form
+		command, _ = all[0].(string)
+		list = all[1:]
+	}
 	for _, a := range list {
 		text, _ := a.(string)
 		args = append(args, text)

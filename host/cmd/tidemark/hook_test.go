@@ -148,6 +148,30 @@ func recordable(dir, session string) string {
 	return fmt.Sprintf(`{"session_id":%q,"transcript_path":"/x/projects/y/z.jsonl","cwd":%q,"prompt_id":"p1","hook_event_name":"UserPromptSubmit","prompt":"password: spooled-pw"}`, session, dir)
 }
 
+// inTime runs a hook that has nothing to say until it takes no more than an agent may notice, and returns what it prints to
+// debug. On a busy machine a run may take longer, but not each of them.
+func inTime(t *testing.T, h home.Home, input func() string) string {
+	t.Helper()
+	const most, rounds = 100 * time.Millisecond, 20
+	var took time.Duration
+	for range rounds {
+		_ = os.Remove(spoolOf(h)) // of the round before
+		var out, errOut strings.Builder
+		began := time.Now()
+		runHook(t.Context(), hookOptions{patience: time.Second, timeout: 5 * time.Second, debug: true}, strings.NewReader(input()), &out, &errOut)
+		took = time.Since(began)
+		if out.Len() > 0 {
+			t.Errorf("the agent gets %q", out.String())
+		}
+		if took <= most {
+			t.Log(took)
+			return errOut.String()
+		}
+	}
+	t.Errorf("each of %d runs took more than %s, the last one %s", rounds, most, took)
+	return ""
+}
+
 // An agent must not notice whatever its daemon does. What could not be recorded is in the spool, without secrets.
 func TestWhatNoDaemonRecordsIsSpooledInTime(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) {
@@ -185,16 +209,7 @@ func TestWhatNoDaemonRecordsIsSpooledInTime(t *testing.T) {
 			if _, err := decisions.Allow(t.Context(), dir, []string{grants.Conversation}, nil); err != nil {
 				t.Fatal(err)
 			}
-			var out, errOut strings.Builder
-			began := time.Now()
-			runHook(t.Context(), hookOptions{patience: time.Second, timeout: 5 * time.Second, debug: true}, strings.NewReader(c.input(dir)), &out, &errOut)
-			took := time.Since(began)
-			if out.Len() > 0 {
-				t.Errorf("the agent gets %q", out.String())
-			}
-			if took > time.Second { // about 60 ms on an idle machine
-				t.Errorf("it took %s", took)
-			}
+			errOut := inTime(t, h, func() string { return c.input(dir) })
 			data, err := os.ReadFile(spoolOf(h))
 			if strings.Contains(name, "allow") {
 				if err == nil {
@@ -202,13 +217,12 @@ func TestWhatNoDaemonRecordsIsSpooledInTime(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || strings.Count(string(data), "\n") != 1 || strings.Contains(string(data), "spooled-pw") || !strings.Contains(errOut.String(), "next daemon") {
-				t.Errorf("the spool has %q, %v: %s", data, err, errOut.String())
+			if err != nil || strings.Count(string(data), "\n") != 1 || strings.Contains(string(data), "spooled-pw") || !strings.Contains(errOut, "next daemon") {
+				t.Errorf("the spool has %q, %v: %s", data, err, errOut)
 			}
 			if info, err := os.Stat(spoolOf(h)); err == nil && info.Mode().Perm() != 0o600 {
 				t.Errorf("the spool has mode %v", info.Mode())
 			}
-			t.Log(took)
 		})
 	}
 }

@@ -25,7 +25,7 @@ func newInstall() *cobra.Command {
 		Use:   "install",
 		Short: "Set up Tidemark in your own browsers and agents",
 		Long: `Register Tidemark with the browsers on this machine (native-messaging manifests) and with your coding
-agents (for Claude Code and Codex also as a hook), and unpack the extension to a fixed directory. Install shows each
+agents (for most of them with hooks), and unpack the extension to a fixed directory. Install shows each
 change as a diff and asks before making it. The rest of each file stays unchanged, byte for byte.
 ` + "Run `tidemark doctor` to check the installation and `tidemark uninstall` to undo it exactly." + `
 

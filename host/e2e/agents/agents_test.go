@@ -1,13 +1,12 @@
 package agents
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +26,8 @@ type world struct {
 	home, project string
 	// hooks is where the input of every hook is copied to.
 	hooks string
+	// unpacked are the files of Tidemark's home with what is compressed in them, nil before they were read.
+	unpacked map[string][]byte
 }
 
 func newWorld(t *testing.T) *world {
@@ -75,17 +76,20 @@ func (w *world) run(env []string, name string, args ...string) {
 	w.Helper()
 	cmd := exec.CommandContext(w.Context(), name, args...)
 	cmd.Dir = w.project
-	cmd.Env = append(append(clean(os.Environ()), "HOME="+w.home, "TIDEMARK_HOME="+w.Home), env...)
+	cmd.Env = append(append(clean(os.Environ()), "HOME="+w.home, "PWD="+w.project, "TIDEMARK_HOME="+w.Home), env...)
 	cmd.WaitDelay = 5 * time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.Fatalf("%s fails: %v: %s", filepath.Base(name), err, out)
 	}
 }
 
+// ofAgents matches the names of variables that agents read.
+var ofAgents = regexp.MustCompile(`ANTHROPIC|CLAUDE|OPENAI|CODEX|GEMINI|GOOGLE|COPILOT|OPENCODE|GITHUB|^GH_|^XDG_`)
+
 // clean returns variables without those of agents.
 func clean(env []string) (cleaned []string) {
 	for _, v := range env {
-		if key, _, _ := strings.Cut(v, "="); !strings.Contains(key, "ANTHROPIC") && !strings.Contains(key, "CLAUDE") && !strings.Contains(key, "OPENAI") && !strings.Contains(key, "CODEX") {
+		if key, _, _ := strings.Cut(v, "="); !ofAgents.MatchString(key) {
 			cleaned = append(cleaned, v)
 		}
 	}
@@ -145,20 +149,28 @@ const secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
 
 // walkCalls calls each with the changed files of a tree.
 func walkCalls(a *sessiontree.Tree, each func(id, path string, oneOf []string)) {
+	for _, c := range allCalls(a) {
+		for _, f := range c.Files {
+			if !strings.Contains(f.Path, ".tmp.") { // Claude Code writes a file under another name first
+				each(c.ID, f.Path, f.OneOf)
+			}
+		}
+	}
+}
+
+// allCalls returns the calls of a tree, those of subagents too.
+func allCalls(a *sessiontree.Tree) (all []*sessiontree.Call) {
 	var walk func([]*sessiontree.Call)
 	walk = func(calls []*sessiontree.Call) {
 		for _, c := range calls {
-			for _, f := range c.Files {
-				if !strings.Contains(f.Path, ".tmp.") { // Claude Code writes a file under another name first
-					each(c.ID, f.Path, f.OneOf)
-				}
-			}
+			all = append(all, c)
 			walk(c.Calls)
 		}
 	}
 	for _, t := range a.Turns {
 		walk(t.Calls)
 	}
+	return all
 }
 
 // wholeTree returns the tree of the session once it has the changes of so many files: the last snapshot may still be recorded.
@@ -202,24 +214,11 @@ func (w *world) tree(agent string, made ...string) {
 	}
 }
 
-// nothingSecret checks that no file of Tidemark has a secret.
+// nothingSecret checks that no file of Tidemark has a secret, but for the project's own files.
 func (w *world) nothingSecret(secrets ...string) {
 	w.Helper()
-	err := filepath.WalkDir(w.Home, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(path, filepath.Join(w.Home, "workspaces")) { // those are the project's own files
-			return err
-		}
-		data, err := os.ReadFile(path)
-		for _, s := range secrets {
-			if bytes.Contains(data, []byte(s)) {
-				w.Errorf("%s has %q", path, s)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	w.unpacked = nil
+	w.nothingOnDisk(filepath.Join(w.Home, "workspaces"), secrets...)
 }
 
 func equal(t *testing.T, what string, got, want []string) {

@@ -57,6 +57,9 @@ func (w *world) keep(to, from string) {
 	text := strings.NewReplacer(w.Binary, "tidemark", w.project, "/home/me/shop", w.home, "/home/me", plain, "-home-me-shop", secret, "TOKEN").Replace(string(data))
 	var out bytes.Buffer
 	for line := range strings.Lines(strings.ReplaceAll(text, "}{", "}\n{")) { // hooks send no end of a line
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
 		var m map[string]json.RawMessage
 		if json.Unmarshal([]byte(line), &m) != nil {
 			w.Fatalf("%s has %s", from, line)

@@ -1,7 +1,11 @@
 package conversation
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"hash/fnv"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,10 +18,12 @@ var editors = map[string]bool{
 	"write_file":  true, "replace": true, // Gemini CLI
 	"editFiles": true, "createFile": true, // VS Code
 	"create_file": true, "replace_string_in_file": true, "multi_replace_string_in_file": true, "insert_edit_into_file": true,
+	"edit": true, "write": true, // opencode
+	"Delete": true, // Cursor
 }
 
 // shells are the tools of agents that run a command.
-var shells = map[string]bool{"Bash": true, "run_shell_command": true, "shell": true, "Shell": true, "exec_command": true, "shell_command": true}
+var shells = map[string]bool{"Bash": true, "run_shell_command": true, "shell": true, "Shell": true, "exec_command": true, "shell_command": true, "bash": true}
 
 // Edits reports whether a tool edits files.
 func Edits(tool string) bool { return editors[tool] }
@@ -30,9 +36,11 @@ type callInput struct {
 	File     string          `json:"file_path"`
 	Notebook string          `json:"notebook_path"`
 	Path     string          `json:"filePath"`
+	Plain    string          `json:"path"` // of Copilot CLI
 	Command  json.RawMessage `json:"command"`
 	Cmd      json.RawMessage `json:"cmd"`
 	Patch    string          `json:"input"`
+	Patched  string          `json:"patchText"` // of opencode
 }
 
 // Describe fills in what a call edits or runs, from its tool and input.
@@ -74,13 +82,13 @@ func commandText(raw json.RawMessage) string {
 }
 
 func editedFiles(dir string, in callInput, command string) []string {
-	for _, path := range []string{in.File, in.Notebook, in.Path} {
+	for _, path := range []string{in.File, in.Notebook, in.Path, in.Plain} {
 		if path != "" {
 			return []string{Relative(dir, path)}
 		}
 	}
-	if in.Patch != "" {
-		return patched(dir, in.Patch)
+	if patch := cmp.Or(in.Patch, in.Patched); patch != "" {
+		return patched(dir, patch)
 	}
 	return patched(dir, command)
 }
@@ -111,4 +119,28 @@ func Relative(dir, path string) string {
 		path = rel
 	}
 	return filepath.ToSlash(path)
+}
+
+// looseMark begins the ID of a call to which its agent gives none.
+const looseMark = "~"
+
+// LooseID returns the ID of an event of a call to which its agent gives none. The events of one call have the same tool and
+// input, and differ in the nonce.
+func LooseID(tool string, input json.RawMessage, nonce string) string {
+	h := fnv.New64a()
+	var compact bytes.Buffer
+	if json.Compact(&compact, input) != nil {
+		compact.Write(input)
+	}
+	_, _ = fmt.Fprintf(h, "%s\x00%s", tool, compact.Bytes())
+	return fmt.Sprintf("%s%x@%s", looseMark, h.Sum64(), nonce)
+}
+
+// loose returns what the events of one call have in common in a [LooseID], "" for another ID.
+func loose(call string) string {
+	base, _, _ := strings.Cut(call, "@")
+	if !strings.HasPrefix(base, looseMark) {
+		return ""
+	}
+	return base
 }

@@ -87,7 +87,9 @@ func maskText(r *redact.Redactor, s string) (string, int) {
 	for line := range strings.Lines(s) {
 		if start := strings.TrimLeft(line, " \t"); start != "" && strings.IndexByte(`{["`, start[0]) >= 0 {
 			masked := 0
-			line, masked = r.Body(line)
+			if line, masked = r.Body(line); masked == 0 {
+				line, masked = maskEscaped(r, line)
+			}
 			more += masked
 		}
 		b.WriteString(line)
@@ -96,6 +98,28 @@ func maskText(r *redact.Redactor, s string) (string, int) {
 		return s, n
 	}
 	return b.String(), n + more
+}
+
+// maskEscaped is [redact.Redactor.Body] for a line of data whose quotes are escaped, as opencode does with the words of its
+// command line.
+func maskEscaped(r *redact.Redactor, line string) (string, int) {
+	text := strings.TrimRight(line, "\r\n")
+	var plain string
+	if !strings.Contains(text, `\"`) || json.Unmarshal([]byte(`"`+text+`"`), &plain) != nil {
+		return line, 0
+	}
+	masked, n := r.Body(plain)
+	if n == 0 {
+		return line, 0
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(masked) != nil {
+		return r.Mask(), n
+	}
+	quoted := strings.TrimSpace(b.String())
+	return quoted[1:len(quoted)-1] + line[len(text):], n
 }
 
 // namedFiles are where inputs and results of tools name a file.

@@ -1,16 +1,15 @@
 package conversation
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -58,35 +57,54 @@ func (e *Event) line() ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(body, castagnoli), body), nil
 }
 
-// entry is a line that was read.
+// entry is a line that was read. ID and data are valid until the next line is read.
 type entry struct {
-	kind Kind
-	at   int64
-	id   string
-	data []byte
+	kind     Kind
+	at       int64
+	id, data []byte
 }
 
 // parseLine reads a line without its end. ok is false for a damaged one.
 func parseLine(line []byte) (n entry, ok bool) {
-	sum, body, ok := bytes.Cut(line, []byte(" "))
-	if want, err := strconv.ParseUint(string(sum), 16, 32); !ok || err != nil || len(sum) != 8 || crc32.Checksum(body, castagnoli) != uint32(want) {
+	const sum = 8 // digits
+	if len(line) <= sum || line[sum] != ' ' {
+		return n, false
+	}
+	body := line[sum+1:]
+	if want, ok := number(line[:sum], 16); !ok || uint64(crc32.Checksum(body, castagnoli)) != want {
 		return n, false
 	}
 	kind, body, _ := bytes.Cut(body, []byte(" "))
 	when, body, _ := bytes.Cut(body, []byte(" "))
 	id, data, ok := bytes.Cut(body, []byte(" "))
-	if !ok || len(kind) != 1 {
+	if !ok || len(kind) != 1 || len(id) < 3 || len(id) > maxID { // its kind, a colon, and more
 		return n, false
 	}
-	at, err := strconv.ParseInt(string(when), 10, 64)
-	return entry{Kind(kind[0]), at, string(id), data}, err == nil
+	at, ok := number(when, 10)
+	return entry{Kind(kind[0]), int64(at), id, data}, ok && at <= math.MaxInt64
+}
+
+// number returns a number in digits, which [Event.line] writes in lower case.
+func number(digits []byte, base uint64) (n uint64, ok bool) {
+	const most = 19 // digits of 64 bits
+	for _, c := range digits {
+		d := uint64(c - '0')
+		if c >= 'a' && c <= 'f' {
+			d = uint64(c-'a') + 10
+		}
+		if d >= base {
+			return 0, false
+		}
+		n = n*base + d
+	}
+	return n, len(digits) > 0 && len(digits) <= most
 }
 
 // event decodes the event of a line.
 func (n entry) event() (*Event, error) {
 	e := &Event{}
 	err := json.Unmarshal(n.data, e)
-	e.ID = n.id
+	e.ID = string(n.id)
 	return e, err
 }
 
@@ -119,38 +137,44 @@ func readFile(path string, f func(entry)) (h head, end int64, damaged int, err e
 	return h, end, damaged, err
 }
 
-// readers are those of readLines that are free.
-var readers sync.Pool
+// buffers are those of readLines that are free.
+var buffers = sync.Pool{New: func() any { b := make([]byte, buffer); return &b }}
+
+// buffer is the usual size of a buffer in bytes: it stays in a processor's cache. Longer lines make it grow up to maxLine.
+const buffer = 128 << 10
 
 // readLines calls f for each whole line, and counts those for which it returns false, and those that are too long. End is
 // that of the last whole line.
 func readLines(r io.Reader, f func(first bool, line []byte) bool) (end int64, damaged int, err error) {
-	b, ok := readers.Get().(*bufio.Reader)
-	if !ok {
-		b = bufio.NewReaderSize(nil, maxLine)
-	}
-	b.Reset(r)
-	defer func() {
-		b.Reset(nil)
-		readers.Put(b)
-	}()
-	for first := true; ; first = false {
-		line, err := b.ReadSlice('\n')
-		size, long := int64(len(line)), false
-		for errors.Is(err, bufio.ErrBufferFull) {
-			long = true
-			line, err = b.ReadSlice('\n')
-			size += int64(len(line))
+	pooled := buffers.Get().(*[]byte)
+	defer buffers.Put(pooled)
+	buf := *pooled
+	var from, to, looked int // the unread part, and what of it has no end of a line
+	var dropped int64        // of a line that is too long
+	for first := true; ; {
+		if at := bytes.IndexByte(buf[from+looked:to], '\n'); at >= 0 {
+			size := looked + at + 1
+			if end += dropped + int64(size); dropped > 0 || !f(first, buf[from:from+size-1]) {
+				damaged++
+			}
+			from, looked, dropped, first = from+size, 0, 0, false
+			continue
 		}
-		if errors.Is(err, io.EOF) {
-			return end, damaged, nil // what follows is not a whole line
+		looked = to - from
+		switch {
+		case from > 0:
+			to, from = copy(buf, buf[from:to]), 0
+		case to == len(buf) && len(buf) < maxLine:
+			buf = append(buf, make([]byte, len(buf))...)
+		case to == len(buf):
+			dropped, to, looked = dropped+int64(to), 0, 0
 		}
-		if err != nil {
+		n, err := r.Read(buf[to:])
+		if to += n; n == 0 && errors.Is(err, io.EOF) {
+			return end, damaged, nil // what is left is not a whole line
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
 			return end, damaged, err
-		}
-		end += size
-		if long || !f(first, line[:len(line)-1]) {
-			damaged++
 		}
 	}
 }

@@ -2,7 +2,6 @@ package conversation
 
 import (
 	"cmp"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,8 @@ type Outline struct {
 	Info
 	Turns    []*Turn        `json:"turns"`
 	Coverage SourceCoverage `json:"coverage"`
+
+	index *index // of its calls
 }
 
 // Info describes a recorded conversation.
@@ -48,6 +49,8 @@ type Turn struct {
 	Compacted int    `json:"compacted,omitempty"`
 	// Source is where the prompt is from: hook, transcript.
 	Source string `json:"source,omitempty"`
+
+	compacted [2]int // as the hooks and as the transcript have it: both report the same
 }
 
 // Called is a call of a tool.
@@ -105,10 +108,11 @@ type folder struct {
 	seen     map[string]bool
 	readAt   int64 // when the transcript was read last
 	started  map[string]*Called
+	begun    map[string][]*Called // without a result, by the loose part of their IDs
 }
 
 func newFolder() *folder {
-	return &folder{calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}}
+	return &folder{calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}, begun: map[string][]*Called{}}
 }
 
 func millis(ms int64) diff.Time { return diff.Time{Time: time.UnixMilli(ms)} }
@@ -134,7 +138,12 @@ func (f *folder) add(e *Event) {
 		}
 	case Compact:
 		if t := f.turn(e.Turn, e.At); t != nil {
-			t.Compacted++
+			i := 0
+			if e.Source == FromTranscript {
+				i = 1
+			}
+			t.compacted[i]++
+			t.Compacted = max(t.compacted[0], t.compacted[1])
 		}
 	}
 }
@@ -166,10 +175,18 @@ func (f *folder) turn(id string, at int64) *Turn {
 
 func (f *folder) call(e *Event) {
 	c := f.calls[e.Call]
+	base := loose(e.Call)
+	if list := f.begun[base]; c == nil && base != "" && e.Kind != Call && len(list) > 0 {
+		c, f.begun[base] = list[0], list[1:]
+		c.ID, f.calls[e.Call] = e.Call, c // the moment after the call has this one
+	}
 	if c == nil {
 		c = &Called{ID: e.Call, Started: millis(e.At)}
 		f.calls[e.Call] = c
 		f.order = append(f.order, c)
+		if base != "" && e.Kind == Call {
+			f.begun[base] = append(f.begun[base], c)
+		}
 	}
 	hook := e.Source != FromTranscript
 	c.hook, c.transcript = c.hook || hook, c.transcript || !hook
@@ -194,6 +211,9 @@ func (f *folder) call(e *Event) {
 	case Result:
 		c.Outcome = cmp.Or(c.Outcome, e.Outcome)
 		c.DurationMs = cmp.Or(c.DurationMs, e.DurationMs)
+		if base != "" && c.DurationMs == 0 && c.asked != 0 { // its agent tells no duration, but when it began
+			c.DurationMs = int(e.At - c.asked)
+		}
 		if began := e.At - int64(c.DurationMs); !c.closed && (c.Started.UnixMilli() == e.At || began > c.Started.UnixMilli()) {
 			c.Started = millis(began) // the agent asked before it began
 		}
@@ -210,7 +230,7 @@ func (f *folder) call(e *Event) {
 // outline puts the calls into their turns, or below the call that started their subagent. It shares nothing with f that
 // another event changes.
 func (f *folder) outline(info Info, damaged int) *Outline {
-	o := &Outline{Info: info, Turns: []*Turn{}, Coverage: f.coverage}
+	o := &Outline{Info: info, Turns: []*Turn{}, Coverage: f.coverage, index: &index{}}
 	o.Coverage.Damaged += damaged
 	turns := map[*Turn]*Turn{}
 	for _, t := range f.prompts {
@@ -312,48 +332,4 @@ func (c *Called) Title() string {
 		return c.Tool + " " + strings.Join(c.Files, ", ")
 	}
 	return cmp.Or(c.Tool, "call "+c.ID)
-}
-
-const (
-	// mtimeSlack is how far the time of a file may be from the call that wrote it.
-	mtimeSlack = 10 * time.Millisecond
-	// hookDelay is how long after a call its hook may report it.
-	hookDelay = 300 * time.Millisecond
-)
-
-// window returns the time in which a change of a file was made.
-func window(change *event.FileChange) (from, to time.Time) {
-	if change.Edited != 0 {
-		at := time.UnixMilli(change.Edited)
-		return at.Add(-mtimeSlack), at.Add(mtimeSlack)
-	}
-	return time.UnixMilli(change.Since), time.UnixMilli(change.At)
-}
-
-// Makers returns the calls that may have made a change of a file. There is one if it is known, and several where calls
-// overlap. A call that names the file is preferred to a command.
-func (o *Outline) Makers(change *event.FileChange) (calls []*Called, turns []*Turn) {
-	if change.Place != o.Workspace {
-		return nil, nil
-	}
-	from, to := window(change)
-	named := false
-	o.All(func(t *Turn, c *Called) {
-		end := to
-		if c.Ended != nil {
-			end = c.Ended.Time
-		}
-		if c.begin.After(to) || end.Before(from) || c.Outcome == NotPermitted {
-			return
-		}
-		edits := c.Edits && slices.ContainsFunc(c.Paths(o.Workspace), func(p string) bool { return p == change.Path || p == change.From || path.Clean(p) == change.Path })
-		if !edits && (named || !Runs(c.Tool)) {
-			return
-		}
-		if edits && !named {
-			named, calls, turns = true, nil, nil
-		}
-		calls, turns = append(calls, c), append(turns, t)
-	})
-	return calls, turns
 }

@@ -64,6 +64,17 @@ func TestNoPlantedSecretIsOnDisk(t *testing.T) {
 	t.Logf("%d of %d", covered, len(planted))
 }
 
+// A line of data whose quotes are escaped is still data.
+func TestSecretsInEscapedDataAreMasked(t *testing.T) {
+	w := newWorld(t)
+	w.record(conversation.Prompt, func(e *conversation.Event) {
+		e.Turn, e.Text = "1", "\"look:\n{\\\"user\\\":\\\"ann\\\",\\\"session\\\":\\\"s-5f1d7a84db00d2fce00b31a7fc73224f\\\"}\nand that\""
+	})
+	if stored := w.stored(); strings.Contains(stored, "5f1d7a84") || !strings.Contains(stored, "ann") || !strings.Contains(stored, "and that") {
+		t.Error(stored)
+	}
+}
+
 func TestFilesThatLookLikeSecretsAreNotStored(t *testing.T) {
 	w := newWorld(t)
 	for i, input := range []string{`{"file_path":"/shop/.env"}`, `{"path":"keys/id_ed25519"}`, `{"filePath":"C:\\shop\\.npmrc"}`} {

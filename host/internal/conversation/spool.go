@@ -119,7 +119,7 @@ func readSpool(path string, each func(Event) error) (damaged int, err error) {
 			damaged++
 			continue
 		}
-		_, e.Nonce, _ = strings.Cut(n.id, ":")
+		_, e.Nonce, _ = strings.Cut(string(n.id), ":")
 		if err := each(e); err != nil {
 			return damaged, err
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -331,45 +332,88 @@ func (f *file) load() error {
 	if f.fresh {
 		return nil
 	}
+	listed := tally{file: f}
 	f.head, f.size, f.damaged, f.failed = readFile(f.path, func(n entry) {
-		var e *Event
-		if n.kind != Call && n.kind != Result { // those are many, and name no transcript
-			e, _ = n.event()
+		if !f.sources {
+			listed.add(n)
+			return
 		}
-		var from source
-		if f.sources {
-			from = source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
-		}
-		f.note(n.kind, n.at, n.id, from, e)
+		from := source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
+		f.note(n.kind, n.at, string(n.id), from, n.transcripts())
 	})
 	return f.failed
 }
 
 // note adds an event to the figures of a file.
 func (f *file) note(kind Kind, at int64, id string, from source, e *Event) {
-	if kind != synced {
-		if f.first == 0 || at < f.first {
-			f.first = at
-		}
-		f.last = max(f.last, at)
-	}
 	_, known := f.known[id]
 	switch {
 	case known:
 	case kind == Prompt:
 		f.prompts++
+	case kind == Call && loose(id[2:]) != "": // its result counts
 	case kind == Result, kind == Call:
 		if _, other := f.known[otherID(kind, id)]; !other {
 			f.runs++
 		}
 	}
 	f.known[id] = from
+	f.noteAll(kind, at, e)
+}
+
+// noteAll adds to the figures of a file what each event has.
+func (f *file) noteAll(kind Kind, at int64, e *Event) {
+	if kind != synced {
+		if f.first == 0 || at < f.first {
+			f.first = at
+		}
+		f.last = max(f.last, at)
+	}
 	if e != nil && e.Read != nil {
 		f.offsets[e.Read.Path] = e.Read.Offset
 	}
 	if e != nil && e.Transcript != "" && !slices.Contains(f.transcripts, e.Transcript) {
 		f.transcripts = append(f.transcripts, e.Transcript)
 	}
+}
+
+// tally is [file.note] for a list, which needs no source of an event: it keeps hashes alone.
+type tally struct {
+	file *file
+	seed maphash.Seed
+	seen map[uint64]struct{}
+}
+
+// usual is for how many events there is room at once.
+const usual = 1 << 14
+
+func (t *tally) add(n entry) {
+	if t.seen == nil {
+		t.seed, t.seen = maphash.MakeSeed(), make(map[uint64]struct{}, usual)
+	}
+	t.file.noteAll(n.kind, n.at, n.transcripts())
+	id, count := n.id, &t.file.prompts
+	switch {
+	case n.kind == Prompt:
+	case n.kind != Call && n.kind != Result, n.kind == Call && bytes.HasPrefix(id[2:], []byte(looseMark)):
+		return
+	default:
+		id, count = id[2:], &t.file.runs // the same for a call and its result
+	}
+	h := maphash.Bytes(t.seed, id)
+	if _, known := t.seen[h]; !known {
+		t.seen[h] = struct{}{}
+		*count++
+	}
+}
+
+// transcripts returns the event of a line that may name a transcript, nil for another.
+func (n entry) transcripts() *Event {
+	if n.kind == Call || n.kind == Result || !bytes.Contains(n.data, []byte(`"transcript":`)) && !bytes.Contains(n.data, []byte(`"read":`)) {
+		return nil
+	}
+	e, _ := n.event()
+	return e
 }
 
 // otherID returns the ID of a call's other event: of its result for its call, and the reverse.

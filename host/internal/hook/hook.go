@@ -50,6 +50,7 @@ const (
 	plain    form = iota
 	context       // {"hookSpecificOutput":{"additionalContext":…}}
 	block         // {"decision":"block","reason":…}
+	added         // {"additionalContext":…}
 	cursor        // {"additional_context":…}
 	followUp      // {"followup_message":…}
 )
@@ -59,7 +60,7 @@ var events = map[string]struct {
 	event string
 	form  form
 }{
-	// Claude Code, and agents that use its format (Codex, VS Code).
+	// Claude Code, and agents that use its format (Codex, Copilot CLI, opencode by its plugin, VS Code).
 	"SessionStart": {observe.HookStart, context},
 	"PostToolUse":  {observe.HookEdit, context},
 	"Stop":         {observe.HookStop, block},
@@ -75,6 +76,7 @@ var events = map[string]struct {
 
 // input is what agents write to a hook's standard input. Other fields are ignored.
 type input struct {
+	Program        string          `json:"tidemark_agent"` // of Tidemark's own plugins
 	SessionID      string          `json:"session_id"`
 	ConversationID string          `json:"conversation_id"`
 	Event          string          `json:"hook_event_name"`
@@ -84,11 +86,14 @@ type input struct {
 	Source         string          `json:"source"`
 	Prompt         string          `json:"prompt_id"`
 	Turn           string          `json:"turn_id"`
+	Generation     string          `json:"generation_id"` // Cursor's turn
 	Use            string          `json:"tool_use_id"`
 	Transcript     string          `json:"transcript_path"`
 	File           string          `json:"file_path"` // of Cursor's afterFileEdit
 	Input          json.RawMessage `json:"tool_input"`
 	Response       json.RawMessage `json:"tool_response"`
+	Result         json.RawMessage `json:"tool_result"` // Copilot CLI's response
+	Output         string          `json:"tool_output"` // Cursor's response
 	Interrupt      bool            `json:"is_interrupt"`
 	StopActive     bool            `json:"stop_hook_active"`
 	LoopCount      int             `json:"loop_count"`
@@ -102,6 +107,40 @@ type input struct {
 	Agent         string          `json:"agent_id"`
 	SubTranscript string          `json:"agent_transcript_path"`
 	DurationMs    float64         `json:"duration_ms"`
+	Answer        string          `json:"prompt_response"` // Gemini CLI's last message
+	Summary       string          `json:"summary"`         // of Cursor's subagents
+	Failure       string          `json:"error_message"`   // of Cursor's tools
+	Duration      float64         `json:"duration"`        // of Cursor's tools, in milliseconds
+	CursorAgent   string          `json:"subagent_id"`
+	Timestamp     json.RawMessage `json:"timestamp"` // of Gemini CLI and Copilot CLI
+
+	nonce string
+}
+
+// complete gives the fields of all agents the names of Claude Code's.
+func (in *input) complete() {
+	if string(in.Response) == "null" || len(in.Response) == 0 {
+		in.Response = in.Result
+	}
+	if len(in.Response) == 0 && in.Output != "" {
+		in.Response, _ = json.Marshal(in.Output)
+		if json.Valid([]byte(in.Output)) {
+			in.Response = json.RawMessage(in.Output)
+		}
+	}
+	if len(in.Error) == 0 && in.Failure != "" {
+		in.Error, _ = json.Marshal(in.Failure)
+	}
+	in.Turn = first(in.Turn, in.Generation)
+	in.Said = first(in.Said, in.Answer, in.Summary)
+	in.Agent = first(in.Agent, in.CursorAgent)
+	if in.DurationMs == 0 {
+		in.DurationMs = in.Duration
+	}
+	in.nonce = conversation.Fresh()
+	if in.Use == "" && in.Tool != "" {
+		in.Use = conversation.LooseID(in.Tool, in.Input, in.nonce)
+	}
 }
 
 // Parse reads an agent's input. With shell, commands that the agent ran in a shell count as edits.
@@ -117,6 +156,7 @@ func Parse(data []byte, shell bool) (*Call, error) {
 	if c.Dir == "" && len(in.Roots) > 0 {
 		c.Dir = in.Roots[0]
 	}
+	in.complete()
 	described := in.described()
 	c.Moment = in.moment(c, described)
 	c.Recorded = in.recorded(c, described)
@@ -124,7 +164,9 @@ func Parse(data []byte, shell bool) (*Call, error) {
 	if !ok {
 		return c, nil
 	}
-	c.form = known.form
+	if c.form = known.form; c.form == context && in.agent() == "copilot" {
+		c.form = added
+	}
 	switch known.event {
 	case observe.HookEdit:
 		if in.Event != "afterFileEdit" && !conversation.Edits(in.Tool) && !(shell && conversation.Runs(in.Tool)) {
@@ -175,6 +217,8 @@ func (c *Call) Say(text string) ([]byte, error) {
 		answer = map[string]any{"hookSpecificOutput": specific{c.name, text}}
 	case block:
 		answer = map[string]string{"decision": "block", "reason": text}
+	case added:
+		answer = map[string]string{"additionalContext": text}
 	case cursor:
 		answer = map[string]string{"additional_context": text}
 	case followUp:

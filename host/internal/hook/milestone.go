@@ -12,6 +12,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+
+	"tidemark.dev/tidemark/host/internal/conversation"
 )
 
 // A recognition is a command whose end is a milestone: words in their order, the first one a program, flags anywhere.
@@ -256,8 +258,14 @@ func wraps(wrapper, argv []string) int {
 
 func base(word string) string { return path.Base(filepath.ToSlash(word)) }
 
-// statusLine is the line of Gemini CLI's answer with the exit status.
-var statusLine = regexp.MustCompile(`(?m)^Exit Code: (\d+)\s*$`)
+// statusLine is the line with the exit status in the answers of Gemini CLI and of Copilot CLI.
+var statusLine = regexp.MustCompile(`(?m)^(?:Exit Code: |<shellId: \S+ completed with exit code )(\d+)>?\s*$`)
+
+// wholeLine is in Gemini CLI's answer of a command that ended, oddLine in that of one that ended by a signal, did not start, or still runs.
+var (
+	wholeLine = regexp.MustCompile(`(?m)^Output: `)
+	oddLine   = regexp.MustCompile(`(?m)^(?:Signal|Error|Background PIDs): `)
+)
 
 // succeeded reports whether the agent's command succeeded, as far as it is known.
 func (in *input) succeeded() (ok, known bool) {
@@ -267,6 +275,9 @@ func (in *input) succeeded() (ok, known bool) {
 		Interrupted bool            `json:"interrupted"`
 		Background  string          `json:"backgroundTaskId"`
 		Content     json.RawMessage `json:"llmContent"`
+		Error       json.RawMessage `json:"error"`
+		Kind        string          `json:"result_type"`
+		Text        json.RawMessage `json:"text_result_for_llm"`
 		Metadata    struct {
 			Snake *int `json:"exit_code"`
 		} `json:"metadata"`
@@ -285,15 +296,23 @@ func (in *input) succeeded() (ok, known bool) {
 			return *code == 0, true
 		}
 	}
-	if in.Event == "PostToolUseFailure" {
+	if in.Event == "PostToolUseFailure" || in.Event == "postToolUseFailure" || len(response.Error) > 0 {
 		return false, true
 	}
-	if m := statusLine.FindStringSubmatch(asText(response.Content)); m != nil {
+	if m := statusLine.FindStringSubmatch(asText(response.Content) + asText(response.Text)); m != nil {
 		n, err := strconv.Atoi(m[1])
 		return n == 0, err == nil
 	}
-	// Claude Code runs this hook only after a command that succeeded.
-	return true, in.Event == "PostToolUse" && in.agent() == "claude"
+	switch in.agent() {
+	case "claude", "opencode", "cursor": // they run this hook only after a tool that succeeded
+		return true, in.Event == "PostToolUse" || in.Event == "postToolUse"
+	case "copilot": // its shell says how a command ended
+		return response.Kind == "success", response.Kind != "" && !conversation.Runs(in.Tool)
+	case "gemini": // it names no exit status of 0
+		text := asText(response.Content)
+		return true, in.Event == "AfterTool" && len(response.Content) > 0 && (!conversation.Runs(in.Tool) || wholeLine.MatchString(text) && !oddLine.MatchString(text))
+	}
+	return false, false
 }
 
 // background reports whether the command is still running.

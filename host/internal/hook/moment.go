@@ -33,14 +33,14 @@ func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMo
 		return m
 	}
 	switch in.Event {
-	case "PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure":
+	case "PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure", "postToolUseFailure":
 		switch {
 		case conversation.Edits(in.Tool):
 			m.Source, m.Label = records.FromEdit, in.Tool
 			if files := described.Files; len(files) > 0 {
 				m.Label += " " + strings.Join(files[:min(len(files), maxFiles)], ", ")
 			}
-			if in.Event == "PostToolUseFailure" {
+			if ok, known := in.succeeded(); known && !ok {
 				m.Label += " failed"
 			}
 		case conversation.Runs(in.Tool):
@@ -68,6 +68,8 @@ func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMo
 func (in *input) agent() string {
 	path := filepath.ToSlash(in.Transcript)
 	switch {
+	case in.Program != "":
+		return in.Program
 	case in.ConversationID != "":
 		return "cursor"
 	case strings.HasPrefix(filepath.Base(path), "rollout-") || in.Turn != "":
@@ -76,6 +78,8 @@ func (in *input) agent() string {
 		return "gemini"
 	case strings.Contains(path, "/projects/"):
 		return "claude"
+	case len(in.Timestamp) > 0 && (path == "" || strings.Contains(path, "/session-state/")):
+		return "copilot"
 	}
 	return "agent"
 }

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
 )
@@ -24,14 +25,17 @@ var recordedKinds = map[string]conversation.Kind{
 	"BeforeAgent": conversation.Prompt,
 	"BeforeTool":  conversation.Call,
 	"AfterTool":   conversation.Result,
-	"AfterAgent":  conversation.Stop,
-	"PreCompress": conversation.Compact,
+	"AfterAgent":  conversation.Stop, // its PreCompress comes before each request, compressed or not
 	// Cursor.
 	"sessionStart":       conversation.SessionStart,
 	"sessionEnd":         conversation.SessionEnd,
 	"beforeSubmitPrompt": conversation.Prompt,
 	"preToolUse":         conversation.Call,
 	"postToolUse":        conversation.Result,
+	"postToolUseFailure": conversation.Result,
+	"subagentStart":      conversation.SubagentStart,
+	"subagentStop":       conversation.SubagentStop,
+	"preCompact":         conversation.Compact,
 	"stop":               conversation.Stop,
 }
 
@@ -53,14 +57,14 @@ func (in *input) recorded(c *Call, e *conversation.Event) *conversation.Event {
 	case conversation.Call, conversation.Result, conversation.Permission, conversation.Denied:
 		e.Call = in.Use
 		if e.Call == "" && kind != conversation.Permission {
-			return nil // it could not be told from others
+			return nil // it names no tool
 		}
 		e.Text = in.Reason
 		if kind == conversation.Result {
 			in.addResult(e)
 		}
 	case conversation.Prompt:
-		e.Text = in.Text
+		e.Text = typed(in.Text)
 	default:
 		e.Text = first(in.Said, in.Reason, in.Trigger, in.Source)
 	}
@@ -71,7 +75,7 @@ func (in *input) recorded(c *Call, e *conversation.Event) *conversation.Event {
 	default:
 		e.Transcript = in.Transcript
 	}
-	e.Nonce = conversation.Fresh()
+	e.Nonce = in.nonce
 	e.Trim()
 	return e
 }
@@ -93,6 +97,16 @@ func (in *input) addResult(e *conversation.Event) {
 	if json.Unmarshal(in.Response, &result) == nil {
 		e.Spawned = result.Agent
 	}
+}
+
+// typed returns a prompt without what Gemini CLI puts before it: the answer of a hook of the start.
+func typed(prompt string) string {
+	if rest, ok := strings.CutPrefix(prompt, "<hook_context>"); ok {
+		if _, text, ok := strings.Cut(rest, "</hook_context>\n\n"); ok {
+			return text
+		}
+	}
+	return prompt
 }
 
 func first(texts ...string) string {

@@ -1,7 +1,7 @@
 // Package modelserver plays a model from a script, so that agents run without a provider.
 //
 // It guarantees: it listens on 127.0.0.1 alone, answers the same requests with the same bytes, and never calls another
-// server. It speaks the streams of Anthropic's Messages API and of OpenAI's Responses API.
+// server. It speaks the streams of Anthropic's Messages API, of OpenAI's Responses API and of Google's generateContent.
 package modelserver
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,8 @@ import (
 type Turn struct {
 	Text  string
 	Calls []Call
+	// For limits it to requests that have this text, such as a subagent's prompt. Other requests leave it for later.
+	For string
 }
 
 // Call is a call of a tool.
@@ -28,15 +31,16 @@ type Call struct {
 	Input any
 }
 
-// Server answers requests that offer tools with the turns of its script, in their order. After the last one it answers
-// "done". Requests without tools, such as those for a title, get a text and use no turn.
+// Server answers requests that offer tools with the turns of its script, each with the first one that is for it. After the
+// last one it answers "done". Requests without tools, such as those for a title, get a text and use no turn.
 type Server struct {
 	// URL is the address of the server.
 	URL string
 
 	mu       sync.Mutex
 	turns    []Turn
-	served   int
+	served   int // turns
+	number   int // of the last answer
 	requests []string
 	asked    []string
 }
@@ -44,7 +48,7 @@ type Server struct {
 // Start starts a server that ends with the test.
 func Start(t testing.TB, turns ...Turn) *Server {
 	t.Helper()
-	s := &Server{turns: turns}
+	s := &Server{turns: slices.Clone(turns)}
 	server := httptest.NewServer(s)
 	t.Cleanup(func() {
 		server.CloseClientConnections()
@@ -58,7 +62,7 @@ func Start(t testing.TB, turns ...Turn) *Server {
 func (s *Server) Served() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return min(s.served, len(s.turns))
+	return s.served
 }
 
 // Requests returns the methods and paths that were requested.
@@ -85,12 +89,16 @@ func (s *Server) next(tools int, body []byte) (Turn, int) {
 	if tools == 0 {
 		return Turn{Text: "ok"}, 0
 	}
-	s.served++
+	s.number++
 	s.asked = append(s.asked, string(body))
-	if s.served > len(s.turns) {
-		return Turn{Text: "done"}, s.served
+	for i, t := range s.turns {
+		if strings.Contains(string(body), t.For) {
+			s.turns = slices.Delete(s.turns, i, i+1)
+			s.served++
+			return t, s.number
+		}
 	}
-	return s.turns[s.served-1], s.served
+	return Turn{Text: "done"}, s.number
 }
 
 // ServeHTTP answers one request.
@@ -116,6 +124,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/responses"):
 		turn, n := s.next(len(body.Tools), data)
 		responses(w, body.Model, turn, n)
+	case strings.HasSuffix(r.URL.Path, ":generateContent"), strings.HasSuffix(r.URL.Path, ":streamGenerateContent"):
+		turn, _ := s.next(len(body.Tools), data)
+		path, method, _ := strings.Cut(r.URL.Path, ":")
+		generate(w, path[strings.LastIndexByte(path, '/')+1:], method == "streamGenerateContent", turn)
+	case strings.HasSuffix(r.URL.Path, ":countTokens"):
+		object(w, map[string]any{"totalTokens": 100})
 	case strings.HasSuffix(r.URL.Path, "/count_tokens"):
 		object(w, map[string]any{"input_tokens": 100})
 	default:
