@@ -22,8 +22,8 @@ import (
 // devServers are the development servers that serve the application of testdata/devservers/app.
 var devServers = []string{"vite", "webpack", "next"}
 
-// startDevServer installs the application with one of them, and serves it.
-func startDevServer(t *testing.T, name string) *devApp {
+// startDevServer installs the application with one of them, prepares it where that is not nil, and serves it.
+func startDevServer(t *testing.T, name string, prepare func(*devApp)) *devApp {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("packages are installed from npm: not with -short")
@@ -35,6 +35,9 @@ func startDevServer(t *testing.T, name string) *devApp {
 	from := "testdata/devservers/"
 	if err := errors.Join(npm.Install(from+name, app.dir), npm.Overlay(app.dir, from+name), npm.Overlay(app.dir, from+"app")); err != nil {
 		t.Fatal(err)
+	}
+	if prepare != nil {
+		prepare(app)
 	}
 	app.serve(exec.Command("node", "serve.mjs"))
 	return app
@@ -71,7 +74,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 	for _, server := range devServers {
 		t.Run(server, func(t *testing.T) {
 			w := e2etest.SharedWorld(t)
-			app := startDevServer(t, server)
+			app := startDevServer(t, server, nil)
 			s := &session{t, w, "devserver-" + app.url, app.dir}
 			s.records()
 			p := w.Open(t, app.url)
@@ -111,6 +114,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 					named++
 				} else {
 					t.Logf("%s (%s → %s) is not named: %+v; the hook says %q", e.file, e.from, e.to, found, said)
+					t.Logf("what broke since: %s", w.RunIn(app.dir, "timeline", "find-regression", since, "--json").Out)
 				}
 				app.edit(e.file, e.to, e.from)
 				s.edited(e.file)
@@ -161,7 +165,7 @@ func (a *devApp) shows(p *e2etest.Tab) {
 // Refresh shows it in a frame. What webpack's own frame shows as well is no second entry.
 func TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	app := startDevServer(t, "webpack")
+	app := startDevServer(t, "webpack", nil)
 	s := &session{t, w, "overlay-" + app.url, app.dir}
 	p := w.Open(t, app.url)
 	app.shows(p)

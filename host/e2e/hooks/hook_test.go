@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ import (
 type devApp struct {
 	t        *testing.T
 	dir, url string
+	// stop ends the server.
+	stop func()
 }
 
 // startVite serves the application of testdata with the Vite of node_modules, and perhaps more environment variables.
@@ -79,11 +82,12 @@ func (a *devApp) serve(cmd *exec.Cmd, env ...string) {
 			}
 		}
 	}()
-	a.t.Cleanup(func() {
+	a.stop = sync.OnceFunc(func() {
 		_ = in.Close() // it ends with its input
 		<-ended
 		_ = cmd.Wait()
 	})
+	a.t.Cleanup(a.stop)
 	if a.url = <-url; a.url == "" {
 		a.t.Fatal("the server did not start")
 	}
