@@ -77,9 +77,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 			app := startDevServer(t, server, nil)
 			s := &session{t, w, "devserver-" + app.url, app.dir}
 			s.records()
-			p := w.Open(t, app.url)
-			app.shows(p)
-			s.starts()
+			p := app.opens(s)
 			if r := w.RunIn(app.dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
 				t.Fatal(r.Err)
 			}
@@ -149,6 +147,17 @@ func (a *devApp) reload(p *e2etest.Tab) {
 	if err := testbed.Eventually(a.t.Context(), func() (bool, error) { return p.Tab.Do(chromedp.Reload()) == nil, nil }); err != nil {
 		a.t.Fatalf("the page cannot be loaded again: %v", err)
 	}
+}
+
+// opens opens the page in a session, loaded while it is watched: of an earlier load the updates may be missing.
+func (a *devApp) opens(s *session) *e2etest.Tab {
+	a.t.Helper()
+	p := s.w.Open(a.t, a.url)
+	a.shows(p)
+	s.starts()
+	a.reload(p)
+	a.shows(p)
+	return p
 }
 
 // shows waits until the page shows its items.

@@ -50,9 +50,7 @@ func TestErrorsOfSettingsNameNoOtherEdit(t *testing.T) {
 			t.Cleanup(func() { _ = os.RemoveAll(filepath.Join(app.dir, "node_modules/where")) })
 			s := &session{t, w, "settings-" + app.url, app.dir}
 			s.records()
-			p := w.Open(t, app.url)
-			app.shows(p)
-			s.starts()
+			p := app.opens(s)
 			if r := w.RunIn(app.dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
 				t.Fatal(r.Err)
 			}
