@@ -143,7 +143,7 @@ func TestTheSpecification(t *testing.T) {
 		{"GET /api/v1/sessions/{id}/fs-snapshots: Lists underlying provider snapshots/checkpoints with metadata", func(t *testing.T) {
 			has(t, get(t, "/fs-snapshots"), "fsSnapshots[].id", "fsSnapshots[].provider", "fsSnapshots[].snapshot.id", "fsSnapshots[].moments")
 		}},
-		{"SSE on /sessions/{id}/events: timeline.sessionMoment, timeline.fsSnapshot.created, timeline.sessionBranch.created", func(t *testing.T) {
+		{"SSE on /sessions/{id}/events: timeline.sessionMoment, timeline.fsSnapshot.created, timeline.sessionBranch.created", func(*testing.T) {
 			missing := map[string]bool{"timeline.sessionMoment": true, "timeline.fsSnapshot.created": true, "timeline.sessionBranch.created": true}
 			for len(missing) > 0 {
 				if name, ok := strings.CutPrefix(next(), "event: "); ok {
