@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/installer"
 )
 
 // surface is one way to a session: what it lists, and a view of a moment's files.
@@ -31,7 +32,7 @@ type timelineList struct {
 }
 
 // TestTheViewerMeansWhatEverySurfaceMeans: list, moment, snapshot, seek and branch mean the same in the viewer, by the command
-// line, the live API and MCP.
+// line, the live API and MCP. The popup adds moments too.
 func TestTheViewerMeansWhatEverySurfaceMeans(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	p, _ := newProject(t, w, "--grant", "agents-branch")
@@ -87,7 +88,7 @@ globalThis.session = () => document.querySelector('.moments-head select').value;
 	}
 
 	// Moments are added in each way, each after an edit.
-	for i, way := range []string{"cli", "rest", "mcp", "viewer"} {
+	for i, way := range []string{"cli", "rest", "mcp", "viewer", "popup"} {
 		p.write("way.txt", way+"\n")
 		switch way {
 		case "cli":
@@ -96,12 +97,17 @@ globalThis.session = () => document.querySelector('.moments-head select').value;
 			v.JS(`await until(() => document.querySelector('.moments-head select')?.value.startsWith('shop'), 'the session'); await rest(session() + '/moments', { label: 'by rest' })`)
 		case "mcp":
 			agent.Call("moment_add", map[string]any{"label": "by mcp"}, &struct{}{})
-		case "viewer":
-			v.JS(`
+		case "viewer", "popup":
+			page := v
+			if way == "popup" {
+				page = &e2etest.Viewer{Tab: w.Open(t, installer.Origin+"popup/index.html")}
+			}
+			page.JS(fmt.Sprintf(`
+await until(() => document.querySelector('.add-moment input') && !document.querySelector('.add-moment input').disabled, 'the form');
 document.querySelector('.add-moment summary').click();
-fill(document.querySelector('.add-moment input'), 'by viewer');
+fill(document.querySelector('.add-moment input'), 'by %s');
 await press('Add', document.querySelector('.add-moment'));
-await until(() => says('Added m5 in'), 'the moment');`)
+await until(() => says('Added m%d in'), 'the moment');`, way, i+2))
 		}
 		v.JS(fmt.Sprintf(`await until(() => row('m%d')?.textContent.includes('by %s'), 'the moment by %s')`, i+2, way, way))
 	}
@@ -116,7 +122,7 @@ await until(() => says('Added m5 in'), 'the moment');`)
 		if first.SessionID == "" {
 			first = l
 		}
-		if !reflect.DeepEqual(l, first) || len(l.Moments) != 5 || len(l.Moments) != len(shown) {
+		if !reflect.DeepEqual(l, first) || len(l.Moments) != 6 || len(l.Moments) != len(shown) {
 			t.Fatalf("the list by %s is %+v; another is %+v; the viewer shows %+v", way, l, first, shown)
 		}
 		for i, m := range l.Moments {
@@ -130,7 +136,7 @@ await until(() => says('Added m5 in'), 'the moment');`)
 	}
 
 	// What the viewer shows of a moment is the difference of the files that the others mount.
-	for i, want := range []string{"rest", "mcp", "viewer"} {
+	for i, want := range []string{"rest", "mcp", "viewer", "popup"} {
 		was, is := first.Moments[i+1].ID, first.Moments[i+2].ID
 		diff := awaited(fmt.Sprintf(`(async () => { row(%q).querySelector('.moment-head').click(); await until(() => row(%q).querySelector('.moment-diff'), 'a diff'); return row(%q).querySelector('.moment-diff').textContent; })()`, is, is, is))
 		if strings.TrimSpace(diff) == "" || !strings.Contains(p.run("timeline", "diff", was, is), strings.TrimSpace(diff)) || !strings.Contains(diff, "+"+want) {
