@@ -61,7 +61,7 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 		}
 	}
 	for _, e := range v.WebSocket().From(frames) {
-		if e.Op == "close" && p.sockets[e.URL] {
+		if e.Op == "close" && p.sockets[address(e)] {
 			p.tab(e.Tab()).Lost = append(p.tab(e.Tab()).Lost, e.At)
 		}
 	}
@@ -170,7 +170,7 @@ func (p *Past) readFrame(e *event.WebSocket, updates bool) {
 		}
 	}
 	if updates {
-		p.sockets[e.URL] = true
+		p.sockets[address(e)] = true
 		h.Updates = append(h.Updates, e.At)
 		var m struct {
 			Updates []struct {
@@ -266,9 +266,15 @@ func OfRequest(e *event.Network, frames []Frame) Symptom {
 	return s
 }
 
+// address is that of a connection without its query, in which a server has the page's token.
+func address(e *event.WebSocket) string {
+	url, _, _ := strings.Cut(e.URL, "?")
+	return url
+}
+
 // OfSocket describes a connection that failed or ended. Frames are those of the code that opened it.
 func (p *Past) OfSocket(e *event.WebSocket, frames []Frame) Symptom {
-	return Symptom{Tab: e.Tab(), At: e.At, Frames: frames, Server: p.sockets[e.URL]}
+	return Symptom{Tab: e.Tab(), At: e.At, Frames: frames, Server: p.sockets[address(e)]}
 }
 
 // OfElement describes an error element that appeared.
