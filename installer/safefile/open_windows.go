@@ -14,6 +14,9 @@ const nonblock = 0
 // inUse is how long a file may be in use by others, who read it, before it is replaced.
 const inUse = 2 * time.Second
 
+// mostWait is how long a try waits at most for the next one: a file that others read again and again is free only for moments.
+const mostWait = 20 * time.Millisecond
+
 // rename renames a file in place of another one. Windows refuses that while a program, or a virus scanner, has it open.
 func rename(from, to string) error {
 	began, wait := time.Now(), time.Millisecond
@@ -23,6 +26,6 @@ func rename(from, to string) error {
 			return err
 		}
 		time.Sleep(wait)
-		wait += wait / 2
+		wait = min(wait+wait/2, mostWait)
 	}
 }

@@ -22,8 +22,8 @@ import (
 // devServers are the development servers that serve the application of testdata/devservers/app.
 var devServers = []string{"vite", "webpack", "next"}
 
-// startDevServer installs the application with one of them, and serves it.
-func startDevServer(t *testing.T, name string) *devApp {
+// startDevServer installs the application with one of them, prepares it where that is not nil, and serves it.
+func startDevServer(t *testing.T, name string, prepare func(*devApp)) *devApp {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("packages are installed from npm: not with -short")
@@ -35,6 +35,9 @@ func startDevServer(t *testing.T, name string) *devApp {
 	from := "testdata/devservers/"
 	if err := errors.Join(npm.Install(from+name, app.dir), npm.Overlay(app.dir, from+name), npm.Overlay(app.dir, from+"app")); err != nil {
 		t.Fatal(err)
+	}
+	if prepare != nil {
+		prepare(app)
 	}
 	app.serve(exec.Command("node", "serve.mjs"))
 	return app
@@ -71,12 +74,10 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 	for _, server := range devServers {
 		t.Run(server, func(t *testing.T) {
 			w := e2etest.SharedWorld(t)
-			app := startDevServer(t, server)
+			app := startDevServer(t, server, nil)
 			s := &session{t, w, "devserver-" + app.url, app.dir}
 			s.records()
-			p := w.Open(t, app.url)
-			app.shows(p)
-			s.starts()
+			p := app.opens(s)
 			if r := w.RunIn(app.dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
 				t.Fatal(r.Err)
 			}
@@ -111,6 +112,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 					named++
 				} else {
 					t.Logf("%s (%s → %s) is not named: %+v; the hook says %q", e.file, e.from, e.to, found, said)
+					t.Logf("what broke since: %s", w.RunIn(app.dir, "timeline", "find-regression", since, "--json").Out)
 				}
 				app.edit(e.file, e.to, e.from)
 				s.edited(e.file)
@@ -147,6 +149,17 @@ func (a *devApp) reload(p *e2etest.Tab) {
 	}
 }
 
+// opens opens the page in a session, loaded while it is watched: of an earlier load the updates may be missing.
+func (a *devApp) opens(s *session) *e2etest.Tab {
+	a.t.Helper()
+	p := s.w.Open(a.t, a.url)
+	a.shows(p)
+	s.starts()
+	a.reload(p)
+	a.shows(p)
+	return p
+}
+
 // shows waits until the page shows its items.
 func (a *devApp) shows(p *e2etest.Tab) {
 	a.t.Helper()
@@ -161,7 +174,7 @@ func (a *devApp) shows(p *e2etest.Tab) {
 // Refresh shows it in a frame. What webpack's own frame shows as well is no second entry.
 func TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	app := startDevServer(t, "webpack")
+	app := startDevServer(t, "webpack", nil)
 	s := &session{t, w, "overlay-" + app.url, app.dir}
 	p := w.Open(t, app.url)
 	app.shows(p)

@@ -67,6 +67,8 @@ type Symptom struct {
 	Earlier []int64
 	// Until is when it ended, 0 for what has no duration.
 	Until int64
+	// Server is true if it is of the connection to a development server.
+	Server bool
 	// Frames are those of its stack in the project's own code, the innermost first.
 	Frames []Frame
 	// Named are files that a bundler names in it. A line is 0 where it names none.
@@ -77,6 +79,8 @@ type Symptom struct {
 type History struct {
 	// Updates are loads and hot updates, Loads the loads among them, Inputs what a user or an agent did.
 	Updates, Loads, Inputs []int64
+	// Lost is when the page lost its connection to the development server, because the page or the server ended.
+	Lost []int64
 	// Modules are files that hot updates named.
 	Modules []Module
 	// Outages are failures of requests that had been answered before.
@@ -116,7 +120,7 @@ type Finder struct {
 
 // Find returns the cause of a symptom, nil and the reason where there is none.
 func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
-	if slices.ContainsFunc(h.Outages, func(at int64) bool { return s.At-prompt <= at && at <= max(s.At, s.Until)+late }) {
+	if s.Server || slices.ContainsFunc(h.Outages, func(at int64) bool { return s.At-prompt <= at && at <= max(s.At, s.Until)+late }) {
 		return nil, Outage
 	}
 	var before []made
@@ -134,6 +138,9 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 		return nil, NoEvidence
 	}
 	if len(batch) == 0 {
+		if found := settings(before, &s, h); found != nil {
+			return found, ""
+		}
 		return touched(before, &s, h)
 	}
 	if slices.ContainsFunc(s.Earlier, func(at int64) bool { return since <= at && at < batch[0].at-slack }) {
@@ -180,15 +187,7 @@ func within(times []int64, from, to int64) bool { return latest(times, to) >= fr
 // lastLoaded returns the changes with which a page was loaded or updated just before a symptom, and since when the page
 // was without them. There are none if the symptom came later, or after an input.
 func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int64) {
-	first := len(before) - 1
-	for ; first > 0; first-- {
-		// An update between two changes shows that the first one is not the cause, unless the symptom may still be of it.
-		at, shown := before[first].at, latest(h.Updates, before[first].at-quiet)
-		if shown > before[first-1].at && (within(h.Updates, at-slack, s.At+slack) || s.At-shown > prompt) {
-			break
-		}
-	}
-	batch = before[first:]
+	batch = last(before, s, h)
 	update := after(h.Updates, batch[len(batch)-1].at-slack)
 	if update > s.At { // the one before, or the symptom was reported before its update
 		if was := after(h.Updates, batch[0].at-slack); was <= s.At {
@@ -205,12 +204,91 @@ func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int6
 	return batch, since
 }
 
+// last returns the changes since the last update between two of them.
+func last(before []made, s *Symptom, h *History) []made {
+	first := len(before) - 1
+	for ; first > 0; first-- {
+		// An update between two changes shows that the first one is not the cause, unless the symptom may still be of it.
+		at, shown := before[first].at, latest(h.Updates, before[first].at-quiet)
+		if shown > before[first-1].at && (within(h.Updates, at-slack, s.At+slack) || s.At-shown > prompt) {
+			break
+		}
+	}
+	return before[first:]
+}
+
+// settings returns the one change that took effect with the load that showed a symptom, where all other changes had been
+// loaded before.
+func settings(before []made, s *Symptom, h *History) *Cause {
+	before = byHand(before)
+	if len(before) == 0 {
+		return nil
+	}
+	load, batch := latest(h.Loads, s.At+slack), last(before, s, h)
+	setup := waiting(batch, before, s, h)
+	if len(setup) != 1 || isInstalled(setup[0].Path) || s.At-prompt > load || within(h.Inputs, load+1, s.At) {
+		return nil
+	}
+	if e, _ := blame(before, s.Frames, 0); e != nil || slices.ContainsFunc(batch, func(e made) bool { return !isSetup(e.Path) && !isStyle(e.Path) }) {
+		return nil
+	}
+	loaded := latest(h.Loads, setup[0].At)
+	if slices.ContainsFunc(s.Earlier, func(at int64) bool { return loaded <= at && at < load-slack }) {
+		return nil // the same was there before
+	}
+	return &Cause{FileChange: setup[0].FileChange, Line: onlyLine(setup[0].FileChange), Evidence: []Evidence{Order}}
+}
+
+// onlyLine returns the line of a change in one place, 0 of another one.
+func onlyLine(e *event.FileChange) int {
+	if len(e.Lines) != 1 {
+		return 0
+	}
+	return max(1, e.Lines[0].At)
+}
+
 // doubtful reports whether a load showed a symptom that an earlier change may have caused: a load runs everything again, also
 // what hot updates replaced without running it.
 func doubtful(batch, before []made, s *Symptom, h *History) bool {
 	last := latest(h.Loads, batch[0].at-slack)
 	return within(h.Loads, batch[len(batch)-1].at-slack, s.At+slack) &&
 		slices.ContainsFunc(before[:len(before)-len(batch)], func(e made) bool { return e.at > last && !e.Built })
+}
+
+// unload is how long before a load the page before it lost its connection to the server because it was left.
+const unload = 300
+
+// waiting returns the changes that take effect with a load of the page or a start of the server, if a load showed a symptom
+// which may be the first one with them.
+func waiting(batch, before []made, s *Symptom, h *History) (list []*Edit) {
+	load, batch := latest(h.Loads, s.At+slack), byHand(batch)
+	if len(batch) == 0 || load < batch[len(batch)-1].at-slack {
+		return nil
+	}
+	last := latest(h.Loads, batch[0].at-slack)
+	if within(h.Lost, last+1, load-unload) { // the server was started again: loads before that had the former settings
+		last = 0
+	}
+	for _, e := range slices.Backward(byHand(before)) {
+		if e.at > last && isSetup(e.Path) && !slices.ContainsFunc(list, func(o *Edit) bool { return o.Place == e.Place && o.Path == e.Path }) {
+			list = append(list, e.Edit)
+		}
+	}
+	return together(list)
+}
+
+// byHand leaves out what programs made.
+func byHand(list []made) []made {
+	return slices.DeleteFunc(slices.Clone(list), func(e made) bool { return e.Built })
+}
+
+// together leaves out changes of dependencies that were recorded together with one that says more of what was installed.
+func together(list []*Edit) []*Edit {
+	return slices.DeleteFunc(slices.Clone(list), func(e *Edit) bool {
+		return isDependency(e.Path) && slices.ContainsFunc(list, func(o *Edit) bool {
+			return o.Place == e.Place && o.Snapshot == e.Snapshot && isDependency(o.Path) && rank(o.Path) < rank(e.Path)
+		})
+	})
 }
 
 // shows reports whether an update would have shown a symptom. One that replaced only style sheets, or modules that have nothing
@@ -260,7 +338,7 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 		}
 		loaded[e.Edit] = true
 	}
-	written := slices.DeleteFunc(slices.Clone(edited), func(e *Edit) bool { return e.Built })
+	written := together(slices.DeleteFunc(slices.Clone(edited), func(e *Edit) bool { return e.Built }))
 	found := &Cause{}
 	if e, line := blame(before, s.Frames, near); e != nil && loaded[e] {
 		found.FileChange, found.Line = e.FileChange, line
@@ -275,6 +353,16 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 			updated = append(updated, e)
 		}
 	}
+	setup := waiting(batch, before, s, h)
+	if found.FileChange == nil && len(setup) > 0 && !slices.ContainsFunc(s.Named, func(n Frame) bool {
+		return slices.ContainsFunc(written, func(e *Edit) bool { return names(n.File, e) })
+	}) {
+		others := slices.ContainsFunc(written, func(e *Edit) bool { return !isSetup(e.Path) && !isStyle(e.Path) })
+		if len(setup) > 1 || others {
+			return nil, NoEvidence
+		}
+		updated, written = nil, setup
+	}
 	if found.FileChange == nil {
 		switch {
 		case len(updated) == 1:
@@ -286,12 +374,13 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 		default:
 			return nil, NoEvidence
 		}
+		if isInstalled(found.Path) {
+			return nil, NoEvidence
+		}
 		if len(updated) == 0 && !isSetup(found.Path) && doubtful(batch, before, s, h) {
 			return nil, NoEvidence
 		}
-		if len(found.Lines) == 1 {
-			found.Line = max(1, found.Lines[0].At)
-		}
+		found.Line = onlyLine(found.FileChange)
 	}
 	same := func(e *Edit) bool { return e.Place == found.Place && e.Path == found.Path }
 	if slices.ContainsFunc(updated, same) {

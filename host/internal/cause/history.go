@@ -24,6 +24,8 @@ const (
 type Past struct {
 	Finder
 	tabs map[int]*History
+	// sockets are the addresses of development servers.
+	sockets map[string]bool
 	// messages are the errors and warnings of each tab, texts what those that were looked at have in common with others.
 	messages map[int][]*event.Console
 	texts    map[*event.Console]string
@@ -32,11 +34,16 @@ type Past struct {
 // Read reads a view from positions on. Covers reports whether a workspace is in scope, update what an entry says of an
 // update of the page, "" for nothing; see [noise.Rules.Update].
 func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bool, update func(event.Event) string) *Past {
-	p := &Past{tabs: map[int]*History{}, messages: map[int][]*event.Console{}, texts: map[*event.Console]string{}}
+	p := &Past{tabs: map[int]*History{}, sockets: map[string]bool{}, messages: map[int][]*event.Console{}, texts: map[*event.Console]string{}}
+	installed := map[event.Subject]uint64{} // the snapshot of which a change of packages was taken: one speaks for all
 	for _, e := range v.Files().From(from[capture.Files]) {
-		byHand := e.By != "" && strings.Contains(e.By, " "+e.Path)
-		if covers(e.Subject) && !strings.Contains("/"+e.Path, "/node_modules/") {
+		switch byHand := e.By != "" && strings.Contains(e.By, " "+e.Path); {
+		case !covers(e.Subject), isCache(e.Path):
+		case !isInstalled(e.Path):
 			p.Edits = append(p.Edits, Edit{e, !byHand && IsBuilt(e.Path)})
+		case installed[e.Subject] != e.Snapshot:
+			installed[e.Subject] = e.Snapshot
+			p.Edits = append(p.Edits, Edit{e, false})
 		}
 	}
 	if n := len(p.Edits) - maxEdits; n > 0 {
@@ -53,6 +60,11 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 			p.readFrame(e, update(e) != "")
 		}
 	}
+	for _, e := range v.WebSocket().From(frames) {
+		if e.Op == "close" && p.sockets[address(e)] {
+			p.tab(e.Tab()).Lost = append(p.tab(e.Tab()).Lost, e.At)
+		}
+	}
 	for _, e := range v.DOM().From(from[capture.DOM]) {
 		if e.Op == "navigated" && (e.How == "load" || e.How == "reload") {
 			h := p.tab(e.Tab())
@@ -67,6 +79,7 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 	for _, h := range p.tabs {
 		slices.Sort(h.Updates)
 		slices.Sort(h.Inputs)
+		slices.Sort(h.Lost)
 	}
 	return p
 }
@@ -89,6 +102,9 @@ func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event
 			if update(e) != "" {
 				p.tab(e.Tab()).Updates = append(p.tab(e.Tab()).Updates, e.At)
 			}
+			if disconnected.MatchString(e.Text) {
+				p.tab(e.Tab()).Lost = append(p.tab(e.Tab()).Lost, e.At)
+			}
 			if file, ok := strings.CutPrefix(e.Text, "[HMR]  - "); ok { // of webpack's client
 				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{e.At, strings.TrimSpace(file)})
 			} else if m := replaced.FindStringSubmatch(e.Text); m != nil {
@@ -97,6 +113,9 @@ func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event
 		}
 	}
 }
+
+// disconnected is what the clients of Vite, webpack and Next.js log as their server ends.
+var disconnected = regexp.MustCompile(`^\[(vite\] server connection lost|webpack-dev-server\] Disconnected|HMR\] .*disconnected)`)
 
 // replaced is the file that Vite's client replaced.
 var replaced = regexp.MustCompile(`^\[vite\] (?:css )?hot updated: (\S+)`)
@@ -151,6 +170,7 @@ func (p *Past) readFrame(e *event.WebSocket, updates bool) {
 		}
 	}
 	if updates {
+		p.sockets[address(e)] = true
 		h.Updates = append(h.Updates, e.At)
 		var m struct {
 			Updates []struct {
@@ -244,6 +264,17 @@ func OfRequest(e *event.Network, frames []Frame) Symptom {
 		s.Named = []Frame{{File: e.URL}}
 	}
 	return s
+}
+
+// address is that of a connection without its query, in which a server has the page's token.
+func address(e *event.WebSocket) string {
+	url, _, _ := strings.Cut(e.URL, "?")
+	return url
+}
+
+// OfSocket describes a connection that failed or ended. Frames are those of the code that opened it.
+func (p *Past) OfSocket(e *event.WebSocket, frames []Frame) Symptom {
+	return Symptom{Tab: e.Tab(), At: e.At, Frames: frames, Server: p.sockets[address(e)]}
 }
 
 // OfElement describes an error element that appeared.

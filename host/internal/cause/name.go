@@ -63,23 +63,53 @@ func isStyle(file string) bool {
 	return slices.Contains([]string{".css", ".scss", ".sass", ".less", ".styl"}, path.Ext(file))
 }
 
-// isSetup reports whether a path is that of a file that takes effect with a load of the page, never with a hot update.
+// isSetup reports whether a path is that of a file that takes effect with a load of the page or a start of the server, never
+// with a hot update.
 func isSetup(file string) bool {
 	name := path.Base(file)
-	return strings.HasPrefix(name, ".env") || strings.HasSuffix(name, ".html") || strings.Contains(name, ".config.") || name == "package.json"
+	return strings.HasPrefix(name, ".env") || strings.HasSuffix(name, ".html") || strings.Contains(name, ".config.") || isDependency(file)
+}
+
+// locks are the files in which package managers name what they installed.
+var locks = []string{"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"}
+
+// isDependency reports whether a path is that of a package that is installed, or of a file that says which ones are.
+func isDependency(file string) bool {
+	name := path.Base(file)
+	return isInstalled(file) || name == "package.json" || slices.Contains(locks, name)
+}
+
+// isInstalled reports whether a path is that of a package that is installed.
+func isInstalled(file string) bool { return strings.Contains("/"+file, "/node_modules/") }
+
+// isCache reports whether a path is that of a file which a tool keeps beside the packages that are installed.
+func isCache(file string) bool {
+	_, name, _ := strings.Cut("/"+file, "/node_modules/")
+	return strings.HasPrefix(name, ".") && !strings.HasPrefix(name, ".pnpm/")
+}
+
+// rank orders changes of dependencies that were made together: the first one says most.
+func rank(file string) int {
+	switch {
+	case isInstalled(file):
+		return 2
+	case path.Base(file) == "package.json":
+		return 0
+	}
+	return 1
 }
 
 // outputs are directories whose files programs make.
 var outputs = []string{"dist", "build", "out", "coverage", "target", "__pycache__"}
 
-// IsBuilt reports whether a program is likely to have made the file at a path.
+// IsBuilt reports whether a program is likely to have made the file at a path, other than by installing a package.
 func IsBuilt(file string) bool {
 	dirs := strings.Split(file, "/")
 	for _, dir := range dirs[:len(dirs)-1] {
 		switch {
-		case dir == "src":
+		case dir == "src", dir == "node_modules":
 			return false
-		case dir == "node_modules", strings.HasPrefix(dir, "."), slices.Contains(outputs, dir):
+		case strings.HasPrefix(dir, "."), slices.Contains(outputs, dir):
 			return true
 		}
 	}

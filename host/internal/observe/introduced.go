@@ -59,15 +59,13 @@ func (p *Places) Symptom(past *cause.Past, e event.Event) cause.Symptom {
 		return past.OfMessage(e, p.frames(e.Tab(), e.At, append([]stacks.Frame{TopFrame(e)}, stacks.ParseAll(e.Stack)...)))
 	case *event.Network:
 		return cause.OfRequest(e, p.frames(e.Tab(), max(e.Started, 1), stacks.ParseAll(e.Stack)))
+	case *event.WebSocket:
+		return past.OfSocket(e, p.frames(e.Tab(), e.At, stacks.ParseAll(e.Stack)))
 	case *capture.Change:
 		return cause.OfElement(e.Tab(), e.At, e.Element)
 	}
-	var stack []string
-	if s, ok := e.(*event.WebSocket); ok {
-		stack = s.Stack
-	}
 	h := e.Header()
-	return cause.Symptom{Tab: h.Tab(), At: h.At, Frames: p.frames(h.Tab(), h.At, stacks.ParseAll(stack))}
+	return cause.Symptom{Tab: h.Tab(), At: h.At}
 }
 
 // frames returns those of frames that are in the project's own code, by their original places, where these are known.

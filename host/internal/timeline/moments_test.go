@@ -104,7 +104,11 @@ func TestASnapshotThatFailsLeavesAMomentAndCanBeRetried(t *testing.T) {
 	w.write(".tidemark.toml", "[files]\nexclude = 1\n")
 	_, err := timeline.Requests{Timeline: w.Timeline}.AddSnapshot(t.Context(), user, timeline.AddParams{Where: w.here()})
 	wants(t, err, usererr.Internal, "files.exclude must be a list")
-	if a := w.list(); len(a.Moments) != 3 || a.Problem == "" || a.Moments[2].FsSnapshot != false || a.Moments[2].Reason == "" {
+	wants(t, err, usererr.Internal, "The moment m3 was added without one. To try again, repeat the command.")
+	if m, err := w.Timeline.Add(t.Context(), user, timeline.AddParams{Where: w.here(), Label: "without"}); err != nil || m.FsSnapshot != false || !strings.Contains(m.Reason, "files.exclude must be a list") {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if a := w.list(); len(a.Moments) != 4 || a.Problem == "" || a.Moments[2].FsSnapshot != false || a.Moments[2].Reason == "" {
 		t.Errorf("%+v", a.Moments)
 	}
 	w.write(".tidemark.toml", "")

@@ -88,12 +88,15 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	if err != nil {
 		return nil, err
 	}
+	if recorded.Snapshot == 0 { // it says why there is none
+		return &Added{SessionID: s.ID, ListMoment: listed(recorded, s, nil)}, nil
+	}
 	known, err := t.snapshots(ctx, s.Workspace)
-	if err != nil && recorded.Snapshot != 0 {
+	if err != nil {
 		return nil, err
 	}
 	a := &Added{SessionID: s.ID, ListMoment: listed(recorded, s, known)}
-	if p.WaitFence && recorded.Snapshot != 0 {
+	if p.WaitFence {
 		a.Fence, err = t.fences.Wait(ctx, t.fences.After(s.Workspace, recorded.Snapshot))
 	}
 	return a, err

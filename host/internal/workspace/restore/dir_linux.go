@@ -56,7 +56,7 @@ func (d *dir) stat(name string) (stamp, error) {
 		return stamp{}, err
 	}
 	s := stamp{
-		Mode: uint16(st.Mode & 0o7777), Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(), Inode: st.Ino,
+		Mode: uint16(st.Mode & 0o7777), Size: st.Size, Mtime: tree.Nanoseconds(st.Mtim.Unix()), Ctime: tree.Nanoseconds(st.Ctim.Unix()), Inode: st.Ino,
 		device: st.Dev, user: int(st.Uid), group: int(st.Gid),
 	}
 	switch st.Mode & unix.S_IFMT {

@@ -75,7 +75,7 @@ func (d *dir) stat(name string) (stamp, error) {
 	if err != nil {
 		return stamp{}, err
 	}
-	s := stamp{Size: info.Size(), Mtime: info.ModTime().UnixNano(), Mode: uint16(info.Mode().Perm())}
+	s := stamp{Size: info.Size(), Mtime: tree.Nanoseconds(info.ModTime().Unix(), int64(info.ModTime().Nanosecond())), Mode: uint16(info.Mode().Perm())}
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		s.Kind = tree.File

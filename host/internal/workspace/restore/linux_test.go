@@ -60,6 +60,44 @@ func TestAttributesAreRestored(t *testing.T) {
 	w.is(want)
 }
 
+// TestTimesThatNoNanosecondsHold: a file from the year 2300 is one of 2262 in a snapshot, and never one of another century.
+func TestTimesThatNoNanosecondsHold(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	w.write("late", "l", "kept", "k", "early", "e")
+	at := func(year int) time.Time { return time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC) }
+	set := func(name string, year int) {
+		w.must(unix.UtimesNanoAt(unix.AT_FDCWD, w.path(name), []unix.Timespec{{Nsec: unix.UTIME_OMIT}, {Sec: at(year).Unix()}}, 0))
+	}
+	year := func(name string) int {
+		info, err := os.Stat(w.path(name))
+		w.must(err)
+		return info.ModTime().UTC().Year()
+	}
+	set("late", 2300)
+	set("kept", 2300)
+	if set("early", 1700); year("early") == 1700 {
+		t.Log("the filesystem has times before 1901")
+	}
+	if year("late") != 2300 {
+		t.Skipf("the filesystem has no times after 2262: %d", year("late"))
+	}
+	early := year("early")
+	target := w.take()
+	want := w.read()
+	w.write("late", "other")
+	inode := w.inode("kept")
+	w.apply(w.prepare(target))
+	w.is(want)
+	if year("late") != 2262 || year("kept") != 2300 || w.inode("kept") != inode || year("early") != early {
+		t.Errorf("the years are %d, %d and %d", year("late"), year("kept"), year("early"))
+	}
+	w.write("kept", "other") // an earlier time, and then one that differs only after 2262
+	set("kept", 2400)
+	w.apply(w.prepare(target))
+	w.is(want)
+}
+
 // TestWhatCannotBeWrittenLeavesTheWorkspace, with a file that nobody may replace.
 func TestWhatCannotBeWrittenLeavesTheWorkspace(t *testing.T) {
 	w := newWorld(t, t.TempDir())

@@ -106,7 +106,7 @@ func (d *directory) stat(name string) (Stat, error) {
 }
 
 func statOf(st *unix.Stat_t) Stat {
-	s := Stat{Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(), Inode: st.Ino, Mode: uint16(st.Mode & 0o7777), Links: uint32(st.Nlink)}
+	s := Stat{Size: st.Size, Mtime: Nanoseconds(st.Mtim.Unix()), Ctime: Nanoseconds(st.Ctim.Unix()), Inode: st.Ino, Mode: uint16(st.Mode & 0o7777), Links: uint32(st.Nlink)}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		s.Kind = File

@@ -87,7 +87,7 @@ func (d *directory) stat(name string) (Stat, error) {
 }
 
 func statOf(info os.FileInfo) Stat {
-	s := Stat{Size: info.Size(), Mtime: info.ModTime().UnixNano(), Mode: uint16(info.Mode().Perm())}
+	s := Stat{Size: info.Size(), Mtime: Nanoseconds(info.ModTime().Unix(), int64(info.ModTime().Nanosecond())), Mode: uint16(info.Mode().Perm())}
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		s.Kind = File

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ type Entry struct {
 	// Mode has the permission bits of Unix, with setuid, setgid and sticky.
 	Mode uint16
 	Size int64
-	// Mtime is the time of the last change of the content, in nanoseconds since 1970.
+	// Mtime is the time of the last change of the content, as [Nanoseconds] returns it.
 	Mtime int64
 	// Content is the ID of a file's content. With Chunked it is the ID of a list of IDs.
 	Content objects.ID
@@ -78,6 +79,19 @@ func (e *Entry) Same(o *Entry) bool {
 // SameContent reports whether two entries have the same content: the bytes of a file, the target of a link.
 func (e *Entry) SameContent(o *Entry) bool {
 	return e.Kind == o.Kind && e.Size == o.Size && e.Content == o.Content && e.Chunked == o.Chunked && e.Unread == o.Unread && e.Target == o.Target
+}
+
+// Nanoseconds returns a time of a file, in seconds and nanoseconds since 1970, in nanoseconds. What no 64 bits hold, before
+// 1677 or after 2262, is the nearest second that they hold.
+func Nanoseconds(sec, nsec int64) int64 {
+	const last = math.MaxInt64 / 1_000_000_000
+	switch {
+	case sec <= -last:
+		return -last * 1_000_000_000
+	case sec >= last:
+		return last * 1_000_000_000
+	}
+	return sec*1_000_000_000 + nsec
 }
 
 // Stat is what tells that a file changed, without reading it.

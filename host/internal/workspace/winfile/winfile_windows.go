@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,7 +198,7 @@ func Stat(h windows.Handle) (Info, error) {
 		return Info{}, err
 	}
 	i := Info{
-		Size: int64(by.FileSizeHigh)<<32 | int64(by.FileSizeLow), Mtime: basic.Write.Nanoseconds(), Ctime: basic.Change.Nanoseconds(),
+		Size: int64(by.FileSizeHigh)<<32 | int64(by.FileSizeLow), Mtime: nanoseconds(basic.Write), Ctime: nanoseconds(basic.Change),
 		Inode: uint64(by.FileIndexHigh)<<32 | uint64(by.FileIndexLow), Volume: by.VolumeSerialNumber, Links: by.NumberOfLinks,
 	}
 	var tag [2]uint32 // the attributes and the tag
@@ -208,6 +209,21 @@ func Stat(h windows.Handle) (Info, error) {
 	}
 	i.kind(by.FileAttributes, tag[1])
 	return i, nil
+}
+
+// nanoseconds returns a time in nanoseconds since 1970. What no 64 bits hold, before 1677 or after 2262, is the nearest second
+// that they hold.
+func nanoseconds(t windows.Filetime) int64 {
+	const second = 1_000_000_000
+	const first, last = -math.MaxInt64 / second * second, math.MaxInt64 / second * second
+	switch ticks := int64(t.HighDateTime)<<32 + int64(t.LowDateTime) - 116444736000000000; { // 100 ns each, since 1601
+	case ticks < first/100:
+		return first
+	case ticks > last/100:
+		return last
+	default:
+		return ticks * 100
+	}
 }
 
 // kind sets the mode by the attributes of a file, and by its tag if it has one.
@@ -302,8 +318,7 @@ func appendListed(list []Listed, b []byte) ([]Listed, error) {
 	u := func(at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
 	long := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 	at := func(at int) int64 {
-		filetime := windows.Filetime{LowDateTime: u(at), HighDateTime: u(at + 4)}
-		return filetime.Nanoseconds()
+		return nanoseconds(windows.Filetime{LowDateTime: u(at), HighDateTime: u(at + 4)})
 	}
 	for {
 		if len(b) < name {

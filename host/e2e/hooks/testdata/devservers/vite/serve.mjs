@@ -17,7 +17,7 @@ const server = await createServer({
   configFile: false,
   logLevel: 'silent',
   plugins: [react(), api],
-  server: { host: '127.0.0.1', port: 0 },
+  server: { host: '127.0.0.1', port: Number(process.env.PORT ?? 0) },
 });
 await server.listen();
 console.log(server.resolvedUrls.local[0]);

@@ -33,7 +33,7 @@ const compiler = webpack({
 const server = new WebpackDevServer(
   {
     host: '127.0.0.1',
-    port: 'auto',
+    port: process.env.PORT ?? 'auto',
     hot: true,
     static: { directory: import.meta.dirname, watch: false },
     setupMiddlewares: (middlewares) => [
