@@ -37,8 +37,11 @@ type HookCommand struct {
 // Path locates the hook in the settings: the names of the tables, then "-" for an item of a list.
 func (h Hook) Path() []string { return []string{"hooks", h.Event, ListItem} }
 
-// hookTimeout, in seconds, is longer than `tidemark hook` ever takes, because that limits its own time.
-const hookTimeout = 15
+// hookTimeout and worktreeTimeout, in seconds, are longer than `tidemark hook` ever takes, because that limits its own time.
+const (
+	hookTimeout     = 15
+	worktreeTimeout = 120
+)
 
 // hookSettings are the agents whose hooks Tidemark sets up, by their names on the command line. Sources:
 // their manuals' pages on hooks.
@@ -50,10 +53,12 @@ var hookSettings = map[string]struct {
 	// conversation is read to its end.
 	failed string
 	ends   []string
+	// worktrees are the events by which the agent has worktrees made and removed.
+	worktrees []string
 }{
-	"claude-code": {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Edit|Write|MultiEdit|NotebookEdit|Bash", hookTimeout, "PostToolUseFailure", []string{"SubagentStop", "SessionEnd"}},
-	"codex":       {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "apply_patch|Bash", hookTimeout, "", []string{"SubagentStop", "SessionEnd"}},
-	"gemini":      {"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "write_file|replace|run_shell_command", hookTimeout * 1000, "", nil},
+	"claude-code": {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Edit|Write|MultiEdit|NotebookEdit|Bash", hookTimeout, "PostToolUseFailure", []string{"SubagentStop", "SessionEnd"}, []string{"WorktreeCreate", "WorktreeRemove"}},
+	"codex":       {"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "apply_patch|Bash", hookTimeout, "", []string{"SubagentStop", "SessionEnd"}, nil},
+	"gemini":      {"SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "write_file|replace|run_shell_command", hookTimeout * 1000, "", nil, nil},
 }
 
 // HooksOf returns the hooks that make an agent run the program, or none if Tidemark cannot set up that agent's hooks.
@@ -73,6 +78,9 @@ func HooksOf(agent, binary string) []Hook {
 	}
 	for _, event := range s.ends {
 		all = append(all, hook(event, ""))
+	}
+	for _, event := range s.worktrees {
+		all = append(all, Hook{event, HookEntry{"", []HookCommand{{"command", hookCommand(binary), worktreeTimeout}}}})
 	}
 	return all
 }

@@ -82,6 +82,8 @@ var UserTools = []*tool.Tool[*Branches]{
 	tool.New(tool.Definition{Name: "branch_commit"}, (*Branches).Commit),
 	tool.New(tool.Definition{Name: "branch_apply"}, (*Branches).Apply),
 	tool.New(tool.Definition{Name: "branch_remove"}, (*Branches).Remove),
+	tool.New(tool.Definition{Name: "worktree_add"}, (*Branches).AddWorktree),
+	tool.New(tool.Definition{Name: "worktree_remove"}, (*Branches).RemoveWorktree),
 }
 
 // Params are the parameters of timeline_branch.
@@ -111,7 +113,6 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 	}
 	bp := timeline.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Message: p.Message}
 	var why string // no agent starts
-	var copied *fork.Conversation
 	bp.Continue = func(ctx context.Context, at *timeline.Beginning) (err error) {
 		name := p.Agent
 		if name == "" && at.Anchor != nil && agents[at.Anchor.Agent] != nil {
@@ -132,14 +133,11 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 				return nil
 			}
 		}
-		at.Branch.Agent, copied, err = b.prepare(ctx, name, at, p)
+		at.Branch.Agent, err = b.prepare(ctx, name, at, p)
 		return err
 	}
 	a, err := b.Timeline.Branch(ctx, client, bp)
 	if err != nil {
-		if copied != nil && copied.Path != "" {
-			err = errors.Join(err, os.Remove(copied.Path))
-		}
 		return nil, err
 	}
 	if a.Agent == nil {
@@ -151,7 +149,7 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 }
 
 // prepare continues the conversation of a moment for the agent of a branch.
-func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginning, p Params) (*records.Agent, *fork.Conversation, error) {
+func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginning, p Params) (*records.Agent, error) {
 	agent := &records.Agent{Name: name, Dir: at.Branch.Workspace, Method: fork.Fresh, Ports: b.ports(at.From)}
 	c, err := b.fork(ctx, name, at, p)
 	known := "Workspace and conversation are as of " + at.Moment + "; later edits and messages are not present."
@@ -166,9 +164,6 @@ func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginn
 	default:
 		agent.Why = err.Error()
 	}
-	if err != nil {
-		c = nil
-	}
 	quoted := ""
 	if err != nil && !errors.Is(err, fork.ErrEmpty) {
 		if quoted = b.quote(at); quoted != "" {
@@ -179,7 +174,7 @@ func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginn
 		}
 	}
 	agent.Text = known + fmt.Sprintf(" You work in %s, a copy of %s: change files only here.\n\n", at.Branch.Workspace, at.From.Workspace) + quoted + p.Message
-	return agent, c, nil
+	return agent, nil
 }
 
 // fork copies the conversation of a moment with the method of its agent.
@@ -196,7 +191,7 @@ func (b *Branches) fork(ctx context.Context, name string, at *timeline.Beginning
 
 		point.Call, point.Turn = anchor.Message, anchor.Turn
 	}
-	place := fork.Place{From: at.From.Workspace, To: at.Branch.Workspace, Title: at.Branch.Name}
+	place := fork.Place{From: at.From.Workspace, To: at.Branch.Workspace, Title: at.Branch.Name, Leaves: at.Leaves}
 	switch name {
 	case "claude":
 		return fork.Claude(point, place, b.Clock())

@@ -76,7 +76,7 @@ func AboutBranch(t *Timeline, s *Session) About { return aboutOf(t, s) }
 
 // RemoveBranch removes a branch with its files, as an operation of the session that it comes from. Without force it is refused
 // while processes run in the branch.
-func RemoveBranch(ctx context.Context, t *Timeline, client *checkpoint.Client, branch, of *Session, force bool) (*Restored, error) {
+func RemoveBranch(ctx context.Context, t *Timeline, branch, of *Session, force bool) (*Restored, error) {
 	l, err := t.line(of.Workspace)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func RemoveBranch(ctx context.Context, t *Timeline, client *checkpoint.Client, b
 	}
 	for _, o := range slices.Backward(ops) {
 		if o.Kind == records.OpBranch && o.Branch == branch.ID && o.State == records.Done {
-			return t.Undo(ctx, client, UndoParams{Where: Where{Session: of.ID}, Operation: o.ID(), Confirm: true, Force: force})
+			return t.removeBranch(ctx, of, l, o, force)
 		}
 	}
 	return nil, usererr.New(usererr.NotFound, "the operation that made branch %s is not known. Remove its directory %s.", branch.ID, branch.Workspace)
@@ -179,12 +179,12 @@ func Alter(ctx context.Context, t *Timeline, s *Session, kind, what string, do f
 }
 
 // LogCommit keeps that a branch was committed to Git.
-func LogCommit(t *Timeline, s *Session, branch, what string) (id string, err error) {
+func LogCommit(t *Timeline, s *Session, op *Operation) (id string, err error) {
 	l, err := t.line(s.Workspace)
 	if err != nil {
 		return "", err
 	}
-	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: records.OpCommit, State: records.Done, What: what, Branch: branch}
+	op.At, op.Session, op.Kind, op.State = t.o.Clock(), s.ID, records.OpCommit, records.Done
 	err = t.db.Log(l.space, op)
 	return op.ID(), err
 }
