@@ -20,6 +20,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -57,8 +58,10 @@ type Branches struct {
 	Timeline      *timeline.Timeline
 	Conversations *conversation.Store
 	Settings      Settings
-	Clock         func() time.Time
-	Log           *slog.Logger
+	// Report returns what the browser reported since a time, as a client sees the pages of a workspace. It may be nil.
+	Report func(ctx context.Context, client *checkpoint.Client, workspace string, since time.Time) *diff.Report
+	Clock  func() time.Time
+	Log    *slog.Logger
 }
 
 // Tools are those of agents.

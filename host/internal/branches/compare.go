@@ -10,8 +10,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/tool"
 )
 
 // CompareParams are the parameters of branch_compare. Each side is a branch; "" and "original" mean the session that the other
@@ -27,8 +29,9 @@ const original = "original"
 
 // Comparison shows two sessions side by side.
 type Comparison struct {
-	A Side `json:"a"`
-	B Side `json:"b"`
+	tool.Quotes `tstype:",extends"`
+	A           Side `json:"a"`
+	B           Side `json:"b"`
 	// Same are the paths that both changed, to the same content or not; Different those of them that differ now.
 	Same      []string `json:"changedByBoth"`
 	Different []string `json:"different"`
@@ -39,6 +42,10 @@ type Side struct {
 	timeline.About
 	// Severity is that of the browser at the end, "" where it is not known.
 	Severity diff.Severity `json:"severity,omitempty"`
+	// Browser is what it reported since the moment of the branch, nil where nothing is observed.
+	Browser *diff.Report `json:"browser,omitempty"`
+	// Tokens are those of the agent's model, nil where they are not known.
+	Tokens *fork.Tokens `json:"tokens,omitempty"`
 	// Files are the changed ones, Added and Removed their lines.
 	Files   []string `json:"files"`
 	Added   int      `json:"added"`
@@ -69,6 +76,7 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 	if err != nil {
 		return nil, err
 	}
+	client = &checkpoint.Client{Name: client.Name, User: client.User} // each side has pages of its own
 	c := &Comparison{Same: []string{}, Different: []string{}}
 	if c.A, err = b.side(ctx, client, one, "start", one.Started); err != nil {
 		return nil, err
@@ -122,6 +130,14 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 		case a.First == "" && (m.Source == records.FromEdit || m.Source == records.FromFiles || m.Source == records.FromCommand):
 			a.First = m.Label
 		}
+	}
+	if record := timeline.RecordOf(b.Timeline, s); record != "" {
+		if a.Tokens, err = fork.Spent(record, since); err != nil {
+			b.Log.Debug("cannot count the tokens of a session", "session", s.ID, "error", err)
+		}
+	}
+	if b.Report != nil {
+		a.Browser = b.Report(ctx, client, s.Workspace, since)
 	}
 	for _, o := range b.Conversations.Outlines(s.Workspace, since.UnixMilli(), b.Clock().UnixMilli()) {
 		for _, t := range o.Turns {

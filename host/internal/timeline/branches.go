@@ -57,6 +57,31 @@ func BranchesIn(t *Timeline, client *checkpoint.Client, where Where) (list []*Se
 // OriginOf returns the session that a branch comes from in the end, nil if it is not known.
 func OriginOf(t *Timeline, s *Session) *Session { return t.sessions.Origin(s) }
 
+// PortsOf returns what is added to the ports in a branch, 0 in another workspace.
+func PortsOf(t *Timeline, workspace string) int {
+	if t.failed != nil {
+		return 0
+	}
+	if s := t.sessions.Latest(workspace); s != nil && s.Agent != nil {
+		return s.Agent.Ports
+	}
+	return 0
+}
+
+// RecordOf returns the path of the record of the agent that worked last in a session, "" where none is known.
+func RecordOf(t *Timeline, s *Session) string {
+	l, err := t.line(s.Workspace)
+	if err != nil {
+		return ""
+	}
+	for _, m := range slices.Backward(l.of(s)) {
+		if m.Anchor != nil && m.Anchor.Transcript != "" {
+			return m.Anchor.Transcript
+		}
+	}
+	return ""
+}
+
 // TimeOf returns when a moment of a session's workspace was.
 func TimeOf(t *Timeline, s *Session, id string) (time.Time, error) {
 	l, err := t.line(s.Workspace)
