@@ -79,6 +79,9 @@ var Tools = []*tool.Tool[*Branches]{
 
 // UserTools are those of the user's own programs, beside those of agents.
 var UserTools = []*tool.Tool[*Branches]{
+	tool.New(tool.Definition{Name: "branch_plan"}, func(b *Branches, ctx context.Context, client *checkpoint.Client, p Params) (*timeline.BranchPlan, error) {
+		return timeline.PlanBranch(ctx, b.Timeline, client, timeline.BranchParams{Where: p.Where, From: p.From})
+	}),
 	tool.New(tool.Definition{Name: "branch_list"}, (*Branches).List),
 	tool.New(tool.Definition{Name: "branch_open"}, (*Branches).Open),
 	tool.New(tool.Definition{Name: "branch_compare"}, (*Branches).Compare),

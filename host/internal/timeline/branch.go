@@ -133,6 +133,44 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 	return &Branched{About: aboutOf(t, branch), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
 }
 
+// BranchPlan says what a branch costs before it is made.
+type BranchPlan struct {
+	// Files counts what is copied. Shares is true where that takes neither room nor much time, and Why explains it.
+	Files  int    `json:"files"`
+	Shares bool   `json:"shares"`
+	Why    string `json:"why"`
+	// Seconds is about how long the copy takes, without the time of large files.
+	Seconds float64 `json:"seconds"`
+}
+
+// copiedEach second is how many small files are copied where none share extents, about.
+const copiedEach = 10_000
+
+// PlanBranch says what a branch costs.
+func PlanBranch(ctx context.Context, t *Timeline, client *checkpoint.Client, p BranchParams) (*BranchPlan, error) {
+	s, l, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	place, err := t.locate(ctx, client, s, l, p.From)
+	if err != nil {
+		return nil, err
+	}
+	w, err := t.open(ctx, l.root)
+	if err != nil {
+		return nil, err
+	}
+	at, err := w.Placement(filepath.Join(t.o.Branches, l.space))
+	if err != nil {
+		return nil, err
+	}
+	plan := &BranchPlan{Files: place.Snapshot.Files, Shares: at.Shares, Why: at.Why}
+	if !at.Shares {
+		plan.Seconds = float64(plan.Files) / copiedEach
+	}
+	return plan, nil
+}
+
 // makingSuffix is at the end of a branch's directory while its files are copied.
 const makingSuffix = ".making"
 
