@@ -90,8 +90,7 @@ func (s *shop) open() {
 	s.close = func() error {
 		err := l.Close()
 		end()
-		<-done
-		return err
+		return errors.Join(err, <-done)
 	}
 }
 

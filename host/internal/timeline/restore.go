@@ -222,7 +222,7 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 		if !p.Confirm {
 			return a, nil
 		}
-		return t.bringBack(ctx, s, l, op)
+		return bringBack(ctx, t, s, l, op)
 	case op.Kind == records.OpCommit && op.Commit != "" && t.o.Uncommit != nil:
 		a.Note = fmt.Sprintf("deletes the branch %s in Git, unless it has other commits", op.Ref)
 		if !p.Confirm {

@@ -72,7 +72,7 @@ func settleBranches(t *Timeline) error {
 				return false, nil
 			case o.Was != nil: // its removal had begun
 				o.State = records.Done
-				return true, errors.Join(tracked.RemoveAll(o.Dir), t.removed(o.Was.ID), t.undone(s.Space, o.Of, records.Undone))
+				return true, errors.Join(tracked.RemoveAll(o.Dir), removed(t, o.Was.ID), undone(t, s.Space, o.Of, records.Undone))
 			}
 			return true, settleBranch(t, s.Space, o)
 		}); err != nil {
@@ -95,7 +95,7 @@ func settleBranch(t *Timeline, space string, o *Operation) error {
 				o.Branch = s.ID
 				return nil
 			}
-			return t.back(space, o.Of)
+			return back(t, space, o.Of)
 		}
 		if err := t.sessions.Remove(s); err != nil {
 			return err
@@ -106,7 +106,7 @@ func settleBranch(t *Timeline, space string, o *Operation) error {
 }
 
 // removed removes a session that may be removed already.
-func (t *Timeline) removed(id string) error {
+func removed(t *Timeline, id string) error {
 	if s, err := t.sessions.Find(id); err == nil {
 		return t.sessions.Remove(s)
 	}
@@ -114,7 +114,7 @@ func (t *Timeline) removed(id string) error {
 }
 
 // undone sets the state of an operation that was undone, or of which the undo was undone.
-func (t *Timeline) undone(space string, number uint64, state string) error {
+func undone(t *Timeline, space string, number uint64, state string) error {
 	all, err := t.db.Operations(space)
 	if err != nil {
 		return err
@@ -129,14 +129,14 @@ func (t *Timeline) undone(space string, number uint64, state string) error {
 }
 
 // back sets the states of operations whose branch is there again: of its removal, and of the one that made it.
-func (t *Timeline) back(space string, removal uint64) error {
+func back(t *Timeline, space string, removal uint64) error {
 	all, err := t.db.Operations(space)
 	if err != nil {
 		return err
 	}
 	for _, o := range all {
 		if o.Number == removal {
-			return errors.Join(t.undone(space, o.Of, records.Done), t.undone(space, removal, records.Undone))
+			return errors.Join(undone(t, space, o.Of, records.Done), undone(t, space, removal, records.Undone))
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ func (t *Timeline) removeBranch(ctx context.Context, of *Session, l *line, op *O
 		return nil, err
 	}
 	undo := &Operation{At: t.o.Clock(), Session: of.ID, Kind: records.OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number, Dir: s.Workspace, Was: s}
-	if undo.Kept, err = t.keepBranch(ctx, s, force); err != nil {
+	if undo.Kept, err = keepBranch(ctx, t, s, force); err != nil {
 		undo.State, undo.Dir, undo.Was = records.Failed, "", nil
 		return nil, errors.Join(err, t.db.Log(l.space, undo))
 	}
@@ -187,7 +187,7 @@ func (t *Timeline) removeBranch(ctx context.Context, of *Session, l *line, op *O
 }
 
 // keepBranch takes a snapshot of a branch that will be removed, and ends its agent with force.
-func (t *Timeline) keepBranch(ctx context.Context, s *Session, force bool) (uint64, error) {
+func keepBranch(ctx context.Context, t *Timeline, s *Session, force bool) (uint64, error) {
 	running, known := subprocess.Within(s.Workspace)
 	if known && len(running) > 0 && !force {
 		var names []string
@@ -216,7 +216,7 @@ func (t *Timeline) keepBranch(ctx context.Context, s *Session, force bool) (uint
 }
 
 // bringBack makes a branch again that an operation removed, with the files that it had.
-func (t *Timeline) bringBack(ctx context.Context, of *Session, l *line, op *Operation) (*Restored, error) {
+func bringBack(ctx context.Context, t *Timeline, of *Session, l *line, op *Operation) (*Restored, error) {
 	was, dir := op.Was, op.Dir
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return nil, usererr.New(usererr.AlreadyExists, "%s exists, so the branch %s cannot come back", dir, was.ID)
@@ -228,18 +228,18 @@ func (t *Timeline) bringBack(ctx context.Context, of *Session, l *line, op *Oper
 	if err := t.db.Log(l.space, undo); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
-	err := t.cloneAgain(ctx, of, was, op.Kept)
+	err := cloneAgain(ctx, t, of, was, op.Kept)
 	if err != nil {
 		undo.State = records.Failed
 		return nil, errors.Join(err, tracked.RemoveAll(dir), tracked.RemoveAll(dir+makingSuffix), t.db.Log(l.space, undo))
 	}
 	undo.State = records.Done
-	err = errors.Join(t.back(l.space, op.Number), t.db.Log(l.space, undo))
+	err = errors.Join(back(t, l.space, op.Number), t.db.Log(l.space, undo))
 	return &Restored{SessionID: was.ID, Changes: map[string]int{}, Steps: []RestoreStep{}, Done: true, Operation: undo.ID()}, err
 }
 
 // cloneAgain makes the directory and the session of a branch that was removed.
-func (t *Timeline) cloneAgain(ctx context.Context, of, was *Session, kept uint64) error {
+func cloneAgain(ctx context.Context, t *Timeline, of, was *Session, kept uint64) error {
 	dir := was.Workspace
 	if err := os.Mkdir(dir, 0o700); err != nil { // its snapshots are those of a directory
 		return err
