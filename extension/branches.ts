@@ -46,7 +46,7 @@ export interface Side extends About {
    */
   calls: number /* int */;
   failedCalls: number /* int */;
-  tests: Run[];
+  tests: TestRun[];
   /**
    * First is what happened first, "" for nothing.
    */
@@ -57,9 +57,9 @@ export interface Side extends About {
   workedSec: number /* float64 */;
 }
 /**
- * Run is a run of tests.
+ * TestRun is a run of tests.
  */
-export interface Run {
+export interface TestRun {
   at: string;
   label: string;
   passed: boolean;

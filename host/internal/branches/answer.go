@@ -35,15 +35,15 @@ type Side struct {
 	// Calls counts the calls of the agent, Failed those that failed. Tests are the runs of tests.
 	Calls  int   `json:"calls"`
 	Failed int   `json:"failedCalls"`
-	Tests  []Run `json:"tests"`
+	Tests  []TestRun `json:"tests"`
 	// First is what happened first, "" for nothing.
 	First string `json:"first,omitempty"`
 	// WorkedSec is the time from the branch's moment to the last one, in seconds.
 	WorkedSec float64 `json:"workedSec"`
 }
 
-// Run is a run of tests.
-type Run struct {
+// TestRun is a run of tests.
+type TestRun struct {
 	At     diff.Time `json:"at"`
 	Label  string    `json:"label"`
 	Passed bool      `json:"passed"`

@@ -64,7 +64,7 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 
 // side describes a session since a moment.
 func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *records.Session, from string, since time.Time) (Side, error) {
-	a := Side{About: timeline.AboutBranch(b.Timeline, s), Files: []string{}, Tests: []Run{}}
+	a := Side{About: timeline.AboutBranch(b.Timeline, s), Files: []string{}, Tests: []TestRun{}}
 	changed, err := timeline.ChangedSince(ctx, b.Timeline, client, s, from)
 	if err != nil {
 		return a, fmt.Errorf("cannot compare session %s with its start: %w", s.ID, err)
@@ -84,7 +84,7 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 		a.Severity, a.WorkedSec = m.Severity, m.At.Sub(since).Seconds()
 		switch {
 		case m.Source == records.FromTestsPassed || m.Source == records.FromTestsFailed:
-			a.Tests = append(a.Tests, Run{At: m.At, Label: m.Label, Passed: m.Source == records.FromTestsPassed})
+			a.Tests = append(a.Tests, TestRun{At: m.At, Label: m.Label, Passed: m.Source == records.FromTestsPassed})
 		case a.First == "" && (m.Source == records.FromEdit || m.Source == records.FromFiles || m.Source == records.FromCommand):
 			a.First = m.Label
 		}
