@@ -92,7 +92,7 @@ await press('Create branch', form);
 await until(() => says('Branch by-length created in') && says('Keep lists, and count them.'), 'the branch');`)
 	v.Shows("Branch of m")
 	v.JS(`
-await press('Compare');
+await press('Compare', document.querySelector('.moments-head'));
 await until(() => document.querySelector('.compare table'), 'the comparison');
 const compared = document.querySelector('.compare').textContent;
 for (const part of ['by-length', 'Original', 'Browser at the end', 'Files', 'Tests', 'Calls', 'Tokens', 'Time', 'Began with'])

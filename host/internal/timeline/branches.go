@@ -39,8 +39,14 @@ func BranchesIn(t *Timeline, client *checkpoint.Client, where Where) (list []*Se
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	root, err := rootOf(t, client, where)
-	if err != nil {
+	var root string
+	if where.Session != "" {
+		s, _, err := t.sessionOf(client, where)
+		if err != nil {
+			return nil, err
+		}
+		root = s.Workspace
+	} else if root, err = rootOf(t, client, where); err != nil {
 		return nil, err
 	}
 	if _, of := t.o.Workspaces.BranchOf(root); of != "" {
