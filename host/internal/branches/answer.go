@@ -33,8 +33,8 @@ type Side struct {
 	Added   int      `json:"added"`
 	Removed int      `json:"removed"`
 	// Calls counts the calls of the agent, Failed those that failed. Tests are the runs of tests.
-	Calls  int   `json:"calls"`
-	Failed int   `json:"failedCalls"`
+	Calls  int       `json:"calls"`
+	Failed int       `json:"failedCalls"`
 	Tests  []TestRun `json:"tests"`
 	// First is what happened first, "" for nothing.
 	First string `json:"first,omitempty"`
