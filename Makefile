@@ -21,7 +21,7 @@ AGAINST  ?=
 TARGETS  ?=
 
 # What make generate writes.
-GENERATED := extension/protocol.ts extension/report.ts extension/timeline.ts extension/regression.ts extension/sessiontree.ts extension/methods.ts host/internal/api/operations.go
+GENERATED := extension/protocol.ts extension/report.ts extension/timeline.ts extension/regression.ts extension/sessiontree.ts extension/branches.ts extension/methods.ts host/internal/api/operations.go
 
 # The end-to-end tests run the program that was built.
 export TIDEMARK_TEST_BINARY := $(CURDIR)/bin/tidemark

@@ -2138,6 +2138,13 @@ export interface SessionBranchParams {
   agent?: string;
 }
 /**
+ * SessionCompareParams name a branch and what it is compared with.
+ */
+export interface SessionCompareParams {
+  id: string;
+  with?: string;
+}
+/**
  * SessionDiffParams name two moments whose files are compared.
  */
 export interface SessionDiffParams {

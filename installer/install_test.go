@@ -269,7 +269,7 @@ func TestHooksStandBesideOthers(t *testing.T) {
 			t.Errorf("%q is there %d times: %s", want, strings.Count(text, want), text)
 		}
 	}
-	if n := strings.Count(text, "tidemark hook"); n != 7 { // with the one by hand
+	if n := strings.Count(text, "tidemark hook"); n != 9 { // with the one by hand
 		t.Errorf("%d hooks: %s", n, text)
 	}
 	of := func(checks []Check, _ []Start) Check {
@@ -279,7 +279,7 @@ func TestHooksStandBesideOthers(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	h.program("/elsewhere/tidemark")
-	if c := of(h.CheckAgents()); c.State != OK || c.Detail != "7 of 7 events run `tidemark hook`" {
+	if c := of(h.CheckAgents()); c.State != OK || c.Detail != "9 of 9 events run `tidemark hook`" {
 		t.Errorf("%+v", c)
 	}
 	if err := os.RemoveAll(h.disk("/elsewhere")); err != nil {

@@ -48,6 +48,12 @@ type SessionBranchParams struct {
 	Agent      string   `json:"agent,omitempty" required:"false" enum:"claude,codex,gemini,opencode,none" doc:"The agent to start with the message; by default that of the moment"`
 }
 
+// SessionCompareParams name a branch and what it is compared with.
+type SessionCompareParams struct {
+	ID   string `json:"id" path:"id"`
+	With string `json:"with,omitempty" maxLength:"100" doc:"The session of another branch of the same workspace; empty: the session that it comes from, since then"`
+}
+
 // SessionDiffParams name two moments whose files are compared.
 type SessionDiffParams struct {
 	ID   string `json:"id" path:"id"`

@@ -39,8 +39,11 @@ type HookCommand struct {
 // Path locates the hook in the settings: the names of the tables, then "-" for an item of a list.
 func (h Hook) Path() []string { return []string{"hooks", h.Event, ListItem} }
 
-// hookTimeout, in seconds, is longer than `tidemark hook` ever takes, because that limits its own time.
-const hookTimeout = 15
+// hookTimeout and worktreeTimeout, in seconds, are longer than `tidemark hook` ever takes, because that limits its own time.
+const (
+	hookTimeout     = 15
+	worktreeTimeout = 120
+)
 
 // hookSettings are the agents whose hooks Tidemark sets up, by their names on the command line. Sources:
 // their manuals' pages on hooks.
@@ -54,10 +57,13 @@ var hookSettings = map[string]struct {
 	timeout       int
 	// flat is true where an entry has the command itself.
 	flat bool
+	// worktrees are the events by which the agent has worktrees made and removed.
+	worktrees []string
 }{
 	"claude-code": {
 		events: []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PostToolUseFailure", "SubagentStop", "SessionEnd"},
 		tools:  "Edit|Write|MultiEdit|NotebookEdit|Bash", timeout: hookTimeout,
+		worktrees: []string{"WorktreeCreate", "WorktreeRemove"},
 	},
 	"codex": {
 		events: []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop", "SessionEnd"},
@@ -101,6 +107,9 @@ func HooksOf(agent, binary string) []Hook {
 	}
 	if s.before != "" {
 		all = append(all, hook(s.before, s.shell))
+	}
+	for _, event := range s.worktrees {
+		all = append(all, Hook{event, HookEntry{Hooks: []HookCommand{{"command", hookCommand(binary), worktreeTimeout}}}})
 	}
 	return all
 }

@@ -201,6 +201,12 @@ func showComparison(out io.Writer, a *branches.Comparison) error {
 	row := func(name string, of func(*branches.Side) string) { t.Row(render.Faint(name), of(&a.A), of(&a.B)) }
 	row("", func(s *branches.Side) string { return render.Bold(cmp.Or(s.Name, s.ID)) })
 	row("browser at the end", func(s *branches.Side) string { return cmp.Or(string(s.Severity), "not known") })
+	row("reported since then", func(s *branches.Side) string {
+		if s.Browser == nil {
+			return "not observed"
+		}
+		return s.Browser.Summary
+	})
 	row("files changed", func(s *branches.Side) string {
 		return fmt.Sprintf("%d  +%d −%d", len(s.Files), s.Added, s.Removed)
 	})
@@ -215,6 +221,12 @@ func showComparison(out io.Writer, a *branches.Comparison) error {
 		return fmt.Sprintf("%d runs, the last one %s", len(s.Tests), last)
 	})
 	row("calls", func(s *branches.Side) string { return fmt.Sprintf("%d, %d failed", s.Calls, s.Failed) })
+	row("tokens read, written", func(s *branches.Side) string {
+		if s.Tokens == nil {
+			return "not known"
+		}
+		return fmt.Sprintf("%d, %d", s.Tokens.Input, s.Tokens.Output)
+	})
 	row("worked", func(s *branches.Side) string {
 		return time.Duration(s.WorkedSec * float64(time.Second)).Round(time.Second).String()
 	})

@@ -82,8 +82,10 @@ func hookMistake(err error) error { return fmt.Errorf("%w. See `tidemark hook --
 
 // runHook handles a hook call. It never fails, so that Tidemark never blocks an agent.
 func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Writer) {
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := time.AfterFunc(o.timeout, func() { cancel(context.DeadlineExceeded) })
+	defer limit.Stop()
 	done := make(chan hookOutcome, 1)
 	go func() { // an agent that never ends its input must not keep the process
 		var a hookOutcome
@@ -93,13 +95,13 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 			}
 			done <- a
 		}()
-		a = answerHook(ctx, o, in)
+		a = answerHook(ctx, o, in, limit)
 	}()
 	var a hookOutcome
 	select {
 	case a = <-done:
 	case <-ctx.Done():
-		a.err = ctx.Err()
+		a.err = context.Cause(ctx)
 	}
 	if a.err == nil && len(a.text) > 0 {
 		_, a.err = out.Write(a.text)
@@ -111,6 +113,9 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 		if what != "" && what != conversation.NotAllowed && o.debug {
 			fmt.Fprintln(errOut, "tidemark:", what)
 		}
+	}
+	if a.missing != "" {
+		fmt.Fprintln(errOut, "tidemark:", a.missing)
 	}
 	if a.why != "" && o.debug {
 		fmt.Fprintln(errOut, "tidemark: nothing reported:", a.why)
@@ -124,12 +129,20 @@ type hookOutcome struct {
 	// why says why nothing was reported, "" where something was. Moment and recorded say what became of the moment and of the
 	// event in the recording, "" for none.
 	why, moment, recorded string
-	err                   error
+	// missing is what the user should know although the agent got what it wanted, "" for nothing.
+	missing string
+	err     error
 }
 
-// answerHook answers a hook call.
-func answerHook(ctx context.Context, o hookOptions, in io.Reader) (a hookOutcome) {
+// answerHook answers a hook call within a limit, which is extended for a worktree.
+func answerHook(ctx context.Context, o hookOptions, in io.Reader, limit *time.Timer) (a hookOutcome) {
 	call, err := readHook(o, in)
+	if err == nil && call.Worktree != nil {
+		if !limit.Reset(worktreeLimit) {
+			return hookOutcome{err: context.DeadlineExceeded}
+		}
+		return worktreeHook(ctx, call)
+	}
 	if err == nil {
 		switch {
 		case call.Event == "" && call.Moment == nil && call.Recorded == nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 func newSessionBranch() *cobra.Command {
 	var at momentFlags
 	var p branches.Params
+	var tries []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "session-branch [SESSION] --name NAME",
@@ -28,8 +30,9 @@ func newSessionBranch() *cobra.Command {
 		Long: `Start a new session with the files of a moment, in a directory of its own. The original workspace stays as it is.
 With a message, the agent of the moment starts there: with its conversation as of the moment, in tmux where config.toml says
 so ([branches] terminal), and otherwise without a terminal.`,
-		Example: `  tidemark timeline session-branch --moment m12 --name other-way --message "Use a map instead"`,
-		Args:    maybeSession(),
+		Example: `  tidemark timeline session-branch --moment m12 --name other-way --message "Use a map instead"
+  tidemark timeline session-branch --moment m12 --name way --try "Use a map" --try "Use a list"`,
+		Args: maybeSession(),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if p.From, err = at.given(); err != nil {
 				return err
@@ -41,6 +44,15 @@ so ([branches] terminal), and otherwise without a terminal.`,
 				return err
 			}
 			p.Env = os.Environ()
+			if len(tries) > 0 && p.Message != "" {
+				return usageError{errors.New("use --message for one branch or --try for each of several, not both")}
+			}
+			if err := sayPlan(cmd, p); err != nil {
+				return err
+			}
+			if len(tries) > 0 {
+				return tryEach(cmd, p, tries, asJSON)
+			}
 			var a timeline.Branched
 			return callAndShow(cmd, "timeline_branch", p, &a, asJSON, func() error { return showBranch(cmd.OutOrStdout(), &a) })
 		},
@@ -49,9 +61,52 @@ so ([branches] terminal), and otherwise without a terminal.`,
 	f := cmd.Flags()
 	f.StringVar(&p.Name, "name", "", "name of the branch: lower-case letters, digits, - and _")
 	f.StringVar(&p.Message, "message", "", "message for the agent of the branch")
+	f.StringArrayVar(&tries, "try", nil, "start one branch for each message, named NAME-1, NAME-2 and so on (repeatable)")
 	f.StringVar(&p.Agent, "agent", "", "agent to start: claude, codex, gemini, opencode or none (default: that of the moment)")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
+}
+
+// leastPlan is the time of a copy in seconds from which on it is said before it starts.
+const leastPlan = 1
+
+// sayPlan says how long a copy will take, where that is long.
+func sayPlan(cmd *cobra.Command, p branches.Params) error {
+	c, err := newClient()
+	if err != nil {
+		return err
+	}
+	var plan timeline.BranchPlan
+	if err := c.Tool(cmd.Context(), "branch_plan", p, &plan); err != nil || plan.Shares || plan.Seconds < leastPlan {
+		return err
+	}
+	return render.Line(cmd.ErrOrStderr(), "Copying %d files takes about %.0f s, longer if they are large: %s.", plan.Files, plan.Seconds, event.OneLine(plan.Why))
+}
+
+// tryEach starts a branch for each message, all from one moment.
+func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bool) error {
+	c, err := newClient()
+	if err != nil {
+		return err
+	}
+	list := []timeline.Branched{}
+	name := p.Name
+	for i, message := range messages {
+		p.Name, p.Message = fmt.Sprintf("%s-%d", name, i+1), message
+		var a timeline.Branched
+		if err := c.Tool(cmd.Context(), "timeline_branch", p, &a); err != nil {
+			return fmt.Errorf("branch %s: %w", p.Name, err)
+		}
+		if list = append(list, a); !asJSON {
+			if err := showBranch(cmd.OutOrStdout(), &a); err != nil {
+				return err
+			}
+		}
+	}
+	if !asJSON {
+		return render.Line(cmd.OutOrStdout(), "Compare with `tidemark branch compare %s-1 %s-2`.", name, name)
+	}
+	return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
 }
 
 func showBranch(out io.Writer, a *timeline.Branched) error {

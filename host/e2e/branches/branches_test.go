@@ -33,7 +33,16 @@ eval "${last##*run:}"
 
 func newWorld(t *testing.T, settings string) *world {
 	t.Helper()
-	w := &world{T: t, World: e2etest.EmptyWorld(t), project: t.TempDir()}
+	return newWorldIn(t, t.TempDir(), settings)
+}
+
+// newWorldIn is newWorld with a directory for the project, which need not exist.
+func newWorldIn(t *testing.T, project, settings string) *world {
+	t.Helper()
+	if err := os.MkdirAll(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, World: e2etest.EmptyWorld(t), project: project}
 	if resolved, err := filepath.EvalSymlinks(w.project); err == nil {
 		w.project = resolved
 	}

@@ -87,9 +87,22 @@ await press('Branch', row('the cart counts'));
 const form = row('the cart counts').querySelector('form');
 fill(form.querySelector('input'), 'by-length');
 fill(form.querySelector('textarea'), 'Keep lists, and count them.');
+pick(form.querySelector('select'), 'none');
 await press('Create branch', form);
 await until(() => says('Branch by-length created in') && says('Keep lists, and count them.'), 'the branch');`)
 	v.Shows("Branch of m")
+	v.JS(`
+await press('Compare', document.querySelector('.moments-head'));
+await until(() => document.querySelector('.compare table'), 'the comparison');
+const compared = document.querySelector('.compare').textContent;
+for (const part of ['by-length', 'Original', 'Browser at the end', 'Files', 'Tests', 'Calls', 'Tokens', 'Time', 'Began with'])
+	if (!compared.includes(part)) throw new Error(part + ' is not in ' + compared);`)
+	v.CheckAccessible("a comparison of branches")
+	if shots := os.Getenv(ScreenshotsEnv); shots != "" {
+		takeInto(t, shots, "panel-compare", v.Tab, 1180, 760)
+		takeInto(t, shots, "panel-compare-narrow", v.Tab, 380, 760)
+	}
+	v.JS(`await press('Close', document.querySelector('.compare'));`)
 	// Without its directory a session has no moments to show. Another one can be chosen.
 	if err := os.Rename(dir, dir+"2"); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
@@ -39,6 +40,7 @@ func (r *rest) methods() {
 	serveMethod[*answers.Added](r, "view_moment_add", (*viewMomentAddInput).params)
 	serveMethod[*answers.Sought](r, "view_seek", (*viewSeekInput).params)
 	serveMethod[*answers.Branched](r, "view_session_branch", (*viewSessionBranchInput).params)
+	serveMethod[*branches.Comparison](r, "view_session_compare", (*viewSessionCompareInput).params)
 	serveMethod[*answers.Difference](r, "view_session_diff", (*viewSessionDiffInput).params)
 	serveMethod[*answers.Blamed](r, "view_session_blame", (*viewSessionBlameInput).params)
 	serveMethod[*sessiontree.Tree](r, "view_session_tree", (*viewSessionTreeInput).params)
@@ -317,6 +319,15 @@ type viewSessionBranchInput struct {
 
 func (in *viewSessionBranchInput) params() protocol.SessionBranchParams {
 	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message, Agent: in.Body.Agent}
+}
+
+type viewSessionCompareInput struct {
+	ID   string `path:"id"`
+	With string `query:"with" maxLength:"100" doc:"The session of another branch of the same workspace; empty: the session that it comes from, since then"`
+}
+
+func (in *viewSessionCompareInput) params() protocol.SessionCompareParams {
+	return protocol.SessionCompareParams{ID: in.ID, With: in.With}
 }
 
 type viewSessionDiffInput struct {

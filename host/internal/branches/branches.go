@@ -20,6 +20,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -57,8 +58,10 @@ type Branches struct {
 	Timeline      *timeline.Timeline
 	Conversations *conversation.Store
 	Settings      Settings
-	Clock         func() time.Time
-	Log           *slog.Logger
+	// Report returns what the browser reported since a time, as a client sees the pages of a workspace. It may be nil.
+	Report func(ctx context.Context, client *checkpoint.Client, workspace string, since time.Time) *diff.Report
+	Clock  func() time.Time
+	Log    *slog.Logger
 }
 
 // Tools are those of agents.
@@ -76,12 +79,17 @@ var Tools = []*tool.Tool[*Branches]{
 
 // UserTools are those of the user's own programs, beside those of agents.
 var UserTools = []*tool.Tool[*Branches]{
+	tool.New(tool.Definition{Name: "branch_plan"}, func(b *Branches, ctx context.Context, client *checkpoint.Client, p Params) (*timeline.BranchPlan, error) {
+		return timeline.PlanBranch(ctx, b.Timeline, client, timeline.BranchParams{Where: p.Where, From: p.From})
+	}),
 	tool.New(tool.Definition{Name: "branch_list"}, (*Branches).List),
 	tool.New(tool.Definition{Name: "branch_open"}, (*Branches).Open),
 	tool.New(tool.Definition{Name: "branch_compare"}, (*Branches).Compare),
 	tool.New(tool.Definition{Name: "branch_commit"}, (*Branches).Commit),
 	tool.New(tool.Definition{Name: "branch_apply"}, (*Branches).Apply),
 	tool.New(tool.Definition{Name: "branch_remove"}, (*Branches).Remove),
+	tool.New(tool.Definition{Name: "worktree_add"}, (*Branches).AddWorktree),
+	tool.New(tool.Definition{Name: "worktree_remove"}, (*Branches).RemoveWorktree),
 }
 
 // Params are the parameters of timeline_branch.
@@ -111,7 +119,6 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 	}
 	bp := timeline.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Message: p.Message}
 	var why string // no agent starts
-	var copied *fork.Conversation
 	bp.Continue = func(ctx context.Context, at *timeline.Beginning) (err error) {
 		name := p.Agent
 		if name == "" && at.Anchor != nil && agents[at.Anchor.Agent] != nil {
@@ -132,14 +139,11 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 				return nil
 			}
 		}
-		at.Branch.Agent, copied, err = b.prepare(ctx, name, at, p)
+		at.Branch.Agent, err = b.prepare(ctx, name, at, p)
 		return err
 	}
 	a, err := b.Timeline.Branch(ctx, client, bp)
 	if err != nil {
-		if copied != nil && copied.Path != "" {
-			err = errors.Join(err, os.Remove(copied.Path))
-		}
 		return nil, err
 	}
 	if a.Agent == nil {
@@ -151,7 +155,7 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 }
 
 // prepare continues the conversation of a moment for the agent of a branch.
-func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginning, p Params) (*records.Agent, *fork.Conversation, error) {
+func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginning, p Params) (*records.Agent, error) {
 	agent := &records.Agent{Name: name, Dir: at.Branch.Workspace, Method: fork.Fresh, Ports: b.ports(at.From)}
 	c, err := b.fork(ctx, name, at, p)
 	known := "Workspace and conversation are as of " + at.Moment + "; later edits and messages are not present."
@@ -166,9 +170,6 @@ func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginn
 	default:
 		agent.Why = err.Error()
 	}
-	if err != nil {
-		c = nil
-	}
 	quoted := ""
 	if err != nil && !errors.Is(err, fork.ErrEmpty) {
 		if quoted = b.quote(at); quoted != "" {
@@ -179,7 +180,7 @@ func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginn
 		}
 	}
 	agent.Text = known + fmt.Sprintf(" You work in %s, a copy of %s: change files only here.\n\n", at.Branch.Workspace, at.From.Workspace) + quoted + p.Message
-	return agent, c, nil
+	return agent, nil
 }
 
 // fork copies the conversation of a moment with the method of its agent.
@@ -196,7 +197,7 @@ func (b *Branches) fork(ctx context.Context, name string, at *timeline.Beginning
 
 		point.Call, point.Turn = anchor.Message, anchor.Turn
 	}
-	place := fork.Place{From: at.From.Workspace, To: at.Branch.Workspace, Title: at.Branch.Name}
+	place := fork.Place{From: at.From.Workspace, To: at.Branch.Workspace, Title: at.Branch.Name, Leaves: at.Leaves}
 	switch name {
 	case "claude":
 		return fork.Claude(point, place, b.Clock())

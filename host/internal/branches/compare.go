@@ -8,8 +8,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
@@ -25,41 +25,6 @@ type CompareParams struct {
 // original names the session that a branch comes from.
 const original = "original"
 
-// Comparison shows two sessions side by side.
-type Comparison struct {
-	A Side `json:"a"`
-	B Side `json:"b"`
-	// Same are the paths that both changed, to the same content or not; Different those of them that differ now.
-	Same      []string `json:"changedByBoth"`
-	Different []string `json:"different"`
-}
-
-// Side is what became of a session.
-type Side struct {
-	timeline.About
-	// Severity is that of the browser at the end, "" where it is not known.
-	Severity diff.Severity `json:"severity,omitempty"`
-	// Files are the changed ones, Added and Removed their lines.
-	Files   []string `json:"files"`
-	Added   int      `json:"added"`
-	Removed int      `json:"removed"`
-	// Calls counts the calls of the agent, Failed those that failed. Tests are the runs of tests.
-	Calls  int   `json:"calls"`
-	Failed int   `json:"failedCalls"`
-	Tests  []Run `json:"tests"`
-	// First is what happened first, "" for nothing.
-	First string `json:"first,omitempty"`
-	// WorkedSec is the time from the branch's moment to the last one, in seconds.
-	WorkedSec float64 `json:"workedSec"`
-}
-
-// Run is a run of tests.
-type Run struct {
-	At     diff.Time `json:"at"`
-	Label  string    `json:"label"`
-	Passed bool      `json:"passed"`
-}
-
 // Compare shows what became of two branches, or of a branch and its original.
 func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p CompareParams) (*Comparison, error) {
 	if p.A == "" || p.A == original {
@@ -69,6 +34,7 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 	if err != nil {
 		return nil, err
 	}
+	client = &checkpoint.Client{Name: client.Name, User: client.User} // each side has pages of its own
 	c := &Comparison{Same: []string{}, Different: []string{}}
 	if c.A, err = b.side(ctx, client, one, "start", one.Started); err != nil {
 		return nil, err
@@ -98,7 +64,7 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 
 // side describes a session since a moment.
 func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *records.Session, from string, since time.Time) (Side, error) {
-	a := Side{About: timeline.AboutBranch(b.Timeline, s), Files: []string{}, Tests: []Run{}}
+	a := Side{About: timeline.AboutBranch(b.Timeline, s), Files: []string{}, Tests: []TestRun{}}
 	changed, err := timeline.ChangedSince(ctx, b.Timeline, client, s, from)
 	if err != nil {
 		return a, fmt.Errorf("cannot compare session %s with its start: %w", s.ID, err)
@@ -118,10 +84,18 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 		a.Severity, a.WorkedSec = m.Severity, m.At.Sub(since).Seconds()
 		switch {
 		case m.Source == records.FromTestsPassed || m.Source == records.FromTestsFailed:
-			a.Tests = append(a.Tests, Run{At: m.At, Label: m.Label, Passed: m.Source == records.FromTestsPassed})
+			a.Tests = append(a.Tests, TestRun{At: m.At, Label: m.Label, Passed: m.Source == records.FromTestsPassed})
 		case a.First == "" && (m.Source == records.FromEdit || m.Source == records.FromFiles || m.Source == records.FromCommand):
 			a.First = m.Label
 		}
+	}
+	if record := timeline.RecordOf(b.Timeline, s); record != "" {
+		if a.Tokens, err = fork.Spent(record, since); err != nil {
+			b.Log.Debug("cannot count the tokens of a session", "session", s.ID, "error", err)
+		}
+	}
+	if b.Report != nil {
+		a.Browser = b.Report(ctx, client, s.Workspace, since)
 	}
 	for _, o := range b.Conversations.Outlines(s.Workspace, since.UnixMilli(), b.Clock().UnixMilli()) {
 		for _, t := range o.Turns {

@@ -2,55 +2,36 @@ package branches
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// git runs Git in a directory. Programs that the repository's settings name for hooks and file watching do not run.
-func git(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
-	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	for _, v := range os.Environ() {
-		if key, _, _ := strings.Cut(v, "="); !strings.HasPrefix(key, "GIT_") || strings.HasPrefix(key, "GIT_AUTHOR") || strings.HasPrefix(key, "GIT_COMMITTER") || strings.HasPrefix(key, "GIT_CONFIG") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, env...)
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", fmt.Errorf("git %s: %s", args[0], event.OneLine(strings.TrimSpace(string(exit.Stderr))))
-	}
-	return strings.TrimSpace(string(out)), err
-}
-
 // commit makes a branch in the repository of root with the files of a session's workspace.
 func commit(ctx context.Context, root string, s *records.Session, p CommitParams) (*Committed, error) {
-	top, err := git(ctx, root, nil, "rev-parse", "--show-toplevel")
+	top, err := gitrepo.Top(ctx, root)
 	if err != nil {
 		return nil, usererr.New(usererr.NotFound, "cannot commit the branch: %s is not in a Git repository (%v)", root, err)
 	}
-	if resolved, err := filepath.EvalSymlinks(top); err != nil || resolved != root {
+	if top != root {
 		return nil, usererr.New(usererr.NotFound, "cannot commit the branch: the repository begins at %s, and the workspace is %s. Copy the changes with `tidemark branch apply`.", top, root)
 	}
 	ref := "refs/heads/" + p.As
-	if _, err := git(ctx, root, nil, "check-ref-format", ref); err != nil || strings.HasPrefix(p.As, "-") {
+	if _, err := gitrepo.Run(ctx, root, nil, "check-ref-format", ref); err != nil || strings.HasPrefix(p.As, "-") {
 		return nil, usererr.Invalid("%q cannot be the name of a branch in Git", event.Clean(p.As))
 	}
-	if _, err := git(ctx, root, nil, "rev-parse", "--verify", "--quiet", ref); err == nil {
+	if gitrepo.HasBranch(ctx, root, p.As) {
 		return nil, usererr.New(usererr.AlreadyExists, "the repository already has a branch %q. Choose another name with --as.", p.As)
 	}
 	c := &Committed{Branch: p.As}
 	c.Parent, c.Note = parentOf(ctx, root, s.Started)
-	dir, err := git(ctx, root, nil, "rev-parse", "--absolute-git-dir")
+	dir, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +41,7 @@ func commit(ctx context.Context, root string, s *records.Session, p CommitParams
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
 	env := []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + s.Workspace, "GIT_INDEX_FILE=" + filepath.Join(temp, "index")}
-	in := func(args ...string) (string, error) { return git(ctx, s.Workspace, env, args...) }
+	in := func(args ...string) (string, error) { return gitrepo.Run(ctx, s.Workspace, env, args...) }
 	if c.Parent != "" {
 		if _, err := in("read-tree", c.Parent); err != nil {
 			return nil, err
@@ -87,17 +68,17 @@ func commit(ctx context.Context, root string, s *records.Session, p CommitParams
 	if c.Commit, err = in(args...); err != nil {
 		return nil, err
 	}
-	_, err = git(ctx, root, nil, "update-ref", "-m", "tidemark: branch "+s.Name, ref, c.Commit, strings.Repeat("0", len(c.Commit)))
+	_, err = gitrepo.Run(ctx, root, nil, "update-ref", "-m", "tidemark: branch "+s.Name, ref, c.Commit, strings.Repeat("0", len(c.Commit)))
 	return c, err
 }
 
 // parentOf returns the commit that was checked out at a time, "" where there is none. Note says where it is another one.
 func parentOf(ctx context.Context, root string, at time.Time) (commit, note string) {
-	head, err := git(ctx, root, nil, "rev-parse", "--verify", "--quiet", "HEAD")
+	head, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
 		return "", "the repository has no commit yet"
 	}
-	then, err := git(ctx, root, nil, "rev-parse", "--verify", "--quiet", "HEAD@{"+at.UTC().Format("2006-01-02 15:04:05 +0000")+"}")
+	then, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", "HEAD@{"+at.UTC().Format("2006-01-02 15:04:05 +0000")+"}")
 	if err != nil || then == "" {
 		return head, "what was checked out at that time is not known, so the parent is the present commit"
 	}

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -118,7 +119,7 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 	if err != nil {
 		return nil, err
 	}
-	undone, err := timeline.RemoveBranch(ctx, b.Timeline, client, s, of, p.Force)
+	undone, err := timeline.RemoveBranch(ctx, b.Timeline, s, of, p.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +174,8 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 		return nil, err
 	}
 	c.SessionID = s.ID
-	c.Operation, err = timeline.LogCommit(b.Timeline, of, s.ID, fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit))
+	c.Operation, err = timeline.LogCommit(b.Timeline, of, &records.Operation{
+		What: fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit), Branch: s.ID, Dir: root.Workspace, Ref: c.Branch, Commit: c.Commit,
+	})
 	return c, err
 }

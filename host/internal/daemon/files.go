@@ -7,6 +7,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/recording"
@@ -22,7 +23,8 @@ func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
 		Dir:    d.home.Workspaces(), Redactor: redactor, Settings: d.config.Snapshots, Clock: time.Now, Log: d.log,
 	})
 	t, notice, err := timeline.Open(timeline.Options{
-		Path: d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces,
+		Uncommit: gitrepo.DeleteBranch,
+		Path:     d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces,
 		Terminals: recording.Store{Dir: d.home.Terminals()}, TerminalPolicy: d.config.Terminals.Policy(), Settings: d.config.Timeline, Clock: time.Now, Log: d.log,
 		Clean: func(text string) string {
 			text, _ = redactor.Text(event.Clean(text))

@@ -148,7 +148,7 @@ func New(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	e.Branches = &branches.Branches{Timeline: e.Timeline, Conversations: e.Conversations, Settings: o.Branching, Clock: o.Clock, Log: o.Log}
+	e.Branches = &branches.Branches{Timeline: e.Timeline, Conversations: e.Conversations, Settings: o.Branching, Report: e.Regressions.Report, Clock: o.Clock, Log: o.Log}
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,

@@ -400,11 +400,15 @@ func writeClaude(c *Conversation, p Point, kept, all []*row, place Place, now ti
 	for _, r := range all {
 		parents[r.ID] = r.Parent
 	}
-	dir := filepath.Dir(c.Path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if place.Leaves != nil {
+		if err := place.Leaves(c.Path); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
 		return fmt.Errorf("cannot create the directory of the branch's conversation: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".tidemark-*")
+	f, err := os.OpenFile(c.Path+".tmp", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot write the branch's conversation: %w", err)
 	}

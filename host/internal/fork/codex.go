@@ -89,6 +89,11 @@ func Codex(ctx context.Context, p Point, place Place, program Program) (*Convers
 	if rel, err := filepath.Rel(home, c.Path); err != nil || !filepath.IsLocal(rel) {
 		c.Path = "" // not a file that may be removed
 	}
+	if place.Leaves != nil {
+		if err := place.Leaves(c.Path); err != nil {
+			return nil, err
+		}
+	}
 	if !p.Ended {
 		c.Note = "Codex keeps whole turns, so the conversation ends before the turn of the moment"
 	}

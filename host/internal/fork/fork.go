@@ -48,6 +48,9 @@ type Place struct {
 	// From is the original workspace, To the directory of the branch. Both are absolute and without links. Paths in the copied
 	// conversation that are in From become paths in To.
 	From, To string
+	// Leaves is called with the path of the copy before it is written, or else as soon as it is known. A part of it may have the
+	// same path with ".tmp".
+	Leaves func(path string) error
 	// Title names the copy in the agent's list of conversations.
 	Title string
 }

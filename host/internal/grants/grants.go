@@ -30,6 +30,7 @@ const (
 	AgentsBranch  = "agents-branch"
 	AgentsLaunch  = "agents-launch"
 	AgentsRun     = "agents-run"
+	Worktrees     = "worktrees"
 	Fence         = "fence"
 	Conversation  = "conversation"
 	Terminal      = "terminal"
@@ -53,6 +54,7 @@ var Table = []Grant{
 	{AgentsBranch, "Agents may start branches, which are copies of the project in other directories.", false},
 	{AgentsLaunch, "Agents may have Tidemark start other agents in branches, with a message.", false},
 	{AgentsRun, "Agents may have Tidemark run commands in copies of the project, to find what broke it.", false},
+	{Worktrees, "Worktrees that Claude Code makes of the project are branches, with the files that Git ignores, such as .env and node_modules.", false},
 	{Fence, "Tidemark runs the fence command of config.toml in the project after each new snapshot.", false},
 	{Conversation, "Tidemark keeps what agents' hooks and transcripts report on this machine for 7 days: prompts, calls of tools and their results. Secrets are masked.", false},
 	{Terminal, "`tidemark record` records what terminals show, and the command lines of their shells, on this machine.", false},

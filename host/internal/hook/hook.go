@@ -10,6 +10,7 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -38,9 +39,17 @@ type Call struct {
 	Moment *timeline.HookMoment
 	// Recorded is what the recording of the conversation gets, nil for nothing.
 	Recorded *conversation.Event
+	// Worktree is what the agent wants of a worktree, nil for nothing.
+	Worktree *Worktree
 
 	form form
 	name string // the event as the agent calls it
+}
+
+// Worktree is a worktree that the agent has made or removed by its hook.
+type Worktree struct {
+	// Name is that of a new one. Path is that of one to remove, "" for a new one.
+	Name, Path string
 }
 
 // form is the format of an answer.
@@ -90,6 +99,8 @@ type input struct {
 	Use            string          `json:"tool_use_id"`
 	Transcript     string          `json:"transcript_path"`
 	File           string          `json:"file_path"` // of Cursor's afterFileEdit
+	Name           string          `json:"name"`      // of WorktreeCreate
+	Worktree       string          `json:"worktree_path"`
 	Input          json.RawMessage `json:"tool_input"`
 	Response       json.RawMessage `json:"tool_response"`
 	Result         json.RawMessage `json:"tool_result"` // Copilot CLI's response
@@ -157,6 +168,17 @@ func Parse(data []byte, shell bool) (*Call, error) {
 		c.Dir = in.Roots[0]
 	}
 	in.complete()
+	switch in.Event {
+	case "WorktreeCreate":
+		c.Worktree = &Worktree{Name: in.Name}
+		return c, nil
+	case "WorktreeRemove":
+		if in.Worktree == "" {
+			return nil, errors.New("the agent named no worktree to remove")
+		}
+		c.Worktree = &Worktree{Path: in.Worktree}
+		return c, nil
+	}
 	described := in.described()
 	c.Moment = in.moment(c, described)
 	c.Recorded = in.recorded(c, described)

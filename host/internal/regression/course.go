@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/timeline"
 )
 
 // judging are the sections that have a severity.
@@ -32,7 +33,7 @@ type courseKey struct {
 // clean, warning or error, or "" for one of which nothing bad is known and that was not fully observed. A zero end means now.
 // Severities of the past are kept as long as the noise rules are the same.
 func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []diff.Severity {
-	scope, rules := ScopeIn(client, workspace), f.Rules.Of(client)
+	scope, rules := ScopeIn(f.Timeline, client, workspace), f.Rules.Of(client)
 	v := f.Store.View(f.Clock())
 	list := make([]diff.Severity, len(from))
 	key := func(i int) courseKey { return courseKey{scope.Key(), from[i].UnixNano(), to[i].UnixNano()} }
@@ -95,9 +96,22 @@ func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspac
 	return list
 }
 
+// Report returns what the browser reported since a time, as a client sees pages that belong to a workspace.
+func (f *Finder) Report(ctx context.Context, client *checkpoint.Client, workspace string, from time.Time) *diff.Report {
+	options := f.Rules.Of(client).Options(ScopeIn(f.Timeline, client, workspace))
+	options.Include = judging
+	v := f.Store.View(f.Clock())
+	var past *observe.Reading
+	if !v.HoldsTime(from.UnixMilli()) {
+		v, past = f.Observer.Behind(ctx, v)
+	}
+	defer past.Close()
+	return past.Report(v.MomentsAt([]time.Time{from})[0], v, nil, options)
+}
+
 // ScopeIn returns what a client sees of a session in a workspace. Without origins of its own, these are the pages of the
-// project, where its file names any.
-func ScopeIn(client *checkpoint.Client, workspace string) checkpoint.Scope {
+// project, where its file names any. Those of a branch have its ports.
+func ScopeIn(t *timeline.Timeline, client *checkpoint.Client, workspace string) checkpoint.Scope {
 	scope := client.Scope
 	scope.Workspace = workspace
 	if len(scope.Origins) > 0 {
@@ -115,7 +129,7 @@ func ScopeIn(client *checkpoint.Client, workspace string) checkpoint.Scope {
 	if err != nil {
 		return scope
 	}
-	if of, err := checkpoint.NewScope(settings.Origins); err == nil {
+	if of, err := checkpoint.NewScope(project.Shift(settings.Origins, timeline.PortsOf(t, workspace))); err == nil {
 		scope.Origins = of.Origins
 	}
 	return scope

@@ -121,7 +121,7 @@ const lookBack = time.Minute
 
 // recorded finds the change that introduced the first new error of a span. Without one, the answer has the verdict.
 func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Regression) (*event.FileChange, error) {
-	scope := ScopeIn(client, span.Session.Workspace)
+	scope := ScopeIn(f.Timeline, client, span.Session.Workspace)
 	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*event.FileChange, *observe.Places, error) {
 		v := f.Store.View(f.Clock())
 		places := f.Observer.OriginalsIn(v)

@@ -257,7 +257,7 @@ func (f *Finder) judge(ctx context.Context, client *checkpoint.Client, workspace
 		b.tree.Note = "the browser's report is shown after the newest calls only"
 		edits = edits[n:]
 	}
-	options := f.Rules.Of(client).Options(regression.ScopeIn(client, workspace))
+	options := f.Rules.Of(client).Options(regression.ScopeIn(f.Timeline, client, workspace))
 	for i, c := range edits {
 		until := to
 		if i+1 < len(edits) {

@@ -9,13 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
-	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -44,6 +41,9 @@ type Beginning struct {
 	// Moment is the moment as a user reads it, At when it was.
 	Moment string
 	At     time.Time
+	// Leaves keeps the path of the file that continues the conversation, before it is written: it is removed where the branch is
+	// interrupted. A file that it is followed by ".tmp" is one, too.
+	Leaves func(path string) error
 	// Anchor is the last place in an agent's conversation at or before the moment, nil for none. Exact is true where the moment
 	// itself has it, Asking where that is a prompt, and Ended where it is the end of an answer.
 	Anchor               *records.Anchor
@@ -121,16 +121,54 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
-	branch, err := t.makeBranch(ctx, l, dir, place, p)
+	branch, err := t.makeBranch(ctx, l, op, place, p)
 	if err != nil {
 		op.State = records.Failed
-		return nil, errors.Join(err, t.db.Log(l.space, op))
+		return nil, errors.Join(err, removeCopy(op.Copy), t.db.Log(l.space, op))
 	}
 	op.State, op.Branch = records.Done, branch.ID
 	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("the branch %s was made in %s, but the operation could not be saved: %w", branch.ID, dir, err)
 	}
 	return &Branched{About: aboutOf(t, branch), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
+}
+
+// BranchPlan says what a branch costs before it is made.
+type BranchPlan struct {
+	// Files counts what is copied. Shares is true where that takes neither room nor much time, and Why explains it.
+	Files  int    `json:"files"`
+	Shares bool   `json:"shares"`
+	Why    string `json:"why"`
+	// Seconds is about how long the copy takes, without the time of large files.
+	Seconds float64 `json:"seconds"`
+}
+
+// copiedEach second is how many small files are copied where none share extents, about.
+const copiedEach = 10_000
+
+// PlanBranch says what a branch costs.
+func PlanBranch(ctx context.Context, t *Timeline, client *checkpoint.Client, p BranchParams) (*BranchPlan, error) {
+	s, l, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	place, err := t.locate(ctx, client, s, l, p.From)
+	if err != nil {
+		return nil, err
+	}
+	w, err := t.open(ctx, l.root)
+	if err != nil {
+		return nil, err
+	}
+	at, err := w.Placement(filepath.Join(t.o.Branches, l.space))
+	if err != nil {
+		return nil, err
+	}
+	plan := &BranchPlan{Files: place.Snapshot.Files, Shares: at.Shares, Why: at.Why}
+	if !at.Shares {
+		plan.Seconds = float64(plan.Files) / copiedEach
+	}
+	return plan, nil
 }
 
 // makingSuffix is at the end of a branch's directory while its files are copied.
@@ -159,14 +197,15 @@ func needs(client *checkpoint.Client, grant string) []string {
 }
 
 // makeBranch makes the directory and the session of a branch: both, or neither.
-func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *Place, p BranchParams) (*Session, error) {
+func (t *Timeline) makeBranch(ctx context.Context, l *line, op *Operation, place *Place, p BranchParams) (*Session, error) {
+	dir := op.Dir
 	w, err := t.open(ctx, l.root)
 	if err != nil {
 		return nil, err
 	}
 	making := dir + makingSuffix
 	if err := w.Clone(ctx, place.Snapshot.Number, making); err != nil {
-		return nil, fmt.Errorf("cannot copy the files of %s: %w", snapshotID(place.Snapshot.Number), err)
+		return nil, errors.Join(fmt.Errorf("cannot copy the files of %s: %w", snapshotID(place.Snapshot.Number), err), tracked.RemoveAll(making))
 	}
 	if err := os.Rename(making, dir); err != nil {
 		return nil, errors.Join(err, tracked.RemoveAll(making))
@@ -179,7 +218,12 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 		branch.BranchOf.Moment = place.Moment.ID()
 	}
 	if p.Continue != nil {
-		if err := p.Continue(ctx, beginning(l, branch, place, p.From == "now")); err != nil {
+		begun := beginning(l, branch, place, p.From == "now")
+		begun.Leaves = func(path string) error {
+			op.Copy = path
+			return t.db.Log(l.space, op)
+		}
+		if err := p.Continue(ctx, begun); err != nil {
 			return nil, errors.Join(err, tracked.RemoveAll(dir))
 		}
 	}
@@ -202,68 +246,11 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	if place.Moment != nil {
 		label += " at " + place.Moment.ID() + ", " + place.Moment.Label
 	}
-	_, err = t.keep(bl, branch, Moment{At: branch.Started, Ran: t.o.Elapsed(), Label: t.o.label(label), Kind: records.Auto, Source: records.FromBranch})
-	return branch, err
-}
-
-// removeBranch removes the directory and the session of a branch. A snapshot of its files remains. Without force it is refused
-// while processes run there; with it, the agent that Tidemark started is ended.
-func (t *Timeline) removeBranch(ctx context.Context, id string, force bool) error {
-	s, err := t.sessions.Find(id)
-	if err != nil {
-		return err
+	if _, err = t.keep(bl, branch, Moment{At: branch.Started, Ran: t.o.Elapsed(), Label: t.o.label(label), Kind: records.Auto, Source: records.FromBranch}); err != nil {
+		t.o.Workspaces.CloseDir(dir)
+		return nil, errors.Join(err, t.sessions.Remove(branch), tracked.RemoveAll(dir))
 	}
-	running, known := subprocess.Within(s.Workspace)
-	if known && len(running) > 0 && !force {
-		var names []string
-		for _, p := range running {
-			names = append(names, fmt.Sprintf("%s (process %d)", event.OneLine(p.Name), p.PID))
-		}
-		return usererr.New(usererr.ActionRefused, "the branch was not removed, because programs run in it: %s. End them, or use `tidemark branch rm --force`.", strings.Join(names[:min(len(names), maxRunning)], ", "))
-	}
-	if s.Agent != nil && slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
-		if err := endAgent(ctx, s); err != nil {
-			return fmt.Errorf("cannot end the agent of the branch: %w", err)
-		}
-	}
-	w, err := t.open(ctx, s.Workspace)
-	if err == nil {
-		_, _, err = w.Take(ctx, "before the branch is removed", "", true)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
-	}
-	t.o.Workspaces.CloseDir(s.Workspace)
-	if err := tracked.RemoveAll(s.Workspace); err != nil {
-		return fmt.Errorf("cannot remove the branch: %w", err)
-	}
-	return t.sessions.Remove(s)
-}
-
-// maxRunning bounds the processes that an error names.
-const maxRunning = 5
-
-// endPatience is how long the agent of a branch may take to end.
-const endPatience = 3 * time.Second
-
-// endAgent ends the agent of a branch, with what it started.
-func endAgent(ctx context.Context, s *Session) error {
-	if err := subprocess.End(s.Agent.PID); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, endPatience)
-	defer cancel()
-	for {
-		running, _ := subprocess.Within(s.Workspace)
-		if !slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
-			return nil
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("process %d does not end", s.Agent.PID)
-		}
-	}
+	return branch, nil
 }
 
 // Require returns an error where the user's decision about a directory lacks a grant.

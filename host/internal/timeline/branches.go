@@ -39,8 +39,14 @@ func BranchesIn(t *Timeline, client *checkpoint.Client, where Where) (list []*Se
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	root, err := rootOf(t, client, where)
-	if err != nil {
+	var root string
+	if where.Session != "" {
+		s, _, err := t.sessionOf(client, where)
+		if err != nil {
+			return nil, err
+		}
+		root = s.Workspace
+	} else if root, err = rootOf(t, client, where); err != nil {
 		return nil, err
 	}
 	if _, of := t.o.Workspaces.BranchOf(root); of != "" {
@@ -56,6 +62,31 @@ func BranchesIn(t *Timeline, client *checkpoint.Client, where Where) (list []*Se
 
 // OriginOf returns the session that a branch comes from in the end, nil if it is not known.
 func OriginOf(t *Timeline, s *Session) *Session { return t.sessions.Origin(s) }
+
+// PortsOf returns what is added to the ports in a branch, 0 in another workspace.
+func PortsOf(t *Timeline, workspace string) int {
+	if t.failed != nil {
+		return 0
+	}
+	if s := t.sessions.Latest(workspace); s != nil && s.Agent != nil {
+		return s.Agent.Ports
+	}
+	return 0
+}
+
+// RecordOf returns the path of the record of the agent that worked last in a session, "" where none is known.
+func RecordOf(t *Timeline, s *Session) string {
+	l, err := t.line(s.Workspace)
+	if err != nil {
+		return ""
+	}
+	for _, m := range slices.Backward(l.of(s)) {
+		if m.Anchor != nil && m.Anchor.Transcript != "" {
+			return m.Anchor.Transcript
+		}
+	}
+	return ""
+}
 
 // TimeOf returns when a moment of a session's workspace was.
 func TimeOf(t *Timeline, s *Session, id string) (time.Time, error) {
@@ -76,7 +107,7 @@ func AboutBranch(t *Timeline, s *Session) About { return aboutOf(t, s) }
 
 // RemoveBranch removes a branch with its files, as an operation of the session that it comes from. Without force it is refused
 // while processes run in the branch.
-func RemoveBranch(ctx context.Context, t *Timeline, client *checkpoint.Client, branch, of *Session, force bool) (*Restored, error) {
+func RemoveBranch(ctx context.Context, t *Timeline, branch, of *Session, force bool) (*Restored, error) {
 	l, err := t.line(of.Workspace)
 	if err != nil {
 		return nil, err
@@ -87,7 +118,7 @@ func RemoveBranch(ctx context.Context, t *Timeline, client *checkpoint.Client, b
 	}
 	for _, o := range slices.Backward(ops) {
 		if o.Kind == records.OpBranch && o.Branch == branch.ID && o.State == records.Done {
-			return t.Undo(ctx, client, UndoParams{Where: Where{Session: of.ID}, Operation: o.ID(), Confirm: true, Force: force})
+			return t.removeBranch(ctx, of, l, o, force)
 		}
 	}
 	return nil, usererr.New(usererr.NotFound, "the operation that made branch %s is not known. Remove its directory %s.", branch.ID, branch.Workspace)
@@ -179,12 +210,12 @@ func Alter(ctx context.Context, t *Timeline, s *Session, kind, what string, do f
 }
 
 // LogCommit keeps that a branch was committed to Git.
-func LogCommit(t *Timeline, s *Session, branch, what string) (id string, err error) {
+func LogCommit(t *Timeline, s *Session, op *Operation) (id string, err error) {
 	l, err := t.line(s.Workspace)
 	if err != nil {
 		return "", err
 	}
-	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: records.OpCommit, State: records.Done, What: what, Branch: branch}
+	op.At, op.Session, op.Kind, op.State = t.o.Clock(), s.ID, records.OpCommit, records.Done
 	err = t.db.Log(l.space, op)
 	return op.ID(), err
 }

@@ -15,7 +15,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
-	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -211,25 +210,35 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 	}
 	undo := &Operation{Kind: records.OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number}
 	a := &Restored{SessionID: s.ID, Changes: map[string]int{}, Steps: []RestoreStep{}}
-	if op.Kind == records.OpBranch {
+	switch {
+	case op.Kind == records.OpBranch:
 		a.Note = "removes the branch " + op.Branch + " with all of its files"
 		if !p.Confirm {
 			return a, nil
 		}
-		undo.At, undo.Session, undo.State = t.o.Clock(), s.ID, records.Failed
-		if err := t.removeBranch(ctx, op.Branch, p.Force); err != nil {
-			return nil, errors.Join(err, t.db.Log(l.space, undo))
+		return t.removeBranch(ctx, s, l, op, p.Force)
+	case op.Was != nil:
+		a.Note = "brings back the branch " + op.Was.ID + " with its files"
+		if !p.Confirm {
+			return a, nil
 		}
-		a.Done, undo.State = true, records.Done
+		return bringBack(ctx, t, s, l, op)
+	case op.Kind == records.OpCommit && op.Commit != "" && t.o.Uncommit != nil:
+		a.Note = fmt.Sprintf("deletes the branch %s in Git, unless it has other commits", op.Ref)
+		if !p.Confirm {
+			return a, nil
+		}
+		if err := t.o.Uncommit(ctx, op.Dir, op.Ref, op.Commit); err != nil {
+			return nil, err
+		}
+		undo.At, undo.Session, undo.State = t.o.Clock(), s.ID, records.Done
 		if err := t.db.Log(l.space, undo); err != nil {
 			return nil, err
 		}
-		a.Operation = undo.ID()
-	} else if op.Kind == records.OpCommit {
-		return nil, usererr.New(usererr.NotFound, "%s made a branch in Git, which Tidemark does not remove. Delete it with `git branch -D`.", op.ID())
-	} else if op.Safety == 0 {
-		return nil, usererr.New(usererr.NotFound, "%s removed a branch, which cannot be undone. Start another branch from the same moment.", op.ID())
-	} else {
+		a.Done, a.Operation = true, undo.ID()
+	case op.Safety == 0:
+		return nil, usererr.New(usererr.NotFound, "%s cannot be undone: an earlier version of Tidemark made it", op.ID())
+	default:
 		place, err := t.locate(ctx, client, s, l, snapshotID(op.Safety))
 		if err != nil {
 			return nil, fmt.Errorf("cannot undo %s: %w", op.ID(), err)
@@ -255,39 +264,4 @@ func (t *Timeline) open(ctx context.Context, root string) (*workspace.Workspace,
 	}
 	l.settling.Do(func() { l.settled = settle(t, l, w.Recovered()) })
 	return w, l.settled
-}
-
-// settle ends operations that were interrupted. Opening the workspace has set a restore back, or finished it.
-func settle(t *Timeline, l *line, recovered *restore.Recovery) error {
-	all, err := t.db.Operations(l.space)
-	if err != nil {
-		return err
-	}
-	for _, o := range all {
-		if o.State != records.Begun {
-			continue
-		}
-		if o.Kind == records.OpBranch {
-			if err := settleBranch(t, o); err != nil {
-				return err
-			}
-		} else if o.State = records.Failed; recovered != nil && recovered.Finished && recovered.Safety == o.Safety {
-			o.State = records.Done
-		}
-		o.What += " (interrupted)"
-		if err := t.db.Log(l.space, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// settleBranch removes what there is of a branch, unless it has a session: then it is whole.
-func settleBranch(t *Timeline, o *Operation) error {
-	o.State = records.Failed
-	if s := t.sessions.Latest(o.Dir); s != nil {
-		o.State, o.Branch = records.Done, s.ID
-		return nil
-	}
-	return errors.Join(tracked.RemoveAll(o.Dir), tracked.RemoveAll(o.Dir+makingSuffix))
 }

@@ -60,6 +60,8 @@ type Options struct {
 	// Elapsed returns how long this process has run. Nobody sets it back. Nil is the process's clock.
 	Elapsed func() time.Duration
 	Log     *slog.Logger
+	// Uncommit deletes a branch of the repository in a directory, if it is at a commit. Nil leaves it.
+	Uncommit func(ctx context.Context, dir, branch, commit string) error
 	// Clean removes secrets and control characters from texts of agents. Nil leaves them.
 	Clean func(string) string
 }
@@ -135,6 +137,9 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 		if from := t.sessions.Origin(s); from != nil && from != s {
 			o.Workspaces.Branch(s.Workspace, from.Workspace)
 		}
+	}
+	if err := settleBranches(t); err != nil {
+		o.Log.Error("cannot end what was interrupted with branches", "error", err)
 	}
 	t.fences = fence.New(fence.Options{
 		Command: o.Settings.Fence, Limit: time.Duration(o.Settings.FenceSeconds * float64(time.Second)), Clean: o.Clean, Log: o.Log,

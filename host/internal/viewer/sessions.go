@@ -87,6 +87,12 @@ var sessionMethods = []*Method{
 		}
 		return v.branches.Start(ctx, clients.Viewer(checkpoint.Scope{}), branches.Params{Where: timeline.Where{Session: p.ID}, From: from, Name: p.Name, Message: p.Message, Agent: p.Agent})
 	}),
+	method(Method{
+		Name: "view_session_compare", Route: "GET /v1/sessions/{id}/compare", Operation: "session-compare", Tag: "sessions", Statuses: notFound,
+		Summary: "What became of a branch beside its original or another branch: the browser, files, tests, calls, tokens and time",
+	}, func(v *Viewer, ctx context.Context, p protocol.SessionCompareParams) (*branches.Comparison, error) {
+		return v.branches.Compare(ctx, clients.Viewer(checkpoint.Scope{}), branches.CompareParams{Where: timeline.Where{Session: p.ID}, A: p.ID, B: p.With})
+	}),
 	session(Method{
 		Name: "view_session_diff", Route: "GET /v1/sessions/{id}/diff", Operation: "session-diff",
 		Summary: "What changed in the files between two moments, secrets masked",

@@ -172,7 +172,7 @@ func (w *Workspace) Usage(ctx context.Context) (u Usage, err error) {
 
 // Place returns the directory for branches: usual, or one beside the workspace where only that shares extents.
 func (w *Workspace) Place(usual string) (string, error) {
-	p, err := provider.Place(w.Dir, usual)
+	p, err := w.Placement(usual)
 	if err != nil {
 		return "", err
 	}
@@ -180,6 +180,11 @@ func (w *Workspace) Place(usual string) (string, error) {
 		return "", fmt.Errorf("cannot create the directory of branches: %w", err)
 	}
 	return p.Dir, nil
+}
+
+// Placement returns where views and branches go, and whether files share room there. Usual is a directory of the home.
+func (w *Workspace) Placement(usual string) (provider.Placement, error) {
+	return provider.Place(w.Dir, usual)
 }
 
 // Stored is the store of a workspace, open or not.

@@ -167,8 +167,16 @@ type Operation struct {
 	Paths []string
 	// Branch is the session of a branch, Dir its directory.
 	Branch, Dir string
+	// Copy is the file of a branch's conversation, which is removed where the branch was interrupted.
+	Copy string `msgpack:",omitempty"`
 	// Of is the operation that an undo undid.
 	Of uint64
+	// Was is the session of a branch that an undo removes, Kept the snapshot of its files in its own workspace.
+	Was  *Session `msgpack:",omitempty"`
+	Kept uint64   `msgpack:",omitempty"`
+	// Ref is the branch in Git that a commit made, Commit its commit.
+	Ref    string `msgpack:",omitempty"`
+	Commit string `msgpack:",omitempty"`
 }
 
 // States of operations.

@@ -77,6 +77,19 @@ func (r *Registry) Begin(s *records.Session) error {
 	return nil
 }
 
+// Again adds a session that was removed.
+func (r *Registry) Again(s *records.Session) error {
+	s.Space = workspace.ID(s.Workspace)
+	if err := r.db.Save(s); err != nil {
+		return fmt.Errorf("cannot save the session: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, s)
+	slices.SortFunc(r.list, func(a, b *records.Session) int { return cmp.Compare(a.Number(), b.Number()) })
+	return nil
+}
+
 // Finish ends a session. Shift is how far the clock was set back in it.
 func (r *Registry) Finish(s *records.Session, at time.Time, shift time.Duration) error {
 	ended := *s

@@ -74,7 +74,7 @@ func hasBody(verb string) bool { return verb != "GET" && verb != "DELETE" }
 func operations() string {
 	var b strings.Builder
 	b.WriteString(header)
-	b.WriteString("package api\n\nimport (\n\"tidemark.dev/tidemark/host/internal/regression\"\n\"tidemark.dev/tidemark/host/internal/sessiontree\"\n\"tidemark.dev/tidemark/host/internal/timeline/answers\"\n\"tidemark.dev/tidemark/host/internal/tool\"\n\"tidemark.dev/tidemark/protocol\"\n)\n\n")
+	b.WriteString("package api\n\nimport (\n\"tidemark.dev/tidemark/host/internal/branches\"\n\"tidemark.dev/tidemark/host/internal/regression\"\n\"tidemark.dev/tidemark/host/internal/sessiontree\"\n\"tidemark.dev/tidemark/host/internal/timeline/answers\"\n\"tidemark.dev/tidemark/host/internal/tool\"\n\"tidemark.dev/tidemark/protocol\"\n)\n\n")
 	b.WriteString("// methods registers an operation for each of the viewer's methods.\nfunc (r *rest) methods() {\n")
 	for _, m := range viewer.Methods {
 		if m.Route != "" {

@@ -1,5 +1,6 @@
 /** The sessions of the timeline: which one is shown, its moments, and what a user does with one. */
 import { batch, type Signal, signal } from '@preact/signals';
+import type { Comparison } from '../../../../extension/branches';
 import type { Regression } from '../../../../extension/regression';
 import { many, t } from '../../../../extension/text';
 import type { About, Difference, List, ListMoment, Restored, Terminal } from '../../../../extension/timeline';
@@ -155,6 +156,11 @@ export class MomentsModel {
     return await this.#ask('view_session_diff', { id: this.chosen.value, from, to });
   }
 
+  /** What became of a branch beside another one, or beside its original where that is "". */
+  async compare(id: string, beside: string): Promise<Comparison> {
+    return await this.#ask('view_session_compare', { id, ...(beside !== '' && { with: beside }) });
+  }
+
   /** The plan of a restore, or the restore. */
   async restore(moment: string, confirm: boolean): Promise<Restored> {
     const id = this.chosen.value;
@@ -184,14 +190,21 @@ export class MomentsModel {
   }
 
   /** Makes a branch and shows it. */
-  async branch(moment: string, name: string, message: string): Promise<void> {
+  async branch(moment: string, name: string, message: string, agent: string): Promise<void> {
     const made = await this.#ask('view_session_branch', {
       id: this.chosen.value,
       moment,
       name,
       ...(message !== '' && { injectedMessage: message }),
+      ...(agent !== '' && { agent }),
     });
-    this.#notice.value = { text: t('branchMade', name, made.workspace), failed: false };
+    const why = made.agent?.problem ?? made.problem ?? '';
+    const started =
+      made.agent === undefined || why !== '' ? why : t('branchStarted', made.agent.name, made.agent.method);
+    this.#notice.value = {
+      text: [t('branchMade', name, made.workspace), started].filter((one) => one !== '').join(' '),
+      failed: false,
+    };
     await this.choose(made.sessionId);
   }
 }

@@ -283,6 +283,7 @@ function Restore({ model, moment, open }: DoProps): JSX.Element {
 function Branch({ model, moment, open }: DoProps): JSX.Element {
   const name = useSignal('');
   const message = useSignal('');
+  const agent = useSignal('');
   const { busy, problem, run } = useAttempt();
   return (
     <form
@@ -290,7 +291,7 @@ function Branch({ model, moment, open }: DoProps): JSX.Element {
       onSubmit={(event) => {
         event.preventDefault();
         void run(async () => {
-          await model.moments.branch(moment.id, name.value.trim(), message.value.trim());
+          await model.moments.branch(moment.id, name.value.trim(), message.value.trim(), agent.value);
           open.value = undefined;
         });
       }}
@@ -317,6 +318,21 @@ function Branch({ model, moment, open }: DoProps): JSX.Element {
           message.value = event.currentTarget.value;
         }}
       />
+      <select
+        aria-label={t('branchAgent')}
+        value={agent.value}
+        disabled={message.value.trim() === ''}
+        onChange={(event) => {
+          agent.value = event.currentTarget.value;
+        }}
+      >
+        <option value="">{t('branchAgentOfMoment')}</option>
+        <option value="claude">Claude Code</option>
+        <option value="codex">Codex</option>
+        <option value="gemini">Gemini CLI</option>
+        <option value="opencode">opencode</option>
+        <option value="none">{t('branchAgentNone')}</option>
+      </select>
       <div class="moment-does">
         <button type="submit" class="primary" disabled={busy.value || name.value.trim() === ''}>
           {t('branchMake')}

@@ -1,4 +1,5 @@
 /** Sessions, their moments, and what can be done with the files of one: compare, restore, branch. */
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { many, t } from '../../../../extension/text';
 import type { About } from '../../../../extension/timeline';
@@ -7,6 +8,7 @@ import { moment as instant } from '../format';
 import type { ViewerModel } from '../model';
 import { Rows } from '../rows';
 import { Broke } from './broke';
+import { Compare } from './compare';
 import { MomentRow } from './moment';
 
 /** The moments of a session. */
@@ -14,6 +16,7 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
   const { sessions, list, chosen, problem, broke, sought } = model.moments;
   const finding = useAttempt();
   const reading = useAttempt();
+  const comparing = useSignal('');
   const older = list.value?.omitted ?? 0;
   const search = model.text.value.toLowerCase();
   const all = list.value?.moments ?? [];
@@ -38,6 +41,17 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
             ))}
           </select>
         )}
+        {list.value?.sessionBranchOf !== undefined && (
+          <button
+            type="button"
+            aria-pressed={comparing.value === chosen.value}
+            onClick={() => {
+              comparing.value = comparing.value === chosen.value ? '' : chosen.value;
+            }}
+          >
+            {t('compare')}
+          </button>
+        )}
         {list.value !== undefined && (
           <button
             type="button"
@@ -54,6 +68,14 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
         <p class="problem" role="alert">
           {finding.problem.value}
         </p>
+      )}
+      {comparing.value !== '' && comparing.value === chosen.value && (
+        <Compare
+          model={model}
+          close={() => {
+            comparing.value = '';
+          }}
+        />
       )}
       {broke.value !== undefined && <Broke model={model} found={broke.value} />}
       {problem.value !== '' && <p class="problem">{problem.value}</p>}

@@ -1,0 +1,93 @@
+package branches
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/gitrepo"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// WorktreeParams are the parameters of worktree_add and worktree_remove.
+type WorktreeParams struct {
+	// Dir is the agent's directory, or the worktree that is removed. Name is what the agent calls the new worktree.
+	Dir  string `json:"dir"`
+	Name string `json:"name"`
+}
+
+// Worktree is a branch that is a worktree of Git.
+type Worktree struct {
+	Path string `json:"path"`
+	// Branch is the one in Git, "" where none is checked out.
+	Branch string `json:"branch"`
+}
+
+// AddWorktree makes a branch with the present files, which is a worktree of Git, too. One of the same name is used again.
+func (b *Branches) AddWorktree(ctx context.Context, client *checkpoint.Client, p WorktreeParams) (*Worktree, error) {
+	where := timeline.Where{Dir: p.Dir}
+	if err := timeline.Require(b.Timeline, p.Dir, grants.Worktrees); err != nil {
+		return nil, err
+	}
+	name := gitrepo.Slug(p.Name)
+	if s, _, err := timeline.FindBranch(b.Timeline, client, where, name); err == nil {
+		if at, err := gitrepo.Top(ctx, s.Workspace); err == nil && at == s.Workspace {
+			return &Worktree{s.Workspace, gitrepo.BranchOf(ctx, at)}, nil
+		}
+	}
+	w := &Worktree{}
+	var of string
+	_, err := b.Timeline.Branch(ctx, client, timeline.BranchParams{Where: where, From: "now", Name: name, Continue: func(ctx context.Context, at *timeline.Beginning) error {
+		top, err := gitrepo.Top(ctx, at.From.Workspace)
+		switch {
+		case err != nil:
+			return err
+		case top != at.From.Workspace:
+			return usererr.New(usererr.NotFound, "the repository begins at %s, and the user allowed %s", grants.Printable(top), grants.Printable(at.From.Workspace))
+		}
+		of, w.Path = at.From.Workspace, at.Branch.Workspace
+		w.Branch, err = gitrepo.Register(ctx, of, w.Path, name)
+		return err
+	}})
+	if err != nil && w.Branch != "" {
+		err = errors.Join(err, gitrepo.Unregister(ctx, of, w.Path, w.Branch))
+	}
+	return w, err
+}
+
+// RemoveWorktree removes a branch that is a worktree of Git. A snapshot of its files remains, and what Git has of its branch that
+// is in no other one.
+func (b *Branches) RemoveWorktree(ctx context.Context, client *checkpoint.Client, p WorktreeParams) (*Removed, error) {
+	dir, err := grants.Resolve(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	where := timeline.Where{Dir: dir}
+	all, err := timeline.BranchesIn(b.Timeline, client, where)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if s.Workspace != dir {
+			continue
+		}
+		at, err := gitrepo.Top(ctx, dir)
+		if err != nil || at != dir {
+			break
+		}
+		main, err := gitrepo.Main(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		branch := gitrepo.BranchOf(ctx, dir)
+		a, err := b.Remove(ctx, client, OneParams{Where: where, Name: s.ID, Force: true}) // the agent itself runs there
+		if err != nil {
+			return nil, err
+		}
+		return a, gitrepo.Unregister(ctx, main, dir, branch)
+	}
+	return nil, usererr.New(usererr.NotFound, "%s is not a worktree that Tidemark made", filepath.ToSlash(grants.Printable(dir)))
+}
