@@ -222,7 +222,7 @@ func bringBack(ctx context.Context, t *Timeline, of *Session, l *line, op *Opera
 		return nil, usererr.New(usererr.AlreadyExists, "%s exists, so the branch %s cannot come back", dir, was.ID)
 	}
 	if op.Kept == 0 {
-		return nil, usererr.New(usererr.NotFound, "the files of branch %s were gone before it was removed", was.ID)
+		return nil, usererr.New(usererr.NotFound, "the files of branch %s no longer existed when it was removed", was.ID)
 	}
 	undo := &Operation{At: t.o.Clock(), Session: of.ID, Kind: records.OpUndo, State: records.Begun, What: "undo " + op.ID() + ", " + op.What, Of: op.Number, Dir: dir}
 	if err := t.db.Log(l.space, undo); err != nil {
