@@ -22,6 +22,9 @@ interface RowProps {
   files: number | undefined;
 }
 
+/** The agents that can be started in a branch, as the command line names them. */
+const AGENTS = ['claude', 'codex', 'gemini', 'opencode'];
+
 /** What is open below a moment. */
 type Open = 'changes' | 'restore' | 'branch';
 
@@ -327,10 +330,11 @@ function Branch({ model, moment, open }: DoProps): JSX.Element {
         }}
       >
         <option value="">{t('branchAgentOfMoment')}</option>
-        <option value="claude">Claude Code</option>
-        <option value="codex">Codex</option>
-        <option value="gemini">Gemini CLI</option>
-        <option value="opencode">opencode</option>
+        {AGENTS.map((one) => (
+          <option key={one} value={one}>
+            {one}
+          </option>
+        ))}
         <option value="none">{t('branchAgentNone')}</option>
       </select>
       <div class="moment-does">
