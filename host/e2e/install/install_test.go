@@ -29,6 +29,7 @@ import (
 type person struct {
 	t    *testing.T
 	home string
+	env  []string // more of it
 }
 
 func newPerson(t *testing.T) *person {
@@ -42,7 +43,7 @@ func newPerson(t *testing.T) *person {
 			t.Error(err)
 		}
 	})
-	p := &person{t, home}
+	p := &person{t: t, home: home}
 	p.write(".cursor/mcp.json", "{\n\t\"mcpServers\": {\n\t\t\"files\": { \"command\": \"npx\" }, // keep\n\t},\n}\n")
 	p.write(".codex/config.toml", "model = \"x\" # best\n")
 	p.write(".gemini/.keep", "")
@@ -62,11 +63,17 @@ func (p *person) write(name, text string) {
 	}
 }
 
+// command is one of Tidemark, run by the person.
+func (p *person) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(e2etest.Binary(), args...)
+	cmd.Dir, cmd.Env = p.home, append([]string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")}, p.env...)
+	return cmd
+}
+
 // run runs Tidemark and returns what it printed and its exit code.
 func (p *person) run(args ...string) (out string, code int) {
 	p.t.Helper()
-	cmd := exec.Command(e2etest.Binary(), args...)
-	cmd.Dir, cmd.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")}
+	cmd := p.command(args...)
 	var all bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &all, &all
 	err := cmd.Run()
@@ -85,6 +92,21 @@ func (p *person) must(args ...string) string {
 		p.t.Fatalf("tidemark %s: %d\n%s", strings.Join(args, " "), code, out)
 	}
 	return out
+}
+
+// diagnosis is what doctor finds.
+type diagnosis struct {
+	OK     bool
+	Checks []installer.Check
+}
+
+func (p *person) diagnose() (d diagnosis) {
+	p.t.Helper()
+	out, _ := p.run("doctor", "--json")
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&d); err != nil {
+		p.t.Fatalf("%v: %s", err, out)
+	}
+	return d
 }
 
 // files are the home's files and directories, without what the browser itself keeps in its profile.
@@ -137,20 +159,7 @@ func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
 	dir, _, _ = strings.Cut(strings.TrimSpace(dir), "\n")
 
 	// Without a browser, doctor misses it and nothing else.
-	type diagnosis struct {
-		OK     bool
-		Checks []installer.Check
-	}
-	var d diagnosis
-	diagnose := func() {
-		t.Helper()
-		d = diagnosis{}
-		out, _ := p.run("doctor", "--json")
-		if err := json.NewDecoder(strings.NewReader(out)).Decode(&d); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	diagnose()
+	d := p.diagnose()
 	for _, c := range d.Checks {
 		if (c.State == installer.Broken) != (c.Link == "extension connected") {
 			t.Errorf("without a browser: %+v", c)
@@ -179,7 +188,7 @@ func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
 	if err := chromedp.Do(ctx, chromedp.Navigate(s.URL)); err != nil {
 		t.Fatal(err)
 	}
-	diagnose()
+	d = p.diagnose()
 	var links []string
 	for _, c := range d.Checks {
 		if c.State != installer.OK || c.Fix != "" {
@@ -223,6 +232,64 @@ func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
 	if left := e2etest.Running(t, "HOME="+p.home); len(left) > 0 {
 		t.Errorf("%d processes were left behind", len(left))
 	}
+}
+
+// TestDoctorPassesWhereOnlyBrowsersOfTidemarkAreUsed: nothing is installed, in Chrome or for an agent, and a browser that
+// Tidemark opened is watched. What could be set up is advice.
+func TestDoctorPassesWhereOnlyBrowsersOfTidemarkAreUsed(t *testing.T) {
+	e2etest.NeedBrowser(t)
+	found, err := installer.FindBrowser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPerson(t)
+	p.env = []string{installer.BrowserEnv + "=" + found.Path}
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	own := p.command("browser", "--headless", s.URL)
+	own.Stderr = os.Stderr
+	if err := own.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = own.Process.Signal(os.Interrupt)
+		_ = own.Wait()
+		p.must("stop")
+	})
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		out, _ := p.run("status", "--json")
+		return strings.Contains(out, s.URL), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]installer.State{
+		"browser": installer.OK, "relay": installer.OK, "sockets": installer.OK, "test event": installer.OK, "extension connected": installer.OK, "round": installer.OK,
+		"manifest": installer.None, "extension unpacked": installer.None, "agent": installer.None,
+	}
+	check := func() {
+		t.Helper()
+		d := p.diagnose()
+		states := map[string]installer.State{}
+		for _, c := range d.Checks {
+			states[c.Link] = c.State
+			if c.State == installer.None && c.Fix == "" {
+				t.Errorf("no advice: %+v", c)
+			}
+		}
+		if !d.OK || !maps.Equal(states, want) {
+			t.Errorf("%+v, want %v", d.Checks, want)
+		}
+		text := p.must("doctor")
+		t.Logf("\n%s", text)
+		e2etest.Holds(t, text, "All checks passed", "run `tidemark install` to unpack it")
+	}
+	check()
+	// Neither a browser's program nor its profile is where doctor looks for one that could have the extension.
+	if err := os.RemoveAll(filepath.Join(p.home, ".config/chromium")); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "PATH="+p.home)
+	delete(want, "manifest")
+	check()
 }
 
 // TestDoctorNamesAnExtensionOfAnotherVersion: a browser goes on with the old one until it is reloaded.

@@ -75,10 +75,16 @@ func Query(query string) string {
 }
 
 // prefixes of errors that say only how they were reported.
-var reportPrefixes = []string{"Uncaught (in promise) ", "Uncaught ", "ERROR ", "Warning: "}
+var reportPrefixes = []string{
+	"Uncaught (in promise) ", "Uncaught ", "ERROR ", "Warning: ",
+	"Error handled by React Router default ErrorBoundary: ", "React Router caught the following error during render ",
+}
 
 // stackFrame begins each line of a stack in a message.
 const stackFrame = "\n    at "
+
+// boundaryNote begins what React adds to an error that a boundary caught.
+const boundaryNote = "\n\nThe above error occurred in "
 
 // componentParts begin what React adds about one component to a warning that it logs for each.
 var componentParts = []string{stackFrame, "\n    in ", "Check the render method of ", "Check the top-level render call using ", "Check your code at "}
@@ -120,6 +126,7 @@ func saidBy(e *event.Console) saying {
 		text = strings.TrimSpace(text)
 	} else if e.Level == event.Error && strings.IndexByte(text, '\n') >= 0 {
 		text, _, _ = strings.Cut(text, stackFrame)
+		text, _, _ = strings.Cut(text, boundaryNote)
 	}
 	for _, p := range keyWarnings {
 		if has(text, p) {

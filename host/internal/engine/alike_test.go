@@ -31,6 +31,13 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			log("warning", "console", "An error occurred in the <App> component.\n\nConsider adding an error boundary", enginetest.Page+"/react-dom.js"),
 			log("error", "console", "The above error occurred in the <App> component:\n    at App", enginetest.Page+"/react-dom.js"),
 		}, "Error: no id (app.tsx:3) ×2", "1 new console error(s)"},
+		{"what React and its router log of one error", []func(*enginetest.World){
+			log("error", "console", "TypeError: no id\n    at Sum (http://localhost:5173/src/app.tsx:3:1)\n\nThe above error occurred in the <Sum> component.\n\nReact will try to recreate this component tree from scratch using the error boundary you provided, RenderErrorBoundary.", app),
+			log("error", "console", "TypeError: no id\n\nThe above error occurred in the <Sum> component.", app),
+			log("error", "console", "React Router caught the following error during render TypeError: no id", app),
+			log("error", "console", "Error handled by React Router default ErrorBoundary: TypeError: no id", app),
+			log("error", "console", "Error handled by React Router default ErrorBoundary: TypeError: no name", app),
+		}, "TypeError: no id\n    at Sum (http://localhost:5173/src/app.tsx:3:1)\n\nThe above error occurred in the <Sum> component.\n\nReact will try to recreate this component tree from scratch using the error boun… (app.tsx:3) ×4; Error handled by React Router default ErrorBoundary: TypeError: no name (app.tsx:3) ×1", "2 new console error(s)"},
 		{"what a framework says of an error that is not there", []func(*enginetest.World){
 			log("error", "console", "The above error occurred in the <App> component:", app),
 		}, "The above error occurred in the <App> component: (app.tsx:3) ×1", "1 new console error(s)"},
