@@ -10,7 +10,7 @@ import (
 // TestLanesFoldWhereThereIsLittleRoom: at 380 px all lanes are one, which shows the worst of what happened at a time. The user
 // can unfold them.
 func TestLanesFoldWhereThereIsLittleRoom(t *testing.T) {
-	w := e2etest.SharedWorld(t)
+	w := e2etest.SeparateWorld(t) // the timeline of the other one shows errors of other tests
 	p, page := newProject(t, w)
 	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
 	if _, err := shot(v.Ctx, 380, 760, false); err != nil {

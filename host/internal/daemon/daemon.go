@@ -108,8 +108,11 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	keeping.Go(func() { d.journal.run(keep) })
 	d.web.begin(ctx) // before a client can ask for it
 	running.Go(func() { d.web.wait(ctx) })
+	// Browsers of agents end before their connections do: an extension that loses its connection starts another daemon.
+	recording, endRecording := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRecording()
 	running.Go(func() {
-		recorder.Run(ctx, d.recorders, func(name string) recorder.Sink { return capture.NewSink(d.engine.Store(), name, time.Now) }, log)
+		recorder.Run(recording, d.recorders, func(name string) recorder.Sink { return capture.NewSink(d.engine.Store(), name, time.Now) }, log)
 	})
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
@@ -121,11 +124,13 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 		log.Info("idle without connections: all data is on disk, and the next client starts a new daemon", "idle", config.idle())
 	}
 	stop()
-	for _, l := range listeners {
+	for _, l := range listeners[1:] {
 		_ = l.Close()
 	}
-	running.Wait()
 	d.waitForBrowsers()
+	endRecording()
+	_ = listeners[0].Close()
+	running.Wait()
 	d.maps.Close()
 	d.mapMemory.Need(0)
 	endFiles()

@@ -118,11 +118,11 @@ func checksum(key, packed []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, packed)
 }
 
-func (s *Store) unseal(key, sealed []byte) ([]byte, error) {
+func (s *Store) unseal(key, sealed, into []byte) ([]byte, error) {
 	if len(sealed) < 4 || binary.BigEndian.Uint32(sealed) != checksum(key, sealed[4:]) {
 		return nil, fmt.Errorf("%w: wrong checksum", errDamaged)
 	}
-	data, err := s.opener.DecodeAll(sealed[4:], nil)
+	data, err := s.opener.DecodeAll(sealed[4:], into[:0])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -137,12 +137,14 @@ func payload(frame, entries []byte) []byte {
 
 // opened is a block's content.
 type opened struct {
+	data    []byte // all of it
 	frame   []byte
 	entries []byte
 }
 
-func (s *Store) openBlock(b block, sealed []byte) (opened, error) {
-	data, err := s.unseal(b.key(), sealed)
+// openBlock opens a block into a buffer, or into a new one if that is too small.
+func (s *Store) openBlock(b block, sealed, into []byte) (opened, error) {
+	data, err := s.unseal(b.key(), sealed, into)
 	if err != nil {
 		return opened{}, err
 	}
@@ -150,7 +152,7 @@ func (s *Store) openBlock(b block, sealed []byte) (opened, error) {
 	if width <= 0 || n > uint64(len(data)-width) {
 		return opened{}, fmt.Errorf("%w: a block has no entries", errDamaged)
 	}
-	return opened{frame: data[width : width+int(n)], entries: data[width+int(n):]}, nil
+	return opened{data, data[width : width+int(n)], data[width+int(n):]}, nil
 }
 
 // newEncoder makes an encoder of entries and states: structs are lists of their fields, so that one

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"unsafe"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -17,15 +16,15 @@ import (
 // most of a daemon's start. Words that many entries share are kept once for a block. Entries of other subjects are read
 // by reflection.
 
-// decodeEntries reads the entries of a block. Their texts are parts of data, which must not change any more: a text of
-// its own for each was a third of the work. A block's entries leave the buffers together, so that they keep little else
-// in memory. The list is spare, if that is not nil.
+// decodeEntries reads the entries of a block. Nothing of them is a part of data, so that a caller can use its memory again, and
+// what keeps a text does not keep the block.
+// Spare is a list that nobody uses any more, or nil.
 func decodeEntries(section capture.Section, data []byte, n uint32, spare capture.List) (capture.List, error) {
 	if int(n) > len(data) {
 		return nil, fmt.Errorf("%w: %d entries in %d bytes", errDamaged, n, len(data))
 	}
 	left := bytes.NewReader(data)
-	r := entryReader{d: msgpack.NewDecoder(left), left: left, whole: unsafe.String(unsafe.SliceData(data), len(data)), words: map[string]string{}}
+	r := entryReader{d: msgpack.NewDecoder(left), left: left, data: data, words: map[string]string{}}
 	list := spare
 	if list == nil {
 		list = capture.NewList(section, int(n))
@@ -56,9 +55,11 @@ func decodeEntries(section capture.Section, data []byte, n uint32, spare capture
 
 // entryReader reads fields; the first error wins, after which nothing more is read.
 type entryReader struct {
-	d     *msgpack.Decoder
-	left  *bytes.Reader // what d reads
-	whole string        // all of it
+	d    *msgpack.Decoder
+	left *bytes.Reader // what d reads
+	data []byte        // all of it
+	// piece has copies of texts: one that is kept must not keep the whole block in memory.
+	piece []byte
 	words map[string]string
 	err   error
 }
@@ -91,32 +92,54 @@ func (r *entryReader) int(into *int)     { take(r, into, r.d.DecodeInt) }
 func (r *entryReader) int64(into *int64) { take(r, into, r.d.DecodeInt64) }
 func (r *entryReader) bool(into *bool)   { take(r, into, r.d.DecodeBool) }
 
-// text reads a text.
-func (r *entryReader) text(into *string) {
+// bytes reads a text as a part of the data.
+func (r *entryReader) bytes() []byte {
 	n := 0
 	take(r, &n, r.d.DecodeBytesLen)
 	if r.err != nil || n <= 0 {
-		return
+		return nil
 	}
 	if n > r.left.Len() {
 		r.err = io.ErrUnexpectedEOF
-		return
+		return nil
 	}
-	at := len(r.whole) - r.left.Len()
-	*into = r.whole[at : at+n]
+	at := len(r.data) - r.left.Len()
 	_, r.err = r.left.Seek(int64(n), io.SeekCurrent)
+	return r.data[at : at+n]
+}
+
+// Texts of at most shortText bytes are together in copies of pieceBytes.
+const (
+	pieceBytes = 8 << 10
+	shortText  = 2 << 10
+)
+
+// text reads a text.
+func (r *entryReader) text(into *string) {
+	b := r.bytes()
+	switch {
+	case len(b) == 0:
+	case len(b) > shortText:
+		*into = string(b)
+	default:
+		if len(r.piece)+len(b) > cap(r.piece) {
+			r.piece = make([]byte, 0, pieceBytes)
+		}
+		at := len(r.piece)
+		r.piece = append(r.piece, b...)
+		*into = unsafe.String(&r.piece[at], len(b))
+	}
 }
 
 // word reads a text that other entries are likely to have too.
 func (r *entryReader) word(into *string) {
-	w := ""
-	if r.text(&w); w == "" {
+	b := r.bytes()
+	if len(b) == 0 {
 		return
 	}
-	if known, ok := r.words[w]; ok {
-		w = known
-	} else {
-		w = strings.Clone(w) // it may be kept much longer than its block
+	w, known := r.words[string(b)]
+	if !known {
+		w = string(b)
 		r.words[w] = w
 	}
 	*into = w

@@ -17,8 +17,8 @@ type Past struct {
 	logs  map[capture.Section]*sectionLog
 	index *capture.Index
 	lost  int
-	// sealeds are buffers of blocks that were opened.
-	sealeds [][]byte
+	// spares are buffers for blocks, sealed and opened.
+	spares [][]byte
 }
 
 // Past begins a reading. Index is the index of the store whose tables share values with the reading.
@@ -50,18 +50,25 @@ func (p *Past) sealed(section capture.Section, b block) (data []byte, err error)
 		if bucket == nil {
 			return errDamaged
 		}
-		var spare []byte
-		if n := len(p.sealeds); n > 0 {
-			spare, p.sealeds = p.sealeds[n-1], p.sealeds[:n-1]
-		}
-		data = append(spare[:0], bucket.Get(b.key())...)
+		data = append(p.spare(), bucket.Get(b.key())...)
 		return nil
 	})
 	return data, err
 }
 
-// release takes a buffer back for the next block.
-func (p *Past) release(sealed []byte) { p.sealeds = append(p.sealeds, sealed) }
+// spare returns an empty buffer.
+func (p *Past) spare() []byte {
+	n := len(p.spares)
+	if n == 0 {
+		return nil
+	}
+	var b []byte
+	b, p.spares = p.spares[n-1], p.spares[:n-1]
+	return b[:0]
+}
+
+// release takes buffers back for the next blocks.
+func (p *Past) release(buffers ...[]byte) { p.spares = append(p.spares, buffers...) }
 
 // read opens a block.
 func (p *Past) read(section capture.Section, b block) (opened, error) {
@@ -70,7 +77,7 @@ func (p *Past) read(section capture.Section, b block) (opened, error) {
 		return opened{}, err
 	}
 	defer p.release(data)
-	return p.s.openBlock(b, data)
+	return p.s.openBlock(b, data, nil)
 }
 
 // miss records that a block could not be read.
@@ -92,9 +99,10 @@ const ahead = 3
 // decoded is a block's entries, or why they cannot be read.
 type decoded struct {
 	block
-	sealed []byte
-	list   capture.List
-	err    error
+	// sealed and opened are buffers that its entries do not use.
+	sealed, opened []byte
+	list           capture.List
+	err            error
 }
 
 // decode opens a block in a separate goroutine, which ends even if no receiver waits. Spare is a list for its entries, or
@@ -102,11 +110,13 @@ type decoded struct {
 func (p *Past) decode(section capture.Section, b block, spare capture.List) <-chan decoded {
 	done := make(chan decoded, 1)
 	data, err := p.sealed(section, b)
+	into := p.spare()
 	go func() {
-		d := decoded{block: b, sealed: data, err: err}
+		d := decoded{block: b, sealed: data, opened: into, err: err}
 		if d.err == nil {
 			var content opened
-			if content, d.err = p.s.openBlock(b, data); d.err == nil {
+			if content, d.err = p.s.openBlock(b, data, into); d.err == nil {
+				d.opened = content.data
 				d.list, d.err = decodeEntries(section, content.entries, b.entries, spare)
 			}
 		}
@@ -140,7 +150,7 @@ func (p *Past) entries(section capture.Section, from, to uint64, once bool) iter
 			}
 			d := <-coming[0]
 			coming = coming[1:]
-			p.release(d.sealed)
+			p.release(d.sealed, d.opened)
 			if d.err != nil {
 				p.miss(section, d.block, d.err)
 				continue

@@ -273,5 +273,5 @@ func (s *Store) value(key string) (data []byte, err error) {
 	if err != nil || data == nil {
 		return nil, err
 	}
-	return s.unseal([]byte(key), data)
+	return s.unseal([]byte(key), data, nil)
 }
