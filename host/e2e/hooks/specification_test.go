@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // shape returns the fields of a JSON object and of the objects in it: "id", "moments[].id", "snapshot.id".
@@ -84,6 +86,10 @@ func TestTheSpecification(t *testing.T) {
 		}
 	}
 
+	// A time of less than 0.1 s ago means now.
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { return get(t, "/timeline")["durationSec"].(float64) > .2, nil }); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		sentence string
 		holds    func(t *testing.T)
