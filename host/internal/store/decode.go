@@ -16,9 +16,8 @@ import (
 // most of a daemon's start. Words that many entries share are kept once for a block. Entries of other subjects are read
 // by reflection.
 
-// decodeEntries reads the entries of a block. Nothing of them is a part of data, so that a caller can use its memory again, and
-// what keeps a text does not keep the block.
-// Spare is a list that nobody uses any more, or nil.
+// decodeEntries reads the entries of a block. Nothing of them is a part of data: a caller can use its memory again, and what
+// keeps a text does not keep the block. The list is spare, if that is not nil.
 func decodeEntries(section capture.Section, data []byte, n uint32, spare capture.List) (capture.List, error) {
 	if int(n) > len(data) {
 		return nil, fmt.Errorf("%w: %d entries in %d bytes", errDamaged, n, len(data))
