@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,8 +30,14 @@ type world struct {
 	o      conversation.Options
 	root   string
 	denied bool
-	now    time.Time
+	clock  atomic.Int64 // in nanoseconds: a transcript is read while a test sets it
 }
+
+func (w *world) now() time.Time { return time.Unix(0, w.clock.Load()).UTC() }
+
+func (w *world) set(now time.Time) { w.clock.Store(now.UnixNano()) }
+
+func (w *world) pass(d time.Duration) { w.clock.Add(int64(d)) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -38,10 +45,11 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, root: root, now: time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)}
+	w := &world{T: t, root: root}
+	w.set(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
 	dir := t.TempDir()
 	w.o = conversation.Options{
-		Dir: filepath.Join(dir, "recordings"), Redactor: redact.Default(), Clock: func() time.Time { return w.now }, Log: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(dir, "recordings"), Redactor: redact.Default(), Clock: w.now, Log: slog.New(slog.DiscardHandler),
 		Root: func(dir string, needed ...string) (string, error) {
 			if w.denied || !slices.Contains(needed, grants.Conversation) || !event.Within(dir, root) {
 				return "", usererr.New(usererr.NotAllowed, "not allowed")
@@ -79,7 +87,7 @@ func (w *world) reopen() {
 
 // event returns an event of Claude's session one.
 func (w *world) event(kind conversation.Kind, change func(*conversation.Event)) conversation.Event {
-	w.now = w.now.Add(time.Second)
+	w.pass(time.Second)
 	e := conversation.Event{Kind: kind, Agent: "claude", Session: "one", Dir: w.root, Turn: "t1"}
 	if change != nil {
 		change(&e)
@@ -327,7 +335,7 @@ func TestAFileChangeNamesItsCalls(t *testing.T) {
 	w := newWorld(t)
 	w.record(conversation.Prompt, func(e *conversation.Event) { e.Text = "change it" })
 	w.edit("c1", "src/a.js")
-	edited := w.now
+	edited := w.now()
 	run := func(id string) {
 		w.record(conversation.Result, func(e *conversation.Event) {
 			e.Call, e.Tool, e.Input, e.DurationMs, e.Outcome = id, "Bash", json.RawMessage(`{"command":"sed -i s/a/b/ src/b.js"}`), 3000, conversation.OK
@@ -346,8 +354,8 @@ func TestAFileChangeNamesItsCalls(t *testing.T) {
 		want       string
 	}{
 		{"an edit names its file", "src/a.js", edited.Add(-100 * time.Millisecond), "c1"},
-		{"a command has a window, and two overlap", "src/b.js", w.now.Add(-2 * time.Second), "c2 c3"},
-		{"a patch names its files", "src/e.js", w.now, "c4"},
+		{"a command has a window, and two overlap", "src/b.js", w.now().Add(-2 * time.Second), "c2 c3"},
+		{"a patch names its files", "src/e.js", w.now(), "c4"},
 		{"before every call", "src/a.js", edited.Add(-time.Minute), ""},
 	} {
 		change := &event.FileChange{Head: event.Head{At: c.at.UnixMilli(), Subject: event.Subject{Place: w.root}}, Path: c.path, Edited: c.at.UnixMilli()}
@@ -372,7 +380,7 @@ func TestWhatHooksSpooledIsRecordedByTheNextDaemon(t *testing.T) {
 	w.store.Close()
 	for i := range 3 {
 		e := w.event(conversation.Prompt, func(e *conversation.Event) {
-			e.At, e.Text = w.now.UnixMilli(), fmt.Sprintf("prompt %d, password: spooled-pw", i)
+			e.At, e.Text = w.now().UnixMilli(), fmt.Sprintf("prompt %d, password: spooled-pw", i)
 		})
 		if err := w.o.Spool.Add(t.Context(), e, w.o.Redactor); err != nil {
 			t.Fatal(err)
@@ -403,7 +411,7 @@ func TestASpoolThatACrashLeftIsRead(t *testing.T) {
 	w := newWorld(t)
 	w.store.Close()
 	for i, path := range []string{w.o.Spool.Path + ".taken", w.o.Spool.Path} {
-		e := w.event(conversation.Prompt, func(e *conversation.Event) { e.At, e.Turn, e.Text = w.now.UnixMilli(), fmt.Sprint(i), "spooled" })
+		e := w.event(conversation.Prompt, func(e *conversation.Event) { e.At, e.Turn, e.Text = w.now().UnixMilli(), fmt.Sprint(i), "spooled" })
 		if err := w.o.Spool.Add(t.Context(), e, w.o.Redactor); err != nil {
 			t.Fatal(err)
 		}
@@ -461,7 +469,7 @@ func TestOldConversationsAreDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.o.Clock = time.Now
 	w.reopen()
-	w.now = time.Now()
+	w.set(time.Now())
 	w.session()
 	other := w.event(conversation.Prompt, func(e *conversation.Event) { e.Session = "two" })
 	if err := w.store.Record(other); err != nil {

@@ -16,10 +16,10 @@ func TestCallsWithoutAnID(t *testing.T) {
 	w := newWorld(t)
 	input := json.RawMessage(`{"command": "npm test"}`)
 	record := func(kind conversation.Kind, input json.RawMessage, nonce string) string {
-		w.now = w.now.Add(time.Second)
+		w.pass(time.Second)
 		e := conversation.Event{
 			Kind: kind, Agent: "gemini", Session: "g", Dir: w.root, Tool: "run_shell_command", Input: input, Nonce: nonce,
-			Call: conversation.LooseID("run_shell_command", input, nonce), At: w.now.UnixMilli(),
+			Call: conversation.LooseID("run_shell_command", input, nonce), At: w.now().UnixMilli(),
 		}
 		e.Describe()
 		for range 2 { // a hook that got no answer leaves the event in the spool too
@@ -32,7 +32,7 @@ func TestCallsWithoutAnID(t *testing.T) {
 	var want []string
 	for _, nonce := range []string{"1", "2"} {
 		record(conversation.Call, input, "begin"+nonce)
-		w.now = w.now.Add(5 * time.Second)
+		w.pass(5 * time.Second)
 		want = append(want, record(conversation.Result, json.RawMessage(`{"command":"npm test"}`), "end"+nonce))
 	}
 	want = append(want, record(conversation.Result, json.RawMessage(`{"command":"ls"}`), "alone"))

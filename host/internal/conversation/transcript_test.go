@@ -28,9 +28,9 @@ func (w *world) transcript(name string) (path string, lines []string) {
 // begin begins a session of an agent with a transcript, before its first line.
 func (w *world) begin(agent, path string) {
 	w.Helper()
-	w.now = time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
+	w.set(time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC))
 	w.record(conversation.SessionStart, func(e *conversation.Event) { e.Agent, e.Transcript = agent, path })
-	w.now = time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+	w.set(time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC))
 }
 
 func write(t *testing.T, path, text string) {
@@ -114,7 +114,7 @@ func TestWhatOneSourceMissedIsTakenFromTheOther(t *testing.T) {
 	w := newWorld(t)
 	path, lines := w.transcript("codex-0.169.0.transcript.jsonl")
 	write(t, path, strings.Join(lines, ""))
-	w.now = time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
+	w.set(time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC))
 	codex := func(id string) func(e *conversation.Event) {
 		return func(e *conversation.Event) {
 			e.Agent, e.Call, e.Tool, e.Input = "codex", id, "Bash", []byte(`{"command":"cat a.js"}`)
@@ -123,7 +123,7 @@ func TestWhatOneSourceMissedIsTakenFromTheOther(t *testing.T) {
 	}
 	w.record(conversation.Result, codex("call_01"))
 	w.record(conversation.Result, codex("call_99")) // not in the transcript
-	w.now = time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+	w.set(time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC))
 	w.record(conversation.Stop, func(e *conversation.Event) { e.Agent, e.Transcript = "codex", path })
 	for range 2 {
 		a := w.show()
@@ -180,7 +180,7 @@ func TestWhatWasBeforeTheRecordingOrElsewhereIsLeftOut(t *testing.T) {
 	w := newWorld(t)
 	path, lines := w.transcript("claude-2.1.332.transcript.jsonl")
 	write(t, path, strings.Join(lines, ""))
-	w.now = time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC) // it was allowed later
+	w.set(time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)) // it was allowed later
 	w.record(conversation.Stop, func(e *conversation.Event) { e.Transcript = path })
 	if a := w.show(); a.Calls != 0 || a.Coverage.Lines == 0 {
 		t.Errorf("%+v", a)

@@ -6,6 +6,7 @@
 package subprocess
 
 import (
+	"errors"
 	"os/exec"
 	"syscall"
 )
@@ -19,5 +20,10 @@ func Whole(cmd *exec.Cmd) {
 // Alone makes a command survive this process and the terminal that it was started from. Call it before the command starts.
 func Alone(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// End asks a process, and what it started in its own session, to end.
-func End(pid int) error { return syscall.Kill(-pid, syscall.SIGTERM) }
+// End asks a process that is Alone, and what it started in its own session, to end. One that has ended is no error.
+func End(pid int) error {
+	if err := syscall.Kill(-pid, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}

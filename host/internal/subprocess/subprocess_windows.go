@@ -29,7 +29,14 @@ func Alone(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS}
 }
 
-// End ends a process with everything that it started.
+// noProcess is taskkill's exit status where no process has the number.
+const noProcess = 128
+
+// End ends a process with everything that it started. One that has ended is no error.
 func End(pid int) error {
-	return exec.CommandContext(context.Background(), "taskkill", "/f", "/t", "/pid", strconv.Itoa(pid)).Run() //nolint:gosec // a number
+	err := exec.CommandContext(context.Background(), "taskkill", "/f", "/t", "/pid", strconv.Itoa(pid)).Run() //nolint:gosec // a number
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == noProcess {
+		return nil
+	}
+	return err
 }
