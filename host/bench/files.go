@@ -79,6 +79,7 @@ func (r *run) largeWorkspace(s *sheet, top string, small []time.Duration) (err e
 	if err != nil {
 		return err
 	}
+	progress("files: snapshots of %d …", filesLarge)
 	peak, stop := watchMemory()
 	err = w.open()
 	stop()
@@ -100,6 +101,7 @@ func (r *run) largeWorkspace(s *sheet, top string, small []time.Duration) (err e
 		return err
 	}
 	w.provider, w.watcher = nil, nil
+	progress("files: a restart with %d …", filesLarge)
 	debug.FreeOSMemory()
 	again, err := timed(w.open)
 	s.figure(fmt.Sprintf("a restart with %d files, until the next snapshot", filesLarge), ms(again))
@@ -140,6 +142,7 @@ type workspace struct {
 }
 
 func newWorkspace(top string, files int) (*workspace, error) {
+	progress("files: %d are written …", files)
 	w := &workspace{top: top, dir: filepath.Join(top, "workspace"), random: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // contents of a benchmark
 	w.files = files
 	for i := range files {
@@ -183,6 +186,7 @@ func (w *workspace) open() (err error) {
 }
 
 func (w *workspace) close() (err error) {
+	progress("files: %d are removed …", w.files)
 	if w.provider != nil {
 		err = w.provider.Close()
 	}

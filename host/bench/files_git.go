@@ -30,6 +30,7 @@ func (w *workspace) againstGit(r *run, s *sheet) error {
 	if err := w.git("init", "-q"); err != nil {
 		return err
 	}
+	progress("files: snapshots, and git's …")
 	theirs, err := timed(w.shadow)
 	if err != nil {
 		return err

@@ -59,6 +59,7 @@ func touched(before, after []fs.FileInfo) map[int]bool {
 func (w *workspace) restoring(r *run, s *sheet) error {
 	var took []time.Duration
 	others := 0
+	progress("files: restores …")
 	for range r.third(12) {
 		target, err := w.take()
 		if err != nil {

@@ -397,3 +397,51 @@ func (s *surfaces) events(after string) func() string {
 		return ""
 	}
 }
+
+// The fence command runs after the snapshot, and whoever asks for it waits until it has: by the command line and by the live
+// API, where it succeeds and where it fails.
+func TestWhoAsksWaitsForTheFenceCommand(t *testing.T) {
+	settings := `
+[timeline]
+fence = ["sh", "-c", "sleep 0.2; echo $TIDEMARK_FS_SNAPSHOT > ../followed; test \"$(cat a)\" != bad || { echo no follower; exit 3; }"]
+`
+	s := newSurfaces(t, settings)
+	s.cli(nil, "project", "allow", "--grant", "fence", s.dir)
+	followed := func(snapshot any) {
+		t.Helper()
+		got, err := os.ReadFile(filepath.Join(s.dir, "..", "followed"))
+		if err != nil || strings.TrimSpace(string(got)) != snapshot {
+			t.Errorf("the command ran for %q, %v; the snapshot is %v", got, err, snapshot)
+		}
+	}
+	ended := func(how string, fence any) {
+		t.Helper()
+		if f, _ := fence.(object); f["state"] != how {
+			t.Errorf("the fence command is %v, want %s", fence, how)
+		}
+	}
+	for i, of := range []struct{ kind, snapshot string }{{"moment", "fsSnapshot"}, {"fs-snapshot", "id"}} {
+		kind := of.kind
+		var added object
+		s.write(fmt.Sprint("two", i))
+		s.cli(&added, "timeline", kind, "add", "--wait-fence", "--json")
+		ended("done", added["fence"])
+		followed(added[of.snapshot])
+
+		s.write(fmt.Sprint("three", i))
+		added = nil
+		s.rest(&added, s.session+"/"+kind+"s", object{"waitFence": true})
+		ended("done", added["fence"])
+		followed(added[of.snapshot])
+
+		s.write("bad")
+		r := s.w.RunIn(s.dir, "timeline", kind, "add", "--wait-fence")
+		if r.Code != 1 || !strings.Contains(r.Out, "exit status 3: no follower") || !strings.Contains(r.Err, "the fence command did not succeed") {
+			t.Errorf("%d %q %q", r.Code, r.Out, r.Err)
+		}
+		s.write("bad")
+		added = nil
+		s.rest(&added, s.session+"/"+kind+"s", object{"waitFence": true})
+		ended("failed", added["fence"])
+	}
+}

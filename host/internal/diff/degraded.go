@@ -29,7 +29,8 @@ type degradation struct{ *computation }
 
 // find returns which endpoints are degraded. A busy machine slows all requests down, and some requests are slow now and
 // then. So an endpoint is degraded only if it is slower than other requests of the same time by the factor too, each
-// compared with its own endpoint's mean, and if half of its requests took longer than nine in ten did before.
+// compared with its own endpoint's mean, and if half of its requests took longer than nine in ten did before. A single
+// request may just have waited for the processor, so it must have taken degradedMs longer than those.
 func (c degradation) find(found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) map[*endpointWindow]bool {
 	evidence := map[*endpointWindow]*timing{}
 	for _, w := range order {
@@ -95,7 +96,14 @@ func (t *timing) isSlower(w *endpointWindow) bool {
 	if mean := w.meanMs(); len(t.others) > 0 && mean <= degradedFactor*w.base.MeanMs()*max(1, share(t.others, 1, 2)) {
 		return false
 	}
-	return len(t.before) < degradedSample || share(t.now, 1, 2) > share(t.before, 9, 10)
+	usual := w.base.MeanMs()
+	if len(t.before) >= degradedSample {
+		usual = share(t.before, 9, 10)
+	}
+	if len(t.now) == 1 {
+		usual += degradedMs
+	}
+	return share(t.now, 1, 2) > usual
 }
 
 // share returns the value that a share of the values does not exceed.

@@ -313,6 +313,8 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 			[]string{"/a 0 600"},
 			"/a",
 		},
+		{"a single one that waited for the processor", []string{"/a 0 26", "/a 50 26", "/a 100 26"}, []string{"/a 0 125"}, ""},
+		{"two that took as long", []string{"/a 0 26", "/a 50 26", "/a 100 26"}, []string{"/a 0 125", "/a 500 125"}, "/a"},
 		{
 			"one slow request of many",
 			[]string{"/a 0 40", "/a 50 45", "/a 100 90"},

@@ -139,8 +139,11 @@ func (w *Workspace) record(ctx context.Context, by string) {
 	last := all[len(all)-1]
 	from := w.recorded
 	w.recorded = last.Number
-	if from == 0 || from == last.Number {
-		return // everything is in the first one
+	if from == 0 {
+		from = all[0].Number // everything is in the first one; another may have followed it already
+	}
+	if from == last.Number {
+		return
 	}
 	b := batch{subject: event.InWorkspace(w.Dir), since: last.At}
 	since := int64(0)

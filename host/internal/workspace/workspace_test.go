@@ -3,20 +3,26 @@ package workspace_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
@@ -258,5 +264,84 @@ func TestWhatAKilledProcessLeftBesideViewsIsRemoved(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(used))
 	if err != nil || len(left) != 2 || left[0].Name() != filepath.Base(used) || left[1].Name() != filepath.Base(used)+".used" {
 		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// sink has the changes of files that were recorded.
+type sink struct {
+	recorder.Sink
+	mu    sync.Mutex
+	paths map[string]bool
+}
+
+func (s *sink) Append(_ context.Context, events ...event.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range events {
+		s.paths[e.(*event.FileChange).Path] = true
+	}
+	return nil
+}
+
+// TestWhatSnapshotsAtOnceFindIsRecorded: what changed after the first snapshot is recorded, also if the second one was taken
+// before the first one's changes were looked at.
+func TestWhatSnapshotsAtOnceFindIsRecorded(t *testing.T) {
+	top, err := grants.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
+	all := workspace.New(workspace.Options{
+		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	to, ended := &sink{paths: map[string]bool{}}, make(chan error)
+	go func() { ended <- all.Run(ctx, to) }()
+	for i := range 20 {
+		dir := filepath.Join(top, strconv.Itoa(i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Allow(t.Context(), dir, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		w, err := all.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var taking sync.WaitGroup
+		for j := range 2 {
+			taking.Go(func() {
+				for k := range 5 {
+					if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d-%d-%d", i, j, k)), nil, 0o600); err != nil {
+						t.Error(err)
+					}
+					if _, _, err := w.Take(t.Context(), "", "", false); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		taking.Wait()
+		if err := all.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		list, err := w.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := w.Diff(t.Context(), list[0].Number, list[len(list)-1].Number, compare.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range d.Files {
+			if !to.paths[f.Path] {
+				t.Errorf("%s is not recorded", f.Path)
+			}
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
