@@ -231,27 +231,27 @@ func (f *floodSite) withPage(path, html string, told chan<- map[string]float64) 
 }
 
 // recall lets every case happen in a browser that captures in one way, on pages without chatter.
-func (r *run) recall(way string) (d *detection, err error) {
-	w, err := testbed.StartIn(r.binary, way)
+func (r *run) recall(way string) (*detection, error) {
+	var chosen []cases.Case
+	for i, c := range cases.All() {
+		if !r.leftOut(i, c.Name) && (r.match != "" || i%3 == 0) { // the end-to-end tests run all of them in both ways
+			chosen = append(chosen, c)
+		}
+	}
+	led, err := outcomes("capture: "+way, chosen, func() (*testbed.World, error) { return testbed.StartIn(r.binary, way) })
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	d = &detection{run: r}
-	all := cases.All()
-	for i, c := range all {
-		if r.leftOut(i, c.Name) || r.match == "" && i%3 != 0 { // the end-to-end tests run all of them in both ways
-			continue
-		}
-		progress("capture: %s, case %d of %d …", way, i+1, len(all))
-		o, err := c.Run(w)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name, err)
-		}
-		if c.Healthy() {
+	d := &detection{run: r}
+	for i, o := range led {
+		c := &chosen[i]
+		switch {
+		case o.err != nil:
+			return nil, fmt.Errorf("%s: %w", c.Name, o.err)
+		case c.Healthy():
 			d.healthy(c.Name, o.After)
-		} else {
-			d.regression(c.Name, o.After, c.Wanted(o), c.Unseen(o))
+		default:
+			d.regression(c.Name, o.After, c.Wanted(o.Outcome), c.Unseen(o.Outcome))
 		}
 	}
 	return d, nil

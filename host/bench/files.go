@@ -207,20 +207,23 @@ func (w *workspace) take() (uint64, error) {
 	return s.Number, nil
 }
 
-func (w *workspace) edit(size int) error {
+// edit writes some of the files anew, and returns their paths.
+func (w *workspace) edit(size int) (paths []string, err error) {
 	for range filesEdited {
-		if err := os.WriteFile(w.file(w.random.IntN(w.files)), w.content(size), 0o600); err != nil {
-			return err
+		path := w.file(w.random.IntN(w.files))
+		if err := os.WriteFile(path, w.content(size), 0o600); err != nil {
+			return nil, err
 		}
+		paths = append(paths, path)
 	}
-	return nil
+	return paths, nil
 }
 
 // snapshots returns how long snapshots take after edits.
 func (w *workspace) snapshots(n int) ([]time.Duration, error) {
 	var took []time.Duration
 	for range n {
-		if err := w.edit(fileSize); err != nil {
+		if _, err := w.edit(fileSize); err != nil {
 			return nil, err
 		}
 		d, err := timed(func() error { _, err := w.take(); return err })

@@ -69,7 +69,7 @@ func (w *workspace) restoring(r *run, s *sheet) error {
 		if err != nil {
 			return err
 		}
-		if err := w.edit(fileSize); err != nil {
+		if _, err := w.edit(fileSize); err != nil {
 			return err
 		}
 		edited, err := w.stats()

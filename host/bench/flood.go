@@ -54,7 +54,7 @@ var floodKinds = []floodKind{
 func (r *run) flood() error {
 	site := newFloodSite()
 	defer site.Close()
-	rounds := max(1, r.third(5))
+	rounds := max(1, r.third(3))
 	bare, mine := map[string][]float64{}, map[string][]float64{}
 	uncounted := 0
 	for i := range rounds {

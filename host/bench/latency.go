@@ -63,7 +63,7 @@ func (r *run) latency() (err error) {
 	}
 	defer stub.stop()
 
-	rounds, warmUp := r.third(300), 30
+	rounds, warmUp := r.third(200), 30
 	var diffs, stubs, raws []time.Duration
 	size, answer := 0, ""
 	for i := range rounds + warmUp {

@@ -24,7 +24,7 @@ func (r *run) signal() error {
 		}
 	}
 	var failed []error
-	led, err := outcomes(r.binary, chosen)
+	led, err := outcomes("signal", chosen, func() (*testbed.World, error) { return testbed.Start(r.binary) })
 	if err != nil {
 		return err
 	}
@@ -57,19 +57,19 @@ type outcome struct {
 
 // outcomes lets cases happen in two browsers at once, because they mostly wait. In one browser, all tabs but the newest
 // are hidden, and have no animation frames.
-func outcomes(binary string, chosen []cases.Case) ([]outcome, error) {
+func outcomes(part string, chosen []cases.Case, start func() (*testbed.World, error)) ([]outcome, error) {
 	led := make([]outcome, len(chosen))
 	var begun atomic.Int32
 	var browsers errgroup.Group
 	for range 2 {
 		browsers.Go(func() (err error) {
-			w, err := testbed.Start(binary)
+			w, err := start()
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, w.Close()) }()
 			for i := int(begun.Add(1)) - 1; i < len(chosen); i = int(begun.Add(1)) - 1 {
-				progress("signal: %d of %d …", i+1, len(chosen))
+				progress("%s: %d of %d …", part, i+1, len(chosen))
 				led[i].Outcome, led[i].err = chosen[i].Run(w)
 			}
 			return nil
