@@ -62,4 +62,8 @@ export interface TestRun {
   at: string;
   label: string;
   passed: boolean;
+  /**
+   * Exit is the exit status, nil where the agent does not report one.
+   */
+  exit?: number /* int */;
 }

@@ -124,7 +124,7 @@ export interface ViewMethods {
   view_moment_add: { params: MomentAddParams; answer: Added };
   /** Make a read-only directory with all files of a moment; it exists for an hour. */
   view_seek: { params: SeekParams; answer: Sought };
-  /** Create a session with a writable copy of a moment's files; with a message, start its agent with the conversation as of the moment. */
+  /** Create a session with a writable copy of a moment's files; with a message, start its agent with the conversation as of the moment. A long copy answers 200 with its plan, unless confirm is true.. */
   view_session_branch: { params: SessionBranchParams; answer: Branched };
   /** What became of a branch beside its original or another branch: the browser, files, tests, calls, tokens and time. */
   view_session_compare: { params: SessionCompareParams; answer: Comparison };

@@ -2136,6 +2136,7 @@ export interface SessionBranchParams {
   name: string;
   injectedMessage?: string;
   agent?: string;
+  confirm?: boolean;
 }
 /**
  * SessionCompareParams name a branch and what it is compared with.

@@ -149,6 +149,10 @@ export interface ListMoment {
   notes?: string;
   anchor?: Anchor;
   /**
+   * Exit is the exit status of an agent's command, nil where the agent does not report one.
+   */
+  exit?: number /* int */;
+  /**
    * Terminal is the command of a recorded terminal after which the moment is.
    */
   terminal?: Terminal;
@@ -298,6 +302,25 @@ export interface Branched extends About {
    * Problem says why there is no agent, "" where none was asked for.
    */
   problem?: string;
+  /**
+   * Plan is set where nothing was made yet, because the copy takes long: repeat the request with confirm.
+   */
+  plan?: BranchPlan;
+}
+/**
+ * BranchPlan is what the copy for a branch takes.
+ */
+export interface BranchPlan {
+  /**
+   * Files counts what is copied, Bytes is its size.
+   */
+  files: number /* int */;
+  bytes: number /* int64 */;
+  /**
+   * Seconds is about how long it takes, by a sample that was copied. Why says why files are copied.
+   */
+  seconds: number /* float64 */;
+  why: string;
 }
 /**
  * BranchAgent is the agent of a branch.
@@ -305,7 +328,7 @@ export interface Branched extends About {
 export interface BranchAgent {
   name: string;
   /**
-   * Method is how its conversation was continued: transcript, thread/fork, context or fresh. Why says why it was not copied.
+   * Method is how its conversation was continued: transcript, thread/fork, session/fork, context or fresh. Why says why it was not copied.
    */
   method: string;
   why?: string;

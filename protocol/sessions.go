@@ -46,6 +46,7 @@ type SessionBranchParams struct {
 	Name       string   `json:"name" maxLength:"50" pattern:"^[a-z0-9][a-z0-9_-]*$" doc:"The name of the branch and of its directory"`
 	Message    string   `json:"injectedMessage,omitempty" required:"false" maxLength:"65536" doc:"What the agent of the branch shall do"`
 	Agent      string   `json:"agent,omitempty" required:"false" enum:"claude,codex,gemini,opencode,none" doc:"The agent to start with the message; by default that of the moment"`
+	Confirm    bool     `json:"confirm,omitempty" required:"false" doc:"Start a copy that takes long; without it the answer is its plan"`
 }
 
 // SessionCompareParams name a branch and what it is compared with.

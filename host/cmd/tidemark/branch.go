@@ -11,7 +11,8 @@ import (
 // methods are how conversations were continued, as a user reads them.
 var methods = map[string]string{
 	"transcript": "with the conversation as of the moment", "thread/fork": "with the conversation as of the moment",
-	"context": "with the recorded conversation quoted in the message", "fresh": "with a new conversation",
+	"session/fork": "with the conversation as of the moment",
+	"context":      "with the recorded conversation quoted in the message", "fresh": "with a new conversation",
 }
 
 // agentLines describes the agent of a branch, nil for none.

@@ -214,11 +214,15 @@ func showComparison(out io.Writer, a *branches.Comparison) error {
 		if len(s.Tests) == 0 {
 			return "not run"
 		}
-		last := "failed"
-		if s.Tests[len(s.Tests)-1].Passed {
-			last = "passed"
+		last := s.Tests[len(s.Tests)-1]
+		how := "failed"
+		if last.Passed {
+			how = "passed"
 		}
-		return fmt.Sprintf("%d runs, the last one %s", len(s.Tests), last)
+		if last.Exit != nil {
+			how += fmt.Sprintf(" (exit %d)", *last.Exit)
+		}
+		return fmt.Sprintf("%d runs, the last one %s", len(s.Tests), how)
 	})
 	row("calls", func(s *branches.Side) string { return fmt.Sprintf("%d, %d failed", s.Calls, s.Failed) })
 	row("tokens read, written", func(s *branches.Side) string {

@@ -171,6 +171,9 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 		} else {
 			said = "no snapshot: " + m.Reason
 		}
+		if m.Exit != nil && *m.Exit != 0 {
+			said = strings.TrimSuffix(fmt.Sprintf("exit %d; %s", *m.Exit, said), "; ")
+		}
 		if m.LateSec > 0 {
 			said = strings.TrimPrefix(fmt.Sprintf("%s; taken %.1f s later", said, m.LateSec), "; ")
 		}

@@ -23,7 +23,7 @@ func newSessionBranch() *cobra.Command {
 	var at momentFlags
 	var p branches.Params
 	var tries []string
-	var asJSON bool
+	var yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "session-branch [SESSION] --name NAME",
 		Short: "Start a new session with the files of a moment",
@@ -47,14 +47,18 @@ so ([branches] terminal), and otherwise without a terminal.`,
 			if len(tries) > 0 && p.Message != "" {
 				return usageError{errors.New("use --message for one branch or --try for each of several, not both")}
 			}
-			if err := sayPlan(cmd, p); err != nil {
-				return err
-			}
+			p.Confirm = yes
 			if len(tries) > 0 {
 				return tryEach(cmd, p, tries, asJSON)
 			}
-			var a timeline.Branched
-			return callAndShow(cmd, "timeline_branch", p, &a, asJSON, func() error { return showBranch(cmd.OutOrStdout(), &a) })
+			a, err := startBranch(cmd, &p, asJSON)
+			if err != nil || a == nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(a)
+			}
+			return showBranch(cmd.OutOrStdout(), a)
 		},
 	}
 	at.add(cmd)
@@ -63,42 +67,52 @@ so ([branches] terminal), and otherwise without a terminal.`,
 	f.StringVar(&p.Message, "message", "", "message for the agent of the branch")
 	f.StringArrayVar(&tries, "try", nil, "start one branch for each message, named NAME-1, NAME-2 and so on (repeatable)")
 	f.StringVar(&p.Agent, "agent", "", "agent to start: claude, codex, gemini, opencode or none (default: that of the moment)")
-	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask before a long copy")
+	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets: before a long copy without --yes, its plan")
 	return cmd
 }
 
-// leastPlan is the time of a copy in seconds from which on it is said before it starts.
-const leastPlan = 1
-
-// sayPlan says how long a copy will take, where that is long.
-func sayPlan(cmd *cobra.Command, p branches.Params) error {
+// startBranch starts a branch. Before a long copy it shows the plan and asks, unless the plan is to be printed as JSON. The branch
+// is nil where the user does not agree.
+func startBranch(cmd *cobra.Command, p *branches.Params, asJSON bool) (*timeline.Branched, error) {
 	c, err := newClient()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var plan timeline.BranchPlan
-	if err := c.Tool(cmd.Context(), "branch_plan", p, &plan); err != nil || plan.Shares || plan.Seconds < leastPlan {
-		return err
+	var a timeline.Branched
+	if err := c.Tool(cmd.Context(), "timeline_branch", p, &a); err != nil || a.Plan == nil || asJSON {
+		return &a, err
 	}
-	return render.Line(cmd.ErrOrStderr(), "Copying %d files takes about %.0f s, longer if they are large: %s.", plan.Files, plan.Seconds, event.OneLine(plan.Why))
+	plan := a.Plan
+	if err := render.Line(cmd.ErrOrStderr(), "Copying %d files (%s) takes about %.0f s: %s.", plan.Files, mib(plan.Bytes), plan.Seconds, event.OneLine(plan.Why)); err != nil {
+		return nil, err
+	}
+	agreed := &asking{}
+	if !agreed.ask(cmd, "Copy them? [y/N] ") {
+		if agreed.unanswered {
+			return nil, errors.New("no answer on standard input. Use --yes to copy without asking.")
+		}
+		return nil, render.Line(cmd.OutOrStdout(), "No branch was made.")
+	}
+	p.Confirm, a = true, timeline.Branched{}
+	return &a, c.Tool(cmd.Context(), "timeline_branch", p, &a)
 }
 
 // tryEach starts a branch for each message, all from one moment.
 func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bool) error {
-	c, err := newClient()
-	if err != nil {
-		return err
-	}
 	list := []timeline.Branched{}
 	name := p.Name
 	for i, message := range messages {
 		p.Name, p.Message = fmt.Sprintf("%s-%d", name, i+1), message
-		var a timeline.Branched
-		if err := c.Tool(cmd.Context(), "timeline_branch", p, &a); err != nil {
+		a, err := startBranch(cmd, &p, asJSON)
+		if err != nil {
 			return fmt.Errorf("branch %s: %w", p.Name, err)
 		}
-		if list = append(list, a); !asJSON {
-			if err := showBranch(cmd.OutOrStdout(), &a); err != nil {
+		if a == nil {
+			return nil
+		}
+		if list = append(list, *a); !asJSON {
+			if err := showBranch(cmd.OutOrStdout(), a); err != nil {
 				return err
 			}
 		}

@@ -62,10 +62,16 @@ func (w *world) branch(env []string, args ...string) *timeline.Branched {
 	if b.Agent == nil || b.Agent.Problem != "" {
 		w.Fatalf("no agent was started: %+v, %s", b.Agent, b.Problem)
 	}
-	if err := testbed.Eventually(w.Context(), func() (bool, error) {
-		_, err := os.Stat(fmt.Sprintf("/proc/%d", b.Agent.PID))
-		return os.IsNotExist(err), nil
-	}); err != nil {
+	var err error
+	for range 6 { // an agent takes longer than a page
+		if err = testbed.Eventually(w.Context(), func() (bool, error) {
+			_, err := os.Stat(fmt.Sprintf("/proc/%d", b.Agent.PID))
+			return os.IsNotExist(err), nil
+		}); err == nil {
+			break
+		}
+	}
+	if err != nil {
 		log, _ := os.ReadFile(b.Agent.Log)
 		w.Fatalf("the agent does not end: %v: %s", err, log)
 	}

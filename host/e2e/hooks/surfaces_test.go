@@ -29,6 +29,12 @@ type surfaces struct {
 
 func newSurfaces(t *testing.T, settings string) *surfaces {
 	t.Helper()
+	return newSurfacesIn(t, t.TempDir(), settings)
+}
+
+// newSurfacesIn is newSurfaces with the directory that the project is in.
+func newSurfacesIn(t *testing.T, dir, settings string) *surfaces {
+	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +47,7 @@ func newSurfaces(t *testing.T, settings string) *surfaces {
 	if err := os.WriteFile(filepath.Join(w.Home, "config.toml"), fmt.Appendf(nil, "[http]\nport = %d\n%s", port, settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err = filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,14 @@
 package viewer
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -91,11 +93,12 @@ pick(form.querySelector('select'), 'none');
 await press('Create branch', form);
 await until(() => says('Branch by-length created in') && says('Keep lists, and count them.'), 'the branch');`)
 	v.Shows("Branch of m")
+	testedIn(t, w.World, dir)
 	v.JS(`
 await press('Compare', document.querySelector('.moments-head'));
 await until(() => document.querySelector('.compare table'), 'the comparison');
 const compared = document.querySelector('.compare').textContent;
-for (const part of ['by-length', 'Original', 'Browser at the end', 'Files', 'Tests', 'Calls', 'Tokens', 'Time', 'Began with'])
+for (const part of ['by-length', 'Original', 'Browser at the end', 'Files', 'Tests', 'npm test failed exit 1', 'npm test passed exit 0', 'Calls', 'Tokens', 'Time', 'Began with'])
 	if (!compared.includes(part)) throw new Error(part + ' is not in ' + compared);`)
 	v.CheckAccessible("a comparison of branches")
 	if shots := os.Getenv(ScreenshotsEnv); shots != "" {
@@ -219,4 +222,35 @@ rows().scrollTop = 0;
 await until(() => row('session started'), 'the first moment');
 row('step 2.').querySelector('.moment-head').click();
 await until(() => row('step 2.').textContent.includes('No files changed since m1'), 'its changes');`)
+}
+
+// testedIn has an agent work in the only branch of a project: it edits files and runs tests, first without success.
+func testedIn(t *testing.T, w *testbed.World, dir string) {
+	t.Helper()
+	var list branches.List
+	if err := json.Unmarshal([]byte(w.RunIn(dir, "branch", "list", "--json").Out), &list); err != nil || len(list.Branches) != 1 {
+		t.Fatalf("the branches are %+v, %v", list, err)
+	}
+	branch := list.Branches[0].Workspace
+	for n := range 12 {
+		if err := os.WriteFile(filepath.Join(branch, fmt.Sprintf("item-%d.ts", n)), []byte("export {}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, fields := range []string{
+		`"hook_event_name":"PostToolUseFailure","error":"Exit code 1\nnot ok"`,
+		`"hook_event_name":"PostToolUse","tool_response":{"stdout":"ok"}`,
+	} {
+		cmd := w.Command("hook", "--debug", "--patience", "0s")
+		cmd.Dir = branch
+		cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"a","cwd":%q,"transcript_path":"/h/projects/a.jsonl","tool_name":"Bash","tool_use_id":"t%d","tool_input":{"command":"npm test"},%s}`, branch, i, fields))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("the hook: %v: %s", err, out)
+		}
+		if err := testbed.Eventually(t.Context(), func() (bool, error) { // it does not wait for the snapshot
+			return strings.Contains(w.RunIn(branch, "timeline", "list", "--json").Out, fmt.Sprintf(`"messageId":"t%d"`, i)), nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -314,11 +314,12 @@ type viewSessionBranchInput struct {
 		Name       string   `json:"name" maxLength:"50" pattern:"^[a-z0-9][a-z0-9_-]*$" doc:"The name of the branch and of its directory"`
 		Message    string   `json:"injectedMessage,omitempty" required:"false" maxLength:"65536" doc:"What the agent of the branch shall do"`
 		Agent      string   `json:"agent,omitempty" required:"false" enum:"claude,codex,gemini,opencode,none" doc:"The agent to start with the message; by default that of the moment"`
+		Confirm    bool     `json:"confirm,omitempty" required:"false" doc:"Start a copy that takes long; without it the answer is its plan"`
 	} `nameHint:"Session-branchRequest"`
 }
 
 func (in *viewSessionBranchInput) params() protocol.SessionBranchParams {
-	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message, Agent: in.Body.Agent}
+	return protocol.SessionBranchParams{ID: in.ID, FromTS: in.Body.FromTS, FsSnapshot: in.Body.FsSnapshot, Moment: in.Body.Moment, Name: in.Body.Name, Message: in.Body.Message, Agent: in.Body.Agent, Confirm: in.Body.Confirm}
 }
 
 type viewSessionCompareInput struct {

@@ -135,20 +135,34 @@ func operation(method, path, id, tag, summary string, statuses ...int) huma.Oper
 // body is an answer with a JSON body.
 type body[A any] struct{ Body A }
 
+// answer is one with a status.
+type answer[A any] struct {
+	Status int
+	Body   A
+}
+
+// creation is an answer that may be a plan instead of what was to be created.
+type creation interface{ Created() bool }
+
 // serveMethod registers the endpoint of one of the viewer's methods, whose answer is an A.
 func serveMethod[A, I, P any](r *rest, name string, params func(*I) P) {
 	m := viewer.Find(name)
 	verb, path, _ := strings.Cut(m.Route, " ")
 	o := operation(verb, path, m.Operation, m.Tag, m.Summary, m.Statuses...)
+	o.DefaultStatus = http.StatusOK
 	if m.Created {
 		o.DefaultStatus = http.StatusCreated
 	}
-	huma.Register(r.API, o, func(ctx context.Context, in *I) (*body[A], error) {
+	huma.Register(r.API, o, func(ctx context.Context, in *I) (*answer[A], error) {
 		a, err := m.Do(ctx, r.Engine.Viewer, params(in))
 		if err != nil {
 			return nil, problemOf(err)
 		}
-		return &body[A]{a.(A)}, nil
+		status := o.DefaultStatus
+		if c, ok := a.(creation); ok && !c.Created() {
+			status = http.StatusOK
+		}
+		return &answer[A]{status, a.(A)}, nil
 	})
 }
 

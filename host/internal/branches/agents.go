@@ -20,47 +20,77 @@ type agent struct {
 	// home is the variable with the directory of its settings and records, usual that directory below the user's own one; ""
 	// where it has none.
 	home, usual string
-	// arguments returns its arguments. Alone is true where nobody sees its terminal. The message is the last one.
-	arguments func(g *records.Agent, alone bool) []string
-	// again continues the last conversation of the directory.
-	again []string
+	// start returns the arguments with which it starts. Alone is true where nobody sees its terminal. The message follows them.
+	start func(g *records.Agent, alone bool) []string
+	// again returns those with which it continues in a terminal, without a message.
+	again func(g *records.Agent) []string
 }
 
 // agents are the programs that can be started, by name.
 var agents = map[string]*agent{
-	"claude": {home: "CLAUDE_CONFIG_DIR", usual: ".claude", again: []string{"--continue"}, arguments: func(g *records.Agent, alone bool) (a []string) {
-		if alone {
-			a = append(a, "--print")
-		}
-		if g.Mode == "acceptEdits" || g.Mode == "plan" { // a mode that skips permissions is never carried over
-			a = append(a, "--permission-mode", g.Mode)
-		}
-		if g.Conversation != "" {
-			a = append(a, "--resume", g.Conversation)
-		}
-		return a
-	}},
-	"codex": {home: "CODEX_HOME", usual: ".codex", again: []string{"resume", "--last"}, arguments: func(g *records.Agent, alone bool) (a []string) {
-		if alone {
-			a = append(a, "exec", "--skip-git-repo-check")
-		}
-		if g.Conversation != "" {
-			a = append(a, "resume", g.Conversation)
-		}
-		return a
-	}},
-	"gemini": {again: []string{"--resume", "latest"}, arguments: func(_ *records.Agent, alone bool) []string {
-		if alone {
-			return []string{"--prompt"}
-		}
-		return []string{"--prompt-interactive"}
-	}},
-	"opencode": {again: []string{"--continue"}, arguments: func(_ *records.Agent, alone bool) []string {
-		if alone {
-			return []string{"run"}
-		}
-		return []string{"--prompt"}
-	}},
+	"claude": {
+		home: "CLAUDE_CONFIG_DIR", usual: ".claude",
+		start: func(g *records.Agent, alone bool) (a []string) {
+			if alone {
+				a = append(a, "--print")
+			}
+			return append(append(a, modeOf(g)...), resumed(g, "--resume")...)
+		},
+		again: func(g *records.Agent) []string { return append(modeOf(g), resumed(g, "--resume", "--continue")...) },
+	},
+	"codex": {
+		home: "CODEX_HOME", usual: ".codex",
+		start: func(g *records.Agent, alone bool) (a []string) {
+			if alone {
+				a = append(a, "exec", "--skip-git-repo-check")
+			}
+			if g.Conversation != "" {
+				a = append(a, "resume")
+			}
+			return append(a, resumed(g, "")...)
+		},
+		again: func(g *records.Agent) []string { return append([]string{"resume"}, resumed(g, "", "--last")...) },
+	},
+	"gemini": {
+		start: func(g *records.Agent, alone bool) (a []string) {
+			if g.Record != "" {
+				a = append(a, "--session-file", g.Record)
+			}
+			if alone {
+				return append(a, "--prompt")
+			}
+			return append(a, "--prompt-interactive")
+		},
+		again: func(*records.Agent) []string { return []string{"--resume", "latest"} },
+	},
+	"opencode": {
+		start: func(g *records.Agent, alone bool) (a []string) {
+			if alone {
+				return append([]string{"run"}, resumed(g, "--session")...)
+			}
+			return append(resumed(g, "--session"), "--prompt")
+		},
+		again: func(g *records.Agent) []string { return resumed(g, "--session", "--continue") },
+	},
+}
+
+// resumed returns the arguments that name the conversation of an agent, or else others. A flag of "" stands for none.
+func resumed(g *records.Agent, flag string, otherwise ...string) []string {
+	switch {
+	case g.Conversation == "":
+		return otherwise
+	case flag == "":
+		return []string{g.Conversation}
+	}
+	return []string{flag, g.Conversation}
+}
+
+// modeOf returns the arguments with Claude Code's permission mode. One that skips permissions is never carried over.
+func modeOf(g *records.Agent) []string {
+	if g.Mode == "acceptEdits" || g.Mode == "plan" {
+		return []string{"--permission-mode", g.Mode}
+	}
+	return nil
 }
 
 // names lists the agents.
@@ -72,7 +102,7 @@ func (b *Branches) command(g *records.Agent, env []string, alone bool) ([]string
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(line, agents[g.Name].arguments(g, alone), []string{g.Text}), nil
+	return slices.Concat(line, agents[g.Name].start(g, alone), []string{g.Text}), nil
 }
 
 // program returns the program of an agent with its first arguments.

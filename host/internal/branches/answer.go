@@ -47,4 +47,6 @@ type TestRun struct {
 	At     diff.Time `json:"at"`
 	Label  string    `json:"label"`
 	Passed bool      `json:"passed"`
+	// Exit is the exit status, nil where the agent does not report one.
+	Exit *int `json:"exit,omitempty"`
 }

@@ -33,6 +33,8 @@ import (
 type Settings struct {
 	// Terminal is "tmux" to start agents in a window of tmux, "" to start them without a terminal.
 	Terminal string `toml:"terminal"`
+	// ConfirmSeconds is how long the copy for a branch may take without a confirmation, in seconds. Nil is 5, and with 0 each copy is confirmed.
+	ConfirmSeconds *float64 `toml:"confirm_seconds"`
 	// Commands replace the programs of agents, by the agent's name: the program with its first arguments.
 	Commands map[string][]string `toml:"commands"`
 }
@@ -41,6 +43,9 @@ type Settings struct {
 func (s Settings) Check() error {
 	if s.Terminal != "" && s.Terminal != "tmux" {
 		return fmt.Errorf(`terminal is %q; it must be "tmux" or ""`, s.Terminal)
+	}
+	if s.ConfirmSeconds != nil && (*s.ConfirmSeconds < 0 || *s.ConfirmSeconds > maxConfirm) {
+		return fmt.Errorf("confirm_seconds is %g; it must be 0 to %d", *s.ConfirmSeconds, maxConfirm)
 	}
 	for name, command := range s.Commands {
 		if agents[name] == nil {
@@ -51,6 +56,17 @@ func (s Settings) Check() error {
 		}
 	}
 	return nil
+}
+
+// maxConfirm bounds confirm_seconds.
+const maxConfirm = 86_400
+
+// Long is from which time on a copy is confirmed.
+func (s Settings) Long() time.Duration {
+	if s.ConfirmSeconds == nil {
+		return 5 * time.Second
+	}
+	return max(time.Duration(*s.ConfirmSeconds*float64(time.Second)), 1)
 }
 
 // Branches starts and manages branches. It is safe for concurrent use.
@@ -68,20 +84,18 @@ type Branches struct {
 var Tools = []*tool.Tool[*Branches]{
 	tool.New(tool.Definition{
 		Name: "timeline_branch", Title: "Branch from a moment", Effect: tool.Adds,
-		Description: "Copy all files as of a moment into a new directory with a session of its own. With message, an agent starts there, with the conversation as of the moment.",
+		Description: "Copy all files as of a moment into a new directory with a session of its own. With message, an agent starts there, with the conversation as of the moment. A long copy first returns its plan: call again with confirm.",
 		Arguments: `"from":{"type":"string","description":"moment (m12), snapshot (s12), checkpoint, time, start or now"},
 			"name":{"type":"string"},
 			"message":{"type":"string","description":"what its agent shall do"},
-			"agent":{"type":"string","description":"claude, codex, gemini, opencode or none; default: that of the moment"}`,
+			"agent":{"type":"string","description":"claude, codex, gemini, opencode or none; default: that of the moment"},
+			"confirm":{"type":"boolean"}`,
 		Required: []string{"from", "name"},
 	}, (*Branches).Start),
 }
 
 // UserTools are those of the user's own programs, beside those of agents.
 var UserTools = []*tool.Tool[*Branches]{
-	tool.New(tool.Definition{Name: "branch_plan"}, func(b *Branches, ctx context.Context, client *checkpoint.Client, p Params) (*timeline.BranchPlan, error) {
-		return timeline.PlanBranch(ctx, b.Timeline, client, timeline.BranchParams{Where: p.Where, From: p.From})
-	}),
 	tool.New(tool.Definition{Name: "branch_list"}, (*Branches).List),
 	tool.New(tool.Definition{Name: "branch_open"}, (*Branches).Open),
 	tool.New(tool.Definition{Name: "branch_compare"}, (*Branches).Compare),
@@ -100,6 +114,8 @@ type Params struct {
 	Message string `json:"message"`
 	// Agent is the agent to start, "none" for none. "" means that of the moment if there is a message.
 	Agent string `json:"agent"`
+	// Confirm starts a copy that takes long. Without it the answer is its plan.
+	Confirm bool `json:"confirm"`
 	// Env is the environment of the agent, for the user's own programs. Nil means the daemon's.
 	Env []string `json:"env"`
 }
@@ -117,7 +133,7 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 	case p.Agent != "" && p.Agent != none && strings.TrimSpace(p.Message) == "":
 		return nil, usererr.Invalid("an agent needs a message: what shall it do?")
 	}
-	bp := timeline.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Message: p.Message}
+	bp := timeline.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Message: p.Message, Confirm: p.Confirm}
 	var why string // no agent starts
 	bp.Continue = func(ctx context.Context, at *timeline.Beginning) (err error) {
 		name := p.Agent
@@ -143,8 +159,8 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 		return err
 	}
 	a, err := b.Timeline.Branch(ctx, client, bp)
-	if err != nil {
-		return nil, err
+	if err != nil || a.Plan != nil {
+		return a, err
 	}
 	if a.Agent == nil {
 		a.Problem = why
@@ -163,6 +179,9 @@ func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginn
 	switch {
 	case err == nil:
 		agent.Method, agent.Conversation, agent.Home, agent.Mode, agent.Dir, agent.Why = c.Method, c.Session, c.Home, c.Mode, c.Dir, c.Note
+		if c.Session == "" {
+			agent.Record = c.Path
+		}
 	case errors.Is(err, fork.ErrEmpty):
 		agent.Why = err.Error()
 	case errors.As(err, &unknown):
@@ -198,21 +217,26 @@ func (b *Branches) fork(ctx context.Context, name string, at *timeline.Beginning
 		point.Call, point.Turn = anchor.Message, anchor.Turn
 	}
 	place := fork.Place{From: at.From.Workspace, To: at.Branch.Workspace, Title: at.Branch.Name, Leaves: at.Leaves}
-	switch name {
-	case "claude":
+	if name == "claude" { // it needs no program
 		return fork.Claude(point, place, b.Clock())
-	case "codex":
-		env := p.Env
-		if env == nil {
-			env = os.Environ()
-		}
-		line, err := b.program(name, env)
-		if err != nil {
-			return nil, err
-		}
-		return fork.Codex(ctx, point, place, fork.Program{Line: line, Env: env})
 	}
-	return nil, &fork.UnknownError{Why: "conversations of " + name + " cannot be copied"}
+	env := p.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	line, err := b.program(name, env)
+	if err != nil {
+		return nil, err
+	}
+	program := fork.Program{Line: line, Env: env}
+	switch name {
+	case "codex":
+		return fork.Codex(ctx, point, place, program)
+	case "gemini":
+		return fork.Gemini(ctx, point, place, program)
+	default:
+		return fork.OpenCode(ctx, point, place, program)
+	}
 }
 
 // maxQuoted bounds the quoted conversation in bytes.

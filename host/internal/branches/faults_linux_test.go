@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/branches"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/testing/disktest"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
@@ -50,5 +52,31 @@ func TestABranchThatCannotBeMadeLeavesNothing(t *testing.T) {
 	}
 	if fmt.Sprint(treetest.Read(t, s.dir)) != files || read(t, s.transcript) != said {
 		t.Error("the original has changed")
+	}
+}
+
+// An apply for which the disk is too small changes nothing, and leaves nothing beside the files.
+func TestAnApplyOnAFullDiskChangesNothing(t *testing.T) {
+	s := prepare(t.TempDir())
+	s.dir = filepath.Join(disktest.Small(t, "8m"), "shop")
+	s.write()
+	s.open()
+	defer func() { failing(s.close()) }()
+	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: s.record(), Name: "big"})
+	failing(err)
+	failing(os.WriteFile(filepath.Join(b.Workspace, "sub", "a"), []byte("changed\n"), 0o600))
+	failing(os.Remove(filepath.Join(b.Workspace, "new\nline")))
+	failing(os.WriteFile(filepath.Join(b.Workspace, "z.bin"), []byte(strings.Repeat("0123456789abcdef", 1<<20)), 0o600))
+	before := fmt.Sprint(treetest.Read(t, s.dir))
+	_, err = s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "big", Confirm: true})
+	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "z.bin") {
+		t.Errorf("16 MB on a disk of 8: %v", err)
+	}
+	if after := fmt.Sprint(treetest.Read(t, s.dir)); after != before {
+		t.Errorf("the original has %s\nbefore %s", after, before)
+	}
+	ops, err := s.Timeline.Operations(t.Context(), user, timeline.OperationsParams{Where: s.where()})
+	if err != nil || ops.Operations[0].Kind != records.OpApply || ops.Operations[0].State != records.Failed {
+		t.Errorf("the operations are %+v, %v", ops, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +39,8 @@ type shop struct {
 	grants               *grants.Store
 	*branches.Branches
 	close func() error
+	// ahead is how far its clock is ahead: moments that are apart have snapshots of their own.
+	ahead atomic.Int64
 }
 
 func failing(err error) {
@@ -77,11 +80,12 @@ func (s *shop) write() {
 // open opens what Tidemark keeps.
 func (s *shop) open() {
 	log := slog.New(slog.DiscardHandler)
-	spaces := workspace.New(workspace.Options{Grants: s.grants, Dir: filepath.Join(s.top, "workspaces"), Redactor: redact.Default(), Clock: time.Now, Log: log})
-	l, _, err := timeline.Open(timeline.Options{Path: filepath.Join(s.top, "timeline.db"), Branches: filepath.Join(s.top, "branches"), Workspaces: spaces, Uncommit: gitrepo.DeleteBranch, Clock: time.Now, Log: log})
+	clock := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	spaces := workspace.New(workspace.Options{Grants: s.grants, Dir: filepath.Join(s.top, "workspaces"), Redactor: redact.Default(), Clock: clock, Log: log})
+	l, _, err := timeline.Open(timeline.Options{Path: filepath.Join(s.top, "timeline.db"), Branches: filepath.Join(s.top, "branches"), Workspaces: spaces, Uncommit: gitrepo.DeleteBranch, Clock: clock, Log: log})
 	failing(err)
 	s.Branches = &branches.Branches{
-		Timeline: l, Conversations: conversation.Broken(errors.New("off")), Clock: time.Now, Log: log,
+		Timeline: l, Conversations: conversation.Broken(errors.New("off")), Clock: clock, Log: log,
 		Settings: branches.Settings{Commands: map[string][]string{"claude": {"/bin/true"}}},
 	}
 	ctx, end := context.WithCancel(context.Background())

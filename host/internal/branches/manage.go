@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -95,14 +96,13 @@ func (b *Branches) Open(_ context.Context, client *checkpoint.Client, p OneParam
 		}
 	}
 	c.Dir, c.Env = g.Dir, environment(p.Env, s.Name, g)
-	if c.Line, err = b.command(g, c.Env, false); err != nil || g.PID == 0 {
+	if g.PID == 0 {
+		c.Line, err = b.command(g, c.Env, false)
 		return c, err
 	}
-	c.Line = c.Line[:len(c.Line)-1] // it has the message already
-	if g.Conversation == "" {
-		c.Line = append(c.Line, agents[g.Name].again...)
-	}
-	return c, nil
+	line, err := b.program(g.Name, c.Env)
+	c.Line = slices.Concat(line, agents[g.Name].again(g)) // it has the message already
+	return c, err
 }
 
 // Removed is a branch that was removed.
@@ -125,6 +125,11 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 	}
 	if err := os.Remove(logOf(s.Workspace)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.Log.Warn("cannot remove the output of a branch's agent", "branch", s.ID, "error", err)
+	}
+	if s.Agent != nil && s.Agent.Record != "" && s.Agent.PID != 0 { // the agent has it
+		if err := os.Remove(s.Agent.Record); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			b.Log.Warn("cannot remove the conversation of a branch", "branch", s.ID, "error", err)
+		}
 	}
 	return &Removed{s.ID, s.Workspace, undone.Operation}, nil
 }

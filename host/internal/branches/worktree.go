@@ -40,7 +40,7 @@ func (b *Branches) AddWorktree(ctx context.Context, client *checkpoint.Client, p
 	}
 	w := &Worktree{}
 	var of string
-	_, err := b.Timeline.Branch(ctx, client, timeline.BranchParams{Where: where, From: "now", Name: name, Continue: func(ctx context.Context, at *timeline.Beginning) error {
+	_, err := b.Timeline.Branch(ctx, client, timeline.BranchParams{Where: where, From: "now", Name: name, Confirm: true, Continue: func(ctx context.Context, at *timeline.Beginning) error {
 		top, err := gitrepo.Top(ctx, at.From.Workspace)
 		switch {
 		case err != nil:

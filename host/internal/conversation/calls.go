@@ -121,6 +121,16 @@ func Relative(dir, path string) string {
 	return filepath.ToSlash(path)
 }
 
+// Typed returns a prompt without what Gemini CLI puts before it: the answer of a hook of the start.
+func Typed(prompt string) string {
+	if rest, ok := strings.CutPrefix(prompt, "<hook_context>"); ok {
+		if _, text, ok := strings.Cut(rest, "</hook_context>\n\n"); ok {
+			return text
+		}
+	}
+	return prompt
+}
+
 // looseMark begins the ID of a call to which its agent gives none.
 const looseMark = "~"
 
@@ -134,6 +144,12 @@ func LooseID(tool string, input json.RawMessage, nonce string) string {
 	}
 	_, _ = fmt.Fprintf(h, "%s\x00%s", tool, compact.Bytes())
 	return fmt.Sprintf("%s%x@%s", looseMark, h.Sum64(), nonce)
+}
+
+// SameCall reports whether a [LooseID] is that of a call with a tool and an input.
+func SameCall(id, tool string, input json.RawMessage) bool {
+	base := loose(id)
+	return base != "" && base == loose(LooseID(tool, input, ""))
 }
 
 // loose returns what the events of one call have in common in a [LooseID], "" for another ID.

@@ -25,7 +25,7 @@ func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
 	t, notice, err := timeline.Open(timeline.Options{
 		Uncommit: gitrepo.DeleteBranch,
 		Path:     d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces,
-		Terminals: recording.Store{Dir: d.home.Terminals()}, TerminalPolicy: d.config.Terminals.Policy(), Settings: d.config.Timeline, Clock: time.Now, Log: d.log,
+		Terminals: recording.Store{Dir: d.home.Terminals()}, TerminalPolicy: d.config.Terminals.Policy(), Settings: d.config.Timeline, Long: d.config.Branches.Long(), Clock: time.Now, Log: d.log,
 		Clean: func(text string) string {
 			text, _ = redactor.Text(event.Clean(text))
 			return text

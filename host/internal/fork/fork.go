@@ -21,6 +21,8 @@ const (
 	// Copied is a copy of the agent's own record, cut at the moment. ByAgent was made by the agent's own program.
 	Copied  = "transcript"
 	ByAgent = "thread/fork"
+	// Forked is a fork by opencode's server.
+	Forked = "session/fork"
 	// Context means that the message quotes the recorded conversation.
 	Context = "context"
 	// Fresh means that nothing was said before the moment, or that nothing of it is known.

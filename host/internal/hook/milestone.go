@@ -258,6 +258,9 @@ func wraps(wrapper, argv []string) int {
 
 func base(word string) string { return path.Base(filepath.ToSlash(word)) }
 
+// failureLine is the first line of Claude Code's report of a command that failed.
+var failureLine = regexp.MustCompile(`^Exit code (\d+)(?:\n|$)`)
+
 // statusLine is the line with the exit status in the answers of Gemini CLI and of Copilot CLI.
 var statusLine = regexp.MustCompile(`(?m)^(?:Exit Code: |<shellId: \S+ completed with exit code )(\d+)>?\s*$`)
 
@@ -267,8 +270,19 @@ var (
 	oddLine   = regexp.MustCompile(`(?m)^(?:Signal|Error|Background PIDs): `)
 )
 
-// succeeded reports whether the agent's command succeeded, as far as it is known.
-func (in *input) succeeded() (ok, known bool) {
+// ending is how a tool of the agent ended.
+type ending struct {
+	// succeeded counts only where it is known.
+	known, succeeded bool
+	// status is the exit status of a command, nil where the agent does not report one.
+	status *int
+}
+
+// exited returns the ending of a command with a status.
+func exited(status int) ending { return ending{known: true, succeeded: status == 0, status: &status} }
+
+// ended returns how the agent's tool ended, as far as it is known.
+func (in *input) ended() ending {
 	var response struct {
 		Snake       *int            `json:"exit_code"`
 		Camel       *int            `json:"exitCode"`
@@ -278,6 +292,7 @@ func (in *input) succeeded() (ok, known bool) {
 		Error       json.RawMessage `json:"error"`
 		Kind        string          `json:"result_type"`
 		Text        json.RawMessage `json:"text_result_for_llm"`
+		Meaning     string          `json:"returnCodeInterpretation"` // of a status that Claude Code takes for a success
 		Metadata    struct {
 			Snake *int `json:"exit_code"`
 		} `json:"metadata"`
@@ -289,30 +304,56 @@ func (in *input) succeeded() (ok, known bool) {
 	}
 	_ = json.Unmarshal(data, &response) // another form has none of this
 	if in.background() || response.Background != "" || response.Interrupted || in.Interrupt {
-		return false, false
+		return ending{}
 	}
 	for _, code := range []*int{response.Snake, response.Camel, response.Metadata.Snake} {
 		if code != nil {
-			return *code == 0, true
+			return exited(*code)
 		}
 	}
 	if in.Event == "PostToolUseFailure" || in.Event == "postToolUseFailure" || len(response.Error) > 0 {
-		return false, true
+		return withStatus(ending{known: true}, failureLine, asText(in.Error))
 	}
-	if m := statusLine.FindStringSubmatch(asText(response.Content) + asText(response.Text)); m != nil {
-		n, err := strconv.Atoi(m[1])
-		return n == 0, err == nil
+	if e := withStatus(ending{}, statusLine, asText(response.Content)+asText(response.Text)); e.known {
+		return e
 	}
 	switch in.agent() {
-	case "claude", "opencode", "cursor": // they run this hook only after a tool that succeeded
-		return true, in.Event == "PostToolUse" || in.Event == "postToolUse"
+	case "claude": // it runs this hook only after a tool that succeeded
+		if in.Event == "PostToolUse" && conversation.Runs(in.Tool) && response.Meaning == "" {
+			return exited(0)
+		}
+		return ending{known: in.Event == "PostToolUse", succeeded: true}
+	case "codex":
+		if conversation.Runs(in.Tool) && in.Event == "PostToolUse" {
+			if status := recordedStatus(in.Transcript, in.Use); status != nil {
+				return exited(*status)
+			}
+		}
+	case "opencode", "cursor": // and so do these
+		return ending{known: in.Event == "PostToolUse" || in.Event == "postToolUse", succeeded: true}
 	case "copilot": // its shell says how a command ended
-		return response.Kind == "success", response.Kind != "" && !conversation.Runs(in.Tool)
+		return ending{known: response.Kind != "" && !conversation.Runs(in.Tool), succeeded: response.Kind == "success"}
 	case "gemini": // it names no exit status of 0
 		text := asText(response.Content)
-		return true, in.Event == "AfterTool" && len(response.Content) > 0 && (!conversation.Runs(in.Tool) || wholeLine.MatchString(text) && !oddLine.MatchString(text))
+		switch {
+		case in.Event != "AfterTool" || len(response.Content) == 0:
+		case !conversation.Runs(in.Tool):
+			return ending{known: true, succeeded: true}
+		case wholeLine.MatchString(text) && !oddLine.MatchString(text):
+			return exited(0)
+		}
 	}
-	return false, false
+	return ending{}
+}
+
+// withStatus returns an ending with the status that a line of a text names, or else unchanged.
+func withStatus(e ending, line *regexp.Regexp, text string) ending {
+	if m := line.FindStringSubmatch(text); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return exited(n)
+		}
+	}
+	return e
 }
 
 // background reports whether the command is still running.

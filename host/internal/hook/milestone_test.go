@@ -2,6 +2,12 @@ package hook_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/hook"
@@ -117,6 +123,74 @@ func TestAMilestoneNeedsTheExitStatus(t *testing.T) {
 	if m.Source != records.FromCommand {
 		t.Errorf("in the background: %+v", m)
 	}
+}
+
+// The exit status is that which the agent reports.
+func TestAMomentHasTheExitStatusOfItsCommand(t *testing.T) {
+	status := func(n int) *int { return &n }
+	for _, c := range []struct {
+		name, event string
+		fields      map[string]any
+		want        *int
+	}{
+		{"Claude Code", "PostToolUse", map[string]any{"transcript_path": "/h/projects/a.jsonl", "tool_response": map[string]any{"stdout": "ok"}}, status(0)},
+		{"Claude Code, failed", "PostToolUseFailure", map[string]any{"transcript_path": "/h/projects/a.jsonl", "error": "Exit code 2\nnot ok"}, status(2)},
+		{"Claude Code, without output", "PostToolUseFailure", map[string]any{"transcript_path": "/h/projects/a.jsonl", "error": "Exit code 127"}, status(127)},
+		{"Claude Code, not a status", "PostToolUseFailure", map[string]any{"transcript_path": "/h/projects/a.jsonl", "error": "The command timed out. Exit code 1"}, nil},
+		{"Claude Code, a status that is a success", "PostToolUse", map[string]any{"transcript_path": "/h/projects/a.jsonl", "tool_response": map[string]any{"returnCodeInterpretation": "No matches found"}}, nil},
+		{"Claude Code, in the background", "PostToolUse", map[string]any{"transcript_path": "/h/projects/a.jsonl", "tool_response": map[string]any{"backgroundTaskId": "b1"}}, nil},
+		{"Codex", "PostToolUse", map[string]any{"turn_id": "t", "tool_response": `{"output":"","metadata":{"exit_code":3}}`}, status(3)},
+		{"Codex, a text", "PostToolUse", map[string]any{"turn_id": "t", "tool_response": "ok"}, nil},
+		{"Gemini CLI", "AfterTool", map[string]any{"tool_response": map[string]any{"llmContent": "Output: x\nProcess Group PGID: 7"}}, status(0)},
+		{"Gemini CLI, failed", "AfterTool", map[string]any{"tool_response": map[string]any{"llmContent": "Output: x\nExit Code: 4\n"}}, status(4)},
+		{"opencode", "PostToolUse", map[string]any{"tidemark_agent": "opencode", "tool_response": map[string]any{"exit_code": 5}}, status(5)},
+		{"Copilot CLI", "PostToolUse", map[string]any{"timestamp": "t", "tool_result": map[string]any{"result_type": "success", "text_result_for_llm": "<shellId: 0 completed with exit code 6>"}}, status(6)},
+		{"Cursor", "postToolUse", map[string]any{"conversation_id": "c", "tool_output": `{"exitCode":7}`}, status(7)},
+		{"Cursor, failed", "postToolUseFailure", map[string]any{"conversation_id": "c", "error_message": "exit 1"}, nil},
+	} {
+		in := map[string]any{"session_id": "a", "cwd": "/w", "hook_event_name": c.event, "tool_name": "Bash", "tool_input": map[string]any{"command": "npm test"}}
+		maps.Copy(in, c.fields)
+		if got := momentOf(t, in).Exit; (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+			t.Errorf("%s: %v, want %v", c.name, text(got), text(c.want))
+		}
+	}
+}
+
+// Codex's hook gets the output alone. Its record has the status.
+func TestTheExitStatusOfCodexIsInItsRecord(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "rollout-1.jsonl")
+	line := `{"payload":{"type":"item_completed","item":{"type":"CommandExecution","id":"%s","exit_code":%s}}}` + "\n"
+	text := strings.Repeat("x", 600<<10) + "\n" + fmt.Sprintf(line, "call_1", "0") + fmt.Sprintf(line, "call_2", "1") + fmt.Sprintf(line, "call_3", "null") + "call_2\n"
+	if err := os.WriteFile(record, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(filepath.Dir(record), "other.jsonl")
+	if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ record, call, want string }{
+		{record, "call_1", records.FromTestsPassed},
+		{record, "call_2", records.FromTestsFailed},
+		{record, "call_3", records.FromCommand},
+		{record, "call_4", records.FromCommand},
+		{other, "call_1", records.FromCommand},
+		{record + "x", "call_1", records.FromCommand},
+	} {
+		m := momentOf(t, map[string]any{
+			"session_id": "a", "cwd": "/w", "hook_event_name": "PostToolUse", "turn_id": "t", "transcript_path": c.record, "tool_name": "Bash",
+			"tool_input": map[string]any{"command": "npm test"}, "tool_use_id": c.call, "tool_response": "output",
+		})
+		if m.Source != c.want || (m.Exit != nil) != (c.want != records.FromCommand) {
+			t.Errorf("%s of %s: %+v", c.call, filepath.Base(c.record), m)
+		}
+	}
+}
+
+func text(status *int) string {
+	if status == nil {
+		return "none"
+	}
+	return strconv.Itoa(*status)
 }
 
 // A tool that failed is a moment too, which says so.

@@ -40,18 +40,20 @@ func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMo
 			if files := described.Files; len(files) > 0 {
 				m.Label += " " + strings.Join(files[:min(len(files), maxFiles)], ", ")
 			}
-			if ok, known := in.succeeded(); known && !ok {
+			if how := in.ended(); how.known && !how.succeeded {
 				m.Label += " failed"
 			}
 		case conversation.Runs(in.Tool):
 			m.Source, m.Label = records.FromCommand, strings.TrimSpace(in.Tool+" "+program(described.Command))
-			if ok, known := in.succeeded(); known {
-				if !ok {
-					m.Label += " failed"
-				}
-				if source, label := milestone(described.Command, ok); source != "" {
-					m.Source, m.Label = source, label
-				}
+			how := in.ended()
+			if m.Exit = how.status; !how.known {
+				break
+			}
+			if !how.succeeded {
+				m.Label += " failed"
+			}
+			if source, label := milestone(described.Command, how.succeeded); source != "" {
+				m.Source, m.Label = source, label
 			}
 		default:
 			return nil

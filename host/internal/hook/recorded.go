@@ -2,7 +2,6 @@ package hook
 
 import (
 	"encoding/json"
-	"strings"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
 )
@@ -64,7 +63,7 @@ func (in *input) recorded(c *Call, e *conversation.Event) *conversation.Event {
 			in.addResult(e)
 		}
 	case conversation.Prompt:
-		e.Text = typed(in.Text)
+		e.Text = conversation.Typed(in.Text)
 	default:
 		e.Text = first(in.Said, in.Reason, in.Trigger, in.Source)
 	}
@@ -86,8 +85,8 @@ func (in *input) addResult(e *conversation.Event) {
 	if len(in.Error) > 0 {
 		e.Output = in.Error
 	}
-	if ok, known := in.succeeded(); known {
-		if e.Outcome = conversation.OK; !ok {
+	if how := in.ended(); how.known {
+		if e.Outcome = conversation.OK; !how.succeeded {
 			e.Outcome = conversation.Failed
 		}
 	}
@@ -97,16 +96,6 @@ func (in *input) addResult(e *conversation.Event) {
 	if json.Unmarshal(in.Response, &result) == nil {
 		e.Spawned = result.Agent
 	}
-}
-
-// typed returns a prompt without what Gemini CLI puts before it: the answer of a hook of the start.
-func typed(prompt string) string {
-	if rest, ok := strings.CutPrefix(prompt, "<hook_context>"); ok {
-		if _, text, ok := strings.Cut(rest, "</hook_context>\n\n"); ok {
-			return text
-		}
-	}
-	return prompt
 }
 
 func first(texts ...string) string {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -30,6 +31,8 @@ type BranchParams struct {
 	From    string `json:"from"`
 	Name    string `json:"name"`
 	Message string `json:"message"`
+	// Confirm makes it however long the copy takes. Without it the answer is the plan of a long copy.
+	Confirm bool `json:"confirm"`
 	// Continue prepares the agent of a branch whose files are there, before the branch exists. Nil prepares none.
 	Continue func(ctx context.Context, b *Beginning) error `json:"-"`
 }
@@ -104,6 +107,9 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 	if err != nil {
 		return nil, err
 	}
+	if place.Lost != "" { // its conversation would be of another moment than its files
+		return nil, usererr.New(usererr.NotFound, "cannot branch from %s: its snapshot is missing (%s); the nearest one is %s of %s. Branch from that one.", p.From, place.Lost, snapshotID(place.Snapshot.Number), place.Moment.ID())
+	}
 	unlock, err := l.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -117,6 +123,15 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 		return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.root, p.Name)
 	}
 	k := place.Snapshot
+	if !p.Confirm && t.o.Long > 0 {
+		plan, err := t.planOf(ctx, l, k.Number, dir)
+		if err != nil {
+			return nil, fmt.Errorf("cannot plan the copy of %s: %w", snapshotID(k.Number), err)
+		}
+		if plan != nil {
+			return &Branched{About: About{Workspace: dir, Started: diff.Time{Time: t.o.Clock()}, Name: p.Name, Message: p.Message}, FsSnapshot: snapshotID(k.Number), Note: place.Note, Notes: k.Problems, Plan: plan}, nil
+		}
+	}
 	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: records.OpBranch, State: records.Begun, What: fmt.Sprintf("branch %s from %s", p.Name, snapshotID(k.Number)), Target: k.Number, Dir: dir}
 	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
@@ -133,42 +148,21 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 	return &Branched{About: aboutOf(t, branch), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
 }
 
-// BranchPlan says what a branch costs before it is made.
-type BranchPlan struct {
-	// Files counts what is copied. Shares is true where that takes neither room nor much time, and Why explains it.
-	Files  int    `json:"files"`
-	Shares bool   `json:"shares"`
-	Why    string `json:"why"`
-	// Seconds is about how long the copy takes, without the time of large files.
-	Seconds float64 `json:"seconds"`
-}
-
-// copiedEach second is how many small files are copied where none share extents, about.
-const copiedEach = 10_000
-
-// PlanBranch says what a branch costs.
-func PlanBranch(ctx context.Context, t *Timeline, client *checkpoint.Client, p BranchParams) (*BranchPlan, error) {
-	s, l, err := t.sessionOf(client, p.Where)
-	if err != nil {
-		return nil, err
-	}
-	place, err := t.locate(ctx, client, s, l, p.From)
-	if err != nil {
-		return nil, err
-	}
+// planOf returns the plan of a branch whose copy takes long, nil for another one. Dir is where it would go.
+func (t *Timeline) planOf(ctx context.Context, l *line, snapshot uint64, dir string) (*BranchPlan, error) {
 	w, err := t.open(ctx, l.root)
 	if err != nil {
 		return nil, err
 	}
 	at, err := w.Placement(filepath.Join(t.o.Branches, l.space))
-	if err != nil {
+	if err != nil || at.Shares {
 		return nil, err
 	}
-	plan := &BranchPlan{Files: place.Snapshot.Files, Shares: at.Shares, Why: at.Why}
-	if !at.Shares {
-		plan.Seconds = float64(plan.Files) / copiedEach
+	e, err := w.Estimate(ctx, snapshot, dir)
+	if err != nil || e.Time < t.o.Long {
+		return nil, err
 	}
-	return plan, nil
+	return &BranchPlan{Files: e.Files, Bytes: e.Bytes, Seconds: e.Time.Seconds(), Why: at.Why}, nil
 }
 
 // makingSuffix is at the end of a branch's directory while its files are copied.

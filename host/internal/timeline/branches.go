@@ -11,7 +11,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/edit"
 )
 
 // FindBranch returns a branch by its name or by the ID of its session, with the session that it comes from. The name is one of
@@ -169,9 +171,9 @@ func ChangedSince(ctx context.Context, t *Timeline, client *checkpoint.Client, s
 	return c, err
 }
 
-// Alter changes files of a session's workspace as an operation of its own, which can be undone. Do returns the paths that it
-// changed. The state before is a snapshot.
-func Alter(ctx context.Context, t *Timeline, s *Session, kind, what string, do func(root *os.Root) (paths []string, err error)) (*Operation, error) {
+// Alter changes files of a session's workspace as an operation of its own, which can be undone: all of them, or none. The state
+// before is a snapshot.
+func Alter(ctx context.Context, t *Timeline, s *Session, kind, what string, steps []edit.Step) (*Operation, error) {
 	l, err := t.line(s.Workspace)
 	if err != nil {
 		return nil, err
@@ -189,24 +191,42 @@ func Alter(ctx context.Context, t *Timeline, s *Session, kind, what string, do f
 	if err != nil {
 		return nil, fmt.Errorf("cannot take a snapshot of the state before: %w", err)
 	}
-	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: kind, State: records.Begun, What: what, Safety: before.Number}
+	root, err := os.OpenRoot(s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	if steps, err = edit.Complete(root, steps); err != nil {
+		return nil, err
+	}
+	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: kind, State: records.Begun, What: what, Safety: before.Number, Wrote: edit.Wrote(steps)}
+	for _, step := range steps {
+		op.Paths = append(op.Paths, step.Path)
+	}
 	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
-	root, err := os.OpenRoot(s.Workspace)
-	if err == nil {
-		op.Paths, err = do(root)
-		err = errors.Join(err, root.Close())
+	if err := edit.Do(root, steps); err != nil {
+		if ended := endAlter(t.life, w, op); ended != nil {
+			return nil, fmt.Errorf("%w, and what was changed could not be set back: %w. The state before is %s.", err, ended, snapshotID(op.Safety))
+		}
+		return nil, errors.Join(err, t.db.Log(l.space, op))
 	}
 	op.State = records.Done
-	if err != nil && len(op.Paths) == 0 {
-		op.State = records.Failed
-	}
-	if err := errors.Join(err, t.db.Log(l.space, op)); err != nil {
-		return op, err
+	if err := t.db.Log(l.space, op); err != nil {
+		return nil, fmt.Errorf("the files were changed, but the operation could not be saved: %w. Their state before is %s.", err, snapshotID(op.Safety))
 	}
 	_, err = t.keep(l, s, t.o.stamp(Moment{Label: t.o.label(what), Kind: records.Auto, Source: records.FromRestore}))
 	return op, err
+}
+
+// endAlter ends the changes of an operation that failed or was interrupted: all are there, or none.
+func endAlter(ctx context.Context, w *workspace.Workspace, op *Operation) error {
+	all, err := edit.Recover(ctx, w, w.Dir, op.Safety, op.Wrote)
+	if op.State = records.Failed; all {
+		op.State = records.Done
+	}
+	return err
 }
 
 // LogCommit keeps that a branch was committed to Git.

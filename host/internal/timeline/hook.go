@@ -25,6 +25,8 @@ type HookMoment struct {
 	Source string `json:"source"`
 	Label  string `json:"label"`
 	Anchor Anchor `json:"anchor"`
+	// Exit is the exit status of a command, nil where the agent does not report one.
+	Exit *int `json:"exit,omitempty"`
 }
 
 // hookSources are the sources that a hook may report.
@@ -48,7 +50,7 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
 		*text = t.o.label(*text)
 	}
-	m, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: (*records.Anchor)(&anchor)})
+	m, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: (*records.Anchor)(&anchor), Exit: h.Exit})
 	switch {
 	case err == nil:
 		return "moment " + m.ID() + " of " + m.Session + " was recorded"

@@ -276,7 +276,7 @@ func lost(m *Moment, known map[uint64]tracked.Snapshot) string {
 const noticed = 100 * time.Millisecond
 
 func listed(m *Moment, s *Session, known map[uint64]tracked.Snapshot) ListMoment {
-	e := ListMoment{ID: m.ID(), TS: seconds(m.Elapsed(s)), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Terminal: (*Terminal)(m.Terminal)}
+	e := ListMoment{ID: m.ID(), TS: seconds(m.Elapsed(s)), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Exit: m.Exit, Terminal: (*Terminal)(m.Terminal)}
 	if m.Anchor != nil {
 		anchor := Anchor(*m.Anchor)
 		anchor.Transcript = "" // agents pay for each word
@@ -327,8 +327,8 @@ type Place struct {
 	Snapshot tracked.Snapshot
 	// Moment is the moment, nil where only the snapshot or a time was named.
 	Moment *Moment
-	// Note says how the snapshot differs from what was named, "" in the usual case.
-	Note string
+	// Note says how the snapshot differs from what was named, "" in the usual case. Lost is why the named moment has none itself.
+	Note, Lost string
 }
 
 // locate returns the place that a moment's ID, a snapshot's ID, the name of a checkpoint, a time, seconds from the session's
@@ -389,11 +389,16 @@ func (t *Timeline) locate(ctx context.Context, client *checkpoint.Client, s *Ses
 		}
 		place := &Place{Session: s, Snapshot: known[m.Snapshot], Moment: m}
 		if named != nil {
-			place.Note = fmt.Sprintf("%s has no snapshot (%s). This is %s of %s, %s earlier.", named.ID(), lost(named, known), snapshotID(m.Snapshot), m.ID(), at.Sub(m.At).Round(time.Millisecond))
+			place.Lost = lost(named, known)
+			place.Note = fmt.Sprintf("%s has no snapshot (%s). This is %s of %s, %s earlier.", named.ID(), place.Lost, snapshotID(m.Snapshot), m.ID(), at.Sub(m.At).Round(time.Millisecond))
 		}
 		return place, nil
 	}
-	return nil, usererr.New(usererr.NotFound, "there is no snapshot at or before %s%s", at.UTC().Format(time.RFC3339), nearest(known, func(tracked.Snapshot) bool { return false }))
+	none := "there is no snapshot at or before " + at.UTC().Format(time.RFC3339)
+	if named != nil {
+		none = fmt.Sprintf("%s has no snapshot (%s), and there is none before it", named.ID(), lost(named, known))
+	}
+	return nil, usererr.New(usererr.NotFound, "%s%s", none, nearest(known, func(tracked.Snapshot) bool { return false }))
 }
 
 // nearest ends a message with the last snapshot of which before is true, or else the first one.

@@ -55,6 +55,8 @@ type (
 	Sought = answers.Sought
 	// Branched is [answers.Branched].
 	Branched = answers.Branched
+	// BranchPlan is [answers.BranchPlan].
+	BranchPlan = answers.BranchPlan
 	// BranchAgent is [answers.BranchAgent].
 	BranchAgent = answers.BranchAgent
 	// Ends is [answers.Ends].

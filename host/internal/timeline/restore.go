@@ -262,6 +262,6 @@ func (t *Timeline) open(ctx context.Context, root string) (*workspace.Workspace,
 	if err != nil {
 		return nil, err
 	}
-	l.settling.Do(func() { l.settled = settle(t, l, w.Recovered()) })
+	l.settling.Do(func() { l.settled = settle(t, l, w) })
 	return w, l.settled
 }

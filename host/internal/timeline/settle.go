@@ -15,25 +15,60 @@ import (
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
-	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
 // settle ends operations that were interrupted. Opening the workspace has set a restore back, or finished it.
-func settle(t *Timeline, l *line, recovered *restore.Recovery) error {
-	return settleEach(t, l.space, func(o *Operation) (bool, error) {
+func settle(t *Timeline, l *line, w *workspace.Workspace) error {
+	recovered := w.Recovered()
+	err := settleEach(t, l.space, func(o *Operation) (bool, error) {
 		switch {
 		case o.Dir != "" && o.Kind != records.OpCommit: // of a branch, which [settleBranches] ended
 			return false, nil
-		case o.Kind == records.OpApply: // some of it may have happened, and the state before is there
-			o.State = records.Done
-		case recovered != nil && recovered.Finished && recovered.Safety == o.Safety:
-			o.State = records.Done
-		default:
-			o.State = records.Failed
+		case o.Kind == records.OpApply:
+			return true, endAlter(t.life, w, o)
+		case recovered != nil && recovered.Safety == o.Safety:
+			if o.State = records.Failed; recovered.Finished {
+				o.State = records.Done
+			}
+		default: // it had not begun, or it was at its end
+			if o.State = records.Failed; isAt(t.life, w, o.Target, o.Paths) {
+				o.State = records.Done
+			}
 		}
 		return true, nil
 	})
+	return errors.Join(err, settleUndone(t, l.space))
+}
+
+// isAt reports whether paths are as a snapshot has them.
+func isAt(ctx context.Context, w *workspace.Workspace, snapshot uint64, paths []string) bool {
+	present, _, err := w.Take(ctx, "after an interruption", "", true)
+	if err != nil {
+		return false
+	}
+	d, err := w.Diff(ctx, snapshot, present.Number, compare.Options{Paths: paths, Secrets: true, Exact: true, MaxFiles: -1})
+	return err == nil && len(d.Files) == 0
+}
+
+// settleUndone marks what was undone before a kill, and was not marked yet.
+func settleUndone(t *Timeline, space string) error {
+	all, err := t.db.Operations(space)
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		i := slices.IndexFunc(all, func(of *Operation) bool { return of.Number == o.Of })
+		if i < 0 || o.Kind != records.OpUndo || o.State != records.Done || all[i].State != records.Done {
+			continue
+		}
+		if all[i].State = records.Undone; err == nil {
+			err = t.db.Log(space, all[i])
+		}
+	}
+	return err
 }
 
 // settleEach changes the operations of a workspace that were begun and not ended, and keeps those of which change is true.

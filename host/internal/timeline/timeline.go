@@ -56,7 +56,9 @@ type Options struct {
 	Terminals      recording.Store
 	TerminalPolicy retention.Policy
 	Settings       Settings
-	Clock          func() time.Time
+	// Long is from which time on the copy for a branch is planned first, and confirmed by the user. 0 plans none.
+	Long  time.Duration
+	Clock func() time.Time
 	// Elapsed returns how long this process has run. Nobody sets it back. Nil is the process's clock.
 	Elapsed func() time.Duration
 	Log     *slog.Logger

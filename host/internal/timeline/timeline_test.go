@@ -741,7 +741,7 @@ func TestALostSnapshotIsNotTakenForAnother(t *testing.T) {
 		}
 	}
 	_, err = w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: lost.ID()})
-	wants(t, err, usererr.NotFound, "there is no snapshot at or before")
+	wants(t, err, usererr.NotFound, "s2 was lost when the machine ended")
 	c, err := w.Check(t.Context(), user, timeline.SessionParams{Where: w.here()})
 	if err != nil || !slices.ContainsFunc(c.Damages, func(d string) bool { return strings.HasPrefix(d, lost.ID()+":") }) {
 		t.Errorf("%+v, %v", c, err)

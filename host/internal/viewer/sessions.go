@@ -79,13 +79,13 @@ var sessionMethods = []*Method{
 	method(Method{
 		Name: "view_session_branch", Route: "POST /v1/sessions/{id}/session-branch", Operation: "session-branch", Tag: "sessions", Created: true,
 		Statuses: []int{http.StatusConflict, http.StatusNotFound},
-		Summary:  "Create a session with a writable copy of a moment's files; with a message, start its agent with the conversation as of the moment",
+		Summary:  "Create a session with a writable copy of a moment's files; with a message, start its agent with the conversation as of the moment. A long copy answers 200 with its plan, unless confirm is true.",
 	}, func(v *Viewer, ctx context.Context, p protocol.SessionBranchParams) (*timeline.Branched, error) {
 		from, err := oneOf("fromTs", p.FromTS, p.FsSnapshot, p.Moment)
 		if err != nil {
 			return nil, err
 		}
-		return v.branches.Start(ctx, clients.Viewer(checkpoint.Scope{}), branches.Params{Where: timeline.Where{Session: p.ID}, From: from, Name: p.Name, Message: p.Message, Agent: p.Agent})
+		return v.branches.Start(ctx, clients.Viewer(checkpoint.Scope{}), branches.Params{Where: timeline.Where{Session: p.ID}, From: from, Name: p.Name, Message: p.Message, Agent: p.Agent, Confirm: p.Confirm})
 	}),
 	method(Method{
 		Name: "view_session_compare", Route: "GET /v1/sessions/{id}/compare", Operation: "session-compare", Tag: "sessions", Statuses: notFound,

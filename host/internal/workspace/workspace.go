@@ -337,6 +337,16 @@ func (w *Workspace) Clone(ctx context.Context, number uint64, dir string) error 
 	return w.provider.Checkout(ctx, number, dir, false)
 }
 
+// Estimate returns what [Workspace.Clone] takes. It measures that beside dir.
+func (w *Workspace) Estimate(ctx context.Context, number uint64, dir string) (tracked.Estimate, error) {
+	end, err := w.begin()
+	if err != nil {
+		return tracked.Estimate{}, err
+	}
+	defer end()
+	return tracked.EstimateCheckout(ctx, w.provider, number, dir)
+}
+
 // Temporarily calls do with a directory that has the files of a snapshot and can be written to. It is removed afterwards, or
 // as a view that nobody asks for if the process is killed.
 func (w *Workspace) Temporarily(ctx context.Context, number uint64, do func(dir string) error) (err error) {

@@ -112,6 +112,8 @@ type ListMoment struct {
 	Reason  string  `json:"reason,omitempty"`
 	Notes   string  `json:"notes,omitempty"`
 	Anchor  *Anchor `json:"anchor,omitempty"`
+	// Exit is the exit status of an agent's command, nil where the agent does not report one.
+	Exit *int `json:"exit,omitempty"`
 	// Terminal is the command of a recorded terminal after which the moment is.
 	Terminal *Terminal `json:"terminal,omitempty"`
 }
@@ -222,12 +224,27 @@ type Branched struct {
 	Notes []string `json:"notes,omitempty"`
 	// Problem says why there is no agent, "" where none was asked for.
 	Problem string `json:"problem,omitempty"`
+	// Plan is set where nothing was made yet, because the copy takes long: repeat the request with confirm.
+	Plan *BranchPlan `json:"plan,omitempty"`
 }
+
+// BranchPlan is what the copy for a branch takes.
+type BranchPlan struct {
+	// Files counts what is copied, Bytes is its size.
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// Seconds is about how long it takes, by a sample that was copied. Why says why files are copied.
+	Seconds float64 `json:"seconds"`
+	Why     string  `json:"why"`
+}
+
+// Created reports whether the branch was made.
+func (b *Branched) Created() bool { return b.Plan == nil }
 
 // BranchAgent is the agent of a branch.
 type BranchAgent struct {
 	Name string `json:"name"`
-	// Method is how its conversation was continued: transcript, thread/fork, context or fresh. Why says why it was not copied.
+	// Method is how its conversation was continued: transcript, thread/fork, session/fork, context or fresh. Why says why it was not copied.
 	Method string `json:"method"`
 	Why    string `json:"why,omitempty"`
 	// Conversation is the agent's own ID of its conversation.

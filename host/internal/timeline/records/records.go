@@ -95,6 +95,8 @@ type Agent struct {
 	// Conversation is the agent's ID of it, Home the directory of the agent's settings, Mode its permission mode; "" where they
 	// are not known. Dir is where the agent runs.
 	Conversation, Home, Mode, Dir string
+	// Record is a file from which the agent takes the conversation when it is started, "" where it has that itself.
+	Record string `msgpack:",omitempty"`
 	// Ports is what is added to the ports of the original.
 	Ports int
 	// Text is the message with the line about the moment, for an agent that is started later.
@@ -144,6 +146,8 @@ type Moment struct {
 	// Pruned means that the snapshot, if it is missing, was deleted on purpose. A kill may have prevented that.
 	Pruned bool
 	Anchor *Anchor
+	// Exit is the exit status of an agent's command, nil where the agent does not report one.
+	Exit *int `msgpack:",omitempty"`
 	// Terminal is the command of a moment of [FromTerminal].
 	Terminal *Terminal
 	Notes    string
@@ -165,6 +169,8 @@ type Operation struct {
 	Target, Safety, After uint64
 	// Paths are those that were restored; none means everything.
 	Paths []string
+	// Wrote identifies what was written to the paths of an apply, which ends what a kill interrupted.
+	Wrote map[string]string `msgpack:",omitempty"`
 	// Branch is the session of a branch, Dir its directory.
 	Branch, Dir string
 	// Copy is the file of a branch's conversation, which is removed where the branch was interrupted.

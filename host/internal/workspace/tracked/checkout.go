@@ -16,24 +16,11 @@ import (
 // Checkout writes a snapshot into a new directory. With readOnly nothing in it can be written. Dir must not exist. After
 // an error it does not exist either.
 func (p *Provider) Checkout(ctx context.Context, number uint64, dir string, readOnly bool) error {
-	p.mu.Lock()
-	i, err := p.get(number)
-	var t *tree.Tree
-	if err == nil {
-		t, err = p.treeAt(i)
-	}
-	if err == nil {
-		p.reading[t] = true // a deletion takes nothing from it
-	}
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.reading, t)
-	}()
+	t, end, err := reader(p, number)
 	if err != nil {
 		return err
 	}
+	defer end()
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
@@ -42,6 +29,25 @@ func (p *Provider) Checkout(ctx context.Context, number uint64, dir string, read
 		return errors.Join(err, RemoveAll(dir))
 	}
 	return nil
+}
+
+// reader returns the tree of a snapshot. A deletion takes nothing from it until end is called.
+func reader(p *Provider, number uint64) (t *tree.Tree, end func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, err := p.get(number)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t, err = p.treeAt(i); err != nil {
+		return nil, nil, err
+	}
+	p.reading[t] = true
+	return t, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.reading, t)
+	}, nil
 }
 
 func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly bool) error {

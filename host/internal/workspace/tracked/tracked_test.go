@@ -414,3 +414,32 @@ func TestASnapshotSaysWhenItsStateWasLastSeen(t *testing.T) {
 		t.Errorf("%+v after %+v", next, again)
 	}
 }
+
+// An estimate counts what a checkout writes, measures how long that takes, and leaves nothing.
+func TestAnEstimateOfACheckout(t *testing.T) {
+	dir, store := t.TempDir(), t.TempDir()
+	for i := range 300 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte(fmt.Sprint("file ", i%7)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.Symlink("0", filepath.Join(dir, "sub", "link")), os.WriteFile(filepath.Join(dir, "sub", "big"), make([]byte, 1<<20), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p := openProvider(t, dir, store, nil)
+	s, _, err := p.Take(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	above := t.TempDir()
+	e, err := tracked.EstimateCheckout(t.Context(), p, s.Number, filepath.Join(above, "copy"))
+	if err != nil || e.Files != 302 || e.Bytes < 1<<20+300*6 || e.Bytes > 1<<20+300*6+10 || e.Time <= 0 {
+		t.Errorf("the estimate is %+v, %v", e, err)
+	}
+	if left, _ := os.ReadDir(above); len(left) != 0 {
+		t.Errorf("it leaves %v", left)
+	}
+	if _, err := tracked.EstimateCheckout(t.Context(), p, s.Number+1, filepath.Join(above, "copy")); err == nil {
+		t.Error("a snapshot that does not exist has an estimate")
+	}
+}

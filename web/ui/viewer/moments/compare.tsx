@@ -97,9 +97,6 @@ function Sides({ comparison: { a, b, different } }: { comparison: Comparison }):
         {row(t('compareReported'), (side) => (
           <Reported report={side.browser} />
         ))}
-        {row(t('compareFiles'), (side) => (
-          <Files side={side} different={different} />
-        ))}
         {row(t('compareTests'), (side) => (
           <Tests side={side} />
         ))}
@@ -109,6 +106,9 @@ function Sides({ comparison: { a, b, different } }: { comparison: Comparison }):
         )}
         {row(t('compareTime'), ({ workedSec }) => duration(workedSec * 1000))}
         {row(t('compareFirst'), ({ first }) => first || t('compareNothing'))}
+        {row(t('compareFiles'), (side) => (
+          <Files side={side} different={different} />
+        ))}
       </tbody>
     </table>
   );
@@ -168,9 +168,10 @@ function Tests({ side: { tests } }: { side: Side }): JSX.Element {
   if (tests.length === 0) return <span class="quiet">{t('compareNotRun')}</span>;
   return (
     <ul>
-      {tests.slice(-LISTED).map(({ at, label, passed }) => (
-        <li key={at} class={passed ? 'plus' : 'minus'}>
-          {label}
+      {tests.slice(-LISTED).map(({ at, label, passed, exit }) => (
+        <li key={at}>
+          <span class={passed ? 'plus' : 'minus'}>{label}</span>
+          {exit !== undefined && <span class="quiet"> {t('exitStatus', String(exit))}</span>}
         </li>
       ))}
     </ul>

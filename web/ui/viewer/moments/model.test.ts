@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { SessionTimelineParams } from '../../../../extension/protocol';
 import type { List, ListMoment } from '../../../../extension/timeline';
 import type { Ask } from '../../client';
+import type { Notice } from '../model';
 import { TimelineData } from '../timeline/data';
 import { MOMENTS, MomentsModel, TERMINAL } from './model';
 
@@ -123,4 +124,23 @@ test('a command of a terminal is marked by its exit status', async () => {
   ]);
   expect(moments.describeCommand(0)).toBe('no longer in memory');
   expect(data.lane(MOMENTS).length).toBe(5);
+});
+
+test('a long copy is planned, and made when it is confirmed', async () => {
+  const asked: unknown[] = [];
+  const plan = { files: 100_000, bytes: 2_000_000_000, seconds: 42, why: 'files are copied' };
+  const ask = (async (method: string, params: { confirm?: boolean }) => {
+    if (method === 'view_sessions') return { sessions: [] };
+    asked.push(params.confirm);
+    return params.confirm === true
+      ? { sessionId: 'b-1', workspace: '/b' }
+      : { sessionId: '', workspace: '/b', plan };
+  }) as unknown as Ask;
+  const notice = signal<Notice | undefined>(undefined);
+  const moments = new MomentsModel(ask, new TimelineData(), notice);
+  expect(await moments.branch('m1', 'way', '', '', false)).toEqual(plan);
+  expect(notice.value).toBeUndefined();
+  expect(await moments.branch('m1', 'way', '', '', true)).toBeUndefined();
+  expect(notice.value?.failed).toBe(false);
+  expect(asked).toEqual([undefined, true]);
 });

@@ -3,7 +3,15 @@ import { batch, type Signal, signal } from '@preact/signals';
 import type { Comparison } from '../../../../extension/branches';
 import type { Regression } from '../../../../extension/regression';
 import { many, t } from '../../../../extension/text';
-import type { About, Difference, List, ListMoment, Restored, Terminal } from '../../../../extension/timeline';
+import type {
+  About,
+  BranchPlan,
+  Difference,
+  List,
+  ListMoment,
+  Restored,
+  Terminal,
+} from '../../../../extension/timeline';
 import { words } from '../../attempt';
 import type { Ask } from '../../client';
 import { duration } from '../format';
@@ -189,15 +197,23 @@ export class MomentsModel {
     await this.refresh();
   }
 
-  /** Makes a branch and shows it. */
-  async branch(moment: string, name: string, message: string, agent: string): Promise<void> {
+  /** Makes a branch and shows it, or returns the plan of a long copy that is to be confirmed. */
+  async branch(
+    moment: string,
+    name: string,
+    message: string,
+    agent: string,
+    confirm: boolean,
+  ): Promise<BranchPlan | undefined> {
     const made = await this.#ask('view_session_branch', {
       id: this.chosen.value,
       moment,
       name,
       ...(message !== '' && { injectedMessage: message }),
       ...(agent !== '' && { agent }),
+      ...(confirm && { confirm }),
     });
+    if (made.plan !== undefined) return made.plan;
     const why = made.agent?.problem ?? made.problem ?? '';
     const started =
       made.agent === undefined || why !== '' ? why : t('branchStarted', made.agent.name, made.agent.method);
@@ -206,6 +222,7 @@ export class MomentsModel {
       failed: false,
     };
     await this.choose(made.sessionId);
+    return undefined;
   }
 }
 

@@ -3,10 +3,10 @@ import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { many, t } from '../../../../extension/text';
-import type { Difference, ListMoment, Restored } from '../../../../extension/timeline';
+import type { BranchPlan, Difference, ListMoment, Restored } from '../../../../extension/timeline';
 import { useAttempt, words } from '../../attempt';
 import { SeverityMark, severityOf, severityWord } from '../../severity';
-import { hour } from '../format';
+import { duration, hour, size } from '../format';
 import { iso, type ViewerModel } from '../model';
 import { fileChangeWords } from '../words';
 import { commandWords } from './model';
@@ -67,6 +67,7 @@ export function MomentRow({ model, moment, before, next, files }: RowProps): JSX
       {open.value !== undefined && (
         <div class="moment-whole">
           {moment.notes !== undefined && moment.notes !== '' && <p>{moment.notes}</p>}
+          {moment.exit !== undefined && <p class="quiet">{t('exitStatus', String(moment.exit))}</p>}
           {moment.terminal !== undefined && (
             <p class="quiet">
               {commandWords(moment.terminal)} · <code>{moment.terminal.recording}</code>
@@ -287,15 +288,23 @@ function Branch({ model, moment, open }: DoProps): JSX.Element {
   const name = useSignal('');
   const message = useSignal('');
   const agent = useSignal('');
+  const plan = useSignal<BranchPlan | undefined>(undefined);
   const { busy, problem, run } = useAttempt();
+  const p = plan.value;
   return (
     <form
       class="moment-plan"
       onSubmit={(event) => {
         event.preventDefault();
         void run(async () => {
-          await model.moments.branch(moment.id, name.value.trim(), message.value.trim(), agent.value);
-          open.value = undefined;
+          plan.value = await model.moments.branch(
+            moment.id,
+            name.value.trim(),
+            message.value.trim(),
+            agent.value,
+            plan.value !== undefined,
+          );
+          if (plan.value === undefined) open.value = undefined;
         });
       }}
     >
@@ -337,9 +346,14 @@ function Branch({ model, moment, open }: DoProps): JSX.Element {
         ))}
         <option value="none">{t('branchAgentNone')}</option>
       </select>
+      {p !== undefined && (
+        <p class="said" role="status">
+          {t('branchPlan', duration(p.seconds * 1000), String(p.files), size(p.bytes), p.why)}
+        </p>
+      )}
       <div class="moment-does">
         <button type="submit" class="primary" disabled={busy.value || name.value.trim() === ''}>
-          {t('branchMake')}
+          {t(p === undefined ? 'branchMake' : 'branchCopy')}
         </button>
         <Cancel open={open} />
       </div>

@@ -1,0 +1,259 @@
+// Package edit changes several files of a workspace: all of them, or none.
+//
+// Guarantees:
+//   - New contents are written beside the files before the first file changes. A full disk changes nothing.
+//   - A file that is no longer as it was planned is not touched.
+//   - After an error or a kill, [Recover] finds all files changed, or sets back those that were. What others changed since
+//     then stays.
+package edit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"tidemark.dev/tidemark/host/internal/workspace/restore"
+)
+
+// File is what is at a path. Nil is nothing.
+type File struct {
+	// Mode has the type and the permissions, Data the content or the target of a link. A directory has no data.
+	Mode fs.FileMode
+	Data []byte
+}
+
+// Same reports whether two paths have the same type and content.
+func (f *File) Same(o *File) bool {
+	return f == nil && o == nil || f != nil && o != nil && f.Kind() == o.Kind() && bytes.Equal(f.Data, o.Data)
+}
+
+// Kind is the type of a file, and whether it is a program. Other permissions differ between a workspace and a view.
+func (f *File) Kind() fs.FileMode {
+	kind := f.Mode.Type()
+	if kind == 0 && f.Mode&0o111 != 0 {
+		kind = 0o111
+	}
+	return kind
+}
+
+// Text reports whether a file can be merged by lines.
+func (f *File) Text() bool {
+	return f != nil && f.Mode.IsRegular() && !bytes.Contains(f.Data[:min(len(f.Data), 8<<10)], []byte{0})
+}
+
+// Sum identifies type and content. It is "" for nothing.
+func (f *File) Sum() string {
+	if f == nil {
+		return ""
+	}
+	sum := sha256.Sum256(f.Data)
+	return fmt.Sprintf("%o:%s", f.Kind(), hex.EncodeToString(sum[:]))
+}
+
+// maxFile bounds a file in bytes.
+const maxFile = 256 << 20
+
+// Read returns what is at a path with slashes, without following links.
+func Read(root *os.Root, name string) (*File, error) {
+	name = filepath.FromSlash(name)
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // or something that is no directory is above it
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return &File{Mode: fs.ModeDir}, nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := root.Readlink(name)
+		return &File{Mode: fs.ModeSymlink, Data: []byte(to)}, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxFile)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	return &File{Mode: info.Mode().Perm(), Data: data}, err
+}
+
+// Step is a change of a path, which has slashes. From is what is there before, To what is there after it.
+type Step struct {
+	Path     string
+	From, To *File
+}
+
+// staging is the directory in which new contents wait. It is in the workspace, because a rename needs the same filesystem.
+const staging = ".tidemark-apply"
+
+// Complete returns steps with those that make directories which they need and nobody makes.
+func Complete(root *os.Root, steps []Step) ([]Step, error) {
+	known := map[string]bool{".": true}
+	for _, s := range steps {
+		known[s.Path] = true
+	}
+	var all []Step
+	for _, s := range steps {
+		if s.To != nil {
+			var missing []Step
+			for dir := path.Dir(s.Path); !known[dir]; dir = path.Dir(dir) {
+				known[dir] = true
+				is, err := Read(root, dir)
+				if err != nil {
+					return nil, err
+				}
+				if is == nil {
+					missing = append(missing, Step{Path: dir, To: &File{Mode: fs.ModeDir}})
+				}
+			}
+			slices.Reverse(missing)
+			all = append(all, missing...)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// newDir is in place of the sum of a directory that was not there.
+const newDir = "new directory"
+
+// Wrote returns the sums of what steps write, by path.
+func Wrote(steps []Step) map[string]string {
+	sums := map[string]string{}
+	for _, s := range steps {
+		if sums[s.Path] = s.To.Sum(); s.From == nil && s.To.Mode.IsDir() {
+			sums[s.Path] = newDir
+		}
+	}
+	return sums
+}
+
+// Do does complete steps. After an error some may be done: [Recover] sets them back.
+func Do(root *os.Root, steps []Step) (err error) {
+	if err := root.Mkdir(staging, 0o700); err != nil {
+		return fmt.Errorf("cannot write the new contents: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.RemoveAll(staging)) }()
+	for i, s := range steps {
+		if err := stage(root, s, staged(i)); err != nil {
+			return fmt.Errorf("cannot write the new content of %s: %w", s.Path, err)
+		}
+	}
+	// Deletions first, the deepest before the directories that they are in. A path may be in what was a file.
+	for i := range slices.Backward(steps) {
+		if s := steps[i]; s.To == nil {
+			if err := s.do(root, ""); err != nil {
+				return fmt.Errorf("cannot delete %s: %w", s.Path, err)
+			}
+		}
+	}
+	for i, s := range steps {
+		if s.To != nil {
+			if err := s.do(root, staged(i)); err != nil {
+				return fmt.Errorf("cannot change %s: %w", s.Path, err)
+			}
+		}
+	}
+	return nil
+}
+
+func staged(i int) string { return filepath.Join(staging, strconv.Itoa(i)) }
+
+// stage writes what a step writes under another name.
+func stage(root *os.Root, s Step, name string) error {
+	switch {
+	case s.To == nil || s.To.Mode.IsDir():
+		return nil
+	case s.To.Mode&fs.ModeSymlink != 0:
+		return root.Symlink(string(s.To.Data), name)
+	}
+	if err := root.WriteFile(name, s.To.Data, 0o600); err != nil {
+		return err
+	}
+	return root.Chmod(name, s.To.Mode)
+}
+
+// do makes a change, unless the file is no longer as it was planned.
+func (s Step) do(root *os.Root, staged string) error {
+	name := filepath.FromSlash(s.Path)
+	now, err := Read(root, s.Path)
+	switch {
+	case err != nil:
+		return err
+	case !now.Same(s.From):
+		return errors.New("it was changed in the meantime")
+	case s.To == nil:
+		return root.Remove(name)
+	case s.From != nil && s.From.Mode.IsDir() != s.To.Mode.IsDir():
+		if err := root.Remove(name); err != nil {
+			return err
+		}
+	}
+	if s.To.Mode.IsDir() {
+		return root.Mkdir(name, 0o755)
+	}
+	return root.Rename(staged, name)
+}
+
+// Restorer sets paths of a workspace back to a snapshot.
+type Restorer interface {
+	PrepareRestore(ctx context.Context, snapshot uint64, paths []string) (*restore.Plan, error)
+	Restore(ctx context.Context, plan *restore.Plan) (*restore.Result, error)
+}
+
+// Recover ends what [Do] began in a directory: done is true where all is as it wrote. Else what is as it wrote is set back to a
+// snapshot of the state before.
+func Recover(ctx context.Context, w Restorer, dir string, before uint64, wrote map[string]string) (done bool, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	if err := root.RemoveAll(staging); err != nil {
+		return false, err
+	}
+	var ours, made []string
+	for _, name := range slices.Sorted(maps.Keys(wrote)) {
+		now, err := Read(root, name)
+		switch {
+		case err != nil:
+		case wrote[name] == newDir && now != nil && now.Mode.IsDir():
+			made = append(made, name)
+		case now.Sum() == wrote[name]: // another one was not reached, or others changed it
+			ours = append(ours, name)
+		}
+	}
+	if len(ours)+len(made) == len(wrote) {
+		return true, nil
+	}
+	if len(ours) > 0 {
+		plan, err := w.PrepareRestore(ctx, before, ours)
+		if err != nil {
+			return false, err
+		}
+		plan.Leave()
+		if _, err := w.Restore(ctx, plan); err != nil {
+			return false, err
+		}
+	}
+	for _, name := range slices.Backward(made) { // one that is not empty has files of others
+		_ = root.Remove(filepath.FromSlash(name))
+	}
+	return false, nil
+}
