@@ -253,6 +253,7 @@ func (ws *Workspaces) Sweep() {
 			ws.drop(o)
 		} else {
 			o.w.sweepViews()
+			o.w.native.Trim()
 		}
 	}
 }

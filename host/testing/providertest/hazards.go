@@ -332,6 +332,11 @@ func killed(t *testing.T, s Suite) {
 func (w *world) survived(returned map[uint64]string, doomed uint64) {
 	w.Helper()
 	w.open()
+	list, err := w.List(context.Background())
+	w.must(err)
+	if w.suite.Left != nil {
+		w.must(w.suite.Left(w.store, list))
+	}
 	there := w.numbers()
 	for n, content := range returned {
 		if !slices.Contains(there, n) {
