@@ -1,8 +1,12 @@
 // Package btrfs keeps snapshots of Btrfs beside the snapshots of package tracked, of a workspace that is a subvolume.
 //
 // Package tracked keeps the record: what changed, by whom, and every content. The filesystem's snapshot serves three things.
-// The record is read from it, so that it is the workspace of one instant, however large the files are that programs write
-// meanwhile. A view and a clone are snapshots of it, which take the same time for any number of files.
+// The record is read from it, so that programs can change large files while they are read. A view and a clone are snapshots of
+// it, which take the same time for any number of files.
+//
+// The filesystem copies names, times and modes at one instant, and the contents that were written before the call. The record
+// reads files that changed later than shortly before the call itself, as it does without a snapshot. A view and a clone get
+// these files from the record.
 //
 // Guarantees:
 //   - No snapshot of the filesystem is the only copy of anything. Where one is missing, the record makes the view or the clone.
@@ -43,6 +47,9 @@ const (
 	takingName = "taking"
 	trialName  = "trial"
 	goneSuffix = ".gone" // it is being removed
+	// differsSuffix names the file beside a snapshot that lists the files of which the record has another state, because they
+	// changed while the snapshot was taken. A zero byte is between them.
+	differsSuffix = ".differs"
 )
 
 // Store are the snapshots of one workspace. It is safe for concurrent use.
@@ -161,8 +168,15 @@ func (s *Store) Settle(records []tracked.Snapshot) error {
 	for _, e := range entries {
 		if k, ok := parse(e.Name()); ok && known[k] && subvolume.ReadOnly(s.path(e.Name())) {
 			all = append(all, k)
-		} else if subvolume.Is(s.path(e.Name())) { // nothing else is Tidemark's
+		} else if subvolume.Is(s.path(e.Name())) {
 			err = errors.Join(err, subvolume.Delete(s.path(e.Name())))
+		}
+	}
+	for _, e := range entries {
+		if name, is := strings.CutSuffix(e.Name(), differsSuffix); is {
+			if k, ok := parse(name); ok && !slices.Contains(all, k) {
+				err = errors.Join(err, os.Remove(s.path(e.Name())))
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b kept) int { return cmp.Compare(a.number, b.number) })
@@ -214,7 +228,7 @@ func (s *Store) freeze(ctx context.Context) (*tracked.Frozen, error) {
 	}
 	return &tracked.Frozen{
 		Dir: taking, At: at,
-		Keep: func(r *tracked.Snapshot) { s.keep(kept{r.Number, r.At.UnixNano()}) },
+		Keep: func(r *tracked.Snapshot, differs []string) { s.keep(kept{r.Number, r.At.UnixNano()}, differs) },
 		Drop: func() { s.note(subvolume.Delete(taking)) },
 	}, nil
 }
@@ -259,9 +273,15 @@ func (s *Store) note(err error) {
 	}
 }
 
-// keep gives the snapshot that was read the name of its record.
-func (s *Store) keep(k kept) {
-	err := os.Rename(s.path(takingName), s.path(k.name()))
+// keep gives the snapshot that was read the name of its record. The files that differ from it are in a file beside it.
+func (s *Store) keep(k kept, differs []string) {
+	var err error
+	if len(differs) > 0 {
+		err = os.WriteFile(s.path(k.name()+differsSuffix), []byte(strings.Join(differs, "\x00")), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(s.path(takingName), s.path(k.name()))
+	}
 	s.note(err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -331,4 +351,5 @@ func (s *Store) remove(k kept) {
 	if os.Rename(s.path(k.name()), gone) == nil {
 		s.note(subvolume.Delete(gone))
 	}
+	_ = os.Remove(s.path(k.name() + differsSuffix)) // most have none
 }

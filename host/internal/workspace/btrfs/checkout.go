@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Checkout is [tracked.Provider.Checkout], by a snapshot where there is one for the record and the directory is on the same
@@ -31,10 +33,17 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 		s.remove(k)
 		return p.Checkout(ctx, number, dir, readOnly)
 	}
-	if err := subvolume.Snapshot(from, dir, false); err != nil {
+	differs, err := s.differs(k) // before it may be removed
+	if err == nil {
+		err = subvolume.Snapshot(from, dir, false)
+	}
+	if err != nil {
 		return p.Checkout(ctx, number, dir, readOnly)
 	}
-	if err = leaveOut(ctx, dir, skip); err == nil && readOnly {
+	if err = p.Rewrite(number, dir, differs); err == nil {
+		err = leaveOut(ctx, dir, skip)
+	}
+	if err == nil && readOnly {
 		err = subvolume.SetReadOnly(dir, true)
 	}
 	if err == nil {
@@ -45,6 +54,18 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 	}
 	return p.Checkout(ctx, number, dir, readOnly) // such as files of other users that are left out
 }
+
+// differs returns the files of a snapshot of which the record has another state.
+func (s *Store) differs(k kept) ([]string, error) {
+	data, err := safefile.Read(s.path(k.name()+differsSuffix), maxDiffers)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.Split(string(data), "\x00"), err
+}
+
+// maxDiffers bounds a list of files in bytes. Without the list the record makes the copy.
+const maxDiffers = 4 << 20
 
 // leaveOut removes what the record leaves out of snapshots.
 func leaveOut(ctx context.Context, dir string, skip func(path string) bool) error {

@@ -1,7 +1,12 @@
 package tracked
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -19,9 +24,10 @@ type Frozen struct {
 	Dir string
 	// At is a time shortly before the instant.
 	At time.Time
-	// Keep is called with the snapshot that was read from it, once that survives the end of the process. Drop is called instead
-	// where nothing changed, or where it could not be read.
-	Keep func(*Snapshot)
+	// Keep is called with the snapshot that was read from it, once that survives the end of the process, and with the files of
+	// which the copy has another state: they changed while it was made. Drop is called instead where nothing changed, or where it
+	// could not be read.
+	Keep func(s *Snapshot, differs []string)
 	Drop func()
 }
 
@@ -35,7 +41,7 @@ func (p *Provider) freeze(ctx context.Context, s *tree.Scanner, dirty tree.Dirty
 	if f == nil {
 		return nil, whole, nil
 	}
-	s.Dir, s.Clock = f.Dir, func() time.Time { return f.At }
+	s.Dir, s.Live, s.Clock = f.Dir, s.Dir, func() time.Time { return f.At }
 	if whole {
 		return f, whole, nil
 	}
@@ -57,10 +63,43 @@ func (p *Provider) freeze(ctx context.Context, s *tree.Scanner, dirty tree.Dirty
 }
 
 // end keeps the copy of which a snapshot was read, or drops it.
-func (f *Frozen) end(s *Snapshot, same bool, err error) {
+func (f *Frozen) end(s *Snapshot, found *tree.Found, same bool, err error) {
 	if err != nil || same {
 		f.Drop()
 		return
 	}
-	f.Keep(s)
+	f.Keep(s, found.Differs)
+}
+
+// Rewrite sets files of a checkout to what a snapshot has, in place: hard links stay, and so do times of directories.
+func (p *Provider) Rewrite(number uint64, dir string, paths []string) error {
+	r, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	for _, path := range paths {
+		e, err := p.Entry(number, path)
+		if err != nil || e == nil {
+			return cmp.Or(err, fmt.Errorf("%s is not in s%d", path, number))
+		}
+		if err := p.rewrite(r, filepath.FromSlash(path), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Provider) rewrite(r *os.Root, name string, e *tree.Entry) error {
+	if err := r.Chmod(name, 0o600); err != nil {
+		return err
+	}
+	f, err := r.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(p.fillFile(f, e), setXattrs(f, e.Xattrs), f.Chmod(modeOf(e, false)), f.Close()); err != nil {
+		return err
+	}
+	return r.Chtimes(name, time.Time{}, time.Unix(0, e.Mtime))
 }

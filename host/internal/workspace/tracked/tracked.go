@@ -291,14 +291,14 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 		dirty = again(dirty, p.uncertain)
 	}
 	scanner := p.scanner()
+	var found *tree.Found
 	frozen, whole, err := p.freeze(ctx, scanner, dirty, whole)
 	if frozen != nil {
-		defer func() { frozen.end(s, same, err) }()
+		defer func() { frozen.end(s, found, same, err) }()
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	var found *tree.Found
 	if whole {
 		p.need(comparing)
 		scanner.Listed = listed
