@@ -69,7 +69,13 @@ const maxDiffers = 4 << 20
 
 // leaveOut removes what the record leaves out of snapshots.
 func leaveOut(ctx context.Context, dir string, skip func(path string) bool) error {
-	if err := removeIn(dir, ".git"); err != nil || skip == nil {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if tracked.LeftOut(nil, e.Name()) != "" {
+			err = errors.Join(err, removeIn(dir, e.Name()))
+		}
+	}
+	if err != nil || skip == nil {
 		return err
 	}
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -89,15 +95,11 @@ func leaveOut(ctx context.Context, dir string, skip func(path string) bool) erro
 
 // removeIn removes a name in a directory, whose time stays as it is.
 func removeIn(dir, name string) error {
-	path := filepath.Join(dir, name)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
-	if err := tracked.RemoveAll(path); err != nil {
+	if err := tracked.RemoveAll(filepath.Join(dir, name)); err != nil {
 		return err
 	}
 	return os.Chtimes(dir, time.Time{}, info.ModTime())

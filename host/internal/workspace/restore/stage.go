@@ -21,7 +21,7 @@ import (
 // prefix names staging directories; beside a workspace they are hidden.
 const (
 	prefix       = "restore-"
-	hiddenPrefix = ".tidemark-restore-"
+	hiddenPrefix = tracked.Staging
 )
 
 // syncEach is up to how many files are synced one by one. More are synced with their whole filesystem.
@@ -78,7 +78,8 @@ func (r *run) leaveStaging() {
 	}
 }
 
-// begin creates the staging directory: in the store, or beside the workspace, whichever files can be renamed from.
+// begin creates the staging directory: in the store, or beside the workspace, whichever files can be renamed from. A workspace
+// that is a filesystem or a subvolume of its own has it inside, in its repository if it has one: no snapshot has that.
 func (r *run) begin() error {
 	workspace, err := filepath.EvalSymlinks(r.p.Options().Workspace)
 	if err != nil {
@@ -103,10 +104,14 @@ func (r *run) begin() error {
 		return err
 	}
 	id := hex.EncodeToString(random)
+	within := workspace
+	if info, err := os.Lstat(filepath.Join(workspace, ".git")); err == nil && info.IsDir() {
+		within = filepath.Join(workspace, ".git")
+	}
 	var why []string
-	for _, c := range [][2]string{{store, prefix + id}, {filepath.Dir(workspace), hiddenPrefix + id}} {
+	for _, c := range [][2]string{{store, prefix + id}, {filepath.Dir(workspace), hiddenPrefix + id}, {within, hiddenPrefix + id}} {
 		path := filepath.Join(c[0], c[1])
-		if rel, err := filepath.Rel(workspace, path); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(workspace, path); err == nil && filepath.IsLocal(rel) && c[0] != within {
 			why = append(why, fmt.Sprintf("%s is inside of it", c[0]))
 			continue
 		}

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -250,8 +251,12 @@ func (p *Provider) syncOften() {
 	}
 }
 
-// ours reports whether a path of the workspace is never part of a snapshot: the workspace's own repository.
-func ours(path string) bool { return path == ".git" }
+// Staging begins the names of directories in which a restore prepares files, where they are in the workspace.
+const Staging = ".tidemark-restore-"
+
+// ours reports whether a path of the workspace is never part of a snapshot: the workspace's own repository, and what a restore
+// prepares.
+func ours(path string) bool { return path == ".git" || strings.HasPrefix(path, Staging) }
 
 func (p *Provider) scanner() *tree.Scanner {
 	return &tree.Scanner{
