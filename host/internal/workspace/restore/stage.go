@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -134,7 +135,7 @@ func (r *run) begin() error {
 		if err := r.j.write(r.store, r.p.Options().Store, stagingFile); err != nil {
 			return err
 		}
-		if err := os.Mkdir(path, 0o700); err != nil {
+		if err := inTime(path, func(path string) error { return os.Mkdir(path, 0o700) }); err != nil {
 			why = append(why, err.Error())
 			continue
 		}
@@ -370,11 +371,21 @@ feed:
 func (r *run) discard() error {
 	r.leaveStaging()
 	if r.j.Staging != "" && owned(r.j.Staging) {
-		if err := tracked.RemoveAll(r.j.Staging); err != nil {
+		if err := inTime(r.j.Staging, tracked.RemoveAll); err != nil {
 			return err
 		}
 	}
 	return r.forget(stagingFile)
+}
+
+// inTime creates or removes a directory, and puts the time of the one that it is in back: that may be the workspace.
+func inTime(path string, do func(path string) error) error {
+	info, unknown := os.Stat(filepath.Dir(path))
+	err := do(path)
+	if unknown == nil {
+		_ = os.Chtimes(filepath.Dir(path), time.Time{}, info.ModTime()) // it may be another user's
+	}
+	return err
 }
 
 // owned reports whether a path is one of a staging directory.

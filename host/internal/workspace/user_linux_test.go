@@ -1,4 +1,4 @@
-package btrfs_test
+package workspace_test
 
 import (
 	"context"
@@ -9,9 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/disktest"
@@ -41,7 +40,7 @@ func TestAUserNeedsOneRight(t *testing.T) {
 		if err := errors.Join(os.WriteFile(self, program, 0o755), os.Chown(dir, nobody, nobody)); err != nil { //nolint:gosec // a program
 			t.Fatal(err)
 		}
-		open(t, dir)
+		enter(t, dir)
 		cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run", "^"+t.Name()+"$") //nolint:gosec // this test
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), userEnv+"="+dir, "TIDEMARK_TEST_MOUNT="+option, "TMPDIR="+dir)
@@ -53,8 +52,8 @@ func TestAUserNeedsOneRight(t *testing.T) {
 	}
 }
 
-// open lets other users into the directories above one.
-func open(t *testing.T, dir string) {
+// enter lets other users into the directories above one.
+func enter(t *testing.T, dir string) {
 	t.Helper()
 	for dir = filepath.Dir(dir); dir != filepath.Dir(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o001 == 0 {
@@ -66,52 +65,70 @@ func open(t *testing.T, dir string) {
 }
 
 func asUser(t *testing.T, dir string) {
-	workspace, native := filepath.Join(dir, "workspace"), filepath.Join(dir, "native")
-	if err := subvolume.Create(workspace); err != nil {
+	top := filepath.Join(dir, "top")
+	workspaceDir := filepath.Join(top, "workspace")
+	if err := errors.Join(os.Mkdir(top, 0o700), subvolume.Create(workspaceDir)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := btrfs.Open(workspace, native, time.Now)
-	if os.Getenv("TIDEMARK_TEST_MOUNT") == "" {
-		if unfit := (&btrfs.Unfit{}); !errors.As(err, &unfit) || unfit.Command != "sudo mount -o remount,user_subvol_rm_allowed "+dir {
-			t.Error(err)
-		}
+	w, end := open(t, top, workspaceDir)
+	defer end()
+	native := filepath.Join(top, "home", workspace.ID(workspaceDir), "views", "native")
+	empty := func() {
+		t.Helper()
 		if left, err := os.ReadDir(native); err != nil || len(left) > 0 {
 			t.Errorf("%v is left, %v", left, err)
 		}
-		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := tracked.Open(tracked.Options{Workspace: workspace, Store: filepath.Join(dir, "store"), Clock: time.Now, Freezer: s, Deleting: func(n []uint64) { s.Forget(n...) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = p.Close() }()
 	ctx := context.Background()
-	if err := errors.Join(s.Settle(nil), os.WriteFile(filepath.Join(workspace, "file"), []byte("one"), 0o600), os.Mkdir(filepath.Join(workspace, ".git"), 0o500)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(workspaceDir, "file"), []byte("one"), 0o600), os.Mkdir(filepath.Join(workspaceDir, ".git"), 0o500)); err != nil {
 		t.Fatal(err)
 	}
-	taken, _, err := p.Take(ctx, "test")
-	if err != nil || !s.Has(taken.Number) {
-		t.Fatal(err, s.Failed())
+	s, _, err := w.Take(ctx, "test", "", false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, readOnly := range []bool{true, false} {
-		out := filepath.Join(dir, "out")
-		if err := s.Checkout(ctx, p, taken.Number, out, readOnly); err != nil || !subvolume.Is(out) || subvolume.ReadOnly(out) != readOnly {
-			t.Error(err)
+	allowed := os.Getenv("TIDEMARK_TEST_MOUNT") != ""
+	want := workspace.Btrfs
+	if !allowed {
+		want = workspace.Provider
+		command := "Btrfs snapshots are not used: only root may remove Btrfs snapshots here. Run `sudo mount -o remount,user_subvol_rm_allowed " + dir + "` to allow it."
+		if got := w.Degraded(); got != command {
+			t.Errorf("%q", got)
 		}
-		if err := tracked.RemoveAll(out); err != nil {
-			t.Error(err)
-		}
-		if _, err := os.Lstat(out); err == nil {
-			t.Error("it is still there")
-		}
+		empty()
 	}
-	if _, err := p.Prune(ctx, taken.Number); err != nil {
+	if got := workspace.ProviderOf(s); got != want {
+		t.Errorf("%s takes the snapshot: %s", got, w.Degraded())
+	}
+	view, err := w.View(ctx, s.Number)
+	if err != nil || subvolume.ReadOnly(view) != allowed {
+		t.Errorf("%s, %v", view, err)
+	}
+	clone := filepath.Join(top, "clone")
+	if err := w.Clone(ctx, s.Number, clone); err != nil || subvolume.Is(clone) != allowed {
 		t.Error(err)
 	}
-	if left, err := os.ReadDir(native); err != nil || len(left) > 0 {
-		t.Errorf("%v is left, %v, %v", left, err, s.Failed())
+	for _, at := range []string{view, clone} {
+		if content, err := os.ReadFile(filepath.Join(at, "file")); string(content) != "one" {
+			t.Errorf("%q, %v", content, err)
+		}
+		if err := tracked.RemoveAll(at); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(at); err == nil {
+			t.Errorf("%s is still there", at)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(workspaceDir, "file"), []byte("two"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.Take(ctx, "test", "", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Prune(ctx, workspace.Settings{Count: 1}.Policy()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(native); err != nil || allowed && len(left) != 1 {
+		t.Errorf("%v is left, %v", left, err)
 	}
 }
