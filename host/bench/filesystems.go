@@ -24,7 +24,7 @@ const (
 )
 
 // filesystems measures snapshots and branches on Btrfs, which it makes in a file. That needs root.
-func (r *run) filesystems() (err error) {
+func filesystems(r *run) (err error) {
 	top, err := os.MkdirTemp("", "tidemark-filesystems")
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (r *run) filesystems() (err error) {
 		return s.print()
 	}
 	defer func() { err = errors.Join(err, exec.CommandContext(context.Background(), "umount", dir).Run()) }() //nolint:gosec // a directory of its own
-	if err := r.onBtrfs(s, dir, files); err != nil {
+	if err := onBtrfs(r, s, dir, files); err != nil {
 		return err
 	}
 	return s.print()
@@ -61,7 +61,7 @@ func mountBtrfs(top string) (dir, why string, err error) {
 	return dir, "", nil
 }
 
-func (r *run) onBtrfs(s *sheet, dir string, files int) (err error) {
+func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
 	if err := subvolume.Create(filepath.Join(dir, "workspace")); err != nil {
 		return err
 	}

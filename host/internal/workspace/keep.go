@@ -38,11 +38,8 @@ func (s Settings) Check() error {
 		return errors.New("mib must be from 16 to 16777216")
 	}
 	for dir, name := range s.Provider {
-		switch {
-		case !filepath.IsAbs(dir):
-			return fmt.Errorf("provider has %q, which is not an absolute path", dir)
-		case name != Provider && name != Btrfs:
-			return fmt.Errorf("provider of %q is %q; it must be %q or %q", dir, name, Btrfs, Provider)
+		if err := checkProvider(dir, name); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -19,42 +20,32 @@ const (
 // nativeDir is the directory of the filesystem's own snapshots, in that of the views. Clean-ups of views leave it alone.
 const nativeDir = "native"
 
-// openNative opens the filesystem's own snapshots of the workspace, or notes why there are none.
-func (w *Workspace) openNative() {
-	at, name := w.o.Settings.providerOf(w.Dir)
-	if name == Provider {
-		w.unfit = &btrfs.Unfit{Why: fmt.Sprintf("config.toml chooses %s for %s", name, at)}
-		return
+// openNative opens the filesystem's own snapshots of the workspace, or returns why there are none.
+func openNative(o Options, dir string, place provider.Placement) (store *btrfs.Store, unfit *btrfs.Unfit) {
+	if at, name := o.Settings.providerOf(dir); name == Provider {
+		return nil, &btrfs.Unfit{Why: fmt.Sprintf("config.toml chooses %s for %s", name, at)}
 	}
-	err := btrfs.Fit(w.Dir)
-	if err == nil && !w.place.Shares {
-		err = &btrfs.Unfit{Why: "no directory on the project's filesystem can take them: " + w.place.Why}
+	err := btrfs.Fit(dir)
+	if err == nil && !place.Shares {
+		err = &btrfs.Unfit{Why: "no directory on the project's filesystem can take them: " + place.Why}
 	}
 	if err == nil {
-		err = w.place.Create()
+		err = place.Create()
 	}
 	if err == nil {
-		w.native, err = btrfs.Open(w.Dir, filepath.Join(w.place.Dir, nativeDir), w.o.Clock)
+		store, err = btrfs.Open(dir, filepath.Join(place.Dir, nativeDir), o.Clock)
 	}
-	if err != nil && !errors.As(err, &w.unfit) {
-		w.unfit = &btrfs.Unfit{Why: err.Error()}
+	if err != nil && !errors.As(err, &unfit) {
+		unfit = &btrfs.Unfit{Why: err.Error()}
 	}
+	return store, unfit
 }
 
-// freezer returns what makes copies of the workspace for snapshots, nil if nothing does.
-func (w *Workspace) freezer() tracked.Freezer {
-	if w.native == nil {
-		return nil
-	}
-	return w.native
-}
-
-// marked returns a snapshot with what the filesystem keeps of it.
-func (w *Workspace) marked(s tracked.Snapshot) tracked.Snapshot {
-	if w.native.Has(s.Number) {
+// mark notes what the filesystem keeps of a snapshot.
+func mark(s *tracked.Snapshot, native *btrfs.Store) {
+	if native.Has(s.Number) {
 		s.Native = Btrfs
 	}
-	return s
 }
 
 // ProviderOf returns the name of what serves a snapshot of [Workspace.List].
@@ -85,14 +76,25 @@ func (w *Workspace) preferred() string {
 }
 
 // lacking returns why the filesystem's own snapshots are not used though they could be, "" if they are, or cannot be.
-func (w *Workspace) lacking() string {
+func lacking(native *btrfs.Store, unfit *btrfs.Unfit) string {
 	switch {
-	case w.native != nil:
-		if err := w.native.Failed(); err != nil {
+	case native != nil:
+		if err := native.Failed(); err != nil {
 			return "files are read without a Btrfs snapshot: " + err.Error()
 		}
-	case w.unfit.Command != "":
-		return "Btrfs snapshots are not used: " + w.unfit.Error()
+	case unfit.Command != "":
+		return "Btrfs snapshots are not used: " + unfit.Error()
 	}
 	return ""
+}
+
+// checkProvider returns an error for a choice of [Settings].Provider that cannot be meant.
+func checkProvider(dir, name string) error {
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("provider has %q, which is not an absolute path", dir)
+	}
+	if name != Provider && name != Btrfs {
+		return fmt.Errorf("provider of %q is %q; it must be %q or %q", dir, name, Btrfs, Provider)
+	}
+	return nil
 }

@@ -43,7 +43,7 @@ func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 		return nil, err
 	}
 	recorded := time.Since(began)
-	m.Providers = []Choice{w.unused("zfs", "ZFS", m.Filesystem), w.byBtrfs(ctx), w.unused("nilfs2", "NILFS2", m.Filesystem), w.byRecord()}
+	m.Providers = []Choice{unused("zfs", "ZFS", m.Filesystem), byBtrfs(ctx, w), unused("nilfs2", "NILFS2", m.Filesystem), byRecord(w)}
 	for i := range m.Providers {
 		c := &m.Providers[i]
 		if c.Available {
@@ -57,7 +57,7 @@ func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 }
 
 // unused is a filesystem whose own snapshots are not used.
-func (w *Workspace) unused(name, title, filesystem string) Choice {
+func unused(name, title, filesystem string) Choice {
 	c := Choice{Name: name, Why: "the project is not on " + title}
 	switch filesystem {
 	case name:
@@ -68,13 +68,13 @@ func (w *Workspace) unused(name, title, filesystem string) Choice {
 	return c
 }
 
-func (w *Workspace) byBtrfs(ctx context.Context) Choice {
+func byBtrfs(ctx context.Context, w *Workspace) Choice {
 	c := Choice{Name: Btrfs}
 	if w.native == nil {
 		c.Why = w.unfit.Error()
 		return c
 	}
-	took, err := w.measure(ctx)
+	took, err := measure(ctx, w)
 	if err != nil {
 		c.Why = err.Error()
 		return c
@@ -86,7 +86,7 @@ func (w *Workspace) byBtrfs(ctx context.Context) Choice {
 }
 
 // measure takes a snapshot of the filesystem while no other is taken.
-func (w *Workspace) measure(ctx context.Context) (time.Duration, error) {
+func measure(ctx context.Context, w *Workspace) (time.Duration, error) {
 	held, err := w.provider.Hold(ctx)
 	if err != nil {
 		return 0, err
@@ -95,7 +95,7 @@ func (w *Workspace) measure(ctx context.Context) (time.Duration, error) {
 	return w.native.Measure(ctx)
 }
 
-func (w *Workspace) byRecord() Choice {
+func byRecord(w *Workspace) Choice {
 	c := Choice{Name: Provider, Available: true, Why: "works on every filesystem, without privileges"}
 	if w.native != nil {
 		c.Why = "keeps the record of what changed, for every provider, and serves older states"

@@ -99,9 +99,9 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
 		return nil, err
 	}
-	w.openNative()
+	w.native, w.unfit = openNative(o, w.Dir, w.place)
 	skip := a.rules.skip()
-	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Freezer: w.freezer(), Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
+	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
 	w.watching = &watching{start: func() (watch.Watcher, error) {
 		watcher, err := watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
 		if err != nil { // then each snapshot compares everything
@@ -113,6 +113,9 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		return watcher, nil
 	}}
 	options.Changes = w.watching
+	if w.native != nil {
+		options.Freezer = w.native
+	}
 	if w.provider, err = tracked.Open(options); err != nil {
 		return nil, fmt.Errorf("cannot open the snapshots of %s: %w", w.Dir, err)
 	}
@@ -202,7 +205,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 	if !same {
 		w.record(ctx, by)
 	}
-	return w.marked(*taken), same, nil
+	s = *taken
+	mark(&s, w.native)
+	return s, same, nil
 }
 
 // compareEvery is how long a change may stay unseen of which the system reports nothing.
@@ -236,7 +241,7 @@ func (w *Workspace) List() ([]tracked.Snapshot, error) {
 	defer end()
 	list := w.provider.List()
 	for i := range list {
-		list[i] = w.marked(list[i])
+		mark(&list[i], w.native)
 	}
 	return list, nil
 }
@@ -440,7 +445,7 @@ func (w *Workspace) Degraded() string {
 	if why, unsupported := w.watching.limited(); why != "" && !unsupported {
 		all = append(all, "each snapshot compares all files: "+why)
 	}
-	if why := w.lacking(); why != "" {
+	if why := lacking(w.native, w.unfit); why != "" {
 		all = append(all, why)
 	}
 	return strings.Join(all, "; ")

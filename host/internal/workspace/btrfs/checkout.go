@@ -40,7 +40,7 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 	if err != nil {
 		return p.Checkout(ctx, number, dir, readOnly)
 	}
-	if err = p.Rewrite(number, dir, differs); err == nil {
+	if err = tracked.Rewrite(p, number, dir, differs); err == nil {
 		err = leaveOut(ctx, dir, skip)
 	}
 	if err == nil && readOnly {

@@ -33,7 +33,7 @@ type Frozen struct {
 
 // freeze has a scanner read a copy of the workspace, if there can be one. It adds to dirty what may have changed up to the
 // instant, and leaves what may have changed since to the next snapshot.
-func (p *Provider) freeze(ctx context.Context, s *tree.Scanner, dirty tree.Dirty, whole bool) (*Frozen, bool, error) {
+func freeze(ctx context.Context, p *Provider, s *tree.Scanner, dirty tree.Dirty, whole bool) (*Frozen, bool, error) {
 	if p.options.Freezer == nil || !whole && len(dirty) == 0 {
 		return nil, whole, nil
 	}
@@ -72,7 +72,7 @@ func (f *Frozen) end(s *Snapshot, found *tree.Found, same bool, err error) {
 }
 
 // Rewrite sets files of a checkout to what a snapshot has, in place: hard links stay, and so do times of directories.
-func (p *Provider) Rewrite(number uint64, dir string, paths []string) error {
+func Rewrite(p *Provider, number uint64, dir string, paths []string) error {
 	r, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -83,14 +83,14 @@ func (p *Provider) Rewrite(number uint64, dir string, paths []string) error {
 		if err != nil || e == nil {
 			return cmp.Or(err, fmt.Errorf("%s is not in s%d", path, number))
 		}
-		if err := p.rewrite(r, filepath.FromSlash(path), e); err != nil {
+		if err := rewrite(p, r, filepath.FromSlash(path), e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Provider) rewrite(r *os.Root, name string, e *tree.Entry) error {
+func rewrite(p *Provider, r *os.Root, name string, e *tree.Entry) error {
 	if err := r.Chmod(name, 0o600); err != nil {
 		return err
 	}

@@ -297,7 +297,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	}
 	scanner := p.scanner()
 	var found *tree.Found
-	frozen, whole, err := p.freeze(ctx, scanner, dirty, whole)
+	frozen, whole, err := freeze(ctx, p, scanner, dirty, whole)
 	if frozen != nil {
 		defer func() { frozen.end(s, found, same, err) }()
 	}

@@ -8,6 +8,24 @@ import (
 // maxSettled bounds the size in bytes of a file that is read from [Scanner].Live though it changed since it was copied.
 const maxSettled = 1 << 20
 
+// openLive opens the directory of which the scanned one is a copy, if it is one.
+func (w *walk) openLive() (err error) {
+	if w.Live == "" {
+		return nil
+	}
+	if w.live, err = openRoot(w.Live); err != nil {
+		w.root.close()
+	}
+	return err
+}
+
+func (w *walk) end() {
+	w.root.close()
+	if w.live != nil {
+		w.live.close()
+	}
+}
+
 // settle replaces what a copy of the directory has of a file that changed shortly before it was copied, or meanwhile. A
 // filesystem that makes such a copy first writes the contents that wait, then copies: what is written in between leaves a file
 // with its new time and its old content. The file itself is read, as if there were no copy. Where it keeps changing, or is

@@ -190,20 +190,7 @@ func (s *Scanner) begin(ctx context.Context) (*walk, error) {
 		return nil, err
 	}
 	w := &walk{Scanner: s, ctx: ctx, root: r, differs: map[string]bool{}, unlisted: map[string]error{}, slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
-	if s.Live != "" {
-		if w.live, err = openRoot(s.Live); err != nil {
-			r.close()
-			return nil, err
-		}
-	}
-	return w, nil
-}
-
-func (w *walk) end() {
-	w.root.close()
-	if w.live != nil {
-		w.live.close()
-	}
+	return w, w.openLive()
 }
 
 func (w *walk) fail(err error) {
