@@ -60,6 +60,9 @@ func (s Suite) Run(t *testing.T) {
 	}
 }
 
+// Killed kills processes that take and delete snapshots and make copies of them. Run does it too.
+func (s Suite) Killed(t *testing.T) { killed(t, s) }
+
 // world is a workspace with a provider.
 type world struct {
 	treetest.Fataler

@@ -22,13 +22,19 @@ import (
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
-func TestItIsAProvider(t *testing.T) {
-	suite, top := t, ""
-	providertest.Suite{
+func TestItIsAProvider(t *testing.T) { suite(t).Run(t) }
+
+// TestAKilledProcessLeavesNothing that the next start does not remove: no part of a snapshot, and no mount.
+func TestAKilledProcessLeavesNothing(t *testing.T) { suite(t).Killed(t) }
+
+// suite is on one filesystem for all tests of it.
+func suite(all *testing.T) providertest.Suite {
+	top := ""
+	return providertest.Suite{
 		Driver: btrfs.Driver{}, OwnStore: true, NeedsRoot: "mounting Btrfs",
 		Dir: func(t *testing.T) string {
 			if top == "" { // not in the process that is killed
-				top = disktest.Btrfs(suite, disktest.Options{Bytes: 2 << 30})
+				top = disktest.Btrfs(all, disktest.Options{Bytes: 2 << 30})
 			}
 			dir, err := os.MkdirTemp(top, "world")
 			if err != nil {
@@ -42,7 +48,7 @@ func TestItIsAProvider(t *testing.T) {
 			}
 		},
 		Left: left,
-	}.Run(t)
+	}
 }
 
 // left returns an error for what a process that was killed has left: a snapshot that no record names, or a mount.
