@@ -3,6 +3,8 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"tidemark.dev/tidemark/host/internal/grants"
@@ -39,6 +41,33 @@ func openNative(o Options, dir string, place provider.Placement) (store *btrfs.S
 		unfit = &btrfs.Unfit{Why: err.Error()}
 	}
 	return store, unfit
+}
+
+// discardNative removes the filesystem's snapshots of workspaces that no longer exist, whose files they would keep.
+func (ws *Workspaces) discardNative() {
+	entries, err := os.ReadDir(ws.o.Dir)
+	if err != nil {
+		return // there are none
+	}
+	for _, e := range entries {
+		store := filepath.Join(ws.o.Dir, e.Name())
+		dir, err := directoryOf(store)
+		if err != nil {
+			continue
+		}
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		views := []string{filepath.Join(store, "views")}
+		if beside := provider.Beside(dir); beside != "" {
+			views = append(views, beside)
+		}
+		for _, of := range views {
+			if err := btrfs.Discard(filepath.Join(of, nativeDir)); err != nil {
+				ws.o.Log.Warn("cannot remove the Btrfs snapshots of a workspace that no longer exists", "workspace", dir, "error", err)
+			}
+		}
+	}
 }
 
 // mark notes what the filesystem keeps of a snapshot.

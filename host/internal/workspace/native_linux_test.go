@@ -7,10 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
@@ -35,12 +39,19 @@ func onBtrfs(t *testing.T) string {
 	return top
 }
 
+// deaf drops what is recorded.
+type deaf struct{ recorder.Sink }
+
+func (deaf) Append(context.Context, ...event.Event) error { return nil }
+func (deaf) Miss(event.Subject, string, time.Time, int)   {}
+
 // TestABtrfsSubvolumeHasItsSnapshots: they serve views and copies, hide in no list of views, and do not outlive their record.
 func TestABtrfsSubvolumeHasItsSnapshots(t *testing.T) {
 	top := onBtrfs(t)
 	dir := filepath.Join(top, "subvolume")
-	w, end := open(t, top, dir)
-	ctx := context.Background()
+	ctx, stopped := context.Background(), func() context.Context { ctx, stop := context.WithCancel(t.Context()); stop(); return ctx }()
+	w, _, all := opened(t, top, dir, workspace.Settings{})
+	end := func() { _ = all.Run(stopped, deaf{}) } // as the daemon stops
 	must := func(errs ...error) {
 		t.Helper()
 		for _, err := range errs {
@@ -81,7 +92,7 @@ func TestABtrfsSubvolumeHasItsSnapshots(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 		end()
-		w, end = open(t, top, dir)
+		w, _, all = opened(t, top, dir, workspace.Settings{})
 	}
 	defer func() { end() }()
 	native := filepath.Join(top, "home", workspace.ID(dir), "views", "native")
@@ -116,7 +127,7 @@ func TestTheChoiceOfAProviderHasItsReason(t *testing.T) {
 		if err := settings.Check(); err != nil {
 			t.Fatal(err)
 		}
-		w, end := openWith(t, top, filepath.Join(top, c.dir), settings)
+		w, end, _ := opened(t, top, filepath.Join(top, c.dir), settings)
 		m, err := w.Providers(context.Background())
 		end()
 		if err != nil {
@@ -144,5 +155,38 @@ func TestTheChoiceOfAProviderHasItsReason(t *testing.T) {
 		if err := (workspace.Settings{Provider: bad}).Check(); err == nil {
 			t.Errorf("%v is accepted", bad)
 		}
+	}
+}
+
+// TestARemovedProjectIsKeptByNoSnapshot of the filesystem: they would keep its files.
+func TestARemovedProjectIsKeptByNoSnapshot(t *testing.T) {
+	top := onBtrfs(t)
+	dir := filepath.Join(top, "subvolume")
+	w, end, all := opened(t, top, dir, workspace.Settings{})
+	defer end()
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, _, err := w.Take(t.Context(), "first", "", false)
+	if err != nil || workspace.ProviderOf(first) != workspace.Btrfs {
+		t.Fatal(first, err)
+	}
+	native := filepath.Join(top, "home", workspace.ID(dir), "views", "native")
+	count := func() int {
+		t.Helper()
+		entries, err := os.ReadDir(native)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	if all.Sweep(); count() != 1 {
+		t.Error("the snapshot of a project that is there was removed")
+	}
+	if err := tracked.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if all.Sweep(); count() != 0 {
+		t.Error("the snapshot of a removed project is still there")
 	}
 }

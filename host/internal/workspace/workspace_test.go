@@ -118,23 +118,25 @@ func whatAnotherProcessEdits(t *testing.T, base string, make func(dir string) er
 // open opens a workspace that the user allowed. End closes it.
 func open(t treetest.Fataler, top, dir string) (w *workspace.Workspace, end func()) {
 	t.Helper()
-	return openWith(t, top, dir, workspace.Settings{})
+	w, end, _ = opened(t, top, dir, workspace.Settings{})
+	return w, end
 }
 
-func openWith(t treetest.Fataler, top, dir string, settings workspace.Settings) (w *workspace.Workspace, end func()) {
+// opened is open with settings. All has the workspace.
+func opened(t treetest.Fataler, top, dir string, settings workspace.Settings) (w *workspace.Workspace, end func(), all *workspace.Workspaces) {
 	t.Helper()
 	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
 	if _, err := store.Allow(context.Background(), dir, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	all := workspace.New(workspace.Options{
+	all = workspace.New(workspace.Options{
 		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Settings: settings, Clock: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	w, err := all.Open(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, func() { all.CloseDir(dir) }
+	return w, func() { all.CloseDir(dir) }, all
 }
 
 // TestNothingIsPrunedAgainAndAgain: a deletion, which reads the records of all snapshots, is due only if it would delete some.

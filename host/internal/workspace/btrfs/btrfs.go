@@ -331,6 +331,30 @@ func (s *Store) Trim() {
 	s.trim(most)
 }
 
+// Clear removes all snapshots of the filesystem. Their records make views and copies instead. S may be nil.
+func (s *Store) Clear() {
+	if s != nil {
+		s.trim(0)
+	}
+}
+
+// Discard removes what is in the directory of a store whose workspace no longer exists. The directory may not exist either.
+func Discard(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if subvolume.Is(path) {
+			err = errors.Join(err, subvolume.Delete(path))
+		} else if strings.HasSuffix(e.Name(), differsSuffix) {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	return err
+}
+
 // trim removes all but the newest ones, and reports whether there were more.
 func (s *Store) trim(most int) bool {
 	s.mu.Lock()
