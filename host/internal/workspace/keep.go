@@ -192,10 +192,17 @@ func (w *Workspace) Place(usual string) (string, error) {
 	return p.Dir, nil
 }
 
-// Placement returns where views and branches go, and whether files share room there. Usual is a directory of the home.
+// Placement returns where branches go, and whether files share room there. Usual is a directory of the home.
 func (w *Workspace) Placement(usual string) (provider.Placement, error) {
-	return provider.Place(w.Dir, usual)
+	p, err := provider.Place(w.Dir, usual)
+	if p.Beside {
+		p.Dir = filepath.Join(p.Dir, branchesDir)
+	}
+	return p, err
 }
+
+// branchesDir is the directory of branches in that of the views, where that is beside the workspace.
+const branchesDir = "branches"
 
 // Stored is the store of a workspace, open or not.
 type Stored struct {

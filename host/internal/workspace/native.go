@@ -23,11 +23,15 @@ const (
 const nativeDir = "native"
 
 // openNative opens the filesystem's own snapshots of the workspace, or returns why there are none.
-func openNative(o Options, dir string, place provider.Placement) (store *btrfs.Store, unfit *btrfs.Unfit) {
+func openNative(o Options, a allowed, place provider.Placement) (store *btrfs.Store, unfit *btrfs.Unfit) {
+	dir := a.root
 	if at, name := o.Settings.providerOf(dir); name == Provider {
 		return nil, &btrfs.Unfit{Why: fmt.Sprintf("config.toml chooses %s for %s", name, at)}
 	}
 	err := btrfs.Fit(dir)
+	if err == nil && len(a.rules.Denied) > 0 {
+		err = &btrfs.Unfit{Why: "a snapshot of the filesystem would have directories in it that you did not allow"}
+	}
 	if err == nil && !place.Shares {
 		err = &btrfs.Unfit{Why: "no directory on the project's filesystem can take them: " + place.Why}
 	}

@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -188,5 +189,44 @@ func TestARemovedProjectIsKeptByNoSnapshot(t *testing.T) {
 	}
 	if all.Sweep(); count() != 0 {
 		t.Error("the snapshot of a removed project is still there")
+	}
+}
+
+// TestBranchesBesideAWorkspaceStay when its views are removed, whatever their names are.
+func TestBranchesBesideAWorkspaceStay(t *testing.T) {
+	dir, top := filepath.Join(onBtrfs(t), "directory"), t.TempDir()
+	w, end := open(t, top, dir)
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, _, err := w.Take(t.Context(), "first", "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	above, err := w.Place(filepath.Join(top, "branches"))
+	if err != nil || !strings.HasPrefix(above, filepath.Dir(dir)) {
+		t.Fatal(above, err)
+	}
+	branches := []string{"s1", "other", "native", "s2"}
+	for _, name := range branches {
+		if err := w.Clone(t.Context(), first.Number, filepath.Join(above, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := filepath.Join(filepath.Dir(above), "old") // as earlier versions made it
+	view, err := w.View(t.Context(), first.Number)
+	if err := errors.Join(err, w.Clone(t.Context(), first.Number, old), os.Chtimes(view+".used", time.Time{}, time.Now().Add(-2*time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	_, end = open(t, top, dir)
+	defer end()
+	for _, branch := range []string{"s1", "other", "native", "s2", "../old"} {
+		if _, err := os.Lstat(filepath.Join(above, branch, "file")); err != nil {
+			t.Errorf("the branch %s: %v", branch, err)
+		}
+	}
+	if _, err := os.Lstat(view); err == nil {
+		t.Error("an old view is still there")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,7 +100,11 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
 		return nil, err
 	}
-	w.native, w.unfit = openNative(o, w.Dir, w.place)
+	if w.native, w.unfit = openNative(o, a, w.place); w.native == nil { // there may be some of before
+		if err := btrfs.Discard(filepath.Join(w.place.Dir, nativeDir)); err != nil {
+			o.Log.Warn("cannot remove old Btrfs snapshots", "workspace", w.Dir, "error", err)
+		}
+	}
 	skip := a.rules.skip()
 	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
 	w.watching = &watching{start: func() (watch.Watcher, error) {
@@ -306,6 +311,9 @@ const (
 	makingSuffix = ".making"
 )
 
+// viewName is what views and temporary copies are called.
+var viewName = regexp.MustCompile(`^(s[0-9]+(\.making)?|copy-[A-Z2-7]+)$`)
+
 // sweepViews removes the views that nobody has asked for during their life.
 func (w *Workspace) sweepViews() {
 	select {
@@ -320,8 +328,8 @@ func (w *Workspace) sweepViews() {
 		return // there are none
 	}
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == nativeDir {
-			continue
+		if !e.IsDir() || !viewName.MatchString(e.Name()) {
+			continue // such as a branch that an earlier version put there
 		}
 		dir := filepath.Join(views, e.Name())
 		used, err := os.Stat(dir + usedSuffix)

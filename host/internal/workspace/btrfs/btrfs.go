@@ -84,6 +84,12 @@ func parse(name string) (k kept, ok bool) {
 	return k, errors.Join(errs[:]...) == nil && k.name() == name
 }
 
+// ours reports whether a store gives this name to subvolumes.
+func ours(name string) bool {
+	_, kept := parse(strings.TrimSuffix(name, goneSuffix))
+	return kept || name == takingName || name == trialName
+}
+
 // Unfit is why there are no snapshots of Btrfs of a workspace.
 type Unfit struct {
 	Why string
@@ -168,7 +174,7 @@ func (s *Store) Settle(records []tracked.Snapshot) error {
 	for _, e := range entries {
 		if k, ok := parse(e.Name()); ok && known[k] && subvolume.ReadOnly(s.path(e.Name())) {
 			all = append(all, k)
-		} else if subvolume.Is(s.path(e.Name())) {
+		} else if ours(e.Name()) && subvolume.Is(s.path(e.Name())) {
 			err = errors.Join(err, subvolume.Delete(s.path(e.Name())))
 		}
 	}
@@ -346,7 +352,7 @@ func Discard(dir string) error {
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if subvolume.Is(path) {
+		if ours(e.Name()) && subvolume.Is(path) {
 			err = errors.Join(err, subvolume.Delete(path))
 		} else if strings.HasSuffix(e.Name(), differsSuffix) {
 			err = errors.Join(err, os.Remove(path))
