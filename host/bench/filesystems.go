@@ -106,7 +106,13 @@ func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
 		}
 		for k := range pair {
 			err := exec.CommandContext(context.Background(), "sync", "-f", dir).Run() //nolint:gosec // a directory of its own
-			if err = errors.Join(err, w.edit(fileSize), pair[(i+k)%2]()); err != nil {
+			if err == nil {
+				_, err = w.edit(fileSize)
+			}
+			if err == nil {
+				err = pair[(i+k)%2]()
+			}
+			if err != nil {
 				return err
 			}
 		}
