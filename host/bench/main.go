@@ -100,6 +100,7 @@ var parts = []part{
 	{name: "variables", run: (*run).variables},
 	{name: "act", run: (*run).act},
 	{name: "files", run: (*run).files, inside: true},
+	{name: "filesystems", run: filesystems, inside: true},
 	{name: "timeline", run: (*run).timeline},
 	{name: "terminal", run: (*run).terminal, inside: true},
 	{name: "conversation", run: (*run).conversation},

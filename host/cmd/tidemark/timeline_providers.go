@@ -41,7 +41,11 @@ just now, and how views (timeline seek) and branches get their files.`,
 						continue
 					}
 					t.Row(p.Name, "yes", p.Why)
-					t.Row("", "snapshot", fmt.Sprintf("%.1f ms where nothing of %d files changed", p.SnapshotMs, p.Files))
+					cost := "%.1f ms for %d files"
+					if p.Name == workspace.Provider {
+						cost = "%.1f ms where nothing of %d files changed"
+					}
+					t.Row("", "snapshot", fmt.Sprintf(cost, p.SnapshotMs, p.Files))
 					t.Row("", "seek", p.Seek)
 					t.Row("", "branch", p.Branch)
 				}

@@ -69,6 +69,9 @@ func excludeIn(path, dir string) (Exclude, error) {
 	return s.Exclude, nil
 }
 
+// Empty reports whether it excludes nothing.
+func (e Exclude) Empty() bool { return len(e.patterns) == 0 }
+
 // excludeJSON is an Exclude as JSON.
 type excludeJSON struct {
 	Patterns []string `json:"patterns,omitempty"`

@@ -305,7 +305,7 @@ func views(ctx context.Context, t *Timeline, root string) map[uint64]string {
 // listedSnapshot describes a snapshot. View is the directory of its view, "" if there is none.
 func listedSnapshot(s *Session, k tracked.Snapshot, shift time.Duration, view string) ListSnapshot {
 	return ListSnapshot{
-		ID: snapshotID(k.Number), TS: seconds(k.At.Sub(s.Started) + shift), At: diff.Time{Time: k.At}, Label: k.Label, Provider: workspace.Provider,
+		ID: snapshotID(k.Number), TS: seconds(k.At.Sub(s.Started) + shift), At: diff.Time{Time: k.At}, Label: k.Label, Provider: workspace.ProviderOf(k),
 		Snapshot: Reference{ID: fmt.Sprintf("%s@%d", s.Space, k.Number), Mount: view}, Files: k.Files, Changed: k.Changed, Notes: k.Problems,
 	}
 }

@@ -265,7 +265,7 @@ func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekPa
 		shift = m.Shift
 	}
 	a := &Sought{
-		SessionID: s.ID, TS: seconds(k.At.Sub(s.Started) + shift), At: diff.Time{Time: k.At}, FsSnapshot: snapshotID(k.Number), Provider: workspace.Provider, Mount: view,
+		SessionID: s.ID, TS: seconds(k.At.Sub(s.Started) + shift), At: diff.Time{Time: k.At}, FsSnapshot: snapshotID(k.Number), Provider: workspace.ProviderOf(k), Mount: view,
 		Note: place.Note, Notes: k.Problems,
 	}
 	if m := place.Moment; m != nil {

@@ -99,7 +99,7 @@ type line struct {
 	root, space string
 	// turn has room for the one that records.
 	turn chan struct{}
-	// degraded is why each snapshot compares all files, logged what of it has a moment. Turn guards both.
+	// degraded is [workspace.Workspace.Degraded], logged what of it has a moment. Turn guards both.
 	degraded, logged string
 	// settled is the error of ending interrupted operations, valid after settling.
 	settling sync.Once
@@ -377,7 +377,7 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 		return next, nil
 	}
 	event := next.With(func(m *Moment) {
-		m.Label, m.Kind, m.Source, m.Anchor = t.o.label("each snapshot compares all files: "+l.degraded), records.Auto, records.FromProvider, nil
+		m.Label, m.Kind, m.Source, m.Anchor = t.o.label(l.degraded), records.Auto, records.FromProvider, nil
 	})
 	if err := t.db.Add(l.space, event); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)

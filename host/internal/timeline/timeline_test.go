@@ -26,6 +26,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
@@ -53,7 +54,12 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, top: top, dir: filepath.Join(top, "shop")}
-	if err := os.Mkdir(w.dir, 0o755); err != nil {
+	if subvolume.On(top) {
+		err = subvolume.Create(w.dir)
+	} else {
+		err = os.Mkdir(w.dir, 0o755)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	w.grants = &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: w.now}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
+	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -21,6 +22,9 @@ type Settings struct {
 	Count int     `toml:"count"`
 	Days  float64 `toml:"days"`
 	MiB   int64   `toml:"mib"`
+	// Provider chooses what takes snapshots, by the path of a directory: "btrfs" or "tracked". A directory has the choice of the
+	// nearest one at or above it. Without one, or where it cannot be used, it is the first one that can be.
+	Provider map[string]string `toml:"provider"`
 }
 
 // Check returns an error for a setting that is out of range.
@@ -32,6 +36,11 @@ func (s Settings) Check() error {
 		return errors.New("days must be more than 0, and at most 3650")
 	case s.MiB < 0 || s.MiB > 1<<24 || s.MiB > 0 && s.MiB < 16:
 		return errors.New("mib must be from 16 to 16777216")
+	}
+	for dir, name := range s.Provider {
+		if err := checkProvider(dir, name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -95,6 +104,7 @@ func (w *Workspace) Prune(ctx context.Context, policy provider.Policy) (p Pruned
 }
 
 func (w *Workspace) deleting(numbers []uint64) {
+	w.native.Forget(numbers...)
 	if w.o.deleting != nil {
 		w.o.deleting(w.Dir, numbers)
 	}
@@ -182,10 +192,17 @@ func (w *Workspace) Place(usual string) (string, error) {
 	return p.Dir, nil
 }
 
-// Placement returns where views and branches go, and whether files share room there. Usual is a directory of the home.
+// Placement returns where branches go, and whether files share room there. Usual is a directory of the home.
 func (w *Workspace) Placement(usual string) (provider.Placement, error) {
-	return provider.Place(w.Dir, usual)
+	p, err := provider.Place(w.Dir, usual)
+	if p.Beside {
+		p.Dir = filepath.Join(p.Dir, branchesDir)
+	}
+	return p, err
 }
+
+// branchesDir is the directory of branches in that of the views, where that is beside the workspace.
+const branchesDir = "branches"
 
 // Stored is the store of a workspace, open or not.
 type Stored struct {
@@ -223,9 +240,13 @@ func (ws *Workspaces) Stored() ([]Stored, error) {
 	return all, nil
 }
 
-// Size returns what the files in a directory take on disk, in bytes. What cannot be read counts as nothing.
+// Size returns what the files in a directory take on disk, in bytes. What cannot be read counts as nothing, and so do
+// subvolumes, whose files share the room of the workspace's.
 func Size(dir string) (bytes int64) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && subvolume.Is(path) {
+			return filepath.SkipDir
+		}
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
 				bytes += allocated(info)

@@ -21,8 +21,8 @@ type Choice struct {
 	Available bool   `json:"available"`
 	// Why says why it is not available, or what it does.
 	Why string `json:"why"`
-	// SnapshotMs is how long a snapshot took just now in which nothing had changed, in milliseconds. Files is how many files
-	// and directories it has. Both are 0 for what is not available.
+	// SnapshotMs is how long a snapshot took just now, in milliseconds: of the filesystem, or of "tracked" when nothing had
+	// changed. Files is how many files and directories it has. Both are 0 for what is not available.
 	SnapshotMs float64 `json:"snapshotMs,omitempty"`
 	Files      int     `json:"files,omitempty"`
 	// Seek and Branch say how a view and a branch get their files.
@@ -30,23 +30,10 @@ type Choice struct {
 	Branch string `json:"branch,omitempty"`
 }
 
-// native are the filesystems whose own snapshots are preferred, in this order.
-var native = []struct{ name, title string }{{"zfs", "ZFS"}, {"btrfs", "Btrfs"}, {"nilfs2", "NILFS2"}}
-
 // Providers returns the ways to take snapshots of a workspace. To measure, it takes a snapshot of what changed, and then one
-// more.
+// more of each kind.
 func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 	m := &Matrix{Workspace: w.Dir, Filesystem: filesystemOf(w.Dir)}
-	for _, n := range native {
-		c := Choice{Name: n.name, Why: "the project is not on " + n.title}
-		switch m.Filesystem {
-		case n.name:
-			c.Why = "this version of Tidemark does not use the snapshots of " + n.title
-		case "":
-			c.Why = "the system does not say which filesystem the project is on"
-		}
-		m.Providers = append(m.Providers, c)
-	}
 	if _, _, err := w.Take(ctx, "before a measurement", "", false); err != nil {
 		return nil, err
 	}
@@ -55,11 +42,69 @@ func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := Choice{Name: Provider, Available: true, Why: "works on every filesystem, without privileges", SnapshotMs: float64(time.Since(began).Microseconds()) / 1000, Files: s.Files}
+	recorded := time.Since(began)
+	m.Providers = []Choice{unused("zfs", "ZFS", m.Filesystem), byBtrfs(ctx, w), unused("nilfs2", "NILFS2", m.Filesystem), byRecord(w)}
+	for i := range m.Providers {
+		c := &m.Providers[i]
+		if c.Available {
+			c.Files = s.Files
+		}
+		if c.Name == Provider {
+			c.SnapshotMs = milliseconds(recorded)
+		}
+	}
+	return m, nil
+}
+
+// unused is a filesystem whose own snapshots are not used.
+func unused(name, title, filesystem string) Choice {
+	c := Choice{Name: name, Why: "the project is not on " + title}
+	switch filesystem {
+	case name:
+		c.Why = "this version of Tidemark does not use the snapshots of " + title
+	case "":
+		c.Why = "the system does not say which filesystem the project is on"
+	}
+	return c
+}
+
+func byBtrfs(ctx context.Context, w *Workspace) Choice {
+	c := Choice{Name: Btrfs}
+	if w.native == nil {
+		c.Why = w.unfit.Error()
+		return c
+	}
+	took, err := measure(ctx, w)
+	if err != nil {
+		c.Why = err.Error()
+		return c
+	}
+	c.Available, c.Why, c.SnapshotMs = true, "the project is a Btrfs subvolume", milliseconds(took)
+	c.Seek = "read-only, for root too; a snapshot of the newest states, which takes the same time for any number of files"
+	c.Branch = "writable; a snapshot of the newest states, which takes the same time for any number of files"
+	return c
+}
+
+// measure takes a snapshot of the filesystem while no other is taken.
+func measure(ctx context.Context, w *Workspace) (time.Duration, error) {
+	held, err := w.provider.Hold(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer held.Release()
+	return w.native.Measure(ctx)
+}
+
+func byRecord(w *Workspace) Choice {
+	c := Choice{Name: Provider, Available: true, Why: "works on every filesystem, without privileges"}
+	if w.native != nil {
+		c.Why = "keeps the record of what changed, for every provider, and serves older states"
+	}
 	if why, unsupported := w.watching.limited(); why != "" || unsupported {
 		c.Why += fmt.Sprintf("; each snapshot compares all files (%s)", why)
 	}
 	c.Seek, c.Branch = "read-only; "+w.place.Why, "writable; "+w.place.Why
-	m.Providers = append(m.Providers, c)
-	return m, nil
+	return c
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

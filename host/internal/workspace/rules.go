@@ -43,15 +43,18 @@ func (r rules) text() (string, error) {
 	return string(data), err
 }
 
-// skipBy is [rules.skip] of recorded rules. Rules that cannot be read leave out everything, so that nothing is taken
-// for deleted.
+// skipBy is [rules.skip] of recorded rules, nil if they leave out nothing. Rules that cannot be read leave out everything, so
+// that nothing is taken for deleted.
 func skipBy(text string) func(path string) bool {
 	var r rules
 	if text == "" { // it was recorded by an earlier version
-		return r.skip()
+		return nil
 	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return func(string) bool { return true }
+	}
+	if len(r.Denied) == 0 && r.Exclude.Empty() {
+		return nil
 	}
 	return r.skip()
 }

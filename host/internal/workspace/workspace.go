@@ -10,11 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
@@ -38,6 +40,9 @@ type Workspace struct {
 	comparer *compare.Comparer
 	queue    *queue
 	place    provider.Placement // of views
+	// native are the filesystem's own snapshots, nil where there are none because of unfit.
+	native *btrfs.Store
+	unfit  *btrfs.Unfit
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
@@ -92,6 +97,14 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if err := noteDir(w.home, w.Dir); err != nil {
 		return nil, err
 	}
+	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
+		return nil, err
+	}
+	if w.native, w.unfit = openNative(o, a, w.place); w.native == nil { // there may be some of before
+		if err := btrfs.Discard(filepath.Join(w.place.Dir, nativeDir)); err != nil {
+			o.Log.Warn("cannot remove old Btrfs snapshots", "workspace", w.Dir, "error", err)
+		}
+	}
 	skip := a.rules.skip()
 	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
 	w.watching = &watching{start: func() (watch.Watcher, error) {
@@ -105,8 +118,16 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		return watcher, nil
 	}}
 	options.Changes = w.watching
+	if w.native != nil {
+		options.Freezer = w.native
+	}
 	if w.provider, err = tracked.Open(options); err != nil {
 		return nil, fmt.Errorf("cannot open the snapshots of %s: %w", w.Dir, err)
+	}
+	if w.native != nil {
+		if err := w.native.Settle(w.provider.List()); err != nil {
+			o.Log.Warn("cannot remove an old Btrfs snapshot", "workspace", w.Dir, "error", err)
+		}
 	}
 	if w.recovered, err = restore.Recover(context.Background(), w.provider); err != nil {
 		return nil, errors.Join(err, w.provider.Close())
@@ -117,9 +138,6 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	w.comparer = compare.New(w.provider, o.Redactor)
 	if all := w.provider.List(); len(all) > 0 {
 		w.recorded = all[len(all)-1].Number
-	}
-	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
-		return nil, errors.Join(err, w.provider.Close())
 	}
 	w.sweepViews()
 	return w, nil
@@ -162,9 +180,6 @@ func (w *Workspace) lastUse() time.Time {
 // none.
 func (w *Workspace) Recovered() *restore.Recovery { return w.recovered }
 
-// Provider names what keeps the snapshots.
-const Provider = "tracked"
-
 // Take takes a snapshot. Where nothing changed since the last one, it returns that one, and true. By is the label of the
 // agent's call that may have made the changes, "" where there was none. With whole, and every [compareEvery], all files are
 // compared: the system reports no change through a memory map, or through a hard link from elsewhere. What directories list
@@ -195,7 +210,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 	if !same {
 		w.record(ctx, by)
 	}
-	return *taken, same, nil
+	s = *taken
+	mark(&s, w.native)
+	return s, same, nil
 }
 
 // compareEvery is how long a change may stay unseen of which the system reports nothing.
@@ -227,7 +244,11 @@ func (w *Workspace) List() ([]tracked.Snapshot, error) {
 		return nil, err
 	}
 	defer end()
-	return w.provider.List(), nil
+	list := w.provider.List()
+	for i := range list {
+		mark(&list[i], w.native)
+	}
+	return list, nil
 }
 
 // View returns a directory with the files of a snapshot, which cannot be written to. It is removed an hour after it was
@@ -260,7 +281,7 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	if err := tracked.RemoveAll(making); err != nil {
 		return "", err
 	}
-	if err := w.provider.Checkout(ctx, number, making, true); err != nil {
+	if err := w.native.Checkout(ctx, w.provider, number, making, true); err != nil {
 		return "", errors.Join(err, os.Remove(dir+usedSuffix))
 	}
 	if err := os.Rename(making, dir); err != nil {
@@ -290,6 +311,9 @@ const (
 	makingSuffix = ".making"
 )
 
+// viewName is what views and temporary copies are called.
+var viewName = regexp.MustCompile(`^(s[0-9]+(\.making)?|copy-[A-Z2-7]+)$`)
+
 // sweepViews removes the views that nobody has asked for during their life.
 func (w *Workspace) sweepViews() {
 	select {
@@ -304,8 +328,8 @@ func (w *Workspace) sweepViews() {
 		return // there are none
 	}
 	for _, e := range entries {
-		if !e.IsDir() {
-			continue
+		if !e.IsDir() || !viewName.MatchString(e.Name()) {
+			continue // such as a branch that an earlier version put there
 		}
 		dir := filepath.Join(views, e.Name())
 		used, err := os.Stat(dir + usedSuffix)
@@ -334,7 +358,7 @@ func (w *Workspace) Clone(ctx context.Context, number uint64, dir string) error 
 		return err
 	}
 	defer end()
-	return w.provider.Checkout(ctx, number, dir, false)
+	return w.native.Checkout(ctx, w.provider, number, dir, false)
 }
 
 // Estimate returns what [Workspace.Clone] takes. It measures that beside dir.
@@ -421,23 +445,26 @@ func (w *Workspace) Check() ([]string, error) {
 func (w *Workspace) status() Status {
 	end, err := w.begin()
 	if err != nil {
-		return Status{Dir: w.Dir, Provider: Provider}
+		return Status{Dir: w.Dir, Provider: w.preferred()}
 	}
 	defer end()
 	limited, _ := w.watching.limited()
-	return Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why, Limited: limited}
+	return Status{Dir: w.Dir, Provider: w.preferred(), Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why, Limited: limited}
 }
 
-// Degraded returns why each snapshot compares all files though this system could report the changes, "" if it need not.
+// Degraded returns in what way snapshots are worse than they could be here, and why; "" if they are not.
 func (w *Workspace) Degraded() string {
 	end, err := w.begin()
 	if err != nil {
 		return ""
 	}
 	defer end()
-	why, unsupported := w.watching.limited()
-	if unsupported {
-		return ""
+	var all []string
+	if why, unsupported := w.watching.limited(); why != "" && !unsupported {
+		all = append(all, "each snapshot compares all files: "+why)
 	}
-	return why
+	if why := lacking(w.native, w.unfit); why != "" {
+		all = append(all, why)
+	}
+	return strings.Join(all, "; ")
 }

@@ -30,8 +30,12 @@ import (
 // TestSnapshotsOfWhatAnotherProcessEdits: one that is taken while it pauses, restored elsewhere, is the workspace bit by
 // bit. In one that is taken while it edits, each path has a state that it had.
 func TestSnapshotsOfWhatAnotherProcessEdits(t *testing.T) {
+	whatAnotherProcessEdits(t, t.TempDir(), func(dir string) error { return os.Mkdir(dir, 0o755) })
+}
+
+func whatAnotherProcessEdits(t *testing.T, base string, make func(dir string) error) {
 	editor := treetest.StartEditor(t)
-	base, err := grants.Resolve(t.TempDir())
+	base, err := grants.Resolve(base)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +46,7 @@ func TestSnapshotsOfWhatAnotherProcessEdits(t *testing.T) {
 		}
 		defer func() { _ = tracked.RemoveAll(top) }()
 		dir := filepath.Join(top, "workspace")
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		if err := make(dir); err != nil {
 			t.Fatal(err)
 		}
 		w, end := open(t, top, dir)
@@ -114,18 +118,25 @@ func TestSnapshotsOfWhatAnotherProcessEdits(t *testing.T) {
 // open opens a workspace that the user allowed. End closes it.
 func open(t treetest.Fataler, top, dir string) (w *workspace.Workspace, end func()) {
 	t.Helper()
+	w, end, _ = opened(t, top, dir, workspace.Settings{})
+	return w, end
+}
+
+// opened is open with settings. All has the workspace.
+func opened(t treetest.Fataler, top, dir string, settings workspace.Settings) (w *workspace.Workspace, end func(), all *workspace.Workspaces) {
+	t.Helper()
 	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
 	if _, err := store.Allow(context.Background(), dir, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	all := workspace.New(workspace.Options{
-		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.DiscardHandler),
+	all = workspace.New(workspace.Options{
+		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Settings: settings, Clock: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	w, err := all.Open(context.Background(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, func() { all.CloseDir(dir) }
+	return w, func() { all.CloseDir(dir) }, all
 }
 
 // TestNothingIsPrunedAgainAndAgain: a deletion, which reads the records of all snapshots, is due only if it would delete some.

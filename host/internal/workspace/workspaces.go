@@ -235,6 +235,7 @@ func (ws *Workspaces) CloseDir(root string) {
 	for _, o := range ws.all() {
 		if o.allowed.root == root {
 			ws.drop(o)
+			o.w.native.Clear() // they would keep what is removed
 		}
 	}
 }
@@ -253,8 +254,10 @@ func (ws *Workspaces) Sweep() {
 			ws.drop(o)
 		} else {
 			o.w.sweepViews()
+			o.w.native.Trim()
 		}
 	}
+	ws.discardNative()
 }
 
 // prune deletes snapshots that are too many or too old.

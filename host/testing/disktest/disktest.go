@@ -21,7 +21,24 @@ func Sharing(t *testing.T, kind string) string {
 	if testing.Short() {
 		t.Skip("making a filesystem takes too long for -short")
 	}
-	return sharing(t, kind)
+	return made(t, kind, Options{})
+}
+
+// Options are how a filesystem is made and mounted. Zero values are the usual ones.
+type Options struct {
+	// Bytes is the size.
+	Bytes int64
+	// Mount are options of mount(8), such as "user_subvol_rm_allowed".
+	Mount string
+}
+
+// Btrfs mounts an empty Btrfs.
+func Btrfs(t *testing.T, o Options) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("making a filesystem takes too long for -short")
+	}
+	return made(t, "btrfs", o)
 }
 
 // Shared returns how many bytes of two files are the same blocks on disk.

@@ -1,11 +1,13 @@
 package disktest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -47,7 +49,7 @@ var images = map[string]struct {
 	"btrfs": {128 << 20, "mkfs.btrfs", []string{"-q"}},
 }
 
-func sharing(t *testing.T, kind string) string {
+func made(t *testing.T, kind string, o Options) string {
 	t.Helper()
 	root(t)
 	how := images[kind]
@@ -56,13 +58,13 @@ func sharing(t *testing.T, kind string) string {
 	}
 	top := t.TempDir()
 	image, dir := filepath.Join(top, "image"), filepath.Join(top, kind)
-	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, how.size), os.Mkdir(dir, 0o755)); err != nil {
+	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, cmp.Or(o.Bytes, how.size)), os.Mkdir(dir, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), how.program, append(how.options, image)...).CombinedOutput(); err != nil { //nolint:gosec // a test's file
 		t.Fatalf("%s: %v\n%s", how.program, err, out)
 	}
-	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop", image, dir).CombinedOutput(); err != nil { //nolint:gosec // a test's file
+	if out, err := exec.CommandContext(t.Context(), "mount", "-o", strings.Trim("loop,"+o.Mount, ","), image, dir).CombinedOutput(); err != nil { //nolint:gosec // a test's file
 		t.Skipf("cannot mount %s from a file here: %v\n%s", kind, err, out)
 	}
 	unmountLater(t, dir)

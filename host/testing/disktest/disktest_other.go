@@ -6,7 +6,7 @@ import "testing"
 
 func mount(t *testing.T, _, _, _ string) { t.Skip("filesystems are mounted on Linux only") }
 
-func sharing(t *testing.T, _ string) string {
+func made(t *testing.T, _ string, _ Options) string {
 	t.Skip("filesystems are mounted on Linux only")
 	return ""
 }

@@ -285,7 +285,11 @@ func (s Suite) victim(v killtest.Process, dir string) {
 		w.write("small", content)
 		w.write("large", strings.Repeat(content, rand.IntN(50_000))) //nolint:gosec // a test's edits
 		v.Say("take")
-		v.Say("taken", w.take(), content)
+		n := w.take()
+		v.Say("taken", n, content)
+		v.Say("checkout")
+		w.release(w.clone(n, "out"))
+		w.release(w.view(n, "out"))
 		if all := w.numbers(); rand.IntN(3) == 0 { //nolint:gosec // how often
 			n := all[rand.IntN(len(all))] //nolint:gosec // which one
 			v.Say("delete", n)
@@ -302,7 +306,7 @@ func killed(t *testing.T, s Suite) {
 	w.must(w.Close())
 	returned, doomed := map[uint64]string{}, uint64(0)
 	hunt := killtest.Hunt{
-		Dir: w.dir, Steps: []string{"take", "delete"}, Short: 1, Usual: 3,
+		Dir: w.dir, Steps: []string{"take", "checkout", "delete"}, Short: 1, Usual: 3,
 		Said: func(step, rest string) {
 			number, content, _ := strings.Cut(rest, " ")
 			n, err := strconv.ParseUint(number, 10, 64)
@@ -328,10 +332,23 @@ func killed(t *testing.T, s Suite) {
 	w.open()
 }
 
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
 // survived checks that what was returned is there, but for a snapshot that was being deleted.
 func (w *world) survived(returned map[uint64]string, doomed uint64) {
 	w.Helper()
 	w.open()
+	list, err := w.List(context.Background())
+	w.must(err)
+	if w.suite.Left != nil {
+		w.must(w.suite.Left(w.store, list))
+	}
+	if out := filepath.Join(w.dir, "out"); exists(out) {
+		w.release(out)
+	}
 	there := w.numbers()
 	for n, content := range returned {
 		if !slices.Contains(there, n) {

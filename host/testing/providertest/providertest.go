@@ -5,7 +5,6 @@ package providertest
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
@@ -31,6 +31,8 @@ type Suite struct {
 	NeedsRoot string
 	// OwnStore is true if the contents of snapshots are in the store, and not on the filesystem of the workspace.
 	OwnStore bool
+	// Left returns an error for what a process that was killed has left in a store, beside these snapshots. Nil looks at nothing.
+	Left func(store string, snapshots []provider.Snapshot) error
 }
 
 // Run runs all tests.
@@ -57,6 +59,9 @@ func (s Suite) Run(t *testing.T) {
 		t.Run(one.name, func(t *testing.T) { one.test(t, s) })
 	}
 }
+
+// Killed kills processes that take and delete snapshots and make copies of them. Run does it too.
+func (s Suite) Killed(t *testing.T) { killed(t, s) }
 
 // world is a workspace with a provider.
 type world struct {
@@ -217,13 +222,5 @@ func (w *world) numbers() []uint64 {
 	return all
 }
 
-// remove removes what tests have left, directories without permission too.
-func remove(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // a directory needs its x
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
-}
+// remove removes what tests have left, directories without permission and subvolumes too.
+func remove(dir string) { _ = tracked.RemoveAll(dir) }

@@ -36,3 +36,6 @@ func because(err error) error {
 	}
 	return err
 }
+
+// sameVolume is false: statfs(2) has one number for all of a filesystem.
+func sameVolume(string, *os.File) bool { return false }

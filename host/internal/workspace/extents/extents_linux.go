@@ -3,6 +3,7 @@ package extents
 import (
 	"errors"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,4 +28,25 @@ func because(err error) error {
 		return ErrUnsupported
 	}
 	return err // this file: a swap file, one without checksums on Btrfs
+}
+
+// sameVolume reports whether a directory and a file are on one Btrfs. Statfs(2) has a number for each of its subvolumes.
+func sameVolume(path string, f *os.File) bool {
+	dir, err := os.OpenFile(path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = dir.Close() }()
+	a, ok := volumeOf(dir)
+	b, also := volumeOf(f)
+	return ok && also && a == b
+}
+
+// volumeOf returns the ID of the Btrfs that a file is on (BTRFS_IOC_FS_INFO).
+func volumeOf(f *os.File) (id [16]byte, ok bool) {
+	const request, size, at = 0x8400941f, 1024, 16
+	info := make([]byte, size)
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(&info[0]))) //nolint:gosec // the call's argument
+	copy(id[:], info[at:])
+	return id, errno == 0
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/extents"
+	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
@@ -74,5 +75,20 @@ func TestWhatCannotBeClonedSaysWhy(t *testing.T) {
 		if err := extents.Shares(missing[0], missing[1]); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%v: %v", missing, err)
 		}
+	}
+}
+
+// TestSubvolumesShare, of which one has no file yet: the system has another number for each.
+func TestSubvolumesShare(t *testing.T) {
+	top := disktest.Btrfs(t, disktest.Options{})
+	from := filepath.Join(top, "from")
+	if err := subvolume.Create(from); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(extents.Shares(from, top), extents.Shares(top, from)); err != nil {
+		t.Error(err)
+	}
+	if err := extents.Shares(from, disktest.Btrfs(t, disktest.Options{})); !errors.Is(err, extents.ErrElsewhere) {
+		t.Error(err)
 	}
 }

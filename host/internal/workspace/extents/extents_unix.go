@@ -21,5 +21,5 @@ func sameFilesystem(path string, f *os.File) (bool, error) {
 	if err := unix.Fstatfs(int(f.Fd()), &b); err != nil {
 		return false, &os.PathError{Op: "statfs", Path: f.Name(), Err: err}
 	}
-	return a.Fsid == b.Fsid && a.Type == b.Type, nil
+	return a.Fsid == b.Fsid && a.Type == b.Type || sameVolume(path, f), nil
 }

@@ -66,6 +66,16 @@ func Place(workspace, usual string) (Placement, error) {
 	}, nil
 }
 
+// Beside returns the directory beside a workspace, which may no longer exist, in which its views and branches may be; "" if there
+// is none that only its user can write to.
+func Beside(workspace string) string {
+	dir := filepath.Join(filepath.Dir(workspace), besidePrefix+filepath.Base(workspace))
+	if private(dir) != nil {
+		return ""
+	}
+	return dir
+}
+
 // unfit returns why the directory that a workspace is in takes no views, "" if it does.
 func unfit(workspace, parent string) string {
 	if parent == workspace {

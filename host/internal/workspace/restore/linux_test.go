@@ -154,8 +154,8 @@ func TestAFullDiskLeavesTheWorkspace(t *testing.T) {
 	w.apply(w.prepare(target))
 }
 
-// TestStagingIsWhereFilesCanBeRenamedFrom: beside the workspace if the store is elsewhere or in the workspace, and nowhere
-// if the workspace is a filesystem of its own.
+// TestStagingIsWhereFilesCanBeRenamedFrom: beside the workspace if the store is elsewhere or in the workspace, and in it if
+// it is a filesystem of its own: in its repository if it has one.
 func TestStagingIsWhereFilesCanBeRenamedFrom(t *testing.T) {
 	top := t.TempDir()
 	w := newWorld(t, top)
@@ -183,11 +183,24 @@ func TestStagingIsWhereFilesCanBeRenamedFrom(t *testing.T) {
 	w.store = filepath.Join(top, "elsewhere")
 	w.options.Store = w.store
 	w.open()
-	w.write("a", "one")
-	target = w.take()
-	w.write("a", "two")
-	if _, err := w.prepare(target).Apply(context.Background()); err == nil || !strings.Contains(err.Error(), "on another filesystem") {
-		t.Errorf("%v", err)
+	for _, within := range []string{w.dir, w.path(".git")} {
+		w.must(os.MkdirAll(within, 0o755))
+		w.write("a", "one")
+		target, want := w.take(), w.read()
+		w.write("a", "two", "b", "new")
+		w.take()
+		plan, is := w.prepare(target), false
+		plan.Observe(func(string) {
+			found, _ := filepath.Glob(filepath.Join(within, ".tidemark-restore-*"))
+			is = len(found) == 1
+		})
+		if result := w.apply(plan); len(result.Differs) > 0 || !is {
+			t.Errorf("%v differ; the staging directory was in %s: %v", result.Differs, within, is)
+		}
+		w.is(want)
+		if left, _ := filepath.Glob(filepath.Join(within, ".tidemark-restore-*")); len(left) > 0 {
+			t.Errorf("%v was left", left)
+		}
 	}
 	w.clean()
 }

@@ -315,7 +315,7 @@ func (r *run) finish(name string) (kept string, err error) {
 	r.leaveStaging()
 	if len(names) > 0 {
 		kept = r.j.Staging
-	} else if err := os.Remove(r.j.Staging); err != nil {
+	} else if err := inTime(r.j.Staging, os.Remove); err != nil {
 		return r.j.Staging, err
 	}
 	if finishing != nil {

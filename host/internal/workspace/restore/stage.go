@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -21,7 +22,7 @@ import (
 // prefix names staging directories; beside a workspace they are hidden.
 const (
 	prefix       = "restore-"
-	hiddenPrefix = ".tidemark-restore-"
+	hiddenPrefix = tracked.Staging
 )
 
 // syncEach is up to how many files are synced one by one. More are synced with their whole filesystem.
@@ -78,7 +79,8 @@ func (r *run) leaveStaging() {
 	}
 }
 
-// begin creates the staging directory: in the store, or beside the workspace, whichever files can be renamed from.
+// begin creates the staging directory: in the store, or beside the workspace, whichever files can be renamed from. A workspace
+// that is a filesystem or a subvolume of its own has it inside, in its repository if it has one: no snapshot has that.
 func (r *run) begin() error {
 	workspace, err := filepath.EvalSymlinks(r.p.Options().Workspace)
 	if err != nil {
@@ -103,10 +105,14 @@ func (r *run) begin() error {
 		return err
 	}
 	id := hex.EncodeToString(random)
+	within := workspace
+	if info, err := os.Lstat(filepath.Join(workspace, ".git")); err == nil && info.IsDir() {
+		within = filepath.Join(workspace, ".git")
+	}
 	var why []string
-	for _, c := range [][2]string{{store, prefix + id}, {filepath.Dir(workspace), hiddenPrefix + id}} {
+	for _, c := range [][2]string{{store, prefix + id}, {filepath.Dir(workspace), hiddenPrefix + id}, {within, hiddenPrefix + id}} {
 		path := filepath.Join(c[0], c[1])
-		if rel, err := filepath.Rel(workspace, path); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(workspace, path); err == nil && filepath.IsLocal(rel) && c[0] != within {
 			why = append(why, fmt.Sprintf("%s is inside of it", c[0]))
 			continue
 		}
@@ -129,7 +135,7 @@ func (r *run) begin() error {
 		if err := r.j.write(r.store, r.p.Options().Store, stagingFile); err != nil {
 			return err
 		}
-		if err := os.Mkdir(path, 0o700); err != nil {
+		if err := inTime(path, func(path string) error { return os.Mkdir(path, 0o700) }); err != nil {
 			why = append(why, err.Error())
 			continue
 		}
@@ -365,11 +371,21 @@ feed:
 func (r *run) discard() error {
 	r.leaveStaging()
 	if r.j.Staging != "" && owned(r.j.Staging) {
-		if err := tracked.RemoveAll(r.j.Staging); err != nil {
+		if err := inTime(r.j.Staging, tracked.RemoveAll); err != nil {
 			return err
 		}
 	}
 	return r.forget(stagingFile)
+}
+
+// inTime creates or removes a directory, and puts the time of the one that it is in back: that may be the workspace.
+func inTime(path string, do func(path string) error) error {
+	info, unknown := os.Stat(filepath.Dir(path))
+	err := do(path)
+	if unknown == nil {
+		_ = os.Chtimes(filepath.Dir(path), time.Time{}, info.ModTime()) // it may be another user's
+	}
+	return err
 }
 
 // owned reports whether a path is one of a staging directory.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -220,13 +221,32 @@ func modeOf(e *tree.Entry, readOnly bool) os.FileMode {
 	return mode
 }
 
-// RemoveAll removes a checkout, read-only ones too.
+// RemoveAll removes a checkout: read-only ones too, and subvolumes. It removes nothing if something is mounted on the
+// directory or below it.
 func RemoveAll(dir string) error {
+	switch mounted, err := subvolume.Mounted(dir); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case mounted != "":
+		return fmt.Errorf("%s was not removed, because something is mounted on %s. Unmount it first.", dir, mounted)
+	}
+	if subvolume.Is(dir) && subvolume.Delete(dir) == nil {
+		return nil
+	}
 	if err := os.RemoveAll(dir); err == nil {
 		return nil
 	}
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
+		switch {
+		case d == nil || !d.IsDir():
+		case subvolume.Is(path) && subvolume.Delete(path) == nil:
+			return filepath.SkipDir
+		default:
+			if subvolume.Is(path) {
+				_ = subvolume.SetReadOnly(path, false)
+			}
 			_ = os.Chmod(path, 0o700) //nolint:gosec // a directory needs its x
 		}
 		return nil

@@ -53,11 +53,11 @@ func (p *Provider) Options() Options { return p.options }
 func (p *Provider) Skips(path string) bool { return LeftOut(p.options.Skip, path) != "" }
 
 // LeftOut returns the path, or the directory above it, that is left out of snapshots with everything below it, "" if there
-// is none.
+// is none. A nil skip leaves out nothing but the workspace's own .git.
 func LeftOut(skip func(path string) bool, path string) string {
 	for i := range len(path) + 1 {
 		if i == len(path) || path[i] == '/' {
-			if at := path[:i]; at != "" && (ours(at) || skip(at)) {
+			if at := path[:i]; at != "" && (ours(at) || skip != nil && skip(at)) {
 				return at
 			}
 		}
@@ -65,7 +65,7 @@ func LeftOut(skip func(path string) bool, path string) string {
 	return ""
 }
 
-// Skip returns what was left out of a snapshot, as [Options].Skip.
+// Skip returns what was left out of a snapshot, as [Options].Skip. It may be nil.
 func (p *Provider) Skip(number uint64) (func(path string) bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Provider) Skip(number uint64) (func(path string) bool, error) {
 		return nil, err
 	}
 	if p.options.SkipBy == nil {
-		return func(string) bool { return false }, nil
+		return nil, nil
 	}
 	return p.options.SkipBy(p.all[i].rec.Rules), nil
 }

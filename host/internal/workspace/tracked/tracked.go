@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,11 +45,13 @@ type Options struct {
 	Workspace, Store string
 	// Skip reports whether a path of the workspace is left out. Nil leaves out nothing.
 	Skip func(path string) bool
-	// Rules describe Skip. They are recorded with each snapshot, and SkipBy makes such a function of them.
+	// Rules describe Skip. They are recorded with each snapshot, and SkipBy makes such a function of them, or nil.
 	Rules  string
 	SkipBy func(rules string) func(path string) bool
 	// Changes reports what may have changed. Nil compares the whole workspace for each snapshot.
 	Changes Changes
+	// Freezer makes a copy of the workspace for each snapshot to read. Nil reads the workspace itself.
+	Freezer Freezer
 	Clock   func() time.Time
 	// Budget bounds what the store takes on disk, in bytes; 0 is no bound. A snapshot that would exceed it first has the
 	// oldest snapshots deleted to which References does not refer, then fails with a [provider.FullError]. Without
@@ -81,6 +84,8 @@ type Snapshot struct {
 	Problems []string
 	// Files counts the entries, Changed those that changed since the snapshot before.
 	Files, Changed int
+	// Native names the filesystem that keeps a snapshot of its own, "" if none does. The provider itself does not set it.
+	Native string
 
 	rec     *record
 	deleted bool
@@ -246,8 +251,12 @@ func (p *Provider) syncOften() {
 	}
 }
 
-// ours reports whether a path of the workspace is never part of a snapshot: the workspace's own repository.
-func ours(path string) bool { return path == ".git" }
+// Staging begins the names of directories in which a restore prepares files, where they are in the workspace.
+const Staging = ".tidemark-restore-"
+
+// ours reports whether a path of the workspace is never part of a snapshot: the workspace's own repository, and what a restore
+// prepares.
+func ours(path string) bool { return path == ".git" || strings.HasPrefix(path, Staging) }
 
 func (p *Provider) scanner() *tree.Scanner {
 	return &tree.Scanner{
@@ -286,14 +295,21 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	if !whole {
 		dirty = again(dirty, p.uncertain)
 	}
+	scanner := p.scanner()
 	var found *tree.Found
+	frozen, whole, err := freeze(ctx, p, scanner, dirty, whole)
+	if frozen != nil {
+		defer func() { frozen.end(s, found, same, err) }()
+	}
+	if err != nil {
+		return nil, false, err
+	}
 	if whole {
 		p.need(comparing)
-		scanner := p.scanner()
 		scanner.Listed = listed
 		found, err = scanner.Full(ctx, p.now)
 	} else {
-		found, err = p.scanner().Some(ctx, p.now, dirty)
+		found, err = scanner.Some(ctx, p.now, dirty)
 	}
 	if err != nil {
 		return nil, false, err

@@ -22,8 +22,9 @@ type Content struct {
 
 // Scanner finds what changed in a directory since a tree was read.
 type Scanner struct {
-	// Dir is the directory.
-	Dir string
+	// Dir is the directory. It may be a copy of Live, which the filesystem made: then Clock returns when, or a time shortly
+	// before. Live is "" where Dir is no copy.
+	Dir, Live string
 	// Skip reports whether a path is left out, with everything below it.
 	Skip func(path string) bool
 	// Read reads and stores a file's content. It may be called from several goroutines.
@@ -162,7 +163,9 @@ func (w *walk) respelled(t *Tree, dir string, dirty Dirty) {
 type Found struct {
 	Changes  []Change
 	Problems []Problem
-	nodes    []suspect
+	// Differs are the files of which [Scanner].Dir, a copy, has another content or time.
+	Differs []string
+	nodes   []suspect
 }
 
 // walk is one scan. Directories are read in parallel.
@@ -170,8 +173,10 @@ type walk struct {
 	*Scanner
 	ctx  context.Context
 	root *root
+	live *root // nil where root is no copy
 
 	mu       sync.Mutex
+	differs  map[string]bool // see [Found].Differs
 	suspects []suspect
 	unlisted map[string]error // directories that could not be listed
 	err      error
@@ -184,10 +189,9 @@ func (s *Scanner) begin(ctx context.Context) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &walk{Scanner: s, ctx: ctx, root: r, unlisted: map[string]error{}, slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
+	w := &walk{Scanner: s, ctx: ctx, root: r, differs: map[string]bool{}, unlisted: map[string]error{}, slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	return w, w.openLive()
 }
-
-func (w *walk) end() { w.root.close() }
 
 func (w *walk) fail(err error) {
 	w.mu.Lock()
@@ -345,7 +349,7 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 	if err := w.agree(); err != nil {
 		return nil, err
 	}
-	found := &Found{nodes: slices.DeleteFunc(w.suspects, func(s suspect) bool { return s.node == nil && !s.old.is() })}
+	found := &Found{Differs: w.differing(), nodes: slices.DeleteFunc(w.suspects, func(s suspect) bool { return s.node == nil && !s.old.is() })}
 	w.suspects = nil
 	reported := map[string]bool{} // a directory may be suspect for itself and for its list
 	for i := range found.nodes {
@@ -513,7 +517,10 @@ func (w *walk) inspect(path string) (*Node, error) {
 			}
 			return n, nil
 		case File:
-			again, err := w.read(path, n, st, try)
+			again, err := w.readFrom(w.root, path, n, st, try)
+			if err == nil && !again && n.Racy && w.live != nil {
+				err = w.settle(path, n, st)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -534,10 +541,10 @@ func (e errStore) Unwrap() error { return e.error }
 // StoreError wraps an error that ends the scan instead of being reported for one file.
 func StoreError(err error) error { return errStore{err} }
 
-// read reads a file of which its path has said st. It reports whether to read it again, because it changed since: the
+// readFrom reads a file of which its path has said st. It reports whether to read it again, because it changed since: the
 // path may lead elsewhere by now, and what is open may never have been there as it is.
-func (w *walk) read(path string, n *Node, st Stat, try int) (again bool, err error) {
-	f, now, err := w.root.open(path)
+func (w *walk) readFrom(r *root, path string, n *Node, st Stat, try int) (again bool, err error) {
+	f, now, err := r.open(path)
 	if gone(err) || errors.Is(err, errKind) {
 		return try < tries, nil
 	}

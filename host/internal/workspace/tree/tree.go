@@ -73,8 +73,10 @@ type Xattr struct {
 // Same reports whether two entries are the same in everything that a snapshot records.
 func (e *Entry) Same(o *Entry) bool {
 	return e.SameContent(o) && e.Mode == o.Mode && e.Mtime == o.Mtime && e.Sparse == o.Sparse && e.Hard == o.Hard &&
-		slices.EqualFunc(e.Xattrs, o.Xattrs, func(a, b Xattr) bool { return a.Name == b.Name && string(a.Value) == string(b.Value) })
+		slices.EqualFunc(e.Xattrs, o.Xattrs, Xattr.same)
 }
+
+func (x Xattr) same(o Xattr) bool { return x.Name == o.Name && string(x.Value) == string(o.Value) }
 
 // SameContent reports whether two entries have the same content: the bytes of a file, the target of a link.
 func (e *Entry) SameContent(o *Entry) bool {

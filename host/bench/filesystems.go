@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
+	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/watch"
+)
+
+// What snapshots of the filesystem itself promise.
+const (
+	nativePairs  = 30
+	budgetNative = 1.5 // times the filesystem's own call
+	budgetBranch = 100 * time.Millisecond
+	nativeBytes  = 4 << 30
+)
+
+// filesystems measures snapshots and branches on Btrfs, which it makes in a file. That needs root.
+func filesystems(r *run) (err error) {
+	top, err := os.MkdirTemp("", "tidemark-filesystems")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tracked.RemoveAll(top)) }()
+	files := r.third(filesSmall)
+	s := r.sheet(fmt.Sprintf("Snapshots on Btrfs: %d files, %d edited, a record of the changes included", files, filesEdited))
+	dir, why, err := mountBtrfs(top)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		s.note("not measured: " + why)
+		return s.print()
+	}
+	defer func() { err = errors.Join(err, exec.CommandContext(context.Background(), "umount", dir).Run()) }() //nolint:gosec // a directory of its own
+	if err := onBtrfs(r, s, dir, files); err != nil {
+		return err
+	}
+	return s.print()
+}
+
+// mountBtrfs mounts an empty Btrfs. Why says why that is not possible here.
+func mountBtrfs(top string) (dir, why string, err error) {
+	image, dir := filepath.Join(top, "image"), filepath.Join(top, "btrfs")
+	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, nativeBytes), os.Mkdir(dir, 0o755)); err != nil {
+		return "", "", err
+	}
+	for _, args := range [][]string{{"mkfs.btrfs", "-q", image}, {"mount", "-o", "loop", image, dir}} {
+		if out, err := exec.CommandContext(context.Background(), args[0], args[1:]...).CombinedOutput(); err != nil { //nolint:gosec // files of its own
+			return "", fmt.Sprintf("%s: %v %s", args[0], err, out), nil
+		}
+	}
+	return dir, "", nil
+}
+
+func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
+	if err := subvolume.Create(filepath.Join(dir, "workspace")); err != nil {
+		return err
+	}
+	w, err := newWorkspace(dir, files)
+	if err != nil {
+		return err
+	}
+	store, err := btrfs.Open(w.dir, filepath.Join(dir, "native"), time.Now)
+	if err != nil {
+		return err
+	}
+	if w.watcher, err = watch.New(watch.Options{Dir: w.dir, Cookies: filepath.Join(dir, "cookies")}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.watcher.Close()) }()
+	w.provider, err = tracked.Open(tracked.Options{
+		Workspace: w.dir, Store: filepath.Join(dir, "store"), Changes: w.watcher, Clock: time.Now, Freezer: store, Deleting: func(n []uint64) { store.Forget(n...) },
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.provider.Close()) }()
+	last, err := w.take()
+	if err != nil {
+		return err
+	}
+	// In turn, each after as many edits, which are all that is not on disk yet. Which one is first changes.
+	var bare, ours []time.Duration
+	for i := range r.third(nativePairs) {
+		pair := []func() error{
+			func() error {
+				at := filepath.Join(dir, "bare")
+				one, err := timed(func() error { return subvolume.Snapshot(w.dir, at, true) })
+				bare = append(bare, one)
+				return errors.Join(err, subvolume.Delete(at))
+			},
+			func() error {
+				one, err := timed(func() error { last, err = w.take(); return err })
+				ours = append(ours, one)
+				return errors.Join(err, store.Failed())
+			},
+		}
+		for k := range pair {
+			err := exec.CommandContext(context.Background(), "sync", "-f", dir).Run() //nolint:gosec // a directory of its own
+			if err == nil {
+				_, err = w.edit(fileSize)
+			}
+			if err == nil {
+				err = pair[(i+k)%2]()
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	share := float64(quantile(ours, .5)) / float64(quantile(bare, .5))
+	s.row("a snapshot / the filesystem's own call", fmt.Sprintf("%.2f times (%s, %s)", share, ms(quantile(ours, .5)), ms(quantile(bare, .5))), fmt.Sprintf("at most %.1f times", budgetNative), share <= budgetNative)
+	for _, how := range []struct {
+		what     string
+		checkout func(dir string) error
+		budget   time.Duration
+	}{
+		{"a branch", func(dir string) error { return store.Checkout(context.Background(), w.provider, last, dir, false) }, budgetBranch},
+		{"a view", func(dir string) error { return store.Checkout(context.Background(), w.provider, last, dir, true) }, budgetBranch},
+		{"a branch of a state without a snapshot of the filesystem", func(dir string) error { return w.provider.Checkout(context.Background(), last, dir, false) }, 0},
+	} {
+		var took []time.Duration
+		for i := range r.third(9) {
+			at := filepath.Join(dir, fmt.Sprintf("out%d", i))
+			one, err := timed(func() error { return how.checkout(at) })
+			if err = errors.Join(err, tracked.RemoveAll(at)); err != nil {
+				return err
+			}
+			if took = append(took, one); how.budget == 0 && i == 2 {
+				break // it takes seconds
+			}
+		}
+		if p50 := quantile(took, .5); how.budget == 0 {
+			s.figure(how.what, ms(p50))
+		} else {
+			s.row(how.what, ms(p50), "at most "+how.budget.String(), p50 <= how.budget)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package btrfs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/installer/safefile"
+)
+
+// Checkout is [tracked.Provider.Checkout], by a snapshot where there is one for the record and the directory is on the same
+// filesystem. S may be nil.
+func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64, dir string, readOnly bool) error {
+	k, ok := s.find(number)
+	if !ok {
+		return p.Checkout(ctx, number, dir, readOnly)
+	}
+	skip, err := p.Skip(number)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	from := s.path(k.name())
+	if !subvolume.ReadOnly(from) { // it was removed, or made writable
+		s.remove(k)
+		return p.Checkout(ctx, number, dir, readOnly)
+	}
+	differs, err := s.differs(k) // before it may be removed
+	if err == nil {
+		err = subvolume.Snapshot(from, dir, false)
+	}
+	if err != nil {
+		return p.Checkout(ctx, number, dir, readOnly)
+	}
+	if err = tracked.Rewrite(p, number, dir, differs); err == nil {
+		err = leaveOut(ctx, dir, skip)
+	}
+	if err == nil && readOnly {
+		err = subvolume.SetReadOnly(dir, true)
+	}
+	if err == nil {
+		return nil
+	}
+	if err := errors.Join(tracked.RemoveAll(dir), ctx.Err()); err != nil {
+		return err
+	}
+	return p.Checkout(ctx, number, dir, readOnly) // such as files of other users that are left out
+}
+
+// differs returns the files of a snapshot of which the record has another state.
+func (s *Store) differs(k kept) ([]string, error) {
+	data, err := safefile.Read(s.path(k.name()+differsSuffix), maxDiffers)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.Split(string(data), "\x00"), err
+}
+
+// maxDiffers bounds a list of files in bytes. Without the list the record makes the copy.
+const maxDiffers = 4 << 20
+
+// leaveOut removes what the record leaves out of snapshots.
+func leaveOut(ctx context.Context, dir string, skip func(path string) bool) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if tracked.LeftOut(nil, e.Name()) != "" {
+			err = errors.Join(err, removeIn(dir, e.Name()))
+		}
+	}
+	if err != nil || skip == nil {
+		return err
+	}
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || !skip(filepath.ToSlash(rel)) {
+			return errors.Join(err, ctx.Err())
+		}
+		if err := removeIn(filepath.Dir(path), filepath.Base(path)); err != nil || !d.IsDir() {
+			return err
+		}
+		return fs.SkipDir
+	})
+}
+
+// removeIn removes a name in a directory, whose time stays as it is.
+func removeIn(dir, name string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if err := tracked.RemoveAll(filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return os.Chtimes(dir, time.Time{}, info.ModTime())
+}
