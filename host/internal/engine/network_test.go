@@ -345,6 +345,7 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 			[]string{"/a 0 40", "/a 50 40", "/a 100 3000"},
 			"",
 		},
+		{"a document of a server that just started", []string{"/doc 0 37", "/doc 10 37", "/doc 20 37"}, []string{"/doc 0 743"}, ""},
 		{"a file", []string{"/x.js 0 5", "/x.js 10 5", "/x.js 20 5", "/a.css 0 5", "/a.css 0 5", "/a.css 0 5"}, []string{"/x.js 0 900", "/a.css 9000 900"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -357,8 +358,12 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 					if _, err := fmt.Sscan(r, &path, &start, &ms); err != nil {
 						t.Fatal(err)
 					}
-					w.Send("network", fmt.Sprintf(`"id":"e%d-%d","method":"GET","url":"%s%s","resource":"fetch","status":200,"started":%d,"duration":%d`,
-						w.Now.UnixNano(), i, enginetest.Page, path, w.Now.UnixMilli()+start, ms))
+					resource := "fetch"
+					if path == "/doc" {
+						resource = "document"
+					}
+					w.Send("network", fmt.Sprintf(`"id":"e%d-%d","method":"GET","url":"%s%s","resource":%q,"status":200,"started":%d,"duration":%d`,
+						w.Now.UnixNano(), i, enginetest.Page, path, resource, w.Now.UnixMilli()+start, ms))
 				}
 			}
 			send(c.before)
