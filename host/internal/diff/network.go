@@ -410,7 +410,7 @@ func late(c *computation, d *NetworkDiff) (list []Endpoint) {
 
 // inStorm says whether a request of a tab is one of a storm.
 func inStorm(storms []*foundStorm, tab int, e *event.Network) bool {
-	return slices.ContainsFunc(storms, func(s *foundStorm) bool { return s.What == requestName(e) && s.Tab == tab })
+	return slices.ContainsFunc(storms, func(s *foundStorm) bool { return s.Tab == tab && s.isOf(e) })
 }
 
 // shownPath is the address of a request as it is shown, with its query.
