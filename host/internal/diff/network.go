@@ -93,7 +93,7 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 		w.manyPaths = true
 	}
 	if w.base.Failing && !e.Failed() {
-		c.failuresBefore().Succeeded(e)
+		failuresBefore(c).Succeeded(e)
 	}
 	switch {
 	case e.Failed():
@@ -109,7 +109,7 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 }
 
 // failuresBefore returns the failures before the window of the endpoints that were failing then.
-func (c *computation) failuresBefore() *alike.Failures {
+func failuresBefore(c *computation) *alike.Failures {
 	if c.failing == nil {
 		c.failing = alike.FailuresBefore(c.v, c.from.Pos[capture.Network], func(k capture.EndpointKey) bool {
 			e, _ := c.from.Endpoints.Get(k)
@@ -127,7 +127,7 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 		entry = alike.Failure(e)
 	}
 	known := c.o.given(entry)
-	if w.base.Failing && (known || c.o.Given == nil) && c.failuresBefore().Same(e, w.base) {
+	if w.base.Failing && (known || c.o.Given == nil) && failuresBefore(c).Same(e, w.base) {
 		w.stillBad++
 		return
 	}
