@@ -127,7 +127,7 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 		entry = alike.Failure(e)
 	}
 	known := c.o.given(entry)
-	if w.base.Failing && (known || c.o.Given == nil) && failuresBefore(c).Same(e, w.base) {
+	if w.base.Failing && (known || c.o.Given == nil || c.o.given(others(entry))) && failuresBefore(c).Same(e, w.base) {
 		w.stillBad++
 		return
 	}
@@ -148,9 +148,14 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 		w.first = e
 	}
 	if c.o.Given != nil {
-		w.keys = addEntry(w.keys, entry)
+		if w.keys = addEntry(w.keys, entry); len(w.keys) == maxKeys {
+			w.keys = append(w.keys, others(entry))
+		}
 	}
 }
+
+// others stands for the failures of an endpoint that are too many to be known one by one.
+func others(e alike.Entry) alike.Entry { return alike.Entry{Of: e.Of, As: e.Of} }
 
 // repeatedFailure is a failure that the reader was already given, in a line.
 func repeatedFailure(e *event.Network, url string) string {
