@@ -58,6 +58,26 @@ describe('a storm', () => {
     expect(storm(30, 5, 95, (i) => ({ method: 'PUT', request_body: 'a'.repeat(i) }))).toBe(false);
   });
 
+  it('is a loop that asks for something else each time, after five seconds', () => {
+    const stack = ['load (http://localhost/app.js:3:1)'];
+    const page = (i: number) => ({ url: `http://localhost/feed?page=${i}`, stack });
+    expect(storm(90, 5, 55, page)).toBe(true);
+    expect(storm(70, 5, 55, page)).toBe(false);
+    expect(storm(900, 50, 5, page)).toBe(false);
+    expect(storm(90, 5, 55, (i) => ({ ...page(i), stack: [`f (http://localhost/app.js:${i}:1)`] }))).toBe(
+      false,
+    );
+    expect(storm(90, 5, 115, (i) => ({ url: `http://localhost/feed?q=${'a'.repeat(i)}`, stack }))).toBe(
+      false,
+    );
+    const storms = new Storms();
+    for (let i = 0; i < 90; i++) {
+      storms.saw(ended(i * 60, 5, { url: `http://localhost/items/${i}`, stack }), `GET /items/${i}`);
+    }
+    expect(storms.goesOn('GET /items/90', 5400)).toBe(true);
+    expect(storms.goesOn('GET /items', 5400)).toBe(false);
+  });
+
   it('ends', () => {
     const storms = new Storms();
     for (let i = 0; i < 20; i++) storms.saw(ended(i * 100, 5), 'GET /feed');

@@ -16,9 +16,8 @@ const maxGiven = 2000
 
 // Given are the entries that answers showed to a client. It never changes. The nil Given has none.
 type Given struct {
-	of    map[uint64]uint64 // what each entry is about
-	last  map[uint64]uint64 // the answer that had it last
-	about map[uint64]int    // how many entries are about something
+	of   map[uint64]uint64 // what each entry is about
+	last map[uint64]uint64 // the answer that had it last
 	// answers counts the answers.
 	answers uint64
 }
@@ -31,9 +30,6 @@ func (g *Given) Has(as uint64) bool {
 	_, has := g.of[as]
 	return has
 }
-
-// About reports whether an entry about something was shown.
-func (g *Given) About(of uint64) bool { return g != nil && g.about[of] > 0 }
 
 // Entries returns the entries, those that occurred longest ago first.
 func (g *Given) Entries() []Entry {
@@ -50,7 +46,7 @@ func (g *Given) Entries() []Entry {
 
 // NewGiven returns entries as [Given.Entries] lists them.
 func NewGiven(list []Entry) *Given {
-	g := &Given{of: map[uint64]uint64{}, last: map[uint64]uint64{}, about: map[uint64]int{}}
+	g := &Given{of: map[uint64]uint64{}, last: map[uint64]uint64{}}
 	for _, e := range list {
 		g.answers++
 		g.add(e)
@@ -65,7 +61,7 @@ func (g *Given) With(shown []Entry, over []uint64) *Given {
 	}
 	next := NewGiven(nil)
 	if g != nil {
-		next = &Given{of: maps.Clone(g.of), last: maps.Clone(g.last), about: maps.Clone(g.about), answers: g.answers + 1}
+		next = &Given{of: maps.Clone(g.of), last: maps.Clone(g.last), answers: g.answers + 1}
 	}
 	for as, of := range next.of {
 		if slices.Contains(over, of) {
@@ -84,15 +80,11 @@ func (g *Given) With(shown []Entry, over []uint64) *Given {
 }
 
 func (g *Given) add(e Entry) {
-	if _, has := g.of[e.As]; !has {
-		g.of[e.As] = e.Of
-		g.about[e.Of]++
-	}
+	g.of[e.As] = e.Of
 	g.last[e.As] = g.answers
 }
 
 func (g *Given) forget(as uint64) {
-	g.about[g.of[as]]--
 	delete(g.of, as)
 	delete(g.last, as)
 }

@@ -85,10 +85,10 @@ func endpoint(k capture.EndpointKey) identity {
 	return identify("endpoint", k.Page, k.Origin, k.Method, k.Path, k.Operation)
 }
 
-// Failure identifies a failed request: its endpoint, and how it failed.
+// Failure identifies a failed request: its endpoint, its address, and how it failed.
 func Failure(e *event.Network) Entry {
 	of := endpoint(capture.KeyOf(e))
-	return Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(e.Status), e.Error, Fingerprint(e.Detail)))}
+	return Entry{Of: uint64(of), As: uint64(of.with(Address(e), strconv.Itoa(e.Status), e.Error, Fingerprint(e.Detail)))}
 }
 
 // Socket identifies what happened to a connection.

@@ -5,14 +5,14 @@ import "tidemark.dev/tidemark/host/internal/event"
 // A page that polls is never quiet. Requests are polling when their endpoint was asked at a steady rhythm, for
 // steadyFor and over steadyGaps periods at least, and when they come in that rhythm: those of a page that
 // has just been loaded do not. One that begins within loopGap of the end of the one before is part of a loop. All times
-// are in milliseconds. A faster rhythm is known as a storm before it is steady (package diff).
+// are in milliseconds. A rhythm of minPeriod or more for each request is polling: what is faster is a loop (packages diff and rhythm).
 const (
 	steadyFor  = 3_000
 	loopGap    = 100
 	steadyGaps = 4
 	// maxInterleaved is how many polls of one endpoint are distinguished.
 	maxInterleaved = 3
-	minPeriod      = 100
+	minPeriod      = 125
 	maxPeriod      = 10_000
 	// pollEnds is how long an endpoint may not be asked until its rhythm is forgotten.
 	pollEnds = 3 * maxPeriod
@@ -92,7 +92,7 @@ func (r *poll) rhythm() (period, since int64) {
 	newest := len(r.starts) - 1
 	for k := 1; k <= maxInterleaved && newest >= steadyGaps*k; k++ {
 		period = r.starts[newest] - r.starts[newest-k]
-		steady := period >= minPeriod && period <= maxPeriod
+		steady := period >= minPeriod*int64(k) && period <= maxPeriod
 		for i := newest - k; steady && i > newest-steadyGaps*k; i -= k {
 			steady = near(r.starts[i]-r.starts[i-k], period)
 		}

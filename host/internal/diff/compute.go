@@ -64,9 +64,8 @@ type Options struct {
 
 // Given are entries that a reader was shown.
 type Given interface {
-	// Has reports whether an entry is among them, About whether one is about the same thing.
+	// Has reports whether an entry is among them.
 	Has(as uint64) bool
-	About(of uint64) bool
 }
 
 // FirstLook is where sections begin that the reader has not read yet.
@@ -203,7 +202,7 @@ type computation struct {
 	errors   int
 	warnings int
 	files    int // that changed
-	stillBad int // endpoints that failed before, and still do
+	stillBad int // endpoints with the same failures as before
 
 	overflow    bool
 	noiseHidden int
@@ -216,6 +215,7 @@ type computation struct {
 	updated     map[int]int64        // when a tab was loaded or updated last, where that ends storms
 
 	repeated   repeatList
+	failing    *alike.Failures // before the window; nil until needed
 	duplicates duplicates
 }
 

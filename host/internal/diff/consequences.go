@@ -121,7 +121,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + same, event: ev}, entry)
 		case *event.Network:
 			is := request(ev, &o)
-			if is.Request && slices.ContainsFunc(storms, func(s Storm) bool { return s.What == requestName(ev) }) {
+			if is.Request && slices.ContainsFunc(storms, func(s Storm) bool { return s.isOf(ev) }) {
 				continue
 			}
 			is.path = requestName(ev)

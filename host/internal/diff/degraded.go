@@ -30,11 +30,12 @@ type degradation struct{ *computation }
 // find returns which endpoints are degraded. A busy machine slows all requests down, and some requests are slow now and
 // then. So an endpoint is degraded only if it is slower than other requests of the same time by the factor too, each
 // compared with its own endpoint's mean, and if half of its requests took longer than nine in ten did before. A single
-// request may just have waited for the processor, so it must have taken degradedMs longer than those.
+// request may just have waited for the processor, so it must have taken degradedMs longer than those. A single
+// document is often the first one of a server that was just started.
 func (c degradation) find(found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) map[*endpointWindow]bool {
 	evidence := map[*endpointWindow]*timing{}
 	for _, w := range order {
-		if mean := w.meanMs(); w.known && !w.static && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*w.base.MeanMs() {
+		if mean := w.meanMs(); w.known && !w.static && !w.isOneDocument() && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*w.base.MeanMs() {
 			evidence[w] = &timing{}
 		}
 	}
@@ -47,6 +48,11 @@ func (c degradation) find(found map[capture.EndpointKey]*endpointWindow, order [
 		slower[w] = t.isSlower(w)
 	}
 	return slower
+}
+
+// isOneDocument says whether the only answer in the window is a document.
+func (w *endpointWindow) isOneDocument() bool {
+	return w.answered == 1 && w.slowest.Resource == "document"
 }
 
 // time gathers the evidence: earlier requests as far as the buffer has them, and the window's.

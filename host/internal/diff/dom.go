@@ -96,7 +96,8 @@ func (c *computation) dom() *DOMDiff {
 			d.shown = append(d.shown, entry) // with the error that says it
 			continue
 		}
-		for _, l := range w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) }) {
+		lives := w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) })
+		for _, l := range lives {
 			t := &tally[NewElement]{entry: newElement(l, k, c.tab(k.Tab), w.ref), count: 1, last: w.last, began: appeared(k, l), keys: []alike.Entry{entry}}
 			severity := Warning
 			if alike.IsOverlay(k.Selector) {
@@ -105,6 +106,7 @@ func (c *computation) dom() *DOMDiff {
 			switch {
 			case l.Flash:
 				flashes = append(flashes, t)
+			case l.To > 0 && c.o.given(entry) && slices.ContainsFunc(lives, isFlash): // the reader was given it before it was one
 			case c.repeated.take(&c.o, entry, severity, c.section, c.tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text):
 			default:
 				fresh = append(fresh, t)
@@ -133,6 +135,8 @@ func (c *computation) dom() *DOMDiff {
 	d.Omitted = r.omitted
 	return d
 }
+
+func isFlash(l flash.Life) bool { return l.Flash }
 
 func countTrue[K comparable](m map[K]bool) (n int) {
 	for _, is := range m {

@@ -92,6 +92,9 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 	} else if w.firstPath != path {
 		w.manyPaths = true
 	}
+	if w.base.Failing && !e.Failed() {
+		failuresBefore(c).Succeeded(e)
+	}
 	switch {
 	case e.Failed():
 		w.fail(c, e)
@@ -105,15 +108,26 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 	w.now = w.now.After(e)
 }
 
-// fail takes a request that failed. That is news unless the endpoint failed before, or the reader was already given it.
-// A reader that folds is also told of an endpoint that failed before if it was never given a failure of it.
+// failuresBefore returns the failures before the window of the endpoints that were failing then.
+func failuresBefore(c *computation) *alike.Failures {
+	if c.failing == nil {
+		c.failing = alike.FailuresBefore(c.v, c.from.Pos[capture.Network], func(k capture.EndpointKey) bool {
+			e, _ := c.from.Endpoints.Get(k)
+			return e.Failing
+		})
+	}
+	return c.failing
+}
+
+// fail takes a request that failed. That is news unless the endpoint already had the same failure, or the reader was already
+// given it. A reader that folds is also told of a failure from before that it was never given.
 func (w *endpointWindow) fail(c *computation, e *event.Network) {
 	var entry alike.Entry
 	if c.o.Given != nil {
 		entry = alike.Failure(e)
 	}
-	known, news := c.o.given(entry), w.failures+w.repeated > 0
-	if w.now.Failing && !news && (c.o.Given == nil || c.o.Given.About(entry.Of)) {
+	known := c.o.given(entry)
+	if w.base.Failing && (known || c.o.Given == nil || c.o.given(others(entry))) && failuresBefore(c).Same(e, w.base) {
 		w.stillBad++
 		return
 	}
@@ -123,7 +137,7 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 		c.repeated.take(&c.o, entry, Error, c.section, c.tab(w.tab), strconv.FormatUint(entry.As, 16), repeatedFailure(e, w.shownURL()))
 		return
 	}
-	if !w.now.Failing {
+	if !w.now.Failing || w.now.Status != e.Status {
 		w.before = w.now.Status
 	}
 	w.failures++
@@ -134,9 +148,14 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 		w.first = e
 	}
 	if c.o.Given != nil {
-		w.keys = addEntry(w.keys, entry)
+		if w.keys = addEntry(w.keys, entry); len(w.keys) == maxKeys {
+			w.keys = append(w.keys, others(entry))
+		}
 	}
 }
+
+// others stands for the failures of an endpoint that are too many to be known one by one.
+func others(e alike.Entry) alike.Entry { return alike.Entry{Of: e.Of, As: e.Of} }
 
 // repeatedFailure is a failure that the reader was already given, in a line.
 func repeatedFailure(e *event.Network, url string) string {
@@ -396,7 +415,7 @@ func late(c *computation, d *NetworkDiff) (list []Endpoint) {
 
 // inStorm says whether a request of a tab is one of a storm.
 func inStorm(storms []*foundStorm, tab int, e *event.Network) bool {
-	return slices.ContainsFunc(storms, func(s *foundStorm) bool { return s.What == requestName(e) && s.Tab == tab })
+	return slices.ContainsFunc(storms, func(s *foundStorm) bool { return s.Tab == tab && s.isOf(e) })
 }
 
 // shownPath is the address of a request as it is shown, with its query.

@@ -128,7 +128,7 @@ func CountRepeated(errors, warnings int) string {
 	return strings.Join(parts, ", ")
 }
 
-// CountStillFailing says how many endpoints failed before and still do: "2 endpoints still fail"; "" for none.
+// CountStillFailing says how many endpoints have the same failures as before: "2 endpoints still fail"; "" for none.
 func CountStillFailing(n int) string {
 	switch n {
 	case 0:

@@ -5,20 +5,22 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/rhythm"
 )
 
 // repetition is what repeats: all that is the same of one tab.
 type repetition struct {
 	pace   pace
-	newest event.Event
-	began  uint64 // where its first one is
-	first  int64  // when the first one of the window began
+	newest event.Event // of a storm: its newest one
+	loop   rhythm.Loop // of requests that differ
+	began  uint64      // where its first one is
+	first  int64       // when the first one of the window began
 	ref    *Ref
 }
 
 func (r *repetition) add(t *tempo, c *computation, pos uint64, ev event.Event, began, ended int64, counts bool) {
 	r.pace.add(t, began, ended, counts)
-	if stack := stackOf(ev); r.newest == nil || len(stack) > 0 || len(stackOf(r.newest)) == 0 {
+	if stack := stackOf(ev); r.newest == nil || (!r.pace.storm || r.pace.hot) && (len(stack) > 0 || len(stackOf(r.newest)) == 0) {
 		r.newest = ev
 	}
 	if !counts {
@@ -47,8 +49,8 @@ type repetitions[K comparable] struct {
 // leastRepetitions are how many are never looked through.
 const leastRepetitions = 256
 
-// add takes an entry, as [pace.add] does.
-func (rs *repetitions[K]) add(k K, pos uint64, ev event.Event, began, ended int64, counts bool) {
+// add takes an entry, as [pace.add] does, and returns what it repeats.
+func (rs *repetitions[K]) add(k K, pos uint64, ev event.Event, began, ended int64, counts bool) *repetition {
 	r := rs.found[k]
 	if r == nil {
 		if len(rs.found) >= rs.most {
@@ -58,6 +60,7 @@ func (rs *repetitions[K]) add(k K, pos uint64, ev event.Event, began, ended int6
 		rs.found[k] = r
 	}
 	r.add(rs.tempo, rs.c, pos, ev, began, ended, counts)
+	return r
 }
 
 // forget forgets what has stalled at a time.

@@ -24,7 +24,8 @@ const (
 )
 
 // Requests of one endpoint that differ in their addresses or bodies are pages, uploads or somebody's typing, until they are
-// this many, over this many milliseconds. A fast loop is recognized earlier.
+// this many, over this many milliseconds. A fast loop is recognized earlier, and so is one at a steady rhythm (package
+// rhythm).
 const (
 	variedRequests, variedSpan = 100, 20_000
 	fastRequests, fastSpan     = 300, 10_000
@@ -139,6 +140,9 @@ func Ongoing(v *capture.View, o Options) (s Storm, newest time.Time, ok bool) {
 	}
 	c := stormsAround(v.Now(), v, o, updated)
 	c.storms = slices.DeleteFunc(c.storms, func(s *foundStorm) bool { return !s.on })
+	for _, s := range c.storms {
+		s.place = Place{} // the original place is not looked up, and another one would contradict the report
+	}
 	r := Report{}
 	if c.listStorms(&r); len(c.storms) == 0 {
 		return Storm{}, time.Time{}, false
@@ -218,29 +222,45 @@ func (c stormFinder) requestStorms(may func(capture.EndpointKey) bool) map[captu
 		}
 		same, began := sameAs(e), startOf(e)
 		found.add(same, pos, e, began, began+int64(e.Duration), pos >= window)
-		found.add(sameRequest{endpoint: same.endpoint, tab: same.tab}, pos, e, began, began+int64(e.Duration), pos >= window)
+		varied := found.add(sameRequest{endpoint: same.endpoint, tab: same.tab}, pos, e, began, began+int64(e.Duration), pos >= window)
+		if e.Method == "GET" && len(e.Stack) > 0 {
+			varied.loop.Take(e.Stack[0], e.URL, began, began+int64(e.Duration))
+		}
 	}
 	stormy := map[capture.EndpointKey]bool{}
-	add := func(k sameRequest, r *repetition) {
-		stormy[k.endpoint] = true
-		c.storm(requestName(r.newest.(*event.Network)), &requestTempo, r)
-	}
 	for k, r := range found.storms {
 		if k.url != "" {
-			add(k, r)
+			stormy[k.endpoint] = true
+			c.storm(requestName(r.newest.(*event.Network)), &requestTempo, r)
 		}
 	}
 	for k, r := range found.storms {
-		if k.url == "" && !stormy[k.endpoint] && r.pace.isVaried() {
-			add(k, r)
+		if k.url == "" && !stormy[k.endpoint] && (r.pace.isVaried() || r.loop.Found()) {
+			stormy[k.endpoint] = true
+			c.storm(endpointName(r.newest.(*event.Network)), &requestTempo, r)
 		}
 	}
 	return stormy
 }
 
+// isOf says whether a storm is one of a request's endpoint or address.
+func (s *Storm) isOf(e *event.Network) bool {
+	return s.What == requestName(e) || s.What == endpointName(e)
+}
+
 // requestName is a request in a few words: "POST /graphql AddToCart".
 func requestName(e *event.Network) string {
 	origin, path := capture.SplitURL(e.URL)
+	return nameOf(e, origin, path)
+}
+
+// endpointName is a request's endpoint in a few words: "GET /api/items/{id}".
+func endpointName(e *event.Network) string {
+	k := capture.KeyOf(e)
+	return nameOf(e, k.Origin, k.Path)
+}
+
+func nameOf(e *event.Network, origin, path string) string {
 	return strings.TrimSpace(event.Unbroken(e.Method) + " " + event.Unbroken(shownURL(e.Origin(), origin, path)) + " " + event.Unbroken(e.Operation))
 }
 

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -114,6 +116,24 @@ func TestFlashes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAFlashIsNotRepeated: an answer gave the message while it was visible, and by now it is a flash.
+func TestAFlashIsNotRepeated(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	element := capture.ElementKey{Tab: 1, Origin: enginetest.Page, Selector: ".hint", Text: "Too short"}
+	for id := 1; id <= 2; id++ {
+		w.Pass(5 * time.Second)
+		w.Element("appeared", id, element.Selector, element.Text)
+		observe.Give(w.Engine.Observer, a, []alike.Entry{alike.Element(element, 0)}, nil)
+		w.Pass(time.Second)
+		w.Element("gone", id, "", "")
+	}
+	w.Send("action", fmt.Sprintf(`"action":"type","target":"textbox Name","value":"x","began":%d`, w.Now.Add(-1100*time.Millisecond).UnixMilli()))
+	r := w.Changes(a, params{})
+	expect(t, len(r.DOM.Flashes) == 1 && len(r.DOM.NewErrorElements)+len(r.Repeated) == 0 && r.Severity == diff.Clean, r)
 }
 
 func TestAnEmptyPageIsReportedWithItsTabAndOnce(t *testing.T) {

@@ -256,6 +256,7 @@ func TestWhatALibraryRepeatsIsOfTheCodeThatBeganIt(t *testing.T) {
 	socket(page, "/live", timer, opener)
 	socket(page, "/live", timer)
 	socket(page, "/other", timer)
+	sent(w, "GET", "/other", 200, "", own)
 	socket("ws://localhost:9999", "/live", timer)
 	const unknown = "socket.io.js:1"
 	want := "GET /sockets/ chat.ts:5; POST /sockets/ chat.ts:5; POST /api/orders " + unknown +

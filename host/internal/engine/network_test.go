@@ -54,8 +54,32 @@ func TestWhatIsNewOfEndpoints(t *testing.T) {
 		{
 			"one that failed before and still fails is only counted",
 			[]string{"GET /api/a 500 5"},
-			[]string{"GET /api/a 500 5", "GET /api/a 503 5"},
+			[]string{"GET /api/a 500 5", "GET /api/a 500 5"},
 			`{"still_failing":1,"total_new_requests":2}`, diff.Clean,
+		},
+		{
+			"one that fails in another way is a failure",
+			[]string{"GET /api/a 500 5"},
+			[]string{"GET /api/a 500 5", "GET /api/a 503 5"},
+			`{"failures":[{"method":"GET","url":"/api/a","status":503,"previous_status":500}],"total_new_requests":2}`, diff.Error,
+		},
+		{
+			"one that fails at another address is a failure",
+			[]string{"GET /api/orders/1 500 5", "GET /api/orders?page=1 500 5"},
+			[]string{"GET /api/orders/1 500 5", "GET /api/orders/2 500 5", "GET /api/orders?page=2 500 5"},
+			`{"failures":[{"method":"GET","url":"/api/orders","status":500},{"method":"GET","url":"/api/orders/{id}","status":500}],"total_new_requests":3}`, diff.Error,
+		},
+		{
+			"one whose address differs in a time stamp still fails",
+			[]string{"GET /api/a?_=1769164200000 500 5"},
+			[]string{"GET /api/a?_=1769164201000 500 5"},
+			`{"still_failing":1,"total_new_requests":1}`, diff.Clean,
+		},
+		{
+			"one of which another address succeeds still fails",
+			[]string{"GET /api/a/1 500 5", "GET /api/a/2 200 5", "GET /api/a/3 500 5"},
+			[]string{"GET /api/a/1 500 5", "GET /api/a/2 200 5", "GET /api/a/3 500 5"},
+			`{"still_failing":1,"total_new_requests":3}`, diff.Clean,
 		},
 		{
 			"one that fails no more is recovered",
@@ -321,6 +345,7 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 			[]string{"/a 0 40", "/a 50 40", "/a 100 3000"},
 			"",
 		},
+		{"a document of a server that just started", []string{"/doc 0 37", "/doc 10 37", "/doc 20 37"}, []string{"/doc 0 743"}, ""},
 		{"a file", []string{"/x.js 0 5", "/x.js 10 5", "/x.js 20 5", "/a.css 0 5", "/a.css 0 5", "/a.css 0 5"}, []string{"/x.js 0 900", "/a.css 9000 900"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -333,8 +358,12 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 					if _, err := fmt.Sscan(r, &path, &start, &ms); err != nil {
 						t.Fatal(err)
 					}
-					w.Send("network", fmt.Sprintf(`"id":"e%d-%d","method":"GET","url":"%s%s","resource":"fetch","status":200,"started":%d,"duration":%d`,
-						w.Now.UnixNano(), i, enginetest.Page, path, w.Now.UnixMilli()+start, ms))
+					resource := "fetch"
+					if path == "/doc" {
+						resource = "document"
+					}
+					w.Send("network", fmt.Sprintf(`"id":"e%d-%d","method":"GET","url":"%s%s","resource":%q,"status":200,"started":%d,"duration":%d`,
+						w.Now.UnixNano(), i, enginetest.Page, path, resource, w.Now.UnixMilli()+start, ms))
 				}
 			}
 			send(c.before)
@@ -376,5 +405,51 @@ func TestFilesOfAPageAreNoEndpointsUnlessTheyFail(t *testing.T) {
 	requests(w, "GET /api/locales.json 200 5", "GET /api/v1.0/users 200 5", "POST /upload.js 200 5", "GET / 200 5")
 	if n := w.Changes(a, params{}).Network; len(n.NewEndpoints) != 4 {
 		t.Errorf("%s", show(n))
+	}
+}
+
+// TestAnotherFailureOfAnEndpointIsNew: it has another answer, and a reader that folds is told of it once.
+func TestAnotherFailureOfAnEndpointIsNew(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	order := func(id int, says string) {
+		w.Send("network", fmt.Sprintf(`"id":"o%d","method":"GET","url":"%s/api/orders/%d","resource":"fetch","status":500,"started":%d,"duration":5,"mime":"application/json","response_body":%q`,
+			w.Now.UnixNano(), enginetest.Page, id, w.Now.UnixMilli(), fmt.Sprintf(`{"message":%q}`, says)))
+		w.Pass(time.Second)
+	}
+	checkpointed := func(name string) {
+		if _, err := w.Call(a, "checkpoint_create", fmt.Sprintf(`{"name":%q}`, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Changes(a, params{})
+	order(1, "cannot read total")
+	w.Changes(a, params{})
+	checkpointed("known")
+	order(1, "cannot read total")
+	for _, p := range []params{{Checkpoint: "known"}, {}} {
+		r := w.Changes(a, p)
+		expect(t, r.Severity == diff.Clean && r.Network.StillFailing == 1, r)
+	}
+	order(1, "no such table")
+	order(2, "out of stock")
+	for _, p := range []params{{Checkpoint: "known"}, {}, {Checkpoint: "known"}} {
+		r := w.Changes(a, p)
+		expect(t, r.Severity == diff.Error && len(r.Network.Failures) == 1 && r.Network.Failures[0].Count == 2 && r.Network.Failures[0].Detail == "out of stock", r)
+	}
+	order(2, "out of stock")
+	r := w.Changes(a, params{})
+	expect(t, r.Severity == diff.Clean && r.Network.StillFailing == 1, r)
+	for _, severity := range []diff.Severity{diff.Error, diff.Clean} { // new, and the same once more
+		for i := range 300 {
+			order(3+i, "gone")
+		}
+		r = w.Changes(a, params{})
+		expect(t, r.Severity == severity && len(r.Repeated) == 0 && r.TokenCount < 300, r)
+		if severity == diff.Error {
+			expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0].Count == 300, r)
+		} else {
+			expect(t, len(r.Network.Failures) == 0 && r.Network.StillFailing == 1, r)
+		}
 	}
 }

@@ -81,6 +81,19 @@ func TestStorms(t *testing.T) {
 			"GET /items ×366 in 10.9 s from cart.js:31", nil,
 		},
 		{
+			"pages at a steady rhythm", func(w *enginetest.World) {
+				often(w, 60*time.Millisecond, 6*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/api/items?id=", i), "", 200) })
+			},
+			"GET /api/items ×100 in 5.9 s from cart.js:31", nil,
+		},
+		{
+			"items at a steady rhythm", func(w *enginetest.World) {
+				often(w, 100*time.Millisecond, 9*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/api/json2/", i), "", 200) })
+			},
+			"GET /api/json2/{id} ×90 in 8.9 s from cart.js:31",
+			[]string{"new_endpoints"},
+		},
+		{
 			"a page that reloads itself", func(w *enginetest.World) {
 				often(w, 200*time.Millisecond, 4*time.Second, func(int) {
 					w.Send("network", fmt.Sprintf(`"id":"d%d","method":"GET","url":"%s/","resource":"document","status":200,"started":%d,"duration":5`, w.Now.UnixNano(), enginetest.Page, w.Now.UnixMilli()))
@@ -154,6 +167,19 @@ func TestStorms(t *testing.T) {
 				t.Errorf("a minute later: %s", show(later))
 			}
 		})
+	}
+}
+
+// TestAStormIsOfTheCodeThatMadeIt: what other code asks for afterwards is none of it.
+func TestAStormIsOfTheCodeThatMadeIt(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	often(w, 100*time.Millisecond, 10*time.Second, func(int) { fetch(w, "GET", "/api/me", "", 200) })
+	w.Pass(3 * time.Minute)
+	w.Send("network", fmt.Sprintf(`"id":"late","method":"GET","url":"%s/api/me","resource":"fetch","status":200,"started":%d,"duration":5,"stack":["other (http://localhost:5173/src/menu.js:7:5)"]`,
+		enginetest.Page, w.Now.UnixMilli()))
+	r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers})
+	if len(r.Storms) != 1 || r.Storms[0].Line() != "GET /api/me ×100 in 9.9 s from cart.js:31" {
+		t.Error(show(r))
 	}
 }
 
@@ -329,6 +355,19 @@ func TestAPageInAStormIsNotSettled(t *testing.T) {
 		}
 	}
 	for _, every := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 220 * time.Millisecond} {
+		// One that asks for something else each time is certain after five seconds.
+		inBubble(t, func(b *bubble) {
+			for i := range 300 {
+				n := &event.Network{ID: fmt.Sprint("v", i), Method: "GET", URL: fmt.Sprint("http://localhost/api/items?id=", i), Resource: "fetch", Status: 200, Stack: []string{"load (http://localhost/app.js:66:1)"}}
+				b.after(time.Duration(i)*60*time.Millisecond, &event.Request{ID: n.ID, Method: "GET", URL: n.URL, Resource: "fetch"})
+				b.after(time.Duration(i)*60*time.Millisecond+5*time.Millisecond, n)
+			}
+			time.Sleep(6 * time.Second)
+			r, took := b.wait(params{Wait: "settled"})
+			if *r.Settled || took > 100*time.Millisecond || !strings.Contains(r.UnsettledBecause, "a storm continues: GET /api/items ×") || len(r.Storms) != 1 {
+				t.Errorf("%s after %s", show(r), took)
+			}
+		})
 		inBubble(t, func(b *bubble) {
 			loop(b, every)
 			time.Sleep(10 * time.Millisecond)

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"html"
 	"net/url"
 	"regexp"
@@ -58,18 +59,23 @@ func operation(n *Network) string {
 		if name := sent[0].Str; operationName.MatchString(name) && (sent[1].Exists() || sent[2].Exists() || sent[3].Exists()) {
 			return name
 		}
-		if m := namedOperation.FindStringSubmatch(sent[1].Str); m != nil && anyOperation.MatchString(sent[1].Str) {
-			return m[1]
-		}
-		return ""
+		return nameIn(sent[1].Str)
 	}
 	_, query, ok := strings.Cut(n.URL, "?")
-	if !ok || !strings.Contains(query, "operationName=") {
+	if !ok || !strings.Contains(query, "operationName=") && !strings.Contains(query, "query=") {
 		return ""
 	}
 	values, _ := url.ParseQuery(query) // what cannot be parsed is left out
 	if name := values.Get("operationName"); operationName.MatchString(name) && (values.Has("query") || values.Has("extensions") || values.Has("variables")) {
 		return name
+	}
+	return nameIn(values.Get("query"))
+}
+
+// nameIn returns the name of the first named operation in a GraphQL document, "" if there is none.
+func nameIn(document string) string {
+	if m := namedOperation.FindStringSubmatch(document); m != nil && anyOperation.MatchString(document) {
+		return m[1]
 	}
 	return ""
 }
@@ -119,8 +125,11 @@ func detailOf(body string) string {
 	return textDetail(body)
 }
 
+// maxItems bounds how many items of a list are searched for a detail: the answer to a batch begins with those that succeeded.
+const maxItems = 20
+
 // maxDepth bounds how deep a detail is searched for.
-const maxDepth = 4
+const maxDepth = 8
 
 // reasons are the members of an object that say why something failed, the most telling first: those of common APIs, and of
 // RFC 9457 (detail, title).
@@ -146,7 +155,7 @@ func objectDetail(o gjson.Result, depth int) string {
 		fields = errorsDetail(o.Get("fieldErrors"), depth+1)
 	}
 	if fields == "" && text == "" {
-		fields = fieldDetail(o)
+		fields = cmp.Or(valueDetail(o.Get("issues"), depth+1), fieldDetail(o)) // Zod, others
 	}
 	switch {
 	case text == "" || strings.Contains(fields, text):
@@ -179,19 +188,24 @@ func errorsDetail(v gjson.Result, depth int) string {
 	return text
 }
 
-// valueDetail returns what a member says: a text, the first of a list, or an object's own detail.
+// valueDetail returns what a member says: the first line of a text, the first item of a list that says something, or an object's
+// own detail.
 func valueDetail(v gjson.Result, depth int) string {
 	switch {
 	case depth > maxDepth:
 		return ""
 	case v.Type == gjson.String:
-		return strings.TrimSpace(v.Str)
+		return cmp.Or(textDetail(v.Str), strings.TrimSpace(v.Str))
 	case v.IsArray():
-		first := v.Get("0")
-		text := valueDetail(first, depth+1)
-		if where := place(first); text != "" && where != "" && !strings.Contains(text, where) {
-			return where + ": " + text
-		}
+		text, items := "", 0
+		v.ForEach(func(_, item gjson.Result) bool {
+			text = valueDetail(item, depth+1)
+			if where := place(item); text != "" && where != "" && !strings.Contains(text, where) {
+				text = where + ": " + text
+			}
+			items++
+			return text == "" && items < maxItems
+		})
 		return text
 	case v.IsObject():
 		return objectDetail(v, depth+1)
@@ -232,7 +246,9 @@ func fieldDetail(o gjson.Result) (text string) {
 var pages = []*regexp.Regexp{
 	regexp.MustCompile(`(?is)<pre class="exception_value">(.*?)</pre>`),                                                // Django
 	regexp.MustCompile(`(?is)<h2 class="exception-message[^>]*>(.*?)</h2>|<div class="exception-message">(.*?)</div>`), // Rails, Symfony
+	regexp.MustCompile(`(?is)<h1>[^<]*(?:Error|Exception)[^<]* in [^<]*</h1>.*?<h2[^>]*>(.*?)</h2>`),                   // Rails 7.0
 	regexp.MustCompile(`(?is)<h1>([^<]*(?:Error|Exception)[^<]* in [^<]*)</h1>`),                                       // Rails
+	regexp.MustCompile(`(?i)<b>(?:Fatal|Parse) error</b>:\s*([^\n<]+)`),                                                // PHP
 	regexp.MustCompile(`(?is)There was an unexpected error[^<]*</div>\s*<div>([^<]+)</div>`),                           // Spring
 	regexp.MustCompile(`(?is)(There was an unexpected error[^<]*)</`),                                                  // Spring
 	regexp.MustCompile(`(?is)<title>([^<]*?)\s*// Werkzeug Debugger</title>`),                                          // Flask
@@ -244,13 +260,23 @@ var pages = []*regexp.Regexp{
 
 var tags = regexp.MustCompile(`(?s)<[^>]*>`)
 
+// djangoException finds the name of an exception in Django's error page, whose message may be a mere key.
+var djangoException = regexp.MustCompile(`<title>\s*(\w+)\s+at\s`)
+
+// railsException is the first line of a Rails error page as text. The message follows.
+var railsException = regexp.MustCompile(`^[A-Z][\w:]* in [A-Z][\w:]*#\w+\s*\n\s*(\S[^\n]*)`)
+
 func pageDetail(page string) string {
 	for _, pattern := range pages {
 		for _, found := range pattern.FindAllStringSubmatch(page, 1) {
 			for _, text := range found[1:] {
-				if text = strings.TrimSpace(html.UnescapeString(tags.ReplaceAllString(text, " "))); text != "" {
-					return textDetail(text)
+				if text = textDetail(strings.TrimSpace(html.UnescapeString(tags.ReplaceAllString(text, " ")))); text == "" {
+					continue
 				}
+				if name := djangoException.FindStringSubmatch(page); name != nil && strings.HasPrefix(text, "'") {
+					text = name[1] + ": " + text
+				}
+				return text
 			}
 		}
 	}
@@ -266,6 +292,9 @@ func textDetail(text string) string {
 				return line
 			}
 		}
+	}
+	if m := railsException.FindStringSubmatch(text); m != nil {
+		return strings.TrimSpace(m[1])
 	}
 	for _, line := range lines {
 		line = strings.TrimSpace(line)

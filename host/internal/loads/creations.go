@@ -16,8 +16,10 @@ type creations struct {
 	socket  uint64 // the position up to which the buffer of connections has been read
 }
 
-// address is what a page connects to. A client of Socket.IO polls and opens connections at one address.
+// address is what a page connects to. Requests and connections are apart, but those of a client of Socket.IO, which polls
+// and opens connections at one address.
 type address struct {
+	socket                        bool
 	tab                           int
 	method, host, path, operation string
 }
@@ -37,13 +39,13 @@ func addressOf(ev event.Event) (a address, at int64, stack []string) {
 		k := capture.KeyOf(e)
 		a, at, stack = address{method: k.Method, path: k.Path, operation: k.Operation}, e.Started, e.Stack
 		if e.EngineIO() {
-			a.method = "GET"
+			a.socket, a.method = true, ""
 		}
 		origin = k.Origin
 	case *event.WebSocket:
 		var path string
 		origin, path = capture.SplitURL(e.URL)
-		a, at, stack = address{method: "GET", path: capture.TemplatePath(path)}, e.At, e.Stack
+		a, at, stack = address{socket: true, path: capture.TemplatePath(path)}, e.At, e.Stack
 	}
 	_, a.host, _ = strings.Cut(origin, "://")
 	a.tab = ev.Header().Tab()

@@ -35,8 +35,8 @@ type Rule struct {
 	Levels []string `json:"levels"`
 	// Via is the source of a console entry, as in event.Console.
 	Via string `json:"via"`
-	// Origin, Text and URL are regular expressions: Origin on the URL of a console entry's source,
-	// URL on a request's or socket's address.
+	// Origin, Text and URL are regular expressions: Origin on the URL of a console entry's source, or on the first line of the
+	// stack that opened a socket; URL on a request's or socket's address.
 	Origin string `json:"origin"`
 	Text   string `json:"text"`
 	URL    string `json:"url"`
@@ -119,7 +119,7 @@ func (r *Rules) BuiltIn(ev event.Event) *Rule {
 	case *event.Network:
 		return r.Network(e)
 	case *event.WebSocket:
-		return r.Socket(e.URL)
+		return r.Socket(e)
 	}
 	return nil
 }
@@ -304,8 +304,10 @@ func (r *Rules) Network(e *event.Network) *Rule {
 }
 
 // Socket returns the rule that classifies the connection as noise, or nil.
-func (r *Rules) Socket(url string) *Rule {
-	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool { return rule.url.MatchString(url) })
+func (r *Rules) Socket(e *event.WebSocket) *Rule {
+	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool {
+		return rule.url.MatchString(e.URL) && (rule.origin == nil || len(e.Stack) > 0 && rule.origin.MatchString(e.Stack[0]))
+	})
 	if i < 0 {
 		return nil
 	}
@@ -325,7 +327,7 @@ func (r *Rules) Update(ev event.Event) string {
 		if e.Op != "received" || !strings.HasPrefix(e.Text, "{") {
 			return ""
 		}
-		if rule := r.whole().Socket(e.URL); rule != nil {
+		if rule := r.whole().Socket(e); rule != nil {
 			return rule.mark(e.Text).How
 		}
 		for _, rule := range r.whole().frames {

@@ -127,3 +127,27 @@ func TestATableThatCannotBeReadNamesItsRule(t *testing.T) {
 		}
 	}
 }
+
+func TestSocketsOfVitesClient(t *testing.T) {
+	rules := Default()
+	for _, c := range []struct{ url, frame, want string }{
+		{"ws://localhost:5173/?token=AbCdEf_gh-12", "connect (http://localhost:5173/@vite/client:9:5)", "hot-update-socket"},
+		{"ws://localhost:5173/", "ping (blob:http://localhost:5173/1b0c:8:20)", "vite-ping"},
+		{"ws://localhost:5173/", "ping (http://localhost:5173/@vite/client:1225:19)", "vite-ping"},
+		{"ws://localhost:5173/", "ping (http://localhost:5173/src/chat.ts:8:20)", ""},
+		{"ws://localhost:5173/", "connect (blob:http://localhost:5173/1b0c:8:20)", ""},
+		{"ws://localhost:5173/", "", ""},
+	} {
+		e := &event.WebSocket{Op: "error", URL: c.url}
+		if c.frame != "" {
+			e.Stack = []string{c.frame}
+		}
+		got := ""
+		if r := rules.Socket(e); r != nil {
+			got = r.ID
+		}
+		if got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.url, c.frame, got, c.want)
+		}
+	}
+}
