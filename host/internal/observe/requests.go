@@ -111,6 +111,12 @@ func readRequests(ctx context.Context, o *Observer, client *checkpoint.Client, p
 			file:  file,
 			what:  "requests",
 		})
+		if err == nil {
+			page.Open, page.OpenTotal = p.open(v, client.Scope)
+			if page.OpenTotal > 0 {
+				page.PageText = diff.Untrusted
+			}
+		}
 		return page, places, err
 	})
 }
