@@ -148,7 +148,7 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 		fmt.Fprintf(&b, "# no %s%s%s\n", ended, what, files(", "))
 	}
 	for i := range l.Open {
-		fmt.Fprintf(&b, "# open: %s\n", l.Open[i].line())
+		fmt.Fprintf(&b, "# open: %s\n", l.Open[i].Line())
 	}
 	if more := l.OpenTotal - len(l.Open); more > 0 {
 		fmt.Fprintf(&b, "# %d more open\n", more)
