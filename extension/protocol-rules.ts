@@ -270,6 +270,7 @@ export const PARAMS = {
     evaluate: 'boolean?',
     id: 'string',
     places: 'list',
+    original: 'boolean?',
     paths: 'list?',
     condition: 'string?',
     every: 'number?',

@@ -2411,9 +2411,10 @@ export interface DebugField extends DebugKey {
 export interface DebugTraceParams extends DebugCaller {
   id: string;
   /**
-   * Places are its locations, as of a breakpoint.
+   * Places are its locations, and Original whether new scripts are checked for it, as of a breakpoint.
    */
   places: DebugPlace[];
+  original?: boolean;
   /**
    * Paths are the values to read at each hit. Without paths, all variables of the frame are read, which pauses the
    * page briefly at each hit.

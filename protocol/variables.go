@@ -115,8 +115,9 @@ type DebugField struct {
 type DebugTraceParams struct {
 	DebugCaller `tstype:",extends"`
 	ID          string `json:"id"`
-	// Places are its locations, as of a breakpoint.
-	Places []DebugPlace `json:"places"`
+	// Places are its locations, and Original whether new scripts are checked for it, as of a breakpoint.
+	Places   []DebugPlace `json:"places"`
+	Original bool         `json:"original,omitempty"`
 	// Paths are the values to read at each hit. Without paths, all variables of the frame are read, which pauses the
 	// page briefly at each hit.
 	Paths [][]DebugKey `json:"paths,omitempty"`

@@ -133,6 +133,9 @@ function onNavigation(
   browser.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId, documentLifecycle }) => {
     if (frameId === 0 && documentLifecycle !== 'prerender') activity.navigates(tabId, 'begins');
   });
+  browser.webNavigation.onDOMContentLoaded.addListener(({ frameId, tabId, documentLifecycle }) => {
+    if (frameId === 0 && documentLifecycle === 'active') activity.parsed(tabId);
+  });
   browser.webNavigation.onCompleted.addListener(({ frameId, tabId }) => {
     if (frameId === 0) activity.navigates(tabId, 'ends');
   });

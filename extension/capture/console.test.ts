@@ -103,6 +103,31 @@ test('exceptions and rejections without the browser’s prefix', () => {
   });
 });
 
+test('an error without a frame is nowhere, and not in the first line of the document', () => {
+  const rejected = (rest: Partial<Protocol.Runtime.ExceptionDetails>) =>
+    exception(
+      {
+        timestamp: 1795213240751,
+        exceptionDetails: {
+          exceptionId: 1,
+          text: 'Uncaught (in promise)',
+          url: 'http://localhost/errs',
+          lineNumber: 0,
+          columnNumber: 0,
+          exception: {
+            type: 'object',
+            subtype: 'error',
+            description: 'AggregateError: All promises were rejected',
+          },
+          ...rest,
+        },
+      },
+      where,
+    );
+  expect(rejected({})).not.toHaveProperty('url');
+  expect(rejected({ scriptId: '7' })).toMatchObject({ url: 'http://localhost/errs', line: 1 });
+});
+
 test('entries of the browser’s log', () => {
   const event = logEntry(
     {

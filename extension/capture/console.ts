@@ -80,8 +80,13 @@ export function exception(thrown: Protocol.Runtime.ExceptionThrownEvent, where: 
       level: 'error',
       via: details.text.includes('(in promise)') ? 'rejection' : 'exception',
     },
-    { fallback: frame },
+    { fallback: hasPlace(details) ? frame : undefined },
   );
+}
+
+/** Whether an error was thrown by a script. Of one that was not, the browser names the document and its first line. */
+function hasPlace({ scriptId, lineNumber, columnNumber }: Protocol.Runtime.ExceptionDetails): boolean {
+  return scriptId !== undefined || lineNumber > 0 || columnNumber > 0;
 }
 
 function exceptionText({ text, exception }: Protocol.Runtime.ExceptionDetails): string {

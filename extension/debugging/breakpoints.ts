@@ -26,6 +26,13 @@ export interface Probe {
   hit(event: Protocol.Debugger.PausedEvent): Promise<void>;
 }
 
+/** A tracepoint, as a script that waits to run sees it. */
+export interface Movable {
+  readonly original: boolean;
+  /** Sets it at new places. */
+  move(places: readonly DebugPlace[]): Promise<void>;
+}
+
 /** One breakpoint of the browser's. */
 interface Spot {
   /** The browser's id of it, once it has answered. */
@@ -62,6 +69,8 @@ export interface Hits {
 /** The breakpoints, as the browser has them in each thread. */
 export class Breakpoints {
   readonly all = new Map<string, Breakpoint>();
+  /** The tracepoints, by the host's id. */
+  readonly #traces = new Map<string, Movable>();
   readonly #session: Threads;
   readonly #placed = new WeakMap<Thread, Placed>();
 
@@ -132,6 +141,28 @@ export class Breakpoints {
     );
   }
 
+  /** Has new scripts be checked for a tracepoint; the function that comes back ends that. */
+  async follow(id: string, trace: Movable): Promise<() => Promise<void>> {
+    const instrument = async (): Promise<void> => {
+      await Promise.all(
+        [...this.#session.threads.values()].map((thread) => this.#instrument(thread).catch(ignore)),
+      );
+    };
+    this.#traces.set(id, trace);
+    await instrument();
+    return async () => {
+      this.#traces.delete(id);
+      await instrument();
+    };
+  }
+
+  /** Moves what has places in a script that waits to run. */
+  async move(moved: DebugBreakpoint): Promise<void> {
+    const trace = this.#traces.get(moved.id);
+    if (trace !== undefined) await trace.move(moved.places);
+    else if (this.all.has(moved.id)) await this.set(moved);
+  }
+
   async #unset(thread: Thread, id: string): Promise<void> {
     const { spots, known, locations } = this.#in(thread);
     for (const [key, spot] of [...spots]) {
@@ -157,7 +188,7 @@ export class Breakpoints {
   /** Has scripts with source maps wait as long as a breakpoint needs it. */
   async #instrument(thread: Thread): Promise<void> {
     const placed = this.#in(thread);
-    const wanted = [...this.all.values()].some(({ original }) => original === true);
+    const wanted = [...this.all.values(), ...this.#traces.values()].some(({ original }) => original === true);
     if (wanted === (placed.instrumentation !== undefined)) return;
     if (wanted) {
       placed.instrumentation = '';
@@ -333,7 +364,9 @@ export class Breakpoints {
 
   /** The location of such a breakpoint. */
   probeLocations(thread: Thread, breakpointId: string): DebugLocation[] {
-    return (this.#in(thread).probes.get(breakpointId)?.locations ?? []).map((at) => locationOf(thread, at));
+    return (this.#in(thread).probes.get(breakpointId)?.locations ?? [])
+      .filter(({ scriptId }) => thread.scripts.has(scriptId)) // those of an earlier document are none
+      .map((at) => locationOf(thread, at));
   }
 
   /**

@@ -401,7 +401,7 @@ export class DebugSession implements Threads {
     try {
       if (url && sourceMapURL) {
         const found = await within(this.#options.resolve(url, sourceMapURL), RESOLVE_MS);
-        for (const breakpoint of found ?? []) await this.breakpoints.set(breakpoint);
+        for (const breakpoint of found ?? []) await this.breakpoints.move(breakpoint);
       }
     } catch {
       // The host says what is missing when it is asked.

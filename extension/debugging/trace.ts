@@ -6,7 +6,7 @@
  * never true: the page does not stop again. Otherwise it stands still for each record.
  */
 import type { Protocol } from 'devtools-protocol';
-import type { DebugField, DebugHit, DebugKey, DebugTraced, DebugTraceParams } from '../protocol';
+import type { DebugField, DebugHit, DebugKey, DebugPlace, DebugTraced, DebugTraceParams } from '../protocol';
 import { isSecretKey, redactText } from '../redact/redact';
 import { LIMITS, Walker } from './inspect/capture';
 import { FrameReader, knownOf } from './inspect/frame-reader';
@@ -55,6 +55,7 @@ class Trace {
   readonly #params: DebugTraceParams;
   readonly #paths: readonly (readonly DebugKey[])[];
   readonly #gone: () => void;
+  #places: readonly DebugPlace[];
   readonly #name = `tidemark_${crypto.randomUUID().replaceAll('-', '')}`;
   /** The browser's ids of the breakpoints, by thread. */
   readonly #set = new Map<number, string[]>();
@@ -64,6 +65,7 @@ class Trace {
   #passed = 0;
   #error = '';
   #off: () => void = () => undefined;
+  #unfollow: () => Promise<void> = () => Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ended = false;
   /** Whether the page can report the values while it runs, once that is known. */
@@ -74,6 +76,7 @@ class Trace {
   constructor(session: DebugSession, params: DebugTraceParams, gone: () => void) {
     this.#session = session;
     this.#params = params;
+    this.#places = params.places;
     this.#paths = params.paths ?? [];
     this.#gone = gone;
   }
@@ -90,7 +93,20 @@ class Trace {
       if (event.type === 'gone') this.#set.delete(event.thread.id);
       if (event.type === 'ended') void this.end();
     });
+    const { id, original = false } = this.#params;
+    this.#unfollow = await this.#session.breakpoints.follow(id, {
+      original,
+      move: async (places) => await this.#move(places),
+    });
     await Promise.all([...this.#session.threads.values()].map(async (thread) => await this.#place(thread)));
+  }
+
+  /** New code has the place. What it calls the variables is read at its first hit. */
+  async #move(places: readonly DebugPlace[]): Promise<void> {
+    if (this.full) return;
+    this.#places = places;
+    if (this.#fast === true) this.#fast = undefined;
+    await Promise.all([...this.#session.threads.values()].map(async (thread) => await this.#again(thread)));
   }
 
   async #place(thread: Thread): Promise<void> {
@@ -98,7 +114,7 @@ class Trace {
     this.#set.set(thread.id, ids);
     // All are sent before anything is waited for: a new thread runs soon.
     await Promise.all(
-      this.#params.places.map(async (place) => {
+      this.#places.map(async (place) => {
         const { breakpointId, locations } = await this.#session.breakpoints.placeNamed(
           thread,
           place,
@@ -163,6 +179,7 @@ class Trace {
     clearTimeout(this.#timer);
     this.#off();
     this.#gone();
+    void this.#unfollow();
     for (const done of [...this.#waiting]) done();
     await Promise.all([...this.#session.threads.values()].map(async (thread) => await this.#silence(thread)));
   }

@@ -20,6 +20,8 @@ interface TabActivity {
   ended: number;
   /** Whether another document is requested or loading. */
   loading: boolean;
+  /** How many loads have begun. */
+  loads: number;
   /** Counts the documents that were committed, and everything else that changes the address. */
   documents: number;
   navigations: number;
@@ -62,6 +64,7 @@ export class Activity {
         storms: new Storms(),
         ended: 0,
         loading: false,
+        loads: 0,
         documents: 0,
         navigations: 0,
         failure: '',
@@ -141,6 +144,7 @@ export class Activity {
       return;
     }
     state.loading = step !== 'ends';
+    if (state.loading) state.loads++;
     if (step === 'begins' || error !== '') state.failure = error;
     if (step === 'commits') {
       state.documents++;
@@ -148,6 +152,17 @@ export class Activity {
       state.storms.clear();
     }
     this.changed(tab);
+  }
+
+  /** The document of a tab is parsed. Its resources that take long are then like any slow request: the page is usable. */
+  parsed(tab: number): void {
+    const state = this.#of(tab);
+    const { loads } = state;
+    setTimeout(() => {
+      if (!state.loading || state.loads !== loads) return;
+      state.loading = false;
+      this.changed(tab);
+    }, SLOW_MS);
   }
 
   /** The page is being looked at: what changes from now on makes that stale. */

@@ -141,6 +141,7 @@ export class FakeBrowser {
     onBeforeNavigate: new FakeEvent(),
     onCommitted: new FakeEvent(),
     onCompleted: new FakeEvent(),
+    onDOMContentLoaded: new FakeEvent(),
     onErrorOccurred: new FakeEvent(),
     onHistoryStateUpdated: new FakeEvent(),
     onReferenceFragmentUpdated: new FakeEvent(),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,7 +270,7 @@ func TestWithSeveralBrowsersATabMustBeNamedOnce(t *testing.T) {
 	defer func() { _ = opener.Close() }()
 	defer func() { _ = other.Close() }()
 	for _, page := range []string{"/one", "/two"} {
-		if _, err := opener.Text("browser_open", map[string]any{"url": s.URL + page, "headless": true}); err != nil {
+		if _, err := opener.Text("browser_open", map[string]any{"url": s.URL + page, "headless": true, "profile": "fresh"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -299,7 +300,7 @@ func TestThePageOfAnAgentThatLeftIsUsedAgain(t *testing.T) {
 	s := e2etest.NewSite(t, map[string]string{"/{$}": shop})
 	one := agentOf(t, w)
 	for i := range 4 {
-		if _, err := one.Text("browser_open", map[string]any{"url": fmt.Sprintf("%s/?%d", s.URL, i), "headless": true}); err != nil {
+		if _, err := one.Text("browser_open", map[string]any{"url": fmt.Sprintf("%s/?%d", s.URL, i), "headless": true, "profile": "fresh"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -314,10 +315,70 @@ func TestThePageOfAnAgentThatLeftIsUsedAgain(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if text, err := two.Text("browser_open", map[string]any{"url": s.URL + "/?new", "headless": true}); err != nil || !strings.Contains(text, "Buy") {
+	if text, err := two.Text("browser_open", map[string]any{"url": s.URL + "/?new", "headless": true, "profile": "fresh"}); err != nil || !strings.Contains(text, "Buy") {
 		t.Errorf("%s %v", text, err)
 	}
 	if text, err := two.Text("browser_open", map[string]any{"url": s.URL + "/?2"}); err != nil || !strings.Contains(text, "already open") {
 		t.Errorf("its own browser made room: %s %v", text, err)
+	}
+}
+
+// TestABrowserWithoutTabsMakesRoom: a browser ends with its last tab, so that closed tabs are no limit. Another page of a site
+// opens in the agent's browser that has the site open.
+func TestABrowserWithoutTabsMakesRoom(t *testing.T) {
+	w, _ := alone(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": shop})
+	a := agentOf(t, w)
+	defer func() { _ = a.Close() }()
+	open := func(path string, args map[string]any) (string, error) {
+		args["url"], args["headless"] = s.URL+path, true
+		return a.Text("browser_open", args)
+	}
+	for i := range 4 {
+		if _, err := open(fmt.Sprintf("/?%d", i), map[string]any{"profile": "fresh"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := open("/?4", map[string]any{"profile": "fresh"}); err == nil || !strings.Contains(err.Error(), "4 of them are yours: use one of your tabs") {
+		t.Errorf("at the limit: %v", err)
+	}
+	for tab := 1; tab <= 3; tab++ {
+		if _, err := a.Text("browser_tabs", map[string]any{"action": "close", "tab": tab}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { return len(openBrowsers(t, w)) == 1, nil }); err != nil {
+		t.Errorf("%v: %v", err, openBrowsers(t, w))
+	}
+	if text, err := open("/?other", map[string]any{}); err != nil || !strings.Contains(text, "fresh profile), tab 5") {
+		t.Errorf("%s %v", text, err)
+	}
+	if open := openBrowsers(t, w); len(open) != 1 || len(open[0]) != 2 {
+		t.Errorf("another page of the site is not in its browser: %v", open)
+	}
+	if _, err := open("/?4", map[string]any{"profile": "fresh"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAPageWithHangingResourcesIsOpened: the answer has its buttons, although an image and a script never come.
+func TestAPageWithHangingResourcesIsOpened(t *testing.T) {
+	w, _ := alone(t)
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			<-ended
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<!doctype html><title>Hang</title><link rel=icon href=data:,><button>Go</button><img src=/image><script async src=/script></script>`)
+	}))
+	defer server.Close()
+	defer close(ended)
+	a := agentOf(t, w)
+	defer func() { _ = a.Close() }()
+	text, err := a.Text("browser_open", map[string]any{"url": server.URL, "headless": true})
+	if err != nil || !strings.Contains(text, `"Go"`) || strings.Contains(text, "still loading") {
+		t.Errorf("%s %v", text, err)
 	}
 }

@@ -273,7 +273,7 @@ func SaysAborted(e *event.Console) bool {
 
 // overlays are the selectors of development servers' error overlays.
 var overlays = []string{
-	"vite-error-overlay", "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
+	viteOverlay, "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
 	refreshOverlay, "rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
 }
 
@@ -297,7 +297,10 @@ func SameOverlay(selector, text, other, otherText string) bool {
 }
 
 // buildLogs begin what the client of a development server logs of a build that failed. It shows an overlay for the same.
-var buildLogs = []string{"[webpack-dev-server] ", "[rspack-dev-server] "}
+var buildLogs = []string{"[webpack-dev-server] ", "[rspack-dev-server] ", "[vite] Internal Server Error", viteReload}
+
+// viteReload begins what Vite's client logs of a module that it could not load again.
+const viteReload = "[vite] Failed to reload "
 
 // LogsBuild reports whether a message is one of those, and whether it only says that there was another.
 func LogsBuild(e *event.Console) (logs, counts bool) {
@@ -305,12 +308,26 @@ func LogsBuild(e *event.Console) (logs, counts bool) {
 		return false, false
 	}
 	_, text, _ := strings.Cut(e.Text, "] ")
-	return true, begins(text, []string{"bundle has ", "Errors while compiling"})
+	return true, begins(text, []string{"bundle has ", "Errors while compiling", "Failed to reload "})
 }
+
+// viteOverlay is the overlay of Vite's client.
+const viteOverlay = "vite-error-overlay"
 
 // IsBuildOverlay reports whether a selector is that of the overlay of such a client.
 func IsBuildOverlay(selector string) bool {
-	return strings.HasSuffix(selector, "-dev-server-client-overlay")
+	return selector == viteOverlay || strings.HasSuffix(selector, "-dev-server-client-overlay")
+}
+
+// ShowsModule reports whether an overlay shows why the server could not compile a module of a given address. Vite
+// answers the request for such a module with status 500.
+func ShowsModule(selector, text string, status int, url string) bool {
+	if selector != viteOverlay || status != 500 {
+		return false
+	}
+	path, _, _ := strings.Cut(url, "?")
+	file := path[strings.LastIndexByte(path, '/')+1:]
+	return file != "" && strings.Contains(text, file)
 }
 
 // minOverlayText is how long a message must be to be found in an overlay's text, in bytes.

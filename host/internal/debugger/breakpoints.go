@@ -142,7 +142,8 @@ func (i *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client
 }
 
 // locate finds the places of a breakpoint in generated code: in the script of that address, in source files by the
-// source maps of loaded scripts, or in any script whose address ends with the path.
+// source maps of loaded scripts, or in any script whose address ends with the path. Of a module that a hot update
+// replaced it finds the newest copy.
 func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 	loaded, err := c.target.Scripts(ctx, c.caller)
 	if err != nil {
@@ -182,10 +183,10 @@ func (b *breakpoint) placesIn(script string, m *sourcemap.Map) []protocol.DebugP
 	return places
 }
 
-// likeliest returns the scripts with maps, those named like path first.
+// likeliest returns the scripts with maps, those named like path first, the newest first.
 func likeliest(scripts []protocol.DebugScriptLine, path string) []protocol.DebugScriptLine {
 	var mapped []protocol.DebugScriptLine
-	for _, s := range scripts {
+	for _, s := range slices.Backward(scripts) {
 		if s.Map != "" {
 			mapped = append(mapped, s)
 		}
@@ -210,14 +211,18 @@ func stem(path string) string {
 	return path
 }
 
-// breakpointsIn returns the breakpoints of a target in a script that is about to run, by the script's source map, which it
+// breakpointsIn returns the breakpoints and tracepoints of a target in a script that is about to run, by the script's source map, which it
 // requests only if breakpoints wait for original places.
 func (d *sessions) breakpointsIn(target, script string, sourceMap func() *sourcemap.Map) []protocol.DebugBreakpoint {
 	found := []protocol.DebugBreakpoint{}
 	var waiting []*breakpoint
 	d.mu.Lock()
 	if s := d.all[target]; s != nil {
-		for _, b := range s.breakpoints {
+		all := slices.Clone(s.breakpoints)
+		for _, t := range s.traces {
+			all = append(all, t.at)
+		}
+		for _, b := range all {
 			if b.Original {
 				waiting = append(waiting, b)
 			}

@@ -1,6 +1,7 @@
 package debugger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -63,6 +64,8 @@ type trace struct {
 	client *checkpoint.Client
 	key    string
 	id     string
+	// at has its places. New scripts add to them.
+	at *breakpoint
 	// recorded counts the hits that are on the track, since the one at the time first: hits begin anew with a session.
 	recorded int
 	first    int64
@@ -129,7 +132,8 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 		return nil, err
 	}
 	params := protocol.DebugTraceParams{
-		DebugCaller: c.caller, ID: c.traceID(p), Places: at.Places, Paths: paths, Condition: p.Condition, Every: p.Every, Limit: p.Limit, WaitMs: p.WaitMs,
+		DebugCaller: c.caller, ID: c.traceID(p, at), Places: at.Places, Original: at.Original,
+		Paths: paths, Condition: p.Condition, Every: p.Every, Limit: p.Limit, WaitMs: p.WaitMs,
 	}
 	recorded, err := c.target.Trace(ctx, params)
 	if err != nil {
@@ -153,8 +157,8 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 	return out, nil
 }
 
-// traceID returns the id of the client's tracepoint with these arguments, or of a new one.
-func (c *debugCall) traceID(p TraceParams) (id string) {
+// traceID returns the id of the client's tracepoint with these arguments, or of a new one with the given places.
+func (c *debugCall) traceID(p TraceParams, at *breakpoint) (id string) {
 	key := fmt.Sprintf("%q %d %d %q %q %d %d", p.URL, p.Line, p.Column, p.Paths, p.Condition, p.Every, p.Limit)
 	c.inspector.sessions.with(c.target, func(s *session) {
 		for _, one := range s.traces {
@@ -165,7 +169,8 @@ func (c *debugCall) traceID(p TraceParams) (id string) {
 		}
 		c.inspector.sessions.last++
 		id = fmt.Sprintf("tp-%d", c.inspector.sessions.last)
-		s.traces = append(s.traces, trace{client: c.client, key: key, id: id})
+		at.ID = id
+		s.traces = append(s.traces, trace{client: c.client, key: key, id: id, at: at})
 	})
 	return id
 }
@@ -223,6 +228,24 @@ func (c *debugCall) forgetTrace(id string) {
 // traceContinues explains how to get later hits.
 const traceContinues = "recording continues: have the page run the line, then call again with the same arguments (wait_ms waits)"
 
+// pauseNote reports that the page is paused, so that no line runs; "" if it is not.
+func (c *debugCall) pauseNote(ctx context.Context) string {
+	s, err := c.threads(ctx)
+	if err != nil {
+		return "" // the next call reports why
+	}
+	for _, t := range s.Threads {
+		if p := t.Paused; p != nil {
+			at := ""
+			if len(p.Frames) > 0 {
+				at = " at " + c.maps(ctx, mapsWait).place(p.Frames[0].URL, p.Frames[0].Line, p.Frames[0].Column).source
+			}
+			return fmt.Sprintf("thread %d is paused (%s)%s, so it runs no line: call debugger_resume, then this tool again with the same arguments", t.ID, p.Reason, at)
+		}
+	}
+	return ""
+}
+
 // traceAnswer converts the recorded hits to an answer, with the values of the fresh ones alone.
 func (c *debugCall) traceAnswer(ctx context.Context, p TraceParams, recorded *protocol.DebugTraced, fresh []protocol.DebugHit) *Trace {
 	out := &Trace{State: "tracing", Hits: len(recorded.Hits), Evolution: map[string]string{}}
@@ -246,7 +269,7 @@ func (c *debugCall) traceAnswer(ctx context.Context, p TraceParams, recorded *pr
 		out.Notes = append(out.Notes, fmt.Sprintf("no loaded code has %s line %d; recording starts once it loads", p.URL, p.Line))
 	}
 	if out.State != "done" {
-		out.Notes = append(out.Notes, traceContinues)
+		out.Notes = append(out.Notes, cmp.Or(c.pauseNote(ctx), traceContinues))
 	}
 	if recorded.Passed > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d hits in between were skipped", recorded.Passed))

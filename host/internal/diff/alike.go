@@ -21,6 +21,7 @@ type duplicates struct {
 	failing  map[failed]alike.Moments // requests of which the report speaks
 	answers  answers                  // of those
 	overlays []*overlay
+	looked   bool // whether overlays were looked for
 }
 
 // failed is a request as a message of the page's code may speak of it: its tab, and its status; 0 for no answer.
@@ -149,6 +150,13 @@ func (d *duplicates) showsBuild(e *event.Console) bool {
 	})
 }
 
+// showsModule reports whether the overlay of a development server shows why it could not answer with a module.
+func (d *duplicates) showsModule(n *event.Network) bool {
+	return slices.ContainsFunc(d.overlays, func(o *overlay) bool {
+		return o.element.Tab == n.Tab() && alike.Near(o.at, n.At) && alike.ShowsModule(o.element.Selector, o.element.Text, n.Status, n.URL)
+	})
+}
+
 // logsLoad reports whether a message of an element that could not load something is about a failed load that the browser
 // logged too.
 func (d *duplicates) logsLoad(c *computation, e *event.Console) bool {
@@ -231,11 +239,12 @@ type overlay struct {
 	told bool
 }
 
-// findOverlays finds the overlays of the window, if the report has the section that lists them.
+// findOverlays finds the overlays of the window the first time, if the report has the section that lists them.
 func (d *duplicates) findOverlays(c *computation) {
-	if !c.o.includes(capture.DOMSection) {
+	if d.looked || !c.o.includes(capture.DOMSection) {
 		return
 	}
+	d.looked = true
 	for pos, e := range c.v.DOM().From(c.from.Pos[capture.DOM]) {
 		if e.Op == "appeared" && alike.IsOverlay(e.Element.Selector) && c.o.covers(capture.DOMSection, pos, event.InTab(e.Tab(), e.Element.Origin), e.At) {
 			d.overlays = append(d.overlays, &overlay{element: e.Element, at: e.At})

@@ -87,6 +87,9 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 	})
 	names, places := sourceNames{}, map[*event.Console][2]Place{}
 	told = slices.DeleteFunc(told, func(e event.Event) bool {
+		if n, ok := e.(*event.Network); ok && isStatic(n) && c.duplicates.showsModule(n) {
+			return true
+		}
 		m, ok := e.(*event.Console)
 		if !ok || c.duplicates.has(&c, m) {
 			return ok

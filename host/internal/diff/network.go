@@ -43,6 +43,7 @@ type endpointWindow struct {
 
 func (c *computation) network() *NetworkDiff {
 	d := &NetworkDiff{}
+	c.duplicates.findOverlays(c)
 	found := map[capture.EndpointKey]*endpointWindow{}
 	var order []*endpointWindow
 	for pos, e := range c.v.Network().From(c.from.Pos[capture.Network]) {
@@ -96,6 +97,7 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 		failuresBefore(c).Succeeded(e)
 	}
 	switch {
+	case isStatic(e) && c.duplicates.showsModule(e):
 	case e.Failed():
 		w.fail(c, e)
 	case capture.Measures(e):

@@ -129,6 +129,23 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx")
 			},
 		}, "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx", "1 new error overlay(s)"},
+		{"a module that Vite cannot compile", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7")
+				w.Send("network", fmt.Sprintf(`"id":"m","method":"GET","url":"http://localhost:5173/src/app.tsx?t=1732140000000","resource":"script","status":500,"started":%d,"duration":5`, w.Now.UnixMilli()))
+			},
+			log("error", "console", "[vite] Failed to reload /src/app.tsx. This could be due to syntax errors or importing non-existent modules. (see errors above)", enginetest.Page+"/@vite/client"),
+		}, "[plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7", "1 new error overlay(s)"},
+		{"a module that Vite cannot compile, and the failure of another one", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7")
+				w.Send("network", fmt.Sprintf(`"id":"m","method":"GET","url":"http://localhost:5173/src/cart.tsx","resource":"script","status":500,"started":%d,"duration":5`, w.Now.UnixMilli()))
+			},
+		}, "GET /src/cart.tsx 500; [plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7", "1 network failure(s), 1 new error overlay(s)"},
+		{"a module that Vite cannot load, where the overlay is off", []func(*enginetest.World){
+			log("error", "console", "[vite] Internal Server Error\nUnexpected token", enginetest.Page+"/@vite/client"),
+			log("error", "console", "[vite] Failed to reload /src/app.tsx. This could be due to syntax errors or importing non-existent modules. (see errors above)", enginetest.Page+"/@vite/client"),
+		}, "[vite] Internal Server Error\nUnexpected token (client:3) ×1", "1 new console error(s)"},
 		{"a failed build that webpack's client logs, and two overlays show", []func(*enginetest.World){
 			log("error", "console", "[webpack-dev-server] ./src/App.jsx\nModule build failed (from swc-loader):\nError: x Expected", "http://localhost:5173/main.js"),
 			log("error", "console", "[webpack-dev-server] bundle has 1 errors", "http://localhost:5173/main.js"),

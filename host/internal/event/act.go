@@ -10,6 +10,12 @@ import (
 // MaxDialog bounds the text of a dialog, in bytes.
 const MaxDialog = 1 << 10
 
+// nextPage is what an extension waits for while a page is on its way.
+const nextPage = "the next page"
+
+// unreadBody is what an extension adds to a request that was answered, and whose body the page does not read.
+const unreadBody = " (answered, body not read)"
+
 // Act reads an extension's answer to [protocol.MethodAct], cleans and masks it like an event.
 func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 	var r protocol.ActResult
@@ -52,8 +58,15 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 		}
 	}
 	for i, s := range r.Waiting { // a method and an address
+		if s == nextPage {
+			continue
+		}
 		method, address, _ := strings.Cut(s, " ")
+		address, unread := strings.CutSuffix(address, unreadBody)
 		r.Waiting[i] = strings.TrimSpace(method + " " + Unbroken(address))
+		if unread {
+			r.Waiting[i] += unreadBody
+		}
 	}
 	for _, page := range []*protocol.AriaResult{r.Page, r.Before} {
 		if page != nil {

@@ -4,6 +4,7 @@
 //   - All agents together open at most four browsers.
 //   - A headless browser ends some time after its last agent has left. A browser with a window stays until the user
 //     closes it.
+//   - A browser without tabs ends, and does not count.
 //   - An agent opens only pages in its scope.
 package launch
 
@@ -135,6 +136,8 @@ type ownBrowser struct {
 	kept  bool
 	owner *checkpoint.Client
 	end   *time.Timer // nil while its owner is here
+	// opening counts the calls that open a page in it.
+	opening int
 }
 
 // openLocked returns the running browsers.
@@ -285,7 +288,7 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 
 var browserOpenTool = tool.New(tool.Definition{
 	Name: "browser_open", Title: "Open a browser", Effect: tool.Creates,
-	Description: "Open a page in a separate browser. A tab that shows it is used instead, unless profile is fresh.",
+	Description: "Open a page in a separate browser. Unless profile is fresh, a tab that shows it is used instead, or your browser that has its site open.",
 	Arguments: `
 		"url":{"type":"string"},
 		"headless":{"type":"boolean","description":"without a window"},
@@ -300,7 +303,7 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 	if err != nil {
 		return nil, err
 	}
-	if tab, b, ok := e.showing(client, r); ok && anywhere {
+	if tab, b, ok := e.showing(client, r, sameAddress); ok && anywhere {
 		e.pages.Use(client, tab.ID)
 		answer := &BrowserOpened{Browser: tab.Browser, Tab: tab.ID, Reused: true}
 		if b != nil {
@@ -314,10 +317,15 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		return nil, usererr.New(usererr.NoBrowser, "cannot open a browser here. Ask the user to run `tidemark browser`.")
 	}
 	before := e.store.View(e.clock()).Tabs
-	b, err := e.own.open(ctx, client, r)
+	var site *ownBrowser
+	if anywhere {
+		_, site, _ = e.showing(client, r, sameSite)
+	}
+	b, err := e.open(ctx, client, r, site)
 	if err != nil {
 		return nil, err
 	}
+	defer e.own.opens(b)()
 	tab := e.openedTab(ctx, b.Instance(), before, r.URL != "")
 	if tab.ID == 0 {
 		if ctx.Err() != nil {
@@ -326,7 +334,7 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		return nil, usererr.New(usererr.NoBrowser, "the browser exited or reported no tab. Call browser_tabs to list open tabs.")
 	}
 	e.pages.Use(client, tab.ID)
-	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: p.Profile, Tab: tab.ID, Notes: slices.Clone(b.Notes())}
+	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: b.profile(), Tab: tab.ID, Notes: slices.Clone(b.Notes())}
 	switch {
 	case tab.Watched:
 		if e.look(ctx, client, answer); ctx.Err() != nil {
@@ -360,15 +368,15 @@ func (e *Opener) look(ctx context.Context, client *checkpoint.Client, answer *Br
 	answer.Snapshot = s.Snapshot
 }
 
-// showing returns the watched tab in a client's scope that shows the requested page: the one that the client used last, else
-// the newest. b is its browser if an agent opened it. Browsers of other agents do not count.
-func (e *Opener) showing(client *checkpoint.Client, r LaunchRequest) (tab capture.Tab, b *ownBrowser, ok bool) {
+// showing returns the watched tab in a client's scope whose address is the same as the requested one: the tab that the client
+// used last, else the newest. b is its browser if an agent opened it. Browsers of other agents do not count.
+func (e *Opener) showing(client *checkpoint.Client, r LaunchRequest, same func(a, b string) bool) (tab capture.Tab, b *ownBrowser, ok bool) {
 	if r.URL == "" {
 		return tab, nil, false
 	}
 	last := e.pages.LastOf(client)
 	for _, t := range e.store.View(e.clock()).Tabs {
-		if !t.Watched || !client.Scope.CoversOrigin(t.Origin) || !sameAddress(t.URL, r.URL) || ok && tab.ID == last {
+		if !t.Watched || !client.Scope.CoversOrigin(t.Origin) || !same(t.URL, r.URL) || ok && tab.ID == last {
 			continue
 		}
 		of, owner := e.own.of(t.Instance)
@@ -390,6 +398,9 @@ func sameAddress(a, b string) bool {
 	x.Path, y.Path = cmp.Or(x.Path, "/"), cmp.Or(y.Path, "/")
 	return x.String() == y.String()
 }
+
+// sameSite reports whether two addresses have the same origin.
+func sameSite(a, b string) bool { return capture.OriginOf(a) == capture.OriginOf(b) }
 
 // of returns a browser that an agent opened, or nil. owner is that agent while it is here.
 func (o *ownBrowsers) of(instance string) (b *ownBrowser, owner *checkpoint.Client) {
@@ -425,8 +436,20 @@ func (b *ownBrowser) profile() string {
 	return "fresh"
 }
 
-// open starts a browser, or opens a page in the browser that already uses the kept profile.
-func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r LaunchRequest) (*ownBrowser, error) {
+// open opens a page in the client's browser that has its site open. If that is nil, it starts a browser, or uses the one
+// with the kept profile.
+func (e *Opener) open(ctx context.Context, client *checkpoint.Client, r LaunchRequest, site *ownBrowser) (*ownBrowser, error) {
+	if site != nil {
+		defer e.own.opens(site)()
+		e.own.adopt(site, client)
+		return site, site.Open(ctx, r.URL)
+	}
+	return e.own.open(ctx, client, r, e.endWhenEmpty)
+}
+
+// open starts a browser, or opens a page in the browser that already uses the kept profile. It runs watch for a started
+// one.
+func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r LaunchRequest, watch func(*ownBrowser)) (*ownBrowser, error) {
 	o.mu.Lock()
 	running := o.openLocked()
 	if i := slices.IndexFunc(running, func(b *ownBrowser) bool { return b.kept }); r.Kept && i >= 0 {
@@ -442,8 +465,14 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 		running = o.openLocked()
 	}
 	if len(running)+o.starting >= maxOwn {
+		own := 0
+		for _, b := range running {
+			if b.owner == client {
+				own++
+			}
+		}
 		o.mu.Unlock()
-		return nil, usererr.New(usererr.LimitReached, "agents already have %d browsers open, which is the limit. Use one of their tabs (browser_tabs).", maxOwn)
+		return nil, atLimit(own)
 	}
 	o.starting++
 	o.mu.Unlock()
@@ -456,7 +485,16 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 	}
 	b := &ownBrowser{OwnBrowser: started, kept: r.Kept, owner: client}
 	o.list = append(o.list, b)
+	go watch(b)
 	return b, nil
+}
+
+// atLimit is the error of a client that may not open another browser, and has some of its own.
+func atLimit(own int) error {
+	if own == 0 {
+		return usererr.New(usererr.LimitReached, "other agents have %d browsers open, which is the limit. One becomes free when its agent closes its tabs or disconnects.", maxOwn)
+	}
+	return usererr.New(usererr.LimitReached, "agents have %d browsers open, which is the limit. %d of them are yours: use one of your tabs (browser_tabs), or close all tabs of a browser, which ends it.", maxOwn, own)
 }
 
 // openedTab returns the new tab of a browser. It waits until a page is watched or openPatience ends. The zero Tab means

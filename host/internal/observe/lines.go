@@ -141,7 +141,17 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 			b.WriteString(write[E, R](g, base))
 		}
 	} else if l.Total == 0 {
-		fmt.Fprintf(&b, "# no %s%s\n", what, files(", "))
+		ended := ""
+		if l.OpenTotal > 0 {
+			ended = "ended "
+		}
+		fmt.Fprintf(&b, "# no %s%s%s\n", ended, what, files(", "))
+	}
+	for i := range l.Open {
+		fmt.Fprintf(&b, "# open: %s\n", l.Open[i].Line())
+	}
+	if more := l.OpenTotal - len(l.Open); more > 0 {
+		fmt.Fprintf(&b, "# %d more open\n", more)
 	}
 	switch {
 	case l.Left > 0 && newest:

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/inflight"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -36,6 +37,9 @@ type Listing[T any] struct {
 	Left int `json:"left_out,omitempty"`
 	// Files counts the requests that are not listed: the loaded page, and its scripts, style sheets, fonts and pictures.
 	Files int `json:"files,omitempty"`
+	// Open are the newest requests that match and have not ended, oldest first. OpenTotal counts them all.
+	Open      []inflight.Request `json:"open,omitempty"`
+	OpenTotal int                `json:"open_total,omitempty"`
 	// Missing are requested positions that no entry in memory and scope has.
 	Missing []uint64 `json:"missing,omitempty"`
 	// Total counts the kept entries that match.

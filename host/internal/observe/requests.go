@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/inflight"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -111,6 +112,12 @@ func readRequests(ctx context.Context, o *Observer, client *checkpoint.Client, p
 			file:  file,
 			what:  "requests",
 		})
+		// A request without an answer has no status, and the later pages of a read repeat none.
+		if err == nil && p.StatusMin == 0 && p.After == nil {
+			if page.Open, page.OpenTotal = inflight.List(v, client.Scope, p.Method, p.URL, p.Tab); page.OpenTotal > 0 {
+				page.PageText = diff.Untrusted
+			}
+		}
 		return page, places, err
 	})
 }

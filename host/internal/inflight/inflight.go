@@ -1,0 +1,58 @@
+// Package inflight lists the requests of pages that have not ended.
+//
+// It guarantees: a client gets those of its scope alone. It is pure.
+package inflight
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/rawtext"
+)
+
+// Most bounds the requests that [List] returns.
+const Most = 5
+
+// maxAddress bounds the address in a line, in tokens.
+const maxAddress = 75
+
+// Request is a request that has not ended. It has no position yet.
+type Request struct {
+	Method    string    `json:"method"`
+	URL       string    `json:"url"`
+	StartedAt diff.Time `json:"started_at"`
+	OpenMs    int64     `json:"open_ms"`
+	Tab       int       `json:"tab"`
+
+	page string // the page's origin
+}
+
+// List returns the newest requests in a scope that have a method, a part of an address and a tab, and counts all. Empty
+// values match any.
+func List(v *capture.View, scope checkpoint.Scope, method, url string, tab int) (newest []Request, total int) {
+	var found []capture.Flight
+	for _, f := range v.Flights {
+		if scope.Covers(f.Subject()) && (tab == 0 || f.Tab == tab) && (method == "" || strings.EqualFold(method, f.Method)) && strings.Contains(f.URL, url) {
+			found = append(found, f)
+		}
+	}
+	slices.SortFunc(found, func(a, b capture.Flight) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.URL, b.URL)) })
+	for _, f := range found[max(0, len(found)-Most):] {
+		newest = append(newest, Request{
+			Method: f.Method, URL: f.URL, StartedAt: diff.Time{Time: f.Began}, OpenMs: v.At.Sub(f.Began).Milliseconds(), Tab: f.Tab, page: f.Origin,
+		})
+	}
+	return newest, len(found)
+}
+
+// Line describes the request in a line.
+func (r *Request) Line() string {
+	address, _ := rawtext.Clip("url", r.URL, maxAddress)
+	return fmt.Sprintf("%s %s since %s, %s", rawtext.Word(r.Method), rawtext.Address(address, r.page), r.StartedAt, (time.Duration(r.OpenMs) * time.Millisecond).Round(time.Second))
+}
