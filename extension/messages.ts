@@ -7,6 +7,7 @@
  * the worker was stopped: connect again.
  */
 import type { Way } from './capture/chosen';
+import type { Held } from './held';
 import type { PopupMethods } from './methods';
 import type {
   ActionEvent,
@@ -63,6 +64,7 @@ export type ToContent =
  * the debugger is. `page` carries the records of the hooks or of the `witness` (lists of page/records.ts, each
  * after its number of records), and the number of lost ones. `stale` reports once that the document has changed since the last
  * snapshot. `title` reports how a title is shown that contains what a sensitive field holds.
+ * `held` reports hashes of what sensitive fields hold: a dialog may show it while the page is blocked.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
@@ -70,6 +72,7 @@ export type FromContent =
   | { t: 'page'; lists: string[]; witness?: true; dropped?: number }
   | { t: 'stale' }
   | { t: 'title'; title: string; shown: string }
+  | { t: 'held'; held: Held }
   | { t: 'flushed'; id: number };
 
 /** The state of the connection between worker and host. */

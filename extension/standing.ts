@@ -2,11 +2,16 @@
 import type { Overview, ViewSpan } from './protocol';
 import { many, t } from './text';
 
-/** How a span was: "clean", "1 warning", "2 errors, 1 warning". */
-export function spanWords({ errors = 0, warnings = 0 }: Pick<ViewSpan, 'errors' | 'warnings'>): string {
+/** How a span was: "clean", "1 warning", "2 errors, 1 warning", "not fully observed", "1 error, not fully observed". */
+export function spanWords({
+  errors = 0,
+  warnings = 0,
+  not_observed = false,
+}: Pick<ViewSpan, 'errors' | 'warnings' | 'not_observed'>): string {
   const parts: string[] = [];
   if (errors > 0) parts.push(many('errors', errors));
   if (warnings > 0) parts.push(many('warnings', warnings));
+  if (not_observed) parts.push(t('partly'));
   return parts.length === 0 ? t('clean') : parts.join(', ');
 }
 

@@ -592,7 +592,7 @@ func TestWhatIsPlainlyTidemarksIsFoundWithoutARecord(t *testing.T) {
 
 func TestARecordThatCannotBeReadIsAnErrorInWords(t *testing.T) {
 	h := newFakeHome(t, "linux")
-	for text, want := range map[string]string{"{": "Move it away", "null": "damaged", `{"format": 2}`: "another version"} {
+	for text, want := range map[string]string{"{": "run this again without TIDEMARK_HOME", "null": "damaged", `{"format": 2}`: "another version"} {
 		h.write("/record/install.json", text, 0o600)
 		if _, err := ReadRecord(h.record.path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)

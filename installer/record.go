@@ -57,7 +57,7 @@ func ReadRecord(path string) (*Record, error) {
 		return nil, fmt.Errorf("cannot read the installation record: %w", err)
 	}
 	if err := r.decode(data); err != nil {
-		return nil, fmt.Errorf("the installation record %s is damaged: %w. Nothing was changed. Move it away and run this again: Tidemark recognizes its entries without it", path, err)
+		return nil, fmt.Errorf("the installation record %s is damaged: %w. Nothing was changed. Move it away and run this again without TIDEMARK_HOME: Tidemark then recognizes its entries", path, err)
 	}
 	if r.Format != recordFormat {
 		return nil, fmt.Errorf("the installation record %s was written by another version of Tidemark; use that version", path)

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
+import { hashOf } from '../held';
 import type { ToContent } from '../messages';
 import type { AnyEvent } from '../protocol';
 import { checkEvent } from '../protocol-check';
@@ -233,4 +234,21 @@ test('who acts hears of documents that are new, or no longer as somebody saw the
   expect(stale).toEqual([7]); // a new one
   port.message({ t: 'stale' });
   expect(stale).toEqual([7, 7]);
+});
+
+test('what sensitive fields of any frame hold is taken out of texts of their tab', () => {
+  const salt = [1, 2] as const;
+  const [top, within] = [new Port(7, 0, 'a'), new Port(7, 3, 'b')];
+  for (const [port, text] of [
+    [top, 'c0rrect-horse'],
+    [within, 'battery-staple'],
+  ] as const) {
+    frames.connect(port);
+    port.message({ t: 'held', held: { salt, hashes: [[hashOf(text, salt), text.length]] } });
+  }
+  const text = 'c0rrect-horsebattery-staples';
+  expect(frames.hide(7, text)).toBe('[masked][masked]s');
+  expect(frames.hide(8, text)).toBe(text);
+  top.disconnect();
+  expect(frames.hide(7, text)).toBe('c0rrect-horse[masked]s');
 });

@@ -1,6 +1,7 @@
 /** The content scripts in the tabs' frames: their events, and asking them to hurry. */
 
 import type { Way } from '../capture/chosen';
+import { type Held, hideHeld } from '../held';
 import type { ContentEvent, FromContent, ToContent } from '../messages';
 import type { AnyEvent } from '../protocol';
 import { MASK, redactText } from '../redact/redact';
@@ -30,6 +31,8 @@ interface Frame {
   witnessed: boolean;
   /** How a title of the document is shown that contains what a sensitive field holds. */
   title?: { readonly of: string; readonly shown: string };
+  /** What sensitive fields of the document hold. */
+  held?: Held;
 }
 
 /** What the frames need of their surroundings. */
@@ -113,6 +116,9 @@ export class ContentFrames {
       this.#options.page(tab, frame, document, message.lists, message.dropped ?? 0);
     } else if (message.t === 'stale') {
       this.#options.stale(tab);
+    } else if (message.t === 'held') {
+      const state = this.#tabs.get(tab)?.get(frame);
+      if (state !== undefined) state.held = message.held;
     } else if (message.t === 'title' && frame === 0) {
       const state = this.#tabs.get(tab)?.get(frame);
       if (state !== undefined) state.title = { of: message.title, shown: message.shown };
@@ -137,6 +143,14 @@ export class ContentFrames {
   title(tab: number, title: string): string {
     const known = this.#tabs.get(tab)?.get(0)?.title;
     return known?.of === title ? known.shown : title;
+  }
+
+  /** A short text of a tab without what sensitive fields of its pages hold. */
+  hide(tab: number, text: string): string {
+    let hidden = text;
+    for (const { held } of this.#tabs.get(tab)?.values() ?? [])
+      if (held !== undefined) hidden = hideHeld(hidden, held, MASK);
+    return hidden;
   }
 
   /** Whether the content script of the tab's present document answers. */

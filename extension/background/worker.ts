@@ -106,6 +106,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
     api: attachments,
     changed: (tab) => activity.changed(tab),
     downloads: (tab, name, url) => activity.downloads(tab, name, url),
+    hide: (tab, text) => frames.hide(tab, text),
     answered: (tab, request) => activity.answered(tab, request),
   });
   const port = new HostPort({

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ContentEvent } from '../messages';
 import { Actions } from './actions';
-import { SensitiveFields } from './sensitive';
+import { SensitiveFields } from './sensitive/fields';
 
 type Action = Extract<ContentEvent, { kind: 'action' }>;
 

@@ -1,7 +1,7 @@
 import type { ContentEvent } from '../messages';
 import { isElement, isShadowRoot, rootOf, tagOf } from './dom';
 import { PendingActions } from './pending-actions';
-import type { SensitiveFields } from './sensitive';
+import type { SensitiveFields } from './sensitive/fields';
 import { actedOn, describe } from './target';
 import { fold, isEditingHost } from './text';
 import { fieldValue } from './values';

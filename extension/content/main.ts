@@ -4,7 +4,7 @@ import { isMedia } from '../page/resources';
 import { Link } from './link';
 import { PageHooks, ShadowResources } from './page-hooks';
 import { Recorder } from './recorder';
-import type { SensitiveFields } from './sensitive';
+import type { SensitiveFields } from './sensitive/fields';
 
 /**
  * The content script of every frame. It runs in a world of its own: the page sees no global, no

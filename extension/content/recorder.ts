@@ -3,7 +3,8 @@ import { Actions } from './actions';
 import { titleOf } from './dom';
 import { EmptyPage } from './empty-page';
 import { ErrorElements } from './error-elements';
-import { SensitiveFields } from './sensitive';
+import { SensitiveFields } from './sensitive/fields';
+import { holdingsOf } from './sensitive/holdings';
 
 /** The most events kept while the worker is being restarted; beyond it the oldest go. */
 const MAX_KEPT = 1000;
@@ -40,7 +41,9 @@ export class Recorder {
   ) {
     this.#view = view;
     this.#post = post;
-    this.#sensitive = new SensitiveFields(signal);
+    this.#sensitive = new SensitiveFields(signal, holdingsOf(view), (held) => {
+      if (this.#on) post({ t: 'held', held });
+    });
     this.#sensitive.observe(view.document); // the page may replace a field before the worker has spoken
     this.#actions = new Actions(view, {
       emit: (event) => this.#emit([event]),
@@ -114,6 +117,7 @@ export class Recorder {
     } else if (anew) {
       this.#tellAgain();
     }
+    if (on && anew) this.#sensitive.tell();
   }
 
   /** Reports how the page's title is shown, if it contains what a sensitive field holds. */

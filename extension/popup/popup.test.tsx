@@ -267,6 +267,21 @@ describe('checkpoints', () => {
     );
   });
 
+  it('that were not fully observed are not called clean', async () => {
+    const line = { at: '2026-01-23T14:30:00.000Z', severity: 'clean', not_observed: true };
+    const checkpoints = [
+      { ...line, name: 'a' },
+      { ...line, name: 'b', at: '2026-01-23T14:31:00.000Z', severity: 'error', errors: 1 },
+    ];
+    state.value = {
+      ...connected,
+      overview: { host: '0.1.0', severity: 'clean', summary: '', checkpoints },
+    };
+    await rest();
+    const rows = [...root.querySelectorAll('.checkpoints .severity-badge')].map((row) => row.textContent);
+    expect(rows).toEqual(['1 error, not fully observed', 'not fully observed']);
+  });
+
   it('say why one was not set', async () => {
     answers.checkpoint = () => {
       throw new Error('there are 20 already');

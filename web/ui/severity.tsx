@@ -66,13 +66,12 @@ export function SeverityMark({ severity, size = 16 }: { severity: Severity; size
 interface BadgeProps {
   severity: Severity;
   words: string;
-  title?: string | undefined;
 }
 
 /** A severity's mark with words, for where there is little room. */
-export function SeverityBadge({ severity, words, title }: BadgeProps): JSX.Element {
+export function SeverityBadge({ severity, words }: BadgeProps): JSX.Element {
   return (
-    <span class={`severity-badge ${severity}`} title={title}>
+    <span class={`severity-badge ${severity}`}>
       <SeverityMark severity={severity} size={12} />
       {words}
     </span>

@@ -226,7 +226,7 @@ export class Acting {
     });
     const deadline = Date.now() + ms;
     while (!closed && Date.now() < deadline) {
-      const dialog = sessions.dialog(tab);
+      const dialog = sessions.shown(tab);
       if (dialog !== undefined) {
         closing.catch(() => undefined);
         sessions.release(tab);

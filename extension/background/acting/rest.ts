@@ -55,7 +55,7 @@ export class Rest {
     let answers = true;
     let again = 0;
     for (let prepared = -1; ; ) {
-      const dialog = sessions.dialog(tab);
+      const dialog = sessions.shown(tab);
       if (dialog !== undefined) {
         rested.dialog = dialog;
         break;

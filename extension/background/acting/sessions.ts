@@ -5,6 +5,7 @@
 import type { Protocol } from 'devtools-protocol';
 import type { Command, Params, Result } from '../../capture/context';
 import type { DebuggerAPI } from '../../capture/debugger';
+import { MAX_HIDDEN } from '../../held';
 import type { ActDialog } from '../../protocol';
 
 /** How long a session that was made for acting is kept, in ms. */
@@ -12,6 +13,9 @@ const KEEP_MS = 20_000;
 
 /** How long a page may take to be ready for input, in ms. */
 const ENABLE_MS = 1000;
+
+/** The longest text of a dialog that is reported, in UTF-16 units. */
+const MAX_TEXT = 10_000;
 
 /** Sends a command to a tab's page. */
 export type TabSend = <C extends Command>(command: C, params?: Params<C>) => Promise<Result<C>>;
@@ -29,6 +33,8 @@ export interface SessionsOptions {
   /** Called when something that is waited for may have changed: a dialog, a file chooser. */
   changed(tab: number): void;
   downloads(tab: number, name: string, url: string): void;
+  /** Takes out of a text what sensitive fields of a tab's page hold. */
+  hide(tab: number, text: string): string;
   /** The answer to a request begins to come. */
   answered(tab: number, request: string): void;
 }
@@ -49,6 +55,24 @@ export class Sessions {
   /** The dialog that a tab's page has open. */
   dialog(tab: number): ActDialog | undefined {
     return this.#dialogs.get(tab);
+  }
+
+  /** That dialog as it is reported: without what sensitive fields hold. */
+  shown(tab: number): ActDialog | undefined {
+    const dialog = this.#dialogs.get(tab);
+    if (dialog === undefined) return undefined;
+    const { message, default: text } = dialog;
+    return {
+      ...dialog,
+      message: this.#hide(tab, message),
+      ...(text !== undefined && { default: this.#hide(tab, text) }),
+    };
+  }
+
+  #hide(tab: number, text: string): string {
+    const hidden = this.#options.hide(tab, text.slice(0, MAX_TEXT));
+    // What is cut in two is not recognized.
+    return text.length > MAX_TEXT ? `${hidden.slice(0, -MAX_HIDDEN)}…` : hidden;
   }
 
   /** A way to send commands to a tab; rejects with why there is none. */

@@ -13,7 +13,7 @@ import {
 } from '../../protocol';
 import type { AriaTree } from '../aria/tree';
 import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
-import type { SensitiveFields } from '../sensitive';
+import type { SensitiveFields } from '../sensitive/fields';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
 import { choose, fill, focusEditor, focusedElement, focusField, textField } from './fields';

@@ -5,7 +5,7 @@
 import type { FieldObjection } from '../../messages';
 import type { AriaTree } from '../aria/tree';
 import { isConnected, rootOf } from '../dom';
-import type { SensitiveFields } from '../sensitive';
+import type { SensitiveFields } from '../sensitive/fields';
 
 /** An element that has its own part in a form: one of HTML's, or one that the page has defined. */
 type Field = HTMLElement &

@@ -1,5 +1,5 @@
 /** Shows what is secret as dots while a picture is taken. */
-import type { SensitiveFields } from '../sensitive';
+import type { SensitiveFields } from '../sensitive/fields';
 
 const PROPERTY = '-webkit-text-security';
 const veiled = new Map<HTMLElement, string>();

@@ -15,7 +15,7 @@ import {
 import { cutWhole } from '../../cut';
 import { accessibleName, roleOf } from '../accessible-name';
 import { all, attribute, closest, has, matches, rootOf, tagOf } from '../dom';
-import type { SensitiveFields } from '../sensitive';
+import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
 import { writtenText } from './editor';
 import type { Labels } from './labels';

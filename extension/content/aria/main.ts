@@ -5,7 +5,8 @@
 import type { FromContent } from '../../messages';
 import type { AriaFrame, AriaKnown } from '../../protocol';
 import { Acting } from '../acting/main';
-import { SensitiveFields } from '../sensitive';
+import { SensitiveFields } from '../sensitive/fields';
+import { holdingsOf } from '../sensitive/holdings';
 import type { FrameSlot } from './slots';
 import { AriaTree } from './tree';
 
@@ -40,7 +41,8 @@ const UNSEEN = ['input', 'transitionend', 'animationend'];
 
 function main(world: World): void {
   const name = documentName();
-  const sensitive = world.tidemarkSensitive ?? new SensitiveFields(new AbortController().signal);
+  const sensitive =
+    world.tidemarkSensitive ?? new SensitiveFields(new AbortController().signal, holdingsOf(window));
   if (world.tidemarkSensitive === undefined) sensitive.observe(document);
   let looked = false; // and nothing has changed since
   const changed = (): void => {

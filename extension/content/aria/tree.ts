@@ -9,7 +9,7 @@
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
 import { first, has, isConnected, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
-import type { SensitiveFields } from '../sensitive';
+import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
 import { Ahead } from './ahead';
 import {

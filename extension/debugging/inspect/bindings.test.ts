@@ -12,6 +12,19 @@ test('a name is found where it may be that of a variable', () => {
   expect(around('d')).toEqual([' d=', ':d,']);
 });
 
+test('the places of a variable come before those of others that functions within call the same', () => {
+  const first = (source: string, name: string): string => {
+    const [at = -1] = placesOf(source, new Set([name]), 0, source.length).get(name) ?? [];
+    return source.slice(0, at);
+  };
+  const code = 'function e(e,t,n){return"}"+/[/"]}/.exec(e)+t}var r=t=>t/2,t=1,n=[`}$' + '{(n=>n)(2)}`];';
+  expect(first(code, 'e')).toBe('function ');
+  expect(first(code, 't').endsWith('=>t/2,')).toBe(true);
+  expect(first(code, 'n').endsWith('t=1,')).toBe(true);
+  const often = `${'(e=>e)(1);'.repeat(50)}var e=2`;
+  expect(first(often, 'e').endsWith('var ')).toBe(true);
+});
+
 test('a variable is masked by every name that it may have had', () => {
   const known = new Map([
     ['a', ['user', 'password']],

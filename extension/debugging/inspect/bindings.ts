@@ -4,6 +4,7 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import { isSecretKey } from '../../redact/redact';
+import { depthsOf } from './depths';
 
 /** What is known of a variable's name. */
 export interface Binding {
@@ -17,7 +18,7 @@ export interface Binding {
   readonly doubtful: boolean;
 }
 
-/** How many places of a name are asked about; the first is where it is declared, or nearly always. */
+/** How many places of a name are asked about. */
 const MAX_PLACES = 12;
 /** Code with a line of so many UTF-16 units was made by a program. */
 const LONG_LINE = 500;
@@ -29,24 +30,33 @@ export interface Range {
   readonly end: Protocol.Debugger.Location;
 }
 
-/** The positions of possible variable names in a source between two offsets. */
+/**
+ * The positions of possible variable names in a source between two offsets. Those in the fewest brackets come first: a
+ * function within may give a variable of its own the same name.
+ */
 export function placesOf(
   source: string,
   names: ReadonlySet<string>,
   from: number,
   to: number,
 ): Map<string, number[]> {
-  const found = new Map<string, number[]>();
+  const found = new Map<string, { at: number; depth: number }[]>();
+  const depths = depthsOf(source, from, to);
+  let next = depths.next();
+  let depth = 0;
   NAME.lastIndex = from;
   for (let match = NAME.exec(source); match !== null && match.index < to; match = NAME.exec(source)) {
+    for (; next.done !== true && next.value.at <= match.index; next = depths.next()) ({ depth } = next.value);
     const [name] = match;
     if (!names.has(name)) continue;
-    const at = found.get(name) ?? [];
-    if (at.length >= MAX_PLACES || isProperty(source, match.index, match.index + name.length)) continue;
-    at.push(match.index);
-    found.set(name, at);
+    const places = found.get(name) ?? [];
+    const before = places.findIndex((place) => place.depth > depth);
+    if (before < 0 && places.length >= MAX_PLACES) continue;
+    if (isProperty(source, match.index, match.index + name.length)) continue;
+    places.splice(before < 0 ? places.length : before, 0, { at: match.index, depth });
+    found.set(name, places.slice(0, MAX_PLACES));
   }
-  return found;
+  return new Map([...found].map(([name, places]) => [name, places.map(({ at }) => at)]));
 }
 
 /** Whether a name is that of a property: behind a dot that is none of three, or before a colon in an object. */

@@ -13,11 +13,11 @@ export function parameterNames(source: string, at: number): string[] | undefined
 const SPACE = /(?:\s|\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)*/y;
 const NAME = /[\p{ID_Start}$_\\](?:[\p{ID_Continue}$\u200c\u200d]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})*/uy;
 const NUMBER = /(?:0[xob][\da-f_]+n?|(?:\d[\d_]*)?\.?\d[\d_]*(?:e[+-]?\d+)?n?|\d[\d_]*\.?)/iy;
-const STRING = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'/y;
-const REGEXP = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/y;
+export const STRING = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'/y;
+export const REGEXP = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/y;
 const ARROW = /=>/y;
 /** Words after which a slash begins a regular expression. */
-const OPERATORS = new Set([
+export const OPERATORS = new Set([
   'typeof',
   'void',
   'delete',

@@ -103,3 +103,41 @@ func TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject(t *testing.T) {
 		})
 	}
 }
+
+// TestAVariableHasNotTheNameOfAnotherInAFunctionBeforeIt: a minifier gives parameters of a function the letters that
+// variables around it have.
+func TestAVariableHasNotTheNameOfAnotherInAFunctionBeforeIt(t *testing.T) {
+	w := e2etest.ConfiguredWorld(t, "")
+	dir := e2etest.BundledProject(t)
+	source := "export function greet(userName: string, city: string, note: string): string {\n  return userName + city + note;\n}\n" +
+		"let password = 'correct horse battery';\nlet clientCount = 7;\n" +
+		"export function rotate(): void {\n  password = password + '1';\n  clientCount++;\n  console.debug(greet, rotate, greet('a', 'b', 'c'));\n}\n" +
+		"Object.assign(window, { greet, rotate, now: () => [password, clientCount] });\n"
+	if err := os.WriteFile(filepath.Join(dir, "src/index.tsx"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e2etest.Bundle(t, "webpack", "url", dir)
+	s := e2etest.ServeBundle(t, dir, nil)
+	a := w.NewAgent(t, "--origin", s.URL, "--tools", "observe,debug")
+	p := w.Open(t, s.URL)
+	a.Breakpoint(map[string]any{"url": "src/index.tsx", "line": 8})
+	p.Start("rotate()")
+	a.Paused()
+	got, err := a.Text("variables_get", map[string]any{"scopes": []string{"closure", "module"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"password":"[masked]"`, `"clientCount":"7"`, `"greet":`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	for _, wrong := range []string{`"userName"`, `"city"`, `"note"`, "correct horse"} {
+		if strings.Contains(got, wrong) {
+			t.Errorf("%s in %s", wrong, got)
+		}
+	}
+	if got, err := a.Text("variables_get", map[string]any{"path": "clientCount"}); err != nil || !strings.Contains(got, "7") {
+		t.Error(got, err)
+	}
+}

@@ -121,6 +121,7 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 			sections = append(sections, computers[s](&c, r))
 		}
 	}
+	c.repeated.takeStale(&c)
 	c.repeated.list(&c, r)
 	omitted := stormFinder{&c}.listStorms(r)
 	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings

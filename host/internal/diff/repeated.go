@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/alike"
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -49,7 +50,14 @@ func (l *repeatList) take(o *Options, e alike.Entry, severity Severity, section 
 	if !o.given(e) {
 		return false
 	}
-	k := repeatKey{section, same, tab}
+	r := l.of(repeatKey{section, same, tab}, severity, text)
+	r.Count++
+	r.entries = addEntry(r.entries, e)
+	return true
+}
+
+// of returns the repeated entry of a key.
+func (l *repeatList) of(k repeatKey, severity Severity, text string) *repeat {
 	r := l.found[k]
 	if r == nil {
 		r = &repeat{Repeated: Repeated{Message: cutTo(event.OneLine(text), maxRepeatedText)}, severity: severity}
@@ -59,9 +67,42 @@ func (l *repeatList) take(o *Options, e alike.Entry, severity Severity, section 
 		l.found[k] = r
 		l.order = append(l.order, r)
 	}
-	r.Count++
-	r.entries = addEntry(r.entries, e)
-	return true
+	return r
+}
+
+// takeStale adds the failed hot updates before the window whose pages have not been loaded again: such a page is wrong
+// though nothing new happens. It reads what is in memory.
+func (l *repeatList) takeStale(c *computation) {
+	if c.o.Given == nil || c.o.Noise == nil || !c.o.includes(capture.ConsoleSection) {
+		return
+	}
+	until := c.from.Pos[capture.Console]
+	first, shown := until, map[int]bool{}
+	for _, t := range c.v.Tabs {
+		if t.Watched && c.o.InScope(t.Subject()) {
+			first, shown[t.ID] = min(first, t.Loaded.Pos[capture.Console]), true
+		}
+	}
+	for pos, e := range c.v.Console().InRing().Marked(first) {
+		if pos >= until {
+			return
+		}
+		if !shown[e.Tab()] {
+			continue
+		}
+		level, _, stale := c.o.Noise.Stale(e)
+		if !stale || c.builtIn(e) != nil {
+			continue
+		}
+		entry, same := alike.Message(e, level)
+		severity := Warning
+		if level == event.Error {
+			severity = Error
+		}
+		if r := l.of(repeatKey{capture.ConsoleSection, level.String() + same, c.tab(e.Tab())}, severity, e.Text); r.Count == 0 {
+			r.Count, r.entries = 1, addEntry(r.entries, entry)
+		}
+	}
 }
 
 // maxKeys bounds how many different entries one entry of a report stands for. Others are listed when they occur again.

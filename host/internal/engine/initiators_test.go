@@ -47,6 +47,7 @@ func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
 		{"one that a server brings is left out", []string{"emit /socket.io/socket.io.js:9", "load /plain.js:5"}, "plain.js:1"},
 		{"a small script without a map is left out", []string{"go /lib/carousel.min.js:9", "load /plain.js:5"}, "plain.js:1"},
 		{"the project's own small script has a map", []string{"go /site.min.js:45", "load /plain.js:5"}, "site.ts:5"},
+		{"one that is not known wins over code below it that is its own source", []string{"f /missing.js:1", "load /plain.js:5"}, "missing.js:1 (generated)"},
 		{"else generated code", []string{"get /node_modules/axios.js:9", "f /missing.js:7", "g /missing.js:9"}, "missing.js:1 (generated)"},
 		{"else a library", []string{"send /bundle.js:1", "get /node_modules/axios.js:9"}, "xhr.js:1"},
 		{"none without a stack", nil, ""},

@@ -33,7 +33,17 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 		if r := w.Changes(w.Agent(), params{}); r.Severity != c.want || r.NoiseHidden != 0 || len(r.Console.NewErrors)+len(r.Console.NewWarnings) != 1 {
 			t.Errorf("%s: %s, %+v", c.text, r.Severity, r.Console)
 		}
+		a := w.Agent()
+		w.Changes(a, params{})
+		for range 2 { // nothing is new, and the page is stale all the same
+			if r := w.Changes(a, params{}); r.Severity != c.want || len(r.Repeated) != 1 || r.Repeated[0].Count != 1 || r.Repeated[0].Message != c.text {
+				t.Errorf("%s again: %s, %+v", c.text, r.Severity, r.Repeated)
+			}
+		}
 		load(7)
+		if r := w.Changes(a, params{}); r.Severity != diff.Clean || len(r.Repeated) != 0 {
+			t.Errorf("%s, and a reload: %s, %+v", c.text, r.Severity, r.Repeated)
+		}
 		if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); r.Severity != diff.Clean || r.NoiseHidden != 1 {
 			t.Errorf("%s after a reload: %s, %+v", c.text, r.Severity, r.Console)
 		}

@@ -263,8 +263,9 @@ func (p *Places) CallerOf(ev event.Event) Caller {
 
 // Caller returns the first frame of a stack that is the project's own, of code that ran in a tab at a time. It is one whose
 // original place is known and not ignored, or of a script that is its own source. A frame whose map is still being fetched
-// counts as one. A wrapper of the project is left out where its caller is known too. Without any it is the first frame of
-// generated code, or of a library. It has no address if the stack has no frame.
+// counts as one. Generated code is left out only where the original place of a frame below it is known. A wrapper of the
+// project is left out where its caller is known too. Without any it is the first frame of generated code, or of a library.
+// It has no address if the stack has no frame.
 func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 	var wrapper, coming, generated, library Caller
 	own := func(c Caller) Caller {
@@ -311,10 +312,14 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 			keep(&coming, c)
 			continue // the maps of the frames below are needed as well if this is a library's
 		}
-		if !p.isWrapper(line) {
-			return own(c)
+		if p.isWrapper(line) {
+			keep(&wrapper, c)
+			continue
 		}
-		keep(&wrapper, c)
+		if c.Original.Source == "" && generated.URL != "" {
+			return own(generated)
+		}
+		return own(c)
 	}
 	for _, c := range []Caller{wrapper, generated} {
 		if c.URL != "" {

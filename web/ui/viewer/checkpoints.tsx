@@ -45,11 +45,6 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
               <span class="name">{t('now')}</span>
               <span class="arrow">→</span>
               <Span span={answer.now} />
-              {answer.now.not_observed === true && (
-                <span class="when">
-                  <span class="partly">{t('partly')}</span>
-                </span>
-              )}
             </button>
           </li>
         )}
@@ -99,7 +94,6 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
           {note !== undefined && note !== '' && <span class="note">({note})</span>}
           <span class="when">
             <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>
-            {since.not_observed === true && <span class="partly"> · {t('partly')}</span>}
             {scope !== undefined && <span> · {scope === 'all' ? t('ofAllTabs') : scope}</span>}
           </span>
         </button>

@@ -42,9 +42,8 @@ export function timelineText(list: readonly ViewCheckpoint[], now?: ViewSpan): s
   const wide = Math.max(0, ...lines.map(({ name }) => name.length));
   return lines
     .map(({ name, since, note }) => {
-      const partly = since.not_observed === true ? `, ${t('partly')}` : '';
       const said = note ? ` (${note.replace(/\s+/g, ' ')})` : ''; // on one line nothing ends the block it stands in
-      return `${name.padEnd(wide)} → ${spanWords(since)}${partly}${said}\n`;
+      return `${name.padEnd(wide)} → ${spanWords(since)}${said}\n`;
     })
     .join('');
 }

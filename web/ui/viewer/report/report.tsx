@@ -21,8 +21,11 @@ export function ReportView({ model, report }: { model: ViewerModel; report: View
         <SeverityMark severity={severity} size={22} />
         <div>
           <strong>
-            {spanWords({ errors: report.errors ?? 0, warnings: report.warnings ?? 0 })}
-            {partly && `, ${t('partly')}`}
+            {spanWords({
+              errors: report.errors ?? 0,
+              warnings: report.warnings ?? 0,
+              not_observed: partly,
+            })}
           </strong>
           <p>
             {t('fromTo', model.nameOf(report.from), model.nameOf(report.to))}

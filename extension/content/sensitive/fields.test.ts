@@ -1,7 +1,9 @@
 // @vitest-environment happy-dom
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { passesLuhn, SensitiveFields } from './sensitive';
+import { type Held, hideHeld } from '../../held';
+import { passesLuhn, SensitiveFields } from './fields';
+import { Holdings } from './holdings';
 
 let ending: AbortController;
 let fields: SensitiveFields;
@@ -144,6 +146,38 @@ describe('what a sensitive field holds', () => {
     document.body.innerHTML = '';
     expect(fields.hide('{"a":"it is c0rrect-horse.","b":"c0rrect-horse"}')).toBe(
       '{"a":"it is [masked].","b":"[masked]"}',
+    );
+  });
+
+  it('is hidden in other documents that share the holdings', () => {
+    const holdings = new Holdings();
+    const around = new SensitiveFields(ending.signal, holdings);
+    const within = new SensitiveFields(ending.signal, holdings);
+    const input = field('<input type="password">');
+    input.value = 'c0rrect-horse';
+    around.note(input);
+    expect(within.hide('{"a":"xc0rrect-horsey"}')).toBe('{"a":"x[masked]y"}');
+    expect(within.has(field('<input value="c0rrect-horse">'))).toBe(true);
+  });
+
+  it('is told by hashes, and found by them in any text', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 6, maxLength: 30 }).filter((text) => !/[\r\n]|^ | $/.test(text)),
+        fc.string(),
+        fc.string(),
+        (secret, left, right) => {
+          const told: Held[] = [];
+          const noting = new SensitiveFields(ending.signal, new Holdings(), (held) => told.push(held));
+          const input = field('<input type="password">');
+          input.value = secret;
+          noting.note(input);
+          noting.note(input);
+          expect(told).toHaveLength(1);
+          expect(JSON.stringify(told)).not.toContain(JSON.stringify(secret).slice(1, -1));
+          expect(hideHeld(left + secret + right, told[0] as Held, '\u0000')).not.toContain(secret);
+        },
+      ),
     );
   });
 

@@ -1,31 +1,29 @@
-import { mask as MASK } from '../../protocol/redaction.json';
-import { referencedText } from './accessible-name';
-import { all, attribute, hasChildElements, isConnected, isElement, parentOf, tagOf } from './dom';
-import { readText } from './text';
-
-/** A field with a value that the user typed or chose. */
-export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement | HTMLElement;
+import { mask as MASK } from '../../../protocol/redaction.json';
+import { type Held, MIN_HIDDEN } from '../../held';
+import { referencedText } from '../accessible-name';
+import { all, attribute, hasChildElements, isElement, parentOf, tagOf } from '../dom';
+import { readText } from '../text';
+import { type Field, Holdings, textOf } from './holdings';
 
 /**
  * Decides which fields hold what must never leave the page: passwords, one-time codes, cards, bank
  * accounts, keys. Errs towards masking: a value masked for nothing costs a word, one told costs an
  * account. A field that was sensitive once stays so for as long as it lives, whatever becomes of its
  * type, its name or its value; so does a field that takes its place with its value, as "show password" may
- * have it. Values are never kept: they are read from the fields, and known again by salted hashes.
+ * have it.
  */
 export class SensitiveFields {
   readonly #remembered = new WeakMap<Element, WeakRef<Field>>();
   /** Ids and names of password fields seen: "show password" may replace the element itself. */
   readonly #passwordNames = new Set<string>();
   readonly #changes: MutationObserver;
-  /** Sensitive fields that may still be on the page. */
-  readonly #fields = new Set<WeakRef<Field>>();
-  /** The hash of what a field held last; by hash how many fields, gone ones among them, held it, and its length. */
-  readonly #hashOf = new WeakMap<Element, number>();
-  readonly #held = new Map<number, { fields: number; length: number }>();
-  readonly #salt = crypto.getRandomValues(new Uint32Array(2));
+  readonly #holdings: Holdings;
+  readonly #told: (held: Held) => void;
 
-  constructor(signal: AbortSignal) {
+  /** `told` is called when a field holds another value than before. */
+  constructor(signal: AbortSignal, holdings = new Holdings(), told: (held: Held) => void = () => undefined) {
+    this.#holdings = holdings;
+    this.#told = told;
     this.#changes = new MutationObserver((records) => this.#take(records));
     signal.addEventListener('abort', () => this.#changes.disconnect(), { once: true });
   }
@@ -65,7 +63,7 @@ export class SensitiveFields {
   /** Notes what the page's sensitive fields hold: what comes next may replace them. */
   noteAll(root: Node): void {
     for (const input of all(root, 'input[type=password]')) this.note(input);
-    for (const field of this.#live()) this.#keep(field);
+    for (const field of this.#holdings.live()) this.#keep(field);
   }
 
   /** Notes that this was a password field, whatever it is now. */
@@ -77,6 +75,11 @@ export class SensitiveFields {
     }
   }
 
+  /** Has the values told that the fields hold now, as if each were a new one. */
+  tell(): void {
+    if (!this.#holdings.empty) this.#told(this.#holdings.hashes);
+  }
+
   /** Whether the field's value must be masked. */
   has(field: Field): boolean {
     this.#take(this.#changes.takeRecords());
@@ -86,7 +89,7 @@ export class SensitiveFields {
       return true;
     }
     const sensitive =
-      this.#holdsKnown(field) ||
+      this.#holdings.has(textOf(field)) ||
       this.#replacesPassword(field) ||
       hasSensitiveAutocomplete(field) ||
       isSensitiveName(namesOf(field)) ||
@@ -99,11 +102,11 @@ export class SensitiveFields {
 
   /** Takes out of JSON, wherever a text stands in it, what the page's sensitive fields hold, or held as they went away. */
   hide(json: string): string {
-    if (this.#held.size === 0) return json;
+    if (this.#holdings.empty) return json;
     const secrets = this.#secrets();
-    const lengths = new Set([...this.#held.values()].map(({ length }) => length));
+    const { lengths } = this.#holdings;
     const isHeld = (word: string): boolean =>
-      word.length >= MIN_HIDDEN && lengths.has(word.length) && this.#held.has(this.#hash(word));
+      word.length >= MIN_HIDDEN && lengths.has(word.length) && this.#holdings.has(word);
     return json.replace(/"(?:[^"\\]|\\.)*"(\s*:)?/g, (text, colon: string | undefined) => {
       if (colon !== undefined) return text; // a key
       const rest = secrets.reduce((rest, secret) => rest.replaceAll(secret, MASK), text);
@@ -115,60 +118,22 @@ export class SensitiveFields {
   /** What sensitive fields on the page hold, as JSON has it, the longest first; what is short says little. */
   #secrets(): string[] {
     const secrets = new Set<string>();
-    for (const field of this.#live()) {
+    for (const field of this.#holdings.live()) {
       const value = textOf(field).trim();
       if (value.length >= MIN_HIDDEN) secrets.add(JSON.stringify(value).slice(1, -1));
     }
     return [...secrets].sort((a, b) => b.length - a.length);
   }
 
-  *#live(): Generator<Field> {
-    for (const known of this.#fields) {
-      const field = known.deref();
-      if (field === undefined) this.#fields.delete(known);
-      else if (isConnected(field)) yield field;
-    }
-  }
-
   #remember(field: Field): void {
     const known = this.#remembered.get(field) ?? new WeakRef(field);
     this.#remembered.set(field, known);
-    this.#fields.add(known);
+    this.#holdings.add(known);
     this.#keep(field);
   }
 
-  /** Notes the hash of a sensitive field's value, replacing the previous one. */
   #keep(field: Field): void {
-    const value = textOf(field);
-    const before = this.#hashOf.get(field);
-    if (value.length < MIN_KNOWN) return; // emptied as it went away, perhaps
-    const hash = this.#hash(value);
-    if (hash === before) return;
-    const { length } = value;
-    this.#held.set(hash, { fields: (this.#held.get(hash)?.fields ?? 0) + 1, length });
-    const last = before === undefined ? undefined : this.#held.get(before);
-    if (before !== undefined && last !== undefined) {
-      if (last.fields > 1) this.#held.set(before, { ...last, fields: last.fields - 1 });
-      else this.#held.delete(before);
-    }
-    this.#hashOf.set(field, hash);
-  }
-
-  /** Whether a field has the same value as a sensitive one, or as a removed one had. */
-  #holdsKnown(field: Field): boolean {
-    if (this.#held.size === 0) return false;
-    const value = textOf(field);
-    return value.length >= MIN_KNOWN && this.#held.has(this.#hash(value));
-  }
-
-  #hash(value: string): number {
-    let [a = 0, b = 0] = this.#salt;
-    for (let i = 0; i < value.length; i++) {
-      const c = value.charCodeAt(i);
-      a = Math.imul(a ^ c, 0x9e3779b1);
-      b = Math.imul(b ^ c, 0x5f356495);
-    }
-    return (a >>> 0) * 0x200000 + ((b >>> 0) & 0x1fffff);
+    if (this.#holdings.keep(field)) this.#told(this.#holdings.hashes);
   }
 
   #take(records: readonly MutationRecord[]): void {
@@ -188,17 +153,7 @@ export class SensitiveFields {
       this.note(element);
       if (hasChildElements(element)) this.#noteWithin(element);
     }
-    if (removed) this.#noteRemoved();
-  }
-
-  /** Notes what sensitive fields held when they went: scripts set values without a mutation. */
-  #noteRemoved(): void {
-    for (const known of this.#fields) {
-      const field = known.deref();
-      if (field !== undefined && isConnected(field)) continue;
-      if (field !== undefined) this.#keep(field);
-      this.#fields.delete(known);
-    }
+    if (removed && this.#holdings.noteRemoved()) this.#told(this.#holdings.hashes);
   }
 
   #replacesPassword(field: Element): boolean {
@@ -208,10 +163,6 @@ export class SensitiveFields {
     );
   }
 }
-
-/** The shortest value by which another field is known, and the shortest that is looked for in texts, in UTF-16 units. */
-const MIN_KNOWN = 4;
-const MIN_HIDDEN = 6;
 
 /** Words in the text of JSON, without the punctuation around them. */
 const WORDS = /(?<=^|[\s"'(:,;.=<>]|\\n)[^\s"'(),;<>=]{6,}?(?=[.,:;!?)]?(?:$|[\s"'(),;<>=]|\\n))/g;
@@ -223,16 +174,6 @@ function plain(text: string): string {
   } catch {
     return '';
   }
-}
-
-/** What a field holds as text; of boxes, lists and files nothing. */
-function textOf(field: Element): string {
-  if (tagOf(field) === 'textarea') return (field as HTMLTextAreaElement).value;
-  if (tagOf(field) !== 'input') return '';
-  const input = field as HTMLInputElement;
-  return /^(?:checkbox|radio|file|submit|button|reset|image|range|color)$/.test(input.type)
-    ? ''
-    : input.value;
 }
 
 function hasSensitiveAutocomplete(field: Element): boolean {
