@@ -132,6 +132,11 @@ func (ws *Workspaces) Flush(ctx context.Context) error {
 func (w *Workspace) record(ctx context.Context, by string) {
 	w.recording.Lock()
 	defer w.recording.Unlock()
+	w.recordLocked(ctx, by)
+}
+
+// recordLocked is record for a caller that has the lock of recording.
+func (w *Workspace) recordLocked(ctx context.Context, by string) {
 	all := w.provider.List()
 	if len(all) == 0 {
 		return

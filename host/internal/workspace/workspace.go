@@ -166,7 +166,7 @@ func (w *Workspace) Recovered() *restore.Recovery { return w.recovered }
 const Provider = "tracked"
 
 // Take takes a snapshot. Where nothing changed since the last one, it returns that one, and true. By is the label of the
-// agent's call that may have made the changes, "" where there was none. With whole, and every [compareEvery], all files are
+// agent's call that may have made the changes, "" where there was none. The changes are queued when it returns. With whole, and every [compareEvery], all files are
 // compared: the system reports no change through a memory map, or through a hard link from elsewhere. What directories list
 // is not believed then; see [tree.Scanner].
 func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s tracked.Snapshot, same bool, err error) {
@@ -185,6 +185,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		held.Listed = true
 	}
 	taken, same, err := held.Take(ctx, label)
+	// The next call waits until what this one found is recorded, with what made it.
+	w.recording.Lock()
+	defer w.recording.Unlock()
 	held.Release()
 	if err != nil {
 		if !held.Listed {
@@ -192,9 +195,7 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		}
 		return s, false, err
 	}
-	if !same {
-		w.record(ctx, by)
-	}
+	w.recordLocked(ctx, by)
 	return *taken, same, nil
 }
 
