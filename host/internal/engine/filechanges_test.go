@@ -215,7 +215,9 @@ func TestAReportHasTheChangesMadeJustBeforeIt(t *testing.T) {
 
 // TestNoEditIsNamedWhileTheNewestAreMissing: the edit may be one that is not recorded yet.
 func TestNoEditIsNamedWhileTheNewestAreMissing(t *testing.T) {
-	w := enginetest.NewWithMaps(t, func(context.Context, sourcemap.Script) (string, []byte, error) { return "", nil, errors.New("there is none") })
+	w := enginetest.NewWithMaps(t, func(context.Context, sourcemap.Script) (string, []byte, error) {
+		return "", nil, errors.New("there is none")
+	})
 	a := at(w, t, checkpoint.Scope{Workspace: shop})
 	w.Changes(a, params{})
 	breaks := func(text string) *diff.Report {

@@ -435,7 +435,7 @@ func (t *Timeline) snapshot(l *line, m *Moment) (same bool) {
 		m.Reason = err.Error()
 		return false
 	}
-	m.Snapshot, m.SnapshotAt, m.Reason = s.Number, s.At.UnixNano(), ""
+	m.Snapshot, m.SnapshotAt, m.Reason, m.Edited = s.Number, s.At.UnixNano(), "", w.Edited(s.Number)
 	l.degraded = w.Degraded()
 	if n := len(s.Problems); n > 0 {
 		if m.Notes = fmt.Sprintf("%d paths are not certain, such as %s", n, s.Problems[0]); n == 1 {

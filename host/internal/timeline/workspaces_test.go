@@ -87,6 +87,43 @@ func TestAgentsThatLookAtOnceFindTheSameMoment(t *testing.T) {
 	}
 }
 
+// TestAMomentOfFilesIsWhenTheyWereWritten: what they broke before anybody looked is after it.
+func TestAMomentOfFilesIsWhenTheyWereWritten(t *testing.T) {
+	w := newWorld(t)
+	w.record("first")
+	written := w.now().Add(time.Second).Truncate(time.Millisecond)
+	for i, path := range []string{"dist/built", "b", "a"} {
+		w.write(path, "one")
+		at := written.Add(time.Duration(i-1) * 100 * time.Millisecond)
+		if err := os.Chtimes(filepath.Join(w.dir, path), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.pass(3 * time.Second)
+	if err := w.Sync(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	a := w.list()
+	if m := a.Moments[len(a.Moments)-1]; m.Label != "files changed" || !m.At.Equal(written) || m.LateSec != 0 {
+		t.Errorf("%+v, want %s", m, written)
+	}
+	w.write("a", "two")
+	if err := os.Chtimes(filepath.Join(w.dir, "a"), written, written); err != nil { // while the snapshot before was taken
+		t.Fatal(err)
+	}
+	w.record("later")
+	w.write("a", "three")
+	if err := w.Sync(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	a = w.list()
+	for i, m := range a.Moments[1:] {
+		if m.TS < a.Moments[i].TS || m.At.Before(a.Moments[i].At.Time) {
+			t.Errorf("%+v is before %+v", m, a.Moments[i])
+		}
+	}
+}
+
 // A directory below a workspace with a decision of its own is a workspace of its own: neither has the other's files.
 func TestNestedWorkspacesHaveSessionsOfTheirOwn(t *testing.T) {
 	w := newWorld(t)

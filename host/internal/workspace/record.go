@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
@@ -143,7 +144,10 @@ func (w *Workspace) recordLocked(ctx context.Context, by string) {
 	}
 	last := all[len(all)-1]
 	from := w.recorded
-	w.recorded = last.Number
+	if from == last.Number {
+		return
+	}
+	w.recorded, w.edited = last.Number, time.Time{}
 	if from == 0 {
 		from = all[0].Number // everything is in the first one; another may have followed it already
 	}
@@ -188,6 +192,9 @@ func (w *Workspace) recordLocked(ctx context.Context, by string) {
 		}
 		if made(by, e.Path) {
 			e.By = event.OneLine(by)
+		}
+		if at := time.UnixMilli(e.Edited); e.Edited != 0 && (w.edited.IsZero() || at.Before(w.edited)) && !cause.IsBuilt(e.Path) && !strings.Contains("/"+e.Path, "/node_modules/") {
+			w.edited = at
 		}
 		b.events = append(b.events, e)
 	}

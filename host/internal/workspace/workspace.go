@@ -43,9 +43,11 @@ type Workspace struct {
 	// views has room for the one that makes or removes views.
 	views chan struct{}
 
-	// recorded is the number of the last snapshot whose changes are in the queue. recording guards it.
+	// recorded is the number of the last snapshot whose changes are in the queue, edited when the first file of them was written.
+	// recording guards both.
 	recording sync.Mutex
 	recorded  uint64
+	edited    time.Time
 
 	mu sync.Mutex
 	// compared is when all files were compared last.
@@ -197,6 +199,17 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 	}
 	w.recordLocked(ctx, by)
 	return *taken, same, nil
+}
+
+// Edited returns when the first file was written by hand of which a snapshot has the change. It is zero where that is not
+// known, also for all snapshots but the last one.
+func (w *Workspace) Edited(number uint64) time.Time {
+	w.recording.Lock()
+	defer w.recording.Unlock()
+	if w.recorded != number {
+		return time.Time{}
+	}
+	return w.edited
 }
 
 // compareEvery is how long a change may stay unseen of which the system reports nothing.
