@@ -101,7 +101,7 @@ type Span struct{ Began, Ended int64 }
 // Answer is a request of a script to an endpoint that was answered.
 type Answer struct {
 	Span
-	Endpoint string
+	Endpoint event.EndpointKey
 }
 
 // Module is a file that a hot update named.

@@ -41,7 +41,7 @@ func TestACauseNeedsEvidence(t *testing.T) {
 	}
 	polls := func(list ...int64) (all []cause.Answer) {
 		for _, s := range spans(list...) {
-			all = append(all, cause.Answer{Span: s, Endpoint: "/api/todos"})
+			all = append(all, cause.Answer{Span: s, Endpoint: event.EndpointKey{Path: "/api/todos"}})
 		}
 		return all
 	}

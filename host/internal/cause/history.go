@@ -3,7 +3,6 @@ package cause
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -143,7 +142,7 @@ func (p *Past) readNetwork(v *capture.View, from uint64) {
 		case e.Answered():
 			answered[key] = true
 			if e.Resource == "fetch" || e.Resource == "xhr" {
-				p.tab(e.Tab()).Answers = append(p.tab(e.Tab()).Answers, Answer{span, fmt.Sprint(key)})
+				p.tab(e.Tab()).Answers = append(p.tab(e.Tab()).Answers, Answer{span, key})
 			}
 		case isOutage(e) && answered[key]:
 			p.tab(e.Tab()).Outages = append(p.tab(e.Tab()).Outages, span)

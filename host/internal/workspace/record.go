@@ -150,9 +150,9 @@ func (w *Workspace) recordLocked(ctx context.Context, by string) {
 	w.recorded, w.edited = last.Number, time.Time{}
 	if from == 0 {
 		from = all[0].Number // everything is in the first one; another may have followed it already
-	}
-	if from == last.Number {
-		return
+		if from == last.Number {
+			return
+		}
 	}
 	b := batch{subject: event.InWorkspace(w.Dir), since: last.At}
 	since := int64(0)
