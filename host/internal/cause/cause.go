@@ -4,7 +4,7 @@
 //   - A cause has evidence: a frame of the error's stack in the lines that changed, a hot update that named the file, or
 //     the order, where it is the only change since the page was without the error.
 //   - In doubt there is no cause. Nothing is blamed on a change that the page had not loaded, on one after which the page
-//     was without the error for a while, or while a server has stopped answering.
+//     was without the error for a while or after the same request, or while a server has stopped answering.
 //   - The same input gives the same result. It needs no clock, no files and no network.
 package cause
 
@@ -37,6 +37,8 @@ const (
 	prompt = 3000
 	// late is how long after an error the update that caused it may be reported.
 	late = 1500
+	// trigger is how long after the answer of a request an error may follow from it.
+	trigger = 1000
 	// around is how far from an update the modules are named that it replaced.
 	around = 30
 	// lookBack is how long before an error the lines of its stack may have been changed.
@@ -69,6 +71,8 @@ type Symptom struct {
 	Until int64
 	// Server is true if it is of the connection to a development server.
 	Server bool
+	// Foreign is true if it has a stack without a frame in the project's own code.
+	Foreign bool
 	// Frames are those of its stack in the project's own code, the innermost first.
 	Frames []Frame
 	// Named are files that a bundler names in it. A line is 0 where it names none.
@@ -83,8 +87,21 @@ type History struct {
 	Lost []int64
 	// Modules are files that hot updates named.
 	Modules []Module
-	// Outages are failures of requests that had been answered before.
-	Outages []int64
+	// Errors are when messages of errors appeared.
+	Errors []int64
+	// Outages are failures of requests that had been answered before, in no order.
+	Outages []Span
+	// Answers are requests of scripts that were answered, in no order.
+	Answers []Answer
+}
+
+// Span is a time in milliseconds since the Unix epoch.
+type Span struct{ Began, Ended int64 }
+
+// Answer is a request of a script to an endpoint that was answered.
+type Answer struct {
+	Span
+	Endpoint event.EndpointKey
 }
 
 // Module is a file that a hot update named.
@@ -107,6 +124,7 @@ const (
 	Outage     = "a server that had answered before did not answer"
 	Existed    = "the same was there before the change"
 	NotLoaded  = "the page had not loaded the change"
+	Ran        = "the page had run the change without it"
 	NoEvidence = "the evidence does not name one change"
 )
 
@@ -120,7 +138,7 @@ type Finder struct {
 
 // Find returns the cause of a symptom, nil and the reason where there is none.
 func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
-	if s.Server || slices.ContainsFunc(h.Outages, func(at int64) bool { return s.At-prompt <= at && at <= max(s.At, s.Until)+late }) {
+	if s.Server || slices.ContainsFunc(h.Outages, func(o Span) bool { return s.At-prompt <= o.Ended && o.Began <= max(s.At, s.Until)+slack }) {
 		return nil, Outage
 	}
 	var before []made
@@ -133,20 +151,34 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 	if len(before) == 0 {
 		return nil, NoChange
 	}
-	batch, since := lastLoaded(before, &s, h)
+	found, why := f.among(before, &s, h)
+	if i := slices.IndexFunc(before, func(e made) bool { return found != nil && e.FileChange == found.FileChange }); i >= 0 && ran(before[i], &s, h) {
+		return nil, Ran
+	}
+	return found, why
+}
+
+// among returns which of the changes before a symptom is the cause.
+func (f *Finder) among(before []made, s *Symptom, h *History) (*Cause, string) {
+	batch, since := lastLoaded(before, s, h)
 	if f.Cut && len(batch) == len(before) {
 		return nil, NoEvidence
 	}
 	if len(batch) == 0 {
-		if found := settings(before, &s, h); found != nil {
+		if found := settings(before, s, h); found != nil {
 			return found, ""
 		}
-		return touched(before, &s, h)
+		return touched(before, s, h)
 	}
 	if slices.ContainsFunc(s.Earlier, func(at int64) bool { return since <= at && at < batch[0].at-slack }) {
 		return nil, Existed
 	}
-	return among(batch, before, &s, h)
+	found, why := loadedWith(batch, before, s, h)
+	// A hot update of a page that was broken shows other errors of its library, also where it is the repair.
+	if found != nil && s.Foreign && !slices.Contains(found.Evidence, Stack) && within(h.Errors, max(since, 1), batch[0].at) && !within(h.Loads, batch[0].at-slack, s.At+slack) {
+		return nil, NoEvidence
+	}
+	return found, why
 }
 
 // made is a change with the time at which it was made.
@@ -259,18 +291,18 @@ func doubtful(batch, before []made, s *Symptom, h *History) bool {
 const unload = 300
 
 // waiting returns the changes that take effect with a load of the page or a start of the server, if a load showed a symptom
-// which may be the first one with them.
+// which may be the first one with them. Other changes may have followed while that load was under way.
 func waiting(batch, before []made, s *Symptom, h *History) (list []*Edit) {
 	load, batch := latest(h.Loads, s.At+slack), byHand(batch)
-	if len(batch) == 0 || load < batch[len(batch)-1].at-slack {
+	if len(batch) == 0 || load == 0 || load < min(batch[len(batch)-1].at-slack, s.At-prompt) {
 		return nil
 	}
-	last := latest(h.Loads, batch[0].at-slack)
+	last := latest(h.Loads, min(batch[0].at-slack, s.At-prompt, load-1))
 	if within(h.Lost, last+1, load-unload) { // the server was started again: loads before that had the former settings
 		last = 0
 	}
 	for _, e := range slices.Backward(byHand(before)) {
-		if e.at > last && isSetup(e.Path) && !slices.ContainsFunc(list, func(o *Edit) bool { return o.Place == e.Place && o.Path == e.Path }) {
+		if e.at > last && e.at-slack <= load && isSetup(e.Path) && !slices.ContainsFunc(list, func(o *Edit) bool { return o.Place == e.Place && o.Path == e.Path }) {
 			list = append(list, e.Edit)
 		}
 	}
@@ -327,8 +359,42 @@ func after(times []int64, from int64) int64 {
 	return times[i]
 }
 
-// among returns which of the changes with which a page was loaded is the cause.
-func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
+// ran reports whether a page had run a change without a symptom: before the symptom came the answer of a request, and after
+// the update with the change the same request had been answered before.
+func ran(e made, s *Symptom, h *History) bool {
+	updates := h.Updates
+	if isSetup(e.Path) {
+		updates = h.Loads
+	}
+	update := latest(updates, s.At)
+	for update > 0 && !shows(update, e.Place, s, h) && !h.replaced(update, e.Edit) {
+		update = latest(updates, update-1)
+	}
+	if update == 0 || update < e.at-slack {
+		return false
+	}
+	first := s.At
+	for _, at := range s.Earlier {
+		if update <= at {
+			first = min(first, at)
+		}
+	}
+	return slices.ContainsFunc(h.Answers, func(a Answer) bool {
+		return a.Began <= first && first-trigger <= a.Ended && a.Ended <= first+slack && slices.ContainsFunc(h.Answers, func(b Answer) bool {
+			return b.Endpoint == a.Endpoint && update <= b.Began && b.Ended+quiet <= a.Began && !within(h.Inputs, max(b.Ended, first-prompt), first)
+		})
+	})
+}
+
+// replaced reports whether a hot update named a file.
+func (h *History) replaced(update int64, e *Edit) bool {
+	return slices.ContainsFunc(h.Modules, func(m Module) bool {
+		return update-around <= m.At && m.At <= update+around && names(m.File, e)
+	})
+}
+
+// loadedWith returns which of the changes with which a page was loaded is the cause.
+func loadedWith(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 	loaded := map[*Edit]bool{}
 	var edited []*Edit // the last change of each file
 	for _, e := range slices.Backward(batch) {
@@ -346,6 +412,9 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 	} else if e, line := blame(before, s.Named, near); e != nil && loaded[e] {
 		found.FileChange, found.Line = e.FileChange, line
 		found.Evidence = append(found.Evidence, Stack)
+	}
+	if found.FileChange == nil && failing(batch, before, s, h) {
+		return nil, NoEvidence
 	}
 	var updated []*Edit
 	for _, e := range written {
@@ -390,6 +459,15 @@ func among(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 		found.Evidence = append(found.Evidence, Order)
 	}
 	return found, ""
+}
+
+// failing reports whether the line in which the code failed was changed just before other changes: the page was not without the
+// symptom for long enough.
+func failing(batch, before []made, s *Symptom, h *History) bool {
+	e, _ := blame(before, s.Frames[:min(len(s.Frames), 1)], 0)
+	return e != nil && slices.ContainsFunc(before, func(b made) bool {
+		return b.Edit == e && b.at < batch[0].at && batch[0].at-prompt < after(h.Updates, b.at-slack)
+	})
 }
 
 // updates reports whether a hot update after the changes, or what a bundler says, names a file.

@@ -33,6 +33,18 @@ func frames(list ...any) (all []cause.Frame) {
 
 func TestACauseNeedsEvidence(t *testing.T) {
 	times := func(list ...int64) []int64 { return list }
+	spans := func(list ...int64) (all []cause.Span) {
+		for i := 0; i < len(list); i += 2 {
+			all = append(all, cause.Span{Began: list[i], Ended: list[i+1]})
+		}
+		return all
+	}
+	polls := func(list ...int64) (all []cause.Answer) {
+		for _, s := range spans(list...) {
+			all = append(all, cause.Answer{Span: s, Endpoint: event.EndpointKey{Path: "/api/todos"}})
+		}
+		return all
+	}
 	for name, c := range map[string]struct {
 		edits   []cause.Edit
 		symptom cause.Symptom
@@ -355,14 +367,128 @@ func TestACauseNeedsEvidence(t *testing.T) {
 		"a server that stopped": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12))},
 			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
-			cause.History{Updates: times(1050), Outages: times(1090)},
+			cause.History{Updates: times(1050), Outages: spans(1080, 1090)},
 			cause.Outage,
 		},
 		"a server that stopped long before": {
 			[]cause.Edit{edit("src/a.js", 100_000, at(12))},
 			cause.Symptom{At: 100_100, Frames: frames("src/a.js", 12)},
-			cause.History{Updates: times(100_050), Outages: times(1090)},
+			cause.History{Updates: times(100_050), Outages: spans(1080, 1090)},
 			"src/a.js:12 [stack order]",
+		},
+		"a server that stops after the error": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Outages: spans(1900, 2000)},
+			"src/a.js:12 [stack order]",
+		},
+		"a server that had stopped, which a request shows that fails later": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Outages: spans(900, 2000)},
+			cause.Outage,
+		},
+		"a server that answered again just before": {
+			[]cause.Edit{edit("src/a.js", 10_000, at(12))},
+			cause.Symptom{At: 10_100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(10_050), Outages: spans(7000, 8000)},
+			cause.Outage,
+		},
+		"another answer to a request that the page had run with": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 3020, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}, Answers: polls(900, 910, 1600, 1610, 2300, 2310, 3000, 3010)},
+			cause.Ran,
+		},
+		"the same, again": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 3720, Earlier: times(3020), Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}, Answers: polls(1600, 1610, 2300, 2310, 3000, 3010, 3700, 3710)},
+			cause.Ran,
+		},
+		"the same, long after the update": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 60_020, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Answers: polls(1600, 1610, 60_000, 60_010)},
+			cause.Ran,
+		},
+		"the same, in no code of the project": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 3020, Frames: frames("http://localhost:5173/", 1)},
+			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}}, Answers: polls(1600, 1610, 3000, 3010)},
+			cause.Ran,
+		},
+		"the same, after a change of the settings": {
+			[]cause.Edit{edit(".env.local", 1000, at(1))},
+			cause.Symptom{At: 3020},
+			cause.History{Updates: times(1050), Loads: times(1050), Answers: polls(1600, 1610, 3000, 3010)},
+			cause.Ran,
+		},
+		"the first answer after the update": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1620, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Answers: polls(900, 910, 1600, 1610)},
+			"src/a.js:12 [stack order]",
+		},
+		"the first answer after the update of that file": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 2520, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 2400), Modules: []cause.Module{{At: 1050, File: "/src/b.js"}, {At: 2400, File: "/src/a.js"}}, Answers: polls(1600, 1610, 2500, 2510)},
+			"src/a.js:12 [stack hot_update order]",
+		},
+		"two requests at once": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 1140, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Answers: polls(1060, 1100, 1070, 1130)},
+			"src/a.js:12 [stack order]",
+		},
+		"a click between two answers": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12))},
+			cause.Symptom{At: 3020, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050), Inputs: times(2990), Answers: polls(1600, 1610, 2300, 2310, 3000, 3010)},
+			"src/a.js:12 [stack]",
+		},
+		"settings whose load is under way as a module is changed": {
+			[]cause.Edit{edit(".env.local", 5000, at(1)), edit("src/a.js", 5400, at(1))},
+			cause.Symptom{At: 5600, Frames: frames("src/b.js", 40)},
+			cause.History{Updates: times(500, 5200, 5500), Loads: times(500, 5200), Modules: []cause.Module{{At: 5500, File: "/src/a.js"}}},
+			cause.NoEvidence,
+		},
+		"settings whose load is under way as a style sheet is changed": {
+			[]cause.Edit{edit(".env.local", 5000, at(1)), edit("src/a.css", 5400, at(1))},
+			cause.Symptom{At: 5600, Frames: frames("src/b.js", 40)},
+			cause.History{Updates: times(500, 5200, 5500), Loads: times(500, 5200), Modules: []cause.Module{{At: 5500, File: "/src/a.css"}}},
+			".env.local:1 [order]",
+		},
+		"settings with two loads, of which the second follows another change": {
+			[]cause.Edit{edit(".env.local", 5000, at(1)), edit("src/a.js", 5400, at(1))},
+			cause.Symptom{At: 6100, Frames: frames("src/b.js", 40)},
+			cause.History{Updates: times(500, 5200, 6000), Loads: times(500, 5200, 6000)},
+			cause.NoEvidence,
+		},
+		"settings of which no load has shown anything": {
+			[]cause.Edit{edit(".env.local", 5000, at(1)), edit("src/a.js", 5400, at(1))},
+			cause.Symptom{At: 5600, Frames: frames("src/b.js", 40)},
+			cause.History{Updates: times(500, 5500), Loads: times(500), Modules: []cause.Module{{At: 5500, File: "/src/a.js"}}},
+			"src/a.js:1 [hot_update]",
+		},
+		"a line that was changed just before another module": {
+			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 2000, at(1))},
+			cause.Symptom{At: 2100, Frames: frames("src/a.js", 12)},
+			cause.History{Updates: times(1050, 2050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}, {At: 2050, File: "/src/b.js"}}},
+			cause.NoEvidence,
+		},
+		"an error of a library, as a broken page is repaired": {
+			[]cause.Edit{edit("src/a.vue", 1000, at(12)), edit("src/a.vue", 5000, at(12))},
+			cause.Symptom{At: 5100, Foreign: true},
+			cause.History{Updates: times(1050, 5050), Errors: times(1100, 5100), Modules: []cause.Module{{At: 1050, File: "/src/a.vue"}, {At: 5050, File: "/src/a.vue"}}},
+			cause.NoEvidence,
+		},
+		"an error of a library, of a page that was not broken": {
+			[]cause.Edit{edit("src/a.vue", 1000, at(12)), edit("src/a.vue", 5000, at(12))},
+			cause.Symptom{At: 5100, Foreign: true},
+			cause.History{Updates: times(1050, 5050), Errors: times(5100), Modules: []cause.Module{{At: 1050, File: "/src/a.vue"}, {At: 5050, File: "/src/a.vue"}}},
+			"src/a.vue:12 [hot_update order]",
 		},
 		"lines that are not known": {
 			[]cause.Edit{edit("src/a.js", 1000), edit("src/b.js", 1010, at(1))},

@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -79,6 +80,7 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 	for _, h := range p.tabs {
 		slices.Sort(h.Updates)
 		slices.Sort(h.Inputs)
+		slices.Sort(h.Errors)
 		slices.Sort(h.Lost)
 	}
 	return p
@@ -97,6 +99,9 @@ func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event
 	for _, e := range v.Console().From(from) {
 		if e.Level >= event.Warning {
 			p.messages[e.Tab()] = append(p.messages[e.Tab()], e)
+		}
+		if e.Level == event.Error {
+			p.tab(e.Tab()).Errors = append(p.tab(e.Tab()).Errors, e.At)
 		}
 		if strings.HasPrefix(e.Text, "[") {
 			if update(e) != "" {
@@ -132,11 +137,15 @@ func (p *Past) readNetwork(v *capture.View, from uint64) {
 				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{at, e.URL})
 			}
 		}
+		key, span := capture.KeyOf(e), Span{cmp.Or(e.Started, e.At), e.At}
 		switch {
 		case e.Answered():
-			answered[capture.KeyOf(e)] = true
-		case isOutage(e) && answered[capture.KeyOf(e)]:
-			p.tab(e.Tab()).Outages = append(p.tab(e.Tab()).Outages, e.At)
+			answered[key] = true
+			if e.Resource == "fetch" || e.Resource == "xhr" {
+				p.tab(e.Tab()).Answers = append(p.tab(e.Tab()).Answers, Answer{span, key})
+			}
+		case isOutage(e) && answered[key]:
+			p.tab(e.Tab()).Outages = append(p.tab(e.Tab()).Outages, span)
 		}
 	}
 }
@@ -229,7 +238,7 @@ func (p *Past) text(e *event.Console) string {
 
 // OfMessage describes a message. Frames are those of its stack; see [Symptom].
 func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
-	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames}
+	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames, Foreign: len(e.Stack) > 0 && len(frames) == 0}
 	left := maxEarlier
 	for _, m := range slices.Backward(p.messages[e.Tab()]) {
 		if m.At >= e.At {

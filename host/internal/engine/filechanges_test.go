@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -209,6 +210,29 @@ func TestAReportHasTheChangesMadeJustBeforeIt(t *testing.T) {
 	cancel()
 	if r, err := w.Engine.Observer.Changes(gone, a, params{}); err == nil {
 		t.Errorf("nobody waits for this: %s", show(r))
+	}
+}
+
+// TestNoEditIsNamedWhileTheNewestAreMissing: the edit may be one that is not recorded yet.
+func TestNoEditIsNamedWhileTheNewestAreMissing(t *testing.T) {
+	w := enginetest.NewWithMaps(t, func(context.Context, sourcemap.Script) (string, []byte, error) {
+		return "", nil, errors.New("there is none")
+	})
+	a := at(w, t, checkpoint.Scope{Workspace: shop})
+	w.Changes(a, params{})
+	breaks := func(text string) *diff.Report {
+		w.Pass(time.Minute)
+		w.ChangeFile(shop, event.FileChange{Change: event.FileModified, Path: "src/cart.ts", Tail: "cart.ts", Edited: w.Now.UnixMilli(), Lines: []event.Run{{At: 1, Old: 1, New: 1}}})
+		w.Log("debug", "[vite] hot updated: /src/cart.ts")
+		w.Log("error", text)
+		return w.Changes(a, params{})
+	}
+	if r := breaks("TypeError: one"); len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].IntroducedBy == nil {
+		t.Fatalf("%s", show(r))
+	}
+	w.Recorded = func(context.Context, string) error { return errors.New("the disk is full") }
+	if r := breaks("RangeError: two"); len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].IntroducedBy != nil {
+		t.Errorf("%s", show(r))
 	}
 }
 

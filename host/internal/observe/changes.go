@@ -166,6 +166,9 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 		edited.Workspace = r.edited
 		r.options.Introduced = places.introduced(edited)
 	}
+	if r.unsynced != "" {
+		r.options.Introduced = nil // it may be a change that is not recorded yet
+	}
 	if r.fold {
 		r.options.Given, r.options.Late = client.Given(), o.late(client)
 	}

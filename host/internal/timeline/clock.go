@@ -1,6 +1,10 @@
 package timeline
 
-import "time"
+import (
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+)
 
 // A session has one clock: the system's, which times browser events and snapshots too. While the machine is suspended it
 // continues. Where it was set back, times of the session continue from before, by the shift of its moments.
@@ -41,6 +45,11 @@ func (l *line) follow(m *Moment) {
 	}
 	// The daemon did not run when the clock was set back, or it was set back a little: what has passed is not known.
 	m.Shift += max(0, before.At.Add(before.Shift).Sub(m.At.Add(m.Shift)))
+	if m.Source == records.FromFiles && m.Shift == before.Shift && !m.Edited.IsZero() && m.Edited.Before(m.At) { // what they broke is after them
+		if m.At = m.Edited; m.At.Before(before.At) {
+			m.At = before.At
+		}
+	}
 }
 
 // lastOf returns the last moment of a session that was recorded when it happened, nil if there is none.

@@ -103,19 +103,8 @@ func (t *Timeline) Sync(ctx context.Context, dir string) error {
 
 // recordFiles records what has changed in a workspace, with a moment of its own.
 func recordFiles(ctx context.Context, t *Timeline, root string) error {
-	w, err := t.open(ctx, root)
-	if err != nil {
+	if _, err := t.Record(ctx, root, Moment{Label: "files changed", Source: records.FromFiles}); err != nil {
 		return err
-	}
-	const label = "files changed"
-	_, same, err := w.Take(ctx, label, "", false)
-	if err != nil {
-		return err
-	}
-	if !same { // the moment gets this snapshot
-		if _, err := t.Record(ctx, root, Moment{Label: label, Source: records.FromFiles}); err != nil {
-			return err
-		}
 	}
 	return t.o.Workspaces.Flush(ctx)
 }

@@ -286,7 +286,7 @@ func listed(m *Moment, s *Session, known map[uint64]tracked.Snapshot) ListMoment
 		e.FsSnapshot = false
 	} else {
 		e.FsSnapshot = snapshotID(m.Snapshot)
-		if late := time.Unix(0, m.SnapshotAt).Sub(m.At); late > noticed && !m.Placed {
+		if late := time.Unix(0, m.SnapshotAt).Sub(m.At); late > noticed && !m.Placed && m.Source != records.FromFiles {
 			e.LateSec = float64(late.Milliseconds()) / 1000
 		}
 	}

@@ -289,7 +289,8 @@ func (o *Options) label(text string) string {
 
 // Record records a moment in the workspace of a directory, with a snapshot, and returns it. A moment that shares the next
 // snapshot is returned before that is taken. The recording continues if ctx ends before it is done; then the moment is not
-// acknowledged. Number, Session and At of m are filled in.
+// acknowledged. Number, Session and At of m are filled in. A moment of [records.FromFiles] is recorded only if files have
+// changed since the last snapshot, and a snapshot can be taken.
 func (t *Timeline) Record(ctx context.Context, dir string, m Moment) (*Moment, error) {
 	if t.failed != nil {
 		return nil, t.failed
@@ -328,6 +329,13 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 		return nil, err
 	}
 	defer unlock()
+	if m.Source == records.FromFiles {
+		if same := t.snapshot(l, &m); m.Snapshot == 0 {
+			return nil, errors.New(m.Reason)
+		} else if same {
+			return nil, nil
+		}
+	}
 	s, began, err := sessionAt(t, l, m.At)
 	if err != nil {
 		return nil, err
@@ -349,7 +357,7 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 	wait := l.free.Sub(t.o.Clock()) - (burst-1)*interval
 	first := len(l.waiting) == 0
 	l.mu.Unlock()
-	if wait > 0 && wait <= interval && m.Source != records.FromUser {
+	if wait > 0 && wait <= interval && m.Source != records.FromUser && m.Snapshot == 0 {
 		m.Reason = pending
 		next := &m
 		if err := t.db.Add(l.space, next); err != nil {
@@ -364,7 +372,9 @@ func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
 		}
 		return next, nil
 	}
-	t.snapshot(l, &m)
+	if m.Snapshot == 0 {
+		t.snapshot(l, &m)
+	}
 	next := &m
 	if err := t.db.Add(l.space, next); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)
@@ -410,12 +420,13 @@ func (l *line) replace(moments []*Moment) {
 	clear(l.ordered)
 }
 
-// snapshot takes a snapshot for a moment. The caller has the line's turn.
-func (t *Timeline) snapshot(l *line, m *Moment) {
+// snapshot takes a snapshot for a moment, and reports whether it is the last one because nothing changed. The caller has the
+// line's turn.
+func (t *Timeline) snapshot(l *line, m *Moment) (same bool) {
 	w, err := t.open(t.life, l.root)
 	if err != nil {
 		m.Reason = err.Error()
-		return
+		return false
 	}
 	by := ""
 	if _, milestone := records.Milestone(m.Source); m.Source == records.FromEdit || m.Source == records.FromCommand || m.Source == records.FromTerminal || milestone && m.Anchor != nil {
@@ -424,9 +435,9 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 	s, same, err := w.Take(t.life, m.Label, by, m.Source == records.FromUser)
 	if err != nil {
 		m.Reason = err.Error()
-		return
+		return false
 	}
-	m.Snapshot, m.SnapshotAt, m.Reason = s.Number, s.At.UnixNano(), ""
+	m.Snapshot, m.SnapshotAt, m.Reason, m.Edited = s.Number, s.At.UnixNano(), "", w.Edited(s.Number)
 	l.degraded = w.Degraded()
 	if n := len(s.Problems); n > 0 {
 		if m.Notes = fmt.Sprintf("%d paths are not certain, such as %s", n, s.Problems[0]); n == 1 {
@@ -434,10 +445,13 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		}
 	}
 	if same {
-		return
+		return true
 	}
 	if t.fences.Check(l.root) == nil {
 		t.fences.After(l.root, s.Number)
+	}
+	if m.Source == records.FromFiles {
+		return false // who looks does not delay the moments of hooks
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -445,6 +459,7 @@ func (t *Timeline) snapshot(l *line, m *Moment) {
 		l.free = now
 	}
 	l.free = l.free.Add(interval)
+	return false
 }
 
 // takeLater takes the snapshot that the waiting moments share. When the timeline is closed, it takes it at once.

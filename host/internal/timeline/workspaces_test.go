@@ -6,10 +6,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/fence"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -47,6 +50,77 @@ func TestTwoAgentsInOneWorkspaceShareItsSession(t *testing.T) {
 	}
 	if all, err := w.Sessions(t.Context(), user, timeline.SessionsParams{}); err != nil || len(all.Sessions) != 1 {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestAgentsThatLookAtOnceFindTheSameMoment: each call returns when the newest change has a moment.
+func TestAgentsThatLookAtOnceFindTheSameMoment(t *testing.T) {
+	w := newWorld(t)
+	w.record("first")
+	space, err := w.workspaces.Open(t.Context(), w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		w.write("a", string(rune('a'+i)))
+		var agents sync.WaitGroup
+		var ids [2]string
+		for j := range ids {
+			agents.Go(func() {
+				if err := w.Sync(t.Context(), w.dir); err != nil {
+					t.Error(err)
+				}
+				all, err := space.List()
+				if err != nil {
+					t.Error(err)
+				}
+				ids[j], _ = timeline.OfChange(w.Timeline, &event.FileChange{Head: event.Head{Subject: event.InWorkspace(w.dir)}, Snapshot: all[len(all)-1].Number})
+			})
+		}
+		agents.Wait()
+		if !strings.HasPrefix(ids[0], "m") || ids[0] != ids[1] {
+			t.Errorf("the change is of %q", ids)
+		}
+		if i%3 == 0 {
+			w.pass(time.Second) // else the moments are of a burst
+		}
+	}
+}
+
+// TestAMomentOfFilesIsWhenTheyWereWritten: what they broke before anybody looked is after it.
+func TestAMomentOfFilesIsWhenTheyWereWritten(t *testing.T) {
+	w := newWorld(t)
+	w.record("first")
+	written := w.now().Add(time.Second).Truncate(time.Millisecond)
+	for i, path := range []string{"dist/built", "b", "a"} {
+		w.write(path, "one")
+		at := written.Add(time.Duration(i-1) * 100 * time.Millisecond)
+		if err := os.Chtimes(filepath.Join(w.dir, path), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.pass(3 * time.Second)
+	if err := w.Sync(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	a := w.list()
+	if m := a.Moments[len(a.Moments)-1]; m.Label != "files changed" || !m.At.Equal(written) || m.LateSec != 0 {
+		t.Errorf("%+v, want %s", m, written)
+	}
+	w.write("a", "two")
+	if err := os.Chtimes(filepath.Join(w.dir, "a"), written, written); err != nil { // while the snapshot before was taken
+		t.Fatal(err)
+	}
+	w.record("later")
+	w.write("a", "three")
+	if err := w.Sync(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	a = w.list()
+	for i, m := range a.Moments[1:] {
+		if m.TS < a.Moments[i].TS || m.At.Before(a.Moments[i].At.Time) {
+			t.Errorf("%+v is before %+v", m, a.Moments[i])
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
@@ -132,18 +133,26 @@ func (ws *Workspaces) Flush(ctx context.Context) error {
 func (w *Workspace) record(ctx context.Context, by string) {
 	w.recording.Lock()
 	defer w.recording.Unlock()
+	w.recordLocked(ctx, by)
+}
+
+// recordLocked is record for a caller that has the lock of recording.
+func (w *Workspace) recordLocked(ctx context.Context, by string) {
 	all := w.provider.List()
 	if len(all) == 0 {
 		return
 	}
 	last := all[len(all)-1]
 	from := w.recorded
-	w.recorded = last.Number
-	if from == 0 {
-		from = all[0].Number // everything is in the first one; another may have followed it already
-	}
 	if from == last.Number {
 		return
+	}
+	w.recorded, w.edited = last.Number, time.Time{}
+	if from == 0 {
+		from = all[0].Number // everything is in the first one; another may have followed it already
+		if from == last.Number {
+			return
+		}
 	}
 	b := batch{subject: event.InWorkspace(w.Dir), since: last.At}
 	since := int64(0)
@@ -183,6 +192,9 @@ func (w *Workspace) record(ctx context.Context, by string) {
 		}
 		if made(by, e.Path) {
 			e.By = event.OneLine(by)
+		}
+		if at := time.UnixMilli(e.Edited); e.Edited != 0 && (w.edited.IsZero() || at.Before(w.edited)) && !cause.IsBuilt(e.Path) && !strings.Contains("/"+e.Path, "/node_modules/") {
+			w.edited = at
 		}
 		b.events = append(b.events, e)
 	}

@@ -48,9 +48,11 @@ type Workspace struct {
 	// views has room for the one that makes or removes views.
 	views chan struct{}
 
-	// recorded is the number of the last snapshot whose changes are in the queue. recording guards it.
+	// recorded is the number of the last snapshot whose changes are in the queue, edited when the first file of them was written.
+	// recording guards both.
 	recording sync.Mutex
 	recorded  uint64
+	edited    time.Time
 
 	mu sync.Mutex
 	// compared is when all files were compared last.
@@ -181,9 +183,9 @@ func (w *Workspace) lastUse() time.Time {
 func (w *Workspace) Recovered() *restore.Recovery { return w.recovered }
 
 // Take takes a snapshot. Where nothing changed since the last one, it returns that one, and true. By is the label of the
-// agent's call that may have made the changes, "" where there was none. With whole, and every [compareEvery], all files are
-// compared: the system reports no change through a memory map, or through a hard link from elsewhere. What directories list
-// is not believed then; see [tree.Scanner].
+// agent's call that may have made the changes, "" where there was none. The changes are queued when it returns. With whole,
+// and every [compareEvery], all files are compared: the system reports no change through a memory map, or through a hard link
+// from elsewhere. What directories list is not believed then; see [tree.Scanner].
 func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s tracked.Snapshot, same bool, err error) {
 	end, err := w.begin()
 	if err != nil {
@@ -200,6 +202,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		held.Listed = true
 	}
 	taken, same, err := held.Take(ctx, label)
+	// The next call waits until what this one found is recorded, with what made it.
+	w.recording.Lock()
+	defer w.recording.Unlock()
 	held.Release()
 	if err != nil {
 		if !held.Listed {
@@ -207,12 +212,21 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		}
 		return s, false, err
 	}
-	if !same {
-		w.record(ctx, by)
-	}
+	w.recordLocked(ctx, by)
 	s = *taken
 	mark(&s, w.native)
 	return s, same, nil
+}
+
+// Edited returns when the first file was written by hand of which a snapshot has the change. It is zero where that is not
+// known, also for all snapshots but the last one.
+func (w *Workspace) Edited(number uint64) time.Time {
+	w.recording.Lock()
+	defer w.recording.Unlock()
+	if w.recorded != number {
+		return time.Time{}
+	}
+	return w.edited
 }
 
 // compareEvery is how long a change may stay unseen of which the system reports nothing.

@@ -294,6 +294,74 @@ func (s *sink) Append(_ context.Context, events ...event.Event) error {
 	return nil
 }
 
+// TestASnapshotThatIsTheSameHasItsChangesRecorded: also where another call took it at the same time.
+func TestASnapshotThatIsTheSameHasItsChangesRecorded(t *testing.T) {
+	top, err := grants.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, "shop")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	all, to, end := recorded(t, top, dir)
+	defer end()
+	w, err := all.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.Take(t.Context(), "", "", false); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		path := strconv.Itoa(i)
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(strings.Repeat("x\n", 20_000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var taking sync.WaitGroup
+		for range 2 {
+			taking.Go(func() {
+				if _, _, err := w.Take(t.Context(), "", "Edit "+path, false); err != nil {
+					t.Error(err)
+				}
+				if err := all.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+				to.mu.Lock()
+				defer to.mu.Unlock()
+				if !to.paths[path] {
+					t.Errorf("%s is not recorded", path)
+				}
+			})
+		}
+		taking.Wait()
+	}
+}
+
+// recorded returns workspaces of which one directory is allowed, with what they record.
+func recorded(t *testing.T, top string, dirs ...string) (all *workspace.Workspaces, to *sink, end func()) {
+	t.Helper()
+	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
+	for _, dir := range dirs {
+		if _, err := store.Allow(t.Context(), dir, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all = workspace.New(workspace.Options{
+		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	to = &sink{paths: map[string]bool{}}
+	ended := make(chan error)
+	go func() { ended <- all.Run(ctx, to) }()
+	return all, to, func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestWhatSnapshotsAtOnceFindIsRecorded: what changed after the first snapshot is recorded, also if the second one was taken
 // before the first one's changes were looked at.
 func TestWhatSnapshotsAtOnceFindIsRecorded(t *testing.T) {
@@ -301,21 +369,16 @@ func TestWhatSnapshotsAtOnceFindIsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
-	all := workspace.New(workspace.Options{
-		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.DiscardHandler),
-	})
-	ctx, stop := context.WithCancel(t.Context())
-	to, ended := &sink{paths: map[string]bool{}}, make(chan error)
-	go func() { ended <- all.Run(ctx, to) }()
+	var dirs []string
 	for i := range 20 {
-		dir := filepath.Join(top, strconv.Itoa(i))
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		dirs = append(dirs, filepath.Join(top, strconv.Itoa(i)))
+		if err := os.Mkdir(dirs[i], 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Allow(t.Context(), dir, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+	}
+	all, to, end := recorded(t, top, dirs...)
+	defer end()
+	for i, dir := range dirs {
 		w, err := all.Open(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
@@ -350,9 +413,5 @@ func TestWhatSnapshotsAtOnceFindIsRecorded(t *testing.T) {
 				t.Errorf("%s is not recorded", f.Path)
 			}
 		}
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
 	}
 }

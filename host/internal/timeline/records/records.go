@@ -152,8 +152,10 @@ type Moment struct {
 	Terminal *Terminal
 	Notes    string
 
-	// Ran is how long the machine had run, suspension included, by the process that added it; it is not stored.
-	Ran time.Duration `msgpack:"-"`
+	// Ran is how long the machine had run, suspension included, by the process that added it. Edited is when the first file was
+	// written of which the snapshot has the change, zero where that is not known. They are not stored.
+	Ran    time.Duration `msgpack:"-"`
+	Edited time.Time     `msgpack:"-"`
 }
 
 // Operation is a change that can be undone: a restore or a branch.
