@@ -139,6 +139,9 @@ func (w *Workspace) record(ctx context.Context, by string) {
 	last := all[len(all)-1]
 	from := w.recorded
 	w.recorded = last.Number
+	if from != last.Number && w.o.taken != nil {
+		w.o.taken(w.Dir, last.Number)
+	}
 	if from == 0 {
 		from = all[0].Number // everything is in the first one; another may have followed it already
 	}
