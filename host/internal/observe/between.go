@@ -51,7 +51,8 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 		return nil, nil, err
 	}
 	places := o.OriginalsIn(v)
-	places.Explain(&r.options)
+	edited, inEdited := o.Edited(client.Scope, from, strings.TrimSpace(p.To))
+	places.ExplainIn(&r.options, edited, inEdited)
 	var err error
 	var begin capture.Moment
 	switch {

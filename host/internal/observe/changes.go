@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -46,8 +48,9 @@ type changesRequest struct {
 	fold bool
 	// unsynced is why the newest changes of files may be missing, "" if they are not.
 	unsynced string
-	// edited is the workspace whose changes may have introduced errors, "" for that of the options.
-	edited string
+	// edited is the workspace whose changes may have introduced errors. inEdited is whether the client is in it.
+	edited   string
+	inEdited bool
 	// slow makes a wait include requests of any age.
 	slow bool
 	// began is when a wait began.
@@ -91,6 +94,7 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 	}
 	var err error
 	r.time, err = o.timeOf(client.Scope, r.checkpoint, o.clock())
+	r.edited, r.inEdited = o.Edited(client.Scope, r.checkpoint)
 	return r, err
 }
 
@@ -160,12 +164,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	client.Unlock()
 	v := o.store.View(o.clock())
 	places := o.OriginalsIn(v)
-	places.Explain(&r.options)
-	if r.edited != "" {
-		edited := r.options
-		edited.Workspace = r.edited
-		r.options.Introduced = places.introduced(edited)
-	}
+	places.ExplainIn(&r.options, r.edited, r.inEdited)
 	if r.fold {
 		r.options.Given, r.options.Late = client.Given(), o.late(client)
 	}
@@ -234,7 +233,24 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 	if err != nil {
 		return nil, err // fail before waiting
 	}
+	if r.wait == "reload" {
+		looked = max(looked, o.afterEdits(ctx, client, r))
+	}
 	return o.settle(ctx, r, looked)
+}
+
+// afterEdits returns the position of the first update that may have the last change of the client's files. What programs make
+// does not count: a development server writes files of its own after an update.
+func (o *Observer) afterEdits(ctx context.Context, client *checkpoint.Client, r *changesRequest) uint64 {
+	o.recordFiles(ctx, client.Scope.Workspace)
+	v, last, options := o.store.View(o.clock()), int64(0), r.options
+	options.Tab = 0 // files are in no tab
+	for _, e := range v.Files().From(0) {
+		if client.Scope.Workspace != "" && options.InScope(e.Subject) && cause.IsWritten(e) {
+			last = max(last, cmp.Or(e.Edited, e.Since))
+		}
+	}
+	return updatesSince(v, time.UnixMilli(last))
 }
 
 // syncFiles waits until the changes of the client's files that were made before the call are recorded, if the answer has

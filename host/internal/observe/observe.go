@@ -43,6 +43,8 @@ type Moments interface {
 	Renamed(from, to string, at time.Time)
 	// When returns the time of a moment by its ID, such as m12. ok is false for what is no such ID.
 	When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error)
+	// Workspace returns the workspace of a moment by its ID, "" for what is no such ID.
+	Workspace(scope checkpoint.Scope, id string) string
 }
 
 // Disk stores events, checkpoints and clients' cursors. Package store implements it.
