@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,10 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe/edited"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -94,7 +93,7 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 	}
 	var err error
 	r.time, err = o.timeOf(client.Scope, r.checkpoint, o.clock())
-	r.edited, r.inEdited = o.Edited(client.Scope, r.checkpoint)
+	r.edited, r.inEdited = Edited(o, client.Scope, r.checkpoint)
 	return r, err
 }
 
@@ -234,23 +233,14 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 		return nil, err // fail before waiting
 	}
 	if r.wait == "reload" {
-		looked = max(looked, o.afterEdits(ctx, client, r))
+		o.recordFiles(ctx, client.Scope.Workspace)
+		v := o.store.View(o.clock())
+		last := edited.Last(v, func(s event.Subject) bool {
+			return s.Kind == event.Workspace && client.Scope.Workspace != "" && client.Scope.Covers(s)
+		})
+		looked = max(looked, updatesSince(v, time.UnixMilli(last))) // an earlier update does not have that change
 	}
 	return o.settle(ctx, r, looked)
-}
-
-// afterEdits returns the position of the first update that may have the last change of the client's files. What programs make
-// does not count: a development server writes files of its own after an update.
-func (o *Observer) afterEdits(ctx context.Context, client *checkpoint.Client, r *changesRequest) uint64 {
-	o.recordFiles(ctx, client.Scope.Workspace)
-	v, last, options := o.store.View(o.clock()), int64(0), r.options
-	options.Tab = 0 // files are in no tab
-	for _, e := range v.Files().From(0) {
-		if client.Scope.Workspace != "" && options.InScope(e.Subject) && cause.IsWritten(e) {
-			last = max(last, cmp.Or(e.Edited, e.Since))
-		}
-	}
-	return updatesSince(v, time.UnixMilli(last))
 }
 
 // syncFiles waits until the changes of the client's files that were made before the call are recorded, if the answer has

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe/edited"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -248,7 +247,7 @@ func (o *Observer) Rename(scope checkpoint.Scope, name, to string) error {
 func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t time.Time, err error) {
 	if checkpoint.LooksLikeTime(name) {
 		if t, err = checkpoint.ParseTime(name, o.location); err != nil {
-			if at, ok, _ := o.when(scope, name); ok && !at.After(now) { // a time as commands print it
+			if at, ok, _ := o.moments.When(scope, name); ok && !at.After(now) { // a time as commands print it
 				return at, nil
 			}
 			return t, usererr.Invalid("%s", err.Error())
@@ -261,34 +260,15 @@ func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t
 	if _, err := o.named.Get(scope.Key(), name); err == nil { // of a version in which checkpoints could have such names
 		return t, nil
 	}
-	if t, _, err = o.when(scope, name); t.After(now) {
+	if t, _, err = o.moments.When(scope, name); t.After(now) {
 		t = now // the system's clock was set back
 	}
 	return t, err
 }
 
-// when is [Moments.When]. Without a timeline, there are no moments.
-func (o *Observer) when(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error) {
-	if o.moments == nil {
-		return at, false, nil
-	}
-	return o.moments.When(scope, id)
-}
-
-// Edited returns the workspace whose changes may have introduced what a report between moments has: that of the moments, if they
-// are of one, else that of the scope. It reports whether a client of the scope is in it.
-func (o *Observer) Edited(scope checkpoint.Scope, names ...string) (workspace string, inside bool) {
-	for _, name := range names {
-		of := ""
-		if o.moments != nil {
-			of = o.moments.Workspace(scope, name)
-		}
-		if of != "" && workspace != "" && of != workspace {
-			return scope.Workspace, scope.Workspace != ""
-		}
-		workspace = cmp.Or(workspace, of)
-	}
-	return cmp.Or(workspace, scope.Workspace), scope.Workspace != "" && event.Within(workspace, scope.Workspace)
+// Edited is [edited.Workspace].
+func Edited(o *Observer, scope checkpoint.Scope, names ...string) (workspace string, inside bool) {
+	return edited.Workspace(o.moments, scope, names...)
 }
 
 // Moment finds a moment by name: a checkpoint, a time, a moment of the timeline, [Now] or [checkpoint.Start].
