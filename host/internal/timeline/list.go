@@ -132,7 +132,7 @@ func (t *Timeline) sessionBy(client *checkpoint.Client, where Where, here bool, 
 			return nil, nil, err
 		}
 		if dir != s.Workspace {
-			return nil, nil, usererr.Invalid("session %s is of %s, and this call is about %s. Name a moment of that, or the session by itself.", s.ID, s.Workspace, dir)
+			return nil, nil, usererr.Invalid("session %s is of %s, and this call is about %s. Name a moment of that, or pass the session.", s.ID, s.Workspace, dir)
 		}
 	}
 	where.Session = named
@@ -272,7 +272,7 @@ func positionOf(moments []*Moment, name, id string, s *Session, now time.Time) (
 	}); at >= 0 {
 		return at, true, nil
 	} else if !isMoment && id != "m0" {
-		return 0, false, usererr.Invalid("%s is %q; it must be the ID of a moment (m12) or of a file snapshot (s12), the name of a checkpoint, or a time", name, event.Clean(id))
+		return 0, false, usererr.Invalid("%s is %q; it must be the ID of a moment (m12) or of a file snapshot (s12), a checkpoint, or a time", name, event.Clean(id))
 	} else if at = slices.IndexFunc(moments, func(m *Moment) bool { return m.Number == n }); at >= 0 {
 		return at, true, nil
 	}
