@@ -73,8 +73,8 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /v1/tools/{name}", s.tool)
 	mux.HandleFunc("POST /v1/watch", s.watch)
 	mux.HandleFunc("POST /v1/hook", s.hook)
-	mux.HandleFunc("POST /v1/export", s.file(func(_ context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
-		return s.Engine.Observer.Export(c, r.Name)
+	mux.HandleFunc("POST /v1/export", s.file(func(ctx context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
+		return s.Engine.Observer.Export(ctx, c, r.Name)
 	}))
 	mux.HandleFunc("POST /v1/import", s.file(func(ctx context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
 		return s.Engine.Observer.Import(ctx, c, r.parsed, r.As)

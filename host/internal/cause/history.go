@@ -32,6 +32,12 @@ type Past struct {
 	texts    map[*event.Console]string
 }
 
+// IsWritten reports whether a change is one that somebody made by hand: not of a cache, of packages, or of what a program builds.
+func IsWritten(e *event.FileChange) bool {
+	byHand := e.By != "" && strings.Contains(e.By, " "+e.Path)
+	return !isCache(e.Path) && !isInstalled(e.Path) && (byHand || !IsBuilt(e.Path))
+}
+
 // Read reads a view from positions on. Covers reports whether a workspace is in scope, update what an entry says of an
 // update of the page, "" for nothing; see [noise.Rules.Update].
 func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bool, update func(event.Event) string) *Past {

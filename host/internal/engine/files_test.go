@@ -28,7 +28,7 @@ func knownGood(t *testing.T, origin string) *checkpoint.File {
 	if _, err := w.Call(a, "checkpoint_create", `{"name":"known_good","note":"all well"}`); err != nil {
 		t.Fatal(err)
 	}
-	f, err := w.Engine.Observer.Export(a, "known_good")
+	f, err := w.Engine.Observer.Export(t.Context(), a, "known_good")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func TestAnEmptyPageIsReportedWithItsTabAndOnce(t *testing.T) {
 	if _, err := w.Call(a, "checkpoint_create", `{"name":"known"}`); err != nil {
 		t.Fatal(err)
 	}
-	f, err := w.Engine.Observer.Export(a, "known")
+	f, err := w.Engine.Observer.Export(t.Context(), a, "known")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,7 @@ func TestAnExportedStateKeepsOperationsApart(t *testing.T) {
 	if _, err := w.Call(a, "checkpoint_create", `{"name":"known_good"}`); err != nil {
 		t.Fatal(err)
 	}
-	f, err := w.Engine.Observer.Export(a, "known_good")
+	f, err := w.Engine.Observer.Export(t.Context(), a, "known_good")
 	if err != nil {
 		t.Fatal(err)
 	}

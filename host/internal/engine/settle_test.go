@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -304,6 +305,49 @@ func TestAnUpdateSinceTheLastLookIsEnough(t *testing.T) {
 			t.Errorf("%s after %s", show(r), took)
 		}
 	})
+}
+
+// An update since the last look is not of a file that was changed after it. What a development server writes is no such file.
+func TestAnUpdateBeforeTheLastEditIsNotEnough(t *testing.T) {
+	for name, c := range map[string]struct {
+		path    string
+		update  bool
+		settled bool
+		took    time.Duration
+	}{
+		"a hot update follows": {"src/App.tsx", true, true, 2300 * time.Millisecond},
+		"none follows":         {"notes.txt", false, false, 3 * time.Second},
+		"a cache":              {"node_modules/.vite/deps/react.js", false, true, 0},
+		"a file that is built": {"dist/index.js", false, true, 0},
+		"of another workspace": {"../other/src/App.tsx", false, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				b.agent.Scope.Workspace = "/shop"
+				b.send(&event.Console{Level: event.Debug, Via: "console", Text: "[vite] hot updated: /src/App.tsx"})
+				time.Sleep(time.Second)
+				root := b.agent.Scope.Workspace
+				path, other := strings.CutPrefix(c.path, "../other/")
+				if other {
+					root = "/other"
+				}
+				change := &event.FileChange{Head: event.Head{At: time.Now().UnixMilli() + 500, Subject: event.InWorkspace(root)}, Path: path, Change: event.FileModified, Edited: time.Now().UnixMilli()}
+				if err := capture.NewSink(b.store, capture.Workspaces, time.Now).Append(t.Context(), change); err != nil {
+					t.Fatal(err)
+				}
+				if c.update {
+					b.after(2*time.Second, &event.Console{Level: event.Debug, Via: "console", Text: "[vite] hot updated: /src/App.tsx"}, logged("broken by the edit"))
+				}
+				r, took := b.wait(params{Wait: "reload"})
+				if *r.Settled != c.settled || took != c.took || c.update != (r.Severity == diff.Error) {
+					t.Errorf("%s after %s", show(r), took)
+				}
+				if !c.settled && r.UnsettledBecause != "no navigation or hot update occurred" {
+					t.Errorf("it ends because %s", r.UnsettledBecause)
+				}
+			})
+		})
+	}
 }
 
 func TestAHashOrPushStateIsNoReload(t *testing.T) {

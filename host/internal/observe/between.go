@@ -51,7 +51,8 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 		return nil, nil, err
 	}
 	places := o.OriginalsIn(v)
-	places.Explain(&r.options)
+	of, inEdited := Edited(o, client.Scope, from, strings.TrimSpace(p.To))
+	places.ExplainIn(&r.options, of, inEdited)
 	var err error
 	var begin capture.Moment
 	switch {

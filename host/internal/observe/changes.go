@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe/edited"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -46,8 +47,9 @@ type changesRequest struct {
 	fold bool
 	// unsynced is why the newest changes of files may be missing, "" if they are not.
 	unsynced string
-	// edited is the workspace whose changes may have introduced errors, "" for that of the options.
-	edited string
+	// edited is the workspace whose changes may have introduced errors. inEdited is whether the client is in it.
+	edited   string
+	inEdited bool
 	// slow makes a wait include requests of any age.
 	slow bool
 	// began is when a wait began.
@@ -91,6 +93,7 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 	}
 	var err error
 	r.time, err = o.timeOf(client.Scope, r.checkpoint, o.clock())
+	r.edited, r.inEdited = Edited(o, client.Scope, r.checkpoint)
 	return r, err
 }
 
@@ -160,12 +163,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	client.Unlock()
 	v := o.store.View(o.clock())
 	places := o.OriginalsIn(v)
-	places.Explain(&r.options)
-	if r.edited != "" {
-		edited := r.options
-		edited.Workspace = r.edited
-		r.options.Introduced = places.introduced(edited)
-	}
+	places.ExplainIn(&r.options, r.edited, r.inEdited)
 	if r.unsynced != "" {
 		r.options.Introduced = nil // it may be a change that is not recorded yet
 	}
@@ -236,6 +234,14 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 	_, err := o.checkpointOf(client, auto, r)
 	if err != nil {
 		return nil, err // fail before waiting
+	}
+	if r.wait == "reload" {
+		o.recordFiles(ctx, client.Scope.Workspace)
+		v := o.store.View(o.clock())
+		last := edited.Last(v, func(s event.Subject) bool {
+			return s.Kind == event.Workspace && client.Scope.Workspace != "" && client.Scope.Covers(s)
+		})
+		looked = max(looked, updatesSince(v, time.UnixMilli(last))) // an earlier update does not have that change
 	}
 	return o.settle(ctx, r, looked)
 }

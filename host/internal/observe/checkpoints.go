@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe/edited"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -246,14 +247,14 @@ func (o *Observer) Rename(scope checkpoint.Scope, name, to string) error {
 func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t time.Time, err error) {
 	if checkpoint.LooksLikeTime(name) {
 		if t, err = checkpoint.ParseTime(name, o.location); err != nil {
+			if at, ok, _ := o.moments.When(scope, name); ok && !at.After(now) { // a time as commands print it
+				return at, nil
+			}
 			return t, usererr.Invalid("%s", err.Error())
 		}
 		if t.After(now) {
 			return t, usererr.Invalid("the time %s is in the future; it is now %s", diff.Time{Time: t}, diff.Time{Time: now})
 		}
-		return t, nil
-	}
-	if o.moments == nil {
 		return t, nil
 	}
 	if _, err := o.named.Get(scope.Key(), name); err == nil { // of a version in which checkpoints could have such names
@@ -263,6 +264,11 @@ func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t
 		t = now // the system's clock was set back
 	}
 	return t, err
+}
+
+// Edited is [edited.Workspace].
+func Edited(o *Observer, scope checkpoint.Scope, names ...string) (workspace string, inside bool) {
+	return edited.Workspace(o.moments, scope, names...)
 }
 
 // Moment finds a moment by name: a checkpoint, a time, a moment of the timeline, [Now] or [checkpoint.Start].

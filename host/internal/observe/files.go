@@ -3,15 +3,25 @@ package observe
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 )
 
-// Export returns a named checkpoint, as the client sees it, in the form of a file.
-func (o *Observer) Export(client *checkpoint.Client, name string) (*checkpoint.File, error) {
+// Export returns a named checkpoint, as the client sees it, in the form of a file. A moment of the timeline, such as m3, gets a name
+// that a checkpoint can have: moment_m3.
+func (o *Observer) Export(ctx context.Context, client *checkpoint.Client, name string) (*checkpoint.File, error) {
 	c, err := o.named.Get(client.Scope.Key(), name)
+	if at, ok, missing := o.moments.When(client.Scope, name); err != nil && ok && !at.IsZero() {
+		v := o.store.View(o.clock())
+		c.Name, _, _ = strings.Cut("moment_"+name, "@")
+		c.Scope = client.Scope.Key()
+		c.Moment, err = o.Moment(ctx, client.Scope, name, v)
+	} else if err != nil && ok {
+		err = missing
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -289,7 +289,9 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if err != nil {
 			return struct{}{}, nil, err
 		}
-		asked.edited = p.Workspace
+		if p.Workspace != "" {
+			asked.edited, asked.inEdited = p.Workspace, true
+		}
 		report, places, err := o.report(ctx, client, *asked, outcome, true, last)
 		if report == nil {
 			return struct{}{}, places, err

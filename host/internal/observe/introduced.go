@@ -19,13 +19,13 @@ type Edits struct {
 	Made func() func(change *event.FileChange) (call, prompt string) // it returns that of [diff.Options], nil where no call is known
 }
 
-// introduced returns what finds the change after which an entry first appeared. What it needs of the buffers is read for the
-// first entry.
-func (p *Places) introduced(o diff.Options) func(event.Event) *diff.Introduced {
+// introduced returns what finds the change of a workspace after which an entry first appeared. What it needs of the buffers is read
+// for the first entry.
+func (p *Places) introduced(o diff.Options, workspace string, inWorkspace bool) func(event.Event) *diff.Introduced {
 	if p == nil || p.edits.Update == nil {
 		return nil
 	}
-	o.Tab = 0 // files are in no tab
+	o.Tab, o.Workspace = 0, workspace // files are in no tab
 	var past *cause.Past
 	return func(e event.Event) *diff.Introduced {
 		if past == nil {
@@ -35,7 +35,7 @@ func (p *Places) introduced(o diff.Options) func(event.Event) *diff.Introduced {
 			return nil
 		}
 		found, _ := past.Of(p.Symptom(past, e))
-		return p.edits.Introduced(found, o.Workspace != "")
+		return p.edits.Introduced(found, inWorkspace)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe/edited"
 )
 
 // Browsers sends requests to the extensions. Package link implements it.
@@ -43,6 +44,7 @@ type Moments interface {
 	Renamed(from, to string, at time.Time)
 	// When returns the time of a moment by its ID, such as m12. ok is false for what is no such ID.
 	When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error)
+	edited.Moments
 }
 
 // Disk stores events, checkpoints and clients' cursors. Package store implements it.
@@ -93,7 +95,7 @@ type Options struct {
 	ByAgent func(tab int, at int64) bool
 	// Notify is called when a checkpoint is added or removed.
 	Notify func()
-	// Moments is the timeline of workspaces. It may be nil.
+	// Moments is the timeline of workspaces.
 	Moments Moments
 }
 

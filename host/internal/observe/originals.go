@@ -338,8 +338,13 @@ func (p *Places) isWrapper(line string) bool {
 // Explain has a report name the places of its entries, and the changes after which they first appeared. The changes are
 // those in the scope that the options have by then.
 func (p *Places) Explain(o *diff.Options) {
+	p.ExplainIn(o, o.Workspace, o.Workspace != "")
+}
+
+// ExplainIn is [Places.Explain] with the changes of one workspace, whichever the options have, for a reader who is in it or not.
+func (p *Places) ExplainIn(o *diff.Options, workspace string, inWorkspace bool) {
 	o.Original, o.Initiator, o.Logged = p.Place, p.InitiatorPlace, p.Logged
-	o.Introduced = p.introduced(*o)
+	o.Introduced = p.introduced(*o, workspace, inWorkspace)
 	if p != nil && p.edits.Made != nil {
 		o.Made = p.edits.Made()
 	}

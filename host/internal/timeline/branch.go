@@ -99,7 +99,7 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 	if len(p.Message) > maxMessage {
 		return nil, usererr.Invalid("message has %d bytes; the limit is %d", len(p.Message), maxMessage)
 	}
-	s, l, err := t.sessionOf(client, p.Where, needs(client, grants.AgentsBranch)...)
+	s, l, err := t.sessionBy(client, p.Where, false, []*string{&p.From}, needs(client, grants.AgentsBranch)...)
 	if err != nil {
 		return nil, err
 	}

@@ -93,23 +93,14 @@ const namedWithin = 10 * time.Second
 // When returns the time of a moment or a file snapshot by its ID, in the workspace of a scope or, with "@" and a session
 // after it, in that of the session. ok is false for what is no such ID.
 func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error) {
-	bare, session, _ := strings.Cut(id, "@")
+	bare, _, _ := strings.Cut(id, "@")
 	n, isMoment := number(bare, 'm')
 	if !isMoment {
 		if n, ok = number(bare, 's'); !ok {
-			return at, false, nil
+			return t.printed(scope, id)
 		}
 	}
-	where := Where{Session: session}
-	switch {
-	case t.failed != nil:
-		return at, true, t.failed
-	case session == "" && scope.Workspace == "":
-		if where.Session, err = t.only(bare); err != nil {
-			return at, true, err
-		}
-	}
-	s, l, err := t.sessionOf(&checkpoint.Client{Scope: scope}, where)
+	s, l, err := t.named(scope, id)
 	if err != nil {
 		return at, true, err
 	}
@@ -122,6 +113,53 @@ func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool,
 		}
 	}
 	return at, true, usererr.New(usererr.NotFound, "there is no moment %s in %s. `timeline_list` lists them.", bare, s.Workspace)
+}
+
+// printed returns the time that commands print of a session as a time of day, or as hours, minutes and seconds from its start. A
+// report since then has all of that second. ok is false for another text.
+func (t Moments) printed(scope checkpoint.Scope, text string) (at time.Time, ok bool, err error) {
+	if !strings.Contains(text, ":") || t.failed != nil {
+		return at, false, nil
+	}
+	s := &Session{}
+	if at, _, ok = s.Time(text, t.o.Clock()); !ok {
+		return at, false, nil
+	}
+	if strings.HasPrefix(text, "+") {
+		if s, _, err = t.named(scope, text); err != nil {
+			return at, true, err
+		}
+		at, _, _ = s.Time(text, t.o.Clock())
+	}
+	return at.Add(time.Nanosecond - time.Second), true, nil
+}
+
+// Workspace returns the workspace of a moment or a file snapshot by its ID, as [Moments.When] finds it. It is "" for what is no
+// such ID.
+func (t Moments) Workspace(scope checkpoint.Scope, id string) string {
+	if _, ok, err := t.When(scope, id); !ok || err != nil {
+		return ""
+	}
+	s, _, err := t.named(scope, id)
+	if err != nil {
+		return ""
+	}
+	return s.Workspace
+}
+
+// named returns the session that the ID of a moment names, or the one of the scope.
+func (t Moments) named(scope checkpoint.Scope, id string) (*Session, *line, error) {
+	bare, session, _ := strings.Cut(id, "@")
+	if t.failed != nil {
+		return nil, nil, t.failed
+	}
+	if session == "" && scope.Workspace == "" {
+		var err error
+		if session, err = t.only(bare); err != nil {
+			return nil, nil, err
+		}
+	}
+	return t.sessionOf(&checkpoint.Client{Scope: scope}, Where{Session: session})
 }
 
 // only returns a session of the only workspace that has some.

@@ -36,7 +36,7 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	if (p.Secrets || p.Exact || p.Whole) && !client.User {
 		return nil, usererr.Invalid("secrets, exact and whole are for the user's own programs: `tidemark timeline diff`")
 	}
-	s, l, err := t.sessionOf(client, p.Where)
+	s, l, err := t.sessionBy(client, p.Where, len(p.Paths) > 0, []*string{&p.From, &p.To})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	if p.Secrets && !client.User {
 		return nil, usererr.Invalid("secrets is for the user's own programs: `tidemark timeline blame`")
 	}
-	s, l, err := t.sessionOf(client, p.Where)
+	s, l, err := t.sessionBy(client, p.Where, true, []*string{&p.At})
 	if err != nil {
 		return nil, err
 	}

@@ -112,6 +112,33 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 	return s, l, err
 }
 
+// sessionBy is [Timeline.sessionOf] for a call with moments, which may name a session, as in m3@shop-1. It cuts that off. With
+// here, the moments must be of the workspace that the client is in.
+func (t *Timeline) sessionBy(client *checkpoint.Client, where Where, here bool, moments []*string, needed ...string) (*Session, *line, error) {
+	if t.failed != nil {
+		return nil, nil, t.failed
+	}
+	named, err := t.sessions.Named(where.Session, moments...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if here && named != where.Session {
+		s, err := t.sessions.Find(named)
+		if err != nil {
+			return nil, nil, err
+		}
+		dir, err := rootOf(t, client, where)
+		if err != nil {
+			return nil, nil, err
+		}
+		if dir != s.Workspace {
+			return nil, nil, usererr.Invalid("session %s is of %s, and this call is about %s. Name a moment of that, or pass the session.", s.ID, s.Workspace, dir)
+		}
+	}
+	where.Session = named
+	return t.sessionOf(client, where, needed...)
+}
+
 var errNoWorkspace = usererr.Invalid("name a session: this client has no workspace")
 
 // of returns the moments of a session by their time. The caller does not change the list.
@@ -153,7 +180,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if p.Limit == 0 {
 		p.Limit = defaultMoments
 	}
-	s, l, err := t.sessionOf(client, p.Where)
+	s, l, err := t.sessionBy(client, p.Where, false, []*string{&p.After, &p.Before})
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +193,16 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 			if slices.Contains(p.Kinds, m.Kind) || slices.Contains(p.Kinds, m.Source) {
 				moments = append(moments, m)
 			}
+		}
+	}
+	for _, id := range []string{p.After, p.Before} {
+		if n, ok := number(id, 'm'); ok && !slices.ContainsFunc(l.all(), func(m *Moment) bool { return m.Number >= n }) {
+			return nil, usererr.New(usererr.NotFound, "there is no moment %s. `timeline_list` lists them.", id)
+		}
+	}
+	for _, kind := range p.Kinds {
+		if !slices.Contains(records.Kinds(), kind) {
+			return nil, usererr.Invalid("there is no kind %q of moments. Kinds are %s.", event.Clean(kind), strings.Join(records.Kinds(), ", "))
 		}
 	}
 	if p.After != "" {
@@ -230,8 +267,12 @@ func positionOf(moments []*Moment, name, id string, s *Session, now time.Time) (
 	later := func(m *Moment) bool { return m.Number > n && !m.Placed }
 	if _, reaches, isTime := s.Time(id, now); isTime {
 		later = func(m *Moment) bool { return !reaches(m) }
+	} else if at = slices.IndexFunc(moments, func(m *Moment) bool {
+		return m.Snapshot != 0 && snapshotID(m.Snapshot) == id || m.Source == records.FromCheckpoint && m.Label == id
+	}); at >= 0 {
+		return at, true, nil
 	} else if !isMoment && id != "m0" {
-		return 0, false, usererr.Invalid("%s is %q; it must be the ID of a moment, such as m12, or a time", name, id)
+		return 0, false, usererr.Invalid("%s is %q; it must be the ID of a moment (m12) or of a file snapshot (s12), a checkpoint, or a time", name, event.Clean(id))
 	} else if at = slices.IndexFunc(moments, func(m *Moment) bool { return m.Number == n }); at >= 0 {
 		return at, true, nil
 	}

@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -195,7 +196,13 @@ func TestTheTimeOfAMoment(t *testing.T) {
 	if at, ok, err := moments.When(agent, "s1"); !ok || err != nil || at.UnixNano() != m.SnapshotAt {
 		t.Errorf("s1 is at %v, %v, %v", at, ok, err)
 	}
-	for _, name := range []string{"before", "start", "m", "m0", "mx", "2026-01-01T00:00:00Z", "12"} {
+	printed := []string{m.At.Local().Format(time.TimeOnly), m.At.Local().Format(time.DateTime), "+0:00:00"}
+	for _, text := range printed {
+		if at, ok, err := moments.When(agent, text); !ok || err != nil || m.At.Sub(at).Abs() > time.Second || at.After(m.At) && text != "+0:00:00" {
+			t.Errorf("%s is %v, %v, %v; the moment is of %v", text, at, ok, err, m.At)
+		}
+	}
+	for _, name := range []string{"before", "start", "m", "m0", "mx", "12"} {
 		if _, ok, err := moments.When(agent, name); ok || err != nil {
 			t.Errorf("%q is the ID of a moment, %v", name, err)
 		}
@@ -214,6 +221,79 @@ func TestTheTimeOfAMoment(t *testing.T) {
 	wants(t, err, usererr.Ambiguous, "exists in several workspaces")
 	_, _, err = moments.When(checkpoint.Scope{Workspace: other}, m.ID()+"@"+session)
 	wants(t, err, usererr.NotAllowed, "is not of this client's workspace")
+}
+
+// A moment that names its session is accepted from anywhere, and refused with the reason where it makes no sense.
+func TestAMomentWithItsSessionIsAcceptedWhereverAMomentIs(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	first := w.record("first")
+	w.write("a", "two")
+	second := w.record("second")
+	session := w.list().ID
+	other := filepath.Join(w.top, "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.allow(other)
+	if _, err := w.Record(t.Context(), other, timeline.Moment{Label: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	there := timeline.Where{Dir: other}
+	from, to := first.ID()+"@"+session, second.ID()+"@"+session
+	for _, where := range []timeline.Where{w.here(), there, {Session: session}} {
+		s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: where, To: from})
+		if err != nil || w.read(filepath.Join(s.Mount, "a")) != "one" {
+			t.Errorf("%+v: %+v, %v", where, s, err)
+		}
+		d, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: where, From: from, To: to})
+		if err != nil || len(d.Files) != 1 || d.From.Moment != first.ID() {
+			t.Errorf("%+v: %+v, %v", where, d, err)
+		}
+		l, err := w.List(t.Context(), user, timeline.ListParams{Where: where, After: from})
+		if err != nil || len(l.Moments) != 1 || l.Moments[0].ID != second.ID() {
+			t.Errorf("%+v: %+v, %v", where, l, err)
+		}
+	}
+	if plan, err := w.Restore(t.Context(), user, timeline.RestoreParams{Where: w.here(), To: from}); err != nil || len(plan.Steps) != 1 {
+		t.Errorf("%+v, %v", plan, err)
+	}
+	_, err := w.Restore(t.Context(), user, timeline.RestoreParams{Where: there, To: from})
+	wants(t, err, usererr.InvalidArgument, "session "+session+" is of "+w.dir+", and this call is about "+other)
+	_, err = w.Seek(t.Context(), user, timeline.SeekParams{Where: there, To: "m1@nobody-1"})
+	wants(t, err, usererr.NotFound, `there is no session "nobody-1"`)
+	otherSession, err := w.Session(t.Context(), user, timeline.SessionParams{Where: there})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Diff(t.Context(), user, timeline.DiffParams{Where: there, From: from, To: "m1@" + otherSession.ID})
+	wants(t, err, usererr.InvalidArgument, "Name moments of one workspace")
+}
+
+// What a list is limited by exists, and snapshots and checkpoints limit it too.
+func TestAListIsNotLimitedByWhatDoesNotExist(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	w.record("first")
+	w.write("a", "two")
+	m, err := w.Record(t.Context(), w.dir, timeline.Moment{Label: "before", Source: records.FromCheckpoint})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("a", "three")
+	w.record("third")
+	for _, after := range []string{m.ID(), fmt.Sprint("s", m.Snapshot), "before"} {
+		if l, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), After: after}); err != nil || len(l.Moments) != 1 || l.Moments[0].Label != "third" {
+			t.Errorf("after %s: %+v, %v", after, l, err)
+		}
+	}
+	for _, p := range []timeline.ListParams{{After: "m999"}, {Before: "m999"}} {
+		p.Where = w.here()
+		_, err := w.List(t.Context(), user, p)
+		wants(t, err, usererr.NotFound, "there is no moment m999")
+	}
+	_, err = w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Kinds: []string{"bogus"}})
+	wants(t, err, usererr.InvalidArgument, `there is no kind "bogus"`)
 }
 
 // Events are complete and in order, also for a client that returns.

@@ -34,7 +34,7 @@ type RestoreParams struct {
 
 // Restore sets the workspace of a session back to a moment, wholly or some paths, or answers with the plan.
 func (t *Timeline) Restore(ctx context.Context, client *checkpoint.Client, p RestoreParams) (*Restored, error) {
-	s, l, err := t.sessionOf(client, p.Where, needs(client, grants.AgentsRestore)...)
+	s, l, err := t.sessionBy(client, p.Where, true, []*string{&p.To}, needs(client, grants.AgentsRestore)...)
 	if err != nil {
 		return nil, err
 	}

@@ -243,7 +243,7 @@ type SeekParams struct {
 
 // Seek makes a read-only view of a moment's files.
 func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekParams) (*Sought, error) {
-	s, l, err := t.sessionOf(client, p.Where)
+	s, l, err := t.sessionBy(client, p.Where, false, []*string{&p.To})
 	if err != nil {
 		return nil, err
 	}

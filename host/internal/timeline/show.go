@@ -27,7 +27,7 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	if p.Moment == "now" {
 		return nil, usererr.Invalid("now is not a recorded moment. `tidemark timeline diff` shows what changed up to now.")
 	}
-	s, l, err := t.sessionOf(client, p.Where)
+	s, l, err := t.sessionBy(client, p.Where, false, []*string{&p.Moment})
 	if err != nil {
 		return nil, err
 	}

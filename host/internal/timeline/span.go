@@ -24,7 +24,7 @@ const causes = 5 * time.Second
 // SpanOf returns a part of the session that a client means. Nothing for from is the start, nothing for to is now. The
 // workspace needs the grants.
 func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where Where, from, to string, needed ...string) (*Span, error) {
-	s, l, err := t.sessionOf(client, where, needed...)
+	s, l, err := t.sessionBy(client, where, false, []*string{&from, &to}, needed...)
 	if err != nil {
 		return nil, err
 	}

@@ -151,6 +151,11 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 		},
 	})
 	t.life, t.end = context.WithCancel(context.Background())
+	o.Workspaces.OnTaken(func(root string, number uint64) {
+		if t.fences.Check(root) == nil {
+			t.fences.After(root, number)
+		}
+	})
 	o.Workspaces.Refer(t.references, func(root string, numbers []uint64) {
 		l, err := t.line(root)
 		if err == nil {
@@ -446,9 +451,6 @@ func (t *Timeline) snapshot(l *line, m *Moment) (same bool) {
 	}
 	if same {
 		return true
-	}
-	if t.fences.Check(l.root) == nil {
-		t.fences.After(l.root, s.Number)
 	}
 	if m.Source == records.FromFiles {
 		return false // who looks does not delay the moments of hooks

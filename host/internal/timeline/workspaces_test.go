@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // Two agents in one workspace share its session. Each moment names its agent.
@@ -251,8 +252,28 @@ func TestTheFenceCommandRunsAfterASnapshot(t *testing.T) {
 	if err != nil || m.Fence == nil || m.Fence.State != fence.Done || w.read(ran) != "s1 "+w.dir+"\n" {
 		t.Fatalf("%+v %+v, %v", m, m.Fence, err)
 	}
+	w.write("a", "two")
+	if _, err := w.Restore(t.Context(), user, timeline.RestoreParams{Where: w.here(), To: "s1", Confirm: true}); err != nil {
+		t.Fatal(err)
+	}
+	follows := func(want string) {
+		t.Helper()
+		if err := testbed.Eventually(t.Context(), func() (bool, error) { return strings.HasSuffix(w.read(ran), want+" "+w.dir+"\n"), nil }); err != nil {
+			t.Errorf("%v: it ran for %q, want %s last", err, w.read(ran), want)
+		}
+	}
+	follows("s3") // the state before the restore was s2
+	if _, err := w.Undo(t.Context(), user, timeline.UndoParams{Where: w.here(), Confirm: true}); err != nil {
+		t.Fatal(err)
+	}
+	follows("s4")
+	w.write("a", "three")
+	if _, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: w.here(), From: "s1"}); err != nil { // takes a snapshot of now
+		t.Fatal(err)
+	}
+	follows("s5")
 	w.write("fail", "")
-	if m, err = add(); err != nil || m.FsSnapshot != "s2" || m.Fence.State != fence.Failed || m.Fence.ExitCode != 3 || m.Fence.Message != "exit status 3: no follower" {
+	if m, err = add(); err != nil || m.FsSnapshot != "s6" || m.Fence.State != fence.Failed || m.Fence.ExitCode != 3 || m.Fence.Message != "exit status 3: no follower" {
 		t.Errorf("%+v %+v, %v", m, m.Fence, err)
 	}
 	w.settings = timeline.Settings{Fence: []string{"sleep", "60"}, FenceSeconds: 0.05}

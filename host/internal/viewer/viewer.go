@@ -227,7 +227,8 @@ func (v *Viewer) report(ctx context.Context, p protocol.ViewReportParams) (*prot
 	}
 	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
 	places := v.observer.OriginalsIn(w.v)
-	places.Explain(&o)
+	edited, inside := observe.Edited(v.observer, w.scope, w.fromName, w.toName)
+	places.ExplainIn(&o, edited, inside)
 	r := v.observer.Compute(ctx, w.from, w.v, w.until(), o)
 	r.Checkpoint = w.fromName
 	r.CountTokens()

@@ -66,6 +66,10 @@ func (ws *Workspaces) Refer(to func(root string) map[uint64]string, deleting fun
 	ws.o.references, ws.o.deleting = to, deleting
 }
 
+// OnTaken sets what is called after each new snapshot, whatever it was taken for. The function must not call back. Call it before
+// the first workspace is opened.
+func (ws *Workspaces) OnTaken(taken func(root string, number uint64)) { ws.o.taken = taken }
+
 // Policy returns what the user's settings keep.
 func (ws *Workspaces) Policy() provider.Policy { return ws.o.Settings.Policy() }
 

@@ -148,6 +148,9 @@ func (w *Workspace) recordLocked(ctx context.Context, by string) {
 		return
 	}
 	w.recorded, w.edited = last.Number, time.Time{}
+	if w.o.taken != nil {
+		w.o.taken(w.Dir, last.Number)
+	}
 	if from == 0 {
 		from = all[0].Number // everything is in the first one; another may have followed it already
 		if from == last.Number {

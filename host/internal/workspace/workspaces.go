@@ -43,6 +43,7 @@ type Options struct {
 
 	references func(root string) map[uint64]string
 	deleting   func(root string, numbers []uint64)
+	taken      func(root string, number uint64)
 }
 
 // Workspaces are the open workspaces. It is safe for concurrent use.

@@ -49,6 +49,14 @@ var milestones = map[string]string{
 	FromProvisioned: "provisioned", FromServer: "server ready", FromTestsPassed: "tests passed", FromTestsFailed: "tests failed",
 }
 
+// Kinds returns the kinds and the sources of moments, by which lists are limited.
+func Kinds() []string {
+	return append([]string{
+		Manual, Auto, FromStart, FromPrompt, FromEdit, FromCommand, FromStop, FromCheckpoint, FromFiles, FromRestore, FromBranch, FromUser,
+		FromAgent, FromTerminal, FromProvider,
+	}, Milestones()...)
+}
+
 // Milestones returns the names of the milestones, sorted.
 func Milestones() []string { return slices.Sorted(maps.Keys(milestones)) }
 

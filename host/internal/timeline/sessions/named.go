@@ -1,0 +1,43 @@
+package sessions
+
+import (
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// Cut cuts the session off a moment that names one, as in m3@shop-1. Session is "" for one that does not.
+func Cut(moment string) (bare, session string) {
+	bare, session, _ = strings.Cut(moment, "@")
+	if number := strings.TrimLeft(bare, "ms"); len(bare) != len(number)+1 || number == "" || strings.Trim(number, "0123456789") != "" {
+		return moment, ""
+	}
+	return bare, session
+}
+
+// Named cuts the sessions off moments, and returns the one that they name: session if they name none. All must be of one
+// workspace, because their numbers count in it.
+func (r *Registry) Named(session string, moments ...*string) (string, error) {
+	for _, m := range moments {
+		bare, of := Cut(*m)
+		if of == "" {
+			continue
+		}
+		named, err := r.Find(of)
+		if err != nil {
+			return "", err
+		}
+		if session == "" {
+			session = of
+		}
+		s, err := r.Find(session)
+		if err != nil {
+			return "", err
+		}
+		if s.Workspace != named.Workspace {
+			return "", usererr.Invalid("%s is a moment of %s, and session %s is of %s. Name moments of one workspace.", *m, named.Workspace, s.ID, s.Workspace)
+		}
+		*m = bare
+	}
+	return session, nil
+}
