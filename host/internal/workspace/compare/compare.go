@@ -6,7 +6,8 @@
 //     not shown is marked and counted.
 //   - Text leaves the package masked (package redact) and safe for a terminal, unless the caller asks for [Options.Exact].
 //     Files that look like secrets are counted and not shown, unless the caller asks for [Options.Secrets].
-//   - Where [Diff.Applies] is true, "git apply" and "patch" turn the first snapshot's files into those of the second one.
+//   - Where [Diff.Applies] is true, "git apply" turns the first snapshot's files into those of the second one. Without
+//     [Options.Binary], "patch" does too.
 //   - Work is bounded: by the sizes below, by [Options], and by the context. Nothing is written.
 package compare
 
@@ -94,7 +95,7 @@ func (c *Comparer) read(e *tree.Entry) file {
 	}
 	var s strings.Builder
 	s.Grow(int(e.Size))
-	if err := c.source.Content(&limited{&s}, e); err != nil {
+	if err := c.source.Content(&limited{&s, maxSize}, e); err != nil {
 		return file{is: Unread, why: err.Error()}
 	}
 	content := s.String()
@@ -108,12 +109,15 @@ func (c *Comparer) read(e *tree.Entry) file {
 }
 
 // limited refuses a content that is longer than its entry says.
-type limited struct{ to *strings.Builder }
+type limited struct {
+	to   *strings.Builder
+	most int
+}
 
 var errLonger = errors.New("its content is longer than recorded")
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.to.Len()+len(b) > maxSize {
+	if l.to.Len()+len(b) > l.most {
 		return 0, errLonger
 	}
 	return l.to.Write(b)
