@@ -99,6 +99,19 @@ func withheld(f *File) string {
 	return what
 }
 
+// WhyHidden says why a file is not in the text, "" for one that is.
+func WhyHidden(f *File) string {
+	switch {
+	case f.binary != nil || !f.contentChanged():
+		return ""
+	case f.Content == Secret:
+		return "it looks like a secret: " + f.Why
+	case f.Why == "" && f.Content == Beyond:
+		return "the limit is reached"
+	}
+	return f.Why
+}
+
 func modes(f *File) string {
 	switch {
 	case f.Before == nil:
