@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/redact"
@@ -42,6 +43,33 @@ type Source interface {
 	Entry(number uint64, path string) (*tree.Entry, error)
 	// Content writes the content of a file of a snapshot.
 	Content(w io.Writer, e *tree.Entry) error
+}
+
+// skipper is a source that knows what was left out of its snapshots.
+type skipper interface {
+	Skip(number uint64) (func(path string) bool, error)
+}
+
+// skipped returns a function that reports whether a path was left out of a snapshot.
+func (c *Comparer) skipped(number uint64) func(path string) bool {
+	if s, ok := c.source.(skipper); ok {
+		if skip, err := s.Skip(number); err == nil {
+			return func(path string) bool { return tracked.LeftOut(skip, path) != "" }
+		}
+	}
+	return func(string) bool { return false }
+}
+
+// changes returns the changes from one snapshot to another one. A path that only one of them leaves out did not change.
+func (c *Comparer) changes(from, to uint64) ([]tree.Change, error) {
+	changes, err := c.source.Diff(from, to)
+	if err != nil {
+		return nil, err
+	}
+	then, now := c.skipped(from), c.skipped(to)
+	return slices.DeleteFunc(changes, func(ch tree.Change) bool {
+		return ch.Before == nil && then(ch.Path) || ch.After == nil && now(ch.Path)
+	}), nil
 }
 
 // Comparer compares the snapshots of a source. It is safe for concurrent use if the source is.

@@ -150,7 +150,7 @@ func (c *Comparer) Diff(ctx context.Context, from, to uint64, o Options) (*Diff,
 			return nil, err
 		}
 	}
-	changes, err := c.source.Diff(from, to)
+	changes, err := c.changes(from, to)
 	if err != nil {
 		return nil, err
 	}
