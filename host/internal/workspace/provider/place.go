@@ -66,6 +66,15 @@ func Place(workspace, usual string) (Placement, error) {
 	}, nil
 }
 
+// Beside returns the directory beside a workspace that [Place] may have chosen, "" if there is none of this user.
+func Beside(workspace string) string {
+	dir := filepath.Join(filepath.Dir(workspace), besidePrefix+filepath.Base(workspace))
+	if private(dir) != nil {
+		return ""
+	}
+	return dir
+}
+
 // unfit returns why the directory that a workspace is in takes no views, "" if it does.
 func unfit(workspace, parent string) string {
 	if parent == workspace {
