@@ -308,6 +308,8 @@ type Restored struct {
 	Safety     string `json:"safety"`
 	// Done is false for a plan.
 	Done bool `json:"done"`
+	// Plan names the plan, to confirm it and no other one.
+	Plan string `json:"plan,omitempty"`
 	// Operation is to undo the restore, "" for a plan or where nothing differed.
 	Operation string `json:"operation,omitempty"`
 	// Changes counts what is created, replaced, deleted, or given other attributes.
