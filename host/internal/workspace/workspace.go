@@ -270,7 +270,7 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 		return "", err
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		if same, err := w.provider.Intact(ctx, number, dir); same || err != nil {
+		if same, err := tracked.Intact(ctx, w.provider, number, dir); same || err != nil {
 			return dir, err
 		}
 		if err := tracked.RemoveAll(dir); err != nil { // something was changed in it

@@ -9,9 +9,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
-// Intact reports whether a directory that [Provider.Checkout] wrote has the paths of a snapshot with their kinds, sizes and
+// Intact reports whether a directory that [Provider.Checkout] of a provider wrote has the paths of a snapshot with their kinds, sizes and
 // times. It reads no contents.
-func (p *Provider) Intact(ctx context.Context, number uint64, dir string) (bool, error) {
+func Intact(ctx context.Context, p *Provider, number uint64, dir string) (bool, error) {
 	p.mu.Lock()
 	i, err := p.get(number)
 	var t *tree.Tree
