@@ -2190,6 +2190,10 @@ export interface SessionRestoreParams {
    * Confirm restores. Without it the answer is the plan.
    */
   confirm?: boolean;
+  /**
+   * Plan is the name of the plan that is confirmed.
+   */
+  plan?: string;
 }
 /**
  * SessionUndoParams name an operation to undo.

@@ -375,6 +375,11 @@ export interface Difference {
    */
   text?: string;
   /**
+   * Patch is the text byte by byte, where the caller asked for an exact patch. Text is empty then: it would not have bytes
+   * that are not UTF-8.
+   */
+  patch?: string;
+  /**
    * LeftOut counts changed lines that are not in the text, Masked secrets that are masked.
    */
   leftOut?: number /* int */;
@@ -416,6 +421,10 @@ export interface Restored {
    * Done is false for a plan.
    */
   done: boolean;
+  /**
+   * Plan names the plan, to confirm it and no other one.
+   */
+  plan?: string;
   /**
    * Operation is to undo the restore, "" for a plan or where nothing differed.
    */

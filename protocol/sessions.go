@@ -92,6 +92,8 @@ type SessionRestoreParams struct {
 	Paths  []string `json:"paths,omitempty" required:"false" maxItems:"1000" doc:"Only these; empty: the whole workspace"`
 	// Confirm restores. Without it the answer is the plan.
 	Confirm bool `json:"confirm,omitempty" required:"false" doc:"Restore; without it the answer is the plan"`
+	// Plan is the name of the plan that is confirmed.
+	Plan string `json:"plan,omitempty" required:"false" maxLength:"20" doc:"The plan to confirm; if the files changed since, the answer is the present plan"`
 }
 
 // SessionUndoParams name an operation to undo.

@@ -119,7 +119,7 @@ With --moved-from, the decisions, sessions and snapshots of a project that was m
 func newProjectDeny() *cobra.Command {
 	return &cobra.Command{
 		Use:   "deny [DIR]",
-		Short: "Deny a project, with everything below it",
+		Short: "Deny a project, except allowed ones below it",
 		Args:  oneDir(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, dir, err := projectArg(args)

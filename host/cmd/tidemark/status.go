@@ -136,6 +136,9 @@ func showWorkspaces(out io.Writer, list []workspace.Status) error {
 		if w.Limited != "" {
 			said += ". Each compares all files: " + w.Limited
 		}
+		if w.Views != "" {
+			said += ". Views and branches are in " + grants.Printable(w.Views)
+		}
 		t.Row(grants.Printable(w.Dir), said)
 	}
 	return t.Write(out)

@@ -27,7 +27,7 @@ func newTimelineDiff() *cobra.Command {
 With paths, only these files and directories are compared. A path is taken for TO unless it has a slash, is a
 file with a dot in its name, or follows --.
 Secrets are masked, and files that look like secrets are only counted. With --exact, the output is a patch for
-git apply; it is not safe for a terminal.`,
+git apply, with binary files; it is not safe for a terminal. If the patch cannot be whole, nothing is printed.`,
 		Example: `  tidemark timeline diff m3
   tidemark timeline diff m3 m7 src
   tidemark timeline diff m3 src/cart.ts
@@ -62,7 +62,7 @@ git apply; it is not safe for a terminal.`,
 	f := cmd.Flags()
 	f.StringVar(&p.Session, "session", "", "ID of a session (default: that of the working directory)")
 	f.BoolVar(&p.Secrets, "secrets", false, "show files that look like secrets too")
-	f.BoolVar(&p.Exact, "exact", false, "print a patch: nothing is masked, escaped or left out")
+	f.BoolVar(&p.Exact, "exact", false, "print a whole patch: nothing is masked or escaped")
 	f.BoolVar(&p.Whole, "whole", false, "leave nothing out")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
@@ -105,7 +105,10 @@ func isPath(arg string) bool {
 
 func showDifference(out, errOut io.Writer, a *timeline.Difference, exact bool) error {
 	if exact {
-		_, err := io.WriteString(out, a.Text)
+		if !a.Applies {
+			return partial(a)
+		}
+		_, err := out.Write(a.Patch)
 		return err
 	}
 	for _, note := range []string{a.From.Note, a.To.Note} {
@@ -132,6 +135,23 @@ func showDifference(out, errOut io.Writer, a *timeline.Difference, exact bool) e
 	}
 	return render.Line(out, "\n%s", strings.TrimRight(a.Text, "\n"))
 }
+
+// partial is the error about a patch that is not whole.
+func partial(a *timeline.Difference) error {
+	var without []string
+	for _, f := range a.Files {
+		if f.Why != "" {
+			without = append(without, f.Path+": "+f.Why)
+		}
+	}
+	if more := len(without) - maxWithout; more > 0 {
+		without = append(without[:maxWithout], fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Errorf("the patch cannot be whole, so it is not printed:\n  %s\nUse --secrets for files that look like secrets, or name the paths that you need.", strings.Join(without, "\n  "))
+}
+
+// maxWithout bounds the files that the error about a patch names.
+const maxWithout = 10
 
 func newBlame() *cobra.Command {
 	var p timeline.BlameParams

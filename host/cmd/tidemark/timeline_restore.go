@@ -165,8 +165,8 @@ The state before is a snapshot: ` + "`tidemark timeline undo`" + ` brings it bac
 			if p.Paths, err = inWorkspace(cmd, p.Where, args); err != nil {
 				return err
 			}
-			return planAndDo(cmd, yes, asJSON, func(confirm bool) (string, any) {
-				p.Confirm = confirm
+			return planAndDo(cmd, yes, asJSON, func(confirm bool, plan string) (string, any) {
+				p.Confirm, p.Plan = confirm, plan
 				return "timeline_restore", p
 			})
 		},
@@ -229,8 +229,8 @@ func newUndo() *cobra.Command {
 			if p.Where, err = whereIs(cmd, p.Session); err != nil {
 				return err
 			}
-			return planAndDo(cmd, yes, asJSON, func(confirm bool) (string, any) {
-				p.Confirm = confirm
+			return planAndDo(cmd, yes, asJSON, func(confirm bool, plan string) (string, any) {
+				p.Confirm, p.Plan = confirm, plan
 				return "timeline_undo", p
 			})
 		},
@@ -242,14 +242,22 @@ func newUndo() *cobra.Command {
 	return cmd
 }
 
-// planAndDo shows the plan of a restore, asks, and restores.
-func planAndDo(cmd *cobra.Command, yes, asJSON bool, call func(confirm bool) (tool string, args any)) error {
+// planAndDo shows the plan of a restore, asks, and restores. If the files changed since, it shows the present plan and asks
+// again.
+func planAndDo(cmd *cobra.Command, yes, asJSON bool, call func(confirm bool, plan string) (tool string, args any)) error {
 	var a timeline.Restored
-	if !yes {
-		tool, args := call(false)
-		if err := callAndShow(cmd, tool, args, &a, asJSON, func() error { return showRestore(cmd.OutOrStdout(), &a) }); err != nil || asJSON {
-			return err
-		}
+	show := func(confirm bool) error {
+		tool, args := call(confirm, a.Plan)
+		a = timeline.Restored{}
+		return callAndShow(cmd, tool, args, &a, asJSON, func() error { return showRestore(cmd.OutOrStdout(), &a) })
+	}
+	if yes {
+		return show(true)
+	}
+	if err := show(false); err != nil || asJSON {
+		return err
+	}
+	for !a.Done {
 		if len(a.Blocked) > 0 || len(a.Steps) == 0 && a.Note == "" {
 			return nil
 		}
@@ -260,9 +268,11 @@ func planAndDo(cmd *cobra.Command, yes, asJSON bool, call func(confirm bool) (to
 			}
 			return render.Line(cmd.OutOrStdout(), "Nothing was changed.")
 		}
+		if err := show(true); err != nil {
+			return err
+		}
 	}
-	tool, args := call(true)
-	return callAndShow(cmd, tool, args, &a, asJSON, func() error { return showRestore(cmd.OutOrStdout(), &a) })
+	return nil
 }
 
 func showRestore(out io.Writer, a *timeline.Restored) error {
@@ -286,6 +296,11 @@ func showRestore(out io.Writer, a *timeline.Restored) error {
 		head = fmt.Sprintf("Restored %s (%s). The state before is %s; `tidemark timeline undo %s` brings it back.", a.FsSnapshot, strings.Join(counts, ", "), a.Safety, a.Operation)
 	case len(counts) > 0:
 		head = fmt.Sprintf("Restoring %s: %s", a.FsSnapshot, strings.Join(counts, ", "))
+	}
+	if !a.Done && a.Note != "" && a.FsSnapshot != "" {
+		if err := render.Line(out, "%s", event.OneLine(a.Note)); err != nil {
+			return err
+		}
 	}
 	if err := render.Line(out, "%s", head); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/installer"
 )
@@ -131,6 +132,11 @@ func (c *changer) leave(h home.Home, purge bool) error {
 				c.sheet.Outcome(string(installer.None), c.short("would be removed: "+path))
 			}
 		}
+		if purge {
+			for _, dir := range workspace.Beside(h.Workspaces()) {
+				c.sheet.Outcome(string(installer.None), c.short("views of snapshots would be removed: "+dir))
+			}
+		}
 		if !purge {
 			c.sheet.Outcome(string(installer.None), "would be kept ("+hint+")")
 		}
@@ -170,6 +176,16 @@ func (c *changer) leave(h home.Home, purge bool) error {
 		c.fail(c.sheet.Outcome, errors.New("the browser from `tidemark browser` is still open and would rewrite its profile. Nothing was removed. Close it, then run this again"))
 		return nil
 	}
+	var branches []string
+	for _, dir := range workspace.Beside(h.Workspaces()) {
+		with, err := workspace.RemoveViews(dir)
+		if err != nil {
+			return fmt.Errorf("cannot remove views of snapshots: %w", err)
+		}
+		if with {
+			branches = append(branches, dir)
+		}
+	}
 	for _, path := range kept {
 		if err := tracked.RemoveAll(path); err != nil { // views of snapshots cannot be written to
 			return fmt.Errorf("cannot remove Tidemark's data: %w", err)
@@ -177,7 +193,10 @@ func (c *changer) leave(h home.Home, purge bool) error {
 	}
 	c.sheet.Outcome(string(installer.OK), c.short("removed from "+h.State))
 	if _, err := os.Stat(h.Branches()); err == nil {
-		c.sheet.Outcome(string(installer.None), c.short("branches with your files remain in "+h.Branches()+". Delete the directory when you no longer need them."))
+		branches = append(branches, h.Branches())
+	}
+	for _, dir := range branches {
+		c.sheet.Outcome(string(installer.None), c.short("branches with your files remain in "+dir+". Delete the directory when you no longer need them."))
 	}
 	return h.Leave()
 }

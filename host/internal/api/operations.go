@@ -388,11 +388,12 @@ type viewSessionRestoreInput struct {
 		Moment  string   `json:"moment" maxLength:"100" doc:"A moment (m12), a file snapshot (s12), a checkpoint, a time or start"`
 		Paths   []string `json:"paths,omitempty" required:"false" maxItems:"1000" doc:"Only these; empty: the whole workspace"`
 		Confirm bool     `json:"confirm,omitempty" required:"false" doc:"Restore; without it the answer is the plan"`
+		Plan    string   `json:"plan,omitempty" required:"false" maxLength:"20" doc:"The plan to confirm; if the files changed since, the answer is the present plan"`
 	} `nameHint:"Session-restoreRequest"`
 }
 
 func (in *viewSessionRestoreInput) params() protocol.SessionRestoreParams {
-	return protocol.SessionRestoreParams{ID: in.ID, Moment: in.Body.Moment, Paths: in.Body.Paths, Confirm: in.Body.Confirm}
+	return protocol.SessionRestoreParams{ID: in.ID, Moment: in.Body.Moment, Paths: in.Body.Paths, Confirm: in.Body.Confirm, Plan: in.Body.Plan}
 }
 
 type viewSessionUndoInput struct {

@@ -91,7 +91,7 @@ func (l *line) rename(d *records.DB, from, to string, at time.Time) error {
 const namedWithin = 10 * time.Second
 
 // When returns the time of a moment or a file snapshot by its ID, in the workspace of a scope or, with "@" and a session
-// after it, in that of the session. ok is false for what is no such ID.
+// after it, in that of the session. A moment whose snapshot was taken a little later begins with that snapshot. ok is false for what is no such ID.
 func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error) {
 	bare, _, _ := strings.Cut(id, "@")
 	n, isMoment := number(bare, 'm')
@@ -107,6 +107,9 @@ func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool,
 	for _, m := range l.all() {
 		switch {
 		case isMoment && m.Number == n:
+			if taken := time.Unix(0, m.SnapshotAt); m.Snapshot != 0 && !m.Placed && taken.After(m.At) {
+				return taken, true, nil
+			}
 			return m.At, true, nil
 		case !isMoment && m.Snapshot == n && m.SnapshotAt != 0:
 			return time.Unix(0, m.SnapshotAt), true, nil

@@ -55,7 +55,7 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	if err != nil {
 		return nil, err
 	}
-	options := compare.Options{Paths: p.Paths, Secrets: p.Secrets, Exact: p.Exact}
+	options := compare.Options{Paths: p.Paths, Secrets: p.Secrets, Exact: p.Exact, Binary: p.Exact}
 	if !client.User {
 		options.MaxBytes = agentText
 	}
@@ -67,11 +67,16 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 		return nil, err
 	}
 	a := &Difference{
-		SessionID: s.ID, From: from.end(), To: to.end(), Files: []FileChanged{}, Added: d.Added, Removed: d.Removed, Text: d.Text(),
+		SessionID: s.ID, From: from.end(), To: to.end(), Files: []FileChanged{}, Added: d.Added, Removed: d.Removed,
 		LeftOut: d.LeftOut, Masked: d.Masked, Applies: d.Applies,
 	}
+	if p.Exact {
+		a.Patch = []byte(d.Text())
+	} else {
+		a.Text = d.Text()
+	}
 	for _, f := range d.Files {
-		c := FileChanged{Path: compare.Quote(f.Path), Change: f.Change, Added: f.Added, Removed: f.Removed, Counted: f.Counted, Why: f.Why}
+		c := FileChanged{Path: compare.Quote(f.Path), Change: f.Change, Added: f.Added, Removed: f.Removed, Counted: f.Counted, Why: compare.WhyHidden(&f)}
 		if f.OldPath != "" {
 			c.OldPath = compare.Quote(f.OldPath)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -28,6 +29,9 @@ type RestoreParams struct {
 	Paths []string `json:"paths"`
 	// Confirm restores. Without it the answer is the plan.
 	Confirm bool `json:"confirm"`
+	// Plan names the plan that is confirmed. If the workspace has changed so that it is another one, that is the answer. An
+	// agent confirms no plan without its name.
+	Plan string `json:"plan,omitempty"`
 	// Leave leaves out the paths that cannot be restored. Without it they prevent the restore.
 	Leave bool `json:"leave"`
 }
@@ -42,10 +46,10 @@ func (t *Timeline) Restore(ctx context.Context, client *checkpoint.Client, p Res
 	if err != nil {
 		return nil, err
 	}
-	return t.restore(ctx, s, l, place, p, &Operation{Kind: records.OpRestore, What: "restore " + snapshotID(place.Snapshot.Number)})
+	return t.restore(ctx, client, s, l, place, p, &Operation{Kind: records.OpRestore, What: "restore " + snapshotID(place.Snapshot.Number)})
 }
 
-func (t *Timeline) restore(ctx context.Context, s *Session, l *line, place *Place, p RestoreParams, op *Operation) (*Restored, error) {
+func (t *Timeline) restore(ctx context.Context, client *checkpoint.Client, s *Session, l *line, place *Place, p RestoreParams, op *Operation) (*Restored, error) {
 	w, err := t.open(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
@@ -71,6 +75,10 @@ func (t *Timeline) restore(ctx context.Context, s *Session, l *line, place *Plac
 		a.Done = true
 		return a, nil
 	}
+	if p.Plan != a.Plan && (p.Plan != "" || !client.User) {
+		a.Note = strings.TrimSpace(a.Note + " " + otherPlan(p.Plan))
+		return a, nil
+	}
 	op.At, op.Session, op.State, op.Target, op.Safety, op.Paths = t.o.Clock(), s.ID, records.Begun, plan.Target, plan.Safety, p.Paths
 	if err := t.db.Log(l.space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
@@ -92,10 +100,18 @@ func (t *Timeline) restore(ctx context.Context, s *Session, l *line, place *Plac
 	return a, err
 }
 
+// otherPlan says why a plan is the answer to a confirmation.
+func otherPlan(confirmed string) string {
+	if confirmed == "" {
+		return "Nothing was restored: name this plan to confirm it."
+	}
+	return "Nothing was restored: the files changed since the plan that was confirmed. This is the present plan."
+}
+
 func answerOf(s *Session, plan *restore.Plan, place *Place) *Restored {
 	a := &Restored{
 		SessionID: s.ID, FsSnapshot: snapshotID(plan.Target), Safety: snapshotID(plan.Safety), Changes: map[string]int{}, Steps: []RestoreStep{},
-		Blocked: problems(plan.Problems), Differs: problems(plan.Left), Note: place.Note,
+		Blocked: problems(plan.Problems), Differs: problems(plan.Left), Note: place.Note, Plan: plan.ID(),
 	}
 	for _, step := range plan.Steps {
 		a.Changes[step.Kind.String()]++
@@ -173,6 +189,8 @@ type UndoParams struct {
 	Operation string `json:"operation"`
 	// Confirm undoes. Without it the answer is the plan.
 	Confirm bool `json:"confirm"`
+	// Plan is that of [RestoreParams], of an operation that restored files.
+	Plan string `json:"plan,omitempty"`
 	// Force removes a branch in which processes run.
 	Force bool `json:"force"`
 }
@@ -243,8 +261,8 @@ func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoPa
 		if err != nil {
 			return nil, fmt.Errorf("cannot undo %s: %w", op.ID(), err)
 		}
-		a, err = t.restore(ctx, s, l, place, RestoreParams{Paths: op.Paths, Confirm: p.Confirm}, undo)
-		if err != nil || !p.Confirm {
+		a, err = t.restore(ctx, client, s, l, place, RestoreParams{Paths: op.Paths, Confirm: p.Confirm, Plan: p.Plan}, undo)
+		if err != nil || !a.Done {
 			return a, err
 		}
 	}

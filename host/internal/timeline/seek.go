@@ -159,7 +159,7 @@ func (t Requests) AddSnapshot(ctx context.Context, client *checkpoint.Client, p 
 		if p.TS != nil {
 			code = usererr.NotFound
 		}
-		return nil, usererr.New(code, "no snapshot was taken: %s. The moment %s was added without one. To try again, repeat the command.", m.Reason, m.ID)
+		return nil, usererr.New(code, "no snapshot was taken: %s. The moment %s was added without one. To try again, repeat the command.", strings.TrimRight(m.Reason, "."), m.ID)
 	}
 	all, err := t.FsSnapshots(ctx, client, SessionParams{Where{Session: m.SessionID}})
 	if err != nil {

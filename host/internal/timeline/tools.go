@@ -54,10 +54,12 @@ var Tools = []*tool.Tool[*Timeline]{
 	}, (*Timeline).Blame),
 	tool.New(tool.Definition{
 		Name: "timeline_restore", Title: "Restore files", Effect: tool.Destroys,
-		Description: "Restore files to a moment. Without confirm it returns the plan. The state before stays in a snapshot, so that it can be undone.",
+		Description: "Restore files to a moment. Without confirm it returns the plan. The state before stays in a snapshot, for undo.",
 		Arguments: `"to":{"type":"string","description":"` + momentArgument + `"},
 			"paths":{"type":"array","items":{"type":"string"},"description":"files or directories; none: all"},
-			"confirm":{"type":"boolean"}`,
+			"confirm":{"type":"boolean"},
+			"plan":{"type":"string","description":"with confirm: plan of the answer without confirm"},
+			"leave":{"type":"boolean","description":"leave paths that cannot be restored"}`,
 		Required: []string{"to"},
 	}, (*Timeline).Restore),
 }

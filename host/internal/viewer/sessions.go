@@ -128,7 +128,7 @@ var sessionMethods = []*Method{
 		Statuses: []int{http.StatusConflict},
 		Summary:  "Set the files back to a moment, after a safety snapshot; without confirm, the plan",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionRestoreParams) (*timeline.Restored, error) {
-		return t.Restore(ctx, user, timeline.RestoreParams{Where: timeline.Where{Session: p.ID}, To: p.Moment, Paths: p.Paths, Confirm: p.Confirm})
+		return t.Restore(ctx, user, timeline.RestoreParams{Where: timeline.Where{Session: p.ID}, To: p.Moment, Paths: p.Paths, Confirm: p.Confirm, Plan: p.Plan})
 	}),
 	session(Method{
 		Name: "view_session_undo", Route: "POST /v1/sessions/{id}/undo", Operation: "session-undo",

@@ -174,17 +174,12 @@ func (w *Workspace) recordLocked(ctx context.Context, by string) {
 		w.queue.add(b)
 		return
 	}
-	then, err := w.provider.Skip(from)
-	if err != nil {
-		then = func(string) bool { return false } // it was deleted meanwhile
-	}
-	now := w.rules.skip()
 	for i := range d.Files {
 		f := &d.Files[i]
 		e := changeOf(f)
 		switch {
-		case e == nil, f.After == nil && tracked.LeftOut(now, f.Path) != "", f.Before == nil && tracked.LeftOut(then, f.Path) != "":
-			continue // a file that is excluded since, or no longer, did not change
+		case e == nil:
+			continue
 		case len(b.events) == maxRecorded:
 			b.missed++
 			continue

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -12,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // rules are what snapshots of a workspace leave out. They are recorded with each snapshot, as JSON.
@@ -36,6 +38,27 @@ func (r rules) skip() func(path string) bool {
 		denied = append(denied, dir.String())
 	}
 	return func(path string) bool { return r.Exclude.Skip(path) || grants.Covers(denied, path) }
+}
+
+// excludeFile is the file of a store that has what was excluded when the workspace was opened last.
+const excludeFile = "exclude.json"
+
+// noteExclude writes what is excluded, for the time when the settings file cannot be read.
+func noteExclude(store string, e project.Exclude) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(store, excludeFile), data, 0o600)
+}
+
+// lastExclude reads what [noteExclude] wrote.
+func lastExclude(store string) (e project.Exclude, err error) {
+	data, err := safefile.Read(filepath.Join(store, excludeFile), noise.MaxProjectFile)
+	if err != nil {
+		return e, err
+	}
+	return e, json.Unmarshal(data, &e)
 }
 
 func (r rules) text() (string, error) {

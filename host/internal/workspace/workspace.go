@@ -58,8 +58,10 @@ type Workspace struct {
 	// compared is when all files were compared last.
 	compared time.Time
 	used     time.Time
-	active   sync.WaitGroup // requests that are being served
-	closed   bool
+	// problem is why no snapshot of a moment can be taken, nil in the usual case.
+	problem error
+	active  sync.WaitGroup // requests that are being served
+	closed  bool
 }
 
 // ErrClosed means that the workspace was closed, because the user no longer allows it or the daemon stops.
@@ -91,13 +93,18 @@ func Slug(dir string) string {
 
 // start opens a workspace.
 func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
-	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, rules: a.rules, queue: q, views: make(chan struct{}, 1), used: o.Clock()}
+	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock()}
 	w.home = filepath.Join(o.Dir, w.ID)
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
 	}
 	if err := noteDir(w.home, w.Dir); err != nil {
 		return nil, err
+	}
+	if a.problem == nil {
+		if err := noteExclude(w.home, a.rules.Exclude); err != nil {
+			return nil, err
+		}
 	}
 	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
 		return nil, err
@@ -166,10 +173,16 @@ func (w *Workspace) begin() (end func(), err error) {
 	return w.active.Done, nil
 }
 
-func (w *Workspace) use() {
+func (w *Workspace) use(problem error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.used = w.o.Clock()
+	w.used, w.problem = w.o.Clock(), problem
+}
+
+func (w *Workspace) unruled() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.problem
 }
 
 func (w *Workspace) lastUse() time.Time {
@@ -192,6 +205,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		return s, false, err
 	}
 	defer end()
+	if err := w.unruled(); err != nil {
+		return s, false, err
+	}
 	held, err := w.provider.Hold(ctx)
 	if err != nil {
 		return s, false, err
@@ -266,7 +282,7 @@ func (w *Workspace) List() ([]tracked.Snapshot, error) {
 }
 
 // View returns a directory with the files of a snapshot, which cannot be written to. It is removed an hour after it was
-// last asked for.
+// last asked for. One in which something was changed is made again.
 func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	end, err := w.begin()
 	if err != nil {
@@ -289,7 +305,12 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 		return "", err
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		return dir, nil
+		if same, err := tracked.Intact(ctx, w.provider, number, dir); same || err != nil {
+			return dir, err
+		}
+		if err := tracked.RemoveAll(dir); err != nil { // something was changed in it
+			return "", err
+		}
 	}
 	making := dir + makingSuffix
 	if err := tracked.RemoveAll(making); err != nil {

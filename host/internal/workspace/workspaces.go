@@ -12,8 +12,8 @@ package workspace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +21,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // An unused workspace is closed after closeAfter. sweepEvery is how often that is looked for.
@@ -76,6 +77,8 @@ type allowed struct {
 	rules rules
 	// stamp is rules as text.
 	stamp string
+	// problem is why no snapshot can be taken: the settings file cannot be read. The rules are the last ones then.
+	problem error
 }
 
 // New returns no open workspaces.
@@ -159,9 +162,12 @@ func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	}
 	exclude, err := project.ExcludeIn(root)
 	if err != nil {
-		return a, fmt.Errorf("cannot read which files to leave out: %w", err)
+		a.problem = usererr.New(usererr.InvalidArgument, "cannot read which files to leave out of snapshots: %v", err)
+		if exclude, err = lastExclude(filepath.Join(ws.o.Dir, ID(root))); err != nil {
+			return a, a.problem
+		}
 	}
-	a = allowed{root: root, rules: rulesOf(exclude, denied)}
+	a.root, a.rules = root, rulesOf(exclude, denied)
 	a.stamp, err = a.rules.text()
 	return a, err
 }
@@ -188,7 +194,7 @@ func (ws *Workspaces) Open(ctx context.Context, dir string) (*Workspace, error) 
 			return nil, o.err
 		}
 		if o.allowed.stamp == a.stamp {
-			o.w.use()
+			o.w.use(a.problem)
 			return o.w, nil
 		}
 		ws.drop(o) // what is left out has changed

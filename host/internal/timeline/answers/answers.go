@@ -277,6 +277,9 @@ type Difference struct {
 	Removed   int           `json:"removed"`
 	// Text is a unified diff. Lines that begin with # say what it leaves out.
 	Text string `json:"text,omitempty"`
+	// Patch is the text byte by byte, where the caller asked for an exact patch. Text is empty then: it would not have bytes
+	// that are not UTF-8.
+	Patch []byte `json:"patch,omitempty"`
 	// LeftOut counts changed lines that are not in the text, Masked secrets that are masked.
 	LeftOut int `json:"leftOut,omitempty"`
 	Masked  int `json:"masked,omitempty"`
@@ -305,6 +308,8 @@ type Restored struct {
 	Safety     string `json:"safety"`
 	// Done is false for a plan.
 	Done bool `json:"done"`
+	// Plan names the plan, to confirm it and no other one.
+	Plan string `json:"plan,omitempty"`
 	// Operation is to undo the restore, "" for a plan or where nothing differed.
 	Operation string `json:"operation,omitempty"`
 	// Changes counts what is created, replaced, deleted, or given other attributes.

@@ -166,6 +166,9 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 	if err != nil {
 		return err
 	}
+	if entry == nil && w.path != "" && w.c.skipped(number)(w.path) {
+		return fail(usererr.NotFound, "it was excluded from that snapshot. Name a snapshot with it.")
+	}
 	if entry == nil || w.path == "" {
 		at, err := w.removal(ctx)
 		switch {
@@ -215,11 +218,11 @@ func (w *walk) removal(ctx context.Context) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		changes, err := w.c.source.Diff(w.list[at-1].Number, w.list[at].Number)
+		changes, err := w.c.changes(w.list[at-1].Number, w.list[at].Number)
 		if err != nil {
 			return 0, err
 		}
-		if ch := changeOf(changes, w.path); ch != nil {
+		if ch := changeOf(changes, w.path); ch != nil && ch.After == nil {
 			return at, nil
 		}
 	}
@@ -242,10 +245,12 @@ func (w *walk) back(ctx context.Context, steps int) error {
 			return err
 		}
 		number := w.list[w.at].Number
-		changes, err := w.c.source.Diff(w.list[w.at-1].Number, number)
+		last := w.before()
+		changes, err := w.c.changes(w.list[last].Number, number)
 		if err != nil {
 			return err
 		}
+		w.at = last + 1 // the loop goes on there
 		ch := changeOf(changes, w.path)
 		if ch == nil {
 			continue
@@ -284,6 +289,15 @@ func (w *walk) back(ctx context.Context, steps int) error {
 	}
 	w.settle(BeforeFirst, 0)
 	return nil
+}
+
+// before returns the place in the list of the last snapshot before the present one that did not exclude the file, or 0.
+func (w *walk) before() int {
+	at := w.at - 1
+	for at > 0 && w.c.skipped(w.list[at].Number)(w.path) {
+		at--
+	}
+	return at
 }
 
 // step goes to the file as it was before a snapshot. Lines that were not in it have their origin.

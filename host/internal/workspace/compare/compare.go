@@ -6,7 +6,8 @@
 //     not shown is marked and counted.
 //   - Text leaves the package masked (package redact) and safe for a terminal, unless the caller asks for [Options.Exact].
 //     Files that look like secrets are counted and not shown, unless the caller asks for [Options.Secrets].
-//   - Where [Diff.Applies] is true, "git apply" and "patch" turn the first snapshot's files into those of the second one.
+//   - Where [Diff.Applies] is true, "git apply" turns the first snapshot's files into those of the second one. Without
+//     [Options.Binary], "patch" does too.
 //   - Work is bounded: by the sizes below, by [Options], and by the context. Nothing is written.
 package compare
 
@@ -14,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/redact"
@@ -41,6 +43,33 @@ type Source interface {
 	Entry(number uint64, path string) (*tree.Entry, error)
 	// Content writes the content of a file of a snapshot.
 	Content(w io.Writer, e *tree.Entry) error
+}
+
+// skipper is a source that knows what was left out of its snapshots.
+type skipper interface {
+	Skip(number uint64) (func(path string) bool, error)
+}
+
+// skipped returns a function that reports whether a path was left out of a snapshot.
+func (c *Comparer) skipped(number uint64) func(path string) bool {
+	if s, ok := c.source.(skipper); ok {
+		if skip, err := s.Skip(number); err == nil {
+			return func(path string) bool { return tracked.LeftOut(skip, path) != "" }
+		}
+	}
+	return func(string) bool { return false }
+}
+
+// changes returns the changes from one snapshot to another one. A path that only one of them leaves out did not change.
+func (c *Comparer) changes(from, to uint64) ([]tree.Change, error) {
+	changes, err := c.source.Diff(from, to)
+	if err != nil {
+		return nil, err
+	}
+	then, now := c.skipped(from), c.skipped(to)
+	return slices.DeleteFunc(changes, func(ch tree.Change) bool {
+		return ch.Before == nil && then(ch.Path) || ch.After == nil && now(ch.Path)
+	}), nil
 }
 
 // Comparer compares the snapshots of a source. It is safe for concurrent use if the source is.
@@ -94,7 +123,7 @@ func (c *Comparer) read(e *tree.Entry) file {
 	}
 	var s strings.Builder
 	s.Grow(int(e.Size))
-	if err := c.source.Content(&limited{&s}, e); err != nil {
+	if err := c.source.Content(&limited{&s, maxSize}, e); err != nil {
 		return file{is: Unread, why: err.Error()}
 	}
 	content := s.String()
@@ -108,12 +137,15 @@ func (c *Comparer) read(e *tree.Entry) file {
 }
 
 // limited refuses a content that is longer than its entry says.
-type limited struct{ to *strings.Builder }
+type limited struct {
+	to   *strings.Builder
+	most int
+}
 
 var errLonger = errors.New("its content is longer than recorded")
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.to.Len()+len(b) > maxSize {
+	if l.to.Len()+len(b) > l.most {
 		return 0, errLonger
 	}
 	return l.to.Write(b)

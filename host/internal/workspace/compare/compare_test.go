@@ -281,9 +281,14 @@ func TestGitAppliesThePatch(t *testing.T) {
 			taken[0], taken[1] = taken[1], taken[0]
 		}
 		c := compare.New(p, redactor)
-		d, err := c.Diff(context.Background(), taken[0], taken[1], patch)
+		options := patch
+		options.Binary = rapid.Bool().Draw(t, "binary")
+		d, err := c.Diff(context.Background(), taken[0], taken[1], options)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if options.Binary && !d.Applies {
+			t.Fatalf("the patch is not whole:\n%s", d.Text())
 		}
 		a, b := filepath.Join(base, "a"), filepath.Join(base, "b")
 		if err := errors.Join(p.Checkout(context.Background(), taken[0], a, false), p.Checkout(context.Background(), taken[1], b, false)); err != nil {
@@ -473,5 +478,23 @@ func TestASubsetOfPathsKeepsRenamesOutOfIt(t *testing.T) {
 	d := diffOf(t, files{"a/x": "one\ntwo\n", "c": "c\n"}, files{"b/x": "one\ntwo\n", "c": "d\n"}, compare.Options{Paths: []string{"./a/"}})
 	if len(d.Files) != 1 || d.Files[0].Change != compare.Renamed || d.Files[0].Path != "b/x" {
 		t.Errorf("%+v", d.Files)
+	}
+}
+
+// TestWhatBinaryPatchesLeaveOut: secrets that are not asked for, and contents that cannot be read.
+func TestWhatBinaryPatchesLeaveOut(t *testing.T) {
+	options := patch
+	options.Binary, options.Secrets = true, false
+	key := strings.Repeat("-----BEGIN PRIVATE KEY-----\n", 50_000)
+	d := diffOf(t, files{}, files{"large.pem.txt": key, "id.p12": "\x00", "image": "\x00"}, options)
+	if text := d.Text(); d.Applies || strings.Count(text, "GIT binary patch") != 1 || strings.Count(text, "it looks like a secret") != 2 {
+		t.Errorf("%+v\n%s", d, text)
+	}
+	m := newMemory()
+	from, to := m.take(files{}), m.take(files{"lost": "\x00"})
+	clear(m.contents)
+	d, err := compare.New(m, redactor).Diff(context.Background(), from, to, options)
+	if err != nil || d.Applies || len(d.Files) != 1 || d.Files[0].Content != compare.Unread {
+		t.Errorf("%+v %v", d, err)
 	}
 }

@@ -30,6 +30,9 @@ type Options struct {
 	Secrets bool
 	// Exact neither masks nor escapes text, for a patch that is to be applied. It is not safe to show.
 	Exact bool
+	// Binary adds files that are not text to the patch, as Git's binary patches: binary files, and those too large to
+	// compare by line. Their contents have at most 64 MiB together.
+	Binary bool
 }
 
 func limit(n, otherwise int) int {
@@ -112,6 +115,8 @@ type File struct {
 	Runs []Run `json:"-"`
 	// cut is true where a limit left out a line of any kind.
 	cut bool
+	// binary is the content of a file that is not text, with [Options.Binary].
+	binary *binary
 }
 
 // Run is a run of replaced lines. Old lines became New lines, which begin at the line At, counted from 1. Where New is 0,
@@ -145,7 +150,7 @@ func (c *Comparer) Diff(ctx context.Context, from, to uint64, o Options) (*Diff,
 			return nil, err
 		}
 	}
-	changes, err := c.source.Diff(from, to)
+	changes, err := c.changes(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +160,7 @@ func (c *Comparer) Diff(ctx context.Context, from, to uint64, o Options) (*Diff,
 	}
 	b := &budget{
 		files: limit(o.MaxFiles, 500), lines: limit(o.MaxLines, 2000), bytes: limit(o.MaxBytes, 256<<10),
-		fileLines: limit(o.MaxFileLines, 500), context: limit(o.Context, 3),
+		fileLines: limit(o.MaxFileLines, 500), context: limit(o.Context, 3), patched: maxPatched,
 	}
 	b.options = o
 	b.options.MaxLineBytes = limit(o.MaxLineBytes, 2000)
@@ -172,7 +177,7 @@ func (c *Comparer) Diff(ctx context.Context, from, to uint64, o Options) (*Diff,
 			d.Uncounted++
 		}
 		// A file that was only renamed, or has only other permissions, needs no text.
-		shown := f.Content == Text || f.Content == Directory || f.Content != Beyond && !f.contentChanged()
+		shown := f.Content == Text || f.Content == Directory || f.binary != nil || f.Content != Beyond && !f.contentChanged()
 		d.Applies = d.Applies && shown && !f.cut
 	}
 	d.Applies = d.Applies && d.Masked == 0 && d.Escaped == 0 && d.Shortened == 0
@@ -267,8 +272,8 @@ func implied(changes []tree.Change, i int) bool {
 
 // budget is what is left of the limits of a comparison.
 type budget struct {
-	files, lines, bytes, fileLines, context int
-	options                                 Options
+	files, lines, bytes, fileLines, context, patched int
+	options                                          Options
 }
 
 // fill adds the lines of a file.
@@ -302,6 +307,9 @@ func (c *Comparer) fill(d *Diff, f *File, b *budget) {
 	}
 	if f.Content == Binary {
 		f.Why = sizes(f)
+	}
+	if b.options.Binary && (f.Content == Binary || f.Content == Large) {
+		c.binary(f, b, reason)
 	}
 	if f.Content != Text {
 		return

@@ -55,7 +55,7 @@ func (p *printer) file(f *File) {
 	case f.Content == Directory:
 		p.note(f, "directory "+modes(f))
 		return
-	case f.contentChanged() && f.Content != Text:
+	case f.contentChanged() && f.Content != Text && f.binary == nil:
 		p.note(f, withheld(f))
 		return
 	case f.contentChanged() && len(f.Hunks) == 0 && f.LeftOut > 0:
@@ -99,6 +99,19 @@ func withheld(f *File) string {
 	return what
 }
 
+// WhyHidden says why a file is not in the text, "" for one that is.
+func WhyHidden(f *File) string {
+	switch {
+	case f.binary != nil || !f.contentChanged():
+		return ""
+	case f.Content == Secret:
+		return "it looks like a secret: " + f.Why
+	case f.Why == "" && f.Content == Beyond:
+		return "the limit is reached"
+	}
+	return f.Why
+}
+
 func modes(f *File) string {
 	switch {
 	case f.Before == nil:
@@ -135,10 +148,10 @@ func (p *printer) retyped(f *File) {
 	removed.OldLines, removed.OldStart = len(removed.Lines), min(1, len(removed.Lines))
 	added.NewLines, added.NewStart = len(added.Lines), min(1, len(added.Lines))
 	if f.Before.Kind != tree.Dir {
-		p.patch(&File{Path: f.Path, Change: Removed}, f.Before, nil, []Hunk{removed})
+		p.patch(&File{Path: f.Path, Change: Removed, binary: f.binary.of(true)}, f.Before, nil, []Hunk{removed})
 	}
 	if f.After.Kind != tree.Dir {
-		p.patch(&File{Path: f.Path, Change: Added}, nil, f.After, []Hunk{added})
+		p.patch(&File{Path: f.Path, Change: Added, binary: f.binary.of(false)}, nil, f.After, []Hunk{added})
 	}
 }
 
@@ -148,7 +161,7 @@ func (p *printer) patch(f *File, before, after *tree.Entry, hunks []Hunk) {
 		old = f.OldPath
 	}
 	from, to := Quote("a/"+old), Quote("b/"+f.Path)
-	if before != nil && after != nil && f.OldPath == "" && len(hunks) == 0 && gitMode(before) == gitMode(after) {
+	if before != nil && after != nil && f.OldPath == "" && len(hunks) == 0 && f.binary == nil && gitMode(before) == gitMode(after) {
 		return // there is nothing that Git knows
 	}
 	p.line("diff --git ", from, " ", to)
@@ -167,6 +180,10 @@ func (p *printer) patch(f *File, before, after *tree.Entry, hunks []Hunk) {
 		p.line("similarity index ", fmt.Sprint(f.Similarity), "%")
 		p.line("rename from ", Quote(f.OldPath))
 		p.line("rename to ", Quote(f.Path))
+	}
+	if f.binary != nil {
+		p.binary(f.binary, before, after)
+		return
 	}
 	if len(hunks) == 0 || len(hunks[0].Lines) == 0 {
 		return

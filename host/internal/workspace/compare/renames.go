@@ -238,7 +238,7 @@ func (s *signer) sign(i int, e *tree.Entry) (signature, bool) {
 	s.bytes += int(e.Size)
 	var content strings.Builder
 	var sig signature
-	if err := s.c.source.Content(&limited{&content}, e); err == nil {
+	if err := s.c.source.Content(&limited{&content, maxSize}, e); err == nil {
 		sig = sign(content.String())
 	}
 	s.of[i] = sig

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -47,7 +48,7 @@ func (p *Plan) compute(held *tracked.Held) error {
 		}
 	})
 	if unknown != "" {
-		return fmt.Errorf("there is no %q in s%d, and none in the workspace", unknown, p.Target)
+		return usererr.New(usererr.NotFound, "there is no %q in s%d, and none in the workspace", unknown, p.Target)
 	}
 	return p.look()
 }
@@ -202,7 +203,12 @@ func (p *Plan) look() error {
 	}
 	stay := map[string]string{}
 	mounts := map[string]bool{}
-	problem := func(path, why string) { p.Problems = append(p.Problems, tree.Problem{Path: path, Reason: why}) }
+	problem := func(path, why string) {
+		if slices.ContainsFunc(p.Problems, func(known tree.Problem) bool { return known.Path == path }) {
+			return
+		}
+		p.Problems = append(p.Problems, tree.Problem{Path: path, Reason: why})
+	}
 	for _, s := range p.Steps {
 		parent := tree.Parent(s.Path)
 		if s.Path != "" && !mounts[parent] {

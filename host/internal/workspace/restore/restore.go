@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -160,9 +161,9 @@ func Prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []st
 		switch tracked.LeftOut(p.Options().Skip, path) {
 		case "":
 		case ".git":
-			return nil, fmt.Errorf("cannot restore %q: it is part of no snapshot", path)
+			return nil, usererr.Invalid("cannot restore %q: it is part of no snapshot", path)
 		default:
-			return nil, fmt.Errorf("cannot restore %q: %s. Copy it from `tidemark timeline seek`, or remove the exclusion.", path, excludedNow)
+			return nil, usererr.Invalid("cannot restore %q: %s. Copy it from `tidemark timeline seek`, or remove the exclusion.", path, excludedNow)
 		}
 	}
 	held, err := p.Hold(ctx)
@@ -191,11 +192,11 @@ func valid(path string) error {
 	}
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "" || part == "." || part == ".." {
-			return fmt.Errorf("%q is not a path in the workspace. Use a relative path with /, without \".\" and \"..\".", path)
+			return usererr.Invalid("%q is not a path in the workspace. Use a relative path with /, without \".\" and \"..\".", path)
 		}
 	}
 	if strings.ContainsRune(path, 0) {
-		return fmt.Errorf("%q is not a path: it has a zero byte", path)
+		return usererr.Invalid("%q is not a path: it has a zero byte", path)
 	}
 	return nil
 }

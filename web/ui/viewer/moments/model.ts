@@ -169,11 +169,15 @@ export class MomentsModel {
     return await this.#ask('view_session_compare', { id, ...(beside !== '' && { with: beside }) });
   }
 
-  /** The plan of a restore, or the restore. */
-  async restore(moment: string, confirm: boolean): Promise<Restored> {
+  /** The plan of a restore, or with a plan the restore. If the files changed since that plan, it is the present one. */
+  async restore(moment: string, plan?: Restored): Promise<Restored> {
     const id = this.chosen.value;
-    const done = await this.#ask('view_session_restore', { id, moment, confirm });
-    if (!confirm) return done;
+    const done = await this.#ask('view_session_restore', {
+      id,
+      moment,
+      ...(plan !== undefined && { confirm: true, plan: plan.plan ?? '' }),
+    });
+    if (!done.done) return done;
     const { operation, changes } = done;
     const count = Object.values(changes).reduce((sum, n) => sum + n, 0);
     this.#notice.value = {

@@ -233,7 +233,7 @@ function Restore({ model, moment, open }: DoProps): JSX.Element {
   const { busy, problem, run } = useAttempt();
   useEffect(() => {
     void run(async () => {
-      plan.value = await model.moments.restore(moment.id, false);
+      plan.value = await model.moments.restore(moment.id);
     });
   }, [moment.id]);
   const p = plan.value;
@@ -267,8 +267,9 @@ function Restore({ model, moment, open }: DoProps): JSX.Element {
                 disabled={busy.value}
                 onClick={() =>
                   void run(async () => {
-                    await model.moments.restore(moment.id, true);
-                    open.value = undefined;
+                    const made = await model.moments.restore(moment.id, p);
+                    if (made.done) open.value = undefined;
+                    else plan.value = made;
                   })
                 }
               >
