@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe/edited"
+	"tidemark.dev/tidemark/host/internal/rawcost"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -182,7 +183,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err // the client is not waiting any more, and the disk may not have been read
 	}
-	report.RawTokens = rawTokens(from, v, &r.options)
+	report.RawTokens = rawcost.Of(from, v, &r.options)
 	if paused := tabs.PausedIn(v, r.options.InScope); paused != "" {
 		report.Unobserved(paused)
 	}

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/rawcost"
 	"tidemark.dev/tidemark/host/internal/rawtext"
 	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/variables"
@@ -21,9 +22,6 @@ import (
 
 // around is about how many tokens the lines around the entries need.
 const around = 40
-
-// maxFrames bounds the lines of a stack.
-const maxFrames = 6
 
 // rawEntry is an entry of a raw read.
 type rawEntry[E any] interface {
@@ -221,7 +219,7 @@ func (e *LogEntry) lines(when string) (first string, more []string) {
 		return first, nil
 	}
 	for i, line := range e.Stack {
-		if i == maxFrames {
+		if i == rawcost.Frames {
 			more = append(more, fmt.Sprintf("(%d more frames)", len(e.Stack)-i))
 			break
 		}

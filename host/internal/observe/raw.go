@@ -12,18 +12,17 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/inflight"
+	"tidemark.dev/tidemark/host/internal/rawcost"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// Limits of a raw read, in entries and in tokens.
+// Limits of a raw read, in entries and in tokens. The default ones are those of [rawcost].
 const (
-	defaultLimit     = 100
-	maxLimit         = 1000
-	minMaxTokens     = 100
-	defaultMaxTokens = 2000
+	maxLimit     = 1000
+	minMaxTokens = 100
 )
 
 // Listing is a page of a buffer. Agents get it as lines unless they request JSON.
@@ -100,7 +99,7 @@ type bounds struct {
 }
 
 func (p *ReadParams) check() (b bounds, err error) {
-	b = bounds{limit: defaultLimit, tokens: defaultMaxTokens, asJSON: p.Format == "json"}
+	b = bounds{limit: rawcost.Entries, tokens: rawcost.Tokens, asJSON: p.Format == "json"}
 	if p.Limit != nil {
 		b.limit = *p.Limit
 		if b.limit < 1 || b.limit > maxLimit {

@@ -124,7 +124,7 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 	}
 	k := place.Snapshot
 	if !p.Confirm && t.o.Long > 0 {
-		plan, err := t.planOf(ctx, l, k.Number, dir)
+		plan, err := planOf(ctx, t, l, k.Number, dir)
 		if err != nil {
 			return nil, fmt.Errorf("cannot plan the copy of %s: %w", snapshotID(k.Number), err)
 		}
@@ -149,7 +149,7 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 }
 
 // planOf returns the plan of a branch whose copy takes long, nil for another one. Dir is where it would go.
-func (t *Timeline) planOf(ctx context.Context, l *line, snapshot uint64, dir string) (*BranchPlan, error) {
+func planOf(ctx context.Context, t *Timeline, l *line, snapshot uint64, dir string) (*BranchPlan, error) {
 	w, err := t.open(ctx, l.root)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,7 @@
-package observe
+// Package rawcost estimates what the raw reads of a window would cost an agent, which is what a report saves.
+//
+// It guarantees: an estimate looks at no more entries than a raw read shows, whatever the window's length.
+package rawcost
 
 import (
 	"hash/maphash"
@@ -10,9 +13,16 @@ import (
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
-// rawTokens returns what estimates the tokens that the raw reads of logs, requests, connections and actions would take for
-// a report's window, within their default limits. No answer waits for it.
-func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) func() int {
+// The default limits of a raw read: its entries, its estimated tokens, and the lines that it shows of one stack.
+const (
+	Entries = 100
+	Tokens  = 2000
+	Frames  = 6
+)
+
+// Of returns what estimates the tokens that the raw reads of logs, requests, connections and actions would take for
+// a report's window, within their default limits.
+func Of(from capture.Moment, v *capture.View, o *diff.Options) func() int {
 	inScope := o.InScope
 	if o.EveryTab() {
 		inScope = nil
@@ -48,7 +58,7 @@ func rawCost[T any, P event.Pointer[T]](v *ring.View[T], from uint64, inScope fu
 	each, texts, sampled, cost := 0, 0, 0, 0 // tokens beside texts; bytes of texts; bytes and tokens of the sample
 	n, lines := 0, 0
 	var known lineSet
-	for pos := v.Next() - 1; pos >= max(from, v.FirstInRing()) && n < defaultLimit; pos-- {
+	for pos := v.Next() - 1; pos >= max(from, v.FirstInRing()) && n < Entries; pos-- {
 		e := v.At(pos)
 		if e == nil || inScope != nil && !inScope(P(e).Header().Subject) {
 			continue
@@ -67,11 +77,11 @@ func rawCost[T any, P event.Pointer[T]](v *ring.View[T], from uint64, inScope fu
 		}
 		lines++
 	}
-	return min(rawAround+each+texts*cost/max(1, sampled), defaultMaxTokens)
+	return min(rawAround+each+texts*cost/max(1, sampled), Tokens)
 }
 
-// lineSet is a set of at most defaultLimit lines, by their hashes.
-type lineSet [2 * defaultLimit]uint64
+// lineSet is a set of at most Entries lines, by their hashes.
+type lineSet [2 * Entries]uint64
 
 var lineSeed = maphash.MakeSeed()
 
@@ -90,11 +100,11 @@ func (s *lineSet) add(l rawLine) bool {
 }
 
 // atMost returns as much of a text as a raw read can show.
-func atMost(s string) string { return s[:min(len(s), defaultMaxTokens)] }
+func atMost(s string) string { return s[:min(len(s), Tokens)] }
 
 func rawConsole(c *event.Console) (l rawLine, more int, ok bool) {
 	if c.Level >= event.Warning && len(c.Stack) > 1 {
-		for _, frame := range c.Stack[:min(len(c.Stack), maxFrames)] {
+		for _, frame := range c.Stack[:min(len(c.Stack), Frames)] {
 			more += len(frame) / 4
 		}
 	}
