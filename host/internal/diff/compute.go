@@ -216,7 +216,6 @@ type computation struct {
 	updated     map[int]int64        // when a tab was loaded or updated last, where that ends storms
 
 	repeated   repeatList
-	failing    *alike.Failures // before the window; nil until needed
 	duplicates duplicates
 }
 

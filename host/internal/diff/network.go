@@ -93,9 +93,6 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 	} else if w.firstPath != path {
 		w.manyPaths = true
 	}
-	if w.base.Failing && !e.Failed() {
-		failuresBefore(c).Succeeded(e)
-	}
 	switch {
 	case isStatic(e) && c.duplicates.showsModule(e):
 	case e.Failed():
@@ -110,26 +107,15 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 	w.now = w.now.After(e)
 }
 
-// failuresBefore returns the failures before the window of the endpoints that were failing then.
-func failuresBefore(c *computation) *alike.Failures {
-	if c.failing == nil {
-		c.failing = alike.FailuresBefore(c.v, c.from.Pos[capture.Network], func(k capture.EndpointKey) bool {
-			e, _ := c.from.Endpoints.Get(k)
-			return e.Failing
-		})
-	}
-	return c.failing
-}
-
-// fail takes a request that failed. That is news unless the endpoint already had the same failure, or the reader was already
-// given it. A reader that folds is also told of a failure from before that it was never given.
+// fail takes a request that failed. That is news unless the endpoint failed in the same way before the window. To a reader
+// that folds it is the same failure only if it was given it: the same address, status and detail.
 func (w *endpointWindow) fail(c *computation, e *event.Network) {
 	var entry alike.Entry
 	if c.o.Given != nil {
 		entry = alike.Failure(e)
 	}
 	known := c.o.given(entry)
-	if w.base.Failing && (known || c.o.Given == nil || c.o.given(others(entry))) && failuresBefore(c).Same(e, w.base) {
+	if w.base.Failing && w.base.Status == e.Status && w.base.Error == e.Error && (known || c.o.Given == nil || c.o.given(others(entry))) {
 		w.stillBad++
 		return
 	}
