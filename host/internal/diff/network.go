@@ -115,7 +115,7 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 		entry = alike.Failure(e)
 	}
 	known := c.o.given(entry)
-	if w.base.Failing && w.base.Status == e.Status && w.base.Error == e.Error && (known || c.o.Given == nil || c.o.given(others(entry))) {
+	if w.base.Failing && w.base.Status == e.Status && w.base.Error == e.Error && (known || c.o.Given == nil || c.o.given(others(entry)) || givenUndetailed(c, e)) {
 		w.stillBad++
 		return
 	}
@@ -140,6 +140,13 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 			w.keys = append(w.keys, others(entry))
 		}
 	}
+}
+
+// givenUndetailed reports whether the reader was given a failure without a detail that may be the same: it had not arrived.
+func givenUndetailed(c *computation, e *event.Network) bool {
+	bare := *e
+	bare.Detail = ""
+	return c.o.given(alike.Failure(&bare))
 }
 
 // others stands for the failures of an endpoint that are too many to be known one by one.
