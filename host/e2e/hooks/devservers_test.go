@@ -173,7 +173,7 @@ func (a *devApp) shows(p *e2etest.Tab) {
 // TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce: webpack's hot updates catch what a module throws, and the plugin of React
 // Refresh shows it in a frame. What webpack's own frame shows as well is no second entry.
 func TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce(t *testing.T) {
-	w := e2etest.SharedWorld(t)
+	w := e2etest.SeparateWorld(t) // webpack has one port in each test, and a tab of another test may find its server there
 	app := startDevServer(t, "webpack", nil)
 	s := &session{t, w, "overlay-" + app.url, app.dir}
 	p := w.Open(t, app.url)

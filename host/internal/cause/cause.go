@@ -71,8 +71,6 @@ type Symptom struct {
 	Until int64
 	// Server is true if it is of the connection to a development server.
 	Server bool
-	// Foreign is true if it has a stack without a frame in the project's own code.
-	Foreign bool
 	// Frames are those of its stack in the project's own code, the innermost first.
 	Frames []Frame
 	// Named are files that a bundler names in it. A line is 0 where it names none.
@@ -173,12 +171,7 @@ func (f *Finder) among(before []made, s *Symptom, h *History) (*Cause, string) {
 	if slices.ContainsFunc(s.Earlier, func(at int64) bool { return since <= at && at < batch[0].at-slack }) {
 		return nil, Existed
 	}
-	found, why := loadedWith(batch, before, s, h)
-	// A hot update of a page that was broken shows other errors of its library, also where it is the repair.
-	if found != nil && s.Foreign && !slices.Contains(found.Evidence, Stack) && within(h.Errors, max(since, 1), batch[0].at) && !within(h.Loads, batch[0].at-slack, s.At+slack) {
-		return nil, NoEvidence
-	}
-	return found, why
+	return loadedWith(batch, before, s, h)
 }
 
 // made is a change with the time at which it was made.

@@ -478,18 +478,6 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.History{Updates: times(1050, 2050), Modules: []cause.Module{{At: 1050, File: "/src/a.js"}, {At: 2050, File: "/src/b.js"}}},
 			cause.NoEvidence,
 		},
-		"an error of a library, as a broken page is repaired": {
-			[]cause.Edit{edit("src/a.vue", 1000, at(12)), edit("src/a.vue", 5000, at(12))},
-			cause.Symptom{At: 5100, Foreign: true},
-			cause.History{Updates: times(1050, 5050), Errors: times(1100, 5100), Modules: []cause.Module{{At: 1050, File: "/src/a.vue"}, {At: 5050, File: "/src/a.vue"}}},
-			cause.NoEvidence,
-		},
-		"an error of a library, of a page that was not broken": {
-			[]cause.Edit{edit("src/a.vue", 1000, at(12)), edit("src/a.vue", 5000, at(12))},
-			cause.Symptom{At: 5100, Foreign: true},
-			cause.History{Updates: times(1050, 5050), Errors: times(5100), Modules: []cause.Module{{At: 1050, File: "/src/a.vue"}, {At: 5050, File: "/src/a.vue"}}},
-			"src/a.vue:12 [hot_update order]",
-		},
 		"lines that are not known": {
 			[]cause.Edit{edit("src/a.js", 1000), edit("src/b.js", 1010, at(1))},
 			cause.Symptom{At: 1100, Frames: frames("src/a.js", 12)},

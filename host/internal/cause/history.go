@@ -244,7 +244,7 @@ func (p *Past) text(e *event.Console) string {
 
 // OfMessage describes a message. Frames are those of its stack; see [Symptom].
 func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
-	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames, Foreign: len(e.Stack) > 0 && len(frames) == 0}
+	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames}
 	left := maxEarlier
 	for _, m := range slices.Backward(p.messages[e.Tab()]) {
 		if m.At >= e.At {
