@@ -3,8 +3,6 @@ package observe
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +31,8 @@ type Places struct {
 	edits *Edits
 	// coming are the scripts whose maps were needed and are being fetched.
 	coming map[sourcemap.Script]bool
+	// awaited are those of them that are worth waiting for.
+	awaited []sourcemap.Script
 	// late are entries that are shown at a generated line because of that.
 	late []*event.Console
 }
@@ -85,8 +85,11 @@ func (p *Places) mapOf(tab int, at int64, f stacks.Frame) *sourcemap.Map {
 	}
 	holds := p.Holds(s, at)
 	m := p.Maps.Get(s, holds)
-	if m == nil && p.Maps.Want(s, holds) {
-		p.coming[s] = true
+	if m == nil && !p.coming[s] {
+		coming, soon := p.Maps.Want(s, holds)
+		if p.coming[s] = coming; soon {
+			p.awaited = append(p.awaited, s)
+		}
 	}
 	return m
 }
@@ -198,7 +201,7 @@ func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
 	place := diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}
-	if place.Generated && p.Waits() && p.coming[sourcemap.Script{Tab: c.Tab(), URL: c.URL}] && len(p.late) < maxUnplaced {
+	if place.Generated && p != nil && p.coming[sourcemap.Script{Tab: c.Tab(), URL: c.URL}] && len(p.late) < maxUnplaced {
 		p.late = append(p.late, c)
 	}
 	return place, false
@@ -391,14 +394,14 @@ func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last
 	return out, err
 }
 
-// Waits says whether needed maps are being fetched.
-func (p *Places) Waits() bool { return p != nil && len(p.coming) > 0 }
+// Waits says whether needed maps are being fetched that are worth waiting for.
+func (p *Places) Waits() bool { return p != nil && len(p.awaited) > 0 }
 
 // rest waits for those maps.
 func (p *Places) rest(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, min(most, PlacesWait))
 	defer cancel()
-	p.Maps.Rest(ctx, slices.Collect(maps.Keys(p.coming)))
+	p.Maps.Rest(ctx, p.awaited)
 }
 
 // Maps for a burst of errors are requested once per askEvery, for at most the newest askFor entries. Older entries

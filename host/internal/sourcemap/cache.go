@@ -50,6 +50,8 @@ const (
 	maxFetches = 2
 	// maxWaiting is how many scripts can wait for a fetch; more are dropped until they are requested again.
 	maxWaiting = 64
+	// slowFetch is how long a fetch is under way before waiting for it is not worthwhile.
+	slowFetch = time.Second
 	// failureSize is the size of a remembered failure, in bytes.
 	failureSize = 1 << 10
 )
@@ -81,7 +83,7 @@ type Cache struct {
 	ended   bool
 	entries map[Script][]*list.Element // of *entry, the oldest first
 	order   list.List                  // the last used one is in front
-	waiting map[Script]bool
+	waiting map[Script]time.Time       // since when
 	bytes   int
 	came    chan struct{} // closed when a fetch has ended; nil if no one waits for it
 	idle    chan struct{} // closed when nothing is being fetched; nil if no one waits for it
@@ -99,7 +101,7 @@ type entry struct {
 // NewCache returns an empty cache. The caller must close it.
 func NewCache(o CacheOptions) *Cache {
 	ctx, end := context.WithCancel(context.Background())
-	return &Cache{o: o, ctx: ctx, end: end, room: make(chan struct{}, maxFetches), entries: map[Script][]*list.Element{}, waiting: map[Script]bool{}}
+	return &Cache{o: o, ctx: ctx, end: end, room: make(chan struct{}, maxFetches), entries: map[Script][]*list.Element{}, waiting: map[Script]time.Time{}}
 }
 
 // Close cancels all fetches and returns when they have ended.
@@ -147,26 +149,28 @@ func (c *Cache) Plain(s Script) bool {
 }
 
 // Want starts a fetch of a script's map, unless the map is cached, being fetched, or failed recently. It does nothing if
-// the address no longer serves the requested code. It reports whether the map is being fetched.
-func (c *Cache) Want(s Script, holds Holds) bool {
+// the address no longer serves the requested code. It reports whether the map is being fetched, and whether that is worth
+// waiting for: a page that has not answered within a second seldom does in the moment that a caller can wait.
+func (c *Cache) Want(s Script, holds Holds) (coming, soon bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waiting[s] {
-		return true
+	now := c.o.Clock()
+	if since, ok := c.waiting[s]; ok {
+		return true, now.Sub(since) < slowFetch
 	}
-	if c.ended || len(c.waiting) >= maxWaiting || c.getLocked(s, holds) != nil || !holds(c.o.Clock().UnixMilli()) {
-		return false
+	if c.ended || len(c.waiting) >= maxWaiting || c.getLocked(s, holds) != nil || !holds(now.UnixMilli()) {
+		return false, false
 	}
-	c.waiting[s] = true
+	c.waiting[s] = now
 	c.running.Go(func() { c.fetch(s) })
-	return true
+	return true, true
 }
 
 // Rest waits until no map of the scripts is being fetched, or ctx ends.
 func (c *Cache) Rest(ctx context.Context, scripts []Script) {
 	for {
 		c.mu.Lock()
-		coming := slices.ContainsFunc(scripts, func(s Script) bool { return c.waiting[s] })
+		coming := slices.ContainsFunc(scripts, func(s Script) bool { _, ok := c.waiting[s]; return ok })
 		came := c.cameLocked()
 		c.mu.Unlock()
 		if !coming {
@@ -197,7 +201,7 @@ func (c *Cache) Await(ctx context.Context, s Script, holds Holds) *Map {
 		c.Want(s, holds)
 		c.mu.Lock()
 		e := c.getLocked(s, holds)
-		if e != nil || !c.waiting[s] {
+		if _, coming := c.waiting[s]; e != nil || !coming {
 			c.mu.Unlock()
 			if e == nil {
 				return nil

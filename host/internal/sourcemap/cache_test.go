@@ -130,6 +130,25 @@ func TestClosingGivesUpWhatIsBeingFetched(t *testing.T) {
 	})
 }
 
+func TestAMapThatDoesNotComeIsNotWorthWaitingFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCache(CacheOptions{
+			Fetch: func(ctx context.Context, _ Script) (string, []byte, error) {
+				<-ctx.Done()
+				return "", nil, ctx.Err()
+			},
+			Bytes: 1 << 20, Retry: time.Minute, Clock: time.Now,
+		})
+		defer c.Close()
+		for _, want := range []bool{true, true, false} {
+			if coming, soon := c.Want(app(1), always); !coming || soon != want {
+				t.Errorf("coming %t, soon %t; want soon %t", coming, soon, want)
+			}
+			time.Sleep(slowFetch / 2)
+		}
+	})
+}
+
 func TestEveryVersionOfAScriptHasItsMap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
