@@ -10,6 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/ring"
 )
 
@@ -190,7 +191,7 @@ type row interface {
 // tracks are all of them.
 var tracks = [Gaps]row{
 	Console: newTrack(ConsoleSection, Browsers, "Console", Limit{10_000, 6 << 20}, ring.Options[event.Console]{
-		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Label: labelOfLine,
+		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Flag: noise.MayBeStale, Label: labelOfLine,
 	}),
 	Network: newTrack(NetworkSection, Browsers, "Network", Limit{5_000, 16 << 20}, ring.Options[event.Network]{
 		Chunk: 8, Size: sizeOfNetwork,

@@ -83,10 +83,7 @@ func (l *repeatList) takeStale(c *computation) {
 			first, shown[t.ID] = min(first, t.Loaded.Pos[capture.Console]), true
 		}
 	}
-	for pos, e := range c.v.Console().InRing().Marked(first) {
-		if pos >= until {
-			return
-		}
+	for _, e := range c.v.Console().Until(until).Flagged(first) {
 		if !shown[e.Tab()] {
 			continue
 		}

@@ -254,7 +254,7 @@ func (r *Rule) tellsOfFailure(e *event.Console) bool {
 // Stale reports whether an entry shows that its page no longer matches its files. This ends when the page is reloaded.
 // Until then the entry is reported at level as. After that rule hides it, unless rule is nil.
 func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool) {
-	if e.Level != event.Warning || !strings.HasPrefix(e.Text, "[") {
+	if !MayBeStale(e) {
 		return e.Level, nil, false
 	}
 	for _, rule := range r.whole().console {
@@ -267,6 +267,11 @@ func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool)
 		}
 	}
 	return e.Level, nil, false
+}
+
+// MayBeStale is false for an entry of which [Rules.Stale] is false whatever the rules are.
+func MayBeStale(e *event.Console) bool {
+	return e.Level == event.Warning && strings.HasPrefix(e.Text, "[")
 }
 
 // hotUpdate is the pack with the rules for development servers.

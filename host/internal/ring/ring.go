@@ -17,13 +17,14 @@ type Ring[T any] struct {
 	maxCount, maxBytes int
 	chunk              int
 	size               func(*T) int
-	mark               func(*T) bool
+	mark, flag         func(*T) bool
 	label              func(*T) uint64
 	evict              func(uint64, *T)
 
 	chunks      [][]T // each of length chunk once full; a slot is written once, before a view can see it
 	labels      [][]uint64
 	marked      []uint64
+	flagged     []uint64
 	base        uint64
 	first, next uint64
 	bytes       int
@@ -40,6 +41,8 @@ type Options[T any] struct {
 	Size func(*T) int
 	// Mark says whether [View.Marked] yields a value; nil: it yields all.
 	Mark func(*T) bool
+	// Flag says whether [View.Flagged] yields a value; nil: it yields none.
+	Flag func(*T) bool
 	// Label gives a value a number, for [View.Labels]; nil: none has one.
 	Label func(*T) uint64
 	// Evict is called with each value that leaves and its position, oldest first; may be nil.
@@ -58,7 +61,7 @@ func New[T any](o Options[T]) *Ring[T] {
 	}
 	start := max(o.Start, 1)
 	return &Ring[T]{
-		maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, mark: o.Mark, label: o.Label, evict: o.Evict,
+		maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, mark: o.Mark, flag: o.Flag, label: o.Label, evict: o.Evict,
 		base: start, first: start, next: start,
 	}
 }
@@ -83,6 +86,9 @@ func (r *Ring[T]) Append(v T) (uint64, *T) {
 	if r.mark(stored) {
 		r.marked = append(r.marked, pos)
 	}
+	if r.flag != nil && r.flag(stored) {
+		r.flagged = append(r.flagged, pos)
+	}
 	for r.next-r.first > 1 && (int(r.next-r.first) > r.maxCount || r.bytes > r.maxBytes) {
 		r.evictOldest()
 	}
@@ -95,6 +101,9 @@ func (r *Ring[T]) evictOldest() {
 	r.bytes -= r.size(v)
 	if len(r.marked) > 0 && r.marked[0] == r.first {
 		r.marked = r.marked[1:]
+	}
+	if len(r.flagged) > 0 && r.flagged[0] == r.first {
+		r.flagged = r.flagged[1:]
 	}
 	r.first++
 	if r.evict != nil {
@@ -132,7 +141,7 @@ func (r *Ring[T]) Next() uint64 { return r.next }
 // View is the ring as it is now.
 func (r *Ring[T]) View() View[T] {
 	return View[T]{
-		chunks: r.chunks, labels: r.labels, marked: r.marked, chunk: r.chunk, base: r.base, first: r.first, next: r.next,
+		chunks: r.chunks, labels: r.labels, marked: r.marked, flagged: r.flagged, chunk: r.chunk, base: r.base, first: r.first, next: r.next,
 	}
 }
 
@@ -140,7 +149,7 @@ func (r *Ring[T]) View() View[T] {
 type View[T any] struct {
 	chunks            [][]T
 	labels            [][]uint64
-	marked            []uint64
+	marked, flagged   []uint64
 	chunk             int
 	base, first, next uint64
 
@@ -226,11 +235,21 @@ func (v View[T]) Marked(pos uint64) iter.Seq2[uint64, *T] {
 				}
 			}
 		}
-		at, _ := slices.BinarySearch(v.marked, max(pos, v.first))
-		for _, p := range v.marked[at:] {
-			if p >= v.next || !yield(p, v.At(p)) {
-				return
-			}
+		v.only(v.marked, pos, yield)
+	}
+}
+
+// Flagged is [View.Marked] for flagged values, and for the ring alone.
+func (v View[T]) Flagged(pos uint64) iter.Seq2[uint64, *T] {
+	return func(yield func(uint64, *T) bool) { v.only(v.flagged, pos, yield) }
+}
+
+// only yields the values in the ring that a list has, from a position on.
+func (v View[T]) only(list []uint64, pos uint64, yield func(uint64, *T) bool) {
+	at, _ := slices.BinarySearch(list, max(pos, v.first))
+	for _, p := range list[at:] {
+		if p >= v.next || !yield(p, v.At(p)) {
+			return
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestBehavesLikeAList(t *testing.T) {
 		var evicted []int
 		r := New(Options[int]{
 			MaxCount: maxCount, MaxBytes: maxBytes, Chunk: rapid.IntRange(1, 8).Draw(t, "chunk"),
-			Size: func(v *int) int { return *v }, Mark: func(v *int) bool { return *v%3 == 0 }, Label: func(v *int) uint64 { return uint64(*v % 7) },
+			Size: func(v *int) int { return *v }, Mark: func(v *int) bool { return *v%3 == 0 }, Flag: func(v *int) bool { return *v%5 == 0 }, Label: func(v *int) uint64 { return uint64(*v % 7) },
 			Evict: func(pos uint64, v *int) {
 				if int(pos) != len(evicted)+1 {
 					t.Fatalf("position %d left, want %d", pos, len(evicted)+1)
@@ -52,11 +52,20 @@ func TestBehavesLikeAList(t *testing.T) {
 			from := rapid.IntRange(0, tv.n+2).Draw(t, "from")
 			until := tv.view.Until(uint64(rapid.IntRange(from, tv.n+2).Draw(t, "until")))
 			for name, v := range map[string]View[int]{"view": tv.view, "until": until, "empty": {}} {
-				var want, got []uint64
+				var want, got, wantFlagged, flagged []uint64
 				for pos, value := range v.From(uint64(from)) {
 					if *value%3 == 0 {
 						want = append(want, pos)
 					}
+					if *value%5 == 0 {
+						wantFlagged = append(wantFlagged, pos)
+					}
+				}
+				for pos, value := range v.Flagged(uint64(from)) {
+					if v.At(pos) != value {
+						t.Fatalf("%s from %d: position %d has another value", name, from, pos)
+					}
+					flagged = append(flagged, pos)
 				}
 				for pos := range v.Marked(uint64(from)) {
 					got = append(got, pos)
@@ -71,8 +80,8 @@ func TestBehavesLikeAList(t *testing.T) {
 				if labeled < v.Next() || v.Label(v.Next()) != 0 {
 					t.Fatalf("%s from %d: labels until %d, want %d", name, from, labeled, v.Next())
 				}
-				if !slices.Equal(got, want) {
-					t.Fatalf("%s from %d: marked %v, want %v", name, from, got, want)
+				if !slices.Equal(got, want) || !slices.Equal(flagged, wantFlagged) {
+					t.Fatalf("%s from %d: marked %v, want %v; flagged %v, want %v", name, from, got, want, flagged, wantFlagged)
 				}
 			}
 		}
