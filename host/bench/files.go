@@ -186,7 +186,9 @@ func (w *workspace) open() (err error) {
 }
 
 func (w *workspace) close() (err error) {
-	progress("files: %d are removed …", w.files)
+	if w.files > 0 {
+		progress("files: %d are removed …", w.files)
+	}
 	if w.provider != nil {
 		err = w.provider.Close()
 	}
