@@ -107,6 +107,14 @@ func TestAModuleThatViteCannotCompileIsOneEntry(t *testing.T) {
 			if r.Summary != "1 new error overlay(s)" || len(r.Console.NewErrors) > 0 || len(r.Network.Failures) > 0 {
 				t.Errorf("%q: %+v, %+v", r.Summary, r.Console.NewErrors, r.Network.Failures)
 			}
+			for i := range 3 { // a wrong repair leaves the page as it is
+				r = diff.Report{}
+				a.Call("get_changes_since", map[string]any{"wait": "settled"}, &r)
+				if r.Severity != diff.Error || i > 0 && len(r.Repeated) == 0 {
+					t.Errorf("after edit %d: %s, %q, %+v", i, r.Severity, r.Summary, r.Repeated)
+				}
+				app.edit("src/App.jsx", "<ul>{{{", "<ul>{{{ ")
+			}
 		})
 	}
 }

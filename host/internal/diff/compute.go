@@ -122,6 +122,7 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 		}
 	}
 	c.repeated.takeStale(&c)
+	c.repeated.takeStanding(&c)
 	c.repeated.list(&c, r)
 	omitted := stormFinder{&c}.listStorms(r)
 	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings

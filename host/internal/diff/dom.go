@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -176,6 +177,42 @@ func emptySince(c *computation) (since *Time, in, emptied int) {
 	return since, in, emptied
 }
 
+// takeStanding adds the error overlays and the empty pages from before the window that are still there: such a page is
+// broken though nothing new happens.
+func (l *repeatList) takeStanding(c *computation) {
+	if c.o.Given == nil || !c.o.includes(capture.DOMSection) {
+		return
+	}
+	shown := func(tab int, origin string) bool {
+		return !c.closed(tab) && !c.away(tab) && c.o.InScope(event.InTab(tab, origin))
+	}
+	add := func(tab int, same, text string, entries ...alike.Entry) {
+		if r := l.of(repeatKey{capture.DOMSection, same, c.tab(tab)}, Error, text); r.Count == 0 {
+			r.Count, r.entries = 1, entries
+		}
+	}
+	before := c.from.DOMState.Elements()
+	var overlays []capture.ElementKey
+	for k, n := range c.v.DOMState.Elements() {
+		if n > 0 && before[k] > 0 && alike.IsOverlay(k.Selector) && shown(k.Tab, k.Origin) && !c.duplicates.tellsOverlay(k) {
+			overlays = append(overlays, k)
+		}
+	}
+	slices.SortFunc(overlays, byElement)
+	for _, k := range overlays {
+		if !slices.ContainsFunc(overlays, func(other capture.ElementKey) bool {
+			return other.Tab == k.Tab && alike.SameOverlay(k.Selector, k.Text, other.Selector, other.Text)
+		}) {
+			add(k.Tab, k.Selector+" "+k.Text, "error element "+k.Text, alike.Element(k, before[k]))
+		}
+	}
+	for _, tab := range slices.Sorted(maps.Keys(c.v.DOMState.Empty())) {
+		if c.from.DOMState.Empty()[tab] == c.v.DOMState.Empty()[tab] && shown(tab, capture.OriginOf(c.v.DOMState.URL(tab))) {
+			add(tab, "", "the page is empty")
+		}
+	}
+}
+
 // closed says whether a tab has gone, and with it what it showed: that is not mended.
 func (c *computation) closed(tab int) bool {
 	_, open := c.v.DOMState.URLs()[tab]
@@ -206,10 +243,12 @@ func (c *computation) changedUnseen() []capture.ElementKey {
 			changed = append(changed, k)
 		}
 	}
-	slices.SortFunc(changed, func(a, b capture.ElementKey) int {
-		return cmp.Or(cmp.Compare(a.Tab, b.Tab), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Selector, b.Selector), cmp.Compare(a.Text, b.Text))
-	})
+	slices.SortFunc(changed, byElement)
 	return changed
+}
+
+func byElement(a, b capture.ElementKey) int {
+	return cmp.Or(cmp.Compare(a.Tab, b.Tab), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Selector, b.Selector), cmp.Compare(a.Text, b.Text))
 }
 
 // urlChange tells of the tab that changed its address last and is not back where it was.

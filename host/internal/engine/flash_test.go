@@ -218,7 +218,7 @@ func TestAPageThatGoesEmptyBecauseItsCodeFailed(t *testing.T) {
 				expect(t, r.Severity == diff.Error && r.Summary == "1 new console error(s), 1 empty page(s)", r)
 				w.Pass(time.Minute)
 				r = w.Changes(a, params{}) // it still is, and that is not new
-				expect(t, r.DOM.PageEmptySince != nil && r.Severity == diff.Clean, r)
+				expect(t, r.DOM.PageEmptySince != nil && r.Severity == diff.Error && r.Summary == "no new problems; 1 repeated error", r)
 			}
 		})
 	}

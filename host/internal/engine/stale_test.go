@@ -49,3 +49,52 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 		}
 	}
 }
+
+// TestABrokenPageIsReportedUntilItIsMended: a wrong repair brings no new error, and is no reason to call the page clean.
+func TestABrokenPageIsReportedUntilItIsMended(t *testing.T) {
+	const text = "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx"
+	for name, c := range map[string]struct {
+		break_, mend func(w *enginetest.World)
+		message      string
+	}{
+		"an overlay": {
+			func(w *enginetest.World) { w.Element("appeared", 1, "vite-error-overlay", text) },
+			func(w *enginetest.World) { w.Element("gone", 1, "vite-error-overlay", "") },
+			"error element " + text,
+		},
+		"an empty page": {
+			func(w *enginetest.World) {
+				w.Send("console", `"level":"error","via":"exception","text":"Error: no cart"`)
+				w.Send("element", `"op":"emptied","frame":0,"document":"d1","id":0`)
+			},
+			func(w *enginetest.World) { w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/")) },
+			"the page is empty",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			w.Changes(a, params{})
+			w.Pass(time.Second)
+			c.break_(w)
+			w.Pass(time.Second)
+			if r := w.Changes(a, params{}); r.Severity != diff.Error || len(r.Repeated) != 0 {
+				t.Errorf("%s, %+v", r.Severity, r.Repeated)
+			}
+			for range 2 {
+				w.Pass(time.Second)
+				if r := w.Changes(a, params{}); r.Severity != diff.Error || len(r.Repeated) != 1 || r.Repeated[0].Message != c.message || r.Repeated[0].Count != 1 || r.Summary != "no new problems; 1 repeated error" {
+					t.Errorf("while it stands: %s, %q, %+v", r.Severity, r.Summary, r.Repeated)
+				}
+			}
+			if r := w.Changes(a, params{Checkpoint: w.Now.Add(-time.Second).Format(time.RFC3339)}); len(r.Repeated) != 0 {
+				t.Errorf("a time lists what is new: %+v", r.Repeated)
+			}
+			c.mend(w)
+			w.Pass(time.Second)
+			if r := w.Changes(a, params{}); r.Severity != diff.Clean || len(r.Repeated) != 0 {
+				t.Errorf("mended: %s, %+v", r.Severity, r.Repeated)
+			}
+		})
+	}
+}
