@@ -217,6 +217,10 @@ export const RefusedOutside = "outside"; // it cannot be scrolled into view
 /**
  * Why a step was refused.
  */
+export const RefusedPointer = "pointer"; // its style lets no pointer hit it
+/**
+ * Why a step was refused.
+ */
 export const RefusedKind = "kind"; // the wrong kind of element; Text is the required kind
 /**
  * Why a step was refused.

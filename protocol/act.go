@@ -95,6 +95,7 @@ const (
 	RefusedMoving   = "moving"   // it keeps moving
 	RefusedCovered  = "covered"  // By, or Text, is in front of it
 	RefusedOutside  = "outside"  // it cannot be scrolled into view
+	RefusedPointer  = "pointer"  // its style lets no pointer hit it
 	RefusedKind     = "kind"     // the wrong kind of element; Text is the required kind
 	RefusedOption   = "option"   // no such option; Text lists the options
 	RefusedDialog   = "dialog"   // a dialog is open
