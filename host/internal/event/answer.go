@@ -139,8 +139,8 @@ const maxItems = 20
 const maxDepth = 8
 
 // reasons are the members of an object that say why something failed, the most telling first: those of common APIs, and of
-// RFC 9457 (detail, title).
-var reasons = []string{"message", "error", "detail", "error_description", "msg", "reason", "description", "title"}
+// RFC 9457 (detail, title), of OAuth (error_description, beside a mere code) and of superjson (json, around all others).
+var reasons = []string{"message", "error_description", "error", "detail", "msg", "reason", "description", "title", "json"}
 
 // objectDetail returns what an object says went wrong. A list of errors by field follows the message.
 func objectDetail(o gjson.Result, depth int) string {
@@ -152,6 +152,9 @@ func objectDetail(o gjson.Result, depth int) string {
 		v := o.Get(name)
 		if field := name == "title" || name == "description"; field && v.IsArray() {
 			continue // a list says what is wrong with the field of that name
+		}
+		if value := v.Get("value"); name == "message" && v.IsObject() && value.Type == gjson.String {
+			v = value // OData, which has the language beside it
 		}
 		if text = valueDetail(v, depth+1); text != "" {
 			break
