@@ -274,7 +274,7 @@ export interface ActAsk {
 export interface Blame {
   /** The element if it is neither the target nor the one in front of it: `div.controls`. */
   element?: string;
-  /** The property that does it, and its value. */
+  /** The property that does it, and its value. Both are empty if that is not known. */
   property: string;
   value: string;
 }

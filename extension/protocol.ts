@@ -118,7 +118,8 @@ export const StepChange = "change"; // waits until the document changes, at most
  */
 export const StepSeek = "seek"; // refuses as hidden if the page has the text Texts[0] in a hidden element
 /**
- * RestAll is the text of a [StepRest] that also waits for requests that began before it.
+ * RestAll is the text of a [StepRest] that also waits for requests that began before it, and is refused for a page that
+ * could not be loaded.
  */
 export const RestAll = "all";
 /**
@@ -213,6 +214,10 @@ export const RefusedCovered = "covered"; // By, or Text, is in front of it
  * Why a step was refused.
  */
 export const RefusedOutside = "outside"; // it cannot be scrolled into view
+/**
+ * Why a step was refused.
+ */
+export const RefusedPointer = "pointer"; // its style lets no pointer hit it
 /**
  * Why a step was refused.
  */

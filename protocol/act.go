@@ -29,7 +29,8 @@ const (
 	StepSeek       = "seek"   // refuses as hidden if the page has the text Texts[0] in a hidden element
 )
 
-// RestAll is the text of a [StepRest] that also waits for requests that began before it.
+// RestAll is the text of a [StepRest] that also waits for requests that began before it, and is refused for a page that
+// could not be loaded.
 const RestAll = "all"
 
 // ActParams are steps to carry out in order. Each step starts once the effects of the one before have settled.
@@ -94,6 +95,7 @@ const (
 	RefusedMoving   = "moving"   // it keeps moving
 	RefusedCovered  = "covered"  // By, or Text, is in front of it
 	RefusedOutside  = "outside"  // it cannot be scrolled into view
+	RefusedPointer  = "pointer"  // its style lets no pointer hit it
 	RefusedKind     = "kind"     // the wrong kind of element; Text is the required kind
 	RefusedOption   = "option"   // no such option; Text lists the options
 	RefusedDialog   = "dialog"   // a dialog is open

@@ -98,7 +98,8 @@ export class Acting {
     if (!looks) this.#running.set(tab, run);
     const look = await this.#lookBefore(params, result);
     const [first] = steps;
-    const since = first?.op === StepRest && first.texts?.[0] === RestAll ? 0 : Date.now();
+    const whole = first?.op === StepRest && first.texts?.[0] === RestAll;
+    const since = whole ? 0 : Date.now();
     try {
       for (const step of steps) {
         if (run.stopped) throw new Refused({ refused: RefusedFailed, text: 'the action was stopped' });
@@ -119,7 +120,8 @@ export class Acting {
           Object.assign(result, rested);
           if (objections.length > 0) result.objections = [...(result.objections ?? []), ...objections];
         }
-        if (step.op === StepNavigate && activity.failure(tab) !== '' && result.dialog === undefined) {
+        const loads = whole || step.op === StepNavigate;
+        if (loads && activity.failure(tab) !== '' && result.dialog === undefined) {
           throw new Refused({ refused: RefusedLoad, text: activity.failure(tab) });
         }
         result.began ??= since;

@@ -39,7 +39,8 @@ export async function madeBy(
   blame: Blame,
 ): Promise<ActBlame> {
   const { element, property, value } = blame;
-  const known: ActBlame = { style: `${property}: ${value}`, ...(element !== undefined && { element }) };
+  const style = property === '' ? '' : `${property}: ${value}`;
+  const known: ActBlame = { ...(style !== '' && { style }), ...(element !== undefined && { element }) };
   if (send === undefined) return known;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {
@@ -86,7 +87,8 @@ async function find(
       if (code !== undefined) into.outer = true;
     }
     Object.assign(into, code);
-    if (send === top) Object.assign(into, await ruleOf(sessions, tab, send, objectId, property));
+    if (send === top && property !== '')
+      Object.assign(into, await ruleOf(sessions, tab, send, objectId, property));
   } finally {
     for (const send of new Set(held)) {
       void send('Runtime.releaseObjectGroup', { objectGroup: GROUP }).catch(() => undefined);

@@ -11,11 +11,12 @@ import {
   tagOf,
 } from '../dom';
 import { actedOn } from '../target';
-import { isShown, pointed } from './ready';
+import { ignoresPointers, isShown, pointed } from './ready';
 
 /** An element, and the property with the value that makes it hide another. */
 export interface Hider {
   element: Element;
+  /** Empty if it is not known which one does it. */
   property: string;
   value: string;
 }
@@ -98,7 +99,32 @@ export function layerOf(front: Element): Hider {
     if (position !== 'static' && position !== 'relative')
       return { element: at, property: 'position', value: position };
   }
-  return { element: front, property: 'position', value: getComputedStyle(front).position };
+  const { position } = getComputedStyle(front);
+  return position === 'static'
+    ? { element: front, property: '', value: '' }
+    : { element: front, property: 'position', value: position };
+}
+
+/** What lets no pointer hit an element. */
+export function unhitBy(target: Element): Hider {
+  return { element: outermost(pointed(target), ignoresPointers), property: 'pointer-events', value: 'none' };
+}
+
+/** What moves an element to where nothing scrolls to; undefined if it is not known. */
+export function moverOf(target: Element): Hider | undefined {
+  const element = pointed(target);
+  const { left, right } = element.getBoundingClientRect();
+  const sideways = left + right < 0 || left + right > 2 * innerWidth;
+  const [inset, margin] = sideways ? (['left', 'margin-left'] as const) : (['top', 'margin-top'] as const);
+  for (let at: Element | null = element; at !== null; at = around(at)) {
+    const style = getComputedStyle(at);
+    const of = (property: string): string => style.getPropertyValue(property);
+    for (const property of style.position === 'static' ? [margin] : [inset, margin])
+      if (Number.parseFloat(of(property)) < 0) return { element: at, property, value: of(property) };
+    for (const property of ['translate', 'transform'])
+      if (of(property) !== 'none') return { element: at, property, value: of(property) };
+  }
+  return undefined;
 }
 
 /** How an element reads in a style sheet. */

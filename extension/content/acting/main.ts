@@ -10,6 +10,7 @@ import {
   RefusedMoving,
   RefusedOther,
   RefusedOutside,
+  RefusedPointer,
 } from '../../protocol';
 import type { AriaTree } from '../aria/tree';
 import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
@@ -18,7 +19,7 @@ import { describe } from '../target';
 import { isEditingHost } from '../text';
 import { choose, fill, focusEditor, focusedElement, focusField, textField } from './fields';
 import { Guard } from './guard';
-import { brief, clipperOf, type Hider, hiderOf, layerOf, seekHidden } from './hiding';
+import { brief, clipperOf, type Hider, hiderOf, layerOf, moverOf, seekHidden, unhitBy } from './hiding';
 import { Objections } from './objections';
 import {
   frame,
@@ -193,9 +194,11 @@ export class Acting {
   #blame(refused: string | undefined, front?: Element, target?: Element): Told['blame'] {
     let hider: Hider | undefined;
     if (refused === RefusedHidden && target !== undefined) hider = hiderOf(target);
+    else if (refused === RefusedPointer && target !== undefined) hider = unhitBy(target);
     else if (refused === RefusedCovered || refused === RefusedOutside) {
       if (target !== undefined) hider = clipperOf(target);
       if (front !== undefined) hider ??= layerOf(front);
+      else if (target !== undefined) hider ??= moverOf(target);
     }
     this.#blamed = hider?.element;
     if (hider === undefined) return undefined;

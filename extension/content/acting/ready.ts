@@ -10,6 +10,7 @@ import {
   RefusedHidden,
   RefusedMoving,
   RefusedOutside,
+  RefusedPointer,
 } from '../../protocol';
 import { shadowIf } from '../aria/part';
 import { attribute, has, isConnected, nodeTypeOf, parentAcrossRoots, rootOf, tagOf } from '../dom';
@@ -165,7 +166,13 @@ function hittable(element: Element, shown: Element): Point | Refusal {
     }
   }
   if (!seen) return { refused: RefusedOutside };
+  if (ignoresPointers(shown)) return { refused: RefusedPointer };
   return { refused: RefusedCovered, ...(by !== undefined && { by }) };
+}
+
+/** Whether a pointer hits what is behind an element instead. */
+export function ignoresPointers(element: Element): boolean {
+  return getComputedStyle(element).pointerEvents === 'none';
 }
 
 /** Where in an element a pointer is tried: its middle, then nearer to its corners. */
@@ -251,7 +258,8 @@ export async function through(
     } else {
       const hit = hitAt(document, point);
       if (hit === iframe && (still || tried === 0)) return { point, moved: tried > 0 };
-      why = { refused: RefusedCovered, ...(hit !== null && { by: hit }) };
+      if (ignoresPointers(iframe)) why = { refused: RefusedPointer };
+      else why = { refused: RefusedCovered, ...(hit !== null && { by: hit }) };
     }
     if (performance.now() >= deadline) return why;
     await frame();

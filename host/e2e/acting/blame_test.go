@@ -103,6 +103,37 @@ func TestARefusalNamesWhatCoversAndWhatClips(t *testing.T) {
 	}
 }
 
+// TestAnElementThatNoPointerHitsIsNotCovered: what is behind it is not to blame, nor what lies beside an element that was
+// moved away.
+func TestAnElementThatNoPointerHitsIsNotCovered(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/app.css": ".off {\n  pointer-events: none }\n.gone { position: absolute;\n  left: -9999px }\n.up { transform: translateY(-900px) }\n", "/{$}": e2etest.StorePage("Shop", `<link rel="stylesheet" href="/app.css">
+		<form id="order"><button class="off">Order</button></form><fieldset class="off"><button>Inner</button></fieldset><div class="off"><button style="pointer-events: auto">Heard</button></div>
+		<button class="gone">Left</button><div style="position: fixed; top: 0" class="up"><button>Up</button></div>
+		<p style="position: relative; margin: 0"><button>Under</button></p><div style="margin-top: -3em; transform: scale(1)"><p style="height: 5em">Over</p></div>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	page := a.Look()
+	for name, want := range map[string]struct {
+		reason string
+		blame  *act.Blame
+	}{
+		"Order": {protocol.RefusedPointer, &act.Blame{Style: "pointer-events: none", Rule: ".off", Sheet: "app.css:2"}},
+		"Inner": {protocol.RefusedPointer, &act.Blame{Element: "fieldset.off", Style: "pointer-events: none", Rule: ".off", Sheet: "app.css:2"}},
+		"Left":  {protocol.RefusedOutside, &act.Blame{Style: "left: -9999px", Rule: ".gone", Sheet: "app.css:4"}},
+		"Up":    {protocol.RefusedOutside, &act.Blame{Element: "div.up", Style: "transform: matrix(1, 0, 0, 1, 0, -900)", Rule: ".up", Sheet: "app.css:5"}},
+		"Under": {protocol.RefusedCovered, nil},
+	} {
+		for _, tool := range []string{"browser_click", "browser_hover"} {
+			d := a.Refusal(tool, map[string]any{"ref": e2etest.RefOf(t, page, `"`+name+`"`)}, want.reason, 0)
+			if got := d.Refused.Blame; (got == nil) != (want.blame == nil) || got != nil && *got != *want.blame {
+				t.Errorf("%s %s: got %+v, want %+v", tool, name, got, want.blame)
+			}
+		}
+	}
+	a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, page, `"Heard"`)})
+}
+
 // TestAMissingElementThatIsOnlyHiddenIsNamed with what hides it.
 func TestAMissingElementThatIsOnlyHiddenIsNamed(t *testing.T) {
 	w := e2etest.SharedWorld(t)

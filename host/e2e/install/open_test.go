@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -381,4 +382,45 @@ func TestAPageWithHangingResourcesIsOpened(t *testing.T) {
 	if err != nil || !strings.Contains(text, `"Go"`) || strings.Contains(text, "still loading") {
 		t.Errorf("%s %v", text, err)
 	}
+}
+
+// TestAPageThatCouldNotBeLoadedIsLoadedAgain: when its server has started, and the failure is not told of other pages.
+func TestAPageThatCouldNotBeLoadedIsLoadedAgain(t *testing.T) {
+	w, _ := alone(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_ = listener.Close()
+	a := agentOf(t, w)
+	defer func() { _ = a.Close() }()
+	open := func(path string) string {
+		t.Helper()
+		text, err := a.Text("browser_open", map[string]any{"url": "http://" + address + path, "headless": true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	const failed = "net::ERR_CONNECTION_REFUSED"
+	for _, shape := range []string{"(headless, fresh profile), tab 1\n", "(already open, headless, fresh profile), tab 1\n"} {
+		text := open("/")
+		e2etest.Holds(t, text, shape, "cannot open http://"+address)
+		if strings.Count(text, failed) != 1 {
+			t.Errorf("the failure is not reported once:\n%s", text)
+		}
+	}
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, shop) })}
+	go func() { _ = server.Serve(listener) }()
+	defer func() { _ = server.Close() }()
+	text := open("/")
+	e2etest.Holds(t, text, "(already open, headless, fresh profile), tab 1\n", `button "Buy" [e`)
+	e2etest.Lacks(t, text, failed)
+	text = open("/about")
+	e2etest.Holds(t, text, "(headless, fresh profile), tab 2\n", `button "Buy" [e`)
+	e2etest.Lacks(t, text, failed)
 }

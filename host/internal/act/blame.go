@@ -127,6 +127,9 @@ func (o *outcome) blame(places *observe.Places, workspace string) *Blame {
 	if place.File != "" {
 		b.Source, b.Outer = diff.Marked(placeName(place, workspace), place.Generated), said.Outer
 	}
+	if *b == (Blame{}) {
+		return nil
+	}
 	return b
 }
 

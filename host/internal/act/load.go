@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -24,8 +25,12 @@ func (a *Actor) UntilLoaded(ctx context.Context, id int) launch.Loaded {
 		return a.do(ctx, id, instance, browserTab, []protocol.ActStep{step}, action{settle: max(within, 1)}, nil, false)
 	}
 	result, err := ask(protocol.ActStep{Op: protocol.StepRest, Texts: []string{protocol.RestAll}}, loadTimeout)
-	if err == nil && (result.Dialog != nil || result.Refused == protocol.RefusedLoad) {
-		return state // the look at the page reports both
+	switch {
+	case err != nil:
+	case result.Dialog != nil:
+		return state // the look at the page reports it
+	case result.Refused == protocol.RefusedLoad:
+		return launch.Loaded{Failed: result.Text}
 	}
 	// Another failure says nothing about the page: it may have been replaced meanwhile.
 	waiting := err == nil && len(result.Waiting) > 0
@@ -55,6 +60,21 @@ func (a *Actor) UntilLoaded(ctx context.Context, id int) launch.Loaded {
 			}
 		}
 	}
+}
+
+// Reload implements [launch.Loader].
+func (a *Actor) Reload(ctx context.Context, client *checkpoint.Client, id int) error {
+	instance, browserTab, ok := a.store.BrowserTab(id)
+	if !ok || a.hands == nil {
+		return nil // the look at the page reports why
+	}
+	ctx, release, err := a.take(ctx, client, id, "reload")
+	if err != nil {
+		return err
+	}
+	defer release()
+	_, err = a.do(ctx, id, instance, browserTab, []protocol.ActStep{{Op: protocol.StepNavigate, Texts: []string{"reload"}}}, action{settle: time.Millisecond}, nil, false)
+	return err
 }
 
 // inFlight returns how many requests of a tab have not ended.

@@ -111,7 +111,11 @@ func TestEqualLinesAreFolded(t *testing.T) {
 	for _, target := range []string{"A", "A", "B", "A"} {
 		w.Send("action", `"action":"click","target":"button \"`+target+`\""`)
 	}
+	for i := range 26 {
+		w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":"ws://localhost:5173/live","op":"error","text":"refused"`, i))
+	}
 	for tool, want := range map[string]string{
+		"get_websocket_events": "1…26 +0…0 ×26 error /live \"refused\"",
 		"get_browser_logs": "1…11 +0…0 ×6 log \"tick\" /src/app.js:42:0\n2…12 +0…0 ×6 log \"tock\" /src/app.js:42:0\n" +
 			"13…17 +0…0 ×3 error \"Failed to load resource: 404\" /poll?EIO=4&t=p0m9p9j3\n14 +0 error \"Failed to load resource: 404\" /poll?room=p0m9p9j3\n" +
 			"16 +0 error \"Failed to load resource: 404\" /poll?room=p0n7qgfk\n18 +0 error \"Failed to load resource: 404\" /poll?room=p0oa5ajl",
@@ -122,6 +126,29 @@ func TestEqualLinesAreFolded(t *testing.T) {
 		if _, got, _ := strings.Cut(inLines(t, w, a, tool, `{}`), "\n"); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", tool, got, want)
 		}
+	}
+}
+
+// TestEntriesOfWhichTheSameIsWrittenAreFolded: also where only what is cut of them differs.
+func TestEntriesOfWhichTheSameIsWrittenAreFolded(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	for i := range 30 {
+		w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":"ws://localhost:5173/live","op":"error","text":"refused"`, i))
+		var frames []string
+		for n := range 10 {
+			frames = append(frames, fmt.Sprintf(`"render%d (http://localhost:5173/src/app.js:%d:%d)"`, n, n, 1+i*(n/3)))
+		}
+		w.Send("console", `"level":"warning","via":"console","text":"stale","stack":[`+strings.Join(frames, ",")+`]`)
+	}
+	if got := inLines(t, w, a, "get_websocket_events", `{"max_tokens":100}`); got != "# 10:30:00Z +ms\n1…30 +0…0 ×30 error /live \"refused\"" {
+		t.Error(got)
+	}
+	if got := inLines(t, w, a, "get_browser_logs", `{"max_tokens":150}`); !strings.Contains(got, "\n1…30 +0…0 ×30 warning \"stale\"") || !strings.Contains(got, "of 10 frames") {
+		t.Error(got)
+	}
+	if got := inLines(t, w, a, "get_browser_logs", `{}`); strings.Count(got, "warning") < 10 {
+		t.Errorf("what is written of them differs:\n%s", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -19,10 +20,13 @@ const MaxDetail = 160
 // interpret finds what a request's bodies say of it: its GraphQL operation, whether its answer lists GraphQL errors or refuses
 // a connection of Socket.IO, and the detail of a failure. The bodies are masked already.
 func (n *Network) interpret(r *redact.Redactor) {
-	n.Operation = operation(n)
+	n.Operation = operation(n, 0)
 	errs := gjson.Result{}
 	if strings.Contains(n.ResponseBody, `"errors"`) {
-		errs = graphQLErrors(n)
+		var of int
+		if errs, of = graphQLErrors(n); of > 0 {
+			n.Operation = operation(n, of)
+		}
 	}
 	why, refused := connectRefusal(n.URL, n.ResponseBody)
 	n.Refused = (errs.Exists() || refused) && n.Status > 0 && n.Status < 400
@@ -48,11 +52,11 @@ var (
 )
 
 // operation returns the name of a request's GraphQL operation, as GraphQL over HTTP sends it: in the body as JSON, or in the
-// query of the address. A batch has the name of its first operation.
-func operation(n *Network) string {
+// query of the address. Of a batch it is that of the given one.
+func operation(n *Network, of int) string {
 	body := strings.TrimLeft(n.RequestBody, " \t\r\n")
-	if strings.HasPrefix(body, "[") && strings.Contains(body, `"query"`) {
-		body = gjson.Get(body, "0").Raw
+	if strings.HasPrefix(body, "[") && (strings.Contains(body, `"query"`) || strings.Contains(body, `"operationName"`)) {
+		body = gjson.Get(body, strconv.Itoa(of)).Raw
 	}
 	if isObject(body) && (strings.Contains(body, `"query"`) || strings.Contains(body, `"operationName"`)) {
 		sent := gjson.GetMany(body, "operationName", "query", "extensions", "variables")
@@ -82,8 +86,9 @@ func nameIn(document string) string {
 
 // graphQLErrors returns the errors of a GraphQL answer. The answer of any other API may have a list of that name, so the
 // request must be one of GraphQL, or the list must look like one of GraphQL
-// (https://spec.graphql.org/October2021/#sec-Errors). Of the answers to a batch it is the first that has errors.
-func graphQLErrors(n *Network) (errs gjson.Result) {
+// (https://spec.graphql.org/October2021/#sec-Errors). Of the answers to a batch it is the first that has errors, and which one
+// that is.
+func graphQLErrors(n *Network) (errs gjson.Result, of int) {
 	path, _, _ := strings.Cut(n.URL, "?")
 	asked := n.Operation != "" || strings.HasSuffix(strings.TrimRight(path, "/"), "graphql") || anyOperation.MatchString(gjson.Get(n.RequestBody, "query").Str)
 	errorsOf := func(answer gjson.Result) bool {
@@ -92,8 +97,10 @@ func graphQLErrors(n *Network) (errs gjson.Result) {
 		typical := first.Get("path").Exists() || first.Get("locations").Exists() || first.Get("extensions").Exists()
 		if list.IsArray() && first.Get("message").Type == gjson.String && (asked || answer.Get("data").Exists() && typical) {
 			errs = list
+			return false
 		}
-		return !errs.Exists()
+		of++
+		return true
 	}
 	body := strings.TrimLeft(n.ResponseBody, " \t\r\n")
 	switch {
@@ -102,7 +109,7 @@ func graphQLErrors(n *Network) (errs gjson.Result) {
 	case strings.HasPrefix(body, "["):
 		gjson.Parse(body).ForEach(func(_, answer gjson.Result) bool { return errorsOf(answer) })
 	}
-	return errs
+	return errs, of
 }
 
 func isObject(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " \t\r\n"), "{") }
@@ -132,8 +139,8 @@ const maxItems = 20
 const maxDepth = 8
 
 // reasons are the members of an object that say why something failed, the most telling first: those of common APIs, and of
-// RFC 9457 (detail, title).
-var reasons = []string{"message", "error", "detail", "error_description", "msg", "reason", "description", "title"}
+// RFC 9457 (detail, title), of OAuth (error_description, beside a mere code) and of superjson (json, around all others).
+var reasons = []string{"message", "error_description", "error", "detail", "msg", "reason", "description", "title", "json"}
 
 // objectDetail returns what an object says went wrong. A list of errors by field follows the message.
 func objectDetail(o gjson.Result, depth int) string {
@@ -145,6 +152,9 @@ func objectDetail(o gjson.Result, depth int) string {
 		v := o.Get(name)
 		if field := name == "title" || name == "description"; field && v.IsArray() {
 			continue // a list says what is wrong with the field of that name
+		}
+		if value := v.Get("value"); name == "message" && v.IsObject() && value.Type == gjson.String {
+			v = value // OData, which has the language beside it
 		}
 		if text = valueDetail(v, depth+1); text != "" {
 			break

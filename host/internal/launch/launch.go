@@ -38,6 +38,8 @@ type Launcher interface {
 type Loader interface {
 	// UntilLoaded returns when the page of a watched tab is usable, or when its time to load is over.
 	UntilLoaded(ctx context.Context, tab int) Loaded
+	// Reload loads the page of a watched tab again, as an action of the client, and does not wait for it.
+	Reload(ctx context.Context, client *checkpoint.Client, tab int) error
 }
 
 // Loaded is the state of a page after the wait for it.
@@ -47,6 +49,8 @@ type Loaded struct {
 	Requests int
 	// Empty means that the page has not rendered anything.
 	Empty bool
+	// Failed is the browser's error if it shows an error page instead of the page, else "".
+	Failed string
 }
 
 // LaunchRequest describes the browser to open.
@@ -310,7 +314,7 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 			e.own.adopt(b, client)
 			answer.Headless, answer.Profile = b.Headless(), b.profile()
 		}
-		e.look(ctx, client, answer)
+		e.look(ctx, client, tab.URL, answer)
 		return answer, ctx.Err()
 	}
 	if e.own.launcher == nil {
@@ -321,7 +325,7 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 	if anywhere {
 		_, site, _ = e.showing(client, r, sameSite)
 	}
-	b, err := e.open(ctx, client, r, site)
+	b, notes, err := e.open(ctx, client, r, site)
 	if err != nil {
 		return nil, err
 	}
@@ -334,10 +338,10 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		return nil, usererr.New(usererr.NoBrowser, "the browser exited or reported no tab. Call browser_tabs to list open tabs.")
 	}
 	e.pages.Use(client, tab.ID)
-	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: b.profile(), Tab: tab.ID, Notes: slices.Clone(b.Notes())}
+	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: b.profile(), Tab: tab.ID, Notes: notes}
 	switch {
 	case tab.Watched:
-		if e.look(ctx, client, answer); ctx.Err() != nil {
+		if e.look(ctx, client, p.URL, answer); ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 	case r.URL != "":
@@ -346,9 +350,23 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 	return answer, nil
 }
 
-// look waits until the page of an answer is usable, and adds its snapshot. A page that has not rendered yet has none.
-func (e *Opener) look(ctx context.Context, client *checkpoint.Client, answer *BrowserOpened) {
+// look waits until the page of an answer is usable, and adds its snapshot. A page that has not rendered yet has none. A tab
+// that was open with an error page loads its page again.
+func (e *Opener) look(ctx context.Context, client *checkpoint.Client, address string, answer *BrowserOpened) {
 	state := e.loader.UntilLoaded(ctx, answer.Tab)
+	if state.Failed != "" && answer.Reused {
+		if err := e.loader.Reload(ctx, client, answer.Tab); err != nil {
+			answer.Notes = append(answer.Notes, event.Clean(err.Error()))
+		} else {
+			state = e.loader.UntilLoaded(ctx, answer.Tab)
+		}
+	}
+	if failed := event.Clean(state.Failed); failed != "" {
+		if !slices.ContainsFunc(answer.Notes, func(n string) bool { return strings.Contains(n, failed) }) { // the launch reports it too
+			answer.Notes = append(answer.Notes, fmt.Sprintf("cannot open %s: %s. Check the address and the server, then open it again.", event.Clean(address), failed))
+		}
+		return
+	}
 	if state.Loading {
 		answer.Loading = state.Requests
 		loading := "still loading"
@@ -437,25 +455,25 @@ func (b *ownBrowser) profile() string {
 }
 
 // open opens a page in the client's browser that has its site open. If that is nil, it starts a browser, or uses the one
-// with the kept profile.
-func (e *Opener) open(ctx context.Context, client *checkpoint.Client, r LaunchRequest, site *ownBrowser) (*ownBrowser, error) {
+// with the kept profile. It returns the notes of a started one.
+func (e *Opener) open(ctx context.Context, client *checkpoint.Client, r LaunchRequest, site *ownBrowser) (*ownBrowser, []string, error) {
 	if site != nil {
 		defer e.own.opens(site)()
 		e.own.adopt(site, client)
-		return site, site.Open(ctx, r.URL)
+		return site, nil, site.Open(ctx, r.URL)
 	}
 	return e.own.open(ctx, client, r, e.endWhenEmpty)
 }
 
 // open starts a browser, or opens a page in the browser that already uses the kept profile. It runs watch for a started
-// one.
-func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r LaunchRequest, watch func(*ownBrowser)) (*ownBrowser, error) {
+// one, and returns its notes.
+func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r LaunchRequest, watch func(*ownBrowser)) (*ownBrowser, []string, error) {
 	o.mu.Lock()
 	running := o.openLocked()
 	if i := slices.IndexFunc(running, func(b *ownBrowser) bool { return b.kept }); r.Kept && i >= 0 {
 		b := running[i]
 		o.mu.Unlock()
-		return b, b.Open(ctx, cmp.Or(r.URL, "about:blank"))
+		return b, nil, b.Open(ctx, cmp.Or(r.URL, "about:blank"))
 	}
 	if i := slices.IndexFunc(running, func(b *ownBrowser) bool { return b.end != nil }); len(running)+o.starting >= maxOwn && i >= 0 {
 		abandoned := running[i] // its agent has left, and it would end soon
@@ -472,7 +490,7 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 			}
 		}
 		o.mu.Unlock()
-		return nil, atLimit(own)
+		return nil, nil, atLimit(own)
 	}
 	o.starting++
 	o.mu.Unlock()
@@ -481,12 +499,12 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 	defer o.mu.Unlock()
 	o.starting--
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b := &ownBrowser{OwnBrowser: started, kept: r.Kept, owner: client}
 	o.list = append(o.list, b)
 	go watch(b)
-	return b, nil
+	return b, slices.Clone(b.Notes()), nil
 }
 
 // atLimit is the error of a client that may not open another browser, and has some of its own.

@@ -54,16 +54,30 @@ type Group[E any] struct {
 	Count       int
 }
 
-// Folded groups equal entries, in the order of the first of each.
+// written is what entries have in common whose lines are equal but for time and position; "" if the entry equals no other, or
+// counts only by its order.
+func written[E any, R rawEntry[E]](e *E) string {
+	if R(e).same() == "" || R(e).ordered() {
+		return ""
+	}
+	first, more := R(e).lines("")
+	return fmt.Sprintf("%d %q %q %q", R(e).head().Tab, first, more, R(e).head().Cut)
+}
+
+// Folded groups equal entries, and those with equal lines, in the order of the first of each.
 func Folded[E any, R rawEntry[E]](entries []E) []Group[E] {
 	var groups []Group[E]
 	index := map[string]int{}
 	for i := range entries {
 		e := R(&entries[i])
 		same := cmp.Or(e.head().key, e.same())
+		lines := written[E, R](&entries[i])
 		at, known := index[same]
+		if !known && lines != "" {
+			at, known = index[lines]
+		}
 		if same == "" || !known || e.ordered() && at != len(groups)-1 {
-			index[same] = len(groups)
+			index[same], index[lines] = len(groups), len(groups)
 			groups = append(groups, Group[E]{First: &entries[i], Last: &entries[i], Count: 1})
 			continue
 		}

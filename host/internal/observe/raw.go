@@ -199,13 +199,17 @@ func fill[T any, P event.Pointer[T], E any, R rawEntry[E]](page *Listing[E], hit
 		e := show(EntryHead{Position: h.pos, At: diff.Time{Time: head.Time()}, Tab: head.Tab(), Masked: head.Masked}, h.v)
 		same := R(&e).same()
 		R(&e).head().key = same
+		lines := ""
 		if b.asJSON || same == "" || !known[same] || R(&e).ordered() && same != last {
-			used += fit[E, R](&e, each, b.asJSON)
+			need := fit[E, R](&e, each, b.asJSON)
+			if lines = written[E, R](&e); b.asJSON || lines == "" || !known[lines] {
+				used += need
+			}
 		}
 		if used > most && taken > 0 {
 			break
 		}
-		known[same], last = true, same
+		known[same], known[lines], last = true, true, same
 		page.Entries = append(page.Entries, e)
 	}
 	slices.SortStableFunc(page.Entries, func(a, b E) int {

@@ -342,6 +342,8 @@ func refusal(r *act.Refusal, waited bool) string {
 		return sentences(what+" keeps moving", done, "Wait with browser_wait_for until its animation ends")
 	case protocol.RefusedOutside:
 		return sentences(what+" cannot be scrolled into view", done)
+	case protocol.RefusedPointer:
+		return sentences(what+" ignores the pointer", done)
 	case protocol.RefusedCovered:
 		return sentences(fmt.Sprintf("%s is covered by %s", what, cmp.Or(r.CoveredBy, "another element")), done, "Close or move that first")
 	case protocol.RefusedKind:

@@ -90,6 +90,7 @@ func acted() []struct {
 		refused("an option is disabled", act.Refusal{Reason: protocol.RefusedDisabled, Element: `combobox "A" [e3]`, Detail: `option "Red"`}),
 		refused("moving", act.Refusal{Reason: protocol.RefusedMoving, Element: `button "Go" [e3]`}),
 		refused("outside", act.Refusal{Reason: protocol.RefusedOutside, Element: `button "Go" [e3]`}),
+		refused("ignores pointers", act.Refusal{Reason: protocol.RefusedPointer, Element: `button "Go" [e3]`, Blame: &act.Blame{Style: "pointer-events: none", Rule: ".off", Sheet: "app.css:2"}}),
 		refused("covered", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`, CoveredBy: `dialog "Cookies" [e9]`}),
 		refused("covered, with its code", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`, CoveredBy: "div.toast", Blame: &act.Blame{Style: "position: fixed", Source: "src/Toast.vue:6", Rule: ".toast", Sheet: "src/Toast.vue:13"}}),
 		refused("hidden by an element around it", act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Go" [e3]`, Blame: &act.Blame{Element: "div.fold", Style: "height: 0px", Source: "src/App.svelte:3", Outer: true}}),
