@@ -443,7 +443,8 @@ func (r *run) verify(ctx context.Context, result *Result) error {
 		left[p.Path] = true
 	}
 	for _, c := range changes {
-		if _, why := r.plan.excluded(c); why != "" || !r.plan.within(c.Path) || left[c.Path] {
+		_, hidden := r.plan.hidden(c.Path)
+		if _, why := r.plan.excluded(c); why != "" || hidden || !r.plan.within(c.Path) || left[c.Path] {
 			continue
 		}
 		why, err := r.why(c)
