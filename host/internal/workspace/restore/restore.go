@@ -1,7 +1,8 @@
 // Package restore sets a workspace back to a snapshot, wholly or only some paths, in place.
 //
 // Guarantees:
-//   - A restore destroys nothing. The state before it is a snapshot, and what it replaces or deletes is moved away first.
+//   - A restore destroys nothing. The state before it is a snapshot, of which everything that is replaced or deleted was read
+//     back. It is moved away first.
 //     It is deleted at the end, and only if it still is what that snapshot recorded.
 //   - A path that changed since the plan was made is not touched. The restore stops, sets back what it has done, and
 //     returns a [ChangedError] that names the path.

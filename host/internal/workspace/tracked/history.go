@@ -62,7 +62,8 @@ type history struct {
 	cut int64
 }
 
-// cutSuffix names the copy of an end that was cut off: should more than one record have been in it, it is not lost.
+// cutSuffix names the copy of an end that was cut off: should more than one record have been in it, it is not lost. A full
+// disk has no room for the copy of a single one.
 const cutSuffix = ".cut"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -128,14 +129,21 @@ func (h *history) cutOff() error {
 		return err
 	}
 	h.cut = info.Size() - h.size
-	end, err := io.ReadAll(io.NewSectionReader(h.file, h.size, h.cut))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(h.file.Name()+cutSuffix, end, 0o600); err != nil {
+	if err := h.copy(h.size, h.cut); err != nil && (!objects.NoRoom(err) || h.cut > frameHead+maxHistoryRecord) {
 		return err
 	}
 	return h.file.Truncate(h.size)
+}
+
+// keep copies the whole history, before what cannot be read is taken from it.
+func (h *history) keep() error { return h.copy(0, h.size) }
+
+func (h *history) copy(from, bytes int64) error {
+	data, err := io.ReadAll(io.NewSectionReader(h.file, from, bytes))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(h.file.Name()+cutSuffix, data, 0o600)
 }
 
 const frameHead = 8
