@@ -3,6 +3,7 @@ package objects
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -44,7 +45,8 @@ func (s *Store) Packs() []uint32 {
 	return slices.Sorted(maps.Keys(s.packs))
 }
 
-// CollectPack is [Store.Collect] for one pack. A pack that no longer exists is no error.
+// CollectPack is [Store.Collect] for one pack. A pack that no longer exists is no error. Where the disk has no room for the
+// copy, the pack stays, and the room of records without live contents is given back to the filesystem, if that takes it.
 func (s *Store) CollectPack(number uint32, waste Waste, live func(ID) bool) (freed int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,6 +63,14 @@ func (s *Store) CollectPack(number uint32, waste Waste, live func(ID) bool) (fre
 	collected, err := s.collectPack(p, waste, live)
 	if !collected && s.active == nil && s.packs[number] == p {
 		s.active = active
+	}
+	if NoRoom(err) && s.packs[number] == p {
+		switch dug, failed := s.digUp(p, live); {
+		case failed != nil:
+			err = errors.Join(err, failed)
+		case dug:
+			err = nil
+		}
 	}
 	return before - s.stored, err
 }
@@ -107,6 +117,14 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 	}
 	if dead == 0 || waste == Usual && dead*4 < total {
 		return false, nil
+	}
+	if len(order) > 0 {
+		at := s.here()
+		defer func() {
+			if err != nil && s.packs[p.number] == p {
+				err = errors.Join(err, s.takeBack(at, p, keep))
+			}
+		}()
 	}
 	moved := block{}
 	flush := func() error {
@@ -159,7 +177,7 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 	delete(s.packs, p.number)
 	s.unsaved = slices.DeleteFunc(s.unsaved, func(u *pack) bool { return u == p })
 	s.cache = cache{}
-	s.stored -= p.size
+	s.stored -= p.bytes()
 	if err := p.file.Close(); err != nil {
 		return false, err
 	}

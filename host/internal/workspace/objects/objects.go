@@ -113,7 +113,7 @@ func Open(dir string) (*Store, error) {
 		if err := s.load(p, last); err != nil {
 			return nil, errors.Join(err, s.closePacks())
 		}
-		s.stored += p.size
+		s.stored += p.bytes()
 		if last && p.size < packSize {
 			s.active = p
 		}
@@ -125,6 +125,10 @@ func Open(dir string) (*Store, error) {
 // a content that is stored twice, the later one counts: the other one may be damaged.
 func (s *Store) load(p *pack, last bool) error {
 	end, _, err := p.scan(func(offset uint32, h header, items []item) {
+		if h.compressed == hole {
+			p.holes += int64(h.stored)
+			return
+		}
 		var b *block
 		damaged := false
 		if last {
@@ -390,6 +394,9 @@ func (s *Store) Check() []string {
 	for _, n := range slices.Sorted(maps.Keys(s.packs)) {
 		p := s.packs[n]
 		if err := p.whole(func(offset uint32, _ header, items []item) {
+			if len(items) == 0 {
+				return
+			}
 			b, err := p.read(offset, s.decoder)
 			lost := false
 			for i, it := range items {

@@ -22,11 +22,13 @@ const magic = "tidemark pack \x00\x01"
 //	items       uint32   how many contents
 //	raw         uint32   bytes of the contents
 //	stored      uint32   bytes of the compressed contents
-//	compressed  uint32   1, or 0 where compression would not have made it smaller
+//	compressed  uint32   1, 0 where compression would not have made it smaller, 2 for a hole
 //	tableSum    uint32   CRC-32C of the five numbers before and of the table
 //	dataSum     uint32   CRC-32C of the stored contents
 //
 // The table has the ID and the length (uint32) of each content. Numbers are little endian.
+//
+// A hole is in the place of records that nothing needs. Its one content is zeros, which take no room on disk.
 const (
 	recordMark  = 0x4b524d54
 	headerSize  = 7 * 4
@@ -34,6 +36,7 @@ const (
 	maxItems    = 1 << 14
 	maxRecord   = MaxContent + blockSize
 	compression = 1
+	hole        = 2
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -79,7 +82,12 @@ type pack struct {
 	number uint32
 	file   *os.File
 	size   int64
+	// holes are how many bytes of it are the contents of holes.
+	holes int64
 }
+
+// bytes returns what the pack takes on disk.
+func (p *pack) bytes() int64 { return p.size - p.holes }
 
 func createPack(path string, number uint32) (*pack, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -91,7 +99,7 @@ func createPack(path string, number uint32) (*pack, error) {
 		_ = os.Remove(path)
 		return nil, err
 	}
-	return &pack{number, f, int64(len(magic))}, nil
+	return &pack{number: number, file: f, size: int64(len(magic))}, nil
 }
 
 func openPack(path string, number uint32) (*pack, error) {
@@ -104,7 +112,7 @@ func openPack(path string, number uint32) (*pack, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	p := &pack{number, f, info.Size()}
+	p := &pack{number: number, file: f, size: info.Size()}
 	head := make([]byte, len(magic))
 	n, err := f.ReadAt(head, 0)
 	switch {
@@ -128,13 +136,16 @@ func openPack(path string, number uint32) (*pack, error) {
 	return p, nil
 }
 
-// scan calls each with every record. It returns the damages that records follow, and where an end without a whole record
+// scan calls each with every record, without items for a hole. It returns the damages that records follow, and where an end without a whole record
 // begins, the size of the pack if there is none.
 func (p *pack) scan(each func(offset uint32, h header, items []item)) (end int64, damages []error, err error) {
 	at := int64(len(magic))
 	for at < p.size {
 		h, items, err := p.head(at)
 		if err == nil {
+			if h.compressed == hole {
+				items = nil
+			}
 			each(uint32(at), h, items)
 			at += h.size()
 			continue
@@ -340,29 +351,29 @@ func (p *pack) write(b *block, encoder *zstd.Encoder) (offset uint32, err error)
 	if len(stored) >= len(b.data) {
 		stored, compressed = b.data, 0
 	}
-	var out bytes.Buffer
-	out.Grow(headerSize + len(b.items)*tableRow + len(stored))
-	var fixed [headerSize]byte
-	put := func(i int, v uint32) { binary.LittleEndian.PutUint32(fixed[4*i:], v) }
-	put(0, recordMark)
-	put(1, uint32(len(b.items)))
-	put(2, uint32(len(b.data)))
-	put(3, uint32(len(stored)))
-	put(4, compressed)
-	table := make([]byte, 0, len(b.items)*tableRow)
-	for _, it := range b.items {
-		table = append(table, it.id[:]...)
-		table = binary.LittleEndian.AppendUint32(table, it.size)
-	}
-	put(5, crc32.Update(crc32.Checksum(fixed[:5*4], castagnoli), castagnoli, table))
-	put(6, crc32.Checksum(stored, castagnoli))
-	out.Write(fixed[:])
-	out.Write(table)
-	out.Write(stored)
-	if _, err := p.file.WriteAt(out.Bytes(), p.size); err != nil {
+	out := append(head(b.items, len(b.data), stored, compressed), stored...)
+	if _, err := p.file.WriteAt(out, p.size); err != nil {
 		return 0, errors.Join(err, p.file.Truncate(p.size))
 	}
 	offset = uint32(p.size)
-	p.size += int64(out.Len())
+	p.size += int64(len(out))
 	return offset, nil
+}
+
+// head returns the header and the table of a record, with room for the contents.
+func head(items []item, raw int, stored []byte, compressed uint32) []byte {
+	out := make([]byte, headerSize, headerSize+len(items)*tableRow+len(stored))
+	put := func(i int, v uint32) { binary.LittleEndian.PutUint32(out[4*i:], v) }
+	for _, it := range items {
+		out = append(out, it.id[:]...)
+		out = binary.LittleEndian.AppendUint32(out, it.size)
+	}
+	put(0, recordMark)
+	put(1, uint32(len(items)))
+	put(2, uint32(raw))
+	put(3, uint32(len(stored)))
+	put(4, compressed)
+	put(5, crc32.Update(crc32.Checksum(out[:5*4], castagnoli), castagnoli, out[headerSize:]))
+	put(6, crc32.Checksum(stored, castagnoli))
+	return out
 }

@@ -181,17 +181,44 @@ func frame(rec *record) ([]byte, error) {
 	return append(out, payload...), nil
 }
 
-// append writes a record, which then survives the end of the process. After an error the history ends where it ended
-// before.
-func (h *history) append(rec *record) error {
-	out, err := frame(rec)
-	if err != nil {
-		return err
+// append writes records, all or none, which then survive the end of the process. After an error the history ends where it
+// ended before.
+func (h *history) append(records ...*record) error {
+	var all []byte
+	for _, rec := range records {
+		out, err := frame(rec)
+		if err != nil {
+			return err
+		}
+		all = append(all, out...)
 	}
-	if _, err := h.file.WriteAt(out, h.size); err != nil {
+	if _, err := h.file.WriteAt(all, h.size); err != nil {
 		return errors.Join(err, h.file.Truncate(h.size))
 	}
-	h.size += int64(len(out))
+	h.size += int64(len(all))
+	return nil
+}
+
+// cutTo takes back the last records, if they are as many deletions.
+func (h *history) cutTo(end int64, deletions int) error {
+	r := io.NewSectionReader(h.file, end, h.size-end)
+	for range deletions {
+		rec := &record{}
+		payload, err := readFrame(r)
+		if err == nil {
+			err = msgpack.Unmarshal(payload, rec)
+		}
+		if err != nil || !rec.Deleted {
+			return errors.Join(err, errors.New("something else was recorded since"))
+		}
+	}
+	if _, err := readFrame(r); !errors.Is(err, io.EOF) {
+		return errors.New("more was recorded since")
+	}
+	if err := h.file.Truncate(end); err != nil {
+		return err
+	}
+	h.size = end
 	return nil
 }
 

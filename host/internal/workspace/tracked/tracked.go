@@ -147,6 +147,7 @@ func Open(o Options) (*Provider, error) {
 	}
 	release(p.now.Files)
 	p.need(0)
+	keepReserve(p)
 	p.ended.Go(p.syncOften)
 	return p, nil
 }
