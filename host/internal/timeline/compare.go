@@ -3,8 +3,10 @@ package timeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -89,6 +91,9 @@ func (p *Place) end() Ends {
 	e := Ends{FsSnapshot: snapshotID(p.Snapshot.Number), At: diff.Time{Time: p.Snapshot.At}, Note: p.Note}
 	if p.Moment != nil {
 		e.Moment = p.Moment.ID()
+	}
+	if len(p.Snapshot.Problems) > 0 {
+		e.Note = strings.TrimSpace(fmt.Sprintf("%s In %s, %s.", e.Note, e.FsSnapshot, uncertain(p.Snapshot.Problems)))
 	}
 	return e
 }

@@ -444,10 +444,8 @@ func (t *Timeline) snapshot(l *line, m *Moment) (same bool) {
 	}
 	m.Snapshot, m.SnapshotAt, m.Reason, m.Edited = s.Number, s.At.UnixNano(), "", w.Edited(s.Number)
 	l.degraded = w.Degraded()
-	if n := len(s.Problems); n > 0 {
-		if m.Notes = fmt.Sprintf("%d paths are not certain, such as %s", n, s.Problems[0]); n == 1 {
-			m.Notes = "one path is not certain: " + s.Problems[0]
-		}
+	if len(s.Problems) > 0 {
+		m.Notes = uncertain(s.Problems)
 	}
 	if same {
 		return true
@@ -462,6 +460,14 @@ func (t *Timeline) snapshot(l *line, m *Moment) (same bool) {
 	}
 	l.free = l.free.Add(interval)
 	return false
+}
+
+// uncertain says which paths of a snapshot are not certain.
+func uncertain(problems []string) string {
+	if len(problems) == 1 {
+		return "one path is not certain: " + problems[0]
+	}
+	return fmt.Sprintf("%d paths are not certain, such as %s", len(problems), problems[0])
 }
 
 // takeLater takes the snapshot that the waiting moments share. When the timeline is closed, it takes it at once.

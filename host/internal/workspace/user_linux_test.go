@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -16,51 +13,15 @@ import (
 	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
-const (
-	// nobody is a user without rights.
-	nobody = 65534
-	// userEnv names the directory in which a process of that user works.
-	userEnv = "TIDEMARK_TEST_USER"
-)
-
 // TestAUserNeedsOneRight: without it one command is named and nothing is left, with it everything works without root.
 func TestAUserNeedsOneRight(t *testing.T) {
-	if dir := os.Getenv(userEnv); dir != "" {
+	if dir := disktest.User(); dir != "" {
 		asUser(t, dir)
 		return
 	}
 	for _, option := range []string{"", "user_subvol_rm_allowed"} {
 		dir := disktest.Btrfs(t, disktest.Options{Mount: option})
-		// The directory of this program may be closed to others, and so are those above the mount.
-		program, err := os.ReadFile(os.Args[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		self := filepath.Join(dir, "test")
-		if err := errors.Join(os.WriteFile(self, program, 0o755), os.Chown(dir, nobody, nobody)); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
-		enter(t, dir)
-		cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run", "^"+t.Name()+"$") //nolint:gosec // this test
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), userEnv+"="+dir, "TIDEMARK_TEST_MOUNT="+option, "TMPDIR="+dir)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-			t.Fatalf("as another user: %v\n%s", err, out)
-		}
-	}
-}
-
-// enter lets other users into the directories above one.
-func enter(t *testing.T, dir string) {
-	t.Helper()
-	for dir = filepath.Dir(dir); dir != filepath.Dir(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o001 == 0 {
-			if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a directory of this test
-				t.Fatal(err)
-			}
-		}
+		disktest.AsUser(t, dir, "TIDEMARK_TEST_MOUNT="+option)
 	}
 }
 

@@ -1,7 +1,9 @@
 package objects
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -43,7 +45,8 @@ func (s *Store) Packs() []uint32 {
 	return slices.Sorted(maps.Keys(s.packs))
 }
 
-// CollectPack is [Store.Collect] for one pack. A pack that no longer exists is no error.
+// CollectPack is [Store.Collect] for one pack. A pack that no longer exists is no error. Where the disk has no room for the
+// copy, the pack stays, and the room of records without live contents is given back to the filesystem, if that takes it.
 func (s *Store) CollectPack(number uint32, waste Waste, live func(ID) bool) (freed int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,6 +63,14 @@ func (s *Store) CollectPack(number uint32, waste Waste, live func(ID) bool) (fre
 	collected, err := s.collectPack(p, waste, live)
 	if !collected && s.active == nil && s.packs[number] == p {
 		s.active = active
+	}
+	if NoRoom(err) && s.packs[number] == p {
+		switch dug, failed := s.digUp(p, live); {
+		case failed != nil:
+			err = errors.Join(err, failed)
+		case dug:
+			err = nil
+		}
 	}
 	return before - s.stored, err
 }
@@ -83,11 +94,15 @@ func (s *Store) dropPending(live func(ID) bool) {
 // collectPack copies the live contents of a pack and removes it, unless it is mostly live.
 func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected bool, err error) {
 	var total, dead int64
+	var damaged error
 	keep := map[uint32][]int{}
 	var order []uint32
-	if err := p.scan(false, func(offset uint32, h header, items []item) {
+	if err := p.whole(func(offset uint32, h header, items []item) {
 		for i, it := range items {
 			total += h.share(it)
+			if at, is := s.damaged[it.id]; is && at.pack == p.number && at.offset == offset && live(it.id) {
+				damaged = cmp.Or(damaged, error(&DamagedError{p.file.Name(), int64(offset), fmt.Errorf("the content %d is not %s", i, it.id)}))
+			}
 			if at, _ := s.index.get(it.id); at.pack != p.number || at.offset != offset || !live(it.id) {
 				dead += h.share(it) // dead, or stored twice
 				continue
@@ -97,11 +112,19 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 			}
 			keep[offset] = append(keep[offset], i)
 		}
-	}); err != nil {
-		return false, err
+	}); err != nil || damaged != nil {
+		return false, cmp.Or(err, damaged) // what can be read of it is kept
 	}
 	if dead == 0 || waste == Usual && dead*4 < total {
 		return false, nil
+	}
+	if len(order) > 0 {
+		at := s.here()
+		defer func() {
+			if err != nil && s.packs[p.number] == p {
+				err = errors.Join(err, s.takeBack(at, p, keep))
+			}
+		}()
 	}
 	moved := block{}
 	flush := func() error {
@@ -115,13 +138,13 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 	}
 	for _, offset := range order {
 		b, err := p.read(offset, s.decoder)
-		if err != nil {
+		if b == nil {
 			return false, err
 		}
 		for _, i := range keep[offset] {
 			content := b.content(i)
 			if IDOf(content) != b.items[i].id {
-				return false, fmt.Errorf("%s is damaged: the content %d at %d is not %s", p.file.Name(), i, offset, b.items[i].id)
+				return false, cmp.Or(err, error(&DamagedError{p.file.Name(), int64(offset), fmt.Errorf("the content %d is not %s", i, b.items[i].id)}))
 			}
 			if moved.raw() > 0 && moved.raw()+len(content) > blockSize || len(moved.items) == maxItems {
 				if err := flush(); err != nil {
@@ -138,10 +161,13 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 		return false, err
 	}
 	// From here on nothing needs the pack.
-	if err := p.scan(false, func(_ uint32, _ header, items []item) {
+	if err := p.whole(func(_ uint32, _ header, items []item) {
 		for _, it := range items {
 			if at, _ := s.index.get(it.id); at.pack == p.number {
 				s.index.remove(it.id)
+			}
+			if at := s.damaged[it.id]; at.pack == p.number {
+				delete(s.damaged, it.id)
 			}
 		}
 	}); err != nil {
@@ -151,10 +177,11 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 	delete(s.packs, p.number)
 	s.unsaved = slices.DeleteFunc(s.unsaved, func(u *pack) bool { return u == p })
 	s.cache = cache{}
-	s.stored -= p.size
+	s.stored -= p.bytes()
 	if err := p.file.Close(); err != nil {
 		return false, err
 	}
+	_ = os.Remove(name + cutSuffix) // in the usual case there is none
 	return true, os.Remove(name)
 }
 
@@ -165,7 +192,7 @@ func (s *Store) Each(do func(id ID, bytes int64, other bool)) error {
 	defer s.mu.Unlock()
 	for _, n := range slices.Sorted(maps.Keys(s.packs)) {
 		p := s.packs[n]
-		if err := p.scan(false, func(offset uint32, h header, items []item) {
+		if _, _, err := p.scan(func(offset uint32, h header, items []item) {
 			for _, it := range items {
 				at, _ := s.index.get(it.id)
 				do(it.id, h.share(it), at.pack != n || at.offset != offset)

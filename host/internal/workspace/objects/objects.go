@@ -3,8 +3,9 @@
 // Guarantees:
 //   - A content that [Store.Flush] has written survives the end of the process, however it ends. One that [Store.Sync]
 //     has written survives a loss of power.
-//   - A record that was cut short, or damaged, is never taken for a whole one: [Open] drops a damaged end, and [Store.Get]
-//     returns only bytes that have the hash they were asked by.
+//   - A record that was cut short, or damaged, is never taken for a whole one: [Open] drops an end that no whole record
+//     follows, and [Store.Get] returns only bytes that have the hash they were asked by. A damage takes only the contents in
+//     it. One that was found damaged is stored again when it is put again.
 //   - Equal contents are stored once.
 //   - Only the user can read the files (0700, 0600).
 //   - A collection that is killed loses no live content: a file is removed after its live contents are on disk elsewhere.
@@ -14,10 +15,12 @@
 package objects
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,6 +60,10 @@ type Store struct {
 
 	mu    sync.Mutex
 	index index
+	// damaged are contents that could not be read back, with where they are. They are not in the index.
+	damaged map[ID]place
+	// notes say what Open cut off.
+	notes []string
 	packs map[uint32]*pack
 	// active takes records. It is nil until the first record is written.
 	active *pack
@@ -87,11 +94,11 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*MaxContent))
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*MaxContent), zstd.IgnoreChecksum(true))
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, packs: map[uint32]*pack{}, next: 1, encoder: encoder, decoder: decoder}
+	s := &Store{dir: dir, damaged: map[ID]place{}, packs: map[uint32]*pack{}, next: 1, encoder: encoder, decoder: decoder}
 	numbers, err := s.list()
 	if err != nil {
 		return nil, err
@@ -103,21 +110,54 @@ func Open(dir string) (*Store, error) {
 		}
 		s.packs[n], s.next = p, n+1
 		last := i == len(numbers)-1
-		if err := p.scan(last, func(offset uint32, _ header, items []item) {
-			for i, it := range items {
-				if _, known := s.index.get(it.id); !known {
-					s.index.set(it.id, place{n, offset, uint16(i)})
-				}
-			}
-		}); err != nil {
+		if err := s.load(p, last); err != nil {
 			return nil, errors.Join(err, s.closePacks())
 		}
-		s.stored += p.size
+		s.stored += p.bytes()
 		if last && p.size < packSize {
 			s.active = p
 		}
 	}
 	return s, nil
+}
+
+// load reads the tables of a pack, and of the last one the contents too: only that can have an end that is not whole. Of
+// a content that is stored twice, the later one counts: the other one may be damaged.
+func (s *Store) load(p *pack, last bool) error {
+	end, _, err := p.scan(func(offset uint32, h header, items []item) {
+		if h.compressed == hole {
+			p.holes += int64(h.stored)
+			return
+		}
+		var b *block
+		damaged := false
+		if last {
+			if _, err := p.stored(int64(offset), h); err != nil {
+				damaged = true
+				b, _ = p.read(offset, s.decoder)
+			}
+		}
+		for i, it := range items {
+			at := place{p.number, offset, uint16(i)}
+			switch {
+			case !damaged || b != nil && IDOf(b.content(i)) == it.id:
+				s.index.set(it.id, at)
+				delete(s.damaged, it.id)
+			default:
+				if _, known := s.index.get(it.id); !known {
+					s.damaged[it.id] = at
+				}
+			}
+		}
+	})
+	if err != nil || !last || end == p.size {
+		return err
+	}
+	note, err := p.cut(end)
+	if note != "" {
+		s.notes = append(s.notes, note)
+	}
+	return err
 }
 
 // list returns the numbers of the packs in their order.
@@ -169,6 +209,7 @@ func (s *Store) Put(content []byte) (ID, error) {
 		}
 	}
 	s.index.set(id, place{0, 0, uint16(len(s.pending.items))})
+	delete(s.damaged, id)
 	s.pending.add(id, content)
 	if s.pending.raw() >= blockSize {
 		return id, s.flush()
@@ -181,35 +222,43 @@ func (s *Store) Get(id ID) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, ok := s.index.get(id)
+	damaged := false
 	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrMissing, id)
+		if at, damaged = s.damaged[id]; !damaged {
+			return nil, fmt.Errorf("%w: %s", ErrMissing, id)
+		}
 	}
-	if at.pack == 0 {
+	if ok && at.pack == 0 {
 		return slices.Clone(s.pending.content(int(at.item))), nil
 	}
 	b, err := s.read(at)
-	if err != nil {
-		return nil, err
+	if b != nil {
+		content := b.content(int(at.item))
+		if IDOf(content) == id {
+			if damaged { // it could not be read for a while
+				s.index.set(id, at)
+				delete(s.damaged, id)
+			}
+			return slices.Clone(content), nil
+		}
+		err = cmp.Or(err, error(&DamagedError{s.path(at.pack), int64(at.offset), fmt.Errorf("the content %d is not %s", at.item, id)}))
 	}
-	content := b.content(int(at.item))
-	if IDOf(content) != id {
-		return nil, fmt.Errorf("%s is damaged: the content at %d is not %s", s.path(at.pack), at.offset, id)
-	}
-	return slices.Clone(content), nil
+	s.index.remove(id)
+	s.damaged[id] = at
+	return nil, err
 }
 
-// read returns a block, from memory when it was read before.
+// read returns a block, from memory when it was read before, of a damaged record perhaps with an error.
 func (s *Store) read(at place) (*block, error) {
 	if b := s.cache.get(at); b != nil {
 		return b, nil
 	}
 	p := s.packs[at.pack]
 	b, err := p.read(at.offset, s.decoder)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.cache.put(at, b)
 	}
-	s.cache.put(at, b)
-	return b, nil
+	return b, err
 }
 
 // Flush writes the pending block, so that it survives the end of the process.
@@ -341,27 +390,33 @@ func (s *Store) closePacks() error {
 func (s *Store) Check() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var damages []string
-	numbers := make([]uint32, 0, len(s.packs))
-	for n := range s.packs {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
+	damages := slices.Clone(s.notes)
+	for _, n := range slices.Sorted(maps.Keys(s.packs)) {
 		p := s.packs[n]
-		err := p.scan(false, func(offset uint32, _ header, items []item) {
-			b, err := p.read(offset, s.decoder)
-			if err != nil {
-				damages = append(damages, err.Error())
+		if err := p.whole(func(offset uint32, _ header, items []item) {
+			if len(items) == 0 {
 				return
 			}
-			for i := range items {
-				if IDOf(b.content(i)) != items[i].id {
-					damages = append(damages, fmt.Sprintf("%s: the content %d at %d is not %s", p.file.Name(), i, offset, items[i].id))
+			b, err := p.read(offset, s.decoder)
+			lost := false
+			for i, it := range items {
+				if b != nil && IDOf(b.content(i)) == it.id {
+					continue
+				}
+				at := place{n, offset, uint16(i)}
+				if now, known := s.index.get(it.id); known && now != at {
+					continue // it is stored again
+				}
+				s.index.remove(it.id)
+				s.damaged[it.id] = at
+				if lost = true; err == nil {
+					damages = append(damages, fmt.Sprintf("%s: the content %d at %d is not %s", p.file.Name(), i, offset, it.id))
 				}
 			}
-		})
-		if err != nil {
+			if err != nil && lost {
+				damages = append(damages, err.Error())
+			}
+		}); err != nil {
 			damages = append(damages, err.Error())
 		}
 	}

@@ -2,7 +2,12 @@
 
 package objects
 
-import "os"
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // SyncDir makes new names in a directory survive a loss of power.
 func SyncDir(dir string) error {
@@ -13,3 +18,6 @@ func SyncDir(dir string) error {
 	defer func() { _ = d.Close() }()
 	return d.Sync()
 }
+
+// NoRoom reports whether an error is that of a full disk, or of a user's share of it.
+func NoRoom(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

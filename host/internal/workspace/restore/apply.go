@@ -101,6 +101,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.check(ctx, false); err != nil {
 		return err
 	}
+	if err := r.keep(ctx); err != nil {
+		return err
+	}
 	if err := r.begin(); err != nil {
 		return err
 	}
@@ -188,6 +191,32 @@ func (r *run) checkContent(ctx context.Context, path string, n *tree.Node, now s
 	defer func() { _ = f.Close() }()
 	if err := r.held.Verify(f, &n.Entry); err != nil {
 		return &ChangedError{path, reason(err)}
+	}
+	return nil
+}
+
+// keep makes sure that the safety snapshot can bring back what the restore takes away.
+func (r *run) keep(ctx context.Context) error {
+	for i := range r.plan.Steps {
+		s := &r.plan.Steps[i]
+		if s.Kind != Delete && s.Kind != Replace || s.Before.Kind != tree.File {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := r.held.Keep(s.Before, func() (*os.File, error) {
+			if _, err := r.stat(s.Path); err != nil {
+				return nil, err
+			}
+			return r.parent.open(base(s.Path))
+		})
+		switch {
+		case errors.Is(err, tracked.ErrDiffers):
+			return &ChangedError{s.Path, reason(err)}
+		case err != nil:
+			return fmt.Errorf("cannot restore %q: its present content in s%d cannot be read back: %w. Nothing was restored. Restore other paths.", s.Path, r.plan.Safety, err)
+		}
 	}
 	return nil
 }
@@ -443,7 +472,8 @@ func (r *run) verify(ctx context.Context, result *Result) error {
 		left[p.Path] = true
 	}
 	for _, c := range changes {
-		if _, why := r.plan.excluded(c); why != "" || !r.plan.within(c.Path) || left[c.Path] {
+		_, hidden := r.plan.hidden(c.Path)
+		if _, why := r.plan.excluded(c); why != "" || hidden || !r.plan.within(c.Path) || left[c.Path] {
 			continue
 		}
 		why, err := r.why(c)

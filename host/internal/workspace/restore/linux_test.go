@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
+	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
 func setXattr(path, name, value string) error {
@@ -230,6 +232,41 @@ func TestWatchedWorkspace(t *testing.T) {
 			w.is(want)
 			if len(result.Differs) > 0 {
 				t.Fatal(result.Differs)
+			}
+		}
+	}
+}
+
+// TestADirectoryThatCouldNotBeListedStays, with everything in it, named or not: the target does not know what was there.
+func TestADirectoryThatCouldNotBeListedStays(t *testing.T) {
+	if disktest.User() == "" {
+		disktest.AsUser(t, t.TempDir())
+		return
+	}
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	w.write("a", "one", "data/in", "precious", "data/sub/in", "precious")
+	w.must(os.Chmod(w.path("data"), 0))
+	target := w.take()
+	w.must(os.Chmod(w.path("data"), 0o755))
+	w.write("a", "two")
+	w.take()
+	for _, paths := range [][]string{nil, {"data/in"}, {"data"}} {
+		plan := w.prepare(target, paths...)
+		if len(plan.Problems) != 1 || plan.Problems[0].Path != "data" || !strings.Contains(plan.Problems[0].Reason, "cannot be listed") {
+			t.Fatalf("%v: %+v", paths, plan.Problems)
+		}
+		plan.Leave()
+		if plan.Count(restore.Delete) > 0 {
+			t.Fatalf("%v: %+v", paths, plan.Steps)
+		}
+		result := w.apply(plan)
+		if len(result.Differs) != 1 || result.Differs[0].Path != "data" {
+			t.Fatalf("%v: %+v", paths, result.Differs)
+		}
+		for path, want := range map[string]string{"data/in": "precious", "data/sub/in": "precious", "a": "one"} {
+			if got, err := os.ReadFile(w.path(path)); err != nil || string(got) != want {
+				t.Fatalf("%v: %s is %q, %v", paths, path, got, err)
 			}
 		}
 	}

@@ -39,6 +39,7 @@ func (p *Plan) compute(held *tracked.Held) error {
 	var unknown string
 	held.Now(func(now *tree.Tree) {
 		unknown = p.unknown(now, changes)
+		changes = p.uncertain(now, changes)
 		g := groupsOf(now, changes)
 		changes = g.apart(changes)
 		p.steps(changes, g)
@@ -63,6 +64,77 @@ func (p *Plan) excluded(c tree.Change) (path, reason string) {
 		return at, fmt.Sprintf("it was excluded from snapshots when s%d was taken", p.Target)
 	}
 	return "", ""
+}
+
+// uncertain takes out what is below a path that one of the two states could not read: what is there, or was, is not known. A
+// plan within that path has a problem.
+func (p *Plan) uncertain(now *tree.Tree, changes []tree.Change) []tree.Change {
+	p.unread = map[string]string{}
+	changed := map[string]tree.Change{}
+	for _, c := range changes {
+		changed[c.Path] = c
+	}
+	why := map[string]string{} // of each path that was looked at, "" where it was read
+	var look func(path string) string
+	look = func(path string) string {
+		if known, ok := why[path]; ok {
+			return known
+		}
+		c, differs := changed[path]
+		if n := now.Lookup(path); !differs && n != nil {
+			c = tree.Change{Before: &n.Entry, After: &n.Entry}
+		}
+		reason := ""
+		switch {
+		case c.After != nil && c.After.Unread != "":
+			reason = notRecorded(p.Target, c.After)
+		case c.Before != nil && c.Before.Unread != "":
+			reason = notNow(c.Before)
+		}
+		if reason != "" {
+			p.unread[path] = reason
+		} else if path != "" {
+			reason = look(tree.Parent(path))
+		}
+		why[path] = reason
+		return reason
+	}
+	problems := map[string]bool{}
+	changes = slices.DeleteFunc(changes, func(c tree.Change) bool {
+		if c.Path == "" || look(tree.Parent(c.Path)) == "" {
+			return false
+		}
+		p.stay[c.Path] = c.Before != nil
+		if p.within(c.Path) {
+			at, _ := p.hidden(c.Path)
+			problems[at] = true
+		}
+		return true
+	})
+	for path := range problems {
+		if _, differs := changed[path]; !differs || !p.within(path) { // else its own step is a problem
+			p.Problems = append(p.Problems, tree.Problem{Path: path, Reason: p.unread[path]})
+		}
+	}
+	slices.SortFunc(p.Problems, func(a, b tree.Problem) int { return strings.Compare(a.Path, b.Path) })
+	return changes
+}
+
+// hidden returns the nearest path above one that one of the two states could not read.
+func (p *Plan) hidden(path string) (at string, is bool) {
+	for path != "" && !is {
+		path = tree.Parent(path)
+		_, is = p.unread[path]
+	}
+	return path, is
+}
+
+func notRecorded(number uint64, e *tree.Entry) string {
+	return fmt.Sprintf("its content was not recorded in s%d: %s", number, e.Unread)
+}
+
+func notNow(e *tree.Entry) string {
+	return "its present content cannot be recorded, and would be lost: " + e.Unread
 }
 
 const excludedNow = "it is excluded from snapshots now"
@@ -126,9 +198,9 @@ func (p *Plan) steps(changes []tree.Change, g groups) {
 		s := Step{Path: c.Path, Before: c.Before, After: c.After, Kind: p.kind(c, g)}
 		p.Steps = append(p.Steps, s)
 		if s.After != nil && s.After.Unread != "" {
-			p.Problems = append(p.Problems, tree.Problem{Path: s.Path, Reason: fmt.Sprintf("its content was not recorded in s%d: %s", p.Target, s.After.Unread)})
+			p.Problems = append(p.Problems, tree.Problem{Path: s.Path, Reason: notRecorded(p.Target, s.After)})
 		} else if s.Before != nil && s.Before.Unread != "" {
-			p.Problems = append(p.Problems, tree.Problem{Path: s.Path, Reason: "its present content cannot be recorded, and would be lost: " + s.Before.Unread})
+			p.Problems = append(p.Problems, tree.Problem{Path: s.Path, Reason: notNow(s.Before)})
 		}
 	}
 }

@@ -1,7 +1,8 @@
 // Package restore sets a workspace back to a snapshot, wholly or only some paths, in place.
 //
 // Guarantees:
-//   - A restore destroys nothing. The state before it is a snapshot, and what it replaces or deletes is moved away first.
+//   - A restore destroys nothing. The state before it is a snapshot, of which everything that is replaced or deleted was read
+//     back. It is moved away first.
 //     It is deleted at the end, and only if it still is what that snapshot recorded.
 //   - A path that changed since the plan was made is not touched. The restore stops, sets back what it has done, and
 //     returns a [ChangedError] that names the path.
@@ -12,7 +13,7 @@
 //   - Symbolic links are never followed, the workspace's own .git and what the provider skips are never touched. Paths
 //     that are not in the plan keep their inode and their times.
 //   - A file whose content was not recorded is never replaced by an empty one, and a file whose present content cannot be
-//     recorded is never replaced at all. Both are [Plan.Problems].
+//     recorded is never replaced at all. Nor is anything in a directory that could not be listed. These are [Plan.Problems].
 //
 // Not restored: owners, except that a replaced file keeps its own where the system allows it. A program that has a
 // replaced file open keeps writing to the old one, as after any replacement by rename.
@@ -71,6 +72,8 @@ type Plan struct {
 	// skipped reports whether a path was left out of the target. Stay are the paths that are there, and not changed for that.
 	skipped func(path string) bool
 	stay    map[string]bool
+	// unread are the paths that one of the two states could not read, with the reasons. What is below them is not changed.
+	unread map[string]string
 	// observe is called before each change to the workspace. Tests set it.
 	observe func(path string)
 	used    bool

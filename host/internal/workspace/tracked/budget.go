@@ -24,10 +24,10 @@ func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, 
 func (h *Held) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
 	for try := 1; ; try++ {
 		before := h.p.Size()
-		if s, same, err = h.within(ctx, label); !noRoom(err) {
+		if s, same, err = h.within(ctx, label); !objects.NoRoom(err) {
 			return s, same, err
 		}
-		if _, failed := h.makeRoom(ctx, 0); failed != nil && !noRoom(failed) {
+		if _, failed := h.makeRoom(ctx, 0); failed != nil && !objects.NoRoom(failed) {
 			return nil, false, errors.Join(err, failed)
 		}
 		if try == 2 || h.p.Size() >= before { // else there is room that earlier ones had left

@@ -2,6 +2,7 @@ package tracked
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,7 +19,11 @@ func (p *Provider) Check() []string {
 	defer p.mu.Unlock()
 	damages := p.objects.Check()
 	if p.lost > 0 {
-		damages = append(damages, fmt.Sprintf("%d snapshots were lost: the machine ended before their contents were on disk", p.lost))
+		why := "the machine ended before their contents were on disk"
+		if damage := (*objects.DamagedError)(nil); errors.As(p.why, &damage) {
+			why = damage.Error()
+		}
+		damages = append(damages, fmt.Sprintf("%d snapshots were lost: %s. A copy of the history with them is in %s", p.lost, why, p.history.file.Name()+cutSuffix))
 	}
 	if p.history.cut > 0 {
 		damages = append(damages, fmt.Sprintf("%s has an end of %d bytes that was not whole; a copy is in %s", p.history.file.Name(), p.history.cut, p.history.file.Name()+cutSuffix))

@@ -12,45 +12,78 @@ import (
 type collector struct {
 	p     *Provider
 	pause func() error
+	// freed counts the bytes of contents that were removed.
+	freed int64
 }
 
 // run compacts and collects.
 func (c *collector) run(ctx context.Context, waste objects.Waste) error {
 	p := c.p
 	p.objects.SetLimit(0) // what it writes replaces more
-	p.mu.Lock()
-	err := compact(p)
-	p.mu.Unlock()
+	err := c.compact()
+	if objects.NoRoom(err) {
+		// What only deleted snapshots need can go before the history is rewritten.
+		giveReserve(p)
+		if err := p.history.file.Sync(); err != nil {
+			return err
+		}
+		if failed := c.collect(ctx, waste); failed != nil && !objects.NoRoom(failed) {
+			return errors.Join(err, failed)
+		}
+		err = c.compact()
+	}
 	if err != nil {
 		return err
 	}
 	return c.collect(ctx, waste)
 }
 
+func (c *collector) compact() error {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	return compact(c.p)
+}
+
+// collect collects pack by pack. Those for which a full disk has no room come again when others have made some.
 func (c *collector) collect(ctx context.Context, waste objects.Waste) error {
 	p := c.p
 	var need *survey
 	var damages []error
-	for _, pack := range p.objects.Packs() {
-		if err := ctx.Err(); err != nil {
-			return err
+	packs := p.objects.Packs()
+	for len(packs) > 0 {
+		var again []uint32
+		var full error
+		before := c.freed
+		for _, pack := range packs {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			p.mu.Lock()
+			var err error
+			if need == nil || need.rewritten != p.rewritten {
+				need, err = surveyOf(p)
+			} else {
+				err = need.extend()
+			}
+			p.mu.Unlock()
+			if err != nil {
+				return err
+			}
+			freed, err := p.objects.CollectPack(pack, waste, need.needs)
+			c.freed += max(0, freed)
+			switch {
+			case objects.NoRoom(err):
+				again, full = append(again, pack), err
+			case err != nil:
+				damages = append(damages, err) // the other ones can be collected
+			}
+			if err := c.pause(); err != nil {
+				return err
+			}
 		}
-		p.mu.Lock()
-		var err error
-		if need == nil || need.rewritten != p.rewritten {
-			need, err = surveyOf(p)
-		} else {
-			err = need.extend()
-		}
-		p.mu.Unlock()
-		if err != nil {
-			return err
-		}
-		if _, err := p.objects.CollectPack(pack, waste, need.needs); err != nil {
-			damages = append(damages, err) // the other ones can be collected
-		}
-		if err := c.pause(); err != nil {
-			return err
+		if packs = again; c.freed == before {
+			damages = append(damages, full)
+			break
 		}
 	}
 	return errors.Join(damages...)

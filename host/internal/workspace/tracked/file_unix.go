@@ -43,9 +43,6 @@ func dataIn(f *os.File, size int64, sparse bool) (parts []part) {
 // maxParts bounds the parts of a file whose holes are not read. In a file with more, they are small.
 const maxParts = 10_000
 
-// noRoom reports whether an error is that of a full disk, or of a user's share of it.
-func noRoom(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
-
 // openFile opens a file for reading. It follows no link and never waits for a pipe.
 func openFile(r *os.Root, name string) (*os.File, error) {
 	return r.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)

@@ -62,7 +62,8 @@ type history struct {
 	cut int64
 }
 
-// cutSuffix names the copy of an end that was cut off: should more than one record have been in it, it is not lost.
+// cutSuffix names the copy of an end that was cut off: should more than one record have been in it, it is not lost. A full
+// disk has no room for the copy of a single one.
 const cutSuffix = ".cut"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -128,14 +129,21 @@ func (h *history) cutOff() error {
 		return err
 	}
 	h.cut = info.Size() - h.size
-	end, err := io.ReadAll(io.NewSectionReader(h.file, h.size, h.cut))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(h.file.Name()+cutSuffix, end, 0o600); err != nil {
+	if err := h.copy(h.size, h.cut); err != nil && (!objects.NoRoom(err) || h.cut > frameHead+maxHistoryRecord) {
 		return err
 	}
 	return h.file.Truncate(h.size)
+}
+
+// keep copies the whole history, before what cannot be read is taken from it.
+func (h *history) keep() error { return h.copy(0, h.size) }
+
+func (h *history) copy(from, bytes int64) error {
+	data, err := io.ReadAll(io.NewSectionReader(h.file, from, bytes))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(h.file.Name()+cutSuffix, data, 0o600)
 }
 
 const frameHead = 8
@@ -173,17 +181,44 @@ func frame(rec *record) ([]byte, error) {
 	return append(out, payload...), nil
 }
 
-// append writes a record, which then survives the end of the process. After an error the history ends where it ended
-// before.
-func (h *history) append(rec *record) error {
-	out, err := frame(rec)
-	if err != nil {
-		return err
+// append writes records, all or none, which then survive the end of the process. After an error the history ends where it
+// ended before.
+func (h *history) append(records ...*record) error {
+	var all []byte
+	for _, rec := range records {
+		out, err := frame(rec)
+		if err != nil {
+			return err
+		}
+		all = append(all, out...)
 	}
-	if _, err := h.file.WriteAt(out, h.size); err != nil {
+	if _, err := h.file.WriteAt(all, h.size); err != nil {
 		return errors.Join(err, h.file.Truncate(h.size))
 	}
-	h.size += int64(len(out))
+	h.size += int64(len(all))
+	return nil
+}
+
+// cutTo takes back the last records, if they are as many deletions.
+func (h *history) cutTo(end int64, deletions int) error {
+	r := io.NewSectionReader(h.file, end, h.size-end)
+	for range deletions {
+		rec := &record{}
+		payload, err := readFrame(r)
+		if err == nil {
+			err = msgpack.Unmarshal(payload, rec)
+		}
+		if err != nil || !rec.Deleted {
+			return errors.Join(err, errors.New("something else was recorded since"))
+		}
+	}
+	if _, err := readFrame(r); !errors.Is(err, io.EOF) {
+		return errors.New("more was recorded since")
+	}
+	if err := h.file.Truncate(end); err != nil {
+		return err
+	}
+	h.size = end
 	return nil
 }
 

@@ -199,7 +199,7 @@ func survived(t *testing.T, dir string, returned map[uint64]string, doomed map[u
 		t.Fatal(err)
 	}
 	for _, f := range left {
-		if !slices.Contains([]string{"objects", "history", "history.cut"}, f.Name()) {
+		if !slices.Contains([]string{"objects", "history", "history.cut", "reserve"}, f.Name()) {
 			t.Fatalf("%s was left in the store", f.Name())
 		}
 	}

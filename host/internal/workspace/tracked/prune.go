@@ -2,6 +2,7 @@ package tracked
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
@@ -18,15 +19,18 @@ func (p *Provider) Delete(numbers ...uint64) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var records []*record
+	var deleted []*Snapshot
 	for _, n := range numbers {
-		i, err := p.get(n)
-		if err != nil {
-			continue // it is twice in the list
+		if i, err := p.get(n); err == nil && !slices.Contains(deleted, p.all[i]) {
+			records, deleted = append(records, &record{Number: n, Deleted: true}), append(deleted, p.all[i])
 		}
-		if err := p.history.append(&record{Number: n, Deleted: true}); err != nil {
-			return err
-		}
-		p.all[i].deleted = true
+	}
+	if err := p.history.append(records...); err != nil {
+		return err
+	}
+	for _, s := range deleted {
+		s.deleted = true
 		p.unsynced = true
 	}
 	return nil
@@ -49,6 +53,8 @@ func (p *Provider) exist(numbers []uint64) error {
 // contents (64 MiB).
 //
 // When it is cancelled, the snapshots are deleted, and the next call frees the rest. It may be killed at any moment.
+//
+// On a full disk it frees what needs no room first. Where nothing can be freed, no snapshot is deleted.
 func (p *Provider) Prune(ctx context.Context, numbers ...uint64) (freed int64, err error) {
 	return p.pruneWithin(ctx, p.options.Budget, numbers)
 }
@@ -63,23 +69,65 @@ func (p *Provider) pruneWithin(ctx context.Context, budget int64, numbers []uint
 			held.Release()
 		}
 	}()
-	if err := p.Delete(numbers...); err != nil {
-		return 0, err
+	end := p.historyEnd()
+	if err = p.Delete(numbers...); objects.NoRoom(err) {
+		giveReserve(p)
+		err = p.Delete(numbers...)
+	}
+	if err != nil {
+		return 0, full(err, 0, 0)
 	}
 	before := p.Size()
-	defer func() { freed = before - p.Size() }()
 	c := collector{p: p, pause: func() error {
 		held.Release()
 		held, err = p.Hold(ctx)
 		return err
 	}}
-	if err := c.run(ctx, objects.Usual); err != nil {
-		return 0, err
+	if err = c.run(ctx, objects.Usual); err == nil && budget > 0 && p.Size() > budget {
+		err = c.collect(ctx, objects.None)
 	}
-	if budget > 0 && p.Size() > budget {
-		return 0, c.collect(ctx, objects.None)
+	freed = before - p.Size()
+	if objects.NoRoom(err) && c.freed == 0 && held != nil && p.undelete(end, numbers) {
+		numbers = nil
 	}
-	return 0, nil
+	if err == nil {
+		keepReserve(p)
+	}
+	return freed, full(err, len(numbers), freed)
+}
+
+// full adds to the error of a full disk what was done.
+func full(err error, deleted int, freed int64) error {
+	switch {
+	case !objects.NoRoom(err):
+		return err
+	case deleted == 0:
+		return fmt.Errorf("%w. No snapshot was deleted. Free some space on this disk and try again.", err)
+	}
+	return fmt.Errorf("%w. %d snapshots were deleted, %.1f MiB are free again. Free some space on this disk and try again.", err, deleted, float64(max(0, freed))/(1<<20))
+}
+
+// historyEnd returns where the history ends, and how often it was rewritten.
+func (p *Provider) historyEnd() [2]int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return [2]int64{p.history.size, int64(p.rewritten)}
+}
+
+// undelete takes back a deletion that freed nothing, if nothing but it was recorded since the history ended there.
+func (p *Provider) undelete(end [2]int64, numbers []uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if int64(p.rewritten) != end[1] || p.history.cutTo(end[0], len(numbers)) != nil {
+		return false
+	}
+	for _, n := range numbers {
+		if i, ok := p.index(n); ok {
+			p.all[i].deleted = false
+		}
+	}
+	p.unsynced = true
+	return true
 }
 
 // Retain deletes the snapshots that a policy does not keep. See [provider.Policy.Choose]. The choice says what was deleted,
@@ -94,6 +142,9 @@ func (p *Provider) Retain(ctx context.Context, policy provider.Policy, reference
 		over := policy.Bytes > 0 && p.Size() > policy.Bytes
 		if len(choice.Delete) > 0 || over && len(all.Delete) == 0 {
 			if _, err := p.pruneWithin(ctx, policy.Bytes, choice.Delete); err != nil {
+				if p.exist(choice.Delete) != nil {
+					all.Delete, all.Forced = append(all.Delete, choice.Delete...), append(all.Forced, choice.Forced...)
+				}
 				return all, err
 			}
 		}

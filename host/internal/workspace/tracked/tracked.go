@@ -113,8 +113,9 @@ type Provider struct {
 	// since the last whole tree, whole the bytes of that tree.
 	unsynced      bool
 	deltas, whole int64
-	// lost counts the snapshots whose contents a loss of power took.
+	// lost counts the newest snapshots that have no contents any more, why is the reason for the first of them.
 	lost int
+	why  error
 	// highest is the largest number that a snapshot ever had.
 	highest uint64
 	// rewritten counts how often the history was rewritten. reading are the trees of checkouts that are being written.
@@ -146,6 +147,7 @@ func Open(o Options) (*Provider, error) {
 	}
 	release(p.now.Files)
 	p.need(0)
+	keepReserve(p)
 	p.ended.Go(p.syncOften)
 	return p, nil
 }
@@ -165,7 +167,7 @@ func (p *Provider) load(records []*record) error {
 		})
 		p.count(rec)
 	}
-	// A loss of power may have kept the end of the history and lost contents that it names.
+	// A loss of power may have kept the end of the history and lost contents that it names. So may damage.
 	for len(p.all) > 0 {
 		t, err := p.treeAt(len(p.all) - 1)
 		if err == nil {
@@ -177,11 +179,15 @@ func (p *Provider) load(records []*record) error {
 		}
 		p.all = p.all[:len(p.all)-1]
 		p.lost++
+		p.why = err
 	}
 	if p.now == nil {
 		p.now = tree.New()
 	}
 	if p.lost > 0 {
+		if err := p.history.keep(); err != nil {
+			return err
+		}
 		return compact(p) // what follows must not be taken for changes since a lost one
 	}
 	return nil

@@ -1,0 +1,165 @@
+package tracked_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/disktest"
+)
+
+// free returns how many bytes of a filesystem are free.
+func free(t *testing.T, dir string) int64 {
+	t.Helper()
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	return int64(st.Bavail) * st.Bsize //nolint:gosec // a small filesystem
+}
+
+// fill takes the rest of a filesystem, but for some bytes.
+func fill(t *testing.T, dir string, leave int64) {
+	t.Helper()
+	if n := free(t, dir) - leave; n > 0 {
+		if err := os.WriteFile(filepath.Join(dir, "filled"), make([]byte, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// newFullRoom is a workspace whose store fills its disk: snapshots of one file, each with another content, until there is no
+// room.
+func newFullRoom(t *testing.T, leave int64) (r *room, contents map[uint64][]byte) {
+	disk := disktest.Small(t, "40m")
+	workspace := filepath.Join(t.TempDir(), "workspace")
+	r = &room{T: t, workspace: workspace, options: tracked.Options{Workspace: workspace, Store: filepath.Join(disk, "store"), Clock: time.Now}}
+	if err := os.Mkdir(workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	t.Cleanup(func() { _ = r.p.Close() })
+	contents = map[uint64][]byte{}
+	for range 9 {
+		content := incompressible(5_000_000)
+		r.write("f", content)
+		s, _, err := r.p.Take(context.Background(), "")
+		if err != nil {
+			if !objects.NoRoom(err) {
+				t.Fatal(err)
+			}
+			break
+		}
+		contents[s.Number] = content
+	}
+	if len(contents) < 5 {
+		t.Fatalf("only %d snapshots found room", len(contents))
+	}
+	fill(t, disk, leave)
+	return r, contents
+}
+
+// TestPruningAFullDiskFreesRoom, whether a little is free or nothing.
+func TestPruningAFullDiskFreesRoom(t *testing.T) {
+	for _, leave := range []int64{1 << 20, 0} {
+		r, contents := newFullRoom(t, leave)
+		before := free(t, r.options.Store)
+		choice, err := r.p.Retain(context.Background(), provider.Policy{Bytes: 16 << 20}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(choice.Delete) == 0 || choice.Left > 16<<20 || free(t, r.options.Store)-before < 10<<20 {
+			t.Fatalf("%+v, %d bytes are free, %d were", choice, free(t, r.options.Store), before)
+		}
+		whole := func() {
+			t.Helper()
+			if list := r.p.List(); len(list) != len(contents)-len(choice.Delete) {
+				t.Fatalf("%+v", list)
+			}
+			for n, content := range contents {
+				if !slices.Contains(choice.Delete, n) {
+					r.has(n, "f", content)
+				}
+			}
+			if damages := r.p.Check(); len(damages) > 0 {
+				t.Fatal(damages)
+			}
+		}
+		whole()
+		size := r.p.Size()
+		if err := r.p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.open()
+		if again := r.p.Size(); again != size {
+			t.Fatalf("%d bytes, %d after opening", size, again)
+		}
+		whole()
+		// There is room again, for what was deleted too.
+		for n, content := range contents {
+			if slices.Contains(choice.Delete, n) {
+				r.write("f", content)
+				r.has(r.take(), "f", content)
+				break
+			}
+		}
+		if _, err := r.p.Prune(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if u, err := r.p.Usage(context.Background()); err != nil || u.Reclaimable > 1<<20 || u.Total() != r.p.Size() {
+			t.Fatalf("%+v, %d bytes, %v", u, r.p.Size(), err)
+		}
+	}
+}
+
+// TestAPruneThatFreesNothingDeletesNothing: where not even its own record has room, or the new history.
+func TestAPruneThatFreesNothingDeletesNothing(t *testing.T) {
+	disk := disktest.Small(t, "8m")
+	workspace := filepath.Join(t.TempDir(), "workspace")
+	r := &room{T: t, workspace: workspace, options: tracked.Options{Workspace: workspace, Store: filepath.Join(disk, "store"), Clock: time.Now}}
+	if err := os.Mkdir(workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	t.Cleanup(func() { _ = r.p.Close() })
+	r.write("large", incompressible(4<<20))
+	for range 3 {
+		r.write("small", incompressible(100))
+		r.take()
+	}
+	if err := os.Remove(filepath.Join(r.options.Store, "reserve")); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, disk, 0)
+	size := r.p.Size()
+	for range 2 {
+		if _, err := r.p.Prune(context.Background(), 1); !objects.NoRoom(err) || !strings.Contains(err.Error(), "No snapshot was deleted") {
+			t.Fatal(err)
+		}
+		if list := r.p.List(); len(list) != 3 || r.p.Size() > size+1000 {
+			t.Fatalf("%+v, %d of %d bytes", list, r.p.Size(), size)
+		}
+		if damages := r.p.Check(); len(damages) > 0 {
+			t.Fatal(damages)
+		}
+		if err := r.p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.open()
+	}
+	if err := os.Remove(filepath.Join(disk, "filled")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.p.Prune(context.Background(), 1); err != nil || len(r.p.List()) != 2 {
+		t.Fatalf("%+v, %v", r.p.List(), err)
+	}
+}

@@ -1,0 +1,59 @@
+package disktest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const (
+	// nobody is a user without rights.
+	nobody = 65534
+	// userEnv names the directory in which a process of that user works.
+	userEnv = "TIDEMARK_TEST_USER"
+)
+
+// User returns the directory of [AsUser] in the process that it runs, "" in others.
+func User() string { return os.Getenv(userEnv) }
+
+// AsUser runs the calling test again as a user without rights, in a directory that is given to them. It needs root.
+func AsUser(t *testing.T, dir string, env ...string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a test as another user")
+	}
+	// The directory of this program may be closed to others, and so are those above a mount.
+	program, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := filepath.Join(dir, "test")
+	if err := errors.Join(os.WriteFile(self, program, 0o755), os.Chown(dir, nobody, nobody)); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	enter(t, dir)
+	cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run", "^"+t.Name()+"$") //nolint:gosec // this test
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), userEnv+"="+dir, "TMPDIR="+dir), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Fatalf("as another user: %v\n%s", err, out)
+	}
+}
+
+// enter lets other users into the directories above one.
+func enter(t *testing.T, dir string) {
+	t.Helper()
+	for dir = filepath.Dir(dir); dir != filepath.Dir(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o001 == 0 {
+			if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a directory of this test
+				t.Fatal(err)
+			}
+		}
+	}
+}
