@@ -227,6 +227,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		}
 		return s, false, err
 	}
+	if same {
+		by = "" // it made none of the changes that are not recorded yet
+	}
 	w.recordLocked(ctx, by)
 	s = *taken
 	mark(&s, w.native)
