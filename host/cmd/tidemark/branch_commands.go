@@ -159,7 +159,7 @@ func findBranch(cmd *cobra.Command, name string) (*branches.Branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClient()
+	c, err := clientFor("branch_list")
 	if err != nil {
 		return nil, err
 	}

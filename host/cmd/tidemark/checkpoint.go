@@ -93,7 +93,7 @@ func newCheckpointRemove() *cobra.Command {
 
 // callAndShow calls a tool and prints its answer, as JSON or with show.
 func callAndShow(cmd *cobra.Command, tool string, args, answer any, asJSON bool, show func() error) error {
-	c, err := newClient()
+	c, err := clientFor(tool)
 	if err != nil {
 		return err
 	}

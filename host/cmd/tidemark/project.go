@@ -29,8 +29,8 @@ func newProject() *cobra.Command {
 Decisions are in grants.json beside config.toml, by the path of the directory. The nearest decision at or above
 a directory applies. A repository cannot allow anything: its .tidemark.toml only excludes files.
 
-Without DIR, the project of the working directory is meant: the nearest directory with a .tidemark.toml or
-.git, else the working directory itself.`,
+Without DIR, the project of the working directory is meant: the nearest directory with a decision of its own, a
+.tidemark.toml or .git, else the working directory itself.`,
 		Example: `  tidemark project allow
   tidemark project allow ~/shop --grant agents-restore
   tidemark project deny ~/shop/secrets
@@ -230,8 +230,8 @@ func projectArg(args []string) (*grants.Store, string, error) {
 	return s, dir, err
 }
 
-// currentProject returns the directory of the project in the working directory. Without a project that is the working
-// directory, and false.
+// currentProject returns the directory of the project in the working directory. A directory of the project that the user decided
+// about is a project of its own. Without a project that is the working directory, and false.
 func currentProject() (dir string, found bool, err error) {
 	if dir, err = os.Getwd(); err != nil {
 		return "", false, fmt.Errorf("cannot find the working directory: %w. Name a directory.", err)
@@ -239,10 +239,18 @@ func currentProject() (dir string, found bool, err error) {
 	if dir, err = grants.Resolve(dir); err != nil {
 		return "", false, err
 	}
-	if root, ok := project.Root(dir); ok {
-		return root, true, nil
+	root, ok := project.Root(dir)
+	if !ok {
+		return dir, false, nil
 	}
-	return dir, false, nil
+	s, err := grantStore()
+	if err != nil {
+		return "", false, err
+	}
+	if d, err := s.Lookup(dir); err == nil && grants.Within(d.For, root) { // the caller reports a damaged file
+		return d.For, true, nil
+	}
+	return root, true, nil
 }
 
 func showDecision(out io.Writer, d grants.Decision) error {

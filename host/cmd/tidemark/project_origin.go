@@ -72,7 +72,7 @@ func relink(cmd *cobra.Command, s *grants.Store, from, dir string) error {
 	if err != nil {
 		return err
 	}
-	c, err := newClient()
+	c, err := clientFor("workspace_move")
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,12 @@ func newStatus() *cobra.Command {
 		Short: "Show connected browsers, watched tabs and clients",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := newClient()
+			c, unreadable, err := anyClient()
 			if err != nil {
 				return err
+			}
+			if unreadable != nil {
+				warnUnreadable(cmd, unreadable)
 			}
 			var raw json.RawMessage
 			if err := c.Status(cmd.Context(), &raw); err != nil {

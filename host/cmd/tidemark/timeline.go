@@ -45,6 +45,9 @@ A moment is the ID of a moment (m12) or of a file snapshot (s12), the name of a 
 // whereIs names the session that a command is about: the one of the argument, else the current one of a directory. The
 // first time in a project, it asks whether the project is allowed.
 func whereIs(cmd *cobra.Command, session string, dirs ...string) (timeline.Where, error) {
+	if _, err := projectOrigins(); err != nil {
+		warnUnreadable(cmd, err)
+	}
 	if session != "" {
 		return timeline.Where{Session: session}, nil
 	}

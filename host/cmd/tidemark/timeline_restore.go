@@ -75,7 +75,7 @@ so ([branches] terminal), and otherwise without a terminal.`,
 // startBranch starts a branch. Before a long copy it shows the plan and asks, unless the plan is to be printed as JSON. The branch
 // is nil where the user does not agree.
 func startBranch(cmd *cobra.Command, p *branches.Params, asJSON bool) (*timeline.Branched, error) {
-	c, err := newClient()
+	c, err := clientFor("timeline_branch")
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func inWorkspace(cmd *cobra.Command, where timeline.Where, args []string) ([]str
 	if len(args) == 0 {
 		return nil, nil
 	}
-	c, err := newClient()
+	c, err := clientFor("session_show")
 	if err != nil {
 		return nil, err
 	}

@@ -260,7 +260,7 @@ type Tail struct {
 // Restore returns a store that continues from saved data. Its browsers are not connected yet.
 func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Journal) *Store {
 	s := New(limits, rules, now)
-	s.started = time.UnixMilli(st.Started)
+	s.started, s.saved = time.UnixMilli(st.Started), time.UnixMilli(st.Saved)
 	s.lastTab, s.masked = st.LastTab, st.Masked
 	var tails [Gaps]Tail
 	var from Positions

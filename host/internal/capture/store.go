@@ -54,6 +54,7 @@ type Store struct {
 	mu        sync.Mutex
 	changed   chan struct{} // closed and replaced when something has changed
 	started   time.Time
+	saved     time.Time // when the journal was written last that the store continues from, or else when it began
 	buffers   [Gaps]buffer
 	console   *bufferOf[event.Console, *event.Console] // this and the next four are in buffers
 	network   *bufferOf[event.Network, *event.Network]
@@ -85,7 +86,7 @@ type Store struct {
 // New makes an empty store; its first gap ends where it begins to watch.
 func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
 	s := &Store{
-		noise: rules, changed: make(chan struct{}), started: now, index: NewIndex(),
+		noise: rules, changed: make(chan struct{}), started: now, saved: now, index: NewIndex(),
 		live: map[elementID]ElementKey{}, browsers: map[string]*browser{}, tabs: map[int]*tab{},
 		flights: map[requestKey]Flight{},
 	}

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"slices"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -67,4 +68,18 @@ func (v *View) SubjectsSince(pos Positions, yield func(event.Subject)) bool {
 		}
 	}
 	return true
+}
+
+// Recorded returns the newest snapshot of a workspace of which the buffer has a change of a file, 0 for none. What was recorded
+// after saved by a process that was killed is lost.
+func Recorded(s *Store, root string) (snapshot uint64, saved time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := event.InWorkspace(root)
+	for _, e := range bufferIn[event.FileChange](s, Files).View().From(0) {
+		if e.Subject == of {
+			snapshot = max(snapshot, e.Snapshot)
+		}
+	}
+	return snapshot, s.saved
 }

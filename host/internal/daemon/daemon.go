@@ -37,7 +37,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/memory"
-	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
@@ -96,8 +95,9 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 		home: h, version: h.Version, log: log, stop: stop, config: config, life: ctx,
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
-	endFiles := d.composeFiles(redactor)
-	d.compose(listeners[0], limits, journalLimits, redactor)
+	before := d.restore(limits, journalLimits)
+	endFiles := d.composeFiles(before.captured, redactor)
+	d.compose(listeners[0], before, redactor)
 	if err := h.WriteInfo(); err != nil {
 		log.Warn("a newer program will not know the version of this daemon", "error", err)
 	}
@@ -188,14 +188,8 @@ type daemon struct {
 	own   sync.WaitGroup
 }
 
-func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLimits store.Limits, redactor *redact.Redactor) {
-	rules := noise.Default()
-	d.journal = &journal{d: d, limits: journalLimits}
-	disk, err := d.journal.open()
-	if err != nil {
-		d.log.Error("cannot open the journal, so nothing is saved until it opens", "error", err)
-	}
-	captured, named, readers := d.journal.restore(disk, limits, rules)
+func (d *daemon) compose(browsers net.Listener, before restored, redactor *redact.Redactor) {
+	captured := before.captured
 	decoder := event.NewDecoder(redactor)
 	d.hub = link.NewHub(link.Options{
 		Store: captured, Decoder: decoder, Handle: d.answer, Version: d.version, Clock: time.Now, Log: d.log,
@@ -204,7 +198,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 	})
 	d.recorders = []recorder.Recorder{d.hub, d.workspaces}
 	d.journal.keeper = store.NewKeeper(store.KeeperOptions{
-		Disk: disk, Open: d.journal.open, Capture: captured, Kept: d.hub.Kept, Clock: time.Now, Log: d.log,
+		Disk: before.disk, Open: d.journal.open, Capture: captured, Kept: d.hub.Kept, Clock: time.Now, Log: d.log,
 		Checkpoints: func() ([]checkpoint.Checkpoint, uint64) { return d.engine.Named() },
 		Readers:     func() []checkpoint.ClientState { return d.engine.Readers() },
 	})
@@ -214,7 +208,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 		Held:   func(bytes int) { d.mapMemory.Need(int64(bytes)) },
 	})
 	d.engine = engine.New(engine.Options{
-		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+		Store: captured, Noise: before.rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		Debugger: d.hub, Debugging: d.config.Debugger, Launcher: launcher{d}, Launching: d.config.Browser, Config: d.home.Config,
 		UserNoise: userNoise(d.home, time.Now(), d.journal.notice), Version: d.version,
 		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source}, Timeline: d.timeline, Workspaces: d.timeline, Conversations: d.conversations,
@@ -227,7 +221,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 		default: // a notification is already pending
 		}
 	})
-	d.engine.Restore(named, readers)
+	d.engine.Restore(before.named, before.readers)
 	d.api = api.New(api.Options{
 		Engine: d.engine, Stop: d.stop, Open: d.web.open,
 		Rounds: func(ctx context.Context) any { return d.hub.Rounds(ctx, roundTimeout) },

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
@@ -16,11 +17,13 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
-// composeFiles makes what observes the files of workspaces. The returned function ends it, after the last request.
-func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
+// composeFiles makes what observes the files of workspaces. Captured has what was recorded of them. The returned function ends it,
+// after the last request.
+func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor) (end func()) {
 	d.workspaces = workspace.New(workspace.Options{
 		Grants: &grants.Store{File: d.home.Grants(), Lock: d.home.LockGrants, Own: []string{d.home.State, filepath.Dir(d.home.Config)}, Clock: time.Now},
 		Dir:    d.home.Workspaces(), Redactor: redactor, Settings: d.config.Snapshots, Clock: time.Now, Log: d.log,
+		Recorded: func(root string) (uint64, time.Time) { return capture.Recorded(captured, root) },
 	})
 	t, notice, err := timeline.Open(timeline.Options{
 		Uncommit: gitrepo.DeleteBranch,

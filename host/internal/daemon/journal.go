@@ -48,6 +48,27 @@ func (j *journal) open() (*store.Store, error) {
 	return disk, err
 }
 
+// restored is what earlier daemons recorded, or what begins anew.
+type restored struct {
+	disk     *store.Store // nil if the journal cannot be opened
+	rules    *noise.Rules
+	captured *capture.Store
+	named    []checkpoint.Checkpoint
+	readers  []checkpoint.ClientState
+}
+
+// restore opens the journal.
+func (d *daemon) restore(limits capture.Limits, journalLimits store.Limits) restored {
+	d.journal = &journal{d: d, limits: journalLimits}
+	r := restored{rules: noise.Default()}
+	var err error
+	if r.disk, err = d.journal.open(); err != nil {
+		d.log.Error("cannot open the journal, so nothing is saved until it opens", "error", err)
+	}
+	r.captured, r.named, r.readers = d.journal.restore(r.disk, limits, r.rules)
+	return r
+}
+
 // restore returns the capture store and the checkpoints from the journal, or new ones.
 func (j *journal) restore(disk *store.Store, limits capture.Limits, rules *noise.Rules) (*capture.Store, []checkpoint.Checkpoint, []checkpoint.ClientState) {
 	// Most of the data that is read stays in memory, so collecting is a waste. The memory limit still applies.

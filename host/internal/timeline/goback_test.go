@@ -132,6 +132,12 @@ func TestASettingsFileThatCannotBeReadDoesNotStopGoingBack(t *testing.T) {
 		if _, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: w.here(), From: moment.ID(), To: later.ID()}); err != nil {
 			t.Error(err)
 		}
+		if d, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: w.here(), From: later.ID()}); err != nil || len(d.Files) != 2 {
+			t.Errorf("%+v %v", d, err)
+		}
+		if _, err := w.Blame(t.Context(), user, timeline.BlameParams{Where: w.here(), Path: "a"}); err != nil {
+			t.Error(err)
+		}
 		if _, err := w.Check(t.Context(), user, timeline.SessionParams{Where: w.here()}); err != nil {
 			t.Error(err)
 		}

@@ -429,6 +429,9 @@ func (l *line) replace(moments []*Moment) {
 // line's turn.
 func (t *Timeline) snapshot(l *line, m *Moment) (same bool) {
 	w, err := t.open(t.life, l.root)
+	if err == nil {
+		err = w.Unruled()
+	}
 	if err != nil {
 		m.Reason = err.Error()
 		return false

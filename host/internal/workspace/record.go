@@ -143,20 +143,59 @@ func (w *Workspace) recordLocked(ctx context.Context, by string) {
 		return
 	}
 	last := all[len(all)-1]
-	from := w.recorded
-	if from == last.Number {
+	if w.recorded == last.Number {
 		return
 	}
-	w.recorded, w.edited = last.Number, time.Time{}
 	if w.o.taken != nil {
 		w.o.taken(w.Dir, last.Number)
 	}
-	if from == 0 {
-		from = all[0].Number // everything is in the first one; another may have followed it already
-		if from == last.Number {
-			return
-		}
+	w.recordUpTo(ctx, all, by)
+}
+
+// unsaved is how long before the last write of the journal a snapshot may have been taken whose changes it does not have.
+const unsaved = 10 * time.Second
+
+// recordLost records the changes of the last snapshots again that were not on disk when an earlier process was killed.
+func (w *Workspace) recordLost(ctx context.Context) {
+	if w.o.Recorded == nil {
+		return
 	}
+	number, saved := w.o.Recorded(w.Dir)
+	w.recording.Lock()
+	defer w.recording.Unlock()
+	all := w.provider.List()
+	lost := slices.IndexFunc(all, func(s tracked.Snapshot) bool { return s.Number > number && s.At.After(saved.Add(-unsaved)) })
+	if lost < 0 {
+		return
+	}
+	if w.recorded = 0; lost > 0 {
+		w.recorded = all[lost-1].Number
+	}
+	w.recordUpTo(ctx, all, "")
+}
+
+// recordUpTo records what changed from one snapshot to the next, up to the last one. By is of the last one. The caller has the lock
+// of recording.
+func (w *Workspace) recordUpTo(ctx context.Context, all []tracked.Snapshot, by string) {
+	for i := range all {
+		from, to := w.recorded, &all[i]
+		if to.Number <= from {
+			continue
+		}
+		w.recorded, w.edited = to.Number, time.Time{}
+		if from == 0 {
+			continue // everything is in the first one; another may have followed it already
+		}
+		who := ""
+		if i == len(all)-1 {
+			who = by
+		}
+		w.recordBetween(ctx, all, from, to, who)
+	}
+}
+
+// recordBetween records what changed from a snapshot to a later one.
+func (w *Workspace) recordBetween(ctx context.Context, all []tracked.Snapshot, from uint64, last *tracked.Snapshot, by string) {
 	b := batch{subject: event.InWorkspace(w.Dir), since: last.At}
 	since := int64(0)
 	if i := slices.IndexFunc(all, func(s tracked.Snapshot) bool { return s.Number == from }); i >= 0 {

@@ -179,7 +179,9 @@ func (w *Workspace) use(problem error) {
 	w.used, w.problem = w.o.Clock(), problem
 }
 
-func (w *Workspace) unruled() error {
+// Unruled returns why no snapshot of a moment can be taken, nil in the usual case: the settings file cannot be read. What goes
+// back to a moment, or compares with the present state, takes its snapshot by the last rules.
+func (w *Workspace) Unruled() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.problem
@@ -205,9 +207,6 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		return s, false, err
 	}
 	defer end()
-	if err := w.unruled(); err != nil {
-		return s, false, err
-	}
 	held, err := w.provider.Hold(ctx)
 	if err != nil {
 		return s, false, err
@@ -227,6 +226,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 			w.uncompared()
 		}
 		return s, false, err
+	}
+	if same {
+		by = "" // it made none of the changes that are not recorded yet
 	}
 	w.recordLocked(ctx, by)
 	s = *taken

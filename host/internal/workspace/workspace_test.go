@@ -283,6 +283,7 @@ type sink struct {
 	recorder.Sink
 	mu    sync.Mutex
 	paths map[string]bool
+	all   []*event.FileChange
 }
 
 func (s *sink) Append(_ context.Context, events ...event.Event) error {
@@ -290,6 +291,7 @@ func (s *sink) Append(_ context.Context, events ...event.Event) error {
 	defer s.mu.Unlock()
 	for _, e := range events {
 		s.paths[e.(*event.FileChange).Path] = true
+		s.all = append(s.all, e.(*event.FileChange))
 	}
 	return nil
 }
@@ -338,8 +340,14 @@ func TestASnapshotThatIsTheSameHasItsChangesRecorded(t *testing.T) {
 	}
 }
 
-// recorded returns workspaces of which one directory is allowed, with what they record.
+// recorded returns workspaces of which some directories are allowed, with what they record. Nothing of before is lost.
 func recorded(t *testing.T, top string, dirs ...string) (all *workspace.Workspaces, to *sink, end func()) {
+	t.Helper()
+	return recordedAfter(t, top, nil, dirs...)
+}
+
+// recordedAfter is [recorded] after a process that recorded something.
+func recordedAfter(t *testing.T, top string, before func(string) (uint64, time.Time), dirs ...string) (all *workspace.Workspaces, to *sink, end func()) {
 	t.Helper()
 	store := &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
 	for _, dir := range dirs {
@@ -348,7 +356,7 @@ func recorded(t *testing.T, top string, dirs ...string) (all *workspace.Workspac
 		}
 	}
 	all = workspace.New(workspace.Options{
-		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.DiscardHandler),
+		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Recorded: before, Clock: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	to = &sink{paths: map[string]bool{}}
@@ -413,5 +421,79 @@ func TestWhatSnapshotsAtOnceFindIsRecorded(t *testing.T) {
 				t.Errorf("%s is not recorded", f.Path)
 			}
 		}
+	}
+}
+
+// TestChangesThatAKillLostAreRecordedAgain: each of its own snapshot, once, and without who made a later one. What the journal has,
+// and what is older, is not.
+func TestChangesThatAKillLostAreRecordedAgain(t *testing.T) {
+	top, err := grants.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, "shop")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	take := func(w *workspace.Workspace, path string) tracked.Snapshot {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, path), []byte("1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := w.Take(t.Context(), "", "Bash", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	all, _, end := recorded(t, top, dir)
+	w, err := all.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last tracked.Snapshot
+	for i := range 4 {
+		last = take(w, strconv.Itoa(i))
+	}
+	end()
+	for _, c := range []struct {
+		number uint64
+		saved  time.Time
+		lost   []uint64
+	}{
+		{0, time.Now(), []uint64{2, 3, 4}},
+		{2, last.At.Add(-time.Minute), []uint64{3, 4}},
+		{4, last.At.Add(-time.Minute), nil},
+		{0, last.At.Add(time.Minute), nil},
+	} {
+		all, to, end := recordedAfter(t, top, func(root string) (uint64, time.Time) {
+			if root != dir {
+				t.Errorf("asked about %s", root)
+			}
+			return c.number, c.saved
+		}, dir)
+		w, err := all.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, same, err := w.Take(t.Context(), "", "Edit 3", true); !same || err != nil {
+			t.Errorf("same %v, %v", same, err)
+		}
+		if err := all.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		to.mu.Lock()
+		var got []uint64
+		for _, e := range to.all {
+			got = append(got, e.Snapshot)
+			if want := strconv.FormatUint(e.Snapshot-1, 10); e.Path != want || e.Change != event.FileAdded || e.By != "" {
+				t.Errorf("%+v, want %s", e, want)
+			}
+		}
+		to.mu.Unlock()
+		if !slices.Equal(got, c.lost) {
+			t.Errorf("after %d: %v, want %v", c.number, got, c.lost)
+		}
+		end()
 	}
 }

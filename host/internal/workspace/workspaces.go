@@ -39,6 +39,9 @@ type Options struct {
 	// Redactor masks secrets in texts of files.
 	Redactor *redact.Redactor
 	Settings Settings
+	// Recorded returns the newest snapshot of a workspace whose changes of files are recorded, and a time: what was recorded after
+	// that may be lost. Nil is that nothing is lost.
+	Recorded func(root string) (snapshot uint64, saved time.Time)
 	Clock    func() time.Time
 	Log      *slog.Logger
 
@@ -55,6 +58,8 @@ type Workspaces struct {
 	mu sync.Mutex
 	// open are the workspaces by their directory.
 	open map[string]*opening
+	// opened are the directories of those that were open before.
+	opened map[string]bool
 	// branches are directories whose decision is that of another directory.
 	branches map[string]string
 	// absent are workspaces that are not at their place, as of absentAt.
@@ -83,7 +88,7 @@ type allowed struct {
 
 // New returns no open workspaces.
 func New(o Options) *Workspaces {
-	return &Workspaces{o: o, queue: queue{wake: make(chan struct{}, 1)}, open: map[string]*opening{}, branches: map[string]string{}}
+	return &Workspaces{o: o, queue: queue{wake: make(chan struct{}, 1)}, open: map[string]*opening{}, opened: map[string]bool{}, branches: map[string]string{}}
 }
 
 // Branch makes the decision for a directory that of another one: a branch is a copy of what the user allowed.
@@ -214,10 +219,17 @@ func (ws *Workspaces) opening(a allowed) (*opening, error) {
 	ws.open[a.root] = o
 	go func() {
 		defer close(o.done)
-		if o.w, o.err = start(ws.o, &ws.queue, a); o.err != nil {
-			ws.mu.Lock()
-			defer ws.mu.Unlock()
+		o.w, o.err = start(ws.o, &ws.queue, a)
+		ws.mu.Lock()
+		first := !ws.opened[a.root]
+		if o.err == nil {
+			ws.opened[a.root] = true
+		} else {
 			delete(ws.open, a.root) // the next request tries again
+		}
+		ws.mu.Unlock()
+		if o.err == nil && first {
+			o.w.recordLost(context.Background())
 		}
 	}()
 	return o, nil
