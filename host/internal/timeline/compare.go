@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
@@ -207,8 +209,8 @@ func firstOf(moments []*Moment, of ...*Moment) map[uint64]*Moment {
 	return first
 }
 
-// OfChange returns the moment that has a change of a file: of those with its snapshot, the one whose call made it, or else the
-// first. It is nil if none has a moment. The ID is that of the moment, or else that of the snapshot.
+// OfChange returns the moment that has a change of a file: of those with its snapshot, the one whose call names the file or made
+// it, or else the first. It is nil if none has a moment. The ID is that of the moment, or else that of the snapshot.
 func OfChange(t *Timeline, e *event.FileChange) (id string, of *Moment) {
 	id = snapshotID(e.Snapshot)
 	if t.failed != nil {
@@ -218,15 +220,20 @@ func OfChange(t *Timeline, e *event.FileChange) (id string, of *Moment) {
 	if err != nil {
 		return id, nil
 	}
+	var maker *Moment
 	for _, m := range slices.Backward(l.all()) {
 		if m.Snapshot != e.Snapshot {
 			continue
 		}
-		if of = m; e.By != "" && m.Label == e.By {
+		if of = m; workspace.Names(m.Label, e.Path) {
+			maker = m
 			break
 		}
+		if maker == nil && e.By != "" && m.Label == e.By {
+			maker = m
+		}
 	}
-	if of != nil {
+	if of = cmp.Or(maker, of); of != nil {
 		id = of.ID()
 	}
 	return id, of
