@@ -146,12 +146,17 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	for _, o := range b.Origins {
 		origins[o.Number] = o
 	}
-	first := firstOf(l.all())
+	moments := firstOf(l.all())
+	for _, m := range l.all() {
+		if of := moments[m.Snapshot]; of != m && workspace.Names(m.Label, b.Path) && !workspace.Names(of.Label, b.Path) { // the call of another agent, say
+			moments[m.Snapshot] = m
+		}
+	}
 	for _, line := range b.Lines {
 		c := BlamedLine{Line: line.Line, Age: line.Age, Text: line.Text}
 		if o, ok := origins[line.Snapshot]; ok {
 			c.FsSnapshot, c.At, c.Label = snapshotID(o.Number), diff.Time{Time: o.At}, o.Label
-			if m := first[o.Number]; m != nil && lost(m, map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
+			if m := moments[o.Number]; m != nil && lost(m, map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
 				c.Moment, c.Label = m.ID(), m.Label
 			}
 		}

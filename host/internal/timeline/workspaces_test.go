@@ -109,6 +109,11 @@ func TestAChangeIsOfTheMomentThatNamesItsFile(t *testing.T) {
 			t.Errorf("the change of %s by %q is of %s, want %s", c.path, c.by, id, c.want)
 		}
 	}
+	for path, want := range map[string]string{"src/App.css": css.ID(), "src/lib/money.js": money.ID()} {
+		if b, err := w.Blame(t.Context(), user, timeline.BlameParams{Where: w.here(), Path: path}); err != nil || len(b.Lines) != 1 || b.Lines[0].Moment != want {
+			t.Errorf("the line of %s is of %+v, want %s: %v", path, b, want, err)
+		}
+	}
 }
 
 // TestAMomentOfFilesIsWhenTheyWereWritten: what they broke before anybody looked is after it.
