@@ -2,13 +2,20 @@ package hooks
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestAnErrorNamesTheEditThatIntroducedIt: each break of a Vite application is reported with its file, and no repair is.
@@ -63,6 +70,79 @@ func TestAnErrorNamesTheEditThatIntroducedIt(t *testing.T) {
 		if said := s.edited(e.file); said != "" {
 			t.Errorf("%s is repaired: %s", e.file, said)
 		}
+	}
+}
+
+// TestAnErrorNamesNoEditThatHadRun: of pages without a development server, whose code fails in a line that was changed and ran
+// before another file was changed, and whose server then fails for a reason outside of the project.
+func TestAnErrorNamesNoEditThatHadRun(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	app := &devApp{t: t, dir: t.TempDir()}
+	var down atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if rw.Header().Set("Cache-Control", "no-store"); down.Load() {
+			http.Error(rw, "Error: connect ECONNREFUSED db:5432", http.StatusInternalServerError)
+			return
+		}
+		http.FileServer(http.Dir(app.dir)).ServeHTTP(rw, r)
+	}))
+	t.Cleanup(server.Close)
+	app.url = server.URL
+	app.write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", app.url))
+	app.write("index.html", "<title>Shop</title><link rel=icon href='data:,'><button id=total>Total</button><script src=/util.js></script><script src=/main.js></script>\n")
+	app.write("util.js", "const money = {\n  euro: (n) => n.toFixed(2) + ' EUR',\n};\n")
+	app.write("main.js", "document.getElementById('total').onclick = () => {\n  const sum = 12;\n  document.title = 'Total ' + money.euro(sum);\n};\n")
+	app.write("notes.md", "None.\n")
+	s := &session{t, w, "ran-" + app.url, app.dir}
+	s.records()
+	p := w.Open(t, app.url)
+	s.starts()
+	click := func(since, has string) (found []diff.Introduced) {
+		t.Helper()
+		p.Do(chromedp.Click("#total"))
+		if err := testbed.Eventually(t.Context(), func() (bool, error) {
+			report := w.RunIn(app.dir, "changes", "--since", since, "--wait", "settled", "--json").Out
+			found = introduced(t, report)
+			return strings.Contains(report, has), nil
+		}); err != nil {
+			t.Fatalf("%s is not reported: %v", has, err)
+		}
+		return found
+	}
+	now := func() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
+
+	app.edit("main.js", "'Total '", "'Sum '")
+	s.edited("main.js")
+	p.Reload()
+	if found := click(now(), `"type":"click"`); len(found) > 0 {
+		t.Errorf("nothing broke: %+v", found)
+	}
+	app.edit("util.js", "euro:", "eur:")
+	s.edited("util.js")
+	p.Reload()
+	for _, by := range click(now(), "money.euro is not a function") {
+		if by.Path != "util.js" {
+			t.Errorf("the line had run, and is said to be introduced by %+v", by)
+		}
+	}
+	app.edit("util.js", "eur:", "euro:")
+	s.edited("util.js")
+	p.Reload()
+	click(now(), `"type":"click"`)
+	app.edit("notes.md", "None", "Some")
+	s.edited("notes.md")
+	since := now()
+	down.Store(true)
+	p.Reload()
+	report := ""
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		report = w.RunIn(app.dir, "changes", "--since", since, "--wait", "settled", "--json").Out
+		return strings.Contains(report, "ECONNREFUSED"), nil
+	}); err != nil {
+		t.Fatal(err, report)
+	}
+	if found := introduced(t, report); len(found) > 0 {
+		t.Errorf("the database went down, and it is said to be introduced by %+v", found)
 	}
 }
 

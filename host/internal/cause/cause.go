@@ -75,12 +75,21 @@ type Symptom struct {
 	Frames []Frame
 	// Named are files that a bundler names in it. A line is 0 where it names none.
 	Named []Frame
+	// Outside is true if its text says that something outside of the project failed.
+	Outside bool
+	// Status is that of the answer to a request, Thrown is true if that reports an error of the server's code.
+	Status int
+	Thrown bool
+	// Endpoint is that of a request.
+	Endpoint event.EndpointKey
 }
 
 // History is what happened in a tab. Its lists are sorted by time.
 type History struct {
 	// Updates are loads and hot updates, Loads the loads among them, Inputs what a user or an agent did.
 	Updates, Loads, Inputs []int64
+	// Did is what each of the inputs was, by its time, where that is known.
+	Did map[int64]Input
 	// Lost is when the page lost its connection to the development server, because the page or the server ended.
 	Lost []int64
 	// Modules are files that hot updates named.
@@ -101,6 +110,9 @@ type Answer struct {
 	Span
 	Endpoint event.EndpointKey
 }
+
+// Input is what a user or an agent did, with what.
+type Input struct{ Type, Target, Selector string }
 
 // Module is a file that a hot update named.
 type Module struct {
@@ -123,6 +135,7 @@ const (
 	Existed    = "the same was there before the change"
 	NotLoaded  = "the page had not loaded the change"
 	Ran        = "the page had run the change without it"
+	Outside    = "its text says that something outside of the project failed"
 	NoEvidence = "the evidence does not name one change"
 )
 
@@ -139,6 +152,9 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 	if s.Server || slices.ContainsFunc(h.Outages, func(o Span) bool { return s.At-prompt <= o.Ended && o.Began <= max(s.At, s.Until)+slack }) {
 		return nil, Outage
 	}
+	if s.Outside {
+		return nil, Outside
+	}
 	var before []made
 	for i := range f.Edits {
 		if at, ok := f.Edits[i].madeBefore(&s, h); ok {
@@ -150,7 +166,7 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 		return nil, NoChange
 	}
 	found, why := f.among(before, &s, h)
-	if i := slices.IndexFunc(before, func(e made) bool { return found != nil && e.FileChange == found.FileChange }); i >= 0 && ran(before[i], &s, h) {
+	if i := slices.IndexFunc(before, func(e made) bool { return found != nil && e.FileChange == found.FileChange }); i >= 0 && (ran(before[i], &s, h) || drawn(before[i], &s, h)) {
 		return nil, Ran
 	}
 	return found, why
@@ -163,7 +179,7 @@ func (f *Finder) among(before []made, s *Symptom, h *History) (*Cause, string) {
 		return nil, NoEvidence
 	}
 	if len(batch) == 0 {
-		if found := settings(before, s, h); found != nil {
+		if found := cmp.Or(settings(before, s, h), served(before, s, h)); found != nil {
 			return found, ""
 		}
 		return touched(before, s, h)
@@ -352,40 +368,6 @@ func after(times []int64, from int64) int64 {
 	return times[i]
 }
 
-// ran reports whether a page had run a change without a symptom: before the symptom came the answer of a request, and after
-// the update with the change the same request had been answered before.
-func ran(e made, s *Symptom, h *History) bool {
-	updates := h.Updates
-	if isSetup(e.Path) {
-		updates = h.Loads
-	}
-	update := latest(updates, s.At)
-	for update > 0 && !shows(update, e.Place, s, h) && !h.replaced(update, e.Edit) {
-		update = latest(updates, update-1)
-	}
-	if update == 0 || update < e.at-slack {
-		return false
-	}
-	first := s.At
-	for _, at := range s.Earlier {
-		if update <= at {
-			first = min(first, at)
-		}
-	}
-	return slices.ContainsFunc(h.Answers, func(a Answer) bool {
-		return a.Began <= first && first-trigger <= a.Ended && a.Ended <= first+slack && slices.ContainsFunc(h.Answers, func(b Answer) bool {
-			return b.Endpoint == a.Endpoint && update <= b.Began && b.Ended+quiet <= a.Began && !within(h.Inputs, max(b.Ended, first-prompt), first)
-		})
-	})
-}
-
-// replaced reports whether a hot update named a file.
-func (h *History) replaced(update int64, e *Edit) bool {
-	return slices.ContainsFunc(h.Modules, func(m Module) bool {
-		return update-around <= m.At && m.At <= update+around && names(m.File, e)
-	})
-}
-
 // loadedWith returns which of the changes with which a page was loaded is the cause.
 func loadedWith(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 	loaded := map[*Edit]bool{}
@@ -451,6 +433,9 @@ func loadedWith(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 	if len(written) == 1 && same(written[0]) {
 		found.Evidence = append(found.Evidence, Order)
 	}
+	if len(found.Evidence) == 1 && found.Evidence[0] == Order && unfit(found.Path, s) {
+		return nil, NoEvidence
+	}
 	return found, ""
 }
 
@@ -501,6 +486,9 @@ func touched(before []made, s *Symptom, h *History) (*Cause, string) {
 	}
 	if slices.ContainsFunc(s.Earlier, func(t int64) bool { return last <= t && t < at-slack }) {
 		return nil, Existed
+	}
+	if why := clean(made{e, at}, before, s, h); why != "" {
+		return nil, why
 	}
 	return &Cause{FileChange: e.FileChange, Line: line, Evidence: []Evidence{Stack}}, ""
 }

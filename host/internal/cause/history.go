@@ -80,7 +80,9 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 	}
 	for _, e := range v.Actions().From(from[capture.Actions]) {
 		if e.Type != "navigate" && e.Type != "reload" {
-			p.tab(e.Tab()).Inputs = append(p.tab(e.Tab()).Inputs, e.At)
+			h := p.tab(e.Tab())
+			h.Inputs = append(h.Inputs, e.At)
+			h.Did[e.At] = Input{e.Type, e.Target, e.Selector}
 		}
 	}
 	for _, h := range p.tabs {
@@ -95,7 +97,7 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 func (p *Past) tab(id int) *History {
 	h := p.tabs[id]
 	if h == nil {
-		h = &History{}
+		h = &History{Did: map[int64]Input{}}
 		p.tabs[id] = h
 	}
 	return h
@@ -164,8 +166,21 @@ func isOutage(e *event.Network) bool {
 	case e.Status == 0:
 		return true
 	}
-	return e.Status >= 500 && (e.Resource == "fetch" || e.Resource == "xhr" || e.Resource == "eventsource") && !strings.Contains(e.URL, "_rsc=")
+	return e.Status >= 500 && !isThrown(e) && (e.Resource == "fetch" || e.Resource == "xhr" || e.Resource == "eventsource") && !strings.Contains(e.URL, "_rsc=")
 }
+
+// thrown is what an answer says of an error of the server's code.
+var thrown = regexp.MustCompile(`\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Import|ModuleNotFound|NoMethod)Error\b|\bCannot find module\b|\bNullPointerException\b`)
+
+// isThrown reports whether a server answered that its code failed.
+func isThrown(e *event.Network) bool {
+	return e.Status == 500 && thrown.MatchString(e.Detail) && !outside.MatchString(e.Detail)
+}
+
+// outside is what messages say of something outside of the project that failed.
+var outside = regexp.MustCompile(`\bE(?:CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|NOSPC|DQUOT|MFILE|NFILE|ROFS|IO)\b|` +
+	`(?i:\bconnection (?:was |is )?(?:refused|reset|terminated|timed out)\b|\b(?:could not|cannot|can't|unable to) connect\b|\bno space left\b|\bdisk (?:is )?full\b|` +
+	`\bquota exceeded\b|\btoo many (?:open files|connections)\b|\bname or service not known\b|\bnetwork is unreachable\b|\bread-only file system\b)`)
 
 // project is the name of a file in Turbopack's messages.
 var project = regexp.MustCompile(`\[project\]/[^\s"\\\[\]]+`)
@@ -244,7 +259,7 @@ func (p *Past) text(e *event.Console) string {
 
 // OfMessage describes a message. Frames are those of its stack; see [Symptom].
 func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
-	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames}
+	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames, Outside: outside.MatchString(e.Text)}
 	left := maxEarlier
 	for _, m := range slices.Backward(p.messages[e.Tab()]) {
 		if m.At >= e.At {
@@ -271,7 +286,10 @@ var located = regexp.MustCompile(`^(\.{0,2}/[^\s:]+):(\d+):\d+\s`)
 
 // OfRequest describes a request that failed. Frames are those of the code that made it.
 func OfRequest(e *event.Network, frames []Frame) Symptom {
-	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames}
+	s := Symptom{
+		Tab: e.Tab(), At: e.At, Frames: frames, Outside: outside.MatchString(e.Detail), Status: e.Status, Thrown: isThrown(e),
+		Endpoint: capture.KeyOf(e),
+	}
 	if e.Started > 0 {
 		s.At, s.Until = e.Started, e.At
 	}
@@ -294,7 +312,7 @@ func (p *Past) OfSocket(e *event.WebSocket, frames []Frame) Symptom {
 
 // OfElement describes an error element that appeared.
 func OfElement(tab int, at int64, k capture.ElementKey) Symptom {
-	s := Symptom{Tab: tab, At: at}
+	s := Symptom{Tab: tab, At: at, Outside: outside.MatchString(k.Text)}
 	if alike.IsOverlay(k.Selector) {
 		s.Named = Named(k.Text)
 	}

@@ -63,6 +63,22 @@ func isStyle(file string) bool {
 	return slices.Contains([]string{".css", ".scss", ".sass", ".less", ".styl"}, path.Ext(file))
 }
 
+// isProse reports whether a path is that of a text for readers, which no program runs.
+func isProse(file string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".txt", ".rst", ".adoc"}, path.Ext(file))
+}
+
+// isComponent reports whether a path is that of a component, which a hot update draws again.
+func isComponent(file string) bool {
+	return slices.Contains([]string{".jsx", ".tsx", ".vue", ".svelte"}, path.Ext(file))
+}
+
+// isAsset reports whether a path is that of a file which a server only sends as it is.
+func isAsset(file string) bool {
+	dir, _, _ := strings.Cut(file, "/")
+	return dir == "public" || dir == "static"
+}
+
 // isSetup reports whether a path is that of a file that takes effect with a load of the page or a start of the server, never
 // with a hot update.
 func isSetup(file string) bool {

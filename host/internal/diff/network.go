@@ -25,7 +25,7 @@ type endpointWindow struct {
 	keys      []alike.Entry  // of the failures
 	stillBad  int            // requests of one that is not
 	failure   *event.Network // the newest request of it
-	first     *event.Network // the first one
+	first     *event.Network // the first one that failed as it did
 	before    int            // status before it began to fail, 0 when there was none
 	counted   int
 	answered  int
@@ -132,14 +132,19 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 	if w.failure == nil || !w.failure.Refused || !w.failure.EngineIO() || e.Refused { // polls of a refused connection fail afterwards
 		w.failure = e
 	}
-	if w.first == nil {
-		w.first = e
+	if w.first == nil || !failsAlike(w.first, w.failure) {
+		w.first = w.failure
 	}
 	if c.o.Given != nil {
 		if w.keys = addEntry(w.keys, entry); len(w.keys) == maxKeys {
 			w.keys = append(w.keys, others(entry))
 		}
 	}
+}
+
+// failsAlike reports whether two requests to an endpoint failed in the same way, as far as is known: a detail may not have arrived.
+func failsAlike(a, b *event.Network) bool {
+	return a.Status == b.Status && a.Error == b.Error && (a.Detail == "" || b.Detail == "" || alike.Fingerprint(a.Detail) == alike.Fingerprint(b.Detail))
 }
 
 // givenUndetailed reports whether the reader was given a failure without a detail that may be the same: it had not arrived.

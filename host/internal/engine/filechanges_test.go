@@ -236,6 +236,33 @@ func TestNoEditIsNamedWhileTheNewestAreMissing(t *testing.T) {
 	}
 }
 
+// TestAFailureNamesTheEditOfWhatItSays: an endpoint fails again, in another way, long after an edit.
+func TestAFailureNamesTheEditOfWhatItSays(t *testing.T) {
+	for second, named := range map[string]bool{"no rows": false, "itemz is not defined": true} {
+		w := enginetest.NewWithMaps(t, func(context.Context, sourcemap.Script) (string, []byte, error) {
+			return "", nil, errors.New("there is none")
+		})
+		w.Open(7, enginetest.Page)
+		a := at(w, t, checkpoint.Scope{Workspace: shop})
+		w.Changes(a, params{})
+		load := func(status int, detail string) {
+			w.Pass(time.Minute)
+			w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/"))
+			w.Send("network", fmt.Sprintf(`"id":"d","method":"GET","url":%q,"resource":"document","status":%d,"mime":"text/plain","response_body":%q,"started":%d,"duration":1`, enginetest.Page+"/", status, detail, w.Now.UnixMilli()))
+		}
+		load(200, "")
+		w.Pass(time.Minute)
+		w.ChangeFile(shop, event.FileChange{Change: event.FileModified, Path: "views/list.ejs", Edited: w.Now.UnixMilli(), Lines: []event.Run{{At: 1, Old: 1, New: 1}}})
+		load(500, "itemz is not defined")
+		load(200, "")
+		load(500, second)
+		r := w.Changes(a, params{})
+		if f := r.Network.Failures; len(f) != 1 || f[0].Count != 2 || f[0].Detail != second || (f[0].IntroducedBy != nil) != named {
+			t.Errorf("%q: %s", second, show(r))
+		}
+	}
+}
+
 // TestACheckpointFollowsTheChangesMadeJustBeforeIt: they are no changes since the checkpoint.
 func TestACheckpointFollowsTheChangesMadeJustBeforeIt(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})

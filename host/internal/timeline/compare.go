@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
@@ -149,12 +151,17 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	for _, o := range b.Origins {
 		origins[o.Number] = o
 	}
-	first := firstOf(l.all())
+	moments := firstOf(l.all())
+	for _, m := range l.all() {
+		if of := moments[m.Snapshot]; of != m && workspace.Names(m.Label, b.Path) && !workspace.Names(of.Label, b.Path) { // the call of another agent, say
+			moments[m.Snapshot] = m
+		}
+	}
 	for _, line := range b.Lines {
 		c := BlamedLine{Line: line.Line, Age: line.Age, Text: line.Text}
 		if o, ok := origins[line.Snapshot]; ok {
 			c.FsSnapshot, c.At, c.Label = snapshotID(o.Number), diff.Time{Time: o.At}, o.Label
-			if m := first[o.Number]; m != nil && lost(m, map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
+			if m := moments[o.Number]; m != nil && lost(m, map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
 				c.Moment, c.Label = m.ID(), m.Label
 			}
 		}
@@ -212,8 +219,8 @@ func firstOf(moments []*Moment, of ...*Moment) map[uint64]*Moment {
 	return first
 }
 
-// OfChange returns the moment that has a change of a file: of those with its snapshot, the one whose call made it, or else the
-// first. It is nil if none has a moment. The ID is that of the moment, or else that of the snapshot.
+// OfChange returns the moment that has a change of a file: of those with its snapshot, the one whose call names the file or made
+// it, or else the first. It is nil if none has a moment. The ID is that of the moment, or else that of the snapshot.
 func OfChange(t *Timeline, e *event.FileChange) (id string, of *Moment) {
 	id = snapshotID(e.Snapshot)
 	if t.failed != nil {
@@ -223,15 +230,20 @@ func OfChange(t *Timeline, e *event.FileChange) (id string, of *Moment) {
 	if err != nil {
 		return id, nil
 	}
+	var maker *Moment
 	for _, m := range slices.Backward(l.all()) {
 		if m.Snapshot != e.Snapshot {
 			continue
 		}
-		if of = m; e.By != "" && m.Label == e.By {
+		if of = m; workspace.Names(m.Label, e.Path) {
+			maker = m
 			break
 		}
+		if maker == nil && e.By != "" && m.Label == e.By {
+			maker = m
+		}
 	}
-	if of != nil {
+	if of = cmp.Or(maker, of); of != nil {
 		id = of.ID()
 	}
 	return id, of

@@ -88,6 +88,34 @@ func TestAgentsThatLookAtOnceFindTheSameMoment(t *testing.T) {
 	}
 }
 
+// TestAChangeIsOfTheMomentThatNamesItsFile: the edits of two agents share a snapshot, which the first of their hooks had taken.
+func TestAChangeIsOfTheMomentThatNamesItsFile(t *testing.T) {
+	w := newWorld(t)
+	w.record("first")
+	w.write("src/App.css", "one")
+	w.write("src/lib/money.js", "one")
+	css, money := w.record("Edit src/App.css"), w.record("Edit src/lib/money.js")
+	if css.Snapshot != money.Snapshot {
+		t.Fatalf("they do not share a snapshot: %+v, %+v", css, money)
+	}
+	for _, c := range []struct{ path, by, want string }{
+		{"src/App.css", "Edit src/App.css", css.ID()},
+		{"src/lib/money.js", "", money.ID()},
+		{"src/lib/money.js", "Bash npm", money.ID()},
+		{"src/other.js", "", css.ID()},
+	} {
+		e := &event.FileChange{Head: event.Head{Subject: event.InWorkspace(w.dir)}, Snapshot: css.Snapshot, Path: c.path, By: c.by}
+		if id, _ := timeline.OfChange(w.Timeline, e); id != c.want {
+			t.Errorf("the change of %s by %q is of %s, want %s", c.path, c.by, id, c.want)
+		}
+	}
+	for path, want := range map[string]string{"src/App.css": css.ID(), "src/lib/money.js": money.ID()} {
+		if b, err := w.Blame(t.Context(), user, timeline.BlameParams{Where: w.here(), Path: path}); err != nil || len(b.Lines) != 1 || b.Lines[0].Moment != want {
+			t.Errorf("the line of %s is of %+v, want %s: %v", path, b, want, err)
+		}
+	}
+}
+
 // TestAMomentOfFilesIsWhenTheyWereWritten: what they broke before anybody looked is after it.
 func TestAMomentOfFilesIsWhenTheyWereWritten(t *testing.T) {
 	w := newWorld(t)

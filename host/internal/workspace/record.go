@@ -320,15 +320,18 @@ func after(e event.Event) int {
 
 // made reports whether a call made a change: a command may have, an edit if it names the file.
 func made(by, path string) bool {
-	tool, files, ok := strings.Cut(by, " ")
-	switch {
-	case by == "":
-		return false
-	case tool == "Bash" || tool == "shell" || tool == "run_shell_command" || !ok:
+	tool, _, ok := strings.Cut(by, " ")
+	if by != "" && (tool == "Bash" || tool == "shell" || tool == "run_shell_command" || !ok) {
 		return true
 	}
+	return Names(by, path)
+}
+
+// Names reports whether the words for a call, a tool and perhaps files, name a file.
+func Names(call, path string) bool {
+	_, files, _ := strings.Cut(call, " ")
 	for file := range strings.SplitSeq(files, ", ") {
-		if file == path {
+		if file == path && file != "" {
 			return true
 		}
 	}
