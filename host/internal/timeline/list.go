@@ -226,8 +226,8 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if err != nil { // the moments are known all the same
 		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
 	}
-	course := courseOf(ctx, t, client, s, all, moments)
-	first, mounts := firstOf(all, moments...), views(ctx, t, s.Workspace)
+	first, mounts := firstOf(all), views(ctx, t, s.Workspace)
+	course := courseOf(ctx, t, client, s, all, moments, first)
 	seen := map[uint64]bool{}
 	for i, m := range moments {
 		one := listed(m, s, known)

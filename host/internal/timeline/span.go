@@ -55,9 +55,10 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where W
 		if end := last.at().Add(causes); end.Before(span.To) {
 			span.To = end
 		}
+		first := firstOf(l.all())
 		for _, m := range l.all() {
-			if m.At.After(last.at()) && m.At.Before(span.To) {
-				span.To = m.At
+			if next := begins(m, last.at(), first); m.At.After(last.at()) && next.Before(span.To) {
+				span.To = next
 			}
 		}
 	}

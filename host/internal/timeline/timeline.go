@@ -488,7 +488,7 @@ func (t *Timeline) takeLater(l *line, wait time.Duration) {
 	changed := make([]*Moment, len(waiting))
 	for i, m := range waiting {
 		changed[i] = m.With(func(m *Moment) {
-			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes = shared.Snapshot, shared.SnapshotAt, shared.Reason, shared.Notes
+			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes, m.Edited = shared.Snapshot, shared.SnapshotAt, shared.Reason, shared.Notes, shared.Edited
 		})
 	}
 	if err := t.db.Update(l.space, changed...); err != nil {
