@@ -300,7 +300,7 @@ func (t *Timeline) Record(ctx context.Context, dir string, m Moment) (*Moment, e
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	root, err := t.o.Workspaces.Root(dir)
+	root, err := rootAt(t, dir)
 	if err != nil {
 		return nil, err
 	}
