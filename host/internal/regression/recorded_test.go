@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -33,6 +35,7 @@ func newApp(t *testing.T) *app {
 	a := &app{world: start(t, func() time.Time { return page.Now }), t: t, page: page}
 	a.Store, a.Rules, a.Observer, a.Clock = page.Store, page.Engine.Rules, page.Engine.Observer, func() time.Time { return page.Now }
 	a.Edits = observe.Edits{Update: noise.Default().Update, Name: func(e *event.FileChange, _ bool, i *diff.Introduced) { i.Moment, _ = timeline.OfChange(a.Timeline, e) }}
+	a.Rules.Now = func(dir string) string { return timeline.Now(a.Timeline, dir) }
 	return a
 }
 
@@ -132,4 +135,35 @@ func TestAnErrorThatStays(t *testing.T) {
 	a.says(first, "", "clean  no new errors were recorded in this time")
 	broken := a.edit("price.js", "1", "boom", "another")
 	a.says(first, "", "found "+broken)
+}
+
+// TestAWorkspaceThatWasMoved: what was recorded before tells the edit as it did there.
+func TestAWorkspaceThatWasMoved(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	start, _ := a.moment(t, "start")
+	a.looked = a.page.Now
+	broken := a.edit("cart.js", "1", "boom")
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.grants.Allow(t.Context(), to, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(timeline.UserTools, func(t *tool.Tool[*timeline.Timeline]) bool { return t.Name == "workspace_move" })
+		if _, err := timeline.UserTools[i].Call(t.Context(), a.Timeline, user, fmt.Appendf(nil, `{"from":%q,"to":%q}`, from, to)); err != nil {
+			t.Fatal(err)
+		}
+		a.dir = to
+	}
+	before, there := a.dir, a.dir+"-there"
+	move(before, there)
+	a.says(start, "", "found "+broken)
+	next := a.edit("cart.js", "2", "bang")
+	a.says(broken, "", "found "+next)
+	move(there, before)
+	a.says(start, "", "found "+broken)
+	a.says(broken, "", "found "+next)
 }
