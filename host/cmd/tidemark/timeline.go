@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -62,6 +63,10 @@ func whereIs(cmd *cobra.Command, session string, dirs ...string) (timeline.Where
 		}
 	}
 	resolved, err := grants.Resolve(dir)
+	if errors.Is(err, fs.ErrNotExist) { // the daemon's error says what there is of it
+		resolved, err = grants.Former(dir)
+		return timeline.Where{Dir: resolved}, err
+	}
 	if err != nil {
 		return timeline.Where{}, err
 	}

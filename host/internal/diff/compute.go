@@ -24,6 +24,8 @@ type Options struct {
 	Workspace string
 	// Allowed reports whether the user still allows what was recorded in a workspace. Nil allows all.
 	Allowed func(root string) bool
+	// Now returns where a workspace is now that was at a directory when something was recorded. Nil is for none that was moved.
+	Now func(root string) string
 	// Tab narrows it to one tab; 0 means all tabs, and what happened outside of tabs.
 	Tab   int
 	Noise *noise.Rules
@@ -98,6 +100,9 @@ type Place struct {
 
 // InScope says whether events of a subject are covered.
 func (o *Options) InScope(s event.Subject) bool {
+	if root := s.Workspace(); root != "" && o.Now != nil {
+		s.Place = o.Now(root)
+	}
 	return (o.Tab == 0 || o.Tab == s.Tab()) && s.InScope(o.Origins, o.Workspace) && (o.Allowed == nil || s.Workspace() == "" || o.Allowed(s.Workspace()))
 }
 

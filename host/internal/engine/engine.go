@@ -125,6 +125,7 @@ func New(o Options) *Engine {
 	e := &Engine{Conversations: o.Conversations, store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry, Timeline: o.Timeline}
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Rules.Allows = e.Timeline.Allows
+	e.Rules.Now = func(dir string) string { return timeline.Now(e.Timeline, dir) }
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
 	edits := observe.Edits{Update: o.Noise.Update, Made: o.Conversations.Makers, Name: func(change *event.FileChange, inWorkspace bool, i *diff.Introduced) {
 		id, m := timeline.OfChange(e.Timeline, change)

@@ -40,6 +40,9 @@ type Rules struct {
 	// Allows reports whether the user allows what was recorded in a workspace. Nil allows all. It is set before the first
 	// request.
 	Allows func(root string) bool
+	// Now returns where a workspace is now that was at a directory when something was recorded. Nil is for none that was moved. It
+	// is set before the first request.
+	Now func(root string) string
 
 	// Never changed after New.
 	table    *noise.Rules
@@ -83,6 +86,7 @@ type InUse struct {
 	Spans sync.Map
 
 	allows  func(root string) bool
+	now     func(root string) string
 	project *noise.Project
 	off     []string
 	until   time.Time // when the first of the rules ends, zero for never
@@ -157,7 +161,7 @@ func (e *Rules) In(path string, now time.Time) *InUse {
 	if u := e.compiled[path]; u != nil && (u.until.IsZero() || now.Before(u.until)) {
 		return u
 	}
-	u := &InUse{allows: e.Allows, off: slices.Clone(e.user.Settings.Off), Problems: slices.Clone(e.user.Problems)}
+	u := &InUse{allows: e.Allows, now: e.Now, off: slices.Clone(e.user.Settings.Off), Problems: slices.Clone(e.user.Problems)}
 	for _, r := range e.user.Settings.Rules {
 		if !r.Ended(now) {
 			u.User = append(u.User, r)
@@ -213,7 +217,7 @@ func (e *Rules) Of(client *checkpoint.Client) *InUse {
 
 // Options returns the options of a report for a scope.
 func (u *InUse) Options(scope checkpoint.Scope) diff.Options {
-	o := diff.Options{Origins: scope.Origins, Workspace: scope.Workspace, Noise: u.Rules, NoiseProblems: u.Problems}
+	o := diff.Options{Origins: scope.Origins, Workspace: scope.Workspace, Noise: u.Rules, NoiseProblems: u.Problems, Now: u.now}
 	if u.allows != nil {
 		var asked sync.Map // once for each report: it reads a file
 		o.Allowed = func(root string) bool {

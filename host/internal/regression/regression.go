@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -81,6 +82,10 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 	if err != nil || found == nil {
 		return a, err
 	}
+	if !span.Own(found) {
+		a.Verdict, a.Reason = Unknown, "the change was in another workspace, "+grants.Printable(found.Place)
+		return a, nil
+	}
 	before, itself, ok := span.Before(found.Snapshot)
 	if !ok {
 		a.Verdict, a.Reason = Unknown, "the change was before the first moment"
@@ -111,6 +116,9 @@ type trouble struct {
 	at    int64
 	event event.Event
 	key   string
+	// doubtful is true for one that may have been there before the changes of the span: only a cause makes it a new one. If
+	// turned is true too, it is not certain that nothing broke.
+	doubtful, turned bool
 }
 
 // together is how long after the first error others are of the same break, in milliseconds.
@@ -134,12 +142,18 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		start := deep.MomentAt(span.From)
 		past := cause.Read(deep, deep.MomentAt(span.From.Add(-lookBack)).Pos, options.InScope, f.Edits.Update)
 		all := troubles(start, deep.Until(deep.MomentAt(span.To)), options)
-		fresh := standing(all, past.Edits, span.From.UnixMilli())
+		var edits []cause.Edit
+		for _, e := range past.Edits {
+			if span.Has(e.FileChange) == 0 {
+				edits = append(edits, e)
+			}
+		}
+		fresh := candidates(all, edits)
 		end := deep.MomentAt(span.To)
 		if report := f.Observer.Compute(ctx, start, v, &end, options); report.Coverage != nil {
 			a.Note = "not fully observed: " + report.Coverage.Note
 		}
-		return f.first(fresh, past, places, a), places, ctx.Err()
+		return f.first(fresh, span, past, places, a), places, ctx.Err()
 	})
 }
 
@@ -152,66 +166,109 @@ func troubles(from capture.Moment, v *capture.View, o diff.Options) (all []troub
 		switch ev := e.Event.(type) {
 		case *event.Console:
 			if ev.Level == event.Error {
-				all = append(all, trouble{ev.At, ev, fmt.Sprint("console ", ev.Tab(), alike.Text(ev))})
+				all = append(all, trouble{at: ev.At, event: ev, key: fmt.Sprint("console ", ev.Tab(), alike.Text(ev))})
 			}
 		case *event.Network:
 			if ev.Failed() {
-				all = append(all, trouble{max(ev.Started, 1), ev, fmt.Sprint("network ", capture.KeyOf(ev))})
+				all = append(all, trouble{at: max(ev.Started, 1), event: ev, key: fmt.Sprint("network ", capture.KeyOf(ev))})
 			}
 		}
 	})
 	for _, e := range v.DOM().From(from.Pos[capture.DOM]) {
 		if e.Op == "appeared" && alike.IsOverlay(e.Element.Selector) && o.InScope(event.InTab(e.Tab(), e.Element.Origin)) {
-			all = append(all, trouble{e.At, e, fmt.Sprint("overlay ", e.Tab(), alike.Fingerprint(e.Element.Text))})
+			all = append(all, trouble{at: e.At, event: e, key: fmt.Sprint("overlay ", e.Tab(), alike.Fingerprint(e.Element.Text))})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b trouble) int { return cmp.Compare(a.at, b.at) })
 	return all
 }
 
-// standing removes the errors that were there before the first change of a file since a time.
-func standing(all []trouble, edits []cause.Edit, since int64) (fresh []trouble) {
-	first := int64(0)
-	for _, e := range edits {
-		if at := cmp.Or(e.Edited, e.At); at >= since && (first == 0 || at < first) {
-			first = at
-		}
-	}
-	if first == 0 {
+// maxDoubtful bounds the doubtful errors that are looked at.
+const maxDoubtful = 300
+
+// candidates returns the errors that the changes of a span may have introduced. Those that were there before are doubtful after
+// another change, and so are those of which it is not known whether they were there before the first one.
+func candidates(all []trouble, edits []cause.Edit) (list []trouble) {
+	if len(edits) == 0 {
 		return all
 	}
-	known := map[string]bool{}
-	for _, t := range all {
-		if t.at < first {
-			known[t.key] = true
-		} else if !known[t.key] {
-			fresh = append(fresh, t)
-		}
+	var times []int64 // when each change was made at the earliest
+	certain := int64(math.MaxInt64)
+	for _, e := range edits {
+		times = append(times, cmp.Or(e.Edited, e.Since, e.At))
+		certain = min(certain, cmp.Or(e.Edited, e.At))
 	}
-	return fresh
+	slices.Sort(times)
+	count := func(until int64) int { // the changes up to a time
+		n, _ := slices.BinarySearch(times, until+1)
+		return n
+	}
+	clean := make([]bool, len(times)+1) // the stretch between some changes and the next one
+	for i := range clean {
+		clean[i] = i > 0
+	}
+	for _, t := range all {
+		clean[count(t.at)] = false
+	}
+	seen, doubtful := map[string]int{}, 0 // the changes before the last time
+	for _, t := range all {
+		n := count(t.at)
+		last, known := seen[t.key]
+		switch seen[t.key] = n; {
+		case n == 0, known && last == n:
+			continue
+		case known:
+			t.doubtful, t.turned = true, slices.Contains(clean[last+1:n], true)
+		case t.at < certain:
+			t.doubtful, t.turned = true, true
+		}
+		if t.doubtful {
+			if doubtful++; doubtful > maxDoubtful {
+				continue
+			}
+		}
+		list = append(list, t)
+	}
+	return list
 }
 
 // first finds the change that introduced the first error, and puts it into an answer.
-func (f *Finder) first(all []trouble, past *cause.Past, places *observe.Places, a *Regression) *event.FileChange {
-	if len(all) == 0 {
-		a.Verdict, a.Reason = Clean, "no new errors were recorded in this time"
-		return nil
-	}
+func (f *Finder) first(all []trouble, span *timeline.Span, past *cause.Past, places *observe.Places, a *Regression) *event.FileChange {
 	var best *cause.Cause
-	shown, why := all[0], ""
-	for _, t := range all {
-		if t.at > all[0].at+together {
+	var shown, began *trouble
+	unsure, why := false, ""
+	for i := range all {
+		t := &all[i]
+		if began != nil && t.at > began.at+together {
 			break
 		}
 		found, reason := past.Of(places.Symptom(past, t.event))
-		if t.event == all[0].event {
-			why = reason
+		skip := t.doubtful && found == nil
+		if found != nil {
+			if in := span.Has(found.FileChange); in > 0 {
+				continue
+			} else if in < 0 {
+				skip, reason = true, "the change was before the first moment"
+			}
+		}
+		if skip {
+			if began == nil && !unsure && (t.turned || !t.doubtful) {
+				unsure, shown, why = true, t, reason
+			}
+			continue
+		}
+		if began == nil {
+			began, shown, why = t, t, reason
 		}
 		if found != nil && (best == nil || len(found.Evidence) > len(best.Evidence)) {
 			best, shown = found, t
 		}
 	}
-	a.Problem = problem(shown, places)
+	if shown == nil {
+		a.Verdict, a.Reason = Clean, "no new errors were recorded in this time"
+		return nil
+	}
+	a.Problem = problem(*shown, places)
 	if best == nil {
 		a.Verdict, a.Reason = Unknown, why
 		return nil

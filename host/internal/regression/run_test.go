@@ -33,6 +33,17 @@ type world struct {
 // newWorld makes a project whose file `state` has each text in turn, with a moment after each.
 func newWorld(t *testing.T, texts ...string) *world {
 	t.Helper()
+	w := start(t, time.Now)
+	for i, text := range texts {
+		w.write(t, "state", text)
+		w.moment(t, fmt.Sprintf("edit %d", i))
+	}
+	return w
+}
+
+// start makes an empty project.
+func start(t *testing.T, clock func() time.Time) *world {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are those of sh")
 	}
@@ -44,13 +55,13 @@ func newWorld(t *testing.T, texts ...string) *world {
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.grants = &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
+	w.grants = &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: clock}
 	if _, err := w.grants.Allow(t.Context(), w.dir, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	workspaces := workspace.New(workspace.Options{Grants: w.grants, Dir: filepath.Join(top, "workspaces"), Redactor: redact.Default(), Clock: time.Now, Log: log})
-	w.Timeline, _, err = timeline.Open(timeline.Options{Path: filepath.Join(top, "timeline.db"), Branches: w.branches, Workspaces: workspaces, Clock: time.Now, Log: log})
+	workspaces := workspace.New(workspace.Options{Grants: w.grants, Dir: filepath.Join(top, "workspaces"), Redactor: redact.Default(), Clock: clock, Log: log})
+	w.Timeline, _, err = timeline.Open(timeline.Options{Path: filepath.Join(top, "timeline.db"), Branches: w.branches, Workspaces: workspaces, Clock: clock, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,15 +78,27 @@ func newWorld(t *testing.T, texts ...string) *world {
 		cancel()
 		<-done
 	})
-	for i, text := range texts {
-		if err := os.WriteFile(filepath.Join(w.dir, "state"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Timeline.Add(t.Context(), user, timeline.AddParams{Where: timeline.Where{Dir: w.dir}, Label: fmt.Sprintf("edit %d", i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return w
+}
+
+func (w *world) write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, path), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// moment adds a moment and returns its ID, and the number of its snapshot.
+func (w *world) moment(t *testing.T, label string) (id string, snapshot uint64) {
+	t.Helper()
+	added, err := w.Timeline.Add(t.Context(), user, timeline.AddParams{Where: timeline.Where{Dir: w.dir}, Label: label})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(fmt.Sprint(added.FsSnapshot), "s%d", &snapshot); err != nil {
+		t.Fatal(err)
+	}
+	return added.ID, snapshot
 }
 
 var user = &checkpoint.Client{Name: "cli", User: true}

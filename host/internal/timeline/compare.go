@@ -226,7 +226,7 @@ func OfChange(t *Timeline, e *event.FileChange) (id string, of *Moment) {
 	if t.failed != nil {
 		return id, nil
 	}
-	l, err := t.line(e.Place)
+	l, err := t.line(Now(t, e.Place))
 	if err != nil {
 		return id, nil
 	}

@@ -17,8 +17,8 @@ type Course func(ctx context.Context, client *checkpoint.Client, workspace strin
 func SetCourse(t *Timeline, course Course) { t.course = course }
 
 // courseOf returns the severities after some moments of a session, each up to the next of all, in their order. The last
-// stretch has no end while the session is open.
-func courseOf(ctx context.Context, t *Timeline, client *checkpoint.Client, s *Session, all, moments []*Moment) []diff.Severity {
+// stretch has no end while the session is open. First is what [firstOf] returns of them.
+func courseOf(ctx context.Context, t *Timeline, client *checkpoint.Client, s *Session, all, moments []*Moment, first map[uint64]*Moment) []diff.Severity {
 	if t.course == nil || len(moments) == 0 {
 		return make([]diff.Severity, len(moments))
 	}
@@ -31,11 +31,29 @@ func courseOf(ctx context.Context, t *Timeline, client *checkpoint.Client, s *Se
 		if m.Number != moments[next].Number {
 			continue
 		}
-		from[next], to[next] = m.At, s.Ended
+		begin := func(i int) time.Time {
+			if i == 0 {
+				return all[0].At
+			}
+			return begins(all[i], all[i-1].At, first)
+		}
+		from[next], to[next] = begin(i), s.Ended
 		if i+1 < len(all) {
-			to[next] = all[i+1].At
+			to[next] = begin(i + 1)
 		}
 		next++
 	}
 	return t.course(ctx, client, s.Workspace, from, to)
+}
+
+// begins returns from when on what happens may be of a moment: since the first of its files was written, which its hook reports
+// later, but not before an earlier moment.
+func begins(m *Moment, before time.Time, first map[uint64]*Moment) time.Time {
+	if one := first[m.Snapshot]; m.Placed || one == nil || one.Number != m.Number || m.Edited.IsZero() || m.Edited.After(m.At) {
+		return m.At
+	}
+	if m.Edited.Before(before) {
+		return before
+	}
+	return m.Edited
 }

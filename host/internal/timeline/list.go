@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -70,7 +71,27 @@ func rootOf(t *Timeline, client *checkpoint.Client, where Where) (string, error)
 	if dir == "" {
 		return "", errNoWorkspace
 	}
-	return t.o.Workspaces.Root(dir)
+	return rootAt(t, dir)
+}
+
+// rootAt returns the workspace that a directory is in, which its user must have allowed. Of one that no longer exists, the error says
+// what to do.
+func rootAt(t *Timeline, dir string, needed ...string) (string, error) {
+	root, err := t.o.Workspaces.Root(dir, needed...)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return root, err
+	}
+	if path, err := grants.Former(dir); err == nil {
+		dir = path
+	}
+	s := t.sessions.Last(func(s *Session) bool { return grants.Within(dir, s.Workspace) })
+	if s == nil {
+		return "", usererr.New(usererr.NotFound, "%v", err)
+	}
+	if _, missing := os.Stat(s.Workspace); !errors.Is(missing, fs.ErrNotExist) {
+		return "", usererr.New(usererr.NotFound, "%v", err) // it is the directory in it that does not exist
+	}
+	return "", usererr.New(usererr.NotFound, "the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", s.Workspace, s.ID)
 }
 
 // sessionOf returns the session that a client means, and the line of its workspace. An agent reaches only sessions of its
@@ -94,7 +115,7 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 	case dir == "":
 		return nil, nil, errNoWorkspace
 	default:
-		root, err := t.o.Workspaces.Root(dir, needed...)
+		root, err := rootAt(t, dir, needed...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -102,10 +123,7 @@ func (t *Timeline) sessionOf(client *checkpoint.Client, where Where, needed ...s
 			return nil, nil, usererr.New(usererr.NotFound, "nothing was recorded in %s yet. The first moment begins a session: an agent's hook, a checkpoint, or `tidemark timeline fs-snapshot add`.", root)
 		}
 	}
-	if _, err := t.o.Workspaces.Root(s.Workspace, needed...); err != nil {
-		if _, missing := os.Stat(s.Workspace); errors.Is(missing, fs.ErrNotExist) {
-			return nil, nil, usererr.New(usererr.NotFound, "the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", s.Workspace, s.ID)
-		}
+	if _, err := rootAt(t, s.Workspace, needed...); err != nil {
 		return nil, nil, err
 	}
 	l, err = t.line(s.Workspace)
@@ -226,8 +244,8 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if err != nil { // the moments are known all the same
 		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
 	}
-	course := courseOf(ctx, t, client, s, all, moments)
-	first, mounts := firstOf(all, moments...), views(ctx, t, s.Workspace)
+	first, mounts := firstOf(all), views(ctx, t, s.Workspace)
+	course := courseOf(ctx, t, client, s, all, moments, first)
 	seen := map[uint64]bool{}
 	for i, m := range moments {
 		one := listed(m, s, known)

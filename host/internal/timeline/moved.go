@@ -171,3 +171,15 @@ func Formerly(t *Timeline, dir string) (dirs []string) {
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
 }
+
+// Now returns where a workspace is now that was at a directory when something was recorded: the directory itself, unless it was moved
+// and nothing else was recorded there.
+func Now(t *Timeline, dir string) string {
+	if t.failed != nil || t.sessions.Latest(dir) != nil {
+		return dir
+	}
+	if s := t.sessions.Last(func(s *Session) bool { return slices.Contains(s.Formerly, dir) }); s != nil {
+		return s.Workspace
+	}
+	return dir
+}

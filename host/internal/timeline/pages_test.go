@@ -3,6 +3,7 @@ package timeline_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -193,6 +194,65 @@ func TestAListTellsTheCourse(t *testing.T) {
 	if _, err := w.List(t.Context(), user, timeline.ListParams{Where: w.here(), Limit: 1}); err != nil || to[0].IsZero() {
 		t.Errorf("%v: an ended session goes on: %v", err, to)
 	}
+}
+
+// TestTheCourseOfAMomentBeginsWithItsEdit: what an edit broke before its hook came is of its moment, also after a restart. What is
+// removed or moved was so when its directory was written.
+func TestTheCourseOfAMomentBeginsWithItsEdit(t *testing.T) {
+	w := newWorld(t)
+	var from, to []time.Time
+	set := func() {
+		timeline.SetCourse(w.Timeline, func(_ context.Context, _ *checkpoint.Client, _ string, starts, ends []time.Time) []diff.Severity {
+			from, to = starts, ends
+			return make([]diff.Severity, len(starts))
+		})
+	}
+	set()
+	at := func(path string, written time.Time) {
+		if err := os.Chtimes(filepath.Join(w.dir, path), written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.write("a", "one")
+	w.write("src/old/b", "two")
+	w.record("begin") // m2
+	var edited []time.Time
+	for _, change := range []func(now time.Time){
+		func(now time.Time) { w.write("a", "three"); at("a", now) },
+		func(now time.Time) {
+			if err := os.RemoveAll(filepath.Join(w.dir, "src/old")); err != nil {
+				t.Fatal(err)
+			}
+			at("src", now)
+		},
+		func(now time.Time) {
+			if err := os.Rename(filepath.Join(w.dir, "a"), filepath.Join(w.dir, "src/c")); err != nil {
+				t.Fatal(err)
+			}
+			at("src", now)
+		},
+	} {
+		w.pass(10 * time.Second)
+		now := w.now().Truncate(time.Millisecond)
+		edited = append(edited, now)
+		change(now)
+		w.pass(2 * time.Second)
+		w.record("hook")
+	}
+	w.record("stop") // with the snapshot before
+	check := func() {
+		t.Helper()
+		a := w.list()
+		for i, want := range []time.Time{a.Moments[0].At.Time, a.Moments[1].At.Time, edited[0], edited[1], edited[2], a.Moments[5].At.Time} {
+			if !from[i].Equal(want) || i > 0 && !to[i-1].Equal(want) {
+				t.Errorf("%s begins at %s, the one before ends at %s, want %s", a.Moments[i].ID, from[i], to[max(0, i-1)], want)
+			}
+		}
+	}
+	check()
+	w.restart()
+	set()
+	check()
 }
 
 // TestShowingWatchesNothing: a list, a difference and a view of what was recorded begin to watch nothing. An agent that connects

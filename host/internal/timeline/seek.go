@@ -72,7 +72,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	}
 	if recorded == nil {
 		if p.WaitFence {
-			root, err := t.o.Workspaces.Root(dir)
+			root, err := rootAt(t, dir)
 			if err == nil {
 				err = t.fences.Check(root)
 			}

@@ -53,7 +53,7 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	}
 	moments := l.of(s)
 	a := &Shown{SessionID: s.ID, ListMoment: listed(m, s, known)}
-	a.Severity = courseOf(ctx, t, client, s, moments, []*Moment{m})[0]
+	a.Severity = courseOf(ctx, t, client, s, moments, []*Moment{m}, firstOf(moments))[0]
 	at := slices.IndexFunc(moments, func(one *Moment) bool { return one.Number == m.Number })
 	if at > 0 && a.Reason == "" {
 		a.Diff, err = t.Diff(ctx, client, DiffParams{Where: Where{Session: s.ID}, From: moments[at-1].ID(), To: m.ID()})

@@ -2,9 +2,11 @@ package timeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -53,9 +55,10 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where W
 		if end := last.at().Add(causes); end.Before(span.To) {
 			span.To = end
 		}
+		first := firstOf(l.all())
 		for _, m := range l.all() {
-			if m.At.After(last.at()) && m.At.Before(span.To) {
-				span.To = m.At
+			if next := begins(m, last.at(), first); m.At.After(last.at()) && next.Before(span.To) {
+				span.To = next
 			}
 		}
 	}
@@ -108,6 +111,23 @@ func (s *Span) Before(number uint64) (before, itself *Place, found bool) {
 		}
 	}
 	return nil, nil, false
+}
+
+// Has reports where a change of a file was made: in the span (0), before it (-1) or after it (1). One in another workspace is
+// not after it.
+func (s *Span) Has(e *event.FileChange) int {
+	switch own := s.Own(e) && len(s.Places) > 0; {
+	case own && e.Snapshot <= s.Places[0].Snapshot.Number, !own && e.At < s.From.UnixMilli():
+		return -1
+	case own && e.Snapshot > s.Places[len(s.Places)-1].Snapshot.Number:
+		return 1
+	}
+	return 0
+}
+
+// Own reports whether a change was made in the session's workspace, also before that was moved.
+func (s *Span) Own(e *event.FileChange) bool {
+	return e.Place == s.Session.Workspace || slices.Contains(s.Session.Formerly, e.Place)
 }
 
 // In calls do with a directory that has the files of a place, which is removed afterwards.

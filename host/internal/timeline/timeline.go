@@ -300,7 +300,7 @@ func (t *Timeline) Record(ctx context.Context, dir string, m Moment) (*Moment, e
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	root, err := t.o.Workspaces.Root(dir)
+	root, err := rootAt(t, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -497,7 +497,7 @@ func (t *Timeline) takeLater(l *line, wait time.Duration) {
 	changed := make([]*Moment, len(waiting))
 	for i, m := range waiting {
 		changed[i] = m.With(func(m *Moment) {
-			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes = shared.Snapshot, shared.SnapshotAt, shared.Reason, shared.Notes
+			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes, m.Edited = shared.Snapshot, shared.SnapshotAt, shared.Reason, shared.Notes, shared.Edited
 		})
 	}
 	if err := t.db.Update(l.space, changed...); err != nil {

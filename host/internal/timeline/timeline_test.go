@@ -845,6 +845,30 @@ func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
 	}
 	_, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: session, To: m.ID()})
 	wants(t, err, usererr.NotFound, "no longer exists. Its snapshots are still there. Create the directory again")
+	agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: w.dir}} // names no session
+	for name, call := range map[string]func() error{
+		"timeline_list": func() error { _, err := w.List(t.Context(), agent, timeline.ListParams{}); return err },
+		"moment_add":    func() error { _, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "x"}); return err },
+		"blame":         func() error { _, err := w.Blame(t.Context(), agent, timeline.BlameParams{Path: "a"}); return err },
+		"a report": func() error {
+			_, _, err := timeline.Moments{Timeline: w.Timeline}.When(agent.Scope, m.ID())
+			return err
+		},
+		"session_list": func() error {
+			_, err := w.Sessions(t.Context(), user, timeline.SessionsParams{Dir: filepath.Join(w.dir, "src")})
+			return err
+		},
+		"session_start": func() error {
+			_, err := w.StartSession(t.Context(), user, timeline.SessionParams{Where: w.here()})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wants(t, call(), usererr.NotFound, "then restore a moment of session "+session.Session)
+		})
+	}
+	_, err = w.List(t.Context(), user, timeline.ListParams{Where: timeline.Where{Dir: filepath.Join(w.top, "nothing")}})
+	wants(t, err, usererr.NotFound, "cannot find the directory")
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsP
 	root := ""
 	if p.Dir != "" {
 		var err error
-		if root, err = t.o.Workspaces.Root(p.Dir); err != nil {
+		if root, err = rootAt(t, p.Dir); err != nil {
 			return nil, err
 		}
 	}
@@ -165,7 +165,7 @@ func (t *Timeline) Begin(ctx context.Context, dir string) error {
 	if t.failed != nil {
 		return t.failed
 	}
-	root, err := t.o.Workspaces.Root(dir)
+	root, err := rootAt(t, dir)
 	if err != nil {
 		return err
 	}

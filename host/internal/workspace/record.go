@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -230,11 +232,10 @@ func (w *Workspace) recordBetween(ctx context.Context, all []tracked.Snapshot, f
 		if made(by, e.Path) {
 			e.By = event.OneLine(by)
 		}
-		if at := time.UnixMilli(e.Edited); e.Edited != 0 && (w.edited.IsZero() || at.Before(w.edited)) && !cause.IsBuilt(e.Path) && !strings.Contains("/"+e.Path, "/node_modules/") {
-			w.edited = at
-		}
+		w.editedAt(e, e.Edited)
 		b.events = append(b.events, e)
 	}
+	w.removed(b.events, since)
 	w.findTails(b.events)
 	// A file may have been renamed to the path of one that was removed.
 	slices.SortStableFunc(b.events, func(x, y event.Event) int {
@@ -242,6 +243,39 @@ func (w *Workspace) recordBetween(ctx context.Context, all []tracked.Snapshot, f
 	})
 	if len(b.events) > 0 || b.missed > 0 {
 		w.queue.add(b)
+	}
+}
+
+// editedAt takes into account when a file was changed, 0 for an unknown time.
+func (w *Workspace) editedAt(e *event.FileChange, ms int64) {
+	if at := time.UnixMilli(ms); ms != 0 && (w.edited.IsZero() || at.Before(w.edited)) && !cause.IsBuilt(e.Path) && !strings.Contains("/"+e.Path, "/node_modules/") {
+		w.edited = at
+	}
+}
+
+// maxRemoved bounds the files of one snapshot of which their directory tells when they were removed or moved.
+const maxRemoved = 50
+
+// removed takes into account when files were removed or moved: their directory was written then.
+func (w *Workspace) removed(events []event.Event, since int64) {
+	left := maxRemoved
+	for _, ev := range events {
+		e := ev.(*event.FileChange)
+		if e.Edited != 0 || since == 0 || left == 0 {
+			continue
+		}
+		left--
+		dir := filepath.Dir(filepath.Join(w.Dir, filepath.FromSlash(e.Path)))
+		info, err := os.Stat(dir)
+		for ; err != nil && dir != w.Dir && filepath.Dir(dir) != dir; info, err = os.Stat(dir) { // it was removed too
+			dir = filepath.Dir(dir)
+		}
+		if err != nil {
+			continue
+		}
+		if at := info.ModTime().UnixMilli(); at >= since && at <= e.At {
+			w.editedAt(e, at)
+		}
 	}
 }
 

@@ -160,10 +160,12 @@ type Moment struct {
 	Terminal *Terminal
 	Notes    string
 
-	// Ran is how long the machine had run, suspension included, by the process that added it. Edited is when the first file was
-	// written of which the snapshot has the change, zero where that is not known. They are not stored.
-	Ran    time.Duration `msgpack:"-"`
-	Edited time.Time     `msgpack:"-"`
+	// Edited is when the first file was written of which the snapshot has the change, zero where that is not known. It means
+	// something for the first moment with the snapshot.
+	Edited time.Time `msgpack:",omitempty"`
+
+	// Ran is how long the machine had run, suspension included, by the process that added it. It is not stored.
+	Ran time.Duration `msgpack:"-"`
 }
 
 // Operation is a change that can be undone: a restore or a branch.

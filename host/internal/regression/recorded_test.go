@@ -1,0 +1,169 @@
+package regression_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/testing/enginetest"
+)
+
+// app is a project with a page of a development server.
+type app struct {
+	*world
+	t    *testing.T
+	page *enginetest.World
+	// looked is when the last snapshot was taken.
+	looked time.Time
+}
+
+func newApp(t *testing.T) *app {
+	t.Helper()
+	page := enginetest.New(t, capture.Limits{})
+	a := &app{world: start(t, func() time.Time { return page.Now }), t: t, page: page}
+	a.Store, a.Rules, a.Observer, a.Clock = page.Store, page.Engine.Rules, page.Engine.Observer, func() time.Time { return page.Now }
+	a.Edits = observe.Edits{Update: noise.Default().Update, Name: func(e *event.FileChange, _ bool, i *diff.Introduced) { i.Moment, _ = timeline.OfChange(a.Timeline, e) }}
+	a.Rules.Now = func(dir string) string { return timeline.Now(a.Timeline, dir) }
+	return a
+}
+
+// after lets time pass in which what a hook reports late happens.
+func (a *app) after(seconds int) { a.page.Pass(time.Duration(seconds) * time.Second) }
+
+// edit writes a file, or removes it with an empty text. The page is loaded, and then something happens in it. A second later
+// comes the hook.
+func (a *app) edit(path, text string, happens ...string) (moment string) {
+	a.t.Helper()
+	a.after(5)
+	e := event.FileChange{Change: event.FileModified, Path: path, Tail: path, Since: a.looked.UnixMilli(), Edited: a.page.Now.UnixMilli()}
+	if text == "" {
+		e.Change, e.Edited = event.FileRemoved, 0
+		if err := os.Remove(filepath.Join(a.dir, path)); err != nil {
+			a.t.Fatal(err)
+		}
+	} else {
+		a.write(a.t, path, text)
+	}
+	a.page.Pass(100 * time.Millisecond)
+	a.page.Send("navigation", `"url":"`+enginetest.Page+`/","how":"reload"`)
+	a.page.Pass(10 * time.Millisecond)
+	for _, text := range happens {
+		a.page.Log("error", text)
+	}
+	a.after(1)
+	moment, e.Snapshot = a.moment(a.t, "Edit "+path)
+	a.looked = a.page.Now
+	a.page.ChangeFile(a.dir, e)
+	return moment
+}
+
+func (a *app) find(from, to string) string {
+	a.t.Helper()
+	r, err := a.Find(a.t.Context(), user, regression.Params{Where: timeline.Where{Dir: a.dir}, From: from, To: to})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return strings.TrimSpace(fmt.Sprint(r.Verdict, " ", r.Moment, " ", r.Reason))
+}
+
+// says fails where the answer about a span is another one.
+func (a *app) says(from, to, want string) {
+	a.t.Helper()
+	if got := a.find(from, to); got != want {
+		a.t.Errorf("from %s to %s: %q, want %q", from, to, got, want)
+	}
+}
+
+// TestAnErrorThatCameBeforeItsHook: the first edit after from is removed or written long before its moment.
+func TestAnErrorThatCameBeforeItsHook(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "money.js", "1")
+	start, _ := a.moment(t, "start")
+	a.looked = a.page.Now
+	style := a.edit("style.css", "1")
+	gone := a.edit("money.js", "", "money is gone")
+	later := a.edit("style.css", "2")
+	for _, from := range []string{start, style} {
+		for _, to := range []string{gone, later, ""} {
+			a.says(from, to, "found "+gone)
+		}
+	}
+	a.says(start, style, "clean  no new errors were recorded in this time")
+}
+
+// TestAnErrorThatCameBack: it was there before the span's first change, was repaired, and came again.
+func TestAnErrorThatCameBack(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	start, _ := a.moment(t, "start")
+	a.looked = a.page.Now
+	first := a.edit("cart.js", "1", "boom")
+	a.after(1)
+	a.page.Log("error", "boom")
+	repaired := a.edit("cart.js", "2")
+	again := a.edit("cart.js", "3", "boom")
+	a.says(start, "", "found "+first)
+	a.says(first, "", "found "+again)
+	a.says(repaired, "", "found "+again)
+	a.says(first, repaired, "clean  no new errors were recorded in this time")
+}
+
+// TestAnErrorThatStays is none of the edits that follow it.
+func TestAnErrorThatStays(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	a.moment(t, "start")
+	a.looked = a.page.Now
+	first := a.edit("cart.js", "1", "boom")
+	a.after(1)
+	a.page.Log("error", "boom")
+	for i := range 5 {
+		a.edit("cart.js", fmt.Sprint(2+i), "boom")
+	}
+	a.says(first, "", "clean  no new errors were recorded in this time")
+	broken := a.edit("price.js", "1", "boom", "another")
+	a.says(first, "", "found "+broken)
+}
+
+// TestAWorkspaceThatWasMoved: what was recorded before tells the edit as it did there.
+func TestAWorkspaceThatWasMoved(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	start, _ := a.moment(t, "start")
+	a.looked = a.page.Now
+	broken := a.edit("cart.js", "1", "boom")
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.grants.Allow(t.Context(), to, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(timeline.UserTools, func(t *tool.Tool[*timeline.Timeline]) bool { return t.Name == "workspace_move" })
+		if _, err := timeline.UserTools[i].Call(t.Context(), a.Timeline, user, fmt.Appendf(nil, `{"from":%q,"to":%q}`, from, to)); err != nil {
+			t.Fatal(err)
+		}
+		a.dir = to
+	}
+	before, there := a.dir, a.dir+"-there"
+	move(before, there)
+	a.says(start, "", "found "+broken)
+	next := a.edit("cart.js", "2", "bang")
+	a.says(broken, "", "found "+next)
+	move(there, before)
+	a.says(start, "", "found "+broken)
+	a.says(broken, "", "found "+next)
+}
