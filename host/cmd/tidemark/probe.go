@@ -49,8 +49,9 @@ func checkDaemon(ctx context.Context, h home.Home) (installer.Check, bool) {
 		return c, true // the other checks report other problems
 	}
 	pid := h.PID()
-	c.Detail = fmt.Sprintf("the daemon (process %d) did not respond within %s", pid, probeTimeout)
-	c.Fix = "run `" + home.EndByHand(pid) + "`. The next command starts a new daemon. " + h.Log() + " may show the cause"
+	c.Detail = fmt.Sprintf("%s did not respond within %s", home.Named(pid), probeTimeout)
+	end := home.EndByHand(pid)
+	c.Fix = strings.ToLower(end[:1]) + end[1:] + ". The next command starts a new daemon. " + h.Log() + " may show the cause"
 	return c, false
 }
 

@@ -60,7 +60,7 @@ func consoleEntry(e *event.Console, level event.Level, says string, component bo
 	}
 	function := ""
 	if len(e.Stack) > 0 {
-		function, _, _ = strings.Cut(e.Stack[0], " (")
+		function, _, _ = event.CutFrame(e.Stack[0])
 	}
 	line := ""
 	if function == "" || function == "(anonymous)" {

@@ -254,7 +254,7 @@ func (i *Inspector) DebugPlace(ctx context.Context, instance string, p protocol.
 	t := &tab{i.tabs, i.tabs.Store.HostTab(instance, p.Tab)}
 	maps := mapsOf(ctx, t, mapsWait)
 	at := maps.place(p.Frame.URL, p.Frame.Line, p.Frame.Column)
-	name := cmp.Or(event.OneLine(maps.function(p.Frame)), "(anonymous)")
+	name := event.FunctionName(cmp.Or(event.OneLine(maps.function(p.Frame)), "(anonymous)"))
 	return &protocol.DebugPlaceText{Place: diff.Marked(fmt.Sprintf("%s (%s)", name, at.line()), at.generated)}
 }
 

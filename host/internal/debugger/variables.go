@@ -389,7 +389,7 @@ func functionName(s *variables.Snapshot) string {
 	if s.Function == "" {
 		return "(anonymous)"
 	}
-	return s.Function
+	return event.FunctionName(s.Function)
 }
 
 // summary counts the changes in one line.

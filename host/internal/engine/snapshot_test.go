@@ -137,3 +137,12 @@ func TestChangesOutOfStepAreAskedForAgain(t *testing.T) {
 		t.Errorf("asked %d times: %+v", asked, s)
 	}
 }
+
+// A tab whose browser is gone is not one that a user could turn on.
+func TestATabOfABrowserThatEndedNamesTheBrowser(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Store.Disconnected("i", w.Now)
+	if _, err := w.Call(w.Agent(), "browser_snapshot", `{"tab":1}`); err == nil || !strings.Contains(err.Error(), "the browser of tab 1 (http://localhost:5173/) is not connected") {
+		t.Error(err)
+	}
+}

@@ -86,6 +86,9 @@ func (d *Decoder) Mask(tabs *protocol.Tabs) {
 				continue
 			}
 			place, _ := d.redact.Text(cut(OneLine(p.Place), protocol.MaxShort))
+			if place != "" {
+				place = FrameLine(place)
+			}
 			p.Place, p.By, p.Reason, p.Kind = place, cut(OneLine(p.By), protocol.MaxShort), cut(OneLine(p.Reason), protocol.MaxShort), cut(OneLine(p.Kind), protocol.MaxShort)
 		}
 	}

@@ -240,6 +240,15 @@ func (r *reader) line(name string, v gjson.Result, limit int) string {
 }
 
 // lines are texts of one line each. Those behind the limit are not kept.
+// stack is the lines of a stack.
+func (r *reader) stack(name string, v gjson.Result) []string {
+	lines := r.lines(name, v, protocol.MaxStack)
+	for i := range lines {
+		lines[i] = FrameLine(lines[i])
+	}
+	return lines
+}
+
 func (r *reader) lines(name string, v gjson.Result, limit int) []string {
 	if !v.IsArray() {
 		r.fail(name, "a list")

@@ -41,6 +41,7 @@ func (h Home) readInfo() (i info) {
 	if err != nil || json.Unmarshal(data, &i) != nil {
 		return info{}
 	}
+	i.PID = max(i.PID, 0) // a signal to a negative number reaches every process of a group
 	return i
 }
 
@@ -76,7 +77,7 @@ func (h Home) running() info {
 	return i
 }
 
-// PID returns the process ID of the running daemon, 0 when none runs.
+// PID returns the process ID of the running daemon, 0 when none runs or its record cannot be read.
 func (h Home) PID() int { return h.running().PID }
 
 // takeOver stops a daemon that is older than this program, so that the next one has this program's version. It
@@ -124,7 +125,7 @@ func (h Home) Stop(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("the daemon (process %d) did not exit within %s. Run `%s`.", pid, stopTimeout, EndByHand(pid)), asked)
+			return errors.Join(fmt.Errorf("%s did not exit within %s. %s.", Named(pid), stopTimeout, EndByHand(pid)), asked)
 		case <-look.C:
 		}
 	}
@@ -152,12 +153,23 @@ func (h Home) StartedAgain(ctx context.Context) (bool, error) {
 	}
 }
 
-// EndByHand returns the shell command that ends a daemon that does not respond.
-func EndByHand(pid int) string {
-	if runtime.GOOS == "windows" {
-		return fmt.Sprintf("taskkill /F /PID %d", pid)
+// Named names the daemon by its process ID, which is 0 if it is unknown.
+func Named(pid int) string {
+	if pid == 0 {
+		return "the daemon"
 	}
-	return fmt.Sprintf("kill -9 %d", pid)
+	return fmt.Sprintf("the daemon (process %d)", pid)
+}
+
+// EndByHand returns how a user ends a daemon that does not respond. The process ID is 0 if it is unknown.
+func EndByHand(pid int) string {
+	switch {
+	case pid == 0:
+		return "End the process `tidemark serve`"
+	case runtime.GOOS == "windows":
+		return fmt.Sprintf("Run `taskkill /F /PID %d`", pid)
+	}
+	return fmt.Sprintf("Run `kill -9 %d`", pid)
 }
 
 // Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting.
@@ -187,7 +199,7 @@ func (h Home) Lock(ctx context.Context) (*os.File, error) {
 		if err == nil {
 			select {
 			case <-ctx.Done():
-				err = fmt.Errorf("%w, but does not respond (home %s). End its process.", ErrRunning, h.State)
+				err = fmt.Errorf("%w, but does not respond (home %s). %s.", ErrRunning, h.State, EndByHand(h.PID()))
 			case <-look.C:
 				continue
 			}

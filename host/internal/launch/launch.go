@@ -115,7 +115,9 @@ type Opener struct {
 
 // New makes an opener.
 func New(o Options) *Opener {
-	return &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, loader: o.Loader, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: o.Settings.keepOpen()}}
+	e := &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, loader: o.Loader, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: o.Settings.keepOpen()}}
+	e.pages.OnUse(e.used)
+	return e
 }
 
 // Back reports that a client has returned.
@@ -123,6 +125,20 @@ func (e *Opener) Back(client *checkpoint.Client) { e.own.back(client) }
 
 // Left reports that a client has left. Its headless browsers pass to another agent that uses them, or end after a while.
 func (e *Opener) Left(client *checkpoint.Client) { e.own.left(client, e.heirOf) }
+
+// used passes the browser of a tab that a client uses to this client if its agent has left.
+func (e *Opener) used(client *checkpoint.Client, tab int) {
+	instance, _, ok := e.store.BrowserTab(tab)
+	if !ok || !e.clients.Connected(client) {
+		return
+	}
+	if b, owner := e.own.of(instance); b == nil || owner != nil || !e.own.adopt(b, client) {
+		return
+	}
+	if !e.clients.Connected(client) { // it left meanwhile
+		e.Left(client)
+	}
+}
 
 // ownBrowsers holds the browsers that agents opened. A browser with a window stays until the user closes it. A headless
 // one ends a while after its last agent has left.
@@ -174,18 +190,20 @@ func (o *ownBrowsers) inherit(b *ownBrowser, client, next *checkpoint.Client) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case b.owner != client:
+	case b.owner != client || b.end != nil:
 	case next != nil:
 		b.owner = next
 	default:
-		b.end = time.AfterFunc(o.keepOpen, func() {
+		var end *time.Timer
+		end = time.AfterFunc(o.keepOpen, func() {
 			o.mu.Lock()
-			abandoned := b.end != nil
+			abandoned := b.end == end
 			o.mu.Unlock()
 			if abandoned {
 				_ = b.Close() // the log has the outcome
 			}
 		})
+		b.end = end
 	}
 }
 
@@ -436,14 +454,16 @@ func (o *ownBrowsers) of(instance string) (b *ownBrowser, owner *checkpoint.Clie
 	return nil, nil
 }
 
-// adopt passes a browser whose agent has left to the client that uses it now.
-func (o *ownBrowsers) adopt(b *ownBrowser, client *checkpoint.Client) {
+// adopt passes a browser whose agent has left to the client that uses it now, and reports whether it did.
+func (o *ownBrowsers) adopt(b *ownBrowser, client *checkpoint.Client) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if b.end != nil {
-		b.end.Stop()
-		b.owner, b.end = client, nil
+	if b.end == nil {
+		return false
 	}
+	b.end.Stop()
+	b.owner, b.end = client, nil
+	return true
 }
 
 // profile is the name of the browser's profile in answers.

@@ -287,7 +287,7 @@ func (r *Rule) matchesConsole(e *event.Console) bool {
 // of the stack of every entry that a page logs.
 func (r *Rule) ownWholly(e *event.Console) bool {
 	return r.origin.MatchString(e.URL) && !slices.ContainsFunc(e.Stack, func(line string) bool {
-		_, place, ok := strings.Cut(line, " (")
+		_, place, ok := event.CutFrame(line)
 		return ok && place != "" && place[0] != ':' && !strings.HasPrefix(place, "<") && !r.origin.MatchString(place)
 	})
 }

@@ -65,6 +65,9 @@ func (p *Pages) TabFor(client *checkpoint.Client, id int) (int, error) {
 			continue
 		}
 		if !t.Watched {
+			if !slices.ContainsFunc(v.Browsers, func(b capture.Browser) bool { return b.Instance == t.Instance && b.Connected }) {
+				return 0, usererr.New(usererr.NoBrowser, "the browser of tab %d (%s) is not connected. Open the page with browser_open.", id, t.URL)
+			}
 			return 0, usererr.New(usererr.NotWatched, "tab %d (%s) is not watched. The user can turn it on in Tidemark's popup.", id, t.URL)
 		}
 		return id, nil

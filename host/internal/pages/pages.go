@@ -68,6 +68,7 @@ type Pages struct {
 	finder    func() Finder
 	clock     func() time.Time
 	fullAfter time.Duration
+	onUse     func(client *checkpoint.Client, tab int) // may be nil; set before the first call
 
 	mu   sync.Mutex
 	tabs map[int]*Tab
@@ -371,14 +372,20 @@ func (p *Pages) Tab(id int) *Tab {
 	return t
 }
 
+// OnUse sets what is called when a client uses a tab. The tab may be locked then.
+func (p *Pages) OnUse(f func(client *checkpoint.Client, tab int)) { p.onUse = f }
+
 // Use records the tab that a client used last.
 func (p *Pages) Use(client *checkpoint.Client, id int) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.last == nil {
 		p.last = map[*checkpoint.Client]int{}
 	}
 	p.last[client] = id
+	p.mu.Unlock()
+	if p.onUse != nil {
+		p.onUse(client, id)
+	}
 }
 
 // LastOf returns the tab that a client used last, or 0.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // Frame is one line of a stack.
@@ -20,7 +22,7 @@ type Frame struct {
 
 // Parse reads a line of a stack: "function (url:line:column)".
 func Parse(s string) (f Frame, ok bool) {
-	function, place, ok := strings.Cut(s, " (")
+	function, place, ok := event.CutFrame(s)
 	if !ok || !strings.HasSuffix(place, ")") {
 		return Frame{}, false
 	}

@@ -63,7 +63,7 @@ func (w *Wrappers) Has(line string) bool {
 func (w *Wrappers) key(line string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(w.seed)
-	_, place, _ := strings.Cut(line, " (")
+	_, place, _ := event.CutFrame(line)
 	if i := strings.IndexByte(place, '?'); i >= 0 {
 		h.WriteString(place[:i])
 		place = place[i:]

@@ -115,10 +115,7 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 			_ = resp.Body.Close()
 		}
 		pid := c.Home.PID()
-		if pid == 0 { // the daemon did not record its process ID
-			return nil, fmt.Errorf("%w: it does not respond. End the process `tidemark serve`.", home.ErrUnreachable)
-		}
-		return nil, fmt.Errorf("%w: process %d does not respond. Run `%s`. The next command starts a new daemon with all captured data.", home.ErrUnreachable, pid, home.EndByHand(pid))
+		return nil, fmt.Errorf("%w: %s does not respond. %s. The next command starts a new daemon with all captured data.", home.ErrUnreachable, home.Named(pid), home.EndByHand(pid))
 	}
 	if err != nil {
 		var inner *url.Error

@@ -216,7 +216,7 @@ export function Occurrence({ model, entry }: { model: ViewerModel; entry: ViewEn
   );
 }
 
-const FRAME = /^(?:(.*?) )?\((.*):(\d+):(\d+)\)( \(generated\))?$/;
+const FRAME = /^(?:(.*) )?\((.*):(\d+):(\d+)\)( \(generated\))?$/;
 
 /** A line of a stack in parts; without a place where it is in none: as it stands, or of evaluated code. */
 export function frameOf(line: string): { name: string; place?: Place } {
