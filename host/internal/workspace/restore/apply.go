@@ -101,7 +101,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.check(ctx, false); err != nil {
 		return err
 	}
-	if err := r.keep(ctx); err != nil {
+	if err := keep(ctx, r); err != nil {
 		return err
 	}
 	if err := r.begin(); err != nil {
@@ -196,7 +196,7 @@ func (r *run) checkContent(ctx context.Context, path string, n *tree.Node, now s
 }
 
 // keep makes sure that the safety snapshot can bring back what the restore takes away.
-func (r *run) keep(ctx context.Context) error {
+func keep(ctx context.Context, r *run) error {
 	for i := range r.plan.Steps {
 		s := &r.plan.Steps[i]
 		if s.Kind != Delete && s.Kind != Replace || s.Before.Kind != tree.File {

@@ -31,7 +31,7 @@ func (h *Held) take(ctx context.Context, label string) (s *Snapshot, same bool, 
 			return nil, false, errors.Join(err, failed)
 		}
 		if try == 2 || h.p.Size() >= before { // else there is room that earlier ones had left
-			return nil, false, fmt.Errorf("%w. Free some space on this disk, or delete snapshots (`tidemark timeline prune`).", err)
+			return nil, false, fmt.Errorf("%w. Free some space on this disk, or delete snapshots (`tidemark timeline prune --mib N`).", err)
 		}
 	}
 }

@@ -1,10 +1,15 @@
 package tracked_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/disktest"
+	"tidemark.dev/tidemark/host/testing/killtest"
 )
 
 // free returns how many bytes of a filesystem are free.
@@ -162,4 +168,102 @@ func TestAPruneThatFreesNothingDeletesNothing(t *testing.T) {
 	if _, err := r.p.Prune(context.Background(), 1); err != nil || len(r.p.List()) != 2 {
 		t.Fatalf("%+v, %v", r.p.List(), err)
 	}
+}
+
+// contentOf is the content of a snapshot's file.
+func contentOf(name string) []byte {
+	content := make([]byte, 300_000)
+	_, _ = rand.NewChaCha8(objects.IDOf([]byte(name))).Read(content)
+	return content
+}
+
+// fullVictim takes snapshots until the disk is full, and then deletes some.
+func fullVictim(v killtest.Process, dir string) {
+	workspace := filepath.Join(dir, "workspace")
+	p, err := tracked.Open(tracked.Options{Workspace: workspace, Store: filepath.Join(dir, "small", "store"), Clock: time.Now})
+	v.Must(err)
+	for {
+		v.Say("take")
+		name := fmt.Sprint(rand.Uint64()) //nolint:gosec // a test's edits
+		v.Must(os.WriteFile(filepath.Join(workspace, "f"), contentOf(name), 0o600))
+		s, _, err := p.Take(context.Background(), name)
+		if err == nil {
+			v.Say("taken", s.Number)
+			continue
+		}
+		if !objects.NoRoom(err) {
+			v.Must(err)
+		}
+		var some []uint64
+		for _, s := range p.List() {
+			if rand.IntN(2) == 0 { //nolint:gosec // which ones
+				some = append(some, s.Number)
+			}
+		}
+		v.Say("prune", strings.Trim(fmt.Sprint(some), "[]"))
+		_, err = p.Prune(context.Background(), some...)
+		v.Must(err)
+		v.Say("pruned")
+	}
+}
+
+// TestAKilledPruneOfAFullDiskLosesNothing that it was not to delete.
+func TestAKilledPruneOfAFullDiskLosesNothing(t *testing.T) {
+	killtest.Victim(fullVictim)
+	disk := disktest.Small(t, "6m")
+	dir := filepath.Dir(disk)
+	workspace := filepath.Join(dir, "workspace")
+	if err := os.Mkdir(workspace, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	returned, doomed := map[uint64]bool{}, map[uint64]bool{}
+	hunt := killtest.Hunt{
+		Dir: dir, Steps: []string{"prune"}, Short: 2, Usual: 10,
+		Said: func(step, rest string) {
+			for text := range strings.FieldsSeq(rest) {
+				n, err := strconv.ParseUint(text, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if step == "prune" {
+					doomed[n] = true
+				} else {
+					returned[n] = true
+				}
+			}
+			if step == "pruned" {
+				maps.DeleteFunc(returned, func(n uint64, _ bool) bool { return doomed[n] })
+				clear(doomed)
+			}
+		},
+		Survived: func(string) {
+			p := openProvider(t, workspace, filepath.Join(disk, "store"), nil)
+			defer func() { _ = p.Close() }()
+			there := map[uint64]bool{}
+			for _, s := range p.List() {
+				there[s.Number] = true
+				e, err := p.Entry(s.Number, "f")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got bytes.Buffer
+				if err := p.Content(&got, e); err != nil || !bytes.Equal(got.Bytes(), contentOf(s.Label)) {
+					t.Fatalf("s%d is %d bytes, %v", s.Number, got.Len(), err)
+				}
+			}
+			for n := range returned {
+				if !there[n] && !doomed[n] {
+					t.Fatalf("s%d is not there, %v are", n, slices.Sorted(maps.Keys(there)))
+				}
+			}
+			maps.DeleteFunc(returned, func(n uint64, _ bool) bool { return !there[n] })
+			clear(doomed)
+			for _, damage := range p.Check() {
+				if !strings.Contains(damage, "was not whole") {
+					t.Fatal(damage)
+				}
+			}
+		},
+	}
+	hunt.Run(t)
 }

@@ -2,7 +2,10 @@ package tracked
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
@@ -69,7 +72,7 @@ func (p *Provider) pruneWithin(ctx context.Context, budget int64, numbers []uint
 			held.Release()
 		}
 	}()
-	end := p.historyEnd()
+	since := endOf(p)
 	if err = p.Delete(numbers...); objects.NoRoom(err) {
 		giveReserve(p)
 		err = p.Delete(numbers...)
@@ -87,7 +90,7 @@ func (p *Provider) pruneWithin(ctx context.Context, budget int64, numbers []uint
 		err = c.collect(ctx, objects.None)
 	}
 	freed = before - p.Size()
-	if objects.NoRoom(err) && c.freed == 0 && held != nil && p.undelete(end, numbers) {
+	if objects.NoRoom(err) && c.freed == 0 && held != nil && undelete(p, since, numbers) {
 		numbers = nil
 	}
 	if err == nil {
@@ -107,18 +110,23 @@ func full(err error, deleted int, freed int64) error {
 	return fmt.Errorf("%w. %d snapshots were deleted, %.1f MiB are free again. Free some space on this disk and try again.", err, deleted, float64(max(0, freed))/(1<<20))
 }
 
-// historyEnd returns where the history ends, and how often it was rewritten.
-func (p *Provider) historyEnd() [2]int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return [2]int64{p.history.size, int64(p.rewritten)}
+// end is where the history ends, after it was rewritten so often.
+type end struct {
+	size      int64
+	rewritten int
 }
 
-// undelete takes back a deletion that freed nothing, if nothing but it was recorded since the history ended there.
-func (p *Provider) undelete(end [2]int64, numbers []uint64) bool {
+func endOf(p *Provider) end {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if int64(p.rewritten) != end[1] || p.history.cutTo(end[0], len(numbers)) != nil {
+	return end{p.history.size, p.rewritten}
+}
+
+// undelete takes back a deletion that freed nothing, if nothing but it was recorded since.
+func undelete(p *Provider, since end, numbers []uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rewritten != since.rewritten || p.history.cutTo(since.size, len(numbers)) != nil {
 		return false
 	}
 	for _, n := range numbers {
@@ -129,6 +137,30 @@ func (p *Provider) undelete(end [2]int64, numbers []uint64) bool {
 	p.unsynced = true
 	return true
 }
+
+// reserveFile is a file of the store that is given up when the disk is full: a deletion has to be recorded before it frees
+// something. Its content means nothing, and takes reserveSize bytes on any filesystem.
+const (
+	reserveFile = "reserve"
+	reserveSize = 64 << 10
+)
+
+// keepReserve makes the reserve, where there is none and the disk has room.
+func keepReserve(p *Provider) {
+	path := filepath.Join(p.options.Store, reserveFile)
+	if info, err := os.Lstat(path); err == nil && info.Size() == reserveSize {
+		return
+	}
+	content := make([]byte, reserveSize)
+	if _, err := rand.Read(content); err != nil {
+		return
+	}
+	if os.WriteFile(path, content, 0o600) != nil {
+		giveReserve(p)
+	}
+}
+
+func giveReserve(p *Provider) { _ = os.Remove(filepath.Join(p.options.Store, reserveFile)) }
 
 // Retain deletes the snapshots that a policy does not keep. See [provider.Policy.Choose]. The choice says what was deleted,
 // and what is left on disk.
