@@ -476,6 +476,9 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 		answer.Requests, answer.Flashes = requests(caused), flashes(caused)
 		answer.Late.Broke, answer.Late.Repeated = broken(late)
 		answer.Late.Requests = slices.DeleteFunc(requests(late), func(c diff.Consequence) bool { return c.Given })
+		for i := range answer.Late.Requests {
+			answer.Late.Requests[i].Text = answer.Late.Requests[i].WithInitiator()
+		}
 		observe.Give(a.observer, client, answer.given(), nil)
 		answer.Located = observe.Located(a.observer, client, places)
 		return answer, places, nil

@@ -234,8 +234,8 @@ func looksLikeHash(s string) bool {
 // files are the browser's types of the files that a page is made of.
 var files = []string{"script", "stylesheet", "font", "image", "media", "texttrack", "manifest"}
 
-// IsFile reports whether a request loaded such a file, or the page itself, or asked for the icon that browsers look for
-// without being told.
+// IsFile reports whether a request loaded such a file, or the page itself, or its icon, or asked for the icon that browsers
+// look for without being told.
 func IsFile(n *event.Network) bool {
 	_, path := SplitURL(n.URL)
 	switch {
@@ -245,6 +245,8 @@ func IsFile(n *event.Network) bool {
 		return false
 	case n.Resource == "document":
 		return n.Method == "GET" && n.Status < 300
+	case n.Resource == "other" && len(n.Stack) == 0 && strings.HasPrefix(n.Mime, "image/"):
+		return true
 	}
 	return slices.Contains(files, n.Resource)
 }

@@ -32,6 +32,7 @@ type Consequence struct {
 	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
 
 	same  string // what equal ones have in common, but for what the fields above say
+	from  string // of a request that did not fail: the code that made it, as the text of a failed one has it
 	path  string // of a request, as its text has it
 	query string
 	event event.Event // the first one, where something may have introduced it
@@ -243,5 +244,11 @@ func request(e *event.Network, o *Options) Consequence {
 	if c.Request && !slices.Contains([]string{"fetch", "xhr", "document", "eventsource"}, e.Resource) {
 		c.Text = "" // pictures, styles, scripts: they say nothing by themselves
 	}
+	if c.Request && c.Text != "" {
+		c.from = from(e, o)
+	}
 	return c
 }
+
+// WithInitiator returns the text with the code that made the request, which the text of a failed one has anyway.
+func (c *Consequence) WithInitiator() string { return c.Text + c.from }
