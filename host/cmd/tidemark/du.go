@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +39,7 @@ func showUsage(out io.Writer, a *timeline.DiskUsage) error {
 	for _, w := range a.Workspaces {
 		said := fmt.Sprintf("snapshots, budget %d MiB", a.BudgetMiB)
 		if w.Missing {
-			said = "snapshots of a directory that no longer exists. Delete " + grants.Printable(w.Store) + " to free them."
+			said = "snapshots of a directory that no longer exists. `tidemark timeline prune --gone` with it deletes them."
 		}
 		t.Row(mib(w.Bytes), grants.Printable(w.Workspace), render.Faint(said))
 		if w.Views > 0 {
@@ -62,9 +64,10 @@ func newPrune() *cobra.Command {
 		Short: "Delete old file snapshots of a workspace",
 		Long: `Delete old file snapshots of a workspace. Without flags, what [snapshots] in config.toml does not keep: by default
 500 snapshots, 7 days, 2 GiB. Snapshots of checkpoints, of moments that you added, and of branches are deleted only for --mib,
-as the last ones.`,
+as the last ones. With --gone and a directory that no longer exists, or one of its sessions, all of its snapshots are deleted.`,
 		Example: `  tidemark timeline prune
-  tidemark timeline prune --keep 50 --mib 200`,
+  tidemark timeline prune --keep 50 --mib 200
+  tidemark timeline prune --gone ~/old/shop`,
 		Args: maybeSession(),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			for _, name := range []string{"keep", "days", "mib"} {
@@ -72,7 +75,15 @@ as the last ones.`,
 					return usageError{fmt.Errorf("--%s must be more than 0", name)}
 				}
 			}
-			if p.Where, err = whereIs(cmd, first(args)); err != nil {
+			switch {
+			case p.Gone && len(args) == 0:
+				return usageError{errors.New("--gone needs the directory that no longer exists, or one of its sessions. `tidemark du` lists such directories.")}
+			case p.Gone && strings.ContainsAny(args[0], `/\`):
+				p.Dir, err = grants.Former(args[0])
+			default:
+				p.Where, err = whereIs(cmd, first(args))
+			}
+			if err != nil {
 				return err
 			}
 			var a timeline.Pruned
@@ -83,7 +94,7 @@ as the last ones.`,
 					}
 				}
 				line := fmt.Sprintf("Deleted %d snapshots, freed %s. %d with %s remain.", len(a.Deleted), mib(a.FreedBytes), a.Kept, mib(a.LeftBytes))
-				if p.Count > 0 && a.Kept > p.Count && a.Referred > 0 {
+				if p.MiB == 0 && a.Referred > 0 && (len(a.Deleted) == 0 || p.Count > 0 && a.Kept > p.Count) {
 					line += fmt.Sprintf(" %d of them are of moments that you added, checkpoints, branches or restores of the last hour. Only --mib deletes these.", a.Referred)
 				}
 				return render.Line(cmd.OutOrStdout(), "%s", line)
@@ -94,6 +105,7 @@ as the last ones.`,
 	f.IntVar(&p.Count, "keep", 0, "how many snapshots to keep, unless something refers to more")
 	f.Float64Var(&p.Days, "days", 0, "delete what is older")
 	f.Int64Var(&p.MiB, "mib", 0, "delete until they take at most this many MiB")
+	f.BoolVar(&p.Gone, "gone", false, "delete all snapshots of a directory that no longer exists")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

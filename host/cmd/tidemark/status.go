@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -135,9 +136,13 @@ func showWorkspaces(out io.Writer, list []workspace.Status) error {
 	}
 	t := render.Table{Indent: "  "}
 	for _, w := range list {
-		said := fmt.Sprintf("%d file snapshots, %.1f MiB, %s", w.Snapshots, float64(w.Bytes)/(1<<20), w.Provider)
+		snapshots := "file snapshots"
+		if w.Snapshots == 1 {
+			snapshots = "file snapshot"
+		}
+		said := fmt.Sprintf("%d %s, %.1f MiB, %s", w.Snapshots, snapshots, float64(w.Bytes)/(1<<20), w.Provider)
 		if w.Limited != "" {
-			said += ". Each compares all files: " + w.Limited
+			said += ". Each compares all files: " + strings.TrimSuffix(w.Limited, ".")
 		}
 		if w.Views != "" {
 			said += ". Views and branches are in " + grants.Printable(w.Views)

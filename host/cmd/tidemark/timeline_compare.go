@@ -52,7 +52,7 @@ git apply, with binary files; it is not safe for a terminal. If the patch cannot
 			if p.Where, err = whereIs(cmd, p.Session); err != nil {
 				return err
 			}
-			if p.Paths, err = inWorkspace(cmd, p.Where, paths); err != nil {
+			if p.Paths, err = inWorkspace(cmd, p.Where, paths, p.From, p.To); err != nil {
 				return err
 			}
 			var a timeline.Difference
@@ -116,7 +116,13 @@ func showDifference(out, errOut io.Writer, a *timeline.Difference, exact bool) e
 			fmt.Fprintln(errOut, note)
 		}
 	}
-	if len(a.Files) == 0 {
+	switch {
+	case len(a.Files) > 0:
+	case a.Touched == 1:
+		return render.Line(out, "No contents differ between %s and %s. Times, extended attributes or hard links of one path do.", a.From.FsSnapshot, a.To.FsSnapshot)
+	case a.Touched > 1:
+		return render.Line(out, "No contents differ between %s and %s. Times, extended attributes or hard links of %d paths do.", a.From.FsSnapshot, a.To.FsSnapshot, a.Touched)
+	default:
 		return render.Line(out, "No files differ between %s and %s.", a.From.FsSnapshot, a.To.FsSnapshot)
 	}
 	t := render.Table{}
@@ -170,7 +176,7 @@ func newBlame() *cobra.Command {
 			if p.Where, err = whereIs(cmd, p.Session); err != nil {
 				return err
 			}
-			paths, err := inWorkspace(cmd, p.Where, []string{path})
+			paths, err := inWorkspace(cmd, p.Where, []string{path}, p.At)
 			if err != nil {
 				return err
 			}

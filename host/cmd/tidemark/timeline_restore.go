@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/sessions"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
@@ -162,7 +163,7 @@ The state before is a snapshot: ` + "`tidemark timeline undo`" + ` brings it bac
 			if p.Where, err = whereIs(cmd, p.Session); err != nil {
 				return err
 			}
-			if p.Paths, err = inWorkspace(cmd, p.Where, args); err != nil {
+			if p.Paths, err = inWorkspace(cmd, p.Where, args, p.To); err != nil {
 				return err
 			}
 			return planAndDo(cmd, yes, asJSON, func(confirm bool, plan string) (string, any) {
@@ -180,10 +181,16 @@ The state before is a snapshot: ` + "`tidemark timeline undo`" + ` brings it bac
 	return cmd
 }
 
-// inWorkspace returns paths of the command line as paths in the workspace of a session.
-func inWorkspace(cmd *cobra.Command, where timeline.Where, args []string) ([]string, error) {
+// inWorkspace returns paths of the command line as paths in the workspace of a session: the one that a moment names, as in
+// m3@shop-1, or else that of where.
+func inWorkspace(cmd *cobra.Command, where timeline.Where, args []string, moments ...string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, nil
+	}
+	for _, m := range moments {
+		if _, session := sessions.Cut(m); session != "" && where.Session == "" {
+			where = timeline.Where{Session: session}
+		}
 	}
 	c, err := clientFor("session_show")
 	if err != nil {

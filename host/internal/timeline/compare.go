@@ -59,7 +59,7 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	if err != nil {
 		return nil, err
 	}
-	options := compare.Options{Paths: p.Paths, Secrets: p.Secrets, Exact: p.Exact, Binary: p.Exact}
+	options := compare.Options{Paths: p.Paths, Known: true, Secrets: p.Secrets, Exact: p.Exact, Binary: p.Exact}
 	if !client.User {
 		options.MaxBytes = agentText
 	}
@@ -71,7 +71,7 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 		return nil, err
 	}
 	a := &Difference{
-		SessionID: s.ID, From: from.end(), To: to.end(), Files: []FileChanged{}, Added: d.Added, Removed: d.Removed,
+		SessionID: s.ID, From: from.end(), To: to.end(), Files: []FileChanged{}, Added: d.Added, Removed: d.Removed, Touched: d.Touched,
 		LeftOut: d.LeftOut, Masked: d.Masked, Applies: d.Applies,
 	}
 	if p.Exact {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -19,6 +20,8 @@ type PruneParams struct {
 	Count int     `json:"count"`
 	Days  float64 `json:"days"`
 	MiB   int64   `json:"mib"`
+	// Gone deletes all snapshots of a workspace that no longer exists.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // Pruned is what a deletion of snapshots did.
@@ -40,6 +43,9 @@ type Pruned struct {
 func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p PruneParams) (*Pruned, error) {
 	if p.Count < 0 || p.Days < 0 || p.MiB < 0 {
 		return nil, usererr.Invalid("count, days and mib must not be negative")
+	}
+	if p.Gone {
+		return discard(t, p)
 	}
 	s, _, err := t.sessionOf(client, p.Where)
 	if err != nil {
@@ -66,6 +72,43 @@ func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p Prune
 	}
 	for _, f := range done.Forced {
 		a.Forced[snapshotID(f.Number)] = f.By
+	}
+	return a, nil
+}
+
+// discard deletes all snapshots of a workspace that no longer exists, by its directory or a session.
+func discard(t *Timeline, p PruneParams) (*Pruned, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	if p.Count != 0 || p.Days != 0 || p.MiB != 0 {
+		return nil, usererr.Invalid("gone deletes all snapshots. Leave out count, days and mib.")
+	}
+	root := p.Dir
+	if p.Session != "" {
+		s, err := t.sessions.Find(p.Session)
+		if err != nil {
+			return nil, err
+		}
+		root = s.Workspace
+	}
+	l, err := t.line(root)
+	if err != nil {
+		return nil, err
+	}
+	a := &Pruned{Workspace: root, Deleted: []string{}}
+	a.FreedBytes, err = t.o.Workspaces.Discard(root, func() error {
+		var numbers []uint64
+		for _, m := range l.all() {
+			if m.Snapshot != 0 && !m.Pruned && !slices.Contains(numbers, m.Snapshot) {
+				numbers = append(numbers, m.Snapshot)
+				a.Deleted = append(a.Deleted, snapshotID(m.Snapshot))
+			}
+		}
+		return l.deleting(t.db, numbers)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return a, nil
 }

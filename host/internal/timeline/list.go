@@ -146,10 +146,11 @@ func (t *Timeline) sessionBy(client *checkpoint.Client, where Where, here bool, 
 			return nil, nil, err
 		}
 		dir, err := rootOf(t, client, where)
-		if err != nil {
+		switch {
+		case client.User && usererr.CodeOf(err) == usererr.NotAllowed: // the user is in no workspace, so the session is meant
+		case err != nil:
 			return nil, nil, err
-		}
-		if dir != s.Workspace {
+		case dir != s.Workspace:
 			return nil, nil, usererr.Invalid("session %s is of %s, and this call is about %s. Name a moment of that, or pass the session.", s.ID, s.Workspace, dir)
 		}
 	}

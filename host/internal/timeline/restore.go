@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -124,8 +125,14 @@ func answerOf(s *Session, plan *restore.Plan, place *Place) *Restored {
 	return a
 }
 
-// shown is a path in an answer. The root is ".".
-func shown(path string) string { return cmp.Or(event.OneLine(path), ".") }
+// shown is a path in an answer, in quotes where it would not be read as it is. The root is ".".
+func shown(path string) string {
+	quoted := compare.Quote(path)
+	if quoted == path && strings.TrimSpace(path) != path {
+		quoted = `"` + path + `"`
+	}
+	return cmp.Or(quoted, ".")
+}
 
 // problems lists paths with their reasons, one line each.
 func problems(list []tree.Problem) (lines []string) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -242,6 +243,24 @@ func (ws *Workspaces) Stored() ([]Stored, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// Discard deletes all that is stored of a workspace that no longer exists, after what begin does. It returns the bytes that are
+// free then.
+func (ws *Workspaces) Discard(root string, begin func() error) (freed int64, err error) {
+	if _, err := os.Lstat(root); !errors.Is(err, fs.ErrNotExist) {
+		return 0, usererr.Invalid("%s exists. Without gone, prune deletes its snapshots.", root)
+	}
+	store := filepath.Join(ws.o.Dir, ID(root))
+	if dir, err := directoryOf(store); err != nil || dir != root {
+		return 0, usererr.New(usererr.NotFound, "there are no snapshots of %s", root)
+	}
+	ws.CloseDir(root)
+	if err := begin(); err != nil {
+		return 0, err
+	}
+	freed = Size(store)
+	return freed, tracked.RemoveAll(store)
 }
 
 // Size returns what the files in a directory take on disk, in bytes. What cannot be read counts as nothing, and so do

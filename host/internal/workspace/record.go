@@ -151,7 +151,7 @@ func (w *Workspace) recordLocked(ctx context.Context, by string) {
 	if w.o.taken != nil {
 		w.o.taken(w.Dir, last.Number)
 	}
-	w.recordUpTo(ctx, all, by)
+	recordUpTo(ctx, w, all, by)
 }
 
 // unsaved is how long before the last write of the journal a snapshot may have been taken whose changes it does not have.
@@ -173,12 +173,12 @@ func (w *Workspace) recordLost(ctx context.Context) {
 	if w.recorded = 0; lost > 0 {
 		w.recorded = all[lost-1].Number
 	}
-	w.recordUpTo(ctx, all, "")
+	recordUpTo(ctx, w, all, "")
 }
 
 // recordUpTo records what changed from one snapshot to the next, up to the last one. By is of the last one. The caller has the lock
 // of recording.
-func (w *Workspace) recordUpTo(ctx context.Context, all []tracked.Snapshot, by string) {
+func recordUpTo(ctx context.Context, w *Workspace, all []tracked.Snapshot, by string) {
 	for i := range all {
 		from, to := w.recorded, &all[i]
 		if to.Number <= from {
@@ -192,12 +192,12 @@ func (w *Workspace) recordUpTo(ctx context.Context, all []tracked.Snapshot, by s
 		if i == len(all)-1 {
 			who = by
 		}
-		w.recordBetween(ctx, all, from, to, who)
+		recordBetween(ctx, w, all, from, to, who)
 	}
 }
 
 // recordBetween records what changed from a snapshot to a later one.
-func (w *Workspace) recordBetween(ctx context.Context, all []tracked.Snapshot, from uint64, last *tracked.Snapshot, by string) {
+func recordBetween(ctx context.Context, w *Workspace, all []tracked.Snapshot, from uint64, last *tracked.Snapshot, by string) {
 	b := batch{subject: event.InWorkspace(w.Dir), since: last.At}
 	since := int64(0)
 	if i := slices.IndexFunc(all, func(s tracked.Snapshot) bool { return s.Number == from }); i >= 0 {

@@ -275,6 +275,8 @@ type Difference struct {
 	Files     []FileChanged `json:"files"`
 	Added     int           `json:"added"`
 	Removed   int           `json:"removed"`
+	// Touched counts the paths of which only times, extended attributes or hard links differ. They are not in Files.
+	Touched int `json:"touched,omitempty"`
 	// Text is a unified diff. Lines that begin with # say what it leaves out.
 	Text string `json:"text,omitempty"`
 	// Patch is the text byte by byte, where the caller asked for an exact patch. Text is empty then: it would not have bytes

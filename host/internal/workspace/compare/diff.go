@@ -16,6 +16,8 @@ type Options struct {
 	// Paths are files and directories of the workspace, "/" as separator. Without any, everything is compared. A renamed
 	// file is within them if either of its paths is.
 	Paths []string
+	// Known refuses paths that neither snapshot has or leaves out.
+	Known bool
 	// Context is how many unchanged lines surround a change. 0 is 3.
 	Context int
 	// MaxFiles bounds the files that are read and shown. 0 is 500. The others are listed without line counts.
@@ -150,6 +152,11 @@ func (c *Comparer) Diff(ctx context.Context, from, to uint64, o Options) (*Diff,
 			return nil, err
 		}
 	}
+	if o.Known {
+		if err := c.known(paths, from, to); err != nil {
+			return nil, err
+		}
+	}
 	changes, err := c.changes(from, to)
 	if err != nil {
 		return nil, err
@@ -229,6 +236,24 @@ func clean(p string) (string, error) {
 		return "", nil
 	}
 	return cleaned, nil
+}
+
+// known returns an error for a path that neither of two snapshots has or leaves out.
+func (c *Comparer) known(paths []string, from, to uint64) error {
+	for _, p := range paths {
+		found := p == ""
+		for _, number := range []uint64{from, to} {
+			e, err := c.source.Entry(number, p)
+			if err != nil {
+				return err
+			}
+			found = found || e != nil || c.skipped(number)(p)
+		}
+		if !found {
+			return usererr.New(usererr.NotFound, "there is no %q in s%d, and none in s%d", p, from, to)
+		}
+	}
+	return nil
 }
 
 func within(path string, paths []string) bool {
