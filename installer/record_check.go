@@ -32,6 +32,13 @@ func (r *Record) decode(data []byte) error {
 			return fmt.Errorf("entry %d: %w", i+1, err)
 		}
 	}
+	written := r.Written
+	r.Written = nil
+	for _, w := range written {
+		if r.find(w.Path, w.Registry) == nil { // else it is a copy
+			r.Written = append(r.Written, w)
+		}
+	}
 	return nil
 }
 

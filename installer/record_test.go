@@ -168,3 +168,22 @@ func TestLeftoversOfAKilledInstallationAreRemoved(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestARecordWithEntriesTwiceIsRemovedOnce: copies of entries, as a restored backup may have them, are one.
+func TestARecordWithEntriesTwiceIsRemovedOnce(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.agent(&agents[2])
+	before := h.all()
+	h.install()
+	written := h.record.Written
+	h.record.Written = append(written[:len(written):len(written)], written...)
+	if err := h.record.save(); err != nil {
+		t.Fatal(err)
+	}
+	h.readRecord()
+	h.uninstall()
+	h.same(before)
+	if len(h.record.Written) > 0 {
+		t.Errorf("%+v", h.record.Written)
+	}
+}

@@ -277,6 +277,9 @@ test.each([
   expect(debugging.session(7)?.breakpoints.all.has('bp-1')).toBe(false);
   expect(debugging.session(7)?.breakpoints.all.has('bp-9')).toBe(true);
   if (stays === 'codex') {
+    const [thread] = (await state()).threads;
+    expect(thread?.paused).toMatchObject({ by: 'codex' });
+    expect(thread?.paused?.hit ?? []).not.toContain('bp-1');
     await debugging.answer('debug_leave', second);
     expect(debugging.paused(7)).toBeUndefined();
   }

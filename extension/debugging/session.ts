@@ -347,7 +347,7 @@ export class DebugSession implements Threads {
     const paused: Paused = {
       at: this.#now(),
       reason,
-      by: [...owners].map((client) => this.#names.get(client) ?? this.caller.by).join(', '),
+      by: this.#namesOf(owners),
       owners,
       hit,
       data: event.data,
@@ -515,6 +515,10 @@ export class DebugSession implements Threads {
     return wanted.find((state) => state === 'all') ?? wanted[0] ?? 'none';
   }
 
+  #namesOf(clients: ReadonlySet<number>): string {
+    return [...clients].map((client) => this.#names.get(client) ?? this.caller.by).join(', ');
+  }
+
   /** A client has disconnected while another debugs the tab. Removes its breakpoints and resumes what it alone paused. */
   async leave(client: number): Promise<void> {
     this.#left.add(client);
@@ -526,8 +530,10 @@ export class DebugSession implements Threads {
         thread.asked = undefined;
         thread.unwanted = true;
       }
-      if (paused?.owners.delete(client) && paused.owners.size === 0)
-        await this.resume(thread, ResumedLeft).catch(ignore);
+      if (!paused?.owners.delete(client)) return;
+      paused.by = this.#namesOf(paused.owners);
+      paused.hit = paused.hit.filter((id) => !set.some((breakpoint) => breakpoint.id === id));
+      if (paused.owners.size === 0) await this.resume(thread, ResumedLeft).catch(ignore);
     });
     await Promise.all([
       ...removed,

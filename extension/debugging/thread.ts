@@ -34,11 +34,11 @@ export interface Paused {
   /** One of the protocol's Pause constants. */
   readonly reason: string;
   /** The agents whose doing it is; empty for the page's own and another debugger's. */
-  readonly by: string;
+  by: string;
   /** The clients whose doing it is, as long as they have not left. */
   readonly owners: Set<number>;
   /** The ids of the breakpoints that were hit. */
-  readonly hit: readonly string[];
+  hit: readonly string[];
   readonly data: Protocol.Debugger.PausedEvent['data'];
   readonly callFrames: readonly Protocol.Debugger.CallFrame[];
   readonly asyncStackTrace: Protocol.Runtime.StackTrace | undefined;

@@ -149,6 +149,30 @@ describe('what a sensitive field holds', () => {
     );
   });
 
+  it.each([
+    ['<textarea></textarea>', (shown: HTMLElement, value: string) => Object.assign(shown, { value })],
+    [
+      '<div role="textbox" contenteditable></div>',
+      (shown: HTMLElement, value: string) => Object.assign(shown, { textContent: value }),
+    ],
+  ])(
+    'is hidden elsewhere though nobody looked at what took the place of its field: %s',
+    async (html, fill) => {
+      fields.observe(document);
+      const input = field('<input type="password">');
+      const value = 'mumble frob 93x';
+      type(input, value);
+      input.remove();
+      const shown = field(html);
+      for (const later of [false, true]) {
+        fill(shown, '');
+        if (later) await new Promise((resolve) => setTimeout(resolve));
+        fill(shown, value);
+        expect(fields.hide(`{"a":"You typed ${value}"}`)).toBe('{"a":"You typed [masked]"}');
+      }
+    },
+  );
+
   it('is hidden in other documents that share the holdings', () => {
     const holdings = new Holdings();
     const around = new SensitiveFields(ending.signal, holdings);

@@ -2,7 +2,7 @@ import { mask as MASK } from '../../../protocol/redaction.json';
 import { type Held, MIN_HIDDEN } from '../../held';
 import { referencedText } from '../accessible-name';
 import { all, attribute, hasChildElements, isElement, parentOf, tagOf } from '../dom';
-import { readText } from '../text';
+import { isEditingHost, readText } from '../text';
 import { type Field, Holdings, textOf } from './holdings';
 
 /**
@@ -48,16 +48,20 @@ export class SensitiveFields {
     this.#changes.disconnect();
   }
 
-  /** Notes what kind of field this is now, so that a later change of its type cannot hide it. */
+  /**
+   * Notes what kind of field this is now, so that a later change of its type cannot hide it, and whether it has taken the
+   * place of a sensitive one.
+   */
   note(element: Element): void {
-    if (tagOf(element) !== 'input') return;
-    const input = element as HTMLInputElement;
-    if (input.type === 'password') this.notePassword(input);
-    else if (this.#remembered.has(input)) this.#remember(input);
+    const field = element as Field;
+    if (tagOf(element) === 'input' && (element as HTMLInputElement).type === 'password')
+      this.notePassword(element);
+    else if (this.#remembered.has(element) || (!this.#holdings.empty && this.#holdings.has(textOf(element))))
+      this.#remember(field);
   }
 
   #noteWithin(root: Node): void {
-    for (const input of all(root, 'input')) this.note(input);
+    for (const field of all(root, 'input, textarea, [contenteditable]')) this.note(field);
   }
 
   /** Notes what the page's sensitive fields hold: what comes next may replace them. */
@@ -102,6 +106,7 @@ export class SensitiveFields {
 
   /** Takes out of JSON, wherever a text stands in it, what the page's sensitive fields hold, or held as they went away. */
   hide(json: string): string {
+    this.#take(this.#changes.takeRecords());
     if (this.#holdings.empty) return json;
     const secrets = this.#secrets();
     const { lengths } = this.#holdings;
@@ -145,15 +150,16 @@ export class SensitiveFields {
         continue;
       }
       for (const node of addedNodes) if (isElement(node)) added.add(node);
+      if (isElement(target) && isEditingHost(target)) added.add(target); // its text is another one
       removed ||= removedNodes.length > 0;
     }
+    if (removed && this.#holdings.noteRemoved()) this.#told(this.#holdings.hashes);
     for (const element of added) {
       const parent = parentOf(element);
       if (parent !== null && added.has(parent)) continue; // it is found there
       this.note(element);
       if (hasChildElements(element)) this.#noteWithin(element);
     }
-    if (removed && this.#holdings.noteRemoved()) this.#told(this.#holdings.hashes);
   }
 
   #replacesPassword(field: Element): boolean {

@@ -1,5 +1,6 @@
 import { type Held, hashOf } from '../../held';
 import { isConnected, tagOf } from '../dom';
+import { isEditingHost } from '../text';
 
 /** A field with a value that the user typed or chose. */
 export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement | HTMLElement;
@@ -110,6 +111,7 @@ type Shared = Window & { tidemarkHoldings?: Holdings };
 /** What a field holds as text; of boxes, lists and files nothing. */
 export function textOf(field: Element): string {
   if (tagOf(field) === 'textarea') return (field as HTMLTextAreaElement).value;
+  if (isEditingHost(field)) return field.textContent ?? '';
   if (tagOf(field) !== 'input') return '';
   const input = field as HTMLInputElement;
   return /^(?:checkbox|radio|file|submit|button|reset|image|range|color)$/.test(input.type)

@@ -411,34 +411,27 @@ func setOf(refs []int) map[int]bool {
 	return set
 }
 
-// unchanged returns the references in a view of a page as ranges, except for the excepted ones. No range includes another
-// element of the page. If there are more than [maxRanges], it returns the longest and how many elements the others have.
-func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more int) {
-	const there, named = 1, 2
-	var refs refs[byte]
-	page.Walk(func(n *Node) {
-		if n.Ref > 0 && n != page { // the root has no line
-			*refs.at(n.Ref) = there
-		}
-	})
+// unchanged returns the references in a view of a page as ranges, except for the excepted ones. A range includes nothing but
+// these: what lies between may be another element of the page, or one that was removed. If there are more than
+// [maxRanges], it returns the longest and how many elements the others have.
+func unchanged(shown *Node, except ...map[int]bool) (list []Range, more int) {
+	var named refs[bool]
 	shown.Walk(func(n *Node) {
-		if n.Ref > 0 && n != shown && !slices.ContainsFunc(except, func(m map[int]bool) bool { return m[n.Ref] }) {
-			*refs.at(n.Ref) = named
+		if n.Ref > 0 && n != shown && !slices.ContainsFunc(except, func(m map[int]bool) bool { return m[n.Ref] }) { // the root has no line
+			*named.at(n.Ref) = true
 		}
 	})
 	var held []int // how many elements each range has
 	open := false
-	for ref, is := range refs.elements {
+	for ref, is := range named.elements {
 		switch {
-		case is == there:
-			open = false
-		case is == named && open:
+		case is && open:
 			list[len(list)-1].To = ref
 			held[len(held)-1]++
-		case is == named:
+		case is:
 			list, held = append(list, Range{ref, ref}), append(held, 1)
-			open = true
 		}
+		open = is
 	}
 	if len(list) <= maxRanges {
 		return list, 0

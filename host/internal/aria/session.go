@@ -216,7 +216,7 @@ func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool
 		known, _ := afterLook(s.whole.shown, t.Root, root, v.shown, v.left)
 		except = append(except, s.unshown, touchedIn(Compare(known, t.Root)))
 	}
-	list, more := unchanged(root, t.Root, except...)
+	list, more := unchanged(root, except...)
 	said := spans(list)
 	switch {
 	case len(list) == 0:

@@ -53,7 +53,7 @@ func TestRawReadsInLines(t *testing.T) {
 	sendRequest(w, "early", `"method":"POST","url":"http://localhost:5173/graphql?v=1","status":200,"started":1769164199030,"duration":35.4,"size":2400,"stack":["load (http://localhost:5173/src/cart.ts:31:5)"],
 		"request_headers":{"Content-Type":"application/json","User-Agent":"x"},"request_body":"{\"operationName\":\"Pay\",\"query\":\"mutation Pay { pay }\"}",
 		"response_headers":{"Content-Type":"application/json"},"response_body":"{\"errors\":[{\"message\":\"no funds\"}]}"`)
-	sendRequest(w, "cut", `"method":"GET","url":"https://api.test/x","status":0,"error":"net::ERR_FAILED","started":1769164199600,"duration":1`)
+	sendRequest(w, "cut", `"method":"GET","url":"https://api.test/x","status":0,"error":"failed to load","started":1769164199600,"duration":1`)
 	w.Send("network", `"id":"script","method":"GET","url":"http://localhost:5173/src/app.js","resource":"script","status":200,"started":1769164199000,"duration":3`)
 	w.Send("network", `"id":"no script","method":"GET","url":"http://localhost:5173/src/gone.js","resource":"script","status":404,"started":1769164199700,"duration":3`)
 	w.Socket("open", "")
@@ -69,7 +69,7 @@ func TestRawReadsInLines(t *testing.T) {
 		{"get_network_requests", `{}`, `# 10:29:59Z +start/ms/bytes, 1 files omitted
 2 POST /graphql?v=1 Pay 200 +30/35/2400 cart.ts:31 "no funds"
 1 GET /api/flags 200 +500/400/22
-3 GET https://api.test/x net::ERR_FAILED +600/1
+3 GET https://api.test/x "failed to load" +600/1
 5 GET /src/gone.js 404 +700/3`},
 		{"get_network_requests", `{"url":".js"}`, `# 10:29:59Z +start/ms/bytes
 4 GET /src/app.js 200 +0/3

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +41,23 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 				t.Errorf("%s again: %s, %+v", c.text, r.Severity, r.Repeated)
 			}
 		}
+		explained := func() string {
+			answer, err := w.Call(a, "configure_noise", `{"action":"explain","text":"[HMR]"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer
+		}
+		if logs := inLines(t, w, a, "get_browser_logs", fmt.Sprintf(`{"level":%q}`, c.want)); !strings.Contains(logs, fmt.Sprintf("%s %q", c.want, c.text)) {
+			t.Errorf("%s", logs)
+		}
+		if got := explained(); !strings.Contains(got, fmt.Sprintf(`"level":%q`, c.want)) {
+			t.Errorf("%s", got)
+		}
 		load(7)
+		if got := explained(); !strings.Contains(got, "a hot update failed, and its page was reloaded") {
+			t.Errorf("%s", got)
+		}
 		if r := w.Changes(a, params{}); r.Severity != diff.Clean || len(r.Repeated) != 0 {
 			t.Errorf("%s, and a reload: %s, %+v", c.text, r.Severity, r.Repeated)
 		}

@@ -429,7 +429,11 @@ func (e *Rules) explainNoise(client *checkpoint.Client, text string) *NoiseAnswe
 		k := EntryKeyOf(n.Event)
 		known := found[k]
 		if known == nil {
-			known = &NoiseEntry{Kind: k.Kind, Level: k.Level.String(), Origin: k.Origin, Fingerprint: k.Fold, Hidden: n.Hidden(), Because: u.Because(n)}
+			level := k.Level
+			if c, ok := n.Event.(*event.Console); ok && !n.Hidden() {
+				level, _, _ = u.Rules.Stale(c)
+			}
+			known = &NoiseEntry{Kind: k.Kind, Level: level.String(), Origin: k.Origin, Fingerprint: k.Fold, Hidden: n.Hidden(), Because: u.Because(n)}
 			found[k] = known
 			list = append(list, known)
 		}
@@ -461,6 +465,8 @@ func textOf(ev event.Event) string {
 // Because says why an entry is hidden or not.
 func (u *InUse) Because(n diff.Entry) string {
 	switch {
+	case n.BuiltIn != nil && u.Rules.FailedUpdate(n.Event):
+		return fmt.Sprintf("pack %s: a hot update failed, and its page was reloaded or closed since", n.BuiltIn.Pack)
 	case n.BuiltIn != nil:
 		return fmt.Sprintf("pack %s: %s", n.BuiltIn.Pack, n.BuiltIn.About)
 	case n.User != nil && n.User.HideNew:

@@ -270,7 +270,7 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 	if e.Canceled {
 		parts = append(parts, "canceled")
 	} else if e.Error != "" {
-		parts = append(parts, rawtext.Word(e.Error))
+		parts = append(parts, event.Named(rawtext.Phrase(e.Error)))
 	}
 	parts = append(parts, when)
 	if e.Cached {

@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/inflight"
+	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/rawcost"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
@@ -280,23 +281,29 @@ func (o *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsPa
 			return nil, usererr.Invalid("level is %q; it must be debug, log, info, warning or error", p.Level)
 		}
 	}
-	search := strings.ToLower(p.Search)
+	search, rules := strings.ToLower(p.Search), o.rules.Of(client).Rules
 	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[LogEntry], *Places, error) {
 		v := o.store.View(o.clock())
 		places := o.OriginalsIn(v)
 		page, err := read[event.Console](v, client.Scope, p.ReadParams, reading[event.Console, LogEntry]{
 			pick: (*capture.View).Console,
 			match: func(_ uint64, c *event.Console) bool {
-				return c.Level >= least && (search == "" || strings.Contains(strings.ToLower(c.Text), search))
+				return levelOf(c, rules) >= least && (search == "" || strings.Contains(strings.ToLower(c.Text), search))
 			},
-			show: func(h EntryHead, c *event.Console) LogEntry { return logEntry(h, c, places) },
+			show: func(h EntryHead, c *event.Console) LogEntry { return logEntry(h, c, levelOf(c, rules), places) },
 			what: "console entries",
 		})
 		return page, places, err
 	})
 }
 
-func logEntry(h EntryHead, c *event.Console, places *Places) LogEntry {
+// levelOf returns the level at which reports have an entry.
+func levelOf(c *event.Console, rules *noise.Rules) event.Level {
+	as, _, _ := rules.Stale(c)
+	return as
+}
+
+func logEntry(h EntryHead, c *event.Console, level event.Level, places *Places) LogEntry {
 	source := c.URL
 	if source != "" && c.Line > 0 {
 		source = fmt.Sprintf("%s:%d:%d", c.URL, c.Line, c.Column)
@@ -308,7 +315,7 @@ func logEntry(h EntryHead, c *event.Console, places *Places) LogEntry {
 		generated = places.Generated(c.Tab(), TopFrame(c))
 	}
 	return LogEntry{
-		EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.Stack(c),
+		EntryHead: h, Level: level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.Stack(c),
 		Category: c.Category, Target: c.Target, Joined: c.Joined, page: c.Origin(),
 	}
 }
