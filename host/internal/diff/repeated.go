@@ -26,12 +26,15 @@ type repeat struct {
 	Repeated
 	severity Severity
 	entries  []alike.Entry
+	request  *event.Network // the first one, of a failed request
+	longer   string         // the message with the query of the request
 }
 
 // repeatKey is what makes two of them one.
 type repeatKey struct {
 	section Section
 	text    string
+	as      uint64 // of requests, instead of a text
 	tab     int
 }
 
@@ -50,7 +53,7 @@ func (l *repeatList) take(o *Options, e alike.Entry, severity Severity, section 
 	if !o.given(e) {
 		return false
 	}
-	r := l.of(repeatKey{section, same, tab}, severity, text)
+	r := l.of(repeatKey{section: section, text: same, tab: tab}, severity, text)
 	r.Count++
 	r.entries = addEntry(r.entries, e)
 	return true
@@ -96,7 +99,7 @@ func (l *repeatList) takeStale(c *computation) {
 		if level == event.Error {
 			severity = Error
 		}
-		if r := l.of(repeatKey{capture.ConsoleSection, level.String() + same, c.tab(e.Tab())}, severity, e.Text); r.Count == 0 {
+		if r := l.of(repeatKey{section: capture.ConsoleSection, text: level.String() + same, tab: c.tab(e.Tab())}, severity, e.Text); r.Count == 0 {
 			r.Count, r.entries = 1, addEntry(r.entries, entry)
 		}
 	}
@@ -117,7 +120,7 @@ func (l *repeatList) list(c *computation, r *Report) {
 	slices.SortStableFunc(l.order, func(a, b *repeat) int {
 		return cmp.Or(cmp.Compare(rankOf(b.severity), rankOf(a.severity)), cmp.Compare(b.Count, a.Count))
 	})
-	var shown []Repeated
+	var shown []*repeat
 	for _, e := range l.order {
 		if e.severity == Error {
 			l.errors++
@@ -130,11 +133,45 @@ func (l *repeatList) list(c *computation, r *Report) {
 			r.SeverityHidden++
 			continue
 		}
-		shown = append(shown, e.Repeated)
+		shown = append(shown, e)
 	}
 	c.errors += l.errors
 	c.warnings += l.warnings
-	r.Repeated = SumRepeated(shown)
+	l.complete(c, shown[:min(len(shown), maxRepeated)])
+	list := make([]Repeated, len(shown))
+	for i, e := range shown {
+		list[i] = e.Repeated
+	}
+	r.Repeated = SumRepeated(list)
+}
+
+// complete gives failed requests the code that made them, and their query where it distinguishes two of them.
+func (l *repeatList) complete(c *computation, shown []*repeat) {
+	var requests []event.Event
+	same := map[string]int{}
+	for _, e := range shown {
+		if e.request != nil {
+			requests = append(requests, e.request)
+			same[e.Message]++
+		}
+	}
+	places := locate(&c.o, requests)
+	for _, e := range shown {
+		if e.request == nil {
+			continue
+		}
+		e.Initiator, e.Generated = places.source(e.request), places.of[e.request].Generated
+		if e.longer != "" && same[e.Message] > 1 {
+			e.Message = cutTo(event.OneLine(e.longer), maxRepeatedText)
+		}
+	}
+}
+
+// forget has the reader not know again what is about something that is over.
+func (l *repeatList) forget(of uint64) {
+	for _, r := range l.order {
+		r.entries = slices.DeleteFunc(r.entries, func(e alike.Entry) bool { return e.Of == of })
+	}
 }
 
 // SumRepeated cuts a list of repeated entries to those that are shown, and sums up the others.
@@ -175,6 +212,17 @@ func CountStillFailing(n int) string {
 		return "1 endpoint still fails"
 	}
 	return fmt.Sprintf("%d endpoints still fail", n)
+}
+
+// countFailedAgain says how many endpoints had the same failures as before, and recovered; "" for none.
+func countFailedAgain(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 endpoint failed again and recovered"
+	}
+	return fmt.Sprintf("%d endpoints failed again and recovered", n)
 }
 
 // NewLocated returns an error with its place.
