@@ -107,7 +107,7 @@ func (c *computation) dom() *DOMDiff {
 			case l.Flash:
 				flashes = append(flashes, t)
 			case l.To > 0 && c.o.given(entry) && slices.ContainsFunc(lives, isFlash): // the reader was given it before it was one
-			case c.repeated.take(&c.o, entry, severity, c.section, c.tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text):
+			case c.repeated.take(&c.o, entry, severity, c.section, c.tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text) != nil:
 			default:
 				fresh = append(fresh, t)
 				broken[w], overlaid[w] = severity == Warning, severity == Error

@@ -28,6 +28,9 @@ type repeat struct {
 	entries  []alike.Entry
 	request  *event.Network // the first one, of a failed request
 	longer   string         // the message with the query of the request
+	message  *event.Console // the first one, of a message; mixed says that several lines of code logged it
+	mixed    bool
+	storm    bool // the storms have it
 }
 
 // repeatKey is what makes two of them one.
@@ -48,15 +51,15 @@ type repeatList struct {
 	errors, warnings int
 }
 
-// take counts an entry of a section that the reader was already given. It returns false for any other.
-func (l *repeatList) take(o *Options, e alike.Entry, severity Severity, section Section, tab int, same, text string) bool {
+// take counts an entry of a section that the reader was already given. It returns nil for any other.
+func (l *repeatList) take(o *Options, e alike.Entry, severity Severity, section Section, tab int, same, text string) *repeat {
 	if !o.given(e) {
-		return false
+		return nil
 	}
 	r := l.of(repeatKey{section: section, text: same, tab: tab}, severity, text)
 	r.Count++
 	r.entries = addEntry(r.entries, e)
-	return true
+	return r
 }
 
 // of returns the repeated entry of a key.
@@ -122,6 +125,10 @@ func (l *repeatList) list(c *computation, r *Report) {
 	})
 	var shown []*repeat
 	for _, e := range l.order {
+		if e.storm && e.severity != Error {
+			r.shown = append(r.shown, e.entries...)
+			continue
+		}
 		if e.severity == Error {
 			l.errors++
 		} else {

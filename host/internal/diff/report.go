@@ -166,6 +166,8 @@ type Storm struct {
 	Generated bool `json:"generated,omitempty"`
 	Tab       int  `json:"tab,omitempty"`
 	Ref       *Ref `json:"-"`
+
+	over int64 // when its newest repetition began, in milliseconds since the Unix epoch; 0 while it goes on
 }
 
 // Repeated is an entry that the reader was already given, and how often it occurred in the window.
