@@ -131,6 +131,7 @@ func (c *computation) dom() *DOMDiff {
 	introduce(&c.o, fresh, func(e *NewElement) **Introduced { return &e.IntroducedBy })
 	d.NewErrorElements, d.DisappearedElements = entries(fresh), entries(gone)
 	d.Flashes = entries(take(r, byFrequency(flashes)))
+	slices.SortStableFunc(d.Flashes, func(a, b NewElement) int { return a.AppearedAt.Compare(b.AppearedAt.Time) })
 	d.shown, d.over = append(d.shown, keysOf(fresh)...), keysOf(gone)
 	d.Omitted = r.omitted
 	return d

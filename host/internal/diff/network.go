@@ -257,7 +257,7 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 		}
 	}
 	c.count(len(failures), "network failure", Error)
-	c.countKnown(known)
+	countKnown(c, known)
 	c.count(len(degraded), "degraded endpoint", Warning)
 
 	r := newRoom()
@@ -310,7 +310,7 @@ func (w *endpointWindow) shownFailure(e *event.Network, count int, url string, t
 }
 
 // countKnown counts endpoints that failed as they did before the window. That is worth a warning.
-func (c *computation) countKnown(list []*tally[Failure]) {
+func countKnown(c *computation, list []*tally[Failure]) {
 	for _, t := range list {
 		if t.entry.NowStatus == 0 {
 			c.stillBad++

@@ -21,7 +21,17 @@ const (
 	maxRepeatedText = 100
 )
 
-// repeat is an entry that the reader was already given.
+// Repeated is an entry that the reader was already given, and how often it occurred in the window.
+type Repeated struct {
+	Message string `json:"message"`
+	Count   int    `json:"count"`
+	// Initiator is file:line of the code that made a failed request.
+	Initiator string `json:"initiator,omitempty"`
+	// Generated is true where Initiator is a line of generated code.
+	Generated bool `json:"generated,omitempty"`
+}
+
+// repeat is one before it is shown.
 type repeat struct {
 	Repeated
 	severity Severity

@@ -170,16 +170,6 @@ type Storm struct {
 	over int64 // when its newest repetition began, in milliseconds since the Unix epoch; 0 while it goes on
 }
 
-// Repeated is an entry that the reader was already given, and how often it occurred in the window.
-type Repeated struct {
-	Message string `json:"message"`
-	Count   int    `json:"count"`
-	// Initiator is file:line of the code that made a failed request.
-	Initiator string `json:"initiator,omitempty"`
-	// Generated is true where Initiator is a line of generated code.
-	Generated bool `json:"generated,omitempty"`
-}
-
 // ConsoleDiff lists messages that were logged.
 type ConsoleDiff struct {
 	NewErrors       []Message `json:"new_errors,omitempty"`

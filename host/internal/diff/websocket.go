@@ -37,7 +37,7 @@ func (c *computation) websocket() *WebSocketDiff {
 		var entry alike.Entry
 		if c.o.Given != nil && e.Op != "open" {
 			entry = alike.Socket(e)
-			if r := c.repeatedSocket(e, entry, tab); r != nil {
+			if r := repeatedSocket(c, e, entry, tab); r != nil {
 				known[r] = socketKeyOf(e)
 				return
 			}
@@ -90,7 +90,7 @@ func (c *computation) websocket() *WebSocketDiff {
 }
 
 // repeatedSocket counts what happened to a connection that the reader was already given. It returns nil for anything else.
-func (c *computation) repeatedSocket(e *event.WebSocket, entry alike.Entry, tab int) *repeat {
+func repeatedSocket(c *computation, e *event.WebSocket, entry alike.Entry, tab int) *repeat {
 	if !c.o.given(entry) {
 		return nil
 	}

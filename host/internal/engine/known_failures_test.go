@@ -82,3 +82,23 @@ func TestARepeatedFailureKeepsTheQueryThatDistinguishesIt(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAnErrorOfAnyClassIsPartOfItsRequest: what a page throws and logs of a failed request is no error of its own.
+func TestAnErrorOfAnyClassIsPartOfItsRequest(t *testing.T) {
+	for _, text := range []string{
+		"_HttpError: no such table", "CombinedGraphQLErrors: no such table\n    at x (app.js:1:1)", "Uncaught (in promise) DbException: no such table",
+		"TypeError: Failed to fetch dynamically imported module: " + enginetest.Page + "/api/order",
+	} {
+		w := enginetest.New(t, capture.Limits{})
+		failAgain(w, "/api/order", "no such table")
+		w.Log("error", text)
+		r := w.Changes(w.Agent(), params{})
+		expect(t, len(r.Network.Failures) == 1 && len(r.Console.NewErrors) == 0, r)
+	}
+	w := enginetest.New(t, capture.Limits{})
+	w.Request("GET", "/api/order", 0, 1)
+	w.Log("error", "load failed TypeError: Failed to fetch\n    at load (app.js:1:1)")
+	w.Log("error", "Order 5: no such table")
+	r := w.Changes(w.Agent(), params{})
+	expect(t, len(r.Network.Failures) == 1 && len(r.Console.NewErrors) == 1, r)
+}
