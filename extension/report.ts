@@ -161,6 +161,14 @@ export interface Storm {
 export interface Repeated {
   message: string;
   count: number /* int */;
+  /**
+   * Initiator is file:line of the code that made a failed request.
+   */
+  initiator?: string;
+  /**
+   * Generated is true where Initiator is a line of generated code.
+   */
+  generated?: boolean;
 }
 /**
  * ConsoleDiff lists messages that were logged.
@@ -223,6 +231,11 @@ export interface Request {
  */
 export interface NetworkDiff {
   failures?: Failure[];
+  /**
+   * KnownFailures are endpoints that failed before the window, and within it in the same way. They are a warning. A reader
+   * that folds has them in [Report.Repeated] instead.
+   */
+  known_failures?: Failure[];
   degraded?: Degraded[];
   recovered?: Changed[];
   new_endpoints?: Endpoint[];
@@ -230,12 +243,15 @@ export interface NetworkDiff {
    * Late are requests that an action of the reader made, and that succeeded after its answer.
    */
   late?: Endpoint[];
+  /**
+   * StillFailing counts the endpoints that fail at the end of the window as they did before it.
+   */
   still_failing?: number /* int */;
   total_new_requests?: number /* int */;
   omitted?: number /* int */;
 }
 /**
- * Failure is an endpoint that fails and did not before.
+ * Failure is an endpoint that failed.
  */
 export interface Failure extends Request {
   method: string;

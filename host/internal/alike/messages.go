@@ -196,6 +196,24 @@ func Bare(text string) string {
 	return text
 }
 
+// maxClass bounds the name of an error's class, in bytes.
+const maxClass = 48
+
+// Unnamed is [Bare] for an error of any class: _HttpError, CombinedGraphQLErrors.
+func Unnamed(text string) string {
+	text = Bare(text)
+	name, _, ok := strings.Cut(text[:min(len(text), maxClass)], ": ")
+	if !ok || !strings.Contains(name, "Error") && !strings.HasSuffix(name, "Exception") {
+		return text
+	}
+	for i := range len(name) {
+		if !isWord(name[i]) && name[i] != '$' {
+			return text
+		}
+	}
+	return text[len(name)+2:]
+}
+
 // has is [strings.HasPrefix] for a prefix that is rarely there: it looks at one byte first.
 func has(text, prefix string) bool {
 	return len(text) >= len(prefix) && text[0] == prefix[0] && text[:len(prefix)] == prefix
@@ -211,8 +229,14 @@ func begins(text string, prefixes []string) bool {
 	return false
 }
 
+// loggedFetch ends a message that a page logs about a request without an answer: console.error('load failed', e).
+const loggedFetch = " TypeError: Failed to fetch"
+
 // SaysRequestFailed reports whether a message says nothing but that a request failed, and with which status; 0 for none.
 func SaysRequestFailed(text string) (status int, says bool) {
+	if first, _, _ := strings.Cut(text, "\n"); strings.HasSuffix(first, loggedFetch) {
+		return 0, true
+	}
 	text = Bare(text)
 	for _, p := range fetchFailures {
 		if !has(text, p) {
@@ -233,15 +257,23 @@ func SaysRequestFailed(text string) (status int, says bool) {
 	return 0, false
 }
 
-// Said returns what an error says, without the name of a bare error and without a stack: a failed answer's detail, if the
+// Said returns what an error says, without the name of its class and without a stack: a failed answer's detail, if the
 // error was made of it.
 func Said(text string) string {
-	text, _, _ = strings.Cut(Bare(text), stackFrame)
+	text, _, _ = strings.Cut(Unnamed(text), stackFrame)
 	return event.OneLine(strings.TrimSpace(text))
 }
 
-// ThrownResponse returns the address of a response that was thrown as an error, "" for any other message.
+// failedImport begins what Chromium throws about a module that could not be loaded. The address follows.
+const failedImport = "Failed to fetch dynamically imported module: "
+
+// ThrownResponse returns the address of a response that was thrown as an error, or of a module that could not be imported;
+// "" for any other message.
 func ThrownResponse(text string) string {
+	if url, ok := strings.CutPrefix(Bare(text), failedImport); ok {
+		url, _, _ = strings.Cut(url, "\n")
+		return strings.TrimSpace(url)
+	}
 	preview, ok := strings.CutPrefix(Bare(text), "Response {")
 	if !ok {
 		return ""

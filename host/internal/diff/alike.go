@@ -86,7 +86,7 @@ func (a *answers) has(e *event.Console) bool {
 	}
 	text := alike.ThrownResponse(e.Text)
 	if text == "" {
-		if b, ok := beginningOf(alike.Bare(e.Text)); ok && !a.begins[b] {
+		if b, ok := beginningOf(alike.Unnamed(e.Text)); ok && !a.begins[b] {
 			return false
 		}
 		text = alike.Said(e.Text)

@@ -210,6 +210,7 @@ type computation struct {
 	warnings int
 	files    int // that changed
 	stillBad int // endpoints with the same failures as before
+	wasBad   int // endpoints that had them again, and recovered
 
 	overflow    bool
 	noiseHidden int
@@ -327,12 +328,10 @@ func (c *computation) summary(coverage *Coverage) string {
 	for _, p := range c.parts {
 		parts = append(parts, p.text)
 	}
-	s, known := strings.Join(parts, ", "), CountRepeated(c.repeated.errors, c.repeated.warnings)
-	if still := CountStillFailing(c.stillBad); known == "" {
-		known = still
-	} else if still != "" {
-		known += ", " + still
-	}
+	s := strings.Join(parts, ", ")
+	known := strings.Join(slices.DeleteFunc([]string{
+		CountRepeated(c.repeated.errors, c.repeated.warnings), CountStillFailing(c.stillBad), countFailedAgain(c.wasBad),
+	}, func(s string) bool { return s == "" }), ", ")
 	switch {
 	case s == "" && known == "":
 		s = "No significant changes"

@@ -52,10 +52,10 @@ func TestReports(t *testing.T) {
 			want:  []string{`"failures":[{"method":"GET","url":"/gone","status":404}]`}, wrong: []string{"new_endpoints"},
 		},
 		{
-			name:   "one that fails as before is a count",
+			name:   "one that fails as before is repeated",
 			before: func(w *enginetest.World) { w.Request("GET", "/gone", 404, 9) },
 			after:  func(w *enginetest.World) { w.Request("GET", "/gone", 404, 9) },
-			want:   []string{`"still_failing":1`, `"severity":"clean"`, `"summary":"no new problems; 1 endpoint still fails"`}, wrong: []string{"failures"},
+			want:   []string{`"still_failing":1`, `"severity":"error"`, `"summary":"no new problems; 1 repeated error"`, `"repeated":[{"message":"GET /gone 404","count":1}]`}, wrong: []string{"failures"},
 		},
 		{
 			name:   "one that fails no more is recovered",

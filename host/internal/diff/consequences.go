@@ -74,7 +74,8 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 	}
 	storms, stormy := stormsSince(from, v, o)
 	for _, s := range storms {
-		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line(), Storm: true}, alike.Entry{})
+		at := cmp.Or(s.over, v.At.UnixMilli())
+		add(Consequence{At: at, Severity: Warning, Text: "repeated without end: " + s.Line(), Storm: true}, alike.Entry{})
 	}
 	var told []event.Event
 	Entries(from, v, o, func(e Entry) {

@@ -23,6 +23,7 @@ func (c *computation) console() *ConsoleDiff {
 	found := map[messageKey]*tally[*event.Console]{}
 	same := map[*tally[*event.Console]][]*event.Console{}
 	var errors, warnings []*tally[*event.Console]
+	repeated := 0
 	d.TotalNewEntries, _ = inScope(&c.o, c.section, c.v.Console(), c.from.Pos[capture.Console], func(pos uint64, e *event.Console) {
 		if !c.tells(pos, e) || c.hides(e) || c.duplicates.has(c, e) {
 			return
@@ -46,7 +47,12 @@ func (c *computation) console() *ConsoleDiff {
 					known, same = storm, withoutNumbers(e.Text)
 				}
 			}
-			if c.repeated.take(&c.o, known, severity, c.section, k.tab, level.String()+same, textOf(e)) {
+			if r := c.repeated.take(&c.o, known, severity, c.section, k.tab, level.String()+same, textOf(e)); r != nil {
+				repeated++
+				if r.message == nil {
+					r.message = e
+				}
+				r.mixed = r.mixed || lineOf(r.message) != lineOf(e)
 				return
 			}
 		}
@@ -77,7 +83,7 @@ func (c *computation) console() *ConsoleDiff {
 			t.keys = addEntry(t.keys, entry)
 		}
 	})
-	errors, warnings = stormFinder{c}.foldStorms(errors, warnings)
+	errors, warnings = stormFinder{c}.foldStorms(errors, warnings, repeated)
 	c.count(len(errors), "new console error", Error)
 	c.count(len(warnings), "new console warning", Warning)
 

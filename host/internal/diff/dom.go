@@ -108,7 +108,7 @@ func (c *computation) dom() *DOMDiff {
 			case l.Flash:
 				flashes = append(flashes, t)
 			case l.To > 0 && c.o.given(entry) && slices.ContainsFunc(lives, isFlash): // the reader was given it before it was one
-			case c.repeated.take(&c.o, entry, severity, c.section, c.tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text):
+			case c.repeated.take(&c.o, entry, severity, c.section, c.tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text) != nil:
 			default:
 				fresh = append(fresh, t)
 				broken[w], overlaid[w] = severity == Warning, severity == Error
@@ -132,6 +132,7 @@ func (c *computation) dom() *DOMDiff {
 	introduce(&c.o, fresh, func(e *NewElement) **Introduced { return &e.IntroducedBy })
 	d.NewErrorElements, d.DisappearedElements = entries(fresh), entries(gone)
 	d.Flashes = entries(take(r, byFrequency(flashes)))
+	slices.SortStableFunc(d.Flashes, func(a, b NewElement) int { return a.AppearedAt.Compare(b.AppearedAt.Time) })
 	d.shown, d.over = append(d.shown, keysOf(fresh)...), keysOf(gone)
 	d.Omitted = r.omitted
 	return d

@@ -21,10 +21,11 @@ type endpointWindow struct {
 	now   capture.Endpoint // after the newest request
 
 	failures  int            // requests of a failure that is news
-	repeated  int            // requests of one that the reader was already given
+	repeated  int            // requests of another one that the reader was already given
 	keys      []alike.Entry  // of the failures
-	stillBad  int            // requests of one that is not
-	failure   *event.Network // the newest request of it
+	stillBad  int            // requests that failed as the endpoint did before the window
+	still     *event.Network // the newest of them
+	failure   *event.Network // the newest request of a failure that is news
 	first     *event.Network // the first one that failed as it did
 	before    int            // status before it began to fail, 0 when there was none
 	counted   int
@@ -110,19 +111,17 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 // fail takes a request that failed. That is news unless the endpoint failed in the same way before the window. To a reader
 // that folds it is the same failure only if it was given it: the same address, status and detail.
 func (w *endpointWindow) fail(c *computation, e *event.Network) {
+	c.duplicates.lists(e)
+	same := w.base.Failing && w.base.Status == e.Status && w.base.Error == e.Error
 	var entry alike.Entry
 	if c.o.Given != nil {
 		entry = alike.Failure(e)
-	}
-	known := c.o.given(entry)
-	if w.base.Failing && w.base.Status == e.Status && w.base.Error == e.Error && (known || c.o.Given == nil || c.o.given(others(entry)) || givenUndetailed(c, e)) {
+		if w.repeats(c, e, entry, same) {
+			return
+		}
+	} else if same {
 		w.stillBad++
-		return
-	}
-	c.duplicates.lists(e)
-	if known {
-		w.repeated++
-		c.repeated.take(&c.o, entry, Error, c.section, c.tab(w.tab), strconv.FormatUint(entry.As, 16), repeatedFailure(e, w.shownURL()))
+		w.still = e
 		return
 	}
 	if !w.now.Failing || w.now.Status != e.Status {
@@ -147,6 +146,37 @@ func failsAlike(a, b *event.Network) bool {
 	return a.Status == b.Status && a.Error == b.Error && (a.Detail == "" || b.Detail == "" || alike.Fingerprint(a.Detail) == alike.Fingerprint(b.Detail))
 }
 
+// repeats counts a failure that the reader was already given, and returns false for any other. same says that the endpoint
+// failed in this way before the window.
+func (w *endpointWindow) repeats(c *computation, e *event.Network, entry alike.Entry, same bool) bool {
+	all := same && c.o.given(others(entry))
+	if all {
+		entry = others(entry)
+	} else if !c.o.given(entry) && !(same && givenUndetailed(c, e)) {
+		return false
+	}
+	k := repeatKey{section: c.section, as: entry.As, tab: c.tab(e.Tab())}
+	r := c.repeated.found[k]
+	if r == nil {
+		if all {
+			r = c.repeated.of(k, Error, failureLine(e, shownURL(w.key.Page, w.key.Origin, w.key.Path), ""))
+		} else {
+			origin, path := capture.SplitURL(e.URL)
+			r = c.repeated.of(k, Error, failureLine(e, shownURL(e.Origin(), origin, path), e.Detail))
+			r.longer = failureLine(e, shownPath(e), e.Detail)
+		}
+		r.request = e
+	}
+	r.Count++
+	r.entries = addEntry(r.entries, entry)
+	if same {
+		w.stillBad++
+	} else {
+		w.repeated++
+	}
+	return true
+}
+
 // givenUndetailed reports whether the reader was given a failure without a detail that may be the same: it had not arrived.
 func givenUndetailed(c *computation, e *event.Network) bool {
 	bare := *e
@@ -157,12 +187,12 @@ func givenUndetailed(c *computation, e *event.Network) bool {
 // others stands for the failures of an endpoint that are too many to be known one by one.
 func others(e alike.Entry) alike.Entry { return alike.Entry{Of: e.Of, As: e.Of} }
 
-// repeatedFailure is a failure that the reader was already given, in a line.
-func repeatedFailure(e *event.Network, url string) string {
+// failureLine is a failed request in a line: "POST /graphql AddToCart 500: no such table".
+func failureLine(e *event.Network, url, detail string) string {
 	parts := slices.DeleteFunc([]string{e.Method, url, e.Operation, howFailed(e)}, func(s string) bool { return s == "" })
 	text := strings.Join(parts, " ")
-	if e.Detail != "" {
-		text += ": " + e.Detail
+	if detail != "" {
+		text += ": " + detail
 	}
 	return text
 }
@@ -196,7 +226,7 @@ func (w *endpointWindow) refer(c *computation, pos uint64, e *event.Network) {
 }
 
 func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) {
-	var failures []*tally[Failure]
+	var failures, known []*tally[Failure]
 	var degraded []*tally[Degraded]
 	var recovered []*tally[Changed]
 	var fresh []*tally[Endpoint]
@@ -211,24 +241,18 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 		}
 		url, tab := w.shownURL(), c.tab(w.tab)
 		if w.failures > 0 {
-			f := Failure{
-				Method: w.key.Method, URL: url, Status: w.failure.Status, PreviousStatus: w.before,
-				Error: Shorten(reason(w.failure)), Count: several(w.failures), Detail: w.failure.Detail, Tab: tab, Ref: w.failed,
-			}
-			if f.Status >= 400 {
-				f.Error = "" // the status says it
-			}
-			if !w.now.Failing {
-				f.NowStatus = w.now.Status
-			}
+			f := w.shownFailure(w.failure, w.failures, url, tab)
+			f.PreviousStatus = w.before
 			failures = append(failures, &tally[Failure]{entry: f, count: w.failures, last: w.last, shown: w.failure, began: w.first, keys: w.keys})
+		} else if w.still != nil {
+			known = append(known, &tally[Failure]{entry: w.shownFailure(w.still, w.stillBad, url, tab), count: w.stillBad, last: w.last, shown: w.still})
 		}
 		if w.stillBad > 0 && w.now.Failing && w.failures+w.repeated == 0 {
 			d.StillFailing++
-			c.stillBad++
 		}
 		if w.known && w.base.Failing && !w.now.Failing {
 			recovered = append(recovered, &tally[Changed]{entry: Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest, keys: w.identity()})
+			c.repeated.forget(alike.Endpoint(w.key))
 		}
 		if !w.known && w.failures+w.repeated == 0 && !w.static && !stormy[w.key] {
 			fresh = append(fresh, &tally[Endpoint]{entry: Endpoint{Method: w.key.Method, URL: url, Status: w.now.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest})
@@ -238,14 +262,16 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 		}
 	}
 	c.count(len(failures), "network failure", Error)
+	countKnown(c, known)
 	c.count(len(degraded), "degraded endpoint", Warning)
 
 	r := newRoom()
-	failures, degraded = byStart(take(r, byFrequency(failures))), byStart(take(r, byFrequency(degraded)))
+	failures, known = byStart(take(r, byFrequency(failures))), byStart(take(r, byFrequency(known)))
+	degraded = byStart(take(r, byFrequency(degraded)))
 	recovered, fresh = byStart(take(r, byFrequency(recovered))), byStart(take(r, byFrequency(fresh)))
 	d.Omitted = r.omitted
 
-	places := locate(&c.o, shownBy(failures), shownBy(degraded), shownBy(recovered), shownBy(fresh))
+	places := locate(&c.o, shownBy(failures), shownBy(known), shownBy(degraded), shownBy(recovered), shownBy(fresh))
 	request := func(e event.Event) Request {
 		n, initiator, generated := e.(*event.Network), places.source(e), places.of[e].Generated
 		return Request{
@@ -254,6 +280,9 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 		}
 	}
 	for _, t := range failures {
+		t.entry.Request = request(t.shown)
+	}
+	for _, t := range known {
 		t.entry.Request = request(t.shown)
 	}
 	introduce(&c.o, failures, func(f *Failure) **Introduced { return &f.IntroducedBy })
@@ -266,8 +295,36 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 	for _, t := range fresh {
 		t.entry.Request = request(t.shown)
 	}
-	d.Failures, d.Degraded, d.Recovered, d.NewEndpoints = entries(failures), entries(degraded), entries(recovered), entries(fresh)
+	d.Failures, d.KnownFailures = entries(failures), entries(known)
+	d.Degraded, d.Recovered, d.NewEndpoints = entries(degraded), entries(recovered), entries(fresh)
 	d.shown, d.over = keysOf(failures), keysOf(recovered)
+}
+
+// shownFailure is a failure of the endpoint as one of its requests shows it.
+func (w *endpointWindow) shownFailure(e *event.Network, count int, url string, tab int) Failure {
+	f := Failure{
+		Method: w.key.Method, URL: url, Status: e.Status, Error: Shorten(reason(e)), Count: several(count), Detail: e.Detail, Tab: tab, Ref: w.failed,
+	}
+	if f.Status >= 400 {
+		f.Error = "" // the status says it
+	}
+	if !w.now.Failing {
+		f.NowStatus = w.now.Status
+	}
+	return f
+}
+
+// countKnown counts endpoints that failed as they did before the window. That is worth a warning.
+func countKnown(c *computation, list []*tally[Failure]) {
+	for _, t := range list {
+		if t.entry.NowStatus == 0 {
+			c.stillBad++
+		} else {
+			c.wasBad++
+		}
+		c.warnings++
+		c.raise(Warning)
+	}
 }
 
 // reason is why a request failed, where no status says it.
@@ -357,7 +414,7 @@ func (d *NetworkDiff) filter(errorsOnly bool) int {
 	n := dropAll(&d.NewEndpoints) + dropAll(&d.Recovered) + dropAll(&d.Late)
 	d.over = nil
 	if errorsOnly {
-		n += dropAll(&d.Degraded)
+		n += dropAll(&d.Degraded) + dropAll(&d.KnownFailures)
 	}
 	return n
 }
@@ -370,7 +427,7 @@ func (d *NetworkDiff) given() (shown []alike.Entry, over []uint64) {
 }
 
 func (d *NetworkDiff) quotes() bool {
-	return len(d.Failures)+len(d.Late)+len(d.NewEndpoints)+len(d.Degraded)+len(d.Recovered) > 0
+	return len(d.Failures)+len(d.KnownFailures)+len(d.Late)+len(d.NewEndpoints)+len(d.Degraded)+len(d.Recovered) > 0
 }
 
 func (d *NetworkDiff) omitted() int { return d.Omitted }

@@ -116,8 +116,18 @@ func (p *pace) isHot(t *tempo) bool {
 	return true
 }
 
-// goesOn reports whether the storm goes on at a time.
-func (p *pace) goesOn(t *tempo, now int64) bool { return p.hot && now-max(p.to, p.ended) <= t.stall }
+// patience is added to twice the usual gap of a storm until it counts as over, in milliseconds.
+const patience = 200
+
+// goesOn reports whether the storm goes on at a time: its newest beat is not much longer ago than usual.
+func (p *pace) goesOn(t *tempo, now int64) bool {
+	longest := t.stall
+	if p.n >= t.beats { // of others, the beats are not known
+		span := p.recent[(p.n-1)%maxBeats].at - p.recent[p.oldest(t)].at
+		longest = min(longest, 2*span/int64(t.beats-1)+patience)
+	}
+	return p.hot && now-max(p.to, p.ended) <= longest
+}
 
 // run is a cheap test that every storm passes: as many beats as its tempo needs, without a stall.
 type run struct {

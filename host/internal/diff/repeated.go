@@ -21,17 +21,33 @@ const (
 	maxRepeatedText = 100
 )
 
-// repeat is an entry that the reader was already given.
+// Repeated is an entry that the reader was already given, and how often it occurred in the window.
+type Repeated struct {
+	Message string `json:"message"`
+	Count   int    `json:"count"`
+	// Initiator is file:line of the code that made a failed request.
+	Initiator string `json:"initiator,omitempty"`
+	// Generated is true where Initiator is a line of generated code.
+	Generated bool `json:"generated,omitempty"`
+}
+
+// repeat is one before it is shown.
 type repeat struct {
 	Repeated
 	severity Severity
 	entries  []alike.Entry
+	request  *event.Network // the first one, of a failed request
+	longer   string         // the message with the query of the request
+	message  *event.Console // the first one, of a message; mixed says that several lines of code logged it
+	mixed    bool
+	storm    bool // the storms have it
 }
 
 // repeatKey is what makes two of them one.
 type repeatKey struct {
 	section Section
 	text    string
+	as      uint64 // of requests, instead of a text
 	tab     int
 }
 
@@ -45,15 +61,15 @@ type repeatList struct {
 	errors, warnings int
 }
 
-// take counts an entry of a section that the reader was already given. It returns false for any other.
-func (l *repeatList) take(o *Options, e alike.Entry, severity Severity, section Section, tab int, same, text string) bool {
+// take counts an entry of a section that the reader was already given. It returns nil for any other.
+func (l *repeatList) take(o *Options, e alike.Entry, severity Severity, section Section, tab int, same, text string) *repeat {
 	if !o.given(e) {
-		return false
+		return nil
 	}
-	r := l.of(repeatKey{section, same, tab}, severity, text)
+	r := l.of(repeatKey{section: section, text: same, tab: tab}, severity, text)
 	r.Count++
 	r.entries = addEntry(r.entries, e)
-	return true
+	return r
 }
 
 // of returns the repeated entry of a key.
@@ -96,7 +112,7 @@ func (l *repeatList) takeStale(c *computation) {
 		if level == event.Error {
 			severity = Error
 		}
-		if r := l.of(repeatKey{capture.ConsoleSection, level.String() + same, c.tab(e.Tab())}, severity, e.Text); r.Count == 0 {
+		if r := l.of(repeatKey{section: capture.ConsoleSection, text: level.String() + same, tab: c.tab(e.Tab())}, severity, e.Text); r.Count == 0 {
 			r.Count, r.entries = 1, addEntry(r.entries, entry)
 		}
 	}
@@ -117,8 +133,12 @@ func (l *repeatList) list(c *computation, r *Report) {
 	slices.SortStableFunc(l.order, func(a, b *repeat) int {
 		return cmp.Or(cmp.Compare(rankOf(b.severity), rankOf(a.severity)), cmp.Compare(b.Count, a.Count))
 	})
-	var shown []Repeated
+	var shown []*repeat
 	for _, e := range l.order {
+		if e.storm && e.severity != Error {
+			r.shown = append(r.shown, e.entries...)
+			continue
+		}
 		if e.severity == Error {
 			l.errors++
 		} else {
@@ -130,11 +150,45 @@ func (l *repeatList) list(c *computation, r *Report) {
 			r.SeverityHidden++
 			continue
 		}
-		shown = append(shown, e.Repeated)
+		shown = append(shown, e)
 	}
 	c.errors += l.errors
 	c.warnings += l.warnings
-	r.Repeated = SumRepeated(shown)
+	l.complete(c, shown[:min(len(shown), maxRepeated)])
+	list := make([]Repeated, len(shown))
+	for i, e := range shown {
+		list[i] = e.Repeated
+	}
+	r.Repeated = SumRepeated(list)
+}
+
+// complete gives failed requests the code that made them, and their query where it distinguishes two of them.
+func (l *repeatList) complete(c *computation, shown []*repeat) {
+	var requests []event.Event
+	same := map[string]int{}
+	for _, e := range shown {
+		if e.request != nil {
+			requests = append(requests, e.request)
+			same[e.Message]++
+		}
+	}
+	places := locate(&c.o, requests)
+	for _, e := range shown {
+		if e.request == nil {
+			continue
+		}
+		e.Initiator, e.Generated = places.source(e.request), places.of[e.request].Generated
+		if e.longer != "" && same[e.Message] > 1 {
+			e.Message = cutTo(event.OneLine(e.longer), maxRepeatedText)
+		}
+	}
+}
+
+// forget has the reader not know again what is about something that is over.
+func (l *repeatList) forget(of uint64) {
+	for _, r := range l.order {
+		r.entries = slices.DeleteFunc(r.entries, func(e alike.Entry) bool { return e.Of == of })
+	}
 }
 
 // SumRepeated cuts a list of repeated entries to those that are shown, and sums up the others.
@@ -175,6 +229,17 @@ func CountStillFailing(n int) string {
 		return "1 endpoint still fails"
 	}
 	return fmt.Sprintf("%d endpoints still fail", n)
+}
+
+// countFailedAgain says how many endpoints had the same failures as before, and recovered; "" for none.
+func countFailedAgain(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 endpoint failed again and recovered"
+	}
+	return fmt.Sprintf("%d endpoints failed again and recovered", n)
 }
 
 // NewLocated returns an error with its place.

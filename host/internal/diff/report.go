@@ -166,12 +166,8 @@ type Storm struct {
 	Generated bool `json:"generated,omitempty"`
 	Tab       int  `json:"tab,omitempty"`
 	Ref       *Ref `json:"-"`
-}
 
-// Repeated is an entry that the reader was already given, and how often it occurred in the window.
-type Repeated struct {
-	Message string `json:"message"`
-	Count   int    `json:"count"`
+	over int64 // when its newest repetition began, in milliseconds since the Unix epoch; 0 while it goes on
 }
 
 // ConsoleDiff lists messages that were logged.
@@ -216,20 +212,24 @@ type Request struct {
 
 // NetworkDiff lists endpoints whose state changed.
 type NetworkDiff struct {
-	Failures     []Failure  `json:"failures,omitempty"`
-	Degraded     []Degraded `json:"degraded,omitempty"`
-	Recovered    []Changed  `json:"recovered,omitempty"`
-	NewEndpoints []Endpoint `json:"new_endpoints,omitempty"`
+	Failures []Failure `json:"failures,omitempty"`
+	// KnownFailures are endpoints that failed before the window, and within it in the same way. They are a warning. A reader
+	// that folds has them in [Report.Repeated] instead.
+	KnownFailures []Failure  `json:"known_failures,omitempty"`
+	Degraded      []Degraded `json:"degraded,omitempty"`
+	Recovered     []Changed  `json:"recovered,omitempty"`
+	NewEndpoints  []Endpoint `json:"new_endpoints,omitempty"`
 	// Late are requests that an action of the reader made, and that succeeded after its answer.
-	Late             []Endpoint `json:"late,omitempty"`
-	StillFailing     int        `json:"still_failing,omitempty"`
-	TotalNewRequests int        `json:"total_new_requests,omitempty"`
-	Omitted          int        `json:"omitted,omitempty"`
+	Late []Endpoint `json:"late,omitempty"`
+	// StillFailing counts the endpoints that fail at the end of the window as they did before it.
+	StillFailing     int `json:"still_failing,omitempty"`
+	TotalNewRequests int `json:"total_new_requests,omitempty"`
+	Omitted          int `json:"omitted,omitempty"`
 
 	shown, over []alike.Entry // failures that are listed, endpoints that are listed as recovered
 }
 
-// Failure is an endpoint that fails and did not before.
+// Failure is an endpoint that failed.
 type Failure struct {
 	Method         string `json:"method"`
 	URL            string `json:"url"`

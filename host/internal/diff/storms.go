@@ -85,6 +85,9 @@ func (c stormFinder) listStorms(r *Report) (omitted int) {
 	}
 	for _, s := range shown {
 		s.SpanMs, s.Initiator, s.Generated = s.to-s.from, names.source(s.place), s.place.Generated
+		if !s.on {
+			s.over = s.to
+		}
 		r.Storms = append(r.Storms, s.Storm)
 		if s.entry.As != 0 {
 			r.shown = append(r.shown, s.entry)
@@ -399,10 +402,10 @@ func (c stormFinder) messageStorms() map[sameMessage]bool {
 }
 
 // foldStorms finds the storms among messages. A warning of one is in the list of storms instead, an error stays, once for
-// all of its storm.
-func (c stormFinder) foldStorms(errors, warnings []*tally[*event.Console]) (_, _ []*tally[*event.Console]) {
+// all of its storm. Of repeated ones, there are some.
+func (c stormFinder) foldStorms(errors, warnings []*tally[*event.Console], repeated int) (_, _ []*tally[*event.Console]) {
 	c.floods()
-	n := 0
+	n := repeated
 	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
 		for _, t := range list {
 			n += t.count
@@ -414,6 +417,9 @@ func (c stormFinder) foldStorms(errors, warnings []*tally[*event.Console]) (_, _
 	stormy := c.messageStorms()
 	if len(stormy) == 0 {
 		return errors, warnings
+	}
+	for _, r := range c.repeated.order {
+		r.storm = r.message != nil && !r.mixed && stormy[sameMessageAs(r.message)]
 	}
 	first := map[sameMessage]*tally[*event.Console]{}
 	errors = slices.DeleteFunc(errors, func(t *tally[*event.Console]) bool {

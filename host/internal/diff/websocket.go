@@ -16,6 +16,7 @@ func (c *computation) websocket() *WebSocketDiff {
 	var closed tallies[Disconnection]
 	var failed tallies[SocketError]
 	var opened tallies[Connection]
+	known := map[*repeat]socketKey{}
 	var ends run
 	var last *event.WebSocket // connections are often to one server
 	url := ""
@@ -36,7 +37,8 @@ func (c *computation) websocket() *WebSocketDiff {
 		var entry alike.Entry
 		if c.o.Given != nil && e.Op != "open" {
 			entry = alike.Socket(e)
-			if c.o.given(entry) && c.repeated.take(&c.o, entry, Warning, c.section, tab, strconv.FormatUint(entry.As, 16), socketText(e, &c.o)) {
+			if r := repeatedSocket(c, e, entry, tab); r != nil {
+				known[r] = socketKeyOf(e)
 				return
 			}
 		}
@@ -62,6 +64,9 @@ func (c *computation) websocket() *WebSocketDiff {
 		opened.list = slices.DeleteFunc(opened.list, func(t *tally[Connection]) bool {
 			return stormy[socketKeyOf(t.shown.(*event.WebSocket))]
 		})
+		for r, k := range known {
+			r.storm = stormy[k]
+		}
 	}
 
 	r := newRoom()
@@ -82,6 +87,14 @@ func (c *computation) websocket() *WebSocketDiff {
 	}
 	d.Omitted = r.omitted
 	return d
+}
+
+// repeatedSocket counts what happened to a connection that the reader was already given. It returns nil for anything else.
+func repeatedSocket(c *computation, e *event.WebSocket, entry alike.Entry, tab int) *repeat {
+	if !c.o.given(entry) {
+		return nil
+	}
+	return c.repeated.take(&c.o, entry, Warning, c.section, tab, strconv.FormatUint(entry.As, 16), socketText(e, &c.o))
 }
 
 // socketError is what a connection or a frame says that failed.

@@ -52,10 +52,10 @@ func TestWhatIsNewOfEndpoints(t *testing.T) {
 			`{"failures":[{"method":"GET","url":"/api/a","status":500}],"total_new_requests":1}`, diff.Error,
 		},
 		{
-			"one that failed before and still fails is only counted",
+			"one that failed before and still fails is repeated",
 			[]string{"GET /api/a 500 5"},
 			[]string{"GET /api/a 500 5", "GET /api/a 500 5"},
-			`{"still_failing":1,"total_new_requests":2}`, diff.Clean,
+			`{"still_failing":1,"total_new_requests":2}`, diff.Error,
 		},
 		{
 			"one that fails in another way is a failure",
@@ -73,13 +73,13 @@ func TestWhatIsNewOfEndpoints(t *testing.T) {
 			"one whose address differs in a time stamp still fails",
 			[]string{"GET /api/a?_=1769164200000 500 5"},
 			[]string{"GET /api/a?_=1769164201000 500 5"},
-			`{"still_failing":1,"total_new_requests":1}`, diff.Clean,
+			`{"still_failing":1,"total_new_requests":1}`, diff.Error,
 		},
 		{
 			"one of which another address succeeds still fails",
 			[]string{"GET /api/a/1 500 5", "GET /api/a/2 200 5", "GET /api/a/3 500 5"},
 			[]string{"GET /api/a/1 500 5", "GET /api/a/2 200 5", "GET /api/a/3 500 5"},
-			`{"still_failing":1,"total_new_requests":3}`, diff.Clean,
+			`{"still_failing":1,"total_new_requests":3}`, diff.Error,
 		},
 		{
 			"one that fails no more is recovered",
@@ -157,7 +157,7 @@ func TestWhatIsNewOfEndpoints(t *testing.T) {
 			"failed requests are no measure of speed, before or after",
 			[]string{"GET /api/a 200 10", "GET /api/a 200 10", "GET /api/a 500 900"},
 			[]string{"GET /api/a 500 900", "GET /api/a 200 10"},
-			`{"recovered":[{"method":"GET","url":"/api/a","status":200,"previous_status":500}],"total_new_requests":2}`, diff.Clean,
+			`{"recovered":[{"method":"GET","url":"/api/a","status":200,"previous_status":500}],"total_new_requests":2}`, diff.Error,
 		},
 		{
 			"a missing favicon is noise",
@@ -427,27 +427,27 @@ func TestAnotherFailureOfAnEndpointIsNew(t *testing.T) {
 	w.Changes(a, params{})
 	checkpointed("known")
 	order(1, "cannot read total")
-	for _, p := range []params{{Checkpoint: "known"}, {}} {
-		r := w.Changes(a, p)
-		expect(t, r.Severity == diff.Clean && r.Network.StillFailing == 1, r)
-	}
+	r := w.Changes(a, params{Checkpoint: "known"})
+	expect(t, r.Severity == diff.Warning && r.Network.StillFailing == 1 && len(r.Network.KnownFailures) == 1 && r.Network.KnownFailures[0].Detail == "cannot read total", r)
+	r = w.Changes(a, params{})
+	expect(t, r.Severity == diff.Error && repeated(r) == "[{GET /api/orders/1 500: cannot read total 1}]", r)
 	order(1, "no such table")
 	order(2, "out of stock")
-	r := w.Changes(a, params{})
+	r = w.Changes(a, params{})
 	expect(t, r.Severity == diff.Error && len(r.Network.Failures) == 1 && r.Network.Failures[0].Count == 2 && r.Network.Failures[0].Detail == "out of stock", r)
 	order(2, "out of stock")
 	r = w.Changes(a, params{})
-	expect(t, r.Severity == diff.Clean && r.Network.StillFailing == 1, r)
-	for _, severity := range []diff.Severity{diff.Error, diff.Clean} { // new, and the same once more
+	expect(t, repeated(r) == "[{GET /api/orders/2 500: out of stock 1}]" && r.Network.StillFailing == 1, r)
+	for _, again := range []bool{false, true} {
 		for i := range 300 {
 			order(3+i, "gone")
 		}
 		r = w.Changes(a, params{})
-		expect(t, r.Severity == severity && len(r.Repeated) == 0 && r.TokenCount < 300, r)
-		if severity == diff.Error {
-			expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0].Count == 300, r)
+		expect(t, r.Severity == diff.Error && r.TokenCount < 300, r)
+		if again {
+			expect(t, len(r.Network.Failures) == 0 && r.Network.StillFailing == 1 && repeated(r) == "[{GET /api/orders/{id} 500 300}]", r)
 		} else {
-			expect(t, len(r.Network.Failures) == 0 && r.Network.StillFailing == 1, r)
+			expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0].Count == 300 && len(r.Repeated) == 0, r)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestEntriesReplayedByANewWorkerAreNotNew(t *testing.T) {
 	say("early") // a real repetition
 	w.SendAll(sent)
 	r := w.Changes(a, params{})
-	if got := fmt.Sprint(r.Console.TotalNewEntries, len(r.Console.NewErrors), r.Repeated); got != "3 1 [{late 1} {early 1}]" {
+	if got := fmt.Sprintf("%d %d %s", r.Console.TotalNewEntries, len(r.Console.NewErrors), repeated(r)); got != "3 1 [{late 1} {early 1}]" {
 		t.Errorf("%s", show(r))
 	}
 

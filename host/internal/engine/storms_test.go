@@ -410,3 +410,58 @@ func TestAStormThatAnUpdateEndedDoesNotCount(t *testing.T) {
 		}
 	})
 }
+
+// TestAKnownFloodKeepsItsStorm: with its count, span and place. An error of it is repeated, too, with its severity.
+func TestAKnownFloodKeepsItsStorm(t *testing.T) {
+	for _, c := range []struct {
+		level    string
+		severity diff.Severity
+		repeated string
+	}{
+		{"error", diff.Error, "[{TypeError: price 60}]"},
+		{"warning", diff.Warning, "[]"},
+	} {
+		t.Run(c.level, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			w.Changes(a, params{})
+			flood := func() {
+				often(w, 50*time.Millisecond, 3*time.Second, func(int) {
+					w.Send("console", fmt.Sprintf(`"level":%q,"via":"console","text":"TypeError: price","url":"%s/Loop.tsx","line":8`, c.level, enginetest.Page))
+				})
+			}
+			flood()
+			w.Changes(a, params{})
+			flood()
+			r := w.Changes(a, params{})
+			expect(t, len(r.Storms) == 1 && r.Storms[0].Count == 60 && r.Storms[0].Initiator == "Loop.tsx:8" && r.Storms[0].SpanMs > 2000, r)
+			expect(t, r.Severity == c.severity && repeated(r) == c.repeated, r)
+		})
+	}
+}
+
+func TestAStormThatEndedIsNoProblemOfALaterAction(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	often(w, 50*time.Millisecond, 3*time.Second, func(int) { w.Log("error", "TypeError: height") })
+	from := w.Store.View(w.Now).Now()
+	storms := func(since int64) (list []diff.Consequence) {
+		for _, c := range diff.Consequences(from, w.Store.View(w.Now), since, diff.Options{}) {
+			if c.Storm {
+				list = append(list, c)
+			}
+		}
+		return list
+	}
+	w.Pass(100 * time.Millisecond)
+	if list := storms(w.Now.UnixMilli()); len(list) != 1 || list[0].At != w.Now.UnixMilli() {
+		t.Errorf("while it goes on: %+v", list)
+	}
+	w.Pass(500 * time.Millisecond)
+	if list := storms(w.Now.UnixMilli()); len(list) != 0 {
+		t.Errorf("after it: %+v", list)
+	}
+	from = capture.Moment{}
+	if list := storms(w.Now.UnixMilli()); len(list) != 1 || list[0].At >= w.Now.UnixMilli() {
+		t.Errorf("in a window that has it, it is late: %+v", list)
+	}
+}

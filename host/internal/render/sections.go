@@ -214,7 +214,7 @@ func status(n int, reason string) string {
 func repeatedSection(list []diff.Repeated) section {
 	var rows []row
 	for _, e := range list {
-		rows = append(rows, row{unknown, []word{quote(e.Message)}, []word{saidTimes(e.Count)}})
+		rows = append(rows, row{unknown, []word{quote(e.Message)}, []word{saidTimes(e.Count), initiator(e.Initiator, e.Generated)}})
 	}
 	return section{title: "Repeated", count: "reported before", rows: rows}
 }
@@ -243,20 +243,24 @@ func network(d *diff.NetworkDiff) section {
 		head := []word{quote(strings.TrimSpace(method + " " + url + " " + r.Operation))}
 		rows = append(rows, row{s, head, append(tail, initiator(r.Initiator, r.Generated), saidTab(tab))})
 	}
-	for _, f := range d.Failures {
-		var was, now word
-		if f.PreviousStatus > 0 {
-			was = said(fmt.Sprintf("was %d", f.PreviousStatus)).as(muted)
-		}
-		if f.NowStatus > 0 {
-			now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
-		}
-		add(failed, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), introduced(f.IntroducedBy))
-		if f.Detail != "" {
-			last := &rows[len(rows)-1]
-			last.head = append(last.head, said(" "), quote(fmt.Sprintf("%q", f.Detail)))
+	failures := func(list []diff.Failure, s sign, before word) {
+		for _, f := range list {
+			was, now := before, word{}
+			if f.PreviousStatus > 0 {
+				was = said(fmt.Sprintf("was %d", f.PreviousStatus)).as(muted)
+			}
+			if f.NowStatus > 0 {
+				now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
+			}
+			add(s, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), introduced(f.IntroducedBy))
+			if f.Detail != "" {
+				last := &rows[len(rows)-1]
+				last.head = append(last.head, said(" "), quote(fmt.Sprintf("%q", f.Detail)))
+			}
 		}
 	}
+	failures(d.Failures, failed, word{})
+	failures(d.KnownFailures, warned, said("as before").as(muted))
 	for _, e := range d.Degraded {
 		add(warned, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d ms", e.AvgMs)).as(doubtful), said(fmt.Sprintf("was %d ms", e.PreviousAvgMs)).as(muted))
 	}

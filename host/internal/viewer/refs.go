@@ -22,7 +22,7 @@ type referring struct {
 }
 
 // timed are the lists of a report whose endpoints' latencies are listed.
-var timed = []string{"network.failures", "network.degraded", "network.recovered"}
+var timed = []string{"network.failures", "network.known_failures", "network.degraded", "network.recovered"}
 
 // list returns the references of a list of the report.
 func (r *referring) list(name, lane string, refs []*diff.Ref) []protocol.ViewRef {

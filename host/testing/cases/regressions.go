@@ -60,6 +60,7 @@ func hangUp(path string) func(*http.ServeMux) {
 
 // regressions are further ways in which an edit breaks a page.
 var regressions = []Case{
+	{Name: "a known failure", Severity: failed, Serve: status("/api/flags", 500), Page: `<script>fetch('/api/flags')</script>`, Script: `await fetch('/api/flags')`, Want: []string{`"repeated":[{"message":"GET /api/flags 500","count":1`, `"still_failing":1`}},
 	{Name: "throws in a timer", Severity: failed, Script: `setTimeout(() => { undefinedFunction() })`, Want: []string{"ReferenceError: undefinedFunction is not defined"}},
 	{Name: "throws in a click handler", Severity: failed, Page: `<button>Go</button>`, Script: `const b = document.querySelector('button'); b.onclick = () => { null.go() }; b.click()`, Want: []string{"TypeError: Cannot read properties of null (reading 'go')"}},
 	{Name: "throws in then", Severity: failed, Script: `Promise.resolve().then(() => { throw new RangeError('too far') })`, Want: []string{"RangeError: too far"}},

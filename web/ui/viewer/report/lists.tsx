@@ -178,6 +178,18 @@ const fileFacts = ({ change, files, binary, added, removed }: ChangedFile): stri
   ...(added == null || removed == null ? [] : [`+${added.toLocaleString()} −${removed.toLocaleString()}`]),
 ];
 
+/** What each list of failed requests has. */
+const failure = {
+  lane: 'network',
+  texts: (f: Failure): Texts => [f.method, f.url, f.operation, f.status, f.error, f.detail, f.initiator],
+  line: address,
+  aside: (f: Failure, entry: ViewRef | undefined): ComponentChildren => (
+    <Change before={f.previous_status} status={f.status} error={f.error} now={f.now_status} entry={entry} />
+  ),
+  markdown: (f: Failure): string =>
+    `${addressText(f)} ${f.previous_status ? `${f.previous_status} → ` : ''}${status(f.status, f.error)}${f.now_status ? ` → ${f.now_status}` : ''}${f.detail ? ` ${quoted(f.detail)}` : ''}${fromText(f)}`,
+} as const;
+
 /** The lists, the worst first. */
 const LISTS: readonly List[] = [
   list<Message>(({ console }) => console?.new_errors, {
@@ -187,17 +199,10 @@ const LISTS: readonly List[] = [
     name: 'console.new_errors',
   }),
   list<Failure>(({ network }) => network?.failures, {
+    ...failure,
     title: 'groupFailures',
-    lane: 'network',
     severity: 'error',
     name: 'network.failures',
-    texts: (f) => [f.method, f.url, f.operation, f.status, f.error, f.detail, f.initiator],
-    line: address,
-    aside: (f, entry) => (
-      <Change before={f.previous_status} status={f.status} error={f.error} now={f.now_status} entry={entry} />
-    ),
-    markdown: (f) =>
-      `${addressText(f)} ${f.previous_status ? `${f.previous_status} → ` : ''}${status(f.status, f.error)}${f.now_status ? ` → ${f.now_status}` : ''}${f.detail ? ` ${quoted(f.detail)}` : ''}${fromText(f)}`,
   }),
   list<Crash>(({ dom }) => dom?.crashed, {
     title: 'groupCrashed',
@@ -224,6 +229,12 @@ const LISTS: readonly List[] = [
     title: 'groupWarnings',
     severity: 'warning',
     name: 'console.new_warnings',
+  }),
+  list<Failure>(({ network }) => network?.known_failures, {
+    ...failure,
+    title: 'groupKnownFailures',
+    severity: 'warning',
+    name: 'network.known_failures',
   }),
   list<Degraded>(({ network }) => network?.degraded, {
     title: 'groupDegraded',
