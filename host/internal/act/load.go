@@ -36,7 +36,7 @@ func (a *Actor) UntilLoaded(ctx context.Context, id int) launch.Loaded {
 	waiting := err == nil && len(result.Waiting) > 0
 	for idle := (time.Time{}); ; {
 		now := a.clock()
-		state = launch.Loaded{Requests: a.inFlight(id), Empty: !a.hasContent(ctx, id)}
+		state = launch.Loaded{Requests: inFlight(a, id), Empty: !a.hasContent(ctx, id)}
 		state.Loading = !now.Before(deadline) && (waiting || state.Empty && state.Requests > 0)
 		// The time without requests counts from the first look that found none, not from their last end: a busy machine may
 		// take long between two looks.
@@ -78,7 +78,7 @@ func (a *Actor) Reload(ctx context.Context, client *checkpoint.Client, id int) e
 }
 
 // inFlight returns how many requests of a tab have not ended.
-func (a *Actor) inFlight(id int) (count int) {
+func inFlight(a *Actor, id int) (count int) {
 	for _, f := range a.store.View(a.clock()).Flights {
 		if f.Tab == id && !f.Polling {
 			count++
