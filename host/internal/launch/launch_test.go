@@ -51,7 +51,7 @@ func TestABrowserStaysWhileAnAgentUsesIt(t *testing.T) {
 		registry.OnDisconnect(e.Left)
 
 		first, leave := registry.Join("first", "first", checkpoint.Scope{})
-		if _, err := e.open(t.Context(), first, LaunchRequest{Headless: true}, nil); err != nil {
+		if _, _, err := e.open(t.Context(), first, LaunchRequest{Headless: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 		const tab = 1
