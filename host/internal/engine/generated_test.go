@@ -146,6 +146,28 @@ func TestOnlyGeneratedCodeIsMarked(t *testing.T) {
 	check()
 }
 
+// TestCodeThatWasReplacedIsMarkedUnlessItIsItsOwnSource: whose map was never fetched, as after a restart. The map of the code in its
+// place is not used.
+func TestCodeThatWasReplacedIsMarkedUnlessItIsItsOwnSource(t *testing.T) {
+	s := &server{}
+	s.put("/plain.js", nil)
+	s.put("/app.js", oneFile("src/App.tsx"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	for i := range 2 {
+		loaded(w, "/plain.js", "")
+		loaded(w, "/app.js", "")
+		w.Pass(time.Second)
+		if i == 0 {
+			throw(w, "one", "/plain.js", 45)
+			throw(w, "two", "/app.js", 45)
+			w.Pass(time.Second)
+		}
+	}
+	if got := sources(w.Changes(w.Agent(), params{Checkpoint: "start"})); got != "app.js:1 (generated) two×1, plain.js:1 one×1" {
+		t.Error(got)
+	}
+}
+
 func TestEvaluatedCodeDoesNotUseTheMapOfTheFileItIsNamedAfter(t *testing.T) {
 	const id = "?id=%5Bproject%5D%2Fapp%2Fpage.js+%5Bapp-client%5D+%28ecmascript%29"
 	s := &server{}

@@ -87,6 +87,9 @@ func (p *Places) mapOf(tab int, at int64, f stacks.Frame) *sourcemap.Map {
 	m := p.Maps.Get(s, holds)
 	if m == nil && !p.coming[s] {
 		coming, soon := p.Maps.Want(s, holds)
+		if !coming { // what is there now says whether the script is its own source; see [Places.Generated]
+			coming, soon = p.Maps.Want(s, func(int64) bool { return true })
+		}
 		if p.coming[s] = coming; soon {
 			p.awaited = append(p.awaited, s)
 		}

@@ -29,7 +29,7 @@ type Regression struct {
 	Diff         *timeline.Difference `json:"diff,omitempty"`
 }
 
-// FirstError is an error of a page.
+// FirstError is an error of a page. Source ends in "(generated)" where it is a line of generated code.
 type FirstError struct {
 	At      diff.Time `json:"at"`
 	Message string    `json:"message"`

@@ -283,13 +283,13 @@ func problem(t trouble, places *observe.Places) *FirstError {
 	switch e := t.event.(type) {
 	case *event.Console:
 		place, _ := places.Place(e)
-		p.Message, p.Source = diff.Shorten(event.OneLine(e.Text)), diff.PlaceName(place)
+		p.Message, p.Source = diff.Shorten(event.OneLine(e.Text)), diff.Marked(diff.PlaceName(place), place.Generated)
 	case *event.Network:
 		p.Message = fmt.Sprintf("%s %s %d", e.Method, e.URL, e.Status)
 		if e.Status < 400 {
 			p.Message = fmt.Sprintf("%s %s %s", e.Method, e.URL, e.Error)
 		}
-		p.Source, _ = places.Initiator(e)
+		p.Source = diff.Marked(places.Initiator(e))
 	case *capture.Change:
 		p.Message = diff.Shorten(event.OneLine(e.Element.Text))
 	}
