@@ -878,6 +878,16 @@ func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
 	if got := w.read(filepath.Join(w.dir, "a")); got != "one" {
 		t.Errorf("it has %q", got)
 	}
+	if runtime.GOOS == "windows" {
+		return // it does not move a directory that is watched
+	}
+	moved := filepath.Join(w.top, "moved") // it is another directory than before, and known as the same workspace
+	if err := os.Rename(w.dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Minute)
+	_, err = w.Record(t.Context(), moved, timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "which was moved")
 }
 
 func TestADamagedTimelineIsSetAside(t *testing.T) {

@@ -16,9 +16,10 @@ import (
 // identityFile is the file of a store that has the identity of its workspace, on one line.
 const identityFile = "identity"
 
-// noteDir writes which directory a store is of.
-func noteDir(store, dir string) error {
-	return errors.Join(os.WriteFile(filepath.Join(store, directoryFile), []byte(dir+"\n"), 0o600), os.WriteFile(filepath.Join(store, identityFile), []byte(dirIdentity(dir)+"\n"), 0o600))
+// noteDir writes which directory a store is of, and returns its identity.
+func noteDir(store, dir string) (identity string, err error) {
+	identity = dirIdentity(dir)
+	return identity, errors.Join(os.WriteFile(filepath.Join(store, directoryFile), []byte(dir+"\n"), 0o600), os.WriteFile(filepath.Join(store, identityFile), []byte(identity+"\n"), 0o600))
 }
 
 // directoryOf returns the directory that a store is of.
@@ -107,7 +108,8 @@ func (ws *Workspaces) Move(from, to string) error {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	ws.absentAt = time.Time{}
-	return noteDir(store, to)
+	_, err := noteDir(store, to)
+	return err
 }
 
 // MoveBranches makes the branches of a workspace that was moved those of its new directory, and knows a branch that was moved

@@ -53,6 +53,9 @@ type Workspace struct {
 	recording sync.Mutex
 	recorded  uint64
 	edited    time.Time
+	// identity is that of the directory, which the store has. It changes where the directory is deleted and made again. recording
+	// guards it.
+	identity string
 
 	mu sync.Mutex
 	// compared is when all files were compared last.
@@ -98,7 +101,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
 	}
-	if err := noteDir(w.home, w.Dir); err != nil {
+	if w.identity, err = noteDir(w.home, w.Dir); err != nil {
 		return nil, err
 	}
 	if a.problem == nil {
@@ -229,6 +232,11 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 	}
 	if same {
 		by = "" // it made none of the changes that are not recorded yet
+	}
+	if is := dirIdentity(w.Dir); is != "" && is != w.identity {
+		if w.identity, err = noteDir(w.home, w.Dir); err != nil {
+			w.o.Log.Warn("cannot note which directory the snapshots are of", "workspace", w.Dir, "error", err)
+		}
 	}
 	w.recordLocked(ctx, by)
 	s = *taken
