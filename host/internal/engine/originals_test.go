@@ -190,7 +190,8 @@ func TestReplacedCodeDoesNotUseTheMapOfItsReplacement(t *testing.T) {
 	if got := sources(w.Changes(w.Agent(), params{})); !strings.HasPrefix(got, "New.tsx:4 third×1") {
 		t.Error(got)
 	}
-	if got := s.fetched(w); got != "1/app.js 1/app.js" {
+	// What took the place of lazy.js is asked whether it is its own source.
+	if got := s.fetched(w); got != "1/app.js 1/app.js 1/lazy.js" {
 		t.Error(got)
 	}
 }

@@ -124,6 +124,9 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	if p.Secrets && !client.User {
 		return nil, usererr.Invalid("secrets is for the user's own programs: `tidemark timeline blame`")
 	}
+	if p.Line < 1 && !client.User {
+		return nil, usererr.Invalid("line is %d; the first line of a file is 1", p.Line)
+	}
 	s, l, err := t.sessionBy(client, p.Where, true, []*string{&p.At})
 	if err != nil {
 		return nil, err

@@ -79,6 +79,9 @@ type (
 	TerminalRecording = answers.TerminalRecording
 )
 
+// MaxSeconds is [records.MaxSeconds].
+const MaxSeconds = records.MaxSeconds
+
 // Settings are the user's settings for the timeline, the section [timeline] of config.toml.
 type Settings struct {
 	// Fence is a command that runs in a project after each new file snapshot, with its arguments. None runs nothing.

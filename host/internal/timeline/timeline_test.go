@@ -840,16 +840,21 @@ func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
 	w.write("a", "one")
 	m := w.record("first")
 	session := timeline.Where{Session: w.list().ID}
+	agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: w.dir}} // names no session
+	_, err := w.Blame(t.Context(), agent, timeline.BlameParams{Path: "a"})
+	wants(t, err, usererr.InvalidArgument, "line is 0")
 	if err := os.RemoveAll(w.dir); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: session, To: m.ID()})
+	_, err = w.Seek(t.Context(), user, timeline.SeekParams{Where: session, To: m.ID()})
 	wants(t, err, usererr.NotFound, "no longer exists. Its snapshots are still there. Create the directory again")
-	agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: w.dir}} // names no session
 	for name, call := range map[string]func() error{
 		"timeline_list": func() error { _, err := w.List(t.Context(), agent, timeline.ListParams{}); return err },
 		"moment_add":    func() error { _, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "x"}); return err },
-		"blame":         func() error { _, err := w.Blame(t.Context(), agent, timeline.BlameParams{Path: "a"}); return err },
+		"blame": func() error {
+			_, err := w.Blame(t.Context(), agent, timeline.BlameParams{Path: "a", Line: 1})
+			return err
+		},
 		"a report": func() error {
 			_, _, err := timeline.Moments{Timeline: w.Timeline}.When(agent.Scope, m.ID())
 			return err

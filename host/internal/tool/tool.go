@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -37,7 +38,7 @@ func (t *Tool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args
 func New[H, P, A any](d Definition, call func(H, context.Context, *checkpoint.Client, P) (*A, error)) *Tool[H] {
 	return &Tool[H]{Definition: d, Answer: new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
 		var params P
-		if err := decodeArguments(d.Name, args, &params); err != nil {
+		if err := d.decode(args, &params); err != nil {
 			return nil, err
 		}
 		answer, err := call(h, ctx, c, params)
@@ -81,21 +82,26 @@ func In[H any](set string, tools []*Tool[H]) []*Tool[H] {
 	return tools
 }
 
-// decodeArguments decodes a tool's arguments. Its errors use the names of the tool and its arguments.
-func decodeArguments(tool string, args []byte, params any) error {
+// decode decodes a tool's arguments. Its errors use the names of the tool and of the arguments in its schema.
+func (d *Definition) decode(args []byte, params any) error {
+	tool := d.Name
 	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
 		args = []byte("{}")
 	}
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.DisallowUnknownFields()
-	err := d.Decode(params)
+	decoder := json.NewDecoder(bytes.NewReader(args))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(params)
 	if err == nil {
-		if _, err = d.Token(); err == io.EOF {
+		if _, err = decoder.Token(); err == io.EOF {
 			return nil
 		}
 		return usererr.Invalid("%s takes one JSON object of arguments", tool)
 	}
 	names := argumentNames(reflect.TypeOf(params).Elem())
+	schema := map[string]json.RawMessage{}
+	if json.Unmarshal([]byte("{"+d.Arguments+"}"), &schema) == nil && len(schema) > 0 { // others are for the user's own programs
+		names = slices.DeleteFunc(names, func(name string) bool { return schema[name] == nil })
+	}
 	takes := "it takes " + strings.Join(names, ", ")
 	if len(names) == 0 {
 		takes = "it takes none"

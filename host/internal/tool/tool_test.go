@@ -70,6 +70,17 @@ func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 	}
 }
 
+// TestAMistakeNamesTheArgumentsOfTheSchema: others are for the user's own programs, which may pass them.
+func TestAMistakeNamesTheArgumentsOfTheSchema(t *testing.T) {
+	echo := tool.New(tool.Definition{Name: "echo", Arguments: `"ref":{"type":"string"}, "count":{"type":"integer"}`}, (*owner).echo)
+	if _, err := echo.Call(t.Context(), &owner{}, nil, []byte(`{"bad":1}`)); err == nil || err.Error() != `echo has no argument "bad"; it takes ref, count` {
+		t.Error(err)
+	}
+	if _, err := echo.Call(t.Context(), &owner{}, nil, []byte(`{"ref":"e1","tab":1}`)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNoArgumentsAreEmptyOnes(t *testing.T) {
 	for _, args := range []string{"", " ", "null", "{}"} {
 		if _, err := echo.Call(t.Context(), &owner{}, nil, []byte(args)); err != nil {

@@ -155,7 +155,7 @@ func given(path string) []string {
 func oneOf(name string, ts *float64, snapshot, moment string) (string, error) {
 	var given []string
 	if ts != nil {
-		given = append(given, strconv.FormatFloat(*ts, 'f', -1, 64))
+		given = append(given, strconv.FormatFloat(min(*ts, timeline.MaxSeconds), 'f', -1, 64))
 	}
 	for _, s := range []string{snapshot, moment} {
 		if s != "" {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxSeconds bounds a time in seconds from the start of a session: ten years.
-const maxSeconds = 10 * 365 * 24 * 3600
+// MaxSeconds bounds a time in seconds from the start of a session: ten years.
+const MaxSeconds = 10 * 365 * 24 * 3600
 
 // localTimes are the forms of times that commands print, in the time zone of the machine.
 var localTimes = []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04"}
@@ -25,7 +25,7 @@ func (s *Session) Time(text string, now time.Time) (at time.Time, reaches func(*
 
 // elapsedOf reads seconds from a session's start, or the hours, minutes and seconds that [Elapsed] writes after a plus.
 func elapsedOf(text string) (time.Duration, bool) {
-	if sec, err := strconv.ParseFloat(text, 64); err == nil && sec >= 0 && sec < maxSeconds {
+	if sec, err := strconv.ParseFloat(text, 64); err == nil && sec >= 0 && sec <= MaxSeconds {
 		return time.Duration(sec * float64(time.Second)), true
 	}
 	rest, ok := strings.CutPrefix(text, "+")
