@@ -40,7 +40,7 @@ export interface Regression extends Quotes {
   diff?: Difference;
 }
 /**
- * FirstError is an error of a page.
+ * FirstError is an error of a page. Source ends in "(generated)" where it is a line of generated code.
  */
 export interface FirstError {
   at: string;

@@ -156,21 +156,6 @@ export interface Storm {
   tab?: number /* int */;
 }
 /**
- * Repeated is an entry that the reader was already given, and how often it occurred in the window.
- */
-export interface Repeated {
-  message: string;
-  count: number /* int */;
-  /**
-   * Initiator is file:line of the code that made a failed request.
-   */
-  initiator?: string;
-  /**
-   * Generated is true where Initiator is a line of generated code.
-   */
-  generated?: boolean;
-}
-/**
  * ConsoleDiff lists messages that were logged.
  */
 export interface ConsoleDiff {

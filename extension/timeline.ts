@@ -371,6 +371,10 @@ export interface Difference {
   added: number /* int */;
   removed: number /* int */;
   /**
+   * Touched counts the paths of which only times, extended attributes or hard links differ. They are not in Files.
+   */
+  touched?: number /* int */;
+  /**
    * Text is a unified diff. Lines that begin with # say what it leaves out.
    */
   text?: string;

@@ -188,7 +188,7 @@ func (l *repeatList) takeStanding(c *computation) {
 		return !c.closed(tab) && !c.away(tab) && c.o.InScope(event.InTab(tab, origin))
 	}
 	add := func(tab int, same, text string, entries ...alike.Entry) {
-		if r := l.of(repeatKey{capture.DOMSection, same, c.tab(tab)}, Error, text); r.Count == 0 {
+		if r := l.of(repeatKey{section: capture.DOMSection, text: same, tab: c.tab(tab)}, Error, text); r.Count == 0 {
 			r.Count, r.entries = 1, entries
 		}
 	}

@@ -84,7 +84,9 @@ func TestABrokenPageIsReportedUntilItIsMended(t *testing.T) {
 				w.Send("console", `"level":"error","via":"exception","text":"Error: no cart"`)
 				w.Send("element", `"op":"emptied","frame":0,"document":"d1","id":0`)
 			},
-			func(w *enginetest.World) { w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/")) },
+			func(w *enginetest.World) {
+				w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/"))
+			},
 			"the page is empty",
 		},
 	} {

@@ -232,10 +232,10 @@ func recordBetween(ctx context.Context, w *Workspace, all []tracked.Snapshot, fr
 		if made(by, e.Path) {
 			e.By = event.OneLine(by)
 		}
-		w.editedAt(e, e.Edited)
+		w.edited = earlier(w.edited, e, e.Edited)
 		b.events = append(b.events, e)
 	}
-	w.removed(b.events, since)
+	w.edited = removed(w.edited, w.Dir, b.events, since)
 	w.findTails(b.events)
 	// A file may have been renamed to the path of one that was removed.
 	slices.SortStableFunc(b.events, func(x, y event.Event) int {
@@ -246,18 +246,19 @@ func recordBetween(ctx context.Context, w *Workspace, all []tracked.Snapshot, fr
 	}
 }
 
-// editedAt takes into account when a file was changed, 0 for an unknown time.
-func (w *Workspace) editedAt(e *event.FileChange, ms int64) {
-	if at := time.UnixMilli(ms); ms != 0 && (w.edited.IsZero() || at.Before(w.edited)) && !cause.IsBuilt(e.Path) && !strings.Contains("/"+e.Path, "/node_modules/") {
-		w.edited = at
+// earlier returns the earlier of a time and that of a change, 0 for an unknown one, of a file that is written by hand.
+func earlier(edited time.Time, e *event.FileChange, ms int64) time.Time {
+	if at := time.UnixMilli(ms); ms != 0 && (edited.IsZero() || at.Before(edited)) && !cause.IsBuilt(e.Path) && !strings.Contains("/"+e.Path, "/node_modules/") {
+		return at
 	}
+	return edited
 }
 
 // maxRemoved bounds the files of one snapshot of which their directory tells when they were removed or moved.
 const maxRemoved = 50
 
-// removed takes into account when files were removed or moved: their directory was written then.
-func (w *Workspace) removed(events []event.Event, since int64) {
+// removed returns the earlier of a time and those at which files were removed or moved: their directory was written then.
+func removed(edited time.Time, root string, events []event.Event, since int64) time.Time {
 	left := maxRemoved
 	for _, ev := range events {
 		e := ev.(*event.FileChange)
@@ -265,18 +266,19 @@ func (w *Workspace) removed(events []event.Event, since int64) {
 			continue
 		}
 		left--
-		dir := filepath.Dir(filepath.Join(w.Dir, filepath.FromSlash(e.Path)))
+		dir := filepath.Dir(filepath.Join(root, filepath.FromSlash(e.Path)))
 		info, err := os.Stat(dir)
-		for ; err != nil && dir != w.Dir && filepath.Dir(dir) != dir; info, err = os.Stat(dir) { // it was removed too
+		for ; err != nil && dir != root && filepath.Dir(dir) != dir; info, err = os.Stat(dir) { // it was removed too
 			dir = filepath.Dir(dir)
 		}
 		if err != nil {
 			continue
 		}
 		if at := info.ModTime().UnixMilli(); at >= since && at <= e.At {
-			w.editedAt(e, at)
+			edited = earlier(edited, e, at)
 		}
 	}
+	return edited
 }
 
 const (
