@@ -12,11 +12,16 @@ import (
 
 // failAgain sends a failed request of a page's code, and the line that this logs about it.
 func failAgain(w *enginetest.World, address, message string) {
+	fail(w, address, message)
+	w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":"Error: %s","url":"%s/Dash.tsx","line":7`, message, enginetest.Page))
+	w.Pass(3 * time.Second)
+}
+
+// fail sends the request alone.
+func fail(w *enginetest.World, address, message string) {
 	url := enginetest.Page + address
 	w.Send("network", fmt.Sprintf(`"id":"f%d","method":"GET","url":%q,"resource":"fetch","status":500,"started":%d,"duration":5,"mime":"application/json","response_body":%q,"stack":["load (%s/api.ts:4:9)"]`,
 		w.Now.UnixNano(), url, w.Now.UnixMilli(), fmt.Sprintf(`{"message":%q}`, message), enginetest.Page))
-	w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":"Error: %s","url":"%s/Dash.tsx","line":7`, message, enginetest.Page))
-	w.Pass(3 * time.Second)
 }
 
 // TestAFailureThatIsRepeatedIsCounted: with its severity, and with the line that the page logs about it.
@@ -90,7 +95,7 @@ func TestAnErrorOfAnyClassIsPartOfItsRequest(t *testing.T) {
 		"TypeError: Failed to fetch dynamically imported module: " + enginetest.Page + "/api/order",
 	} {
 		w := enginetest.New(t, capture.Limits{})
-		failAgain(w, "/api/order", "no such table")
+		fail(w, "/api/order", "no such table")
 		w.Log("error", text)
 		r := w.Changes(w.Agent(), params{})
 		expect(t, len(r.Network.Failures) == 1 && len(r.Console.NewErrors) == 0, r)
