@@ -3,6 +3,37 @@
 export type Time = string;
 
 //////////
+// source: repeated.go
+
+/**
+ * Repeated is an entry that the reader was already given, and how often it occurred in the window.
+ */
+export interface Repeated {
+  message: string;
+  count: number /* int */;
+  /**
+   * Initiator is file:line of the code that made a failed request.
+   */
+  initiator?: string;
+  /**
+   * Generated is true where Initiator is a line of generated code.
+   */
+  generated?: boolean;
+}
+/**
+ * repeat is one before it is shown.
+ */
+/**
+ * repeatKey is what makes two of them one.
+ */
+/**
+ * repeatList are the entries of a report that the reader was already given.
+ */
+/**
+ * maxKeys bounds how many different entries one entry of a report stands for. Others are listed when they occur again.
+ */
+
+//////////
 // source: report.go
 /*
 Package diff compares two moments of what was captured and says what is new, in as few words as

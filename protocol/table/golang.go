@@ -183,6 +183,8 @@ func (f Field) read(s *Struct, isEvent bool) string {
 		return "r.number(name, v)"
 	case f.Type == "bool":
 		return "r.flag(name, v)"
+	case f.Type == "[]string" && f.Cap == "MaxStack":
+		return "r.stack(name, v)"
 	case f.Type == "[]string":
 		return fmt.Sprintf("r.lines(name, v, protocol.%s)", f.Cap)
 	case f.Type == "map[string]string":

@@ -110,7 +110,7 @@ func (r *reader) readConsoleEvent(obj gjson.Result) *Console {
 		case "column":
 			m.Column = int(r.count(name, v))
 		case "stack":
-			m.Stack = r.lines(name, v, protocol.MaxStack)
+			m.Stack = r.stack(name, v)
 		case "request":
 			m.Request = r.word(name, v, protocol.MaxShort)
 		case "logged":
@@ -215,7 +215,7 @@ func (r *reader) readNetworkEvent(obj gjson.Result) *Network {
 		case "backfilled":
 			m.Backfilled = r.flag(name, v)
 		case "stack":
-			m.Stack = r.lines(name, v, protocol.MaxStack)
+			m.Stack = r.stack(name, v)
 		}
 	})
 	r.require(seen, networkEventNeeds)
@@ -258,7 +258,7 @@ func (r *reader) readWebSocketEvent(obj gjson.Result) *WebSocket {
 		case "status":
 			m.Status = int(r.whole(name, v, 0, 999))
 		case "stack":
-			m.Stack = r.lines(name, v, protocol.MaxStack)
+			m.Stack = r.stack(name, v)
 		}
 	})
 	r.require(seen, webSocketEventNeeds)

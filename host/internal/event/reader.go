@@ -239,8 +239,7 @@ func (r *reader) line(name string, v gjson.Result, limit int) string {
 	return OneLine(r.mask(v, limit))
 }
 
-// lines are texts of one line each. Those behind the limit are not kept.
-// stack is the lines of a stack.
+// stack are the lines of a stack.
 func (r *reader) stack(name string, v gjson.Result) []string {
 	lines := r.lines(name, v, protocol.MaxStack)
 	for i := range lines {
@@ -249,6 +248,7 @@ func (r *reader) stack(name string, v gjson.Result) []string {
 	return lines
 }
 
+// lines are texts of one line each. Those behind the limit are not kept.
 func (r *reader) lines(name string, v gjson.Result, limit int) []string {
 	if !v.IsArray() {
 		r.fail(name, "a list")
