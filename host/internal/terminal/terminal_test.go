@@ -288,7 +288,7 @@ func TestSignalsAndSizesReachTheProgram(t *testing.T) {
 }
 
 func TestTheTerminalIsClosedOnDemand(t *testing.T) {
-	u := record(t, setup{}, "sh", "-c", `trap 'echo closed; exit 3' HUP; echo ready; sleep 60 & wait`)
+	u := record(t, setup{}, "sh", "-c", `trap 'echo closed; exit 3' HUP; echo ready; while :; do sleep 0.1; done`)
 	u.see("ready")
 	u.stop()
 	if status := u.exit(); status != 3 {
