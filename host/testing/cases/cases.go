@@ -41,6 +41,8 @@ type Case struct {
 	// Want are parts that the answer's JSON must contain, Wrong parts that it must not.
 	Want, Wrong []string
 	Severity    diff.Severity
+	// Stands says that what is reported stays on the page, so that the next answer repeats it.
+	Stands bool
 	// Leaves says that the page is left, so that its origin is no longer observed.
 	Leaves bool
 	// Quiet replaces Want, and QuietSeverity replaces Severity, where quiet capture reports the event in other words.
@@ -125,7 +127,11 @@ func (c *Case) problems(o *Outcome) []string {
 	if strings.Contains(o.After, `"coverage"`) && !c.Leaves && !(o.Quiet && unseen.MatchString(o.After)) {
 		problems = append(problems, "the window was not fully observed")
 	}
-	if !strings.Contains(o.Again, `"severity":"clean"`) {
+	again := `"severity":"clean"`
+	if c.Stands {
+		again = `"summary":"no new problems; 1 repeated error"`
+	}
+	if !strings.Contains(o.Again, again) {
 		problems = append(problems, "it is reported twice: "+o.Again)
 	}
 	return problems

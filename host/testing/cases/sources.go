@@ -86,7 +86,7 @@ var sources = []Case{
 		Want:   []string{`"text":"Second"`, `"disappeared_elements":[{"selector":"[role=alert]","text":"First"`},
 	},
 	{
-		Name: "Vite's error overlay", Severity: failed,
+		Name: "Vite's error overlay", Severity: failed, Stands: true,
 		Script: `customElements.define('vite-error-overlay', class extends HTMLElement { constructor() { super(); this.attachShadow({mode: 'open'}).innerHTML = '<pre class="message">Failed to resolve import</pre>'; } }); document.body.append(document.createElement('vite-error-overlay'))`,
 		Want:   []string{`"selector":"vite-error-overlay"`, `Failed to resolve import`},
 	},
