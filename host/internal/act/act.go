@@ -522,7 +522,15 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	places.Explain(&options)
 	options.Tab = o.id
 	options.Given = client.Given()
-	return apart(diff.Consequences(o.from, v, o.began, options), o.began, o.first)
+	for _, c := range diff.Consequences(o.from, v, o.began, options) {
+		switch {
+		case c.At >= o.began:
+			caused = append(caused, c)
+		case !o.first:
+			late = append(late, c)
+		}
+	}
+	return caused, late
 }
 
 // isTroubled reports whether an action caused errors that the agent was not given yet, or a storm.
