@@ -178,9 +178,14 @@ func isThrown(e *event.Network) bool {
 }
 
 // outside is what messages say of something outside of the project that failed.
-var outside = regexp.MustCompile(`\bE(?:CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|NOSPC|DQUOT|MFILE|NFILE|ROFS|IO)\b|` +
-	`(?i:\bconnection (?:was |is )?(?:refused|reset|terminated|timed out)\b|\b(?:could not|cannot|can't|unable to) connect\b|\bno space left\b|\bdisk (?:is )?full\b|` +
-	`\bquota exceeded\b|\btoo many (?:open files|connections)\b|\bname or service not known\b|\bnetwork is unreachable\b|\bread-only file system\b)`)
+var outside = regexp.MustCompile(strings.Join([]string{
+	`\bE(?:CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|NOSPC|DQUOT|MFILE|NFILE|ROFS|IO)\b`,
+	`(?i:\bconnection (?:was |is )?(?:refused|reset|terminated|timed out)\b)`,
+	`(?i:\b(?:could not|cannot|can't|unable to) connect\b)`,
+	`(?i:\bno space left\b|\bdisk (?:is )?full\b|\bquota exceeded\b)`,
+	`(?i:\btoo many (?:open files|connections)\b|\bname or service not known\b)`,
+	`(?i:\bnetwork is unreachable\b|\bread-only file system\b)`,
+}, "|"))
 
 // project is the name of a file in Turbopack's messages.
 var project = regexp.MustCompile(`\[project\]/[^\s"\\\[\]]+`)
