@@ -110,13 +110,16 @@ func TestAFewMapsAreFetchedAtATimeAndNobodyWaits(t *testing.T) {
 	})
 }
 
+// hang is a fetch that a page never answers.
+func hang(ctx context.Context, _ Script) (string, []byte, error) {
+	<-ctx.Done()
+	return "", nil, ctx.Err()
+}
+
 func TestClosingGivesUpWhatIsBeingFetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCache(CacheOptions{
-			Fetch: func(ctx context.Context, _ Script) (string, []byte, error) {
-				<-ctx.Done()
-				return "", nil, ctx.Err()
-			},
+			Fetch: hang,
 			Bytes: 1 << 20, Retry: time.Minute, Clock: time.Now,
 			Failed: func(_ Script, err error) { t.Error("told as a failure:", err) },
 		})
@@ -133,10 +136,7 @@ func TestClosingGivesUpWhatIsBeingFetched(t *testing.T) {
 func TestAMapThatDoesNotComeIsNotWorthWaitingFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCache(CacheOptions{
-			Fetch: func(ctx context.Context, _ Script) (string, []byte, error) {
-				<-ctx.Done()
-				return "", nil, ctx.Err()
-			},
+			Fetch: hang,
 			Bytes: 1 << 20, Retry: time.Minute, Clock: time.Now,
 		})
 		defer c.Close()
