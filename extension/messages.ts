@@ -223,9 +223,11 @@ export interface ActAsk {
     | 'ready'
     | 'through'
     | 'field'
+    | 'paste'
     | 'fill'
     | 'choose'
     | 'rest'
+    | 'idle'
     | 'focus'
     | 'draggable'
     | 'drag'
@@ -274,6 +276,8 @@ export interface ActAsk {
 export interface Blame {
   /** The element if it is neither the target nor the one in front of it: `div.controls`. */
   element?: string;
+  /** The pseudo-element of it that does it: `::after`. */
+  pseudo?: string;
   /** The property that does it, and its value. Both are empty if that is not known. */
   property: string;
   value: string;
@@ -300,6 +304,10 @@ export interface ActTold {
   elsewhere?: string;
   /** The field takes a single line of text, as an input does. */
   line?: boolean;
+  /**
+   * It is an editor's: `rich` is edited as a part of the page; `code` draws its text itself, and only keys select in it.
+   */
+  editor?: 'rich' | 'code';
   /** The number of changes of the document so far. */
   changes?: number;
   /** The fields of the document that rejected or ignored input. */

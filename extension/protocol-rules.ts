@@ -93,6 +93,7 @@ export const EVENTS: Readonly<Record<string, Rules>> = {
     error: { is: 'text', optional: true },
     canceled: { is: 'flag', optional: true },
     started: { is: 'whole' },
+    order: { is: 'whole', optional: true },
     duration: { is: 'number' },
     mime: { is: 'text', optional: true },
     size: { is: 'whole', optional: true },

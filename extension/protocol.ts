@@ -360,12 +360,16 @@ export interface ActBlame {
   /**
    * Rule is the selector of the rule with Style, Sheet the file or address of its style sheet, and SheetLine the line of
    * the declaration, 0 if it is not known. With SheetBlock it is the line in the component's style block of that number,
-   * from 1.
+   * from 1. With SheetColumn they are a place in what Sheet was compiled to, from 1.
    */
   rule?: string;
   sheet?: string;
   sheet_line?: number /* int */;
   sheet_block?: number /* int */;
+  /**
+   * SheetColumn is 0 if the sheet is as written.
+   */
+  sheet_column?: number /* int */;
 }
 /**
  * ActMade lists tabs that a page opened and files that it downloaded; see [ActResult].
@@ -1268,6 +1272,10 @@ export interface NetworkEvent extends EventHead {
    * Started is the start in milliseconds since the epoch.
    */
   started: number /* int64 */;
+  /**
+   * Order counts the requests of the tab that were sent before it in the same millisecond.
+   */
+  order?: number /* int */;
   /**
    * Duration is in milliseconds.
    */

@@ -3,16 +3,318 @@
 export type Time = string;
 
 //////////
-// source: repeated.go
+// source: actions.go
 
 /**
- * Repeated is an entry that the reader was already given, and how often it occurred in the window.
+ * ActionsDiff lists what a person did.
  */
-export interface Repeated {
+export interface ActionsDiff {
+  new_actions?: Action[];
+  total_new_actions?: number /* int */;
+  omitted?: number /* int */;
+}
+/**
+ * Action is one action.
+ */
+export interface Action {
+  type: string;
+  target: string;
+  value?: string;
+  at: Time;
+  tab?: number /* int */;
+}
+
+//////////
+// source: console.go
+
+/**
+ * ConsoleDiff lists messages that were logged.
+ */
+export interface ConsoleDiff {
+  new_errors?: Message[];
+  new_warnings?: Message[];
+  total_new_entries?: number /* int */;
+  omitted?: number /* int */;
+}
+/**
+ * Message is one message, however often it was logged.
+ */
+export interface Message {
   message: string;
+  /**
+   * Source is file:line of the top frame.
+   */
+  source?: string;
+  /**
+   * Generated is true where Source is a line of generated code: its map is missing, or was not there in time.
+   */
+  generated?: boolean;
+  /**
+   * LoggedAt is file:line of the console call, where Source is that of the error that it logged.
+   */
+  logged_at?: string;
+  /**
+   * Also is what else said the same: "shown in .error".
+   */
+  also?: string;
   count: number /* int */;
   /**
-   * Initiator is file:line of the code that made a failed request.
+   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   */
+  introduced_by?: Introduced;
+  tab?: number /* int */;
+}
+
+//////////
+// source: coverage.go
+
+/**
+ * Coverage says what was not observed. A report of a window that was fully observed has none.
+ */
+export interface Coverage {
+  gaps?: GapSpan[];
+  dropped?: number /* int */;
+  note: string;
+  /**
+   * Unwatched says that nothing in scope is observed at the window's end: no browser, or no watched tab.
+   */
+  unwatched?: boolean;
+}
+/**
+ * GapSpan is a span that was not observed, cut to the window. To is nil when it goes on.
+ */
+export interface GapSpan {
+  from: Time;
+  to?: Time;
+  reason: string;
+  tab?: number /* int */;
+  /**
+   * Tabs are those of a gap that several tabs have alike; Tab is 0 then.
+   */
+  tabs?: number /* int */[];
+}
+/**
+ * maxGapSpans bounds how many gaps are listed; all are counted in the note.
+ */
+/**
+ * joinGaps is how far apart gaps of several tabs may begin and end to be told as one.
+ */
+/**
+ * notObserved parts a summary from what was not observed.
+ */
+
+//////////
+// source: dom.go
+
+/**
+ * DOMDiff lists error elements that came or went.
+ */
+export interface DOMDiff {
+  new_error_elements?: NewElement[];
+  disappeared_elements?: GoneElement[];
+  /**
+   * Flashes are messages that came and went while one field was filled in; they do not count as errors.
+   */
+  flashes?: NewElement[];
+  /**
+   * PageEmptySince is when the page became empty because its code failed, PageEmptyTab its tab if there are several.
+   */
+  page_empty_since?: Time;
+  page_empty_tab?: number /* int */;
+  url_changed?: URLChange;
+  crashed?: Crash[];
+  omitted?: number /* int */;
+}
+/**
+ * NewElement is an error element that was not visible before.
+ */
+export interface NewElement {
+  selector: string;
+  text: string;
+  /**
+   * AppearedAt is left out when that was evicted.
+   */
+  appeared_at?: Time;
+  /**
+   * GoneAt is set when it vanished again.
+   */
+  gone_at?: Time;
+  /**
+   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   */
+  introduced_by?: Introduced;
+  tab?: number /* int */;
+}
+/**
+ * GoneElement is an error element that was visible and is no more.
+ */
+export interface GoneElement {
+  selector: string;
+  text: string;
+  tab?: number /* int */;
+}
+/**
+ * URLChange is the address of the tab that changed it last.
+ */
+export interface URLChange {
+  from: string;
+  to: string;
+  tab?: number /* int */;
+}
+/**
+ * Crash is a tab whose page crashed.
+ */
+export interface Crash {
+  url: string;
+  at: Time;
+  tab?: number /* int */;
+}
+
+//////////
+// source: files.go
+
+/**
+ * MaxFiles bounds the entries of the section of files.
+ */
+export const MaxFiles = 20;
+/**
+ * FilesDiff lists files of workspaces that differ at the two moments.
+ */
+export interface FilesDiff {
+  /**
+   * Changed has at most [MaxFiles] entries. Directories stand for their files where more changed.
+   */
+  changed?: ChangedFile[];
+  /**
+   * TotalChanged counts the files, Omitted those that no entry stands for.
+   */
+  total_changed?: number /* int */;
+  omitted?: number /* int */;
+}
+/**
+ * ChangedFile is a file that changed, or a directory that stands for several.
+ */
+export interface ChangedFile {
+  /**
+   * Path is relative to the workspace. A directory's ends in "/".
+   */
+  path: string;
+  /**
+   * Change is added, modified, removed or renamed. A directory whose files changed in different ways is modified.
+   */
+  change: string;
+  /**
+   * From is the path that a renamed file had before.
+   */
+  from?: string;
+  /**
+   * Added and Removed count lines. They are nil where the lines are not known.
+   */
+  added?: number /* int */;
+  removed?: number /* int */;
+  /**
+   * Count is the number of changes of the file that Added and Removed are the sum of, where there are several.
+   */
+  count?: number /* int */;
+  /**
+   * Binary is true for a file without lines.
+   */
+  binary?: boolean;
+  /**
+   * Files counts the files that a directory stands for.
+   */
+  files?: number /* int */;
+  /**
+   * By names what made the change: the agent's call, "one of" several where that is not known, or what the snapshot was taken
+   * after. Prompt is the beginning of the prompt behind the newest call, "" where the conversation is not recorded.
+   */
+  by?: string;
+  prompt?: string;
+  /**
+   * Workspace is the workspace's path, where the report covers several.
+   */
+  workspace?: string;
+}
+
+//////////
+// source: introduced.go
+
+/**
+ * Introduced is the change of a file after which something first appeared.
+ */
+export interface Introduced {
+  /**
+   * Path is relative to the workspace. Line is 0 where the evidence is about no line.
+   */
+  path: string;
+  line?: number /* int */;
+  /**
+   * Moment is the moment of the change, or its file snapshot if it has no moment. A reader without a workspace gets it with
+   * its session, as in m3@shop-1.
+   */
+  moment: string;
+  /**
+   * Evidence is stack, hot_update or order, the strongest first.
+   */
+  evidence: string[];
+  /**
+   * Call is the agent's call that made the change, "one of" several where that is not known. Prompt is the beginning of the
+   * prompt behind it. Both are "" where the conversation is not recorded.
+   */
+  call?: string;
+  prompt?: string;
+}
+/**
+ * Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
+ */
+export interface Located {
+  message: string;
+  source: string;
+}
+
+//////////
+// source: network.go
+
+/**
+ * NetworkDiff lists endpoints whose state changed.
+ */
+export interface NetworkDiff {
+  failures?: Failure[];
+  /**
+   * KnownFailures are endpoints that failed before the window, and within it in the same way. They are a warning. A reader
+   * that folds has them in [Report.Repeated] instead.
+   */
+  known_failures?: Failure[];
+  degraded?: Degraded[];
+  recovered?: Changed[];
+  new_endpoints?: Endpoint[];
+  /**
+   * Late are requests that an action of the reader made, and that succeeded after its answer.
+   */
+  late?: Endpoint[];
+  /**
+   * StillFailing counts the endpoints that fail at the end of the window as they did before it.
+   */
+  still_failing?: number /* int */;
+  total_new_requests?: number /* int */;
+  omitted?: number /* int */;
+}
+/**
+ * Request is what every entry of the network section has: of the request that it shows.
+ */
+export interface Request {
+  /**
+   * Operation is the name of the GraphQL operation.
+   */
+  operation?: string;
+  /**
+   * StartedAt is when the request was sent, and DurationMs how long it took.
+   */
+  started_at?: Time;
+  duration_ms?: number /* int */;
+  /**
+   * Initiator is file:line of the first frame in the project's own code that made the request. A wrapper, through which
+   * requests of several callers to several endpoints go, is left out.
    */
   initiator?: string;
   /**
@@ -21,28 +323,106 @@ export interface Repeated {
   generated?: boolean;
 }
 /**
- * repeat is one before it is shown.
+ * Failure is an endpoint that failed.
  */
+export interface Failure extends Request {
+  method: string;
+  url: string;
+  status: number /* int */;
+  previous_status?: number /* int */;
+  error?: string;
+  count?: number /* int */;
+  /**
+   * NowStatus is the status of a later request that did not fail any more.
+   */
+  now_status?: number /* int */;
+  /**
+   * Detail is the first meaningful line of the failed answer.
+   */
+  detail?: string;
+  /**
+   * Also is what else said the same: "logged at api.js:12, shown in .error".
+   */
+  also?: string;
+  /**
+   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   */
+  introduced_by?: Introduced;
+  tab?: number /* int */;
+}
 /**
- * repeatKey is what makes two of them one.
+ * Degraded is an endpoint that has become slow.
  */
+export interface Degraded extends Request {
+  method: string;
+  url: string;
+  avg_ms: number /* int */;
+  previous_avg_ms: number /* int */;
+  tab?: number /* int */;
+}
 /**
- * repeatList are the entries of a report that the reader was already given.
+ * Changed is an endpoint that fails no more.
  */
+export interface Changed extends Request {
+  method: string;
+  url: string;
+  status: number /* int */;
+  previous_status: number /* int */;
+  /**
+   * Count is how many endpoints it stands for, where they differ in numbers alone.
+   */
+  count?: number /* int */;
+  tab?: number /* int */;
+}
 /**
- * maxKeys bounds how many different entries one entry of a report stands for. Others are listed when they occur again.
+ * Endpoint is an endpoint that was never seen before.
  */
+export interface Endpoint extends Request {
+  method: string;
+  url: string;
+  status: number /* int */;
+  /**
+   * Count is how many endpoints it stands for, or late requests, where they differ in numbers alone.
+   */
+  count?: number /* int */;
+  /**
+   * Overtaken is true for a late request that was answered after a later one to the same endpoint.
+   */
+  overtaken?: boolean;
+  tab?: number /* int */;
+}
+
+//////////
+// source: repeated.go
+
+/**
+ * MaxRepeated bounds how many repeated messages are listed, maxRepeatedText their length in characters.
+ */
+export const MaxRepeated = 5;
+/**
+ * Repeated is an entry that the reader was already given, and how often it occurred in the window.
+ */
+export interface Repeated {
+  message: string;
+  count: number /* int */;
+  /**
+   * Initiator is file:line of the code that made a failed request or logged a message.
+   */
+  initiator?: string;
+  /**
+   * Generated is true where Initiator is a line of generated code.
+   */
+  generated?: boolean;
+}
 
 //////////
 // source: report.go
 /*
-Package diff compares two moments of what was captured and says what is new, in as few words as
-an agent needs.
+Package report is what an answer says that reports: its sections with their entries, and how entries, addresses and places
+are written.
 
-It guarantees: everything between the two moments is analysed, however much it is; what is shown
-is bounded ([MaxEntries] a section, the most severe first) and the rest is counted in omitted; a
-section covers exactly the positions from the baseline's to the view's; the same input gives the
-same report. It is pure: no clock, no files, no network.
+It guarantees: what is shown of a page is bounded; a filter hides entries, and never the severity; the names of places
+forge nothing that stands beside them. It is pure: no clock, no files, no network.
 */
 
 /**
@@ -53,10 +433,6 @@ export const MaxEntries = 50;
  * MaxEntries bounds what is shown in one section; MaxMessage the length of a message, in characters.
  */
 export const MaxMessage = 200;
-/**
- * Section is a part of a report, named after the buffer it reads.
- */
-export type Section = any /* capture.Section */;
 /**
  * Severity says how bad a report is.
  */
@@ -166,6 +542,10 @@ export interface Report {
  * Untrusted marks answers that quote pages.
  */
 export const Untrusted = "untrusted";
+
+//////////
+// source: storm.go
+
 /**
  * Storm is one thing that repeats fast and without end.
  */
@@ -184,284 +564,21 @@ export interface Storm {
    * Generated is true where Initiator is a line of generated code.
    */
   generated?: boolean;
-  tab?: number /* int */;
-}
-/**
- * ConsoleDiff lists messages that were logged.
- */
-export interface ConsoleDiff {
-  new_errors?: Message[];
-  new_warnings?: Message[];
-  total_new_entries?: number /* int */;
-  omitted?: number /* int */;
-}
-/**
- * Message is one message, however often it was logged.
- */
-export interface Message {
-  message: string;
   /**
-   * Source is file:line of the top frame.
+   * Error is why a connection fails, Status the HTTP status of its refused handshake.
    */
-  source?: string;
-  /**
-   * Generated is true where Source is a line of generated code: its map is missing, or was not there in time.
-   */
-  generated?: boolean;
-  /**
-   * LoggedAt is file:line of the console call, where Source is that of the error that it logged.
-   */
-  logged_at?: string;
-  count: number /* int */;
-  /**
-   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
-   */
-  introduced_by?: Introduced;
-  tab?: number /* int */;
-}
-/**
- * Request is what every entry of the network section has: of the request that it shows.
- */
-export interface Request {
-  /**
-   * Operation is the name of the GraphQL operation.
-   */
-  operation?: string;
-  /**
-   * StartedAt is when the request was sent, and DurationMs how long it took.
-   */
-  started_at?: Time;
-  duration_ms?: number /* int */;
-  /**
-   * Initiator is file:line of the first frame in the project's own code that made the request. A wrapper, through which
-   * requests of several callers to several endpoints go, is left out.
-   */
-  initiator?: string;
-  /**
-   * Generated is true where Initiator is a line of generated code.
-   */
-  generated?: boolean;
-}
-/**
- * NetworkDiff lists endpoints whose state changed.
- */
-export interface NetworkDiff {
-  failures?: Failure[];
-  /**
-   * KnownFailures are endpoints that failed before the window, and within it in the same way. They are a warning. A reader
-   * that folds has them in [Report.Repeated] instead.
-   */
-  known_failures?: Failure[];
-  degraded?: Degraded[];
-  recovered?: Changed[];
-  new_endpoints?: Endpoint[];
-  /**
-   * Late are requests that an action of the reader made, and that succeeded after its answer.
-   */
-  late?: Endpoint[];
-  /**
-   * StillFailing counts the endpoints that fail at the end of the window as they did before it.
-   */
-  still_failing?: number /* int */;
-  total_new_requests?: number /* int */;
-  omitted?: number /* int */;
-}
-/**
- * Failure is an endpoint that failed.
- */
-export interface Failure extends Request {
-  method: string;
-  url: string;
-  status: number /* int */;
-  previous_status?: number /* int */;
   error?: string;
-  count?: number /* int */;
-  /**
-   * NowStatus is the status of a later request that did not fail any more.
-   */
-  now_status?: number /* int */;
-  /**
-   * Detail is the first meaningful line of the failed answer.
-   */
-  detail?: string;
-  /**
-   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
-   */
-  introduced_by?: Introduced;
-  tab?: number /* int */;
-}
-/**
- * Degraded is an endpoint that has become slow.
- */
-export interface Degraded extends Request {
-  method: string;
-  url: string;
-  avg_ms: number /* int */;
-  previous_avg_ms: number /* int */;
-  tab?: number /* int */;
-}
-/**
- * Changed is an endpoint that fails no more.
- */
-export interface Changed extends Request {
-  method: string;
-  url: string;
-  status: number /* int */;
-  previous_status: number /* int */;
-  tab?: number /* int */;
-}
-/**
- * Endpoint is an endpoint that was never seen before.
- */
-export interface Endpoint extends Request {
-  method: string;
-  url: string;
-  status: number /* int */;
-  tab?: number /* int */;
-}
-/**
- * WebSocketDiff lists what happened to connections.
- */
-export interface WebSocketDiff {
-  disconnections?: Disconnection[];
-  error_messages?: SocketError[];
-  new_connections?: Connection[];
-  total_new_messages?: number /* int */;
-  total_new_events?: number /* int */;
-  omitted?: number /* int */;
-}
-/**
- * Disconnection is a connection that closed.
- */
-export interface Disconnection {
-  url: string;
-  code?: number /* int */;
-  reason?: string;
-  count?: number /* int */;
-  /**
-   * Initiator is file:line of the code that opened the connection.
-   */
-  initiator?: string;
-  /**
-   * Generated is true where Initiator is a line of generated code.
-   */
-  generated?: boolean;
-  tab?: number /* int */;
-}
-/**
- * SocketError is a frame or a connection that said that something failed.
- */
-export interface SocketError {
-  url: string;
-  message: string;
-  /**
-   * Status is the HTTP status of a refused handshake.
-   */
   status?: number /* int */;
-  count?: number /* int */;
   /**
-   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   * Also is what else said the same: "logged at live.js:12".
    */
-  introduced_by?: Introduced;
-  /**
-   * Initiator is file:line of the code that opened the connection.
-   */
-  initiator?: string;
-  /**
-   * Generated is true where Initiator is a line of generated code.
-   */
-  generated?: boolean;
+  also?: string;
   tab?: number /* int */;
 }
-/**
- * Connection is a connection that was opened.
- */
-export interface Connection {
-  url: string;
-  count?: number /* int */;
-  tab?: number /* int */;
-}
-/**
- * DOMDiff lists error elements that came or went.
- */
-export interface DOMDiff {
-  new_error_elements?: NewElement[];
-  disappeared_elements?: GoneElement[];
-  /**
-   * Flashes are messages that came and went while one field was filled in; they do not count as errors.
-   */
-  flashes?: NewElement[];
-  /**
-   * PageEmptySince is when the page became empty because its code failed, PageEmptyTab its tab if there are several.
-   */
-  page_empty_since?: Time;
-  page_empty_tab?: number /* int */;
-  url_changed?: URLChange;
-  crashed?: Crash[];
-  omitted?: number /* int */;
-}
-/**
- * NewElement is an error element that was not visible before.
- */
-export interface NewElement {
-  selector: string;
-  text: string;
-  /**
-   * AppearedAt is left out when that was evicted.
-   */
-  appeared_at?: Time;
-  /**
-   * GoneAt is set when it vanished again.
-   */
-  gone_at?: Time;
-  /**
-   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
-   */
-  introduced_by?: Introduced;
-  tab?: number /* int */;
-}
-/**
- * GoneElement is an error element that was visible and is no more.
- */
-export interface GoneElement {
-  selector: string;
-  text: string;
-  tab?: number /* int */;
-}
-/**
- * URLChange is the address of the tab that changed it last.
- */
-export interface URLChange {
-  from: string;
-  to: string;
-  tab?: number /* int */;
-}
-/**
- * Crash is a tab whose page crashed.
- */
-export interface Crash {
-  url: string;
-  at: Time;
-  tab?: number /* int */;
-}
-/**
- * ActionsDiff lists what a person did.
- */
-export interface ActionsDiff {
-  new_actions?: Action[];
-  total_new_actions?: number /* int */;
-  omitted?: number /* int */;
-}
-/**
- * Action is one action.
- */
-export interface Action {
-  type: string;
-  target: string;
-  value?: string;
-  at: Time;
-  tab?: number /* int */;
-}
+
+//////////
+// source: variables.go
+
 /**
  * VariablesDiff lists what debuggers saw.
  */
@@ -528,122 +645,73 @@ export interface SnapshotMade {
   by?: string;
   tab?: number /* int */;
 }
+
+//////////
+// source: websocket.go
+
 /**
- * FilesDiff lists files of workspaces that differ at the two moments.
+ * WebSocketDiff lists what happened to connections.
  */
-export interface FilesDiff {
-  /**
-   * Changed has at most [MaxFiles] entries. Directories stand for their files where more changed.
-   */
-  changed?: ChangedFile[];
-  /**
-   * TotalChanged counts the files, Omitted those that no entry stands for.
-   */
-  total_changed?: number /* int */;
+export interface WebSocketDiff {
+  disconnections?: Disconnection[];
+  error_messages?: SocketError[];
+  new_connections?: Connection[];
+  total_new_messages?: number /* int */;
+  total_new_events?: number /* int */;
   omitted?: number /* int */;
 }
 /**
- * ChangedFile is a file that changed, or a directory that stands for several.
+ * Disconnection is a connection that closed.
  */
-export interface ChangedFile {
-  /**
-   * Path is relative to the workspace. A directory's ends in "/".
-   */
-  path: string;
-  /**
-   * Change is added, modified, removed or renamed. A directory whose files changed in different ways is modified.
-   */
-  change: string;
-  /**
-   * From is the path that a renamed file had before.
-   */
-  from?: string;
-  /**
-   * Added and Removed count lines. They are nil where the lines are not known.
-   */
-  added?: number /* int */;
-  removed?: number /* int */;
-  /**
-   * Count is the number of changes of the file that Added and Removed are the sum of, where there are several.
-   */
+export interface Disconnection {
+  url: string;
+  code?: number /* int */;
+  reason?: string;
   count?: number /* int */;
   /**
-   * Binary is true for a file without lines.
+   * Initiator is file:line of the code that opened the connection.
    */
-  binary?: boolean;
+  initiator?: string;
   /**
-   * Files counts the files that a directory stands for.
+   * Generated is true where Initiator is a line of generated code.
    */
-  files?: number /* int */;
-  /**
-   * By names what made the change: the agent's call, "one of" several where that is not known, or what the snapshot was taken
-   * after. Prompt is the beginning of the prompt behind the newest call, "" where the conversation is not recorded.
-   */
-  by?: string;
-  prompt?: string;
-  /**
-   * Workspace is the workspace's path, where the report covers several.
-   */
-  workspace?: string;
-}
-/**
- * Coverage says what was not observed. A report of a window that was fully observed has none.
- */
-export interface Coverage {
-  gaps?: GapSpan[];
-  dropped?: number /* int */;
-  note: string;
-  /**
-   * Unwatched says that nothing in scope is observed at the window's end: no browser, or no watched tab.
-   */
-  unwatched?: boolean;
-}
-/**
- * GapSpan is a span that was not observed, cut to the window. To is nil when it goes on.
- */
-export interface GapSpan {
-  from: Time;
-  to?: Time;
-  reason: string;
+  generated?: boolean;
   tab?: number /* int */;
-  /**
-   * Tabs are those of a gap that several tabs have alike; Tab is 0 then.
-   */
-  tabs?: number /* int */[];
 }
 /**
- * tokenCount is how a report's JSON begins its count, before it is counted. No text within can look like it: the
- * quotes of a text are escaped.
+ * SocketError is a frame or a connection that said that something failed.
  */
-/**
- * Located is an error that an earlier answer showed at a generated line, and its place in the project's files.
- */
-export interface Located {
+export interface SocketError {
+  url: string;
   message: string;
-  source: string;
+  /**
+   * Status is the HTTP status of a refused handshake.
+   */
+  status?: number /* int */;
+  count?: number /* int */;
+  /**
+   * Also is what else said the same: "logged at live.js:12".
+   */
+  also?: string;
+  /**
+   * IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
+   */
+  introduced_by?: Introduced;
+  /**
+   * Initiator is file:line of the code that opened the connection.
+   */
+  initiator?: string;
+  /**
+   * Generated is true where Initiator is a line of generated code.
+   */
+  generated?: boolean;
+  tab?: number /* int */;
 }
 /**
- * Introduced is the change of a file after which something first appeared.
+ * Connection is a connection that was opened.
  */
-export interface Introduced {
-  /**
-   * Path is relative to the workspace. Line is 0 where the evidence is about no line.
-   */
-  path: string;
-  line?: number /* int */;
-  /**
-   * Moment is the moment of the change, or its file snapshot if it has no moment. A reader without a workspace gets it with
-   * its session, as in m3@shop-1.
-   */
-  moment: string;
-  /**
-   * Evidence is stack, hot_update or order, the strongest first.
-   */
-  evidence: string[];
-  /**
-   * Call is the agent's call that made the change, "one of" several where that is not known. Prompt is the beginning of the
-   * prompt behind it. Both are "" where the conversation is not recorded.
-   */
-  call?: string;
-  prompt?: string;
+export interface Connection {
+  url: string;
+  count?: number /* int */;
+  tab?: number /* int */;
 }

@@ -106,7 +106,7 @@ export interface List extends About {
   next?: string;
   omitted?: number /* int */;
   /**
-   * Problem says why it is not known whether the snapshots are still there, "" if it is.
+   * Problem says why it is not known whether the snapshots are still there, or what a restore that failed did not set back.
    */
   problem?: string;
   /**
@@ -140,7 +140,7 @@ export interface ListMoment {
    * Severity is that of the browser from the moment to the next one, "" where nothing bad is known of it and it was not
    * fully observed. Only lists have it.
    */
-  severity?: any /* diff.Severity */;
+  severity?: any /* report.Severity */;
   /**
    * LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
    */
@@ -451,6 +451,10 @@ export interface Restored {
    * Exclusions are how the restore changes what later snapshots leave out, nil if it does not.
    */
   exclusions?: { dropped: string[]; added: string[]; problem?: string };
+  /**
+   * Undid is the operation that an undo undid, with what it did.
+   */
+  undid?: string;
   /**
    * Kept is a directory with files that were changed during the restore.
    */

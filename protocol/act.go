@@ -167,11 +167,13 @@ type ActBlame struct {
 	Outer bool `json:"outer,omitempty"`
 	// Rule is the selector of the rule with Style, Sheet the file or address of its style sheet, and SheetLine the line of
 	// the declaration, 0 if it is not known. With SheetBlock it is the line in the component's style block of that number,
-	// from 1.
+	// from 1. With SheetColumn they are a place in what Sheet was compiled to, from 1.
 	Rule       string `json:"rule,omitempty"`
 	Sheet      string `json:"sheet,omitempty"`
 	SheetLine  int    `json:"sheet_line,omitempty"`
 	SheetBlock int    `json:"sheet_block,omitempty"`
+	// SheetColumn is 0 if the sheet is as written.
+	SheetColumn int `json:"sheet_column,omitempty"`
 }
 
 // ActMade lists tabs that a page opened and files that it downloaded; see [ActResult].

@@ -105,6 +105,8 @@ type NetworkEvent struct {
 	Canceled bool `json:"canceled,omitempty"`
 	// Started is the start in milliseconds since the epoch.
 	Started int64 `json:"started"`
+	// Order counts the requests of the tab that were sent before it in the same millisecond.
+	Order int `json:"order,omitempty"`
 	// Duration is in milliseconds.
 	Duration float64 `json:"duration"`
 	// Mime is the media type of the response.

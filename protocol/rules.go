@@ -7,3 +7,9 @@ import _ "embed"
 //
 //go:embed redaction.json
 var RedactionRules []byte
+
+// GitleaksRules is redaction-gitleaks.json: patterns of gitleaks for the formats of secrets, added to those of
+// redaction.json.
+//
+//go:embed redaction-gitleaks.json
+var GitleaksRules []byte

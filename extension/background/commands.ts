@@ -20,6 +20,7 @@ import {
 } from '../protocol';
 import { type Acting, readActParams } from './acting/acting';
 import type { Activity } from './acting/activity';
+import { maskedResult } from './acting/masked';
 import { aria, readAriaParams } from './aria/aria';
 import type { ContentFrames } from './frames';
 import type { HostPort } from './port';
@@ -45,7 +46,7 @@ export async function answer(parties: CommandParties, method: string, params: un
   if (method.startsWith(DebugPrefix)) return await parties.debugging.answer(method, params);
   switch (method) {
     case MethodAct:
-      return await parties.acting.act(readActParams(params));
+      return maskedResult(await parties.acting.act(readActParams(params)));
     case MethodAgents:
       parties.agents();
       return {};

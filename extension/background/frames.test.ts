@@ -185,7 +185,11 @@ const debugging = {
   whenPaused: () => ({ promise: new Promise<void>(() => undefined), forget: () => undefined }),
 };
 const acting = { act: async () => ({ done: 0 }) };
-const maps = { page: async () => undefined, fetch: () => Promise.reject(new Error('nothing is fetched')) };
+const maps = {
+  page: async () => undefined,
+  loads: async () => [],
+  fetch: () => Promise.reject(new Error('nothing is fetched')),
+};
 
 test('sync names who did not answer, and posts everything before it answers', async () => {
   const order: string[] = [];
@@ -248,6 +252,7 @@ test('what sensitive fields of any frame hold is taken out of texts of their tab
   }
   const text = 'c0rrect-horsebattery-staples';
   expect(frames.hide(7, text)).toBe('[masked][masked]s');
+  expect(frames.hide(7, 'c0rr\u00adect-\x1b[31mhorse')).toBe('[masked]');
   expect(frames.hide(8, text)).toBe(text);
   top.disconnect();
   expect(frames.hide(7, text)).toBe('c0rrect-horse[masked]s');

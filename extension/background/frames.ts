@@ -1,6 +1,7 @@
 /** The content scripts in the tabs' frames: their events, and asking them to hurry. */
 
 import type { Way } from '../capture/chosen';
+import { clean } from '../clean';
 import { type Held, hideHeld } from '../held';
 import type { ContentEvent, FromContent, ToContent } from '../messages';
 import type { AnyEvent } from '../protocol';
@@ -145,9 +146,9 @@ export class ContentFrames {
     return known?.of === title ? known.shown : title;
   }
 
-  /** A short text of a tab without what sensitive fields of its pages hold. */
+  /** A short text of a tab, cleaned, without what sensitive fields of its pages hold. */
   hide(tab: number, text: string): string {
-    let hidden = text;
+    let hidden = clean(text);
     for (const { held } of this.#tabs.get(tab)?.values() ?? [])
       if (held !== undefined) hidden = hideHeld(hidden, held, MASK);
     return hidden;

@@ -1,16 +1,18 @@
 /** The browser's tabs as sent to the host and the popup; pure. */
 
 import type { Way } from '../capture/chosen';
-import { plain } from '../capture/text';
+import { folded } from '../clean';
 import type { PopupTab } from '../messages';
 import type { Tab, TabPaused } from '../protocol';
-import { redactURL } from '../redact/redact';
+import { redactText, redactURL } from '../redact/redact';
 import { type Choices, isWatched, permissionFor, watchableOrigin, why } from './rules';
 
 /** The part of `chrome.tabs.Tab` that is used. */
 export interface BrowserTab {
   id?: number | undefined;
   url?: string | undefined;
+  /** The address that it is on its way to. */
+  pendingUrl?: string | undefined;
   title?: string | undefined;
   favIconUrl?: string | undefined;
   active: boolean;
@@ -37,13 +39,17 @@ export interface TabFacts {
   window: number | undefined;
 }
 
-/** The list for the host. For an unwatched tab it has the origin but no title. */
+/**
+ * The list for the host. For an unwatched tab it has the origin but no title. So it has for a tab whose first page is captured
+ * and has not arrived: what is reported of that page's load is that tab's.
+ */
 export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
   const list: Tab[] = [];
-  for (const { id, url, title, active, windowId } of tabs) {
-    const origin = watchableOrigin(url);
-    if (id === undefined || url === undefined || origin === undefined) continue;
+  for (const { id, url, pendingUrl, title, active, windowId } of tabs) {
+    if (id === undefined) continue;
     const capturing = facts.capturing(id);
+    const origin = watchableOrigin(url) ?? (capturing ? watchableOrigin(pendingUrl) : undefined);
+    if (url === undefined || origin === undefined) continue;
     const watched = capturing && isWatched(id, url, facts.choices);
     const note = facts.note(id);
     const paused = facts.paused(id);
@@ -51,7 +57,7 @@ export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
     list.push({
       id,
       url: watched ? redactURL(url).text : `${origin}/`,
-      title: watched ? facts.title(id, title ?? '') : '',
+      title: watched ? redactText(facts.title(id, title ?? '')).text : '',
       watched,
       ...(watched && { capture: facts.way(id) ?? '' }),
       ...(watched && facts.dom(id) && { dom: true }),
@@ -80,7 +86,7 @@ export function popupTabs(
     const paused = facts.paused(id) ?? facts.pausedPart(id);
     list.push({
       id,
-      title: plain(title ?? ''),
+      title: folded(title ?? ''),
       url,
       origin,
       ...(favIconUrl !== undefined && { favicon: favIconUrl }),

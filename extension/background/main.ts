@@ -4,7 +4,7 @@
  */
 import { createWorker } from './worker';
 
-const { setWay } = createWorker(chrome, navigator);
+const { setWay, expectPage } = createWorker(chrome, navigator);
 
 /** The program that launches the browser calls the worker through the debugging pipe. */
-Object.assign(globalThis, { setWay });
+Object.assign(globalThis, { setWay, expectPage });

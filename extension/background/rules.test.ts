@@ -91,6 +91,19 @@ test('the host learns no more than the origin of a tab that is not watched', () 
   ]);
 });
 
+test('a captured tab is in the list before its first page has arrived', () => {
+  const blank = {
+    url: 'about:blank',
+    pendingUrl: 'http://localhost:5173/orders',
+    active: false,
+    windowId: 1,
+  };
+  const list = [5, 3].map((id) => ({ ...blank, id })); // tab 3 is not captured
+  expect(hostTabs(list, facts)).toEqual([
+    { id: 5, url: 'http://localhost:5173/', title: '', watched: false },
+  ]);
+});
+
 test('the popup lists its own tab first, and the permission that is missing', () => {
   const list = popupTabs(browser, facts, new Set(['https://bank.example/*']));
   expect(list.map(({ id }) => id)).toEqual([3, 2, 4]);

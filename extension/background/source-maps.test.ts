@@ -1,10 +1,14 @@
 import { expect, test, vi } from 'vitest';
-import { isLocal, sourceMap, sourceMappingURL } from './source-maps';
+import { isLocal, type ScriptLoad, sourceMap, sourceMappingURL } from './source-maps';
 
 const ask = { tab: 7, url: 'http://localhost:3000/app.js', timeout_ms: 1000, max_bytes: 1000 };
 
 /** Answers by address; what was asked for is listed. */
-function server(pages: Record<string, string | Response>, page = 'http://localhost:3000/cart?x=1') {
+function server(
+  pages: Record<string, string | Response>,
+  page = 'http://localhost:3000/cart?x=1',
+  loads: ScriptLoad[] = [],
+) {
   const asked: [string, RequestInit][] = [];
   const get = vi.fn(async (input: RequestInfo | URL, init: RequestInit = {}) => {
     const address = String(input);
@@ -14,7 +18,12 @@ function server(pages: Record<string, string | Response>, page = 'http://localho
     if (found === undefined) return new Response('', { status: 404 });
     return typeof found === 'string' ? new Response(found) : found;
   });
-  return { asked, parties: { page: async (tab: number) => (tab === 7 ? page : undefined), fetch: get } };
+  const parties = {
+    page: async (tab: number) => (tab === 7 ? page : undefined),
+    loads: async () => loads,
+    fetch: get,
+  };
+  return { asked, parties };
 }
 
 async function unpacked(data: string): Promise<string> {
@@ -34,6 +43,68 @@ test('the map that a script names is fetched with the rights of the page', async
     ['include', 'error', 'no-referrer'],
     ['include', 'error', 'no-referrer'],
   ]);
+});
+
+test('the stamps of imported modules that were edited are no other version', async () => {
+  const stamped =
+    'import "/b.js?t=1795696137580"\nimport "/c.js?v=1&t=1795696137581"\n//# sourceMappingURL=app.js.map\n';
+  const stamp = '?t=1795696137580'.length;
+  for (const [size, used] of [
+    [stamped.length, true],
+    [stamped.length - stamp, true],
+    [stamped.length - 2 * stamp, true],
+    [stamped.length - 3 * stamp, false],
+    [stamped.length - stamp + 1, false],
+    [stamped.length + stamp, false],
+  ] as const) {
+    const { parties } = server(
+      { 'http://localhost:3000/app.js': stamped, 'http://localhost:3000/app.js.map': '{}' },
+      undefined,
+      [{ at: Date.now() - 60_000, size }],
+    );
+    const got = await sourceMap(parties, ask).then(
+      () => true,
+      () => false,
+    );
+    expect(got, String(size)).toBe(used);
+  }
+});
+
+test('the map of a script that the server has in another version is not used', async () => {
+  const code = 'go()\n//# sourceMappingURL=app.js.map\n';
+  const now = Date.now();
+  const at = (ago: number) => new Date(now - ago).toUTCString();
+  const load = (size: number, ago = 60_000) => ({ at: now - ago, size });
+  for (const [name, loads, headers, used] of [
+    ['no load is known', [], {}, true],
+    ['the same size', [load(code.length)], {}, true],
+    ['an unknown size', [load(0)], {}, true],
+    ['another size', [load(code.length - 1)], {}, false],
+    ['another size in one frame', [load(code.length), load(7)], {}, false],
+    ['written before', [load(0)], { 'Last-Modified': at(90_000), Date: at(0) }, true],
+    ['written since', [load(code.length)], { 'Last-Modified': at(30_000), Date: at(0) }, false],
+    [
+      'a server whose clock is late',
+      [load(0)],
+      { 'Last-Modified': at(3_630_000), Date: at(3_600_000) },
+      false,
+    ],
+    ['a server that dates everything now', [load(0)], { 'Last-Modified': at(0), Date: at(0) }, true],
+    ['no date', [load(0)], { 'Last-Modified': 'yesterday' }, true],
+  ] as [string, ScriptLoad[], Record<string, string>, boolean][]) {
+    for (const named of [{}, { SourceMap: 'app.js.map' }]) {
+      const pages = {
+        'http://localhost:3000/app.js': new Response(code, { headers: { ...headers, ...named } }),
+        'http://localhost:3000/app.js.map': '{}',
+      };
+      const { parties } = server(pages, undefined, loads);
+      const got = await sourceMap(parties, ask).then(
+        () => true,
+        ({ code }) => code !== 'unavailable',
+      );
+      expect(got, name).toBe(used);
+    }
+  }
 });
 
 test('another origin gets no cookies', async () => {
@@ -96,6 +167,13 @@ test('a page of the wide web reaches nothing on this machine or its network', as
     '[fd00::1]',
     'router',
     'nas.local',
+    'localhost.:9',
+    'router.',
+    'nas.local.',
+    'app.test.',
+    '[::ffff:127.0.0.1]',
+    '0x7f.1',
+    '2130706433',
   ]) {
     const { asked, parties } = server(
       { 'https://shop.example/app.js': `//# sourceMappingURL=http://${host}/secret` },
@@ -115,6 +193,7 @@ test('a page of the wide web reaches nothing on this machine or its network', as
 test('a server that does not answer is given up', async () => {
   const parties = {
     page: async () => 'http://localhost:3000/',
+    loads: async () => [],
     fetch: (_: unknown, init?: RequestInit) =>
       new Promise<Response>((_, reject) => {
         init?.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));

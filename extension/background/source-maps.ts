@@ -18,8 +18,23 @@ import { isDevelopment, watchableOrigin } from './rules';
 export interface SourceMapParties {
   /** The address of a watched tab's page; undefined for any other tab. */
   page(tab: number): Promise<string | undefined>;
+  /** The latest loads of an address by the documents of a tab, as far as they can be read. */
+  loads(tab: number, url: string): Promise<ScriptLoad[]>;
   fetch: typeof fetch;
 }
+
+/** A document's load of a script, as its resource timing has it. */
+export interface ScriptLoad {
+  /** The start, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The bytes of the body without its compression; 0 where the browser keeps them from the page. */
+  readonly size: number;
+}
+
+/** How long the documents of a tab may take to say what they loaded, in ms. A busy or paused page does not. */
+const LOADS_MS = 500;
+/** How exact the times of headers are, in ms. */
+const HEADER_MS = 1000;
 
 /** Answers `source_map`; rejects with a {@link CodedError} on failure. */
 export async function sourceMap(parties: SourceMapParties, params: unknown): Promise<SourceMapResult> {
@@ -31,11 +46,15 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
   const signal = AbortSignal.timeout(timeout_ms);
   const get = (address: string): Promise<Response> => fetchAs(parties.fetch, page, address, signal);
   try {
+    const loading = parties.loads(tab, url);
     const script = await get(url);
+    const code = await bytes(script, max_bytes);
     const header = script.headers.get('SourceMap') ?? script.headers.get('X-SourceMap');
-    if (header !== null) await script.body?.cancel();
-    const reference = header ?? sourceMappingURL(await text(script, max_bytes));
+    const text = new TextDecoder().decode(code);
+    const reference = header ?? sourceMappingURL(text);
     if (reference === undefined) throw new CodedError(CodeNone, 'The script names no source map.');
+    if ((await loading).some((load) => isOther(load, code.byteLength, stampsOf(text), script.headers)))
+      throw new CodedError(CodeUnavailable, 'The server has other code than the page runs.');
     const address = new URL(reference, url).href;
     const inline = address.startsWith('data:');
     const map = inline ? await parties.fetch(address, { signal }) : await get(address);
@@ -88,9 +107,12 @@ async function fetchAs(
 
 /** Whether an origin is on this machine or a private network (RFC 1918, RFC 3927, RFC 4193, RFC 6762). */
 export function isLocal(origin: string): boolean {
-  const { hostname } = new URL(origin);
+  const url = new URL(origin);
+  // With a dot at its end, a name is the same one: the resolver only adds no domain to it.
+  url.hostname = url.hostname.replace(/\.$/, '');
+  const { hostname } = url;
   return (
-    isDevelopment(origin) ||
+    isDevelopment(url.origin) ||
     !hostname.includes('.') ||
     /\.(local|internal|lan|home\.arpa)$/.test(hostname) ||
     /^(0|10|169\.254|192\.168|172\.(1[6-9]|2\d|3[01])|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./.test(hostname)
@@ -110,8 +132,46 @@ export function sourceMappingURL(script: string): string | undefined {
   return url && behind.every((line) => /^\s*(?:\/\/|$)/.test(line)) ? url : undefined;
 }
 
-async function text(response: Response, max: number): Promise<string> {
-  return await new Response(bounded(response, max)).text();
+async function bytes(response: Response, max: number): Promise<ArrayBuffer> {
+  return await new Response(bounded(response, max)).arrayBuffer();
+}
+
+/** The bytes of the stamp that Vite adds to the address of an imported module once that was edited. */
+const STAMP = '?t=1795696137580'.length;
+
+/** How many imports of a module may have got a stamp since it was loaded. Nothing else in it changes with that. */
+function stampsOf(code: string): number {
+  return code.match(/[?&]t=\d{13}(?=["'&])/g)?.length ?? 0;
+}
+
+/**
+ * Whether the code of a load differs from that which is served now, as a watching bundler leaves it to pages that do not
+ * reload: by its size, or because it was written after the load. A server that dates everything now says nothing by it.
+ */
+function isOther({ at, size }: ScriptLoad, served: number, stamps: number, headers: Headers): boolean {
+  const more = (served - size) / STAMP;
+  if (size > 0 && !(Number.isInteger(more) && more >= 0 && more <= stamps)) return true;
+  const written = Date.parse(headers.get('Last-Modified') ?? '');
+  const now = Date.parse(headers.get('Date') ?? '') || Date.now();
+  return written < now && now - written + HEADER_MS < Date.now() - at;
+}
+
+/** Reads {@link SourceMapParties.loads} from the documents that the extension may reach. */
+export async function scriptLoads(tab: number, url: string): Promise<ScriptLoad[]> {
+  const late = new Promise<undefined>((resolve) => setTimeout(resolve, LOADS_MS, undefined));
+  const read = chrome.scripting.executeScript({
+    target: { tabId: tab, allFrames: true },
+    injectImmediately: true,
+    func: (of: string) => {
+      const last = performance.getEntriesByName(of, 'resource').at(-1) as
+        | PerformanceResourceTiming
+        | undefined;
+      return last && { at: performance.timeOrigin + last.startTime, size: last.decodedBodySize };
+    },
+    args: [url],
+  });
+  const answers = await Promise.race([read.catch(() => undefined), late]);
+  return (answers ?? []).flatMap(({ result }) => result ?? []);
 }
 
 /** A body as gzip in base 64: a fifth of a map's size, and nothing that JSON would have to escape. */

@@ -70,6 +70,25 @@ test('a development origin is captured by itself, before it is shown', async () 
   expect(events).toEqual([]);
 });
 
+test('a blank tab that is expected to show a page is captured before, and stays so', async () => {
+  await tabs.expect(1, DEV);
+  expect(source.started).toEqual([1]);
+  await show(1, 'about:blank'); // its own commit, reported late
+  expect(source.runs(1)).toBe(true);
+  await show(1, DEV);
+  expect(source.started).toEqual([1]);
+  await show(1, 'about:blank');
+  expect(source.runs(1)).toBe(false);
+});
+
+test('a blank tab that is expected to show a page that is not watched is not captured', async () => {
+  await tabs.expect(1, SITE);
+  expect(source.started).toEqual([]);
+  await tabs.expect(2, DEV);
+  await show(2, SITE);
+  expect(source.runs(2)).toBe(false);
+});
+
 test('any other origin only after a person switched it on', async () => {
   await show(1, SITE);
   expect(source.started).toEqual([]);

@@ -24,9 +24,14 @@ interface TabState {
   starts: number;
   gap?: OpenGap | undefined;
   note?: string | undefined;
+  /** True for a blank tab from {@link WatchedTabs.expect} until it shows another page. */
+  expected?: boolean | undefined;
   /** Entries older than this are not to be reported when capture begins. */
   replayFrom: number;
 }
+
+/** The address of an empty page. */
+const BLANK = 'about:blank';
 
 /** How long a tab that lost its debugger may take to be gone itself, in ms. */
 const CLOSING_MS = 100;
@@ -99,9 +104,21 @@ export class WatchedTabs {
     if (isWatched(tab, url, this.#options.settings)) await this.#start(tab, url);
   }
 
+  /** A blank tab will be sent to an address. Capture runs when this resolves, so that the whole load is captured. */
+  async expect(tab: number, url: string): Promise<void> {
+    if (!isWatched(tab, url, this.#options.settings)) return;
+    this.#state(tab).expected = true;
+    await this.#start(tab, url);
+  }
+
   /** A tab shows an address now. */
   async shows(tab: number, url: string): Promise<void> {
     const { settings } = this.#options;
+    const state = this.#tabs.get(tab);
+    if (state?.expected === true) {
+      if (url === BLANK) return; // reported late
+      state.expected = false;
+    }
     if (isWatched(tab, url, settings)) {
       await this.#start(tab, url);
       return;

@@ -282,6 +282,19 @@ test('pages are captured by the debugger when that is chosen, and quietly once a
   expect(browser.storage.session.items.tabsQuiet).toEqual([1]);
 });
 
+test('a blank tab is captured before the page that it is expected to show', async () => {
+  browser.list.push({ id: 1, url: 'about:blank', active: true, windowId: 1 });
+  const { setWay, expectPage } = await start();
+  await setWay('debugger');
+  browser.debugger.getTargets = async () => [{ id: 'T1', tabId: 1 }];
+  await expectPage('T2', 'http://localhost:3000/');
+  expect(browser.debugged).toEqual([]);
+  const expected = expectPage('T1', 'http://localhost:3000/');
+  await pass(20_000);
+  await expected;
+  expect(browser.debugged[0]).toBe('attach 1');
+});
+
 test('a tab whose first navigation was dropped is loaded again, and no other one', async () => {
   browser.list.push(
     { id: 1, url: '', pendingUrl: 'http://localhost/', status: 'complete', active: true, windowId: 1 },

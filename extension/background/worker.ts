@@ -17,7 +17,7 @@ import { HostPort } from './port';
 import { revive } from './revive';
 import { isWatched } from './rules';
 import { Settings } from './settings';
-import type { SourceMapParties } from './source-maps';
+import { type SourceMapParties, scriptLoads } from './source-maps';
 import { TabList } from './tab-list';
 import { WatchedTabs } from './tabs';
 import { BadgeKeeper } from './views/badge';
@@ -37,6 +37,8 @@ const FLUSH_MS = 1000;
 export interface Worker {
   /** Has pages be captured in another way from now on: those of an origin, or all. */
   setWay(way: Way, origin?: string): Promise<void>;
+  /** Begins to capture a blank tab, named by its debugging target, before it is sent to an address. */
+  expectPage(target: string, url: string): Promise<void>;
   /** Resolves when the worker has taken over what an earlier life left, and captures. */
   readonly begun: Promise<void>;
 }
@@ -90,7 +92,11 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
   const tabs = new WatchedTabs({ settings, source, emit, address, changed: tabChanged });
   const watchedPage = async (tab: number): Promise<string | undefined> =>
     tabs.watched(tab) ? await address(tab) : undefined;
-  const maps: SourceMapParties = { page: watchedPage, fetch: (input, init) => fetch(input, init) };
+  const maps: SourceMapParties = {
+    page: watchedPage,
+    loads: scriptLoads,
+    fetch: (input, init) => fetch(input, init),
+  };
   const debugging = new Debugging(
     {
       api: attachments,
@@ -274,7 +280,16 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
     watching,
     changed,
   });
-  return { setWay: (chosen, origin) => watching.setWay(chosen, origin), begun: begin() };
+  const begun = begin();
+  return {
+    setWay: (chosen, origin) => watching.setWay(chosen, origin),
+    expectPage: async (target, url) => {
+      await begun;
+      const page = (await browser.debugger.getTargets()).find(({ id }) => id === target);
+      if (page?.tabId !== undefined) await tabs.expect(page.tabId, url);
+    },
+    begun,
+  };
 }
 
 function browserName({ userAgent, userAgentData }: BrowserNames): string {

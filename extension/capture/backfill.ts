@@ -6,6 +6,7 @@ import type { Protocol } from 'devtools-protocol';
 import { NAMED } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
+import { SendTimes, type Sent } from './request';
 import { resourceOfInitiator } from './resources';
 
 type NetworkEvent = Extract<AnyEvent, { kind: 'network' }>;
@@ -121,22 +122,24 @@ export function backfill(
   };
   const logged = [...failures];
   const events: NetworkEvent[] = [];
-  for (const [n, entry] of entries.entries()) {
+  const times = new SendTimes();
+  // The browser lists them as they ended.
+  for (const [n, entry] of [...entries].sort((a, b) => a.start - b.start).entries()) {
     if (!/^https?:/.test(entry.name) || isKnown(entry.name)) continue;
     const at = logged.findIndex((f) => f.url === entry.name);
     const failure = at < 0 ? undefined : logged.splice(at, 1)[0];
-    const started = Math.floor(entry.start);
+    const sent = times.next(Math.floor(entry.start));
     // Timing hides the status of cross-origin requests and omits aborted ones.
     const status = failure?.status ?? entry.status;
     if (status === 0 && failure === undefined) continue;
     events.push(
       event(tab, {
-        id: failure?.id ?? `timing-${started}-${n}`,
+        id: failure?.id ?? `timing-${sent.started}-${n}`,
         url: entry.name,
         resource: resourceOfInitiator(entry.initiator),
         status,
         error: failure?.error,
-        started,
+        ...sent,
         duration: Math.round(entry.duration),
         size: entry.transferred,
         cached: entry.transferred === 0 && entry.decoded > 0,
@@ -146,18 +149,19 @@ export function backfill(
   for (const failure of logged) {
     if (isKnown(failure.url)) continue;
     const { at: started, ...rest } = failure;
-    events.push(event(tab, { ...rest, resource: 'other', started, duration: 0, size: 0, cached: false }));
+    events.push(
+      event(tab, { ...rest, resource: 'other', started, order: 0, duration: 0, size: 0, cached: false }),
+    );
   }
   return events.sort((a, b) => a.at - b.at);
 }
 
-interface Found {
+interface Found extends Sent {
   id: string;
   url: string;
   resource: string;
   status: number;
   error?: string | undefined;
-  started: number;
   duration: number;
   size: number;
   cached: boolean;
@@ -177,6 +181,7 @@ function event(tab: number, found: Found): NetworkEvent {
     status: found.status,
     ...(found.error !== undefined && { error: found.error }),
     started: found.started,
+    ...(found.order > 0 && { order: found.order }),
     duration: found.duration,
     ...(found.size > 0 && { size: found.size }),
     ...(found.cached && { cached: true }),

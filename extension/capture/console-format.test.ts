@@ -82,6 +82,26 @@ test('objects by their preview', () => {
   expect(describe(map)).toBe("Map(1) {'k' => 1}");
 });
 
+test('an error with its cause', () => {
+  const error = (cause: object) =>
+    describe({
+      type: 'object',
+      subtype: 'error',
+      description: 'Error: not saved\n    at a.js:1:1',
+      preview: {
+        type: 'object',
+        overflow: false,
+        properties: [{ name: 'cause', ...cause }],
+      } as Protocol.Runtime.ObjectPreview,
+    });
+  expect(error({ type: 'object', subtype: 'error', value: 'Error: disk is full\n    at b.js:1:1' })).toBe(
+    'Error: not saved (cause: Error: disk is full)',
+  );
+  expect(error({ type: 'string', value: 'disk full' })).toBe("Error: not saved (cause: 'disk full')");
+  expect(error({ type: 'undefined', value: 'undefined' })).toBe('Error: not saved');
+  expect(error({ type: 'accessor' })).toBe('Error: not saved');
+});
+
 test('errors without their stack', () => {
   expect(errorHead('TypeError: x is not a function\n    at f (a.js:1:2)\n    at b.js:3:4')).toBe(
     'TypeError: x is not a function',

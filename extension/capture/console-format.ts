@@ -4,10 +4,15 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import { abbreviated, bare, keyText, quoted } from '../page/literal';
+import type { Send, Session } from './context';
 
 type RemoteObject = Protocol.Runtime.RemoteObject;
 type ObjectPreview = Protocol.Runtime.ObjectPreview;
 type PropertyPreview = Protocol.Runtime.PropertyPreview;
+
+/** How many groups of errors of one entry are read, and how many errors of each are named. */
+const MAX_GROUPS = 3;
+const MAX_ERRORS = 5;
 
 /** The text of a console call: its format string applied (%s %d %i %f %o %O %c), the rest joined by spaces. */
 export function formatArguments(args: readonly RemoteObject[]): string {
@@ -73,7 +78,7 @@ function describeObject(value: RemoteObject): string {
     case 'null':
       return 'null';
     case 'error':
-      return errorHead(value.description ?? value.className ?? 'Error');
+      return errorText(value);
     case 'node':
     case 'regexp':
     case 'date':
@@ -83,6 +88,55 @@ function describeObject(value: RemoteObject): string {
   }
   if (value.preview !== undefined) return describePreview(value.preview);
   return value.description ?? value.className ?? 'Object';
+}
+
+/** An error without its stack, with what caused it, and with the errors of a group that was read, as in page/describe.ts. */
+export function errorText({ description, className, preview }: RemoteObject): string {
+  const head = errorHead(description ?? className ?? 'Error');
+  const behind: string[] = [];
+  for (const p of preview?.properties ?? []) {
+    const known =
+      p.name === 'cause' ? !/^(?:undefined|accessor)$/.test(p.type) : p.valuePreview !== undefined;
+    if (known && (p.name === 'cause' || p.name === 'errors')) behind.push(`${p.name}: ${property(p)}`);
+  }
+  return behind.length === 0 ? head : `${head} (${behind.sort().join(', ')})`;
+}
+
+/**
+ * The groups of errors among values, such as an `AggregateError`. Its preview only counts the errors, and what the debugger
+ * replays has no preview.
+ */
+export function groupsIn(values: readonly (RemoteObject | undefined)[]): RemoteObject[] {
+  const groups = values.filter((value) => value !== undefined && isGroup(value)) as RemoteObject[];
+  return groups.slice(0, MAX_GROUPS);
+}
+
+function isGroup({ subtype, objectId, className, preview }: RemoteObject): boolean {
+  if (subtype !== 'error' || objectId === undefined) return false;
+  if (preview === undefined) return className === 'AggregateError';
+  return preview.properties.some(({ name, subtype, value }) => {
+    return name === 'errors' && subtype === 'array' && value !== 'Array(0)';
+  });
+}
+
+/** Puts the errors of a group into its preview, by a command that runs no code of the page. */
+export async function readGroup(send: Send, session: Session, group: RemoteObject): Promise<void> {
+  const { result } = await send(session, 'Runtime.getProperties', {
+    objectId: group.objectId ?? '',
+    ownProperties: true,
+    generatePreview: true,
+  });
+  const list = result.find(({ name }) => name === 'errors')?.value?.preview;
+  if (list === undefined || list.properties.length === 0) return;
+  const valuePreview = {
+    ...list,
+    overflow: list.overflow || list.properties.length > MAX_ERRORS,
+    properties: list.properties.slice(0, MAX_ERRORS),
+  };
+  const { description, preview = { type: 'object', description, overflow: false, properties: [] } } = group;
+  const others = preview.properties.filter(({ name }) => name !== 'errors');
+  const errors = { name: 'errors', type: 'object', subtype: 'array', valuePreview } as const;
+  group.preview = { ...preview, properties: [...others, errors] } as Protocol.Runtime.ObjectPreview;
 }
 
 /** An error's description without its stack: "TypeError: x is not a function". */

@@ -104,7 +104,7 @@ test('exceptions and rejections without the browser’s prefix', () => {
 });
 
 test('an error without a frame is nowhere, and not in the first line of the document', () => {
-  const rejected = (rest: Partial<Protocol.Runtime.ExceptionDetails>) =>
+  const thrown = (rest: Partial<Protocol.Runtime.ExceptionDetails>) =>
     exception(
       {
         timestamp: 1795213240751,
@@ -124,8 +124,12 @@ test('an error without a frame is nowhere, and not in the first line of the docu
       },
       where,
     );
-  expect(rejected({})).not.toHaveProperty('url');
-  expect(rejected({ scriptId: '7' })).toMatchObject({ url: 'http://localhost/errs', line: 1 });
+  expect(thrown({})).not.toHaveProperty('url');
+  expect(thrown({ scriptId: '7' })).not.toHaveProperty('url');
+  expect(thrown({ scriptId: '7', text: 'Uncaught' })).toMatchObject({
+    url: 'http://localhost/errs',
+    line: 1,
+  });
 });
 
 test('entries of the browser’s log', () => {

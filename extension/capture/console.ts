@@ -9,8 +9,8 @@ import {
 } from '../page/records';
 import { type AnyEvent, type ConsoleEvent, MaxStack, MaxText } from '../protocol';
 import { redactCut, redactURL } from '../redact/redact';
-import { describe, errorHead, formatArguments } from './console-format';
-import { unusable } from './page-records';
+import { describe, errorText, formatArguments } from './console-format';
+import { UNNAMED_IMPORT, unusable } from './page-records';
 import type { Where } from './source';
 import { errorFrames, type Frame, frameLine, pageFrames, parseStack } from './stack';
 import { count, cutUnits } from './text';
@@ -78,20 +78,25 @@ export function exception(thrown: Protocol.Runtime.ExceptionThrownEvent, where: 
     errorFrames(details.stackTrace),
     {
       level: 'error',
-      via: details.text.includes('(in promise)') ? 'rejection' : 'exception',
+      via: isRejection(details.text) ? 'rejection' : 'exception',
     },
     { fallback: hasPlace(details) ? frame : undefined },
   );
 }
 
-/** Whether an error was thrown by a script. Of one that was not, the browser names the document and its first line. */
-function hasPlace({ scriptId, lineNumber, columnNumber }: Protocol.Runtime.ExceptionDetails): boolean {
-  return scriptId !== undefined || lineNumber > 0 || columnNumber > 0;
+/**
+ * Whether the browser knows where an error was thrown. Of one that no script threw, and of a promise that the browser's own code
+ * rejected, such as that of `response.json()`, it names the first line of the document.
+ */
+function hasPlace({ scriptId, text, lineNumber, columnNumber }: Protocol.Runtime.ExceptionDetails): boolean {
+  return (scriptId !== undefined && !isRejection(text)) || lineNumber > 0 || columnNumber > 0;
 }
+
+const isRejection = (text: string): boolean => text.includes('(in promise)');
 
 function exceptionText({ text, exception }: Protocol.Runtime.ExceptionDetails): string {
   if (exception === undefined) return text.replace(/^Uncaught (?:\(in promise\) )?/, '');
-  if (exception.subtype === 'error') return errorHead(exception.description ?? 'Error');
+  if (exception.subtype === 'error') return errorText(exception);
   return describe(exception);
 }
 
@@ -133,10 +138,13 @@ export function pageEntry(record: LogRecord | NoteRecord, where: Where): Console
   return build(where, at, text, undefined, what, { fallback: place(url, line, column) });
 }
 
-/** An element that could not use what arrived, of the MIME type `mime` if that is known. */
-export function unusableEntry(record: ResourceRecord, mime: string, where: Where): Console {
+/**
+ * An element that could not use what arrived, of the MIME type `mime` if that is known. It is not named where its style
+ * sheet may be one of several of which an import failed.
+ */
+export function unusableEntry(record: ResourceRecord, mime: string, where: Where, named = true): Console {
   const what = { level: 'error', via: 'browser', category: 'other' } as const;
-  return build(where, record[1], unusable(record, mime), undefined, what);
+  return build(where, record[1], named ? unusable(record, mime) : UNNAMED_IMPORT, undefined, what);
 }
 
 /** An uncaught error or an unhandled rejection, as reported by the hooks. */

@@ -1,8 +1,11 @@
 /** One tab under the debugger: its sessions, and who takes which of their events. */
 import type { Protocol } from 'devtools-protocol';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping';
+import { STACK_DEPTH } from '../page/records';
 import { type LoggedFailure, loggedFailure } from './backfill';
+import { within } from './catch-up';
 import { type Console, consoleCall, exception, logEntry } from './console';
+import { groupsIn, readGroup } from './console-format';
 import type { Session, TabContext } from './context';
 import { NetworkTracker } from './network';
 import { PageTracker } from './page';
@@ -18,6 +21,9 @@ type Handlers = { [E in keyof Events]?: (session: Session, event: Events[E][0]) 
 /** How long a worker's entry in the page's log waits for the worker's own session, in ms; that of a shared one comes later. */
 const WORKER_ENTRY_MS = 300;
 const SHARED_ENTRY_MS = 800;
+
+/** How long reading the errors of a group may take, in ms. */
+const ERRORS_MS = 1000;
 
 /** How many entries of earlier documents are remembered: as many as the browser replays. */
 const MAX_SAID = 1000;
@@ -64,6 +70,10 @@ export class DebuggerTab implements WorkerHost {
   #waiting: [sessionId: string | undefined, method: string, params: unknown][] | undefined = [];
   /** True while the tab shows a page that is not watched. */
   #muted = false;
+  /** Entries whose errors are being read. */
+  readonly #reading = new Set<Promise<void>>();
+  /** How many documents the tab has shown. */
+  #turn = 0;
 
   constructor(tab: TabContext, witness: WebRequestWitness, shared: SharedWorkers, options: StartOptions) {
     this.#tab = tab;
@@ -142,12 +152,12 @@ export class DebuggerTab implements WorkerHost {
     const { network, sockets, page } = this;
     return {
       'Runtime.consoleAPICalled': (session, event) => {
-        if (!this.#wanted(session, event.timestamp)) return;
-        const made = consoleCall(event, this.#where(session));
-        if (made !== undefined) this.#say(made);
+        if (this.#wanted(session, event.timestamp))
+          this.#sayOf(session, event.args, (where) => consoleCall(event, where));
       },
       'Runtime.exceptionThrown': (session, event) => {
-        if (this.#wanted(session, event.timestamp)) this.#say(exception(event, this.#where(session)));
+        if (this.#wanted(session, event.timestamp))
+          this.#sayOf(session, [event.exceptionDetails.exception], (where) => exception(event, where));
       },
       'Runtime.executionContextCreated': (session, { context }) => {
         const { isDefault } = (context.auxData ?? {}) as { isDefault?: boolean };
@@ -236,6 +246,35 @@ export class DebuggerTab implements WorkerHost {
 
   #say(entry: Console): void {
     if (this.#said.isNew(entry)) this.#tab.emit(entry);
+  }
+
+  /** Says what is made of values, once the groups of errors among them were read. */
+  #sayOf(
+    session: Session,
+    values: readonly (Protocol.Runtime.RemoteObject | undefined)[],
+    make: (where: Where) => Console | undefined,
+  ): void {
+    const say = (where: Where): void => {
+      const entry = make(where);
+      if (entry !== undefined) this.#say(entry);
+    };
+    const groups = groupsIn(values);
+    if (groups.length === 0) {
+      say(this.#where(session));
+      return;
+    }
+    const turn = this.#turn;
+    const reads = groups.map((group) => readGroup(this.#tab.send, session, group));
+    const read = within(Promise.allSettled(reads), ERRORS_MS).then(() => {
+      this.#reading.delete(read);
+      say({ ...this.#where(session), left: session === this.top && turn !== this.#turn });
+    });
+    this.#reading.add(read);
+  }
+
+  /** Resolves when the entries whose errors are being read now have been reported. */
+  async errorsRead(): Promise<void> {
+    await Promise.all(this.#reading);
   }
 
   /** The page's log repeats what its workers' consoles say; it counts only when a worker is not attached. */
@@ -346,6 +385,7 @@ export class DebuggerTab implements WorkerHost {
   }
 
   #replaced(loader: string, url: string): boolean {
+    this.#turn++;
     this.#muted = !this.#options.allowed(url);
     this.network.abandon(
       (flight) => flight.session === this.top && flight.loader !== loader && flight.resource !== 'ping',
@@ -409,7 +449,7 @@ export function enableRest(session: Session, send: TabContext['send']): Promise<
 }
 
 /** How deep stacks are, and how many of those that scheduled them are kept; OBSERVED.md has what that costs. */
-const STACK = { size: 32 };
+const STACK = { size: STACK_DEPTH };
 const ASYNC = { maxDepth: ASYNC_DEPTH };
 
 /** Has the consoles reported, and requests and connections with the code that scheduled them. */

@@ -15,6 +15,7 @@ class Page implements DebuggerAPI {
   entries: object[] = [];
   attached = 0;
   refuse: string[] = [];
+  properties: (of: { objectId: string }) => object = () => ({ result: [] });
   /** Called when a command comes, before it is answered. */
   on: Record<string, () => void> = {};
 
@@ -30,6 +31,7 @@ class Page implements DebuggerAPI {
     this.on[method]?.();
     if (method === 'Network.getResponseBody') return { body: 'no such order', base64Encoded: false };
     if (method === 'Page.getFrameTree') return { frameTree: { frame: { id: 'top' } } };
+    if (method === 'Runtime.getProperties') return this.properties(params as { objectId: string });
     if (method !== 'Runtime.evaluate') return {};
     const { expression } = params as { expression: string };
     const { url, origin, fresh, entries } = this;
@@ -312,6 +314,41 @@ test.each([
   expect(events.filter(({ kind }) => kind === 'network')).toMatchObject([{ url, status: 500, ...want }]);
 });
 
+test('the body of a failed document is waited for longer', async () => {
+  vi.useFakeTimers();
+  try {
+    page.url = 'about:blank';
+    await start();
+    const network = (what: string, rest: object) =>
+      source.event({ tabId: 7 }, `Network.${what}`, {
+        requestId: 'L',
+        loaderId: 'L',
+        frameId: 'top',
+        type: 'Document',
+        ...rest,
+      });
+    network('requestWillBeSent', {
+      initiator: { type: 'other' },
+      request: { url: PAGE, method: 'GET', headers: {} },
+      timestamp: 1,
+      wallTime: T / 1000,
+    });
+    network('responseReceived', {
+      response: { url: PAGE, status: 500, headers: {}, mimeType: 'application/json' },
+      timestamp: 2,
+    });
+    setTimeout(() => network('loadingFinished', { timestamp: 2.5, encodedDataLength: 13 }), 1000);
+    const barrier = source.barrier(7);
+    await vi.advanceTimersByTimeAsync(1000);
+    await barrier;
+    expect(events.filter(({ kind }) => kind === 'network')).toMatchObject([
+      { url: PAGE, status: 500, response_body: 'no such order' },
+    ]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test('a page that comes back from the back/forward cache says nothing twice', async () => {
   await start();
   say('first', T + 1);
@@ -328,4 +365,75 @@ test('a page that comes back from the back/forward cache says nothing twice', as
     'second',
     'first',
   ]);
+});
+
+const group = (preview?: object) => ({
+  type: 'object',
+  subtype: 'error',
+  className: 'AggregateError',
+  description: 'AggregateError: all failed',
+  objectId: 'group',
+  preview,
+});
+const throws = (exception: object) =>
+  source.event({ tabId: 7 }, 'Runtime.exceptionThrown', {
+    timestamp: now,
+    exceptionDetails: {
+      exceptionId: 1,
+      text: 'Uncaught (in promise)',
+      lineNumber: 0,
+      columnNumber: 0,
+      exception,
+    },
+  });
+const counted = {
+  type: 'object',
+  properties: [{ name: 'errors', type: 'object', subtype: 'array', value: 'Array(6)' }],
+};
+const error = (name: string) => ({
+  name,
+  type: 'object',
+  subtype: 'error',
+  value: `Error: ${name}\n    at a.js:1:1`,
+});
+const listed = (...names: string[]) => ({
+  result: [
+    { name: 'stack', value: { type: 'string', value: '' } },
+    {
+      name: 'errors',
+      value: {
+        type: 'object',
+        preview: { subtype: 'array', properties: names.map((n, i) => ({ ...error(n), name: String(i) })) },
+      },
+    },
+  ],
+});
+
+test('the errors of a group are named, with a preview and without', async () => {
+  await start();
+  events = [];
+  page.properties = ({ objectId }) => (objectId === 'group' ? listed('a', 'b') : {});
+  throws(group(counted));
+  throws(group());
+  page.properties = () => listed('a', 'b', 'c', 'd', 'e', 'f');
+  throws(group(counted));
+  await source.barrier(7);
+  expect(texts()).toEqual([
+    'AggregateError: all failed (errors: [Error: a, Error: b])',
+    'AggregateError: all failed (errors: [Error: a, Error: b])',
+    'AggregateError: all failed (errors: [Error: a, Error: b, Error: c, Error: d, Error: e, …])',
+  ]);
+});
+
+test('a group whose errors cannot be read is reported all the same', async () => {
+  await start();
+  events = [];
+  page.properties = () => {
+    throw new Error('Cannot find context with specified id');
+  };
+  throws(group(counted));
+  shows(`${PAGE}next`, 'M');
+  await source.barrier(7);
+  expect(texts()).toEqual(['navigation', 'AggregateError: all failed']);
+  expect(events[1]).toMatchObject({ via: 'rejection', left: true });
 });

@@ -309,7 +309,8 @@ export class DebuggerSource implements CaptureSource {
       ),
       this.#flush(tabId),
     ]);
-    await tab.network.flush();
+    await tab.errorsRead();
+    await tab.network.unreadOver();
     await tab.network.bodiesRead();
     attached.page.settle();
     if (attached.timer !== undefined) this.#settle(tabId, attached);

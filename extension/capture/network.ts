@@ -1,7 +1,19 @@
 /** Follows the requests of one tab from start to end, over all its debugger sessions. */
 import type { Protocol } from 'devtools-protocol';
+import { NOT_TEXT } from '../page/records';
 import type { Session, TabContext } from './context';
-import { type Ending, type Flight, MAX_BODY_READ, networkEvent, requestEvent, wantsBody } from './request';
+import {
+  decoded,
+  type Ending,
+  type Flight,
+  MAX_BODY_READ,
+  networkEvent,
+  requestEvent,
+  SendTimes,
+  type Sent,
+  unreadNote,
+  wantsBody,
+} from './request';
 
 type Network = {
   willBeSent: Protocol.Network.RequestWillBeSentEvent;
@@ -13,19 +25,17 @@ type Network = {
 };
 
 /**
- * How long an answer that says "failed" may wait for a body that the page does not read, and how long a barrier waits for it, in
- * ms. Chromium has all of a small one some 50 ms after the answer, even if nobody reads it.
+ * How long an answer that says "failed" may wait for a body that the page does not read, in ms. Chromium has all of a small one
+ * some 50 ms after the answer, on a busy machine later, even if nobody reads it. A document is always read.
  */
 const UNREAD_BODY_MS = 300;
-const BARRIER_MS = 120;
+const DOCUMENT_BODY_MS = 2000;
 
 /** What another witness knew of a request whose start the debugger did not see. */
-export interface Start {
+export interface Start extends Sent {
   method: string;
   url: string;
   resource: string;
-  /** Milliseconds since the epoch. */
-  started: number;
 }
 
 /** The other witness (see webrequest.ts): both sides make sure that no request is reported twice. */
@@ -46,6 +56,7 @@ export class NetworkTracker {
   readonly #foreign: (event: Network['willBeSent']) => boolean;
   readonly #flights = new Map<string, Flight>();
   readonly #bodies = new Set<Promise<void>>();
+  readonly #times = new SendTimes();
 
   /** `foreign` says whether a request only leads the tab away to a page that is not watched. */
   constructor(
@@ -74,13 +85,14 @@ export class NetworkTracker {
     // A preflight is part of its request; data: never leaves the page.
     if (event.initiator.type === 'preflight' || request.url.startsWith('data:') || this.#foreign(event))
       return;
+    const sent = this.#times.next(at);
     this.#begin({
       id,
       session,
       method: request.method,
       url: request.url,
       resource,
-      started: at,
+      ...sent,
       loader: event.loaderId || undefined,
       requestHeaders: request.headers,
       requestBody: request.postData,
@@ -89,7 +101,7 @@ export class NetworkTracker {
       cached: false,
       reported: false,
     });
-    this.#witness.claim({ method: request.method, url: request.url, resource, started: at });
+    this.#witness.claim({ method: request.method, url: request.url, resource, ...sent });
   }
 
   #begin(flight: Flight): void {
@@ -114,7 +126,8 @@ export class NetworkTracker {
       this.#report(flight, { at, stream: true });
     } else if (response.status >= 400) {
       const report = () => this.#report(flight, { at, bodyNote: 'the page did not read the body' });
-      flight.unread = { since: Date.now(), timer: setTimeout(report, UNREAD_BODY_MS), report };
+      const patience = flight.resource === 'document' ? DOCUMENT_BODY_MS : UNREAD_BODY_MS;
+      flight.unread = { timer: setTimeout(report, patience) };
     }
   }
 
@@ -156,7 +169,8 @@ export class NetworkTracker {
       complete: true,
     };
     if (!wantsBody(flight)) {
-      this.#end(flight, end);
+      const bodyNote = unreadNote(flight);
+      this.#end(flight, bodyNote === undefined ? end : { ...end, bodyNote });
     } else if (flight.received > MAX_BODY_READ) {
       this.#end(flight, { ...end, bodyNote: `not kept: ${flight.received} bytes` });
     } else {
@@ -195,7 +209,8 @@ export class NetworkTracker {
   #endWithBody(session: Session, flight: Flight, end: Ending): void {
     const read = this.#tab.send(session, 'Network.getResponseBody', { requestId: flight.id }).then(
       ({ body, base64Encoded }) => {
-        this.#end(flight, base64Encoded ? { ...end, bodyNote: 'not text' } : { ...end, body });
+        const text = base64Encoded ? decoded(body) : body;
+        this.#end(flight, { ...end, ...(text === undefined ? { bodyNote: NOT_TEXT } : { body: text }) });
       },
       () => this.#end(flight, { ...end, bodyNote: 'the browser no longer had the body' }),
     );
@@ -278,22 +293,18 @@ export class NetworkTracker {
     await Promise.all(this.#bodies);
   }
 
-  /** Waits a moment for bodies that may never be read, and reports the requests without those that have not come. */
-  async flush(): Promise<void> {
+  /** Resolves when no body of a failed answer is waited for any more. */
+  async unreadOver(): Promise<void> {
     const unread = [...this.#flights.values()].flatMap(({ unread = [] }) => unread);
     await Promise.all(
-      unread.map(async (one) => {
-        const left = Math.max(0, one.since + BARRIER_MS - Date.now());
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        await new Promise<void>((resolve) => {
-          const before = one.over;
+      unread.map((one) => {
+        const before = one.over;
+        return new Promise<void>((resolve) => {
           one.over = () => {
             before?.();
             resolve();
           };
-          timer = setTimeout(one.report, left);
         });
-        clearTimeout(timer);
       }),
     );
   }

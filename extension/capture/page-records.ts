@@ -24,8 +24,17 @@ function readList(list: string): PageRecord[] {
   }
 }
 
+/** Whether an element has what it asked for, a style sheet: the browser reports a failed import of the sheet at the link. */
+export function importFailed(tag: string, mime: string): boolean {
+  return tag === 'link' && /^text\/css\b/i.test(mime);
+}
+
+/** Says that an import failed of one of several style sheets. */
+export const UNNAMED_IMPORT = 'Failed to load a style sheet that another one imports';
+
 /** Says that an element could not use what arrived; `mime` is empty when it is not known. */
 export function unusable([, , tag, url, integrity]: ResourceRecord, mime: string): string {
+  if (importFailed(tag, mime)) return `Failed to load <${tag}> ${url}: an import of this style sheet failed`;
   const came = mime === '' ? '' : `: it came with the MIME type '${mime}'`;
   const hash = integrity ? `${came === '' ? ': ' : ', and '}its integrity was checked` : '';
   return `Failed to load <${tag}> ${url}${came}${hash}`;

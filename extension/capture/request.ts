@@ -1,6 +1,6 @@
 /** One request while it lasts, and the events made of it. */
 import type { Protocol } from 'devtools-protocol';
-import { CUT } from '../page/records';
+import { ARCHIVE_TYPE, CUT, NOT_TEXT, TEXT_TYPES } from '../page/records';
 import { type AnyEvent, MaxBody } from '../protocol';
 import { redactBody, redactHeaders, redactURL } from '../redact/redact';
 import type { Session } from './context';
@@ -14,16 +14,38 @@ const MAX_HEADERS = 4 << 10;
 type NetworkEvent = Extract<AnyEvent, { kind: 'network' }>;
 type RequestEvent = Extract<AnyEvent, { kind: 'request' }>;
 
+/** When a request was sent. */
+export interface Sent {
+  /** Milliseconds since the epoch. */
+  readonly started: number;
+  /** How many requests of the tab were sent before it in the same millisecond. */
+  readonly order: number;
+}
+
+/** How far a clock must go back to be taken as set back, in ms. */
+const SET_BACK_MS = 1000;
+
+/** Dates the requests of a tab: none begins before one that was seen earlier. */
+export class SendTimes {
+  #last: Sent = { started: 0, order: 0 };
+
+  /** The next request, which was sent at `at`. */
+  next(at: number): Sent {
+    const { started, order } = this.#last;
+    const later = at > started || started - at > SET_BACK_MS;
+    this.#last = later ? { started: at, order: 0 } : { started, order: order + 1 };
+    return this.#last;
+  }
+}
+
 /** A request that has begun. */
-export interface Flight {
+export interface Flight extends Sent {
   readonly id: string;
   readonly session: Session;
   readonly method: string;
   readonly url: string;
   /** The browser's resource type in lower case. */
   resource: string;
-  /** When it began, milliseconds since the epoch. */
-  readonly started: number;
   readonly loader?: string | undefined;
   readonly requestHeaders?: Record<string, string> | undefined;
   readonly requestBody?: string | undefined;
@@ -47,11 +69,8 @@ export interface Flight {
 
 /** A failed response whose body has not come yet. */
 export interface Unread {
-  /** When it came, milliseconds since the epoch. */
-  readonly since: number;
-  readonly timer: ReturnType<typeof setTimeout>;
   /** Reports the request without the body. */
-  report(): void;
+  readonly timer: ReturnType<typeof setTimeout>;
   /** Called when the request ends or is reported. */
   over?: () => void;
 }
@@ -103,6 +122,7 @@ export function networkEvent(tab: number, flight: Flight, end: Ending): NetworkE
     duration: Math.max(0, end.at - flight.started),
   };
   let masked = url.masked;
+  if (flight.order > 0) event.order = flight.order;
   if (end.error !== undefined) event.error = end.error;
   if (end.canceled === true) event.canceled = true;
   if (end.stream === true) event.stream = true;
@@ -165,8 +185,13 @@ function keepBody(whole: string): { text: string; masked: number; note?: string 
   return { text: cut, masked, note: `cut at ${MaxBody} of ${byteLength(whole)} bytes` };
 }
 
-const textual =
-  /^text\/|[/+](?:json|xml|x-ndjson|javascript|ecmascript|x-javascript|graphql|x-www-form-urlencoded|yaml|x-yaml)$/;
+/** Says whether a type is text, or unknown. */
+function isText(mime: string): boolean {
+  const type = mime.toLowerCase();
+  if (type.includes(ARCHIVE_TYPE)) return false;
+  return type === '' || type.startsWith('text/') || TEXT_TYPES.some((part) => type.includes(part));
+}
+
 /** Static files, of which little is reported when they load. Their bodies are in the workspace. */
 const bodyless = new Set([
   'script',
@@ -183,6 +208,21 @@ const bodyless = new Set([
 /** Says whether an answer's body is worth reading. */
 export function wantsBody({ resource, response }: Flight): boolean {
   if (response === undefined || response.status === 204 || response.status === 304) return false;
-  if (response.mimeType !== '' && !textual.test(response.mimeType.toLowerCase())) return false;
-  return response.status >= 400 || !bodyless.has(resource);
+  return isText(response.mimeType) && (response.status >= 400 || !bodyless.has(resource));
+}
+
+/** Why a body was not read; undefined where none is worth a word. */
+export function unreadNote({ resource, response, received }: Flight): string | undefined {
+  if (response === undefined || received === 0 || isText(response.mimeType)) return undefined;
+  return keepsHeaders.has(resource) ? NOT_TEXT : undefined;
+}
+
+/** A body that the browser took for bytes, as text; undefined where it is none. */
+export function decoded(base64: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }

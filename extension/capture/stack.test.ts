@@ -1,5 +1,6 @@
 import type { Protocol } from 'devtools-protocol';
 import { expect, test } from 'vitest';
+import { STACK_DEPTH } from '../page/records';
 import { MaxStack } from '../protocol';
 import {
   allFrames,
@@ -24,6 +25,7 @@ const line = 'load (http://localhost:5173/src/api.ts?t=17:12:5)';
 test.each([
   'http://localhost:5173/node_modules/.vite/deps/axios.js?v=1a2b3c',
   'http://localhost:5173/@fs/home/ann/shop/node_modules/react/index.js',
+  'http://localhost:4200/@fs/home/ann/shop/.angular/cache/20.3.1/shop/vite/deps/chunk-GX5KVZ4R.js?v=1a2b3c4d',
   'http://localhost:5173/@vite/client',
   'http://localhost:5173/@react-refresh',
   'webpack-internal:///(app-pages-browser)/./node_modules/next/dist/client/index.js',
@@ -83,6 +85,22 @@ test('the code that scheduled it follows', () => {
   ]);
 });
 
+test('what scheduled a stack of libraries that was cut off is named, and where own code is in it, nothing further', () => {
+  const deep = Array.from({ length: STACK_DEPTH }, () => frame('get', 'http://localhost/node_modules/x.js'));
+  const parent = { description: 'await', callFrames: [own] };
+  const inner = frame('show', 'http://localhost:5173/src/Cart.tsx', 2);
+  const innerLine = 'show (http://localhost:5173/src/Cart.tsx:3:5)';
+  const lines = (callFrames: Protocol.Runtime.CallFrame[], by: Protocol.Runtime.StackTrace = parent) =>
+    initiatorLines({ type: 'script', stack: { callFrames, parent: by } });
+  expect(lines(deep.slice(1))).toEqual([line]);
+  expect(lines(deep)).toEqual([line]);
+  expect(lines(deep, { callFrames: deep, parent })).toEqual([line]);
+  // The caller of this code is in the missing part.
+  expect(lines([...deep.slice(1), inner])).toEqual([innerLine]);
+  expect(lines([inner], { callFrames: deep, parent })).toEqual([innerLine]);
+  expect(errorFrames({ callFrames: deep, parent })).toEqual([own]);
+});
+
 test('what the parser or an import asked for has one line, what the browser did has none', () => {
   const url = 'http://localhost/shop?token=abc123def456';
   expect(initiatorLines({ type: 'parser', url, lineNumber: 6, columnNumber: 2 })).toEqual([
@@ -123,8 +141,6 @@ test('stacks in V8’s own writing', () => {
     ['Axios.request', 'http://localhost/node_modules/axios.js', 40],
     ['', 'http://localhost/app.js', 7],
     ['Cart', 'http://localhost/cart.js', 3],
-    ['eval', 'http://localhost/forge.html', 14],
-    ['f', 'http://localhost/forge.html', 15],
     ['', 'http://localhost/app.js', 9],
   ]);
 });

@@ -1,6 +1,6 @@
 /** Stacks as they are reported: lines "function (url:line:column)", the innermost frame first. */
 import type { Protocol } from 'devtools-protocol';
-import { HOOKS } from '../page/records';
+import { HOOKS, STACK_DEPTH } from '../page/records';
 import { MaxShort, MaxStack } from '../protocol';
 import { redactURL } from '../redact/redact';
 import { cutUnits } from './text';
@@ -19,7 +19,7 @@ const MAX_KNOWN = 500;
 
 /** Code that is not the page's own: installed packages, development servers, frameworks' own chunks, other extensions. */
 const libraries =
-  /node_modules[/_]|\/@vite\/|\/@react-refresh|\/_next\/static\/chunks\/(?:webpack|framework|main|main-app|polyfills|react-refresh)\b|\/(?:chunk-vendors|vendors?~[^/]*|vendor|polyfills|zone(?:\.min)?)(?:[.-][\w-]+)?\.m?js|\/socket\.io\/socket\.io\.|^(?:chrome-extension|node|native):|^https:\/\/(?:unpkg\.com|esm\.sh|cdn\.jsdelivr\.net|cdnjs\.cloudflare\.com|code\.jquery\.com|ajax\.googleapis\.com)\//;
+  /node_modules[/_]|\/vite\/deps\/|\/@vite\/|\/@react-refresh|\/_next\/static\/chunks\/(?:webpack|framework|main|main-app|polyfills|react-refresh)\b|\/(?:chunk-vendors|vendors?~[^/]*|vendor|polyfills|zone(?:\.min)?)(?:[.-][\w-]+)?\.m?js|\/socket\.io\/socket\.io\.|^(?:chrome-extension|node|native):|^https:\/\/(?:unpkg\.com|esm\.sh|cdn\.jsdelivr\.net|cdnjs\.cloudflare\.com|code\.jquery\.com|ajax\.googleapis\.com)\//;
 
 interface Address {
   readonly text: string;
@@ -47,9 +47,12 @@ export function frameLine({ functionName, url, lineNumber, columnNumber }: Frame
   return `${name} (${addressOf(url).text}:${lineNumber + 1}:${columnNumber + 1})`;
 }
 
-/** The frames of the page, without those of the hooks, which a page may have still when the debugger comes to it. */
+/**
+ * The frames of the page: without those of evaluated code, which has no lines to show, and without those of the hooks, which
+ * a page may have still when the debugger comes to it.
+ */
 export function pageFrames<F extends Frame>(frames: readonly F[] | undefined): F[] {
-  return frames?.filter(({ url }) => url !== HOOKS) ?? [];
+  return frames?.filter(({ url }) => url !== '' && url !== HOOKS) ?? [];
 }
 
 /** The most frames of a stack that are looked at. */
@@ -82,21 +85,31 @@ function withEntries(frames: readonly Frame[]): readonly Frame[] {
   return frames.filter((_, i) => enters[i] || others-- > 0).slice(0, MaxStack);
 }
 
+/** Whether a frame is the page's own code, as far as its address shows. */
+function isOwn({ url }: Frame): boolean {
+  return url !== '' && url !== HOOKS && !addressOf(url).library;
+}
+
 /**
  * The frames at which an error is reported: those of its stack, or where that is of libraries alone, those of the first
  * stack that scheduled it and has code of the page's own.
  */
 export function errorFrames(trace: Protocol.Runtime.StackTrace | undefined): readonly Frame[] | undefined {
-  for (let at = trace; at !== undefined; at = at.parent) {
-    if (at.callFrames.some(({ url }) => url !== '' && url !== HOOKS && !addressOf(url).library))
-      return at.callFrames;
-  }
+  for (let at = trace; at !== undefined; at = at.parent) if (at.callFrames.some(isOwn)) return at.callFrames;
   return trace?.callFrames;
 }
 
-/** The frames of a stack and of those that scheduled it. */
+/**
+ * The frames of a stack and of those that scheduled it. After code of the page's own, a stack that was cut off is the
+ * last one: who called that code may be in what is missing.
+ */
 export function* allFrames(trace: Protocol.Runtime.StackTrace | undefined): Generator<Frame> {
-  for (let at = trace; at !== undefined; at = at.parent) yield* at.callFrames;
+  let own = false;
+  for (let at = trace; at !== undefined; at = at.parent) {
+    yield* at.callFrames;
+    own ||= at.callFrames.some(isOwn);
+    if (own && at.callFrames.length >= STACK_DEPTH) return;
+  }
 }
 
 /** The lines of what began a request or a connection; none where the browser itself did. */
@@ -111,17 +124,16 @@ export function initiatorLines(initiator: Protocol.Network.Initiator | undefined
   return [frameLine({ functionName, url, lineNumber, columnNumber: Math.max(0, columnNumber) })];
 }
 
-/** In a place within evaluated code, the place that called `eval`; that of the outermost call where they are nested. */
-const EVALUATED_AT = /\(([^()\s]+):(\d+):(\d+)\)/;
-
-/** The frames of a stack in V8's own writing. Evaluated code has no lines to show: its frame is where it was evaluated. */
+/**
+ * The frames of a stack in V8's own writing, without those of evaluated code. V8 adds to them where the code was evaluated,
+ * but counts that line from the start of an inline script. The frame below has the line in the document.
+ */
 export function parseStack(stack: string): Frame[] {
   const frames: Frame[] = [];
   for (const line of stack.split('\n')) {
-    let [, name = '', url, row, column] =
+    const [, name = '', url, row, column] =
       /^\s+at (?:(?:async )?(?:new )?(.*?) \()?(?:async )?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
-    if (url?.startsWith('eval at ')) [, url, row, column] = EVALUATED_AT.exec(url) ?? [];
-    if (url === undefined) continue;
+    if (url === undefined || url.startsWith('eval at ')) continue;
     frames.push({ functionName: name, url, lineNumber: Number(row) - 1, columnNumber: Number(column) - 1 });
   }
   return frames;

@@ -31,8 +31,3 @@ export function withoutHash(url: string): string {
 export function count<K extends string>(key: K, value: number): { [P in K]?: number } {
   return value === 0 ? {} : ({ [key]: value } as { [P in K]?: number });
 }
-
-/** A text in one line, without invisible and bidirectional control characters. */
-export function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
-}

@@ -21,7 +21,7 @@ function details(url: string, rest: Partial<RequestDetails> = {}): RequestDetail
   };
 }
 
-const start = (url: string, started = T) => ({ method: 'GET', url, resource: 'fetch', started });
+const start = (url: string, started = T) => ({ method: 'GET', url, resource: 'fetch', started, order: 0 });
 const watched = () => new WebRequestWitness((_, url) => url.startsWith('http://localhost'), T - 60_000);
 
 test.each(['debugger first', 'webRequest first'])(

@@ -6,6 +6,7 @@
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
 import type { Start, Witness } from './network';
+import { SendTimes } from './request';
 import { resourceOfType } from './resources';
 
 /** The part of webRequest's details that is used. */
@@ -25,6 +26,7 @@ export interface RequestDetails {
 /** A request that webRequest saw. */
 export interface Sighting extends Start {
   readonly webRequestId: string;
+  started: number;
   status?: number;
   error?: string;
   ended?: number;
@@ -44,6 +46,7 @@ const MAX_SIGHTINGS = 1000;
 const EARLY_MS = 15_000;
 
 interface TabRecord {
+  readonly times: SendTimes;
   sightings: Sighting[];
   /** Requests that only the debugger has reported so far. */
   claims: Start[];
@@ -82,11 +85,11 @@ export class WebRequestWitness {
     if (record?.attached !== undefined && details.timeStamp > record.attached + LATE_MS) return;
     if (!this.#wanted(tab, top ? details.url : (details.initiator ?? ''))) return;
     if (record === undefined || (top && record.attached === undefined)) {
-      record = { sightings: [], claims: record?.claims ?? [], reported: [] };
+      record = { times: new SendTimes(), sightings: [], claims: record?.claims ?? [], reported: [] };
       this.#tabs.set(tab, record);
     }
     if (top) record.load = details.url;
-    const sighting = sight(details);
+    const sighting = sight(details, record.times);
     const claim = record.claims.findIndex((other) => same(sighting, other));
     if (claim >= 0) record.claims.splice(claim, 1);
     else if (record.sightings.length < MAX_SIGHTINGS) record.sightings.push(sighting);
@@ -127,7 +130,7 @@ export class WebRequestWitness {
       record.reported.splice(reported, 1);
       return undefined;
     }
-    const sighting: Sighting = { ...sight(details), early: true };
+    const sighting: Sighting = { ...sight(details, record.times), early: true };
     record.sightings.push(sighting);
     return sighting;
   }
@@ -135,7 +138,7 @@ export class WebRequestWitness {
   #record(tab: number): TabRecord {
     let record = this.#tabs.get(tab);
     if (record === undefined) {
-      record = { sightings: [], claims: [], reported: [] };
+      record = { times: new SendTimes(), sightings: [], claims: [], reported: [] };
       this.#tabs.set(tab, record);
     }
     return record;
@@ -179,7 +182,15 @@ export class WebRequestWitness {
     const { sightings } = this.#record(tab);
     const known = sightings.filter((s) => s.resource === 'websocket').length;
     for (const url of urls.slice(known)) {
-      sightings.push({ webRequestId: '', method: 'GET', url, resource: 'websocket', started: 0, ended: 0 });
+      sightings.push({
+        webRequestId: '',
+        method: 'GET',
+        url,
+        resource: 'websocket',
+        started: 0,
+        order: 0,
+        ended: 0,
+      });
     }
   }
 
@@ -250,13 +261,13 @@ export class WebRequestWitness {
   }
 }
 
-function sight({ requestId, method, url, type, timeStamp }: RequestDetails): Sighting {
+function sight({ requestId, method, url, type, timeStamp }: RequestDetails, times: SendTimes): Sighting {
   return {
     webRequestId: requestId,
     method,
     url,
     resource: resourceOfType(type),
-    started: Math.floor(timeStamp),
+    ...times.next(Math.floor(timeStamp)),
   };
 }
 
@@ -287,6 +298,7 @@ export function sightedEvent(tab: number, sighting: Sighting): AnyEvent {
     ...(sighting.error !== undefined && !aborted && { error: sighting.error }),
     ...(aborted && { canceled: true }),
     started: sighting.started,
+    ...(sighting.order > 0 && { order: sighting.order }),
     duration: ended - sighting.started,
     ...(sighting.cached === true && { cached: true }),
     body_note: 'capture started after the request',

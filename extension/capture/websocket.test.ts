@@ -22,13 +22,13 @@ const initiator: Protocol.Network.Initiator = {
 };
 const stack = ['connect (http://localhost:3000/live.js:5:3)'];
 
-function tracker(): { sockets: WebSocketTracker; events: AnyEvent[] } {
+function tracker(adopted?: string): { sockets: WebSocketTracker; events: AnyEvent[] } {
   const events: AnyEvent[] = [];
   const clock = new MonotonicClock(() => 1795213240751);
   const send = async (): Promise<never> => Promise.reject(new Error('nothing is sent'));
   const sockets = new WebSocketTracker(
     { tab: 7, emit: (event) => events.push(event), send, clock },
-    () => URL,
+    () => adopted,
   );
   sockets.created({}, { requestId: '1', url: URL, initiator });
   return { sockets, events };
@@ -77,4 +77,14 @@ test('the code that opened it stands at its open and its close, not at its frame
     ['sent', undefined],
     ['close', stack],
   ]);
+});
+
+test('a connection of a worker, begun before it was attached to', () => {
+  const { sockets, events } = tracker();
+  const refused = 'Error in connection establishment: net::ERR_CONNECTION_REFUSED';
+  sockets.error({}, { requestId: '2', timestamp: 1, errorMessage: refused }); // the log entry has its address
+  sockets.closed({}, { requestId: '2', timestamp: 1 });
+  expect(events).toEqual([]);
+  sockets.error({}, { requestId: '3', timestamp: 1, errorMessage: 'WebSocket is closed due to suspension.' });
+  expect(events).toMatchObject([{ op: 'error', url: 'ws://unknown/' }]);
 });

@@ -16,6 +16,9 @@ const MAX_LOOKED_AT = 16 << 10;
 /** The address of a connection that was open before anything watched and that nothing names. */
 const UNKNOWN = 'ws://unknown/';
 
+/** What Chromium says of a connection that could not be opened, here and in a log entry. */
+const NOT_OPENED = /^Error (in connection establishment|during WebSocket handshake)/;
+
 interface Connection {
   readonly id: string;
   readonly session: Session;
@@ -96,6 +99,8 @@ export class WebSocketTracker {
     { requestId, timestamp, errorMessage }: Protocol.Network.WebSocketFrameErrorEvent,
   ): void {
     const connection = this.#get(session, requestId);
+    // Nothing names it here. The browser's log entry of the same failure does.
+    if (connection.url === UNKNOWN && !connection.open && NOT_OPENED.test(errorMessage)) return;
     connection.status ??= refusedWith(errorMessage);
     const { open, status } = connection;
     this.#emit(connection, timestamp, {

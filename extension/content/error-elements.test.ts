@@ -308,6 +308,17 @@ describe('overlays of development servers', () => {
     expect(told()).toEqual(['gone vite-error-overlay [plugin:vite:css] Unknown word – /src/app.css:3:1']);
   });
 
+  it('of Vite without a file are told by the first place of their stack that is no package’s', () => {
+    elements.start(window);
+    const overlay = document.createElement('vite-error-overlay');
+    overlay.attachShadow({ mode: 'open' }).innerHTML =
+      '<pre class="message">x is undefined</pre><pre class="file"></pre><pre class="frame"></pre><pre class="stack">' +
+      'TypeError: x is undefined\n    at run (/app/node_modules/lib/index.js:1:2)\n' +
+      '    at onClick (<a>/app/src/routes/index.tsx:18:34</a>)\n    at main (/app/src/main.ts:1:1)</pre>';
+    document.body.appendChild(overlay);
+    expect(told()).toEqual(['appeared vite-error-overlay x is undefined – /app/src/routes/index.tsx:18:34']);
+  });
+
   it('of Next.js count only while they show an error', () => {
     elements.start(window);
     const portal = document.createElement('nextjs-portal');

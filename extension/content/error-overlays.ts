@@ -20,6 +20,20 @@ function readParts(root: Node, selectors: readonly string[], max: number): strin
   return texts.filter((text) => text !== '').join(' – ');
 }
 
+/** Places in a stack as an overlay shows it: src/routes/index.tsx:18:34. */
+const PLACES = /[^\s()]+:\d+:\d+/g;
+
+/** Reads Vite's overlay: the message, and the file that it names or the first place of its stack that is no package's. */
+function readVite(root: Node, max: number): string {
+  const text = readParts(root, ['.message', '.file'], max);
+  const stack = first(root, '.stack');
+  if (text === '' || stack === null || readParts(root, ['.file'], max) !== '') return text;
+  const own = readText(stack, max)
+    .match(PLACES)
+    ?.find((place) => !/node_modules|\/@/.test(place));
+  return own === undefined ? text : `${text} – ${own}`;
+}
+
 /** Reads a frame that the server's client filled by script. */
 function readFrame(element: Element, max: number): string | null {
   const body = (element as HTMLIFrameElement).contentDocument?.body;
@@ -44,7 +58,7 @@ const OVERLAYS: Readonly<Record<string, Overlay>> = {
     selector: 'vite-error-overlay',
     read: (element, max) => {
       const root = shadowRootOf(element);
-      return (root !== null && readParts(root, ['.message', '.file'], max)) || readShadow(element, max);
+      return (root !== null && readVite(root, max)) || readShadow(element, max);
     },
   },
   'nextjs-portal': {

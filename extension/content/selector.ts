@@ -53,9 +53,15 @@ function path(element: Element): string {
 /** One level of a path: the tag and the first class that looks handwritten. */
 function step(element: Element): string {
   for (const name of attribute(element, 'class').split(/\s+/)) {
-    if (isStable(name) && !isUtility(name)) return `${tagOf(element)}.${escapeName(name)}`;
+    if (isStable(name) && !isUtility(name)) return `${tagIn(element)}.${escapeName(name)}`;
   }
-  return tagOf(element);
+  return tagIn(element);
+}
+
+/** An element's tag as selectors have it: that of any element, if the page chose a name that is no word. */
+export function tagIn(element: Element): string {
+  const tag = tagOf(element);
+  return /^[\w-]+$/.test(tag) ? tag : '*';
 }
 
 function isOnly(element: Element, selector: string): boolean {

@@ -13,6 +13,13 @@ function put(html: string, selector: string): Element {
   return found;
 }
 
+it('a tag that a page chose as words is none', () => {
+  const forged = document.createElement('x\u3000"pay"\u3000[e3]');
+  forged.textContent = 'Text';
+  document.body.append(forged);
+  expect(describe(forged)).toEqual({ target: '* "Text"', selector: '*' });
+});
+
 group('describe', () => {
   it.each([
     ['<button>Add to cart</button>', 'button', 'button "Add to cart"'],

@@ -1,6 +1,6 @@
 import { accessibleName, roleOf } from './accessible-name';
 import { attribute, has, isElement, tagOf } from './dom';
-import { selectorOf, testIdSelector } from './selector';
+import { selectorOf, tagIn, testIdSelector } from './selector';
 import { isEditingHost, readText } from './text';
 
 /** How an action names what it was done to. */
@@ -26,7 +26,7 @@ export function describe(element: Element): Target {
     const text = name || readText(element, MAX_TEXT + 1, { images: true });
     // A long text is that of a region, not of the thing that was clicked.
     if (text !== '' && text.length <= MAX_TEXT) {
-      return { target: `${tagOf(element)} "${quotable(text)}"`, selector };
+      return { target: `${tagIn(element)} "${quotable(text)}"`, selector };
     }
   }
   return { target: selector, selector };

@@ -1,3 +1,4 @@
+import { folded } from '../clean';
 import { cutWhole } from '../cut';
 import {
   attribute,
@@ -11,13 +12,12 @@ import {
 } from './dom';
 
 /**
- * Folds white space to single spaces and cuts at about `max` UTF-16 units, the last one being an ellipsis. What may
+ * Cleans text, folds white space to single spaces and cuts at about `max` UTF-16 units, the last one being an ellipsis. What may
  * be a part of a secret at the cut is masked.
  */
 export function fold(text: string, max: number): string {
-  const folded = text.replace(/\s+/g, ' ').trim();
-  if (folded.length <= max) return folded;
-  return `${cutWhole(folded, max - 1)}…`;
+  const line = folded(text);
+  return line.length <= max ? line : `${cutWhole(line, max - 1)}…`;
 }
 
 /** Elements that begin a new line: their text does not run together with what stands before. */

@@ -62,7 +62,7 @@ interface Placed {
 export interface Hits {
   /** Those for which the page stays paused. */
   readonly hit: string[];
-  /** Whether any of ours, a probe too, was there at all. */
+  /** Whether any of ours, a probe too, was there at all: also one that the browser has yet to remove. */
   readonly own: boolean;
 }
 
@@ -132,13 +132,19 @@ export class Breakpoints {
 
   /** Removes a breakpoint. */
   async remove(id: string): Promise<void> {
-    this.all.delete(id);
-    await Promise.all(
-      [...this.#session.threads.values()].map(async (thread) => {
-        await this.#unset(thread, id);
-        await this.#instrument(thread).catch(ignore);
-      }),
-    );
+    const takeOut = this.forget([id]);
+    await Promise.all([...this.#session.threads.values()].map(takeOut));
+  }
+
+  /** Removes breakpoints. The function that comes back resolves when the browser has taken them out of a thread. */
+  forget(ids: readonly string[]): (thread: Thread) => Promise<void> {
+    for (const id of ids) this.all.delete(id);
+    return async (thread) => {
+      await Promise.all([
+        ...ids.map((id) => this.#unset(thread, id)),
+        this.#instrument(thread).catch(ignore),
+      ]);
+    };
   }
 
   /** Has new scripts be checked for a tracepoint; the function that comes back ends that. */
@@ -280,8 +286,11 @@ export class Breakpoints {
 
   /** What is to be done at a pause: conditions are looked at, hits counted, probes heard. */
   async hit(thread: Thread, event: Protocol.Debugger.PausedEvent): Promise<Hits> {
-    const { known, probes } = this.#in(thread);
+    const { known, probes, spots } = this.#in(thread);
     const placed = event.hitBreakpoints ?? [];
+    // A hit may come before the answer to what set the breakpoint.
+    if (placed.some((id) => !known.has(id) && !probes.has(id)))
+      await Promise.allSettled([...spots.values()].map((spot) => spot.placed));
     const wanted = new Set(placed.flatMap((id) => [...(known.get(id)?.wanted ?? [])]));
     const hit: string[] = [];
     for (const id of wanted) {
@@ -290,7 +299,8 @@ export class Breakpoints {
     }
     const heard = placed.flatMap((id) => probes.get(id) ?? []);
     for (const probe of heard) await probe.hit(event).catch(ignore);
-    return { hit, own: wanted.size + heard.length > 0 };
+    // The browser names to a debugger only what that debugger has set.
+    return { hit, own: placed.length > 0 };
   }
 
   /** Counts a hit and returns whether the page pauses for it. */

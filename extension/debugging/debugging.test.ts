@@ -11,6 +11,9 @@ let detached: number;
 let memory: DebugMemory;
 let debugging: Debugging;
 
+/** What the browser waits for before it carries out a command. */
+let before: (method: string) => Promise<void>;
+
 /** How the host names the line of a pause. */
 let place: (params: unknown) => Promise<unknown>;
 
@@ -19,11 +22,13 @@ beforeEach(async () => {
   sent = [];
   detached = 0;
   memory = {};
+  before = async () => undefined;
   const api = new SharedDebugger({
     attach: async () => undefined,
     detach: async () => void detached++,
     sendCommand: async (_, method) => {
       sent.push(method);
+      await before(method);
       if (method === 'Debugger.setBreakpointByUrl') return { breakpointId: '1:3:0:app.js', locations: [] };
       return { result: {} };
     },
@@ -257,10 +262,7 @@ test.each([
   ],
   ['a statement of the page', async () => paused([]), [], 'page'],
 ] as const)('an agent leaves a page that %s paused', async (_, pause, setBy, stays) => {
-  await debugging.answer('debug_breakpoint', {
-    ...second,
-    breakpoint: { id: 'bp-9', client: 2, places: [{ url: 'http://localhost/other.js', line: 1 }] },
-  });
+  await bySecond();
   for (const client of setBy)
     await debugging.answer('debug_breakpoint', {
       ...(client === 1 ? first : second),
@@ -285,6 +287,101 @@ test.each([
   }
 });
 
+/** Has the browser carry out a command only when the function that comes back is called. */
+function delay(delayed: string): () => void {
+  let carryOut: () => void = () => undefined;
+  const carriedOut = new Promise<void>((resolve) => {
+    carryOut = resolve;
+  });
+  before = async (method) => {
+    if (method === delayed) await carriedOut;
+  };
+  return carryOut;
+}
+
+const bySecond = () =>
+  debugging.answer('debug_breakpoint', {
+    ...second,
+    breakpoint: { id: 'bp-9', client: 2, places: [{ url: 'http://localhost/other.js', line: 1 }] },
+  });
+
+test.each([
+  [
+    'its breakpoint',
+    'Debugger.removeBreakpoint',
+    async () => {
+      await debugging.answer('debug_breakpoint', { ...first, breakpoint: { ...breakpoint, client: 1 } });
+      paused(['1:3:0:app.js']);
+    },
+  ],
+  [
+    'its exceptions',
+    'Debugger.setPauseOnExceptions',
+    async () => {
+      await debugging.answer('debug_run', { ...first, kind: 'exceptions', exceptions: 'all' });
+      paused([], 'exception');
+    },
+  ],
+] as const)('a page goes on from %s once the browser has taken that out', async (_, takes, pause) => {
+  await bySecond();
+  await pause();
+  await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ by: 'claude' }));
+  const carryOut = delay(takes);
+  sent = [];
+  const left = debugging.answer('debug_leave', first);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(sent).toEqual([takes]);
+  carryOut();
+  await left;
+  expect(sent).toEqual([takes, 'Debugger.resume']);
+  expect((await state()).threads[0]).toMatchObject({ resumed: { how: 'agent_left' } });
+});
+
+test.each([
+  ['a breakpoint', 'Debugger.removeBreakpoint', ['1:3:0:app.js'], 'other'],
+  ['exceptions', 'Debugger.setPauseOnExceptions', [], 'exception'],
+] as const)(
+  'a stop at %s that the browser has yet to take out is no pause',
+  async (_, takes, hit, reason) => {
+    await bySecond();
+    await debugging.answer('debug_breakpoint', { ...first, breakpoint: { ...breakpoint, client: 1 } });
+    await debugging.answer('debug_run', { ...first, kind: 'exceptions', exceptions: 'all' });
+    const carryOut = delay(takes);
+    const left = debugging.answer('debug_leave', first);
+    await vi.advanceTimersByTimeAsync(0);
+    sent = [];
+    paused([...hit], reason);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(sent).toContain('Debugger.resume');
+    expect(debugging.paused(7)).toBeUndefined();
+    carryOut();
+    await left;
+  },
+);
+
+test('a breakpoint that is hit before the browser answers that it is set pauses', async () => {
+  await bySecond();
+  const carryOut = delay('Debugger.setBreakpointByUrl');
+  const answered = set();
+  await vi.advanceTimersByTimeAsync(0);
+  pauses();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(sent).not.toContain('Debugger.resume');
+  carryOut();
+  await answered;
+  expect(debugging.paused(7)).toMatchObject({ reason: 'breakpoint' });
+});
+
+test('a stop at a breakpoint that was removed meanwhile is no pause', async () => {
+  await set();
+  await debugging.answer('debug_remove', { ...caller, id: 'bp-1' });
+  sent = [];
+  paused(['1:3:0:app.js']);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(sent).toEqual(['Debugger.resume']);
+  expect(debugging.paused(7)).toBeUndefined();
+});
+
 test('a step is the pause of whoever steps', async () => {
   await debugging.answer('debug_breakpoint', { ...first, breakpoint: { ...breakpoint, client: 1 } });
   paused(['1:3:0:app.js']);
@@ -296,6 +393,22 @@ test('a step is the pause of whoever steps', async () => {
   expect(debugging.paused(7)).toBeDefined();
   await debugging.answer('debug_leave', second);
   expect(debugging.paused(7)).toBeUndefined();
+});
+
+test('a step that did not end while its call waited pauses nothing later', async () => {
+  await debugging.answer('debug_breakpoint', { ...first, breakpoint: { ...breakpoint, client: 1 } });
+  paused(['1:3:0:app.js']);
+  await vi.waitFor(() => expect(debugging.paused(7)).toBeDefined());
+  const answer = debugging.answer('debug_run', { ...first, kind: 'out', wait_ms: 3000 });
+  await vi.advanceTimersByTimeAsync(3000);
+  expect((await answer) as DebugState).toMatchObject({ threads: [{ id: 1 }] });
+  sent = [];
+  paused([], 'step');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(debugging.paused(7)).toBeUndefined();
+  expect(sent).toEqual(['Debugger.resume']);
+  paused(['1:3:0:app.js']);
+  await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ reason: 'breakpoint' }));
 });
 
 test('a pause that comes about after the agent that asked for it has left is no pause', async () => {

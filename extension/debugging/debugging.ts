@@ -54,7 +54,7 @@ import {
 } from './requests';
 import { DebugSession } from './session';
 import { idleState, sessionState, shorten } from './state';
-import type { Exceptions, Target } from './thread';
+import { type Exceptions, giveUp, type Target } from './thread';
 
 /** What debugging needs of the worker. */
 export interface DebuggingOptions {
@@ -498,10 +498,14 @@ export class Debugging {
       throw new CodedError(CodeInvalid, 'Nothing is paused: the tab is not being debugged.');
     session.caller = params;
     const thread = session.pausedThread(params.thread ?? 0);
-    if (kind === 'resume') await session.resume(thread, ResumedAgent);
-    else await session.step(thread, readStep(kind));
-    // A resume waits for whichever thread is paused next, a step for its own.
-    return await this.#state({ ...params, thread: kind === 'resume' ? 0 : thread.id, wait_ms });
+    if (kind === 'resume') {
+      await session.resume(thread, ResumedAgent);
+      return await this.#state({ ...params, thread: 0, wait_ms }); // whichever thread is paused next
+    }
+    await session.step(thread, readStep(kind));
+    const stepped = await this.#state({ ...params, thread: thread.id, wait_ms });
+    if (wait_ms > 0 && thread.asked === 'step') giveUp(thread);
+    return stepped;
   }
 
   async #evaluate(params: DebugEvaluateParams): Promise<DebugValue> {

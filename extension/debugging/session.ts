@@ -12,12 +12,8 @@ import {
   type DebugCaller,
   type DebugFrame,
   type DebugNames,
-  PauseAsked,
-  PauseBreakpoint,
   PauseException,
-  PauseOther,
   PauseRejection,
-  PauseStep,
   ResumedAgent,
   ResumedDebugger,
   ResumedGone,
@@ -27,7 +23,19 @@ import {
 import { Breakpoints } from './breakpoints';
 import { isOthers, PASSED_OVER } from './own-code';
 import { frameState } from './state';
-import type { Commands, DebugEvent, Exceptions, Paused, Script, Target, Thread, Threads } from './thread';
+import {
+  type Commands,
+  type DebugEvent,
+  type Exceptions,
+  giveUp,
+  otherReason,
+  type Paused,
+  reasonOf,
+  type Script,
+  type Target,
+  type Thread,
+  type Threads,
+} from './thread';
 
 /** Sends a command to one session of the tab; undefined is the page's own. */
 export type SendTo = (session: string | undefined, method: string, params?: object) => Promise<unknown>;
@@ -218,15 +226,14 @@ export class DebugSession implements Threads {
       resuming: undefined,
       timer: undefined,
       leaving: 0,
+      exceptions: false,
     };
     this.threads.set(thread.id, thread);
     const on = this.send(thread, 'Debugger.enable', { maxScriptsCacheSize: 16 << 20 });
     const rest = [
       this.send(thread, 'Debugger.setAsyncCallStackDepth', { maxDepth: ASYNC_DEPTH }),
       this.send(thread, 'Debugger.setBlackboxPatterns', PASSED_OVER),
-      ...(this.#pausing === 'none'
-        ? []
-        : [this.send(thread, 'Debugger.setPauseOnExceptions', { state: this.#pausing })]),
+      ...(this.#pausing === 'none' ? [] : [this.#setExceptions(thread)]),
       ...this.breakpoints.begin(thread),
     ];
     for (const sent of rest) void sent.catch(ignore);
@@ -317,9 +324,14 @@ export class DebugSession implements Threads {
     const { hit: wanted, own } = await this.breakpoints.hit(thread, event);
     // The client that set one may have disconnected while its condition was evaluated.
     const hit = wanted.filter((id) => this.breakpoints.all.has(id));
-    const { asked, unwanted } = thread;
+    const { asked } = thread;
+    const reason = reasonOf(event, hit, asked);
+    const atException = reason === PauseException || reason === PauseRejection;
+    const unwanted = atException
+      ? thread.exceptions && this.exceptions.size === 0
+      : thread.unwanted && hit.length === 0 && !otherReason(event);
     thread.unwanted = false;
-    if (unwanted && hit.length === 0 && !otherReason(event)) {
+    if (unwanted) {
       await this.send(thread, 'Debugger.resume').catch(ignore);
       return;
     }
@@ -332,11 +344,9 @@ export class DebugSession implements Threads {
     }
     thread.asked = undefined;
     thread.resuming = undefined;
-    const reason = reasonOf(event, hit, asked);
     const owners = new Set<number>(hit.map((id) => this.breakpoints.all.get(id)?.client ?? 0));
     if (asked !== undefined) owners.add(thread.asker);
-    if (reason === PauseException || reason === PauseRejection)
-      for (const client of this.exceptions.keys()) owners.add(client);
+    if (atException) for (const client of this.exceptions.keys()) owners.add(client);
     const callFrames = event.callFrames.map((frame) => ({
       ...frame,
       // The browser leaves the addresses to be looked up.
@@ -501,12 +511,15 @@ export class DebugSession implements Threads {
   async pauseOnExceptions(client: number, wanted: Exceptions): Promise<void> {
     if (wanted === 'none') this.exceptions.delete(client);
     else this.exceptions.set(client, wanted);
+    await Promise.all([...this.threads.values()].map((thread) => this.#setExceptions(thread)));
+  }
+
+  /** Has a thread pause at the exceptions that clients want. */
+  async #setExceptions(thread: Thread): Promise<void> {
     const state = this.#pausing;
-    await Promise.all(
-      [...this.threads.values()].map((thread) =>
-        this.send(thread, 'Debugger.setPauseOnExceptions', { state }).catch(ignore),
-      ),
-    );
+    if (state !== 'none') thread.exceptions = true;
+    await this.send(thread, 'Debugger.setPauseOnExceptions', { state }).catch(ignore);
+    if (state === 'none') thread.exceptions = false;
   }
 
   /** Which exceptions pause: all that any client wants. */
@@ -523,23 +536,21 @@ export class DebugSession implements Threads {
   async leave(client: number): Promise<void> {
     this.#left.add(client);
     const set = [...this.breakpoints.all.values()].filter((breakpoint) => breakpoint.client === client);
-    const removed = set.map(({ id }) => this.breakpoints.remove(id));
-    const ended = [...this.threads.values()].map(async (thread) => {
-      const { paused, asked, asker } = thread;
-      if (asked !== undefined && asker === client) {
-        thread.asked = undefined;
-        thread.unwanted = true;
-      }
-      if (!paused?.owners.delete(client)) return;
-      paused.by = this.#namesOf(paused.owners);
-      paused.hit = paused.hit.filter((id) => !set.some((breakpoint) => breakpoint.id === id));
-      if (paused.owners.size === 0) await this.resume(thread, ResumedLeft).catch(ignore);
-    });
-    await Promise.all([
-      ...removed,
-      ...ended,
-      ...(this.exceptions.has(client) ? [this.pauseOnExceptions(client, 'none')] : []),
-    ]);
+    const ids = set.map(({ id }) => id);
+    const takeOut = this.breakpoints.forget(ids);
+    const wished = this.exceptions.delete(client);
+    await Promise.all(
+      [...this.threads.values()].map(async (thread) => {
+        if (thread.asked !== undefined && thread.asker === client) giveUp(thread);
+        // What still pauses the thread would do so again as soon as it runs.
+        await Promise.all([takeOut(thread), wished && this.#setExceptions(thread)]);
+        const { paused } = thread;
+        if (!paused?.owners.delete(client)) return;
+        paused.by = this.#namesOf(paused.owners);
+        paused.hit = paused.hit.filter((id) => !ids.includes(id));
+        if (paused.owners.size === 0) await this.resume(thread, ResumedLeft).catch(ignore);
+      }),
+    );
   }
 
   /** Hears what the page says by a function of that name. */
@@ -572,22 +583,6 @@ export class DebugSession implements Threads {
     this.#tell({ type: 'ended' });
     this.#listeners.clear();
   }
-}
-
-function otherReason({ reason }: Protocol.Debugger.PausedEvent): boolean {
-  return reason !== 'other' && reason !== 'step' && reason !== 'ambiguous';
-}
-
-function reasonOf(
-  { reason }: Protocol.Debugger.PausedEvent,
-  hit: readonly string[],
-  asked: Thread['asked'],
-): string {
-  if (reason === 'exception') return PauseException;
-  if (reason === 'promiseRejection') return PauseRejection;
-  if (hit.length > 0) return PauseBreakpoint;
-  if (asked === 'step') return PauseStep;
-  return asked === 'pause' ? PauseAsked : PauseOther;
 }
 
 /** What a promise resolves to, or undefined when it takes longer. */

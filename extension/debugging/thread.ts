@@ -1,7 +1,17 @@
 /** The threads of a tab under the debugger: the page, frames of other processes and workers. */
 import type { Protocol } from 'devtools-protocol';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping';
-import type { DebugCaller, DebugNames, DebugResumed } from '../protocol';
+import {
+  type DebugCaller,
+  type DebugNames,
+  type DebugResumed,
+  PauseAsked,
+  PauseBreakpoint,
+  PauseException,
+  PauseOther,
+  PauseRejection,
+  PauseStep,
+} from '../protocol';
 
 /** The commands of the debugger protocol. */
 export type Commands = ProtocolMapping.Commands;
@@ -55,13 +65,21 @@ export interface Thread extends Target {
   asked: 'pause' | 'step' | undefined;
   /** The client that asked. */
   asker: number;
-  /** Whether a pause is still to come about whose client has left. */
+  /** Whether a pause is still to come about that nobody waits for: its client has left, or its step was ended. */
   unwanted: boolean;
   /** Why the next resume comes; undefined when it is another debugger's doing. */
   resuming: string | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
   /** Until when its document is about to be left and is not paused again; 0 if it is not. */
   leaving: number;
+  /** Whether the browser may pause it at exceptions: until it has confirmed that it no longer does. */
+  exceptions: boolean;
+}
+
+/** Gives up a pause that was asked for. The browser would still bring it about, in whatever runs next. */
+export function giveUp(thread: Thread): void {
+  thread.asked = undefined;
+  thread.unwanted = true;
 }
 
 /** What happens in a session. `changed` comes with every pause and resume. */
@@ -88,4 +106,22 @@ export interface Threads {
   names(script: Script, places: readonly number[]): Promise<DebugNames>;
   /** Reports what happens to a listener; the function that comes back ends that. */
   on(listener: (event: DebugEvent) => void): () => void;
+}
+
+/** Whether a pause has a reason beside breakpoints, steps and what the agent asked for. */
+export function otherReason({ reason }: Protocol.Debugger.PausedEvent): boolean {
+  return reason !== 'other' && reason !== 'step' && reason !== 'ambiguous';
+}
+
+/** Why a thread is paused: one of the protocol's Pause constants. */
+export function reasonOf(
+  { reason }: Protocol.Debugger.PausedEvent,
+  hit: readonly string[],
+  asked: Thread['asked'],
+): string {
+  if (reason === 'exception') return PauseException;
+  if (reason === 'promiseRejection') return PauseRejection;
+  if (hit.length > 0) return PauseBreakpoint;
+  if (asked === 'step') return PauseStep;
+  return asked === 'pause' ? PauseAsked : PauseOther;
 }

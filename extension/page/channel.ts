@@ -10,7 +10,7 @@ import {
   START,
   STOP,
 } from './records';
-import { type Holder, written } from './stack';
+import { folded, type Holder, written } from './stack';
 
 /** The most records that wait. */
 const MAX_WAITING = 256;
@@ -20,7 +20,6 @@ const ArrayNative = Array;
 const post = unbound(MessagePort.prototype.postMessage);
 const fill = unbound(Array.prototype.fill) as <T>(list: T[], value: T) => T[];
 const quote = JSON.stringify as (text: string) => string;
-const slice = unbound(String.prototype.slice) as (text: string, from: number, to?: number) => string;
 
 /** A record as it waits: a stack is written out only when it is told. */
 export type Waiting = PageRecord | readonly (string | number | boolean | null | Holder)[];
@@ -105,7 +104,7 @@ function encode(record: Waiting): string {
     const value = record[i] as Waiting[number];
     let piece: string;
     if (typeof value === 'string') piece = quote(value);
-    else if (typeof value === 'object' && value !== null) piece = quote(slice(written(value), 0, MAX_STACK));
+    else if (typeof value === 'object' && value !== null) piece = quote(folded(written(value), MAX_STACK));
     else piece = text(value);
     all += (i === 0 ? '[' : ',') + piece;
   }

@@ -30,6 +30,20 @@ test.each<[unknown[], string]>([
   [[new Set([1, 2, 3, 4, 5, 6])], 'Set(6) {1, 2, 3, 4, 5, …}'],
   [[{ when: /x/g }], '{when: /x/g}'],
   [[new TypeError('not a function')], 'TypeError: not a function'],
+  [
+    [new Error('not saved', { cause: new Error('disk is full') })],
+    'Error: not saved (cause: Error: disk is full)',
+  ],
+  [[new Error('not saved', { cause: 'disk full' })], "Error: not saved (cause: 'disk full')"],
+  [[new AggregateError([], 'none')], 'AggregateError: none'],
+  [
+    [new AggregateError([new TypeError('one'), 'two, three'], 'both failed', { cause: 1 })],
+    "AggregateError: both failed (cause: 1, errors: [TypeError: one, 'two, three'])",
+  ],
+  [
+    [new AggregateError([1, 2, 3, 4, 5, 6], 'six failed')],
+    'AggregateError: six failed (errors: [1, 2, 3, 4, 5, …])',
+  ],
   [[{ cause: new RangeError('deep') }], '{cause: RangeError: deep}'],
   [[function named() {}, class Shop {}], 'ƒ named() class Shop'],
   [[Object.create(null)], '{}'],

@@ -92,6 +92,19 @@ export function errorHead(error: Error): string {
   return typeof message === 'string' && message !== '' ? `${head}: ${message}` : head;
 }
 
+/**
+ * An error with what caused it, and with the first errors of a group, if they are known without running code:
+ * "Error: not saved (cause: Error: disk is full)", "AggregateError: no mirror (errors: [Error: one, Error: two])".
+ */
+export function errorText(error: Error): string {
+  const cause = getOwnPropertyDescriptor(error, 'cause')?.value;
+  const errors = getOwnPropertyDescriptor(error, 'errors')?.value;
+  let behind = cause === undefined ? '' : `cause: ${nested(cause)}`;
+  if (isArray(errors) && errors.length > 0)
+    behind += `${behind === '' ? '' : ', '}errors: ${items(errors, 'Array', MAX_FIELDS)}`;
+  return behind === '' ? errorHead(error) : `${errorHead(error)} (${behind})`;
+}
+
 /** The text of a console call. */
 export function format(args: readonly unknown[]): string {
   const first = args[0];
@@ -186,7 +199,7 @@ function className(value: object): string {
 }
 
 function describeObject(value: object, deep: boolean): string {
-  if (isError(value)) return deep ? errorHead(value) : bare(errorHead(value));
+  if (isError(value)) return deep ? errorText(value) : bare(errorHead(value));
   const name = className(value);
   if (isArray(value)) return deep ? items(value, name) : `Array(${value.length})`;
   const kind = name === '' ? 'plain' : kindOf(value);
@@ -232,13 +245,13 @@ function nested(value: unknown): string {
   return typeof value === 'object' && value !== null ? describeObject(value, false) : describe(value);
 }
 
-function items(list: readonly unknown[], name: string): string {
+function items(list: readonly unknown[], name: string, most = MAX_ITEMS): string {
   let out = '';
-  for (let i = 0; i < list.length && i < MAX_ITEMS; i++) {
+  for (let i = 0; i < list.length && i < most; i++) {
     const descriptor = getOwnPropertyDescriptor(list, i);
     out += `${i === 0 ? '' : ', '}${descriptor === undefined ? '' : field(descriptor)}`;
   }
-  return `${name === 'Array' ? '' : `${name} `}[${out}${list.length > MAX_ITEMS ? ', …' : ''}]`;
+  return `${name === 'Array' ? '' : `${name} `}[${out}${list.length > most ? ', …' : ''}]`;
 }
 
 function entries(value: object, size: number, name: string, pairs: boolean): string {

@@ -1,6 +1,6 @@
 /** What goes wrong in the page by itself: errors nobody caught, resources that did not load, the browser's complaints. */
 import type { Channel } from './channel';
-import { describe, errorHead, isError } from './describe';
+import { describe, errorText, isError } from './describe';
 import { guard, watchLeaving } from './leaving';
 import { append, getter, listen, now, slice, unlisten } from './natives';
 import { MAX_STACK, MAX_TEXT, type PageRecord, type ThrownRecord } from './records';
@@ -22,7 +22,7 @@ export function thrown(event: unknown, worker: boolean): ThrownRecord {
   const message = messageOf(event);
   const plain = slice(message, 0, 9) === 'Uncaught ' ? slice(message, 9) : message;
   const all = isError(error)
-    ? errorHead(error)
+    ? errorText(error)
     : error === null || error === undefined
       ? plain
       : describe(error);
@@ -62,7 +62,7 @@ export function hookErrors(channel: Channel): void {
     'unhandledrejection',
     guard(channel, (event) => {
       const reason = reasonOf(event);
-      const text = isError(reason) ? errorHead(reason) : describe(reason);
+      const text = isError(reason) ? errorText(reason) : describe(reason);
       later(event, row('rejection', text, isError(reason) ? ofError(reason) : ''));
     }),
     true,

@@ -7,7 +7,7 @@ import { hideSources } from './disguise';
 import { hookErrors } from './errors';
 import { hookConsole } from './logs';
 import { hookRequests } from './requests';
-import { hookSockets, hookWorkers } from './sockets';
+import { hookEventSources, hookSockets, hookWorkers } from './sockets';
 
 /** One that runs later in the same document finds the first one's listener: it is asked, and answers. */
 function main(): void {
@@ -17,6 +17,7 @@ function main(): void {
   hookErrors(channel);
   hookRequests(channel);
   hookSockets(channel);
+  hookEventSources(channel);
   hookWorkers(channel);
 }
 

@@ -33,6 +33,11 @@ export const indexOf = unbound(String.prototype.indexOf) as (
   part: string,
   from?: number,
 ) => number;
+export const lastIndexOf = unbound(String.prototype.lastIndexOf) as (
+  text: string,
+  part: string,
+  from?: number,
+) => number;
 export const isArray = Array.isArray;
 export const text = String;
 

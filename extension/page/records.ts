@@ -54,12 +54,12 @@ export type NoteRecord = [
 export type ResourceRecord = ['resource', at: number, tag: string, url: string, integrity: boolean];
 /**
  * What became of a request that the page's own code made: the body as far as it is text and was read; a
- * status of 0 and the error in `note` when there was no answer.
+ * status of 0 and the error in `note` when there was no answer. Of an event stream, only the code that opened it is known.
  */
 export type AnswerRecord = [
   'answer',
   at: number,
-  resource: 'fetch' | 'xhr',
+  resource: 'fetch' | 'xhr' | 'eventsource',
   method: string,
   url: string,
   status: number,
@@ -94,8 +94,14 @@ export type PageRecord =
   | SocketRecord
   | BlindRecord;
 
+/** How much later, in ms, a request is dated than the one that was sent before it in the same millisecond. */
+export const SAME_MS_STEP = 1 / 1024;
+
 /** The longest text that is taken, in UTF-16 units; what is kept of it is less, masked before it is cut. */
 export const MAX_TEXT = 16 << 10;
+
+/** The most frames of a stack of what the page asks for. Frameworks may have 210 of them above the page's own. */
+export const STACK_DEPTH = 256;
 
 /** The longest stack that is taken, in UTF-16 units. */
 export const MAX_STACK = 4800;
@@ -105,6 +111,14 @@ export const MAX_STACK = 4800;
  * character, which the host takes out of every text.)
  */
 export const CUT = '\u0013';
+
+/** Parts of the names of types that are text; `text/` begins all others. */
+export const TEXT_TYPES = ['json', 'xml', 'javascript', 'ecmascript', 'graphql', 'urlencoded', 'yaml'];
+/** A part of the names of office documents, which are archives. */
+export const ARCHIVE_TYPE = 'openxmlformats';
+
+/** Why a body is missing that is not text. */
+export const NOT_TEXT = 'not text';
 
 /** So much of a body is read beside the page: what is masked where reading stops is not part of what is kept. */
 export const MAX_READ = MaxBody + (8 << 10);

@@ -7,7 +7,7 @@ import type { Channel } from './channel';
 import { errorHead, isError } from './describe';
 import { call, clean, hookMethod } from './disguise';
 import { after, getter, indexOf, isA, now, slice, unbound } from './natives';
-import { type AnswerRecord, MAX_READ } from './records';
+import { type AnswerRecord, ARCHIVE_TYPE, MAX_READ, NOT_TEXT, SAME_MS_STEP, TEXT_TYPES } from './records';
 import { deep, type Holder } from './stack';
 
 const urlOf = getter<string>(Response.prototype, 'url');
@@ -54,17 +54,14 @@ const xhrHeader = unbound(xhr.getResponseHeader) as (request: unknown, name: str
 /** Types whose bodies are worth reading; streams that do not end are none. */
 function isText(mime: string): boolean {
   const type = lower(mime);
-  return (
-    indexOf(type, 'event-stream') < 0 &&
-    (slice(type, 0, 5) === 'text/' ||
-      indexOf(type, 'json') >= 0 ||
-      indexOf(type, 'xml') >= 0 ||
-      indexOf(type, 'urlencoded') >= 0 ||
-      indexOf(type, 'graphql') >= 0)
-  );
+  if (indexOf(type, 'event-stream') >= 0 || indexOf(type, ARCHIVE_TYPE) >= 0) return false;
+  if (slice(type, 0, 5) === 'text/') return true;
+  for (let i = 0; i < TEXT_TYPES.length; i++) if (indexOf(type, TEXT_TYPES[i] as string) >= 0) return true;
+  return false;
 }
 
-function withoutHash(url: string): string {
+/** An address without its hash. */
+export function withoutHash(url: string): string {
   const at = indexOf(url, '#');
   return at < 0 ? url : slice(url, 0, at);
 }
@@ -86,10 +83,20 @@ interface Asked {
   readonly stack: Holder;
 }
 
+let lastSent = 0;
+
+/** When a request is sent, in milliseconds since the epoch: later than each before it in the same millisecond. */
+function sent(): number {
+  const at = now();
+  const same = at <= lastSent && lastSent - at < 1;
+  lastSent = same ? lastSent + SAME_MS_STEP : at;
+  return lastSent;
+}
+
 /** Records answers to `fetch` and `XMLHttpRequest`. */
 export function hookRequests(channel: Channel): void {
   hookMethod(window, 'fetch', (native) => (self, args) => {
-    const asked = channel.recording ? { started: now(), stack: deep() } : undefined;
+    const asked = channel.recording ? { started: sent(), stack: deep() } : undefined;
     const promise = call<Promise<Response>>(native, self, args);
     if (asked === undefined) return promise;
     // The page has a promise that nobody else has touched: whether it is dealt with stays its own affair.
@@ -136,7 +143,7 @@ export function hookRequests(channel: Channel): void {
   });
   hookMethod(xhr, 'send', (native) => (self, args) => {
     if (channel.recording) {
-      const asked = { started: now(), stack: deep() };
+      const asked = { started: sent(), stack: deep() };
       const of = recall(opened, self) ?? { method: 'GET', address: undefined };
       const on = (type: string, tell: () => void): void => {
         const told = (): void => {
@@ -216,10 +223,11 @@ function answered(channel: Channel, method: string, response: Response, asked: A
   const mime = header(headersOf(response), 'content-type') ?? '';
   const told = (body: string | null, note: string): void =>
     tell(channel, asked, 'fetch', method, url, status, mime, body, note);
+  const binary = mime !== '' && !isText(mime) && indexOf(lower(mime), 'event-stream') < 0;
   const stream =
     usedOf(response) || !isText(mime) || bodyOf(response) === null ? null : bodyOf(copy(response));
   if (stream === null) {
-    told(null, '');
+    told(null, binary && bodyOf(response) !== null ? NOT_TEXT : '');
     return;
   }
   const reader = readerOf(stream);
@@ -280,6 +288,8 @@ function answeredXHR(channel: Channel, method: string, request: unknown, asked: 
       note = `cut at ${MaxBody} bytes of ${body.length} characters`;
       body = slice(body, 0, MAX_READ);
     }
+  } else if (mime !== '' && xhrResponse(request) !== null && xhrResponse(request) !== '') {
+    note = NOT_TEXT;
   }
   tell(channel, asked, 'xhr', method, url, status, mime, body, note);
 }

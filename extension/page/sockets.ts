@@ -1,9 +1,10 @@
-/** The page's WebSockets and workers. */
+/** The page's WebSockets, event streams and workers. */
 import { type Channel, Numbers } from './channel';
 import { call, hookConstructor, hookMethod } from './disguise';
 import { thrown } from './errors';
 import { getter, isA, listen, now, slice, unbound } from './natives';
 import { CUT, type SocketRecord } from './records';
+import { withoutHash } from './requests';
 import { deep, type Holder } from './stack';
 
 /** The longest frame of which all is taken, in UTF-16 units. */
@@ -68,6 +69,23 @@ export function hookSockets(channel: Channel): void {
       // it is sent
     }
     return result;
+  });
+}
+
+/** Records the code that opened an event stream when it opens or fails: `webRequest` reports what became of it. */
+export function hookEventSources(channel: Channel): void {
+  if (typeof EventSource === 'undefined') return;
+  const addressOf = getter<string>(EventSource.prototype, 'url');
+  hookConstructor(window, 'EventSource', (source) => {
+    const began = now();
+    const stack = deep();
+    const tell = (status: number): void => {
+      if (!channel.recording) return;
+      const url = withoutHash(addressOf(source));
+      channel.add(['answer', now(), 'eventsource', 'GET', url, status, '', null, '', began, stack]);
+    };
+    listen(source, 'open', () => tell(200));
+    listen(source, 'error', () => tell(0));
   });
 }
 

@@ -1,6 +1,7 @@
 /** Where the page's code stands, read without running what the page may have hung into stacks. */
 import { withoutHooks } from './disguise';
-import { defineProperty, getOwnPropertyDescriptor, indexOf } from './natives';
+import { defineProperty, getOwnPropertyDescriptor, indexOf, lastIndexOf, slice } from './natives';
+import { STACK_DEPTH } from './records';
 
 const ErrorNative = Error;
 const capture = (Error as unknown as { captureStackTrace: (holder: object) => void }).captureStackTrace;
@@ -8,9 +9,6 @@ const capture = (Error as unknown as { captureStackTrace: (holder: object) => vo
 export interface Holder {
   stack?: string;
 }
-
-/** How deep the stacks of {@link deep} are: the frames of a library above the page's own would fill the usual ten. */
-const DEPTH = 30;
 
 /** Takes the stack here, with the hooks' own frames on its top, as deep as the page lets stacks be. */
 export function here(): Holder {
@@ -23,7 +21,7 @@ export function here(): Holder {
 export function deep(): Holder {
   const own = getOwnPropertyDescriptor(ErrorNative, 'stackTraceLimit');
   if (own?.writable !== true || own.configurable !== true) return here();
-  defineProperty(ErrorNative, 'stackTraceLimit', { ...own, value: DEPTH });
+  defineProperty(ErrorNative, 'stackTraceLimit', { ...own, value: STACK_DEPTH });
   try {
     return here();
   } finally {
@@ -41,6 +39,64 @@ export function written(holder: Holder): string {
   } finally {
     if (own?.configurable === true) defineProperty(ErrorNative, 'prepareStackTrace', own);
   }
+}
+
+/** How many frames of each run of a script in a long stack come before any others, if they fit: a wrapper has callers. */
+const OF_EACH_RUN = 3;
+
+/**
+ * A stack of at most so many units. In a longer one the frames in which another script goes on come first, because the
+ * page's own code is below those of libraries.
+ */
+export function folded(stack: string, most: number): string {
+  if (stack.length <= most) return stack;
+  let first = OF_EACH_RUN;
+  let left = most - sizeOf(stack, first);
+  if (left < 0) {
+    first = 1;
+    left = most - sizeOf(stack, first);
+  }
+  let kept = '';
+  eachLine(stack, (line, nth) => {
+    if (nth >= first) {
+      left -= line.length + 1;
+      if (left < 0) return;
+    }
+    kept += (kept === '' ? '' : '\n') + line;
+  });
+  return slice(kept, 0, most);
+}
+
+/** The size of the first lines of each run. */
+function sizeOf(stack: string, first: number): number {
+  let size = 0;
+  eachLine(stack, (line, nth) => {
+    if (nth < first) size += line.length + 1;
+  });
+  return size;
+}
+
+/** Calls `take` with each line of a stack, and with its place in the run of lines of the same script. */
+function eachLine(stack: string, take: (line: string, nth: number) => void): void {
+  let before = '';
+  let nth = 0;
+  for (let from = 0; from <= stack.length; ) {
+    let to = indexOf(stack, '\n', from);
+    if (to < 0) to = stack.length;
+    const line = slice(stack, from, to);
+    const script = scriptOf(line);
+    nth = script === before ? nth + 1 : 0;
+    take(line, nth);
+    before = script;
+    from = to + 1;
+  }
+}
+
+/** The address in a line of a stack: "    at name (address:line:column)", or without a name. */
+function scriptOf(line: string): string {
+  const open = lastIndexOf(line, '(');
+  const column = lastIndexOf(line, ':');
+  return slice(line, open < 0 ? lastIndexOf(line, ' ') : open + 1, lastIndexOf(line, ':', column - 1));
 }
 
 const noFormat: PropertyDescriptor = {

@@ -47,9 +47,21 @@ function Unseen({ head, text }: { head: TextKey; text: TextKey }): JSX.Element {
 }
 
 /** The host names the checkpoint, or tells the time, that its view begins with. */
-function since({ since, checkpoints }: Overview, watched: number): string {
-  if (since === undefined) return many('sinceWatching', watched);
+function since(overview: Overview, watched: number): string {
+  const { since, checkpoints } = overview;
+  const elsewhere = isElsewhereToo(overview);
+  if (since === undefined) return many(elsewhere ? 'sinceWatchingElsewhere' : 'sinceWatching', watched);
   const checkpoint = checkpoints.find(({ name, at }) => name === since || at === since);
   const time = shortTime(checkpoint?.at ?? since);
-  return many('since', watched, [checkpoint?.name ?? '', time].filter(Boolean).join(', ') || since);
+  return many(
+    elsewhere ? 'sinceElsewhere' : 'since',
+    watched,
+    [checkpoint?.name ?? '', time].filter(Boolean).join(', ') || since,
+  );
+}
+
+/** Whether something of what is counted was in none of the tabs that the popup lists. */
+function isElsewhereToo({ errors = 0, warnings = 0, tabs = [] }: Overview): boolean {
+  const listed = tabs.reduce((sum, tab) => sum + (tab.errors ?? 0) + (tab.warnings ?? 0), 0);
+  return listed < errors + warnings;
 }

@@ -42,3 +42,19 @@ function decode(s: string): string | undefined {
 function encode(s: string): string {
   return s.replace(/[^A-Za-z0-9\-_.~+!*'()[\]]+/g, encodeURIComponent);
 }
+
+/** How long encoded JSON is that is looked into. What is longer is a map of a source or a file. */
+const MAX_BASE64 = 4 << 10;
+
+/** Undoes base64 with either alphabet; undefined where it is none, or no UTF-8. */
+export function decodeBase64(s: string): string | undefined {
+  if (s.length > MAX_BASE64) return undefined;
+  let digits = s.replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/');
+  if (digits.length % 4 === 1) digits = digits.slice(0, -1); // it was cut
+  try {
+    const bytes = Uint8Array.from(atob(digits), (c) => c.charCodeAt(0));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -13,6 +13,16 @@ export interface PairRules {
   lastEnd: readonly string[];
   /** A key whose last word is here is secret when its value looks like one, anywhere. */
   maybe: ReadonlySet<string>;
+  /** A key is secret when one of its words ends like this; for keys that are not ASCII. */
+  foreign: readonly string[];
+  /** An object with such a type describes a value and has none. */
+  schemaTypes: ReadonlySet<string>;
+  /** Keys of an object of tokens. */
+  tokens: ReadonlySet<string>;
+  /** The strength of short keys that were asked for. */
+  known: Map<string, Strength>;
+  /** A number after a key that ends like this is a count. */
+  counted: readonly string[];
   /** A key is secret when it contains these words in a row; each with a space around it. */
   phrases: readonly string[];
   /** The last words of the phrases. */
@@ -32,6 +42,8 @@ export interface PairRules {
   variables: readonly string[];
   /** An object under a key that ends in one of these words is looked into, not masked whole. */
   open: ReadonlySet<string>;
+  /** A key that ends in one of these is a file's name. What follows it is secret when it looks like one. */
+  codeFiles: readonly string[];
   /** After `Authorization:` these words belong to the secret that follows. */
   schemes: ReadonlySet<string>;
   /** Schemes whose parameters go on to the line's end. */
@@ -52,7 +64,24 @@ export const MAX_KEY = 64;
  * but not `password_length` or `tokenizer`.
  */
 export function keyStrength(key: string, rules: PairRules): Strength {
-  if (!rules.stems.test(key.length > MAX_KEY ? key.slice(-MAX_KEY) : key)) return 'innocent';
+  if (key.length > MAX_KNOWN_KEY) return strengthOf(key, rules);
+  let strength = rules.known.get(key);
+  if (strength === undefined) {
+    strength = strengthOf(key, rules);
+    if (rules.known.size >= MAX_KNOWN) rules.known.clear();
+    rules.known.set(key, strength);
+  }
+  return strength;
+}
+
+/** How many keys are remembered, and how long they are: V8 copies short parts of a text, of longer ones it keeps the text. */
+const MAX_KNOWN = 1000;
+const MAX_KNOWN_KEY = 12;
+
+function strengthOf(written: string, rules: PairRules): Strength {
+  if (!rules.stems.test(written.length > MAX_KEY ? written.slice(-MAX_KEY) : written)) return 'innocent';
+  const key = plainKey(written);
+  if (isForeign(key, rules)) return 'weak';
   if (rules.public.has(key.toLowerCase())) return 'innocent';
   const words = keyWords(key);
   const last = words.at(-1);
@@ -65,14 +94,48 @@ export function keyStrength(key: string, rules: PairRules): Strength {
 
 /** Says whether an object under this key is looked into: it has more than the secret. */
 export function isOpen(key: string, rules: PairRules): boolean {
-  return rules.open.has(keyWords(key).at(-1) ?? '') && keyStrength(key, rules) === 'weak';
+  return rules.open.has(keyWords(plainKey(key)).at(-1) ?? '') && keyStrength(key, rules) === 'weak';
+}
+
+/** Says whether the values of a key of this strength are secrets. */
+export function isSecretStrength(strength: Strength): boolean {
+  return strength === 'weak' || strength === 'strong';
+}
+
+/** What a key has that is escaped or not ASCII; a part of `stems`. */
+export const UNUSUAL = '[%\\\\\\u0080-\\uffff]';
+const betweenWords = /[\0-@[-`{-\x7f\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+/;
+
+/** Says whether one of the words of a key that is not ASCII ends like a secret in another language. */
+function isForeign(key: string, rules: PairRules): boolean {
+  if (!/[\u0080-\uffff]/.test(key)) return false;
+  return key
+    .toLowerCase()
+    .split(betweenWords)
+    .some((word) => endsInAny(word, rules.foreign));
+}
+
+/** Undoes percent-encoding and the escapes of JSON in a key: pass%77ord, \u0070assword. */
+function plainKey(key: string): string {
+  return key
+    .replace(/\\+u([0-9A-Fa-f]{4})/g, (_, digits: string) => {
+      const c = String.fromCharCode(Number.parseInt(digits, 16));
+      return c >= '\ud800' && c < '\ue000' ? ' ' : c;
+    })
+    .replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) => {
+      try {
+        return decodeURIComponent(run);
+      } catch {
+        return ' ';
+      }
+    });
 }
 
 export function containsAny(s: string, parts: readonly string[]): boolean {
   return parts.some((part) => s.includes(part));
 }
 
-function endsInAny(s: string, ends: readonly string[]): boolean {
+export function endsInAny(s: string, ends: readonly string[]): boolean {
   return ends.some((end) => s.endsWith(end));
 }
 

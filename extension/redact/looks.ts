@@ -1,5 +1,7 @@
 /** Masks secrets that are known by their own looks; a part of redact.ts. */
 import rules from '../../protocol/redaction.json';
+import gitleaks from '../../protocol/redaction-gitleaks.json';
+import { isBlank } from './hidden';
 
 interface ValueRule {
   id: string;
@@ -11,26 +13,36 @@ interface ValueRule {
   /** What begins and what ends a match stays; both may name groups of the pattern. */
   keep?: string;
   after?: string;
+  /** Asks for a secret in the JSON that the match encodes. */
+  base64?: boolean;
   /** Asks for the check digit of a payment card. */
   luhn?: boolean;
 }
 
 interface Looks extends Omit<ValueRule, 'unless'> {
-  find: RegExp;
+  /** Made when the rule is first tried. */
+  find: RegExp | undefined;
   unless: RegExp | undefined;
+  /** Its place among the rules. */
+  order: number;
 }
 
-const looks: readonly Looks[] = (rules.values as ValueRule[]).map((rule) => ({
-  ...rule,
-  find: new RegExp(rule.pattern, 'g'),
-  unless: rule.unless === undefined ? undefined : new RegExp(rule.unless),
-}));
+const looks: readonly Looks[] = [...(rules.values as ValueRule[]), ...gitleaks.values].map(
+  (rule: ValueRule, order) => ({
+    ...rule,
+    order,
+    find: undefined,
+    unless: rule.unless === undefined ? undefined : new RegExp(rule.unless),
+  }),
+);
 
 /** The literals that rules need, by their first two characters, so that a text is read once for all. */
 const literals: [literal: string, rule: Looks][][] = [[]];
-const starts = new Uint8Array(1 << 14);
-/** Rules without a literal of two characters, which are asked one by one. */
+const starts = new Uint16Array(1 << 14);
+/** Rules with a literal of one character, which are asked one by one. */
 const others: Looks[] = [];
+/** Rules about numbers of cards. */
+const cards = looks.filter((rule) => rule.luhn === true);
 for (const rule of looks) {
   for (const need of rule.needs) {
     if (need.length < 2) {
@@ -41,45 +53,45 @@ for (const rule of looks) {
     if (starts[pair] === 0) starts[pair] = literals.push([]) - 1;
     literals[starts[pair] ?? 0]?.push([need, rule]);
   }
-  if (rule.luhn === true) others.push(rule);
 }
 
 function pairOf(first: number, second: number): number {
   return first < 128 && second < 128 ? (first << 7) | second : 0;
 }
 
-/** The rules whose patterns are worth a try on a text. */
-function applying(text: string): Set<Looks> {
-  const found = new Set(
-    others.filter((rule) =>
-      rule.luhn === true ? hasDigits(text, 14) : rule.needs.some((need) => text.includes(need)),
-    ),
-  );
+/** The rules whose patterns are worth a try on a text, in their order. */
+function applying(text: string): Looks[] {
+  const found = others.filter((rule) => rule.needs.some((need) => text.includes(need)));
+  if (hasDigits(text, 14)) found.push(...cards);
   let last = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    const list = starts[pairOf(last, c)];
-    last = c;
+    const list = c < 128 ? starts[(last << 7) | c] : 0;
+    last = c < 128 ? c : 0;
     if (list === undefined || list === 0) continue;
     for (const [literal, rule] of literals[list] ?? []) {
-      if (text.startsWith(literal, i - 1)) found.add(rule);
+      if (text.startsWith(literal, i - 1) && !found.includes(rule)) found.push(rule);
     }
   }
-  return found;
+  return found.sort((a, b) => a.order - b.order);
 }
 
 /** Applies every rule whose literals the text contains. */
-export function maskValues(text: string, mask: string): { text: string; masked: number } {
+export function maskValues(
+  text: string,
+  mask: string,
+  encodesSecret: (text: string) => boolean,
+): { text: string; masked: number } {
   const apply = applying(text);
   let clean = text;
   let masked = 0;
-  if (apply.size === 0) return { text, masked };
-  for (const rule of looks) {
-    if (!apply.has(rule)) continue;
+  for (const rule of apply) {
     const whole = clean;
+    rule.find ??= new RegExp(rule.pattern, 'g');
     clean = whole.replace(rule.find, (found: string, ...rest: unknown[]) => {
       const from = rest.find((part) => typeof part === 'number') as number;
       if (rule.unless?.test(found) === true || (rule.luhn === true && !luhn(found))) return found;
+      if (rule.base64 === true && !encodesSecret(found)) return found;
       if (cutsMask(whole, from, mask) || cutsMask(whole, from + found.length, mask)) return found;
       const groups = rest as (string | undefined)[];
       const keep = expand(rule.keep, groups);
@@ -101,7 +113,7 @@ function expand(template: string | undefined, groups: readonly (string | undefin
   return template?.replace(/\$(\d)/g, (_, n: string) => groups[Number(n) - 1] ?? '') ?? '';
 }
 
-/** Says whether there are n digits in a row, single spaces or dashes between them allowed. */
+/** Says whether there are n digits in a row; a single blank, dash, dot or underscore may stand between them. */
 function hasDigits(s: string, n: number): boolean {
   let run = 0;
   let gap = false;
@@ -110,7 +122,7 @@ function hasDigits(s: string, n: number): boolean {
     if (c >= 48 && c <= 57) {
       gap = false;
       if (++run === n) return true;
-    } else if ((c === 32 || c === 45) && !gap) {
+    } else if (!gap && (c === 32 || c === 45 || c === 46 || c === 95 || (c > 127 && isBlank(s[i])))) {
       gap = true;
     } else {
       run = 0;

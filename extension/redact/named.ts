@@ -1,6 +1,7 @@
 /** Secret keys that stand elsewhere than before their separator; a part of redact.ts. */
 import { containsAny, keyStrength, MAX_KEY, type PairRules, type Strength } from './keys';
-import { isSecretValue, MAX_SCHEME, skipSpace, valueAfter } from './pair-value';
+import { MAX_SCHEME, skipSpace, valueAfter } from './pair-value';
+import { isSecretValue } from './secret-value';
 
 /** Where a key stands, without its quotes. */
 export interface KeyAt {
@@ -39,7 +40,8 @@ export function namedKey(s: string, sep: number, rules: PairRules): NamedKey | u
   if (from >= to || to - from > MAX_KEY) return undefined;
   const key = s.slice(from, to);
   // A name is nothing in which something was masked: it would be another one the second time.
-  if (!/^[A-Za-z0-9_\-.%[\]$ ]+$/.test(key) || key.includes(rules.mask.slice(0, -1))) return undefined;
+  if (!/^[A-Za-z0-9_\-.%[\]$ \\\u0080-\uffff]+$/.test(key) || key.includes(rules.mask.slice(0, -1)))
+    return undefined;
   let strength = keyStrength(key, rules);
   if (strength === 'innocent' && rules.headers.has(key.toLowerCase())) strength = 'weak';
   return strength === 'innocent' ? undefined : { key, strength, end: to, left: MAX_NAMED + 1 };
@@ -50,7 +52,8 @@ export function namedKey(s: string, sep: number, rules: PairRules): NamedKey | u
  * after the part's headers and the next boundary.
  */
 export function formPart(s: string, { end }: NamedKey, key: KeyAt): { from: number; to: number } | undefined {
-  if (!s.endsWith('form-data; ', key.from)) return undefined;
+  const line = s.slice(Math.max(0, key.from - MAX_PART_HEADER), key.from);
+  if (!/form-data;[^\n]*$/i.test(line)) return undefined;
   let from = end;
   for (let empty = false; !empty; ) {
     // the rest of the part's headers, line by line
@@ -65,11 +68,15 @@ export function formPart(s: string, { end }: NamedKey, key: KeyAt): { from: numb
   return { from, to: boundary > from && s[boundary - 1] === '\r' ? boundary - 1 : boundary };
 }
 
+/** How much of a part's header is read before its name. */
+const MAX_PART_HEADER = 300;
+
 const CDATA = '<![CDATA[';
 
 /**
  * The text of an XML element that is named by a secret key and whose start tag stands from `tag` to
- * `end`: `<wsse:Password Type="…">…</wsse:Password>`. Text with spaces is prose.
+ * `end`: `<wsse:Password Type="…">…</wsse:Password>`. In an element whose name is weak evidence, text with spaces is
+ * prose unless it looks like a secret.
  */
 export function secretElement(
   s: string,
@@ -77,7 +84,7 @@ export function secretElement(
   end: number,
   rules: PairRules,
 ): { from: number; to: number } | undefined {
-  const full = /^[A-Za-z][^ \t\r\n]*/.exec(s.slice(tag + 1, end))?.[0];
+  const full = /^[A-Za-z\u0080-\uffff][^ \t\r\n]*/.exec(s.slice(tag + 1, end))?.[0];
   if (full === undefined || s[end - 1] === '/') return undefined;
   const name = full.slice(full.lastIndexOf(':') + 1);
   const strength = keyStrength(name, rules);
@@ -93,12 +100,12 @@ export function secretElement(
     if (close < 0 || !s.startsWith(`</${full}`, close)) return undefined;
     to = from + s.slice(from, close).replace(/[ \t\r\n]+$/, '').length;
   }
-  if (from >= to || /[ \t\r\n]/.test(s.slice(from, to))) return undefined;
+  if (from >= to) return undefined;
+  const spaces = /[ \t\r\n]/.test(s.slice(from, to));
   // A custom element's name has a dash, and its text is more often a label.
+  const structured = !name.includes('-') && (!spaces || strength === 'strong');
   const looked = strength === 'maybe' ? 'maybe' : 'weak';
-  return isSecretValue(s, { from, to, quoted: true }, looked, !name.includes('-'), rules)
-    ? { from, to }
-    : undefined;
+  return isSecretValue(s, { from, to, quoted: true }, looked, structured, rules) ? { from, to } : undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
-/** The value of a pair: where it ends, and whether it is a secret; a part of redact.ts. */
-import type { PairRules, Strength } from './keys';
+/** The value of a pair: where it ends; a part of redact.ts. */
+import { isBlank, isLineEnd } from './hidden';
+import { endsInAny, type PairRules } from './keys';
 
 /** The length of the longest word that is looked for among schemes and placeholders. */
 export const MAX_SCHEME = 20;
@@ -29,12 +30,17 @@ export function valueAfter(
 ): ValueAt {
   let i = sep + 1;
   while ((s[i] === '=' || s[i] === '>') && i - sep < 3) i++;
-  while (s[i] === ' ' || s[i] === '\t' || (structured && (s[i] === '\n' || s[i] === '\r'))) i++;
+  while (isBlank(s[i]) || (structured && isLineEnd(s[i]))) i++;
   let slashes = 0;
   while (s[i + slashes] === '\\') slashes++;
   const quote = s[i + slashes];
   if (quote !== undefined && isQuote(quote)) {
     const from = i + slashes + 1;
+    const block = s[from] === s[i] ? s.slice(i, from).repeat(3) : '';
+    if (block !== '' && s.startsWith(block, i)) {
+      const start = i + block.length;
+      return { from: start, to: closingBlock(s, start, block), quoted: true };
+    }
     return { from, to: closingQuote(s, from, quote, slashes), quoted: true };
   }
   if (s[i] === '&') {
@@ -45,14 +51,16 @@ export function valueAfter(
       return { from, to: to < 0 ? s.length : to, quoted: true };
     }
   }
-  if (s[i] === '{' || s[i] === '[') {
-    return { from: i, to: structured ? closingBracket(s, i) : i, quoted: false };
+  if (s[i] === '{' || (s[i] === '[' && !s.startsWith(rules.mask, i))) {
+    // with what JSON has not behind it
+    const end = structured ? maskedWordEnd(s, closingBracket(s, i), rules) : i;
+    return { from: i, to: end, quoted: false };
   }
-  let to = wordEnd(s, i);
+  let to = maskedWordEnd(s, i, rules);
   if (to + 1 < s.length && s[to] === ' ' && to - i <= MAX_SCHEME) {
     const word = s.slice(i, to).toLowerCase();
     if (rules.schemes.has(word)) {
-      to = wordEnd(s, to + 1); // `Authorization: Bearer abc` is one value
+      to = maskedWordEnd(s, to + 1, rules); // `Authorization: Bearer abc` is one value
     } else if (rules.lineSchemes.has(word)) {
       // and so is `Authorization: Digest username="ann", response="abc"`
       while (to < s.length && s[to] !== '\n' && s[to] !== '\r' && !(s[to] === before && isQuote(before)))
@@ -65,6 +73,18 @@ export function valueAfter(
 export function wordEnd(s: string, from: number): number {
   valueEnd.lastIndex = from;
   return valueEnd.exec(s)?.index ?? s.length;
+}
+
+/** {@link wordEnd} for a word that may have masks in it. */
+function maskedWordEnd(s: string, from: number, { mask }: PairRules): number {
+  for (let to = wordEnd(s, from); ; to = wordEnd(s, to + 1)) {
+    if (s[to] !== ']' || to + 1 - mask.length < from || !s.endsWith(mask, to + 1)) return to;
+  }
+}
+
+/** Where the line and the column begin that end a part of s, as in :12:34; its end if there is none. */
+export function withoutPlace(s: string, from: number, to: number): number {
+  return to - (/:\d+:\d+$/.exec(s.slice(from, to))?.[0].length ?? 0);
 }
 
 export function skipSpace(s: string, from: number): number {
@@ -87,6 +107,14 @@ export function closingQuote(s: string, from: number, quote: string, slashes: nu
   return s.length;
 }
 
+/** Finds the end of a block string of GraphQL or Python, whose quotes are three; the end of s when it was cut. */
+function closingBlock(s: string, from: number, block: string): number {
+  for (let at = s.indexOf(block, from); at >= 0; at = s.indexOf(block, at + 1)) {
+    if (at === from || s[at - 1] !== '\\') return at; // \""" does not end it
+  }
+  return s.length;
+}
+
 /** Finds the end of a JSON object or array; the end of s when it was cut off. */
 function closingBracket(s: string, from: number): number {
   let depth = 0;
@@ -99,48 +127,9 @@ function closingBracket(s: string, from: number): number {
   return s.length;
 }
 
-export function isSecretValue(
-  s: string,
-  { from, to, quoted }: ValueAt,
-  key: Strength,
-  structured: boolean,
-  rules: PairRules,
-): boolean {
-  const value = s.slice(from, to);
-  if (s.startsWith(rules.mask, from) || isPlaceholder(value, rules)) return false;
-  if (key === 'maybe') {
-    return (
-      looksSecret(value, quoted || structured, rules) && !/[ \t\n]/.test(value) && /[A-Za-z]/.test(value)
-    );
-  }
-  if (structured) return true;
-  if (key === 'weak') return looksSecret(value, quoted, rules);
-  if (quoted) return true;
-  return !isVariable(value, rules) && !rules.prose.has(value.replace(/[.!?:]+$/, '').toLowerCase());
-}
-
-/**
- * Says whether a value is not a word of a sentence: it has digits, or is long and in both cases. A mask
- * in it is no evidence, nor is what follows, else masking twice would mask more.
- */
-function looksSecret(whole: string, delimited: boolean, { mask }: PairRules): boolean {
-  const at = whole.indexOf(mask.slice(0, -1)); // a value ends before a bracket
-  const value = at < 0 ? whole : whole.slice(0, at);
-  if (/\d/.test(value)) return value.length >= 6 && (delimited || value.length >= 8);
-  return value.length >= 16 && !/[ \t\n]/.test(whole) && /[A-Z]/.test(value) && /[a-z]/.test(value);
-}
-
-/** Says whether a value stands where a secret would, and is none: null, ••••, [REDACTED]. */
-function isPlaceholder(value: string, rules: PairRules): boolean {
-  const word = value.replace(/^[[\]{}()<>*•.!]+|[[\]{}()<>*•.!]+$/g, '');
-  return word === '' || (word.length <= MAX_SCHEME && rules.placeholders.has(word.toLowerCase()));
-}
-
-/** Says whether a value is the name of a variable in GraphQL, a shell, a template or a program. */
-function isVariable(value: string, rules: PairRules): boolean {
-  return rules.variables.some(
-    (begin) => value.startsWith(begin) && /^[A-Za-z_.]+$/.test(value.slice(begin.length)),
-  );
+/** Says whether a value is a number of secrets, after a key in the plural: `tokens: 512`. */
+export function isCount(key: string, s: string, { from, to, quoted }: ValueAt, rules: PairRules): boolean {
+  return !quoted && endsInAny(key.toLowerCase(), rules.counted) && /^[\d._,[\] ]*$/.test(s.slice(from, to));
 }
 
 export function isQuote(c: string | undefined): boolean {

@@ -1,6 +1,7 @@
 /** Masks the values of secret keys in `key: value` and `key=value`; the larger part of redact.ts. */
-import { isOpen, keyStrength, MAX_KEY, type PairRules } from './keys';
-import { isMessage } from './messages';
+import { isLineEnd } from './hidden';
+import { endsInAny, isOpen, keyStrength, type PairRules } from './keys';
+import { pairInArray } from './lists';
 import {
   formPart,
   isName,
@@ -11,9 +12,10 @@ import {
   namedKey,
   secretElement,
 } from './named';
-import { isQuote, isSecretValue, quoteEntities, valueAfter } from './pair-value';
+import { keyBefore } from './pair-key';
+import { isCount, valueAfter, withoutPlace } from './pair-value';
+import { isSchema, isSecretValue } from './secret-value';
 
-const isKeyChar = /[A-Za-z0-9_\-.%[\]$]/;
 /**
  * Masks the values of secret keys from `at` on, quoted or not, with any level of backslashes before
  * the quotes (JSON inside JSON); in `name="key" value="…"`; in parts of a form named by a secret key;
@@ -35,6 +37,7 @@ export function maskPairs(
     masked++;
     return to - 1;
   };
+  let first = false; // whether no comma has come since an array began
   let tag = -1; // where a start tag has begun
   for (let i = at; i < s.length; i++) {
     const c = s.charCodeAt(i);
@@ -43,6 +46,13 @@ export function maskPairs(
       const element = secretElement(s, tag, i, rules);
       if (element !== undefined) i = mask(element.from, element.to);
       tag = -1;
+    }
+    if (c === 91) first = true;
+    if (c === 44) {
+      const value = first ? pairInArray(s, i, rules) : undefined;
+      if (value !== undefined) i = mask(value.from, value.to);
+      first = false;
+      continue;
     }
     if (c !== 58 && c !== 61) continue;
     const key = keyBefore(s, i);
@@ -56,7 +66,7 @@ export function maskPairs(
       } else if (isName(text)) {
         named = namedKey(s, i, rules);
         const part = named && formPart(s, named, key);
-        if (part !== undefined && part.from < part.to && !s.startsWith(rules.mask, part.from)) {
+        if (part !== undefined && part.from < part.to && s.slice(part.from, part.to) !== rules.mask) {
           i = mask(part.from, part.to);
         }
         continue;
@@ -66,13 +76,29 @@ export function maskPairs(
         continue;
       }
     }
+    if (c === 58 && !key.quoted && strength !== 'innocent' && endsInAny(text, rules.codeFiles)) {
+      strength = 'maybe';
+    }
     const before = s[key.from - 1] ?? '';
     const inside = isInStructure(s, key, i, before, strict);
     const value = valueAfter(s, i, inside, before, rules);
+    // a field of a form of text/plain
+    if (strict && !value.quoted && c === 61 && (before === '' || before === '\n') && s[value.to] === ' ') {
+      while (value.to < s.length && !isLineEnd(s[value.to])) value.to++;
+    }
+    // an address in a frame
+    if (!value.quoted && (before === '?' || before === '&') && s[value.to] === ')') {
+      value.to = withoutPlace(s, value.from, value.to);
+    }
+    // a page or a file without an extension
+    if (c === 58 && before === '/' && value.from === i + 1 && withoutPlace(s, i, value.to) === i) continue;
     const structured = inside || (key.quoted && value.quoted);
-    if (s[value.from] === '{' && !value.quoted && isOpen(text, rules)) continue;
+    if (s[value.from] === '{' && !value.quoted) {
+      const path = key.quoted && before === '/';
+      if (path || isOpen(text, rules) || isSchema(s.slice(value.from, value.to), rules)) continue;
+    }
+    if (isCount(text, s, value, rules)) continue;
     if (value.from >= value.to || !isSecretValue(s, value, strength, structured, rules)) continue;
-    if (isMessage(s, value, rules)) continue;
     i = mask(value.from, value.to);
   }
   return masked === 0 ? { text: s, masked } : { text: out + s.slice(copied), masked };
@@ -99,23 +125,4 @@ function isInStructure(s: string, key: KeyAt, sep: number, before: string, stric
     default:
       return false;
   }
-}
-
-/** Finds the key that ends at the separator. */
-function keyBefore(s: string, sep: number): KeyAt {
-  let to = sep;
-  while (to > 0 && (s[to - 1] === ' ' || s[to - 1] === '\t') && sep - to < 3) to--;
-  let quoted = false;
-  if (to > 0 && isQuote(s[to - 1])) {
-    quoted = true;
-    to--;
-    while (to > 0 && s[to - 1] === '\\') to--;
-  } else if (s[to - 1] === ';') {
-    const entity = quoteEntities.find((e) => s.endsWith(e, to));
-    quoted = entity !== undefined;
-    to -= entity?.length ?? 0;
-  }
-  let from = to;
-  while (from > 0 && to - from < MAX_KEY && isKeyChar.test(s[from - 1] ?? '')) from--;
-  return { from, to, quoted };
 }

@@ -7,8 +7,10 @@
  */
 import rules from '../../protocol/redaction.json';
 import { seal } from '../cut';
-import { maskEncoded } from './encoded';
-import { keyStrength, type PairRules } from './keys';
+import { decodeBase64, maskEncoded } from './encoded';
+import { withoutHidden } from './hidden';
+import { isSecretStrength, keyStrength, type PairRules, UNUSUAL } from './keys';
+import { maskListHeader } from './lists';
 import { maskValues } from './looks';
 import { maskPairs } from './pairs';
 
@@ -22,12 +24,18 @@ export interface Redacted {
 export const MASK: string = rules.mask;
 
 const headers = new Set(rules.headers);
+const listHeaders = new Set(rules.list_headers);
 const { keys } = rules;
 const pairs: PairRules = {
   mask: rules.mask,
   headers,
   any: new Set([...keys.any, ...keys.phrases.map((phrase) => phrase.replaceAll(' ', ''))]),
   anyEnd: keys.any_end,
+  foreign: keys.foreign,
+  schemaTypes: new Set(keys.schema_types),
+  known: new Map(),
+  tokens: new Set(keys.tokens),
+  counted: keys.counted,
   last: new Set(keys.last),
   lastEnd: keys.last_end,
   maybe: new Set(keys.maybe),
@@ -35,12 +43,13 @@ const pairs: PairRules = {
   phraseLast: new Set(keys.phrases.map((phrase) => phrase.slice(phrase.lastIndexOf(' ') + 1))),
   innocentLast: new Set(keys.innocent_last),
   public: new Set(keys.public),
-  stems: new RegExp(keys.stems.join('|'), 'i'),
+  stems: new RegExp([...keys.stems, UNUSUAL].join('|'), 'i'),
   prose: new Set(keys.prose),
   words: new Set(keys.words),
   placeholders: new Set(keys.placeholders),
   variables: keys.variables,
   open: new Set(keys.open),
+  codeFiles: keys.code_files,
   schemes: new Set(keys.schemes),
   lineSchemes: new Set(keys.line_schemes),
 };
@@ -51,7 +60,7 @@ export function redactText(text: string): Redacted {
 }
 
 function redactNested(text: string, depth: number): Redacted {
-  return maskText(text, looksStructured(text), depth);
+  return withoutHidden(text, (shown) => maskText(shown, looksStructured(shown), depth));
 }
 
 /** Masks secrets in free text of which something was cut off or out, at each {@link CUT}. */
@@ -63,13 +72,21 @@ export function redactCut(text: string): Redacted {
 
 /** Masks secrets in structured data: JSON or a form. A page or an XML document is read as text is. */
 export function redactBody(text: string): Redacted {
-  const whole = maskText(text, !/^[ \t\n\r]*</.test(text), 0);
+  const whole = withoutHidden(text, maskBody);
   const sealed = seal(whole.text);
   return { text: sealed.text, masked: whole.masked + sealed.masked };
 }
 
+function maskBody(text: string): Redacted {
+  return maskText(text, !/^[ \t\n\r]*</.test(text), 0);
+}
+
 /** Masks secrets in a URL's parameters, query, fragment and user info. */
 export function redactURL(url: string): Redacted {
+  return withoutHidden(url, maskURL);
+}
+
+function maskURL(url: string): Redacted {
   const at = url.search(/[;?#]/);
   const query = at < 0 ? { text: url, masked: 0 } : maskPairs(url, at, true, pairs);
   return finish(query, 0);
@@ -88,17 +105,19 @@ export function redactHeaders(all: Record<string, string>): {
       masked++;
       continue;
     }
-    const clean = redactText(value);
+    const listed = listHeaders.has(name.toLowerCase())
+      ? maskListHeader(value, MASK, isSecretKey)
+      : { text: value, masked: 0 };
+    const clean = redactText(listed.text);
     out[name] = clean.text;
-    masked += clean.masked;
+    masked += listed.masked + clean.masked;
   }
   return { headers: out, masked };
 }
 
 /** Says whether the values of this key are secrets: `accessToken`, but not `password_length`. */
 export function isSecretKey(key: string): boolean {
-  const strength = keyStrength(key, pairs);
-  return strength === 'weak' || strength === 'strong';
+  return isSecretStrength(keyStrength(key, pairs));
 }
 
 /** Says whether a header's value is a secret as a whole. */
@@ -120,6 +139,12 @@ function maskText(text: string, strict: boolean, depth: number): Redacted {
 
 function finish(before: Redacted, depth: number): Redacted {
   const encoded = maskEncoded(before.text, MASK, depth, (inner) => redactNested(inner, depth + 1));
-  const values = maskValues(encoded.text, MASK);
+  const values = maskValues(encoded.text, MASK, encodesSecret);
   return { text: values.text, masked: before.masked + encoded.masked + values.masked };
+}
+
+/** Says whether the JSON that a text encodes has a secret. */
+function encodesSecret(text: string): boolean {
+  const decoded = decodeBase64(text);
+  return decoded !== undefined && maskBody(decoded).masked > 0;
 }

@@ -20,3 +20,19 @@ describe('what a page made', () => {
     expect(activity.made(1, 2000)).toEqual({ downloads: ['report.csv'] });
   });
 });
+
+describe('a request that has not ended', () => {
+  it('is named with its query, which may be cut', () => {
+    const activity = new Activity();
+    const search = (id: string, query: string) =>
+      activity.saw({ ...request(Date.now(), `http://localhost/search${query}`), id, resource: 'fetch' });
+    search('a', '?q=ab&page=3');
+    search('b', `?q=${'x'.repeat(80)}`);
+    search('c', '');
+    expect(activity.unended(1, 0)).toEqual([
+      'GET /search?q=ab&page=3',
+      `GET /search?q=${'x'.repeat(56)}…`,
+      'GET /search',
+    ]);
+  });
+});

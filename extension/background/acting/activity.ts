@@ -8,6 +8,8 @@ import { Storms } from './storms';
 interface Flight {
   readonly at: number;
   readonly what: string;
+  /** The query of its address, with the question mark. */
+  readonly query: string;
   /** When its response started. */
   answered?: number;
 }
@@ -25,6 +27,8 @@ interface TabActivity {
   /** Counts the documents that were committed, and everything else that changes the address. */
   documents: number;
   navigations: number;
+  /** When only the address changed last, in ms since the epoch; 0 when it never did. */
+  moved: number;
   /** The document that was requested last, and when, in ms since the epoch. */
   requested?: { readonly path: string; readonly at: number };
   /** Why the last navigation failed. */
@@ -67,6 +71,7 @@ export class Activity {
         loads: 0,
         documents: 0,
         navigations: 0,
+        moved: 0,
         failure: '',
         seen: false,
         made: [],
@@ -83,7 +88,7 @@ export class Activity {
       const { flights } = state;
       if (event.resource === 'document') state.requested = { path: pathOf(event.url), at: event.at };
       if (flights.size >= MAX_FLIGHTS) flights.clear();
-      flights.set(event.id, { at: Date.now(), what: nameOf(event) });
+      flights.set(event.id, { at: Date.now(), what: nameOf(event), query: queryOf(event.url) });
     } else if (event.kind === 'network') {
       const state = this.#tabs.get(event.tab);
       if (state?.flights.delete(event.id) && !state.storms.goesOn(nameOf(event), Date.now())) {
@@ -140,6 +145,7 @@ export class Activity {
     state.navigations++;
     state.seen = false;
     if (step === 'moves') {
+      state.moved = Date.now();
       this.changed(tab);
       return;
     }
@@ -192,6 +198,12 @@ export class Activity {
     return this.#of(tab).navigations;
   }
 
+  /** Whether the page went to another address within its document since a time. */
+  moved(tab: number, since: number): boolean {
+    const { moved } = this.#of(tab);
+    return moved > 0 && moved >= since;
+  }
+
   documents(tab: number): number {
     return this.#of(tab).documents;
   }
@@ -211,8 +223,8 @@ export class Activity {
 
   /** All requests of the tab that began since a time and have not ended, however old. */
   unended(tab: number, since: number): string[] {
-    return this.#begunSince(tab, since).map(({ what, answered }) =>
-      answered === undefined ? what : `${what} (answered, body not read)`,
+    return this.#begunSince(tab, since).map(({ what, query, answered }) =>
+      answered === undefined ? what + query : `${what}${query} (answered, body not read)`,
     );
   }
 
@@ -255,6 +267,15 @@ export class Activity {
 
 /** What a request is called. */
 const nameOf = ({ method, url }: { method: string; url: string }): string => `${method} ${pathOf(url)}`;
+
+/** The most characters of a query in the name of a request that has not ended. */
+const MAX_QUERY = 60;
+
+/** The query of an address, with its question mark. */
+function queryOf(url: string): string {
+  const query = URL.canParse(url) ? new URL(url).search : '';
+  return query.length > MAX_QUERY ? `${query.slice(0, MAX_QUERY - 1)}…` : query;
+}
 
 function pathOf(url: string): string {
   try {

@@ -142,6 +142,11 @@ export async function type(send: TabSend, text: string, byKeys: boolean): Promis
   await Promise.all(sent);
 }
 
+/** Inserts a text at once, without any key. */
+export function insert(send: TabSend, text: string): Promise<unknown> {
+  return send('Input.insertText', { text });
+}
+
 /** Presses a key and lets it go. */
 export async function press(send: TabSend, { key, modifiers }: Omit<Stroke, 'held'>): Promise<void> {
   await Promise.all([down(send, key, modifiers), up(send, key, modifiers)]);

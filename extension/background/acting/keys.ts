@@ -104,6 +104,13 @@ export interface Stroke {
   key: Key;
 }
 
+/** The key that selects all of a code editor's text, or goes to its end. */
+export function editing(what: 'all' | 'end'): Stroke {
+  const isMac = /Mac/.test(navigator.userAgent);
+  if (what === 'all') return readStroke(isMac ? 'Meta+a' : 'Control+a');
+  return readStroke(isMac ? 'Meta+ArrowDown' : 'Control+End');
+}
+
 /**
  * The key that types a character, with Shift where it takes that; undefined where a keyboard has none, and for the
  * space: should the page give the focus to a button meanwhile, that key would press it.

@@ -28,6 +28,8 @@ const LIBRARY = /[\\/]node_modules[\\/]/;
 const GROUP = 'tidemark-made-by';
 
 type Code = Omit<ActBlame, 'element' | 'style'>;
+/** A property of an element, or of a pseudo-element of it. */
+type Declared = { property: string; pseudo: string | undefined };
 type Fields = ReadonlyMap<string, Protocol.Runtime.RemoteObject>;
 
 /** What is blamed, with as much of its code as could be found in time. */
@@ -38,7 +40,7 @@ export async function madeBy(
   path: readonly ActNode[],
   blame: Blame,
 ): Promise<ActBlame> {
-  const { element, property, value } = blame;
+  const { element, pseudo, property, value } = blame;
   const style = property === '' ? '' : `${property}: ${value}`;
   const known: ActBlame = { ...(style !== '' && { style }), ...(element !== undefined && { element }) };
   if (send === undefined) return known;
@@ -47,7 +49,7 @@ export async function madeBy(
     timer = setTimeout(resolve, MOST_MS);
   });
   // What fails, or comes too late, leaves out a part of the answer.
-  const found = find(sessions, tab, send, path, property, known).catch(() => undefined);
+  const found = find(sessions, tab, send, path, { property, pseudo }, known).catch(() => undefined);
   await Promise.race([found, over]);
   clearTimeout(timer);
   return { ...known };
@@ -58,7 +60,7 @@ async function find(
   tab: number,
   top: TabSend,
   path: readonly ActNode[],
-  property: string,
+  declared: Declared,
   into: ActBlame,
 ): Promise<void> {
   const node = path.at(-1);
@@ -87,8 +89,8 @@ async function find(
       if (code !== undefined) into.outer = true;
     }
     Object.assign(into, code);
-    if (send === top && property !== '')
-      Object.assign(into, await ruleOf(sessions, tab, send, objectId, property));
+    if (send === top && declared.property !== '')
+      Object.assign(into, await ruleOf(sessions, tab, send, objectId, declared));
   } finally {
     for (const send of new Set(held)) {
       void send('Runtime.releaseObjectGroup', { objectGroup: GROUP }).catch(() => undefined);
@@ -245,13 +247,13 @@ async function isRoot(send: TabSend, instance: Fields, vnode: Fields): Promise<b
   return result.value === true;
 }
 
-/** The rule that gives an element a property, and where that is. The domains are enabled only meanwhile. */
+/** The rule that gives an element, or its pseudo-element, a property, and where that is. The domains are enabled only meanwhile. */
 async function ruleOf(
   sessions: Pick<Sessions, 'listen'>,
   tab: number,
   send: TabSend,
   objectId: string,
-  property: string,
+  { property, pseudo }: Declared,
 ): Promise<Code | undefined> {
   const sheets = new Map<string, Protocol.CSS.CSSStyleSheetHeader>();
   const ignore = sessions.listen(tab, (method, params) => {
@@ -264,12 +266,15 @@ async function ruleOf(
     await send('DOM.getDocument', { depth: 0 });
     await send('CSS.enable');
     const { nodeId } = await send('DOM.requestNode', { objectId });
-    const { inlineStyle, matchedCSSRules = [] } = await send('CSS.getMatchedStylesForNode', { nodeId });
+    const matched = await send('CSS.getMatchedStylesForNode', { nodeId });
+    const ofPseudo = matched.pseudoElements?.find(({ pseudoType }) => `::${pseudoType}` === pseudo);
+    const [matches = [], inlineStyle] =
+      pseudo === undefined ? [matched.matchedCSSRules, matched.inlineStyle] : [ofPseudo?.matches];
     const has = (style: Protocol.CSS.CSSStyle | undefined): Protocol.CSS.CSSProperty | undefined =>
       style?.cssProperties.find(
         ({ name, disabled, parsedOk }) => sets(name, property) && disabled !== true && parsedOk !== false,
       );
-    const rules = matchedCSSRules.map(({ rule }) => rule).filter(({ style }) => has(style) !== undefined);
+    const rules = matches.map(({ rule }) => rule).filter(({ style }) => has(style) !== undefined);
     const important = rules.filter(({ style }) => has(style)?.important === true);
     const rule = (important.length > 0 ? important : rules).at(-1);
     if (has(inlineStyle) !== undefined && important.length === 0) return { rule: 'style attribute' };
@@ -277,8 +282,7 @@ async function ruleOf(
     const said = { rule: cutWhole(rule.selectorList.text, MAX_FILE) };
     const sheet = sheets.get(rule.styleSheetId ?? '');
     if (sheet === undefined) return said;
-    const line = (has(rule.style)?.range ?? rule.style.range)?.startLine;
-    return { ...said, ...(await sheetOf(send, sheet, line)) };
+    return { ...said, ...(await sheetOf(send, sheet, has(rule.style)?.range ?? rule.style.range)) };
   } finally {
     ignore();
     await send('CSS.disable').catch(() => undefined);
@@ -291,13 +295,19 @@ function sets(name: string, property: string): boolean {
   return name === property || (property === 'overflow' && /^overflow-[xy]$/.test(name));
 }
 
-/** The file of a style sheet. A line in the sheet is one in the file only if the sheet is the whole file as written. */
+/**
+ * The file of a style sheet. A line in the sheet is one in the file only if the sheet is the whole file as written. Of one
+ * with a source map it is a place in what the file was compiled to.
+ */
 async function sheetOf(
   send: TabSend,
   { sourceURL, sourceMapURL = '', ownerNode, isInline, startLine }: Protocol.CSS.CSSStyleSheetHeader,
-  line: number | undefined,
+  range: Protocol.CSS.SourceRange | undefined,
 ): Promise<Code> {
-  let file = sourceURL;
+  const map = /^([^?#:]+)\.map$/.exec(sourceMapURL)?.[1] ?? '';
+  // A sheet that a script inserts has no address, but its map is named after the file.
+  let file = sourceURL || map.replace(/^.*\//, '');
+  let compiled = map !== '';
   let whole = sourceMapURL === '';
   let block = 0;
   if (ownerNode !== undefined) {
@@ -307,14 +317,17 @@ async function sheetOf(
     if (at >= 0) {
       const [path = '', query = ''] = (attributes[at + 1] ?? '').split('?');
       file = path;
+      compiled = false;
       if (/\btype=style\b/.test(query)) block = Number(/\bindex=(\d+)/.exec(query)?.[1] ?? 0) + 1;
       else whole &&= path.endsWith('.css');
     }
   }
   if (file === '' || file.length > MAX_FILE) return {};
+  if (range === undefined || !(whole || compiled)) return { sheet: file };
   return {
     sheet: file,
-    ...(whole && line !== undefined && { sheet_line: line + 1 + (isInline ? startLine : 0) }),
-    ...(whole && block > 0 && { sheet_block: block }),
+    sheet_line: range.startLine + 1 + (isInline ? startLine : 0),
+    ...(compiled && { sheet_column: range.startColumn + 1 }),
+    ...(block > 0 && { sheet_block: block }),
   };
 }

@@ -8,6 +8,8 @@ import type { ActingParties } from './parties';
 
 /** How long to wait for a document that never settles, in ms: some have clocks. */
 const RESTLESS_MS = 250;
+/** How long a document whose address changed may compute before it shows what is there, in ms. */
+const ROUTE_MS = 1000;
 /** How often to wait once more because another request ended meanwhile: some pages request without end. */
 const MOST_AGAIN = 2;
 /** How long pages may take to send their pending events, in ms. */
@@ -54,6 +56,7 @@ export class Rest {
     let flushed = false;
     let answers = true;
     let again = 0;
+    let idled = false;
     for (let prepared = -1; ; ) {
       const dialog = sessions.shown(tab);
       if (dialog !== undefined) {
@@ -86,6 +89,12 @@ export class Rest {
         sessions.dialog(tab) !== undefined ||
         activity.loading(tab) ||
         activity.documents(tab) !== documents;
+      if (!between && !idled && activity.moved(tab, since)) {
+        // A framework may render the view of the new address in many short tasks, over frames that change nothing.
+        idled = true;
+        const ms = Math.min(ROUTE_MS, left);
+        if (!(await this.#until(tab, askFrame(tab, 0, { do: 'idle', ms }), interrupted, left))) continue;
+      }
       let page: AriaResult | undefined;
       let ended = activity.ended(tab);
       const quiet = between
@@ -101,6 +110,7 @@ export class Rest {
       }
       if (interrupted()) continue;
       if (activity.flights(tab, since).length === 0) {
+        if (!between && !idled && activity.moved(tab, since)) continue;
         // The page has not had a frame yet to show what the last answer brought.
         if (!between && activity.ended(tab) !== ended && again++ < MOST_AGAIN) continue;
         const unended = activity.unended(tab, since);

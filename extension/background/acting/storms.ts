@@ -1,6 +1,6 @@
 /**
  * Requests that a page makes again and again. An action does not wait for them. The host reports them, and decides by
- * the same times (host/internal/diff/pace.go and host/internal/rhythm).
+ * the same times (host/internal/storms/pace.go and host/internal/rhythm).
  */
 import type { NetworkEvent } from '../../protocol';
 

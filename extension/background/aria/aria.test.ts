@@ -103,6 +103,21 @@ test('what looks like a secret is masked and counted', async () => {
   expect(top?.masked).toBe(1);
 });
 
+test('keys, titles and addresses have no secret', async () => {
+  const href = 'href=/reset?token=hunter2-planted';
+  const page = JSON.parse(look([{ i: 2, r: 'link', n: 'Reset', k: `id=a ${href}`, gk: [href] }]));
+  says.set(
+    0,
+    JSON.stringify({ ...page, title: 'API key: a1b2c3d4-planted', url: 'https://a.test/?token=planted' }),
+  );
+  const [top] = (await aria(params)).frames;
+  expect(JSON.stringify(top)).not.toContain('planted');
+  expect(top?.title).toBe('API key: [masked]');
+  expect(top?.nodes[0]?.k).toBe('id=a href=/reset?token=[masked]');
+  expect(top?.url).toBe('https://a.test/?token=[masked]');
+  expect(top?.masked).toBe(4);
+});
+
 test('a document that is left while it is read is not waited for', async () => {
   says.set(0, new Promise(() => undefined));
   const answer = aria(params);

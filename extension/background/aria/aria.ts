@@ -9,7 +9,7 @@ import {
   CodeInvalid,
   CodeUnavailable,
 } from '../../protocol';
-import { MASK, redactText } from '../../redact/redact';
+import { MASK, redactText, redactURL } from '../../redact/redact';
 import { type Owners, owners, type Placed } from './frames';
 import { type Failure, knownTrouble, onTrouble, unreadable } from './troubles';
 
@@ -271,8 +271,8 @@ export async function inFrame<Args extends unknown[]>(
   return await ask();
 }
 
-/** Searches for secrets again, in names that the page wrote and in values without a field rule. */
-function masked<Read extends { nodes: AriaFrame['nodes'] }>(look: Read): Read {
+/** Searches for secrets again, in what the page wrote: names, keys, its title and address, and values without a field rule. */
+function masked<Read extends { nodes: AriaFrame['nodes']; title: string; url: string }>(look: Read): Read {
   let count = 0;
   const clean = (text: string): string => {
     const { text: out, masked: found } = redactText(text);
@@ -282,7 +282,12 @@ function masked<Read extends { nodes: AriaFrame['nodes'] }>(look: Read): Read {
   for (const node of look.nodes) {
     if (node.n !== undefined) node.n = clean(node.n);
     if (node.d !== undefined) node.d = clean(node.d);
+    if (node.k !== undefined) node.k = clean(node.k);
+    if (node.gk !== undefined) node.gk = node.gk.map(clean);
     if (node.v !== undefined && node.v !== MASK && node.v !== '') node.v = clean(node.v);
   }
-  return count > 0 ? { ...look, masked: count } : look;
+  const title = clean(look.title);
+  const address = redactURL(look.url);
+  count += address.masked;
+  return count > 0 ? { ...look, title, url: address.text, masked: count } : look;
 }

@@ -114,7 +114,7 @@ export class FakeBrowser {
       this.debugged.push(method);
       return ANSWERS[method] ?? { result: { type: 'undefined' } };
     },
-    getTargets: async () => [],
+    getTargets: async (): Promise<{ id: string; tabId?: number }[]> => [],
     onEvent: new FakeEvent(),
     onDetach: new FakeEvent(),
   };

@@ -1,8 +1,9 @@
 /** Requests of quiet capture, from `webRequest`, with the bodies that the page's hooks read. */
-import { type AnswerRecord, CUT, type ResourceRecord } from '../../page/records';
+import { type AnswerRecord, CUT, type ResourceRecord, SAME_MS_STEP } from '../../page/records';
 import { MaxBody } from '../../protocol';
 import type { Session } from '../context';
-import { type Ending, type Flight, networkEvent, requestEvent } from '../request';
+import { importFailed } from '../page-records';
+import { type Ending, type Flight, networkEvent, requestEvent, SendTimes } from '../request';
 import { resourceOfType } from '../resources';
 import type { Emit } from '../source';
 import { withoutHash } from '../text';
@@ -71,10 +72,11 @@ export class QuietRequests {
   /** Responses that the hooks reported before the browser reported the end of their requests. */
   #early: { answer: AnswerRecord; timer: ReturnType<typeof setTimeout> }[] = [];
   #over: Quiet[] = [];
+  readonly #times = new SendTimes();
   #lastAlone = 0;
   /** The MIME types of answers, by address. */
   readonly #answers = new Map<string, string>();
-  #failed: { url: string; at: number }[] = [];
+  #failed: Failure[] = [];
 
   constructor(tab: number, emit: Emit) {
     this.#tab = tab;
@@ -91,7 +93,7 @@ export class QuietRequests {
       method: details.method,
       url: details.url,
       resource,
-      started: Math.floor(details.timeStamp),
+      ...this.#times.next(Math.floor(details.timeStamp)),
       requestBody: sent(details.requestBody),
       received: 0,
       cached: false,
@@ -153,12 +155,14 @@ export class QuietRequests {
     else end.error = isCORS(details) ? `CORS: blocked (${details.error})` : details.error;
     flight.cached = details.fromCache === true;
     if (flight.reported) {
-      this.#flights.delete(details.requestId);
-      if (end.error !== undefined) this.#report(quiet, { ...end, stream: true });
-      return;
+      end.stream = true;
+      if (end.error === undefined) {
+        this.#flights.delete(details.requestId);
+        return;
+      }
     }
     quiet.end = end;
-    if (quiet.status >= 400 || end.error !== undefined) this.#remember(flight.url, end.at);
+    if (quiet.status >= 400 || end.error !== undefined) this.#remember(flight, end.at);
     const early = this.#early.findIndex(({ answer }) => answers(answer, quiet));
     if (early >= 0) {
       const [{ answer, timer } = {}] = this.#early.splice(early, 1);
@@ -195,7 +199,7 @@ export class QuietRequests {
       if (quiet.end !== undefined) this.#finish(quiet);
       return;
     }
-    if (this.#over.some((over) => answers(answer, over))) return;
+    if (answer[2] === 'eventsource' || this.#over.some((over) => answers(answer, over))) return;
     const timer = setTimeout(() => {
       this.#early = this.#early.filter((other) => other.answer !== answer);
       this.#alone(answer);
@@ -213,7 +217,8 @@ export class QuietRequests {
       method,
       url,
       resource,
-      started,
+      started: Math.floor(started),
+      order: Math.round((started % 1) / SAME_MS_STEP),
       stack,
       received: 0,
       cached: false,
@@ -239,7 +244,7 @@ export class QuietRequests {
       if (body !== null) quiet.end.body = body;
       if (note !== '' && status > 0) {
         const { 'content-length': sent, 'content-encoding': encoding } = quiet.headers;
-        const whole = encoding === undefined ? sent : undefined;
+        const whole = encoding === undefined && note.startsWith('cut at ') ? sent : undefined;
         quiet.end.bodyNote = whole === undefined ? note : `cut at ${MaxBody} of ${whole} bytes`;
       }
     }
@@ -261,9 +266,22 @@ export class QuietRequests {
   }
 
   /** An element's resource did not load: of an address that was answered, or of one that the browser hides. */
-  failed([, at, tag, url]: ResourceRecord, note: (mime: string) => void): void {
-    if (this.#failed.some((failed) => failed.url === url && Math.abs(failed.at - at) < 5000)) return;
+  failed([, at, tag, url]: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+    const near = this.#failed.filter((failed) => Math.abs(failed.at - at) < 5000);
+    const own = near.find((failed) => failed.url === url);
+    if (own !== undefined) {
+      own.known = 'element';
+      return;
+    }
     const mime = this.#answers.get(url);
+    const sheets = near.filter(({ resource, known }) => resource === 'stylesheet' && known !== 'element');
+    if (importFailed(tag, mime ?? '') && sheets.length > 0) {
+      const reported = sheets.find(({ known }) => known === undefined);
+      if (reported !== undefined)
+        reported.known = 'import'; // it is reported as a request
+      else note(mime ?? '', false); // another sheet may have the reported one, and this one an import that is not reported
+      return;
+    }
     if (mime === undefined && /^https?:/.test(url)) {
       const id = `page-${++this.#lastAlone}`;
       const resource = elements[tag] ?? 'other';
@@ -274,6 +292,7 @@ export class QuietRequests {
         url,
         resource,
         started: at,
+        order: 0,
         received: 0,
         cached: false,
         reported: false,
@@ -282,11 +301,11 @@ export class QuietRequests {
       this.#emit(networkEvent(this.#tab, flight, { at, error: 'failed to load' }));
       return;
     }
-    note(mime ?? '');
+    note(mime ?? '', true);
   }
 
-  #remember(url: string, at: number): void {
-    this.#failed.push({ url, at });
+  #remember({ url, resource }: Flight, at: number): void {
+    this.#failed.push({ url, at, resource, known: undefined });
     if (this.#failed.length > MAX_EARLY) this.#failed.shift();
   }
 
@@ -352,13 +371,22 @@ function answers([, , , method, url, status, , , , started]: AnswerRecord, { fli
   return url === withoutHash(flight.url) && method === flight.method;
 }
 
+/** A request that failed. */
+interface Failure {
+  readonly url: string;
+  readonly at: number;
+  readonly resource: string;
+  /** Whether it failed for an element, or for a style sheet that imports it; undefined if that is not known. */
+  known: 'element' | 'import' | undefined;
+}
+
 /** Whether a record that a page may have forged is one of an answer. */
 function isAnswer(record: readonly unknown[]): boolean {
   const [, at, resource, method, url, status, mime, body, note, started, stack = ''] = record;
   return (
     [at, status, started].every((value) => Number.isFinite(value)) &&
     [method, url, mime, note, stack].every((value) => typeof value === 'string') &&
-    (resource === 'fetch' || resource === 'xhr') &&
+    ['fetch', 'xhr', 'eventsource'].includes(String(resource)) &&
     (body === null || typeof body === 'string')
   );
 }

@@ -155,3 +155,35 @@ test('a connection names the code that opened it, its frames do not', async () =
     ['close', lines],
   ]);
 });
+
+/** What is said of sheets that came as they should at links that failed, beside some sheets that did not come. */
+async function sheets(links: readonly string[], missing: readonly string[]): Promise<string[]> {
+  vi.useFakeTimers();
+  const { quiet, events } = source();
+  await quiet.start(1, {} as never);
+  const answers = (id: string, path: string, status: number, mime: string): void => {
+    const asks = { ...request(id, 'stylesheet', NEXT + path), initiator: NEXT };
+    quiet.began(asks as never);
+    const responseHeaders = [{ name: 'Content-Type', value: mime }];
+    quiet.step('responded', { ...asks, statusCode: status, responseHeaders } as never);
+    quiet.step('ended', { ...asks, statusCode: status, responseHeaders } as never);
+  };
+  for (const path of links) answers(path, path, 200, 'text/css; charset=utf-8');
+  for (const path of missing) answers(path, path, 404, 'text/plain');
+  const fails = (path: string) => ['resource', 1001, 'link', NEXT + path, false];
+  quiet.page(1, 0, 'document', [`1 ${JSON.stringify(links.map(fails))}`]);
+  await vi.advanceTimersByTimeAsync(5000);
+  vi.useRealTimers();
+  return events.flatMap((event) => (event.kind === 'console' ? [event.text] : []));
+}
+
+test('a style sheet is named for an import that failed where no other sheet may have it', async () => {
+  const named = (path: string) =>
+    `Failed to load <link> ${NEXT}${path}: an import of this style sheet failed`;
+  expect(await sheets(['one.css', 'two.css'], [])).toEqual([named('one.css'), named('two.css')]);
+  // The failed import is reported as a request. Which of the sheets has it is not known, nor which has the other one.
+  expect(await sheets(['one.css', 'two.css'], ['missing.css'])).toEqual([
+    'Failed to load a style sheet that another one imports',
+  ]);
+  expect(await sheets(['one.css', 'two.css'], ['missing.css', 'absent.css'])).toEqual([]);
+});

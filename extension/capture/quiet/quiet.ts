@@ -204,8 +204,8 @@ export class QuietSource implements CaptureSource {
         this.#options.emit(pageThrown(record, { tab, target: record[9] ? 'worker' : target, left }));
         return;
       case 'resource': {
-        const note = (mime: string): void =>
-          this.#options.emit(unusableEntry(record, mime, { tab, target, left }));
+        const note = (mime: string, named: boolean): void =>
+          this.#options.emit(unusableEntry(record, mime, { tab, target, left }, named));
         // The browser's report may arrive a little later.
         setTimeout(() => state.requests.failed(record, note), WITNESS_MS * 4);
         return;

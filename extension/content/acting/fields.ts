@@ -1,6 +1,8 @@
 /** Puts the focus into fields, and sets those that no keyboard types into. */
+import { folded } from '../../clean';
 import type { ActTold as Told } from '../../messages';
 import { RefusedDisabled, RefusedKind, RefusedOption } from '../../protocol';
+import { CodeEditor } from '../code-editor';
 import { attribute, has, tagOf } from '../dom';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
@@ -27,7 +29,7 @@ const HEARD_FRAMES = 2;
 /** The element of a reference that takes text, or one in it that does. */
 export function textField(element: Element): HTMLElement | undefined {
   const tag = tagOf(element);
-  if (tag === 'textarea') return element as HTMLElement;
+  if (tag === 'textarea' || CodeEditor.of(element) !== undefined) return element as HTMLElement;
   if (tag === 'input')
     return NO_TEXT.has((element as HTMLInputElement).type) ? undefined : (element as HTMLElement);
   if (isEditingHost(element) || (element as HTMLElement).isContentEditable) return element as HTMLElement;
@@ -52,7 +54,8 @@ export function focusField(element: Element, all: boolean): Told {
   const focused = active === field && document.hasFocus();
   const isInside =
     active !== null && (field.contains(active) || (isEditingHost(active) && active.contains(field)));
-  if ('select' in field) {
+  const editor = CodeEditor.of(field) !== undefined ? 'code' : 'select' in field ? undefined : 'rich';
+  if (editor === undefined) {
     const input = field as HTMLInputElement;
     if (all) input.select();
     else {
@@ -63,7 +66,7 @@ export function focusField(element: Element, all: boolean): Told {
         // fields of some types (email, number) have a caret, and do not tell of it: it stands at the end
       }
     }
-  } else {
+  } else if (editor === 'rich') {
     const selection = getSelection();
     selection?.selectAllChildren(field);
     if (!all) selection?.collapseToEnd();
@@ -71,6 +74,7 @@ export function focusField(element: Element, all: boolean): Told {
   return {
     focused,
     line: tagOf(field) === 'input',
+    ...(editor !== undefined && { editor }),
     ...(!isInside && { elsewhere: describe(focusedElement()).target }),
   };
 }
@@ -84,7 +88,7 @@ export async function focusEditor(element: Element, all: boolean): Promise<Told>
   for (;;) {
     const told = focusField(element, all);
     const field = textField(element);
-    if (told.focused !== true || field === undefined || 'select' in field) return told;
+    if (told.focused !== true || told.editor !== 'rich' || field === undefined) return told;
     let stands = true;
     for (let frames = 0; stands && frames < HEARD_FRAMES; frames++) {
       await frame();
@@ -92,6 +96,14 @@ export async function focusEditor(element: Element, all: boolean): Promise<Told>
     }
     if (stands || performance.now() >= deadline) return told;
   }
+}
+
+/** Pastes a text where the selection is; false if the page leaves that to the browser. */
+export function paste(field: Element, text: string): boolean {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData('text/plain', text);
+  const init = { bubbles: true, cancelable: true, composed: true, clipboardData };
+  return !field.dispatchEvent(new ClipboardEvent('paste', init));
 }
 
 /** The element that has the keys. */
@@ -180,20 +192,19 @@ export function choose(element: Element, wanted: string[]): Told {
   const select = element as HTMLSelectElement;
   if (tagOf(element) !== 'select') return { refused: RefusedKind, text: 'a list of options' };
   const options = [...select.options];
-  const fold = (text: string): string => text.replace(/\s+/g, ' ').trim();
   const chosen = new Set<HTMLOptionElement>();
   for (const want of wanted) {
     const option =
-      options.find(({ label }) => fold(label) === fold(want)) ??
+      options.find(({ label }) => folded(label) === folded(want)) ??
       options.find(({ value }) => value === want) ??
-      options.find(({ label }) => fold(label).toLowerCase() === fold(want).toLowerCase());
+      options.find(({ label }) => folded(label).toLowerCase() === folded(want).toLowerCase());
     if (option === undefined) {
-      const names = options.slice(0, 30).map(({ label }) => JSON.stringify(fold(label)));
+      const names = options.slice(0, 30).map(({ label }) => JSON.stringify(folded(label)));
       const more = options.length > names.length ? `, … (${options.length})` : '';
       return { refused: RefusedOption, text: names.join(', ') + more };
     }
     if (option.disabled || option.closest('optgroup:disabled') !== null) {
-      return { refused: RefusedDisabled, text: `option ${JSON.stringify(fold(option.label))}` };
+      return { refused: RefusedDisabled, text: `option ${JSON.stringify(folded(option.label))}` };
     }
     chosen.add(option);
   }

@@ -1,5 +1,7 @@
 /** What hides an element, or lies over it: the element to blame, and the declaration of its style that does it. */
+import { folded } from '../../clean';
 import { cutWhole } from '../../cut';
+import type { Point } from '../../messages';
 import { shadowIf } from '../aria/part';
 import {
   attribute,
@@ -10,12 +12,15 @@ import {
   parentOf,
   tagOf,
 } from '../dom';
+import { tagIn } from '../selector';
 import { actedOn } from '../target';
 import { ignoresPointers, isShown, pointed } from './ready';
 
 /** An element, and the property with the value that makes it hide another. */
 export interface Hider {
   element: Element;
+  /** The pseudo-element of it that does it: `::after`. */
+  pseudo?: string;
   /** Empty if it is not known which one does it. */
   property: string;
   value: string;
@@ -92,8 +97,71 @@ export function clipperOf(target: Element): Hider | undefined {
   return undefined;
 }
 
-/** The layer that an element in front of others belongs to: the innermost one that is positioned. */
-export function layerOf(front: Element): Hider {
+/** Whether an element is inside another in what is drawn. */
+function isInside(inner: Element, outer: Element): boolean {
+  for (let at: Element | null = inner; at !== null; at = around(at)) if (at === outer) return true;
+  return false;
+}
+
+/** Where the box begins by which a pseudo-element of an element is positioned. */
+function originOf(element: Element, position: string): Point {
+  for (let at: Element | null = element; at !== null; at = around(at)) {
+    const style = getComputedStyle(at);
+    const holds = style.transform !== 'none' || style.filter !== 'none' || style.contain !== 'none';
+    if (!holds && (position === 'fixed' || style.position === 'static')) continue;
+    const { left, top } = at.getBoundingClientRect();
+    return { x: left + at.clientLeft - at.scrollLeft, y: top + at.clientTop - at.scrollTop };
+  }
+  return position === 'fixed' ? { x: 0, y: 0 } : { x: -scrollX, y: -scrollY };
+}
+
+/** Whether a positioned pseudo-element of an element is drawn at a point. */
+function isAt(element: Element, style: CSSStyleDeclaration, { x, y }: Point): boolean {
+  const sum = (...properties: string[]): number =>
+    properties.reduce((all, property) => all + (Number.parseFloat(style.getPropertyValue(property)) || 0), 0);
+  const origin = originOf(element, style.position);
+  const { e, f } = new DOMMatrixReadOnly(style.transform);
+  const left = origin.x + e + sum('left', 'margin-left');
+  const top = origin.y + f + sum('top', 'margin-top');
+  const around = (a: string, b: string): number =>
+    style.boxSizing === 'border-box'
+      ? 0
+      : sum(`padding-${a}`, `padding-${b}`, `border-${a}-width`, `border-${b}-width`);
+  return (
+    x >= left &&
+    x <= left + sum('width') + around('left', 'right') &&
+    y >= top &&
+    y <= top + sum('height') + around('top', 'bottom')
+  );
+}
+
+/** The positioned pseudo-element of an element that covers others; at a point, if that is known. */
+function pseudoOf(front: Element, at: Point | undefined, certain: boolean): Hider | undefined {
+  const drawn = ['::before', '::after']
+    .map((pseudo) => ({ pseudo, style: getComputedStyle(front, pseudo) }))
+    .filter(
+      ({ style }) =>
+        !/^(?:none|normal)$/.test(style.content) &&
+        /^(?:absolute|fixed)$/.test(style.position) &&
+        style.display !== 'none' &&
+        style.visibility === 'visible' &&
+        style.pointerEvents !== 'none',
+    );
+  const there = at === undefined ? [] : drawn.filter(({ style }) => isAt(front, style, at));
+  const level = ({ style }: { style: CSSStyleDeclaration }): number => Number.parseInt(style.zIndex, 10) || 0;
+  // Of equal ones the second is in front.
+  const [top] = (there.length > 0 || certain ? there : drawn).reverse().sort((a, b) => level(b) - level(a));
+  return top && { element: front, pseudo: top.pseudo, property: 'position', value: top.style.position };
+}
+
+/** What lifts an element in front of a target: a pseudo-element of it, or the innermost element around it that is positioned. */
+export function layerOf(front: Element, target: Element | undefined, at: Point | undefined): Hider {
+  if (target !== undefined && isInside(target, front)) return outerLayer(front, target, at);
+  const own = [...front.getClientRects()];
+  const beyond = (p: Point): boolean =>
+    !own.some(({ left, right, top, bottom }) => p.x >= left && p.x <= right && p.y >= top && p.y <= bottom);
+  const pseudo = at !== undefined && beyond(at) ? pseudoOf(front, at, true) : undefined;
+  if (pseudo !== undefined) return pseudo;
   for (let at: Element | null = front; at !== null; at = around(at)) {
     const { position } = getComputedStyle(at);
     if (position !== 'static' && position !== 'relative')
@@ -103,6 +171,17 @@ export function layerOf(front: Element): Hider {
   return position === 'static'
     ? { element: front, property: '', value: '' }
     : { element: front, property: 'position', value: position };
+}
+
+/** By what an element covers a target inside it: a pseudo-element, or the level of what it has the target in. */
+function outerLayer(front: Element, target: Element, at: Point | undefined): Hider {
+  const pseudo = pseudoOf(front, at, false);
+  if (pseudo !== undefined) return pseudo;
+  for (let inner: Element | null = target; inner !== null && inner !== front; inner = around(inner)) {
+    const { zIndex } = getComputedStyle(inner);
+    if (Number(zIndex) < 0) return { element: inner, property: 'z-index', value: zIndex };
+  }
+  return { element: front, property: '', value: '' };
 }
 
 /** What lets no pointer hit an element. */
@@ -131,12 +210,12 @@ export function moverOf(target: Element): Hider | undefined {
 export function brief(element: Element): string {
   const id = attribute(element, 'id');
   const [first = ''] = attribute(element, 'class').trim().split(/\s+/);
-  return cutWhole(tagOf(element) + (id !== '' ? `#${id}` : first !== '' ? `.${first}` : ''), 60);
+  return cutWhole(tagIn(element) + (id !== '' ? `#${id}` : first !== '' ? `.${first}` : ''), 60);
 }
 
 /** The first hidden element with a text, in any case: as a reader would name it, and the element itself. */
 export function seekHidden(text: string): { element: Element; name: string } | undefined {
-  const sought = text.trim().toLowerCase();
+  const sought = folded(text).toLowerCase();
   if (sought === '') return undefined;
   let left = MAX_NODES;
   const stack: Node[] = [document.documentElement];
@@ -147,8 +226,8 @@ export function seekHidden(text: string): { element: Element; name: string } | u
     let element: Element | null;
     if (nodeTypeOf(node) === Node.TEXT_NODE) {
       element = parentOf(node);
-      const said = (node as Text).data;
-      if (said.toLowerCase().includes(sought)) found = said.trim().replace(/\s+/g, ' ');
+      const said = folded((node as Text).data);
+      if (said.toLowerCase().includes(sought)) found = said;
     } else {
       if (nodeTypeOf(node) !== Node.ELEMENT_NODE) continue;
       element = node as Element;
@@ -157,8 +236,8 @@ export function seekHidden(text: string): { element: Element; name: string } | u
       for (const child of [firstChildOf(element), inner === null ? null : firstChildOf(inner)])
         if (child !== null) stack.push(child);
       for (const name of NAMING) {
-        const said = attribute(element, name);
-        if (found === '' && said.toLowerCase().includes(sought)) found = said.trim();
+        const said = folded(attribute(element, name));
+        if (found === '' && said.toLowerCase().includes(sought)) found = said;
       }
     }
     if (found === '' || element === null || !isHidden(element)) continue;
@@ -166,7 +245,7 @@ export function seekHidden(text: string): { element: Element; name: string } | u
     for (let at: Element | null = element; at !== null; at = around(at)) path.push(at);
     const named = actedOn(path);
     const whole = named !== null && isHidden(named) ? named : element;
-    return { element: whole, name: `${tagOf(whole)} ${JSON.stringify(cutWhole(found, 60))}` };
+    return { element: whole, name: `${tagIn(whole)} ${JSON.stringify(cutWhole(found, 60))}` };
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 /** What a frame does for the worker that acts on its elements. */
+import { folded } from '../../clean';
 import { cutWhole } from '../../cut';
-import type { ActAsk as Ask, ActTold as Told } from '../../messages';
+import type { ActAsk as Ask, Point, ActTold as Told } from '../../messages';
 import {
   RefusedCovered,
   RefusedFailed,
@@ -13,16 +14,18 @@ import {
   RefusedPointer,
 } from '../../protocol';
 import type { AriaTree } from '../aria/tree';
+import { CodeEditor } from '../code-editor';
 import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
-import { choose, fill, focusEditor, focusedElement, focusField, textField } from './fields';
+import { choose, fill, focusEditor, focusedElement, focusField, paste, textField } from './fields';
 import { Guard } from './guard';
 import { brief, clipperOf, type Hider, hiderOf, layerOf, moverOf, seekHidden, unhitBy } from './hiding';
 import { Objections } from './objections';
 import {
   frame,
+  idle,
   isAnimated,
   isRefusal,
   isShown,
@@ -71,6 +74,10 @@ export class Acting {
   async #answer(ask: Ask): Promise<Told> {
     const deadline = performance.now() + ask.ms;
     if (ask.do === 'rest') return await this.#rest(deadline, ask.fields === true);
+    if (ask.do === 'idle') {
+      await idle(ask.ms);
+      return {};
+    }
     if (ask.do === 'change') return await this.#change(deadline);
     if (ask.do === 'veil' || ask.do === 'unveil') {
       veil(this.#tree.fields(), this.#sensitive, ask.do === 'veil');
@@ -95,7 +102,9 @@ export class Acting {
     const found = this.#tree.find(ask.id);
     if (found === undefined) return { refused: RefusedGone };
     const { element, role, name } = found;
-    if (ask.role !== undefined && (role !== ask.role || (ask.name !== undefined && !alike(name, ask.name)))) {
+    // A code editor's field may be named after the place of the caret.
+    const named = CodeEditor.of(element) === undefined ? ask.name : undefined;
+    if (ask.role !== undefined && (role !== ask.role || (named !== undefined && !alike(name, named)))) {
       if (!isShown(element, element.getBoundingClientRect()))
         return this.#told({ refused: RefusedHidden }, element);
       return { refused: RefusedOther, text: `${role} ${JSON.stringify(cutWhole(name, 100))}` };
@@ -119,6 +128,8 @@ export class Acting {
       case 'field':
         this.#types(element, ask);
         return await focusEditor(element, ask.clear === true);
+      case 'paste':
+        return { done: paste(element, ask.texts?.[0] ?? '') };
       case 'fill':
         this.#objections.watch(element);
         return fill(element, ask.texts?.[0] ?? '');
@@ -141,8 +152,8 @@ export class Acting {
       case 'focus':
         // An editor that was never in focus has its caret before the text: keys are for what comes after it.
         this.#objections.watch(element);
-        if (isEditingHost(element) && focusedElement() !== element) focusField(element, false);
-        else (element as HTMLElement).focus();
+        if (isTextEditor(element) && focusedElement() !== element) return focusField(element, false);
+        (element as HTMLElement).focus();
         return {};
       case 'scroll':
         if (ask.x || ask.y)
@@ -181,28 +192,30 @@ export class Acting {
 
   /** What a frame answers. `target` is the element that could not be acted on, if it is known. */
   #told(answer: Told | Refusal, target?: Element): Told {
-    const { by, ...rest } = answer as Refusal & Told;
+    const { by, at, ...rest } = answer as Refusal & Told;
     const front = typeof by === 'object' ? by : undefined;
-    const blame = this.#blame(rest.refused, front, target);
+    const blame = this.#blame(rest.refused, target, front, at);
     const told: Told = blame === undefined ? rest : { ...rest, blame };
     if (front === undefined) return told;
+    if (blame?.pseudo !== undefined) return { ...told, text: `${blame.pseudo} of ${describe(front).target}` };
     const id = this.#tree.around(front);
     return { ...told, text: rest.text ?? describe(front).target, ...(id !== undefined && { by: id }) };
   }
 
   /** What to blame for a refusal. What is clipped away is behind whatever is there. */
-  #blame(refused: string | undefined, front?: Element, target?: Element): Told['blame'] {
+  #blame(refused: string | undefined, target?: Element, front?: Element, at?: Point): Told['blame'] {
     let hider: Hider | undefined;
     if (refused === RefusedHidden && target !== undefined) hider = hiderOf(target);
     else if (refused === RefusedPointer && target !== undefined) hider = unhitBy(target);
     else if (refused === RefusedCovered || refused === RefusedOutside) {
       if (target !== undefined) hider = clipperOf(target);
-      if (front !== undefined) hider ??= layerOf(front);
+      if (front !== undefined) hider ??= layerOf(front, target, at);
       else if (target !== undefined) hider ??= moverOf(target);
     }
     this.#blamed = hider?.element;
     if (hider === undefined) return undefined;
-    const { element, property, value } = hider;
+    const { element, pseudo, property, value } = hider;
+    if (pseudo !== undefined) return { property, value, pseudo, element: brief(element) + pseudo };
     return { property, value, ...(element !== target && element !== front && { element: brief(element) }) };
   }
 
@@ -260,13 +273,8 @@ function isClosedIn(element: Element): boolean {
 
 /** Whether two names may be of one thing: numbers in them count up and down. */
 function alike(a: string, b: string): boolean {
-  const folded = (text: string): string =>
-    text
-      .replace(/[\p{Cc}\p{Cf}]/gu, '')
-      .replace(/\s+/g, ' ')
-      .replace(/\d+/g, '0')
-      .replace(/…$/, '');
-  const [x, y] = [folded(a), folded(b)];
+  const kind = (text: string): string => folded(text).replace(/\d+/g, '0').replace(/…$/, '');
+  const [x, y] = [kind(a), kind(b)];
   return x === y || x.startsWith(y) || y.startsWith(x);
 }
 
@@ -276,6 +284,11 @@ function isDraggable(element: Element): boolean {
     if ((at as HTMLElement).draggable === true) return true;
   }
   return false;
+}
+
+/** Whether an element is edited by other means than a field's. */
+function isTextEditor(element: Element): boolean {
+  return isEditingHost(element) || CodeEditor.of(element) !== undefined;
 }
 
 /** What scrolls when an element is scrolled: itself or an ancestor. */

@@ -4,6 +4,7 @@
  */
 import type { FieldObjection } from '../../messages';
 import type { AriaTree } from '../aria/tree';
+import { CodeEditor } from '../code-editor';
 import { isConnected, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 
@@ -119,5 +120,7 @@ function isAsBefore({ field, before }: Typed): boolean {
 }
 
 function written(field: HTMLElement): string {
+  const editor = CodeEditor.of(field);
+  if (editor !== undefined) return editor.drawn().text;
   return 'value' in field ? String(field.value) : (field.textContent ?? '');
 }

@@ -13,13 +13,15 @@ import {
   RefusedPointer,
 } from '../../protocol';
 import { shadowIf } from '../aria/part';
+import { CodeEditor } from '../code-editor';
 import { attribute, has, isConnected, nodeTypeOf, parentAcrossRoots, rootOf, tagOf } from '../dom';
 
 /** Why an element cannot be acted on. */
 export interface Refusal {
   refused: string;
-  /** What is in front of it. */
+  /** What is in front of it, and where. */
   by?: Element;
+  at?: Point;
   text?: string;
 }
 
@@ -93,6 +95,13 @@ export function frame(): Promise<void> {
   });
 }
 
+/** Resolves when the document has nothing to compute, or after some ms; in a tab that draws no frames, a little later. */
+export async function idle(ms: number): Promise<void> {
+  await frame();
+  if (document.hidden) return;
+  await new Promise((resolve) => requestIdleCallback(resolve, { timeout: ms }));
+}
+
 /** Whether the browser is moving something in the document, or in a shadow root around the element. */
 export function isAnimated(element: Element): boolean {
   for (let at: Node = element; ; ) {
@@ -111,8 +120,10 @@ function middle({ left, top, width, height }: DOMRect): Point {
   return { x: left + width / 2, y: top + height / 2 };
 }
 
-/** What a pointer has to hit: the element, or its label where pages draw that in its place. */
+/** What a pointer has to hit: the element, or what pages draw in its place: a label, a code editor. */
 export function pointed(element: Element): Element {
+  const editor = CodeEditor.of(element);
+  if (editor !== undefined) return editor.root;
   const type = tagOf(element) === 'input' ? (element as HTMLInputElement).type : '';
   if (type !== 'checkbox' && type !== 'radio' && type !== 'file') return element;
   const rect = element.getBoundingClientRect();
@@ -149,7 +160,7 @@ function scrollTo(element: Element, block: ScrollLogicalPosition = 'center'): vo
 function hittable(element: Element, shown: Element): Point | Refusal {
   const rects = [...shown.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
   rects.sort((a, b) => b.width * b.height - a.width * a.height);
-  let by: Element | undefined;
+  let front: { by: Element; at: Point } | undefined;
   let seen = false;
   for (const rect of rects.slice(0, 3)) {
     const left = Math.max(rect.left, 0);
@@ -162,12 +173,12 @@ function hittable(element: Element, shown: Element): Point | Refusal {
       const point = { x: left + (right - left) * fx, y: top + (bottom - top) * fy };
       const hit = hitAt(document, point);
       if (hit !== null && belongs(hit, element, shown)) return point;
-      if (hit !== null) by ??= hit;
+      if (hit !== null) front ??= { by: hit, at: point };
     }
   }
   if (!seen) return { refused: RefusedOutside };
   if (ignoresPointers(shown)) return { refused: RefusedPointer };
-  return { refused: RefusedCovered, ...(by !== undefined && { by }) };
+  return { refused: RefusedCovered, ...front };
 }
 
 /** Whether a pointer hits what is behind an element instead. */
@@ -259,7 +270,7 @@ export async function through(
       const hit = hitAt(document, point);
       if (hit === iframe && (still || tried === 0)) return { point, moved: tried > 0 };
       if (ignoresPointers(iframe)) why = { refused: RefusedPointer };
-      else why = { refused: RefusedCovered, ...(hit !== null && { by: hit }) };
+      else why = { refused: RefusedCovered, ...(hit !== null && { by: hit, at: point }) };
     }
     if (performance.now() >= deadline) return why;
     await frame();

@@ -1,4 +1,5 @@
 /** What is written in an editor. */
+import { clean } from '../../clean';
 import { attribute, firstChildOf, nextSiblingOf, nodeTypeOf, tagOf } from '../dom';
 import { BLOCKS, hiddenByMarkup } from '../text';
 
@@ -17,7 +18,7 @@ export function writtenText(editor: Element): string {
     line = undefined;
   };
   const write = (text: string): void => {
-    const shown = keeps ? text : text.replace(/[\s\u200b]+/g, ' ');
+    const shown = keeps ? text : clean(text).replace(/\s+/g, ' ');
     if (line !== undefined || keeps || shown.trim() !== '') line = (line ?? '') + shown;
   };
   const walk = (parent: Node, depth: number): void => {

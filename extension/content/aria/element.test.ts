@@ -4,6 +4,11 @@ import { fold, MAX_TEXT, shorten } from './element';
 
 test('white space and the letters of icon fonts are folded', () => {
   expect(fold(' a\n\t b  c\uf078 ')).toBe('a b c');
+  expect(fold('a\u200bb\ufeffc\u00add \u200b\uf078\u200b')).toBe('abcd');
+});
+
+test('where a word may be divided is not shown', () => {
+  expect(fold('co\u00adoperate')).toBe('cooperate');
 });
 
 test('what is too long is cut, and a change behind the cut still shows', () => {

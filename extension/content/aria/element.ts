@@ -12,15 +12,16 @@ import {
   getElementAccessibleDescription,
   getElementAccessibleName,
 } from 'ivya/utils';
+import { folded } from '../../clean';
 import { cutWhole } from '../../cut';
 import { accessibleName, roleOf } from '../accessible-name';
-import { all, attribute, closest, has, matches, rootOf, tagOf } from '../dom';
+import { CodeEditor } from '../code-editor';
+import { attribute, closest, first, has, matches, parentOf, rootOf, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
 import { writtenText } from './editor';
 import type { Labels } from './labels';
-import { generatedText, showsFallback } from './rendering';
-
+import { showsFallback } from './rendering';
 import { showsFrame } from './slots';
 
 /** The maximum length of a reported name, text or value, in UTF-16 units; longer ones add their length. */
@@ -58,7 +59,7 @@ const DRAWN = new Set(['audio', 'canvas', 'video']);
 const NAMED_BY_CONTENT = new Set(
   (
     'button checkbox columnheader heading link menuitem menuitemcheckbox menuitemradio option radio rowheader ' +
-    'switch tab tooltip treeitem'
+    'switch tab tooltip treeitem doc-backlink doc-biblioref doc-glossref doc-noteref'
   ).split(' '),
 );
 
@@ -73,7 +74,7 @@ const NAMED_BY_TAG = new Set(
 export const INTERACTIVE = new Set(
   (
     'button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar searchbox ' +
-    'slider spinbutton switch tab textbox treeitem'
+    'slider spinbutton switch tab textbox treeitem doc-backlink doc-biblioref doc-glossref doc-noteref'
   ).split(' '),
 );
 
@@ -174,17 +175,20 @@ export interface Surroundings {
 export function read(element: Element, { disturbed, labels, sensitive, mask }: Surroundings): Facts {
   const tag = tagOf(element);
   const role = plainRole(element, tag, disturbed);
-  if (role === '')
-    return { role, name: '', description: '', value: undefined, states: [], keys: '', cut: undefined };
+  if (role === '') return none();
   const cut: number[] = [];
   const name = shorten(nameOf(element, tag, role, disturbed, labels), cut, 0);
-  const value = fieldText(element, tag, role, sensitive, mask);
+  const code = role === 'textbox' ? CodeEditor.of(element)?.drawn() : undefined;
+  const value = fieldText(element, tag, role, sensitive, mask, code?.text);
+  const states = statesOf(element, tag, role, disturbed);
+  const lines = linesOf(element, value, code?.lines);
+  if (lines !== '') states.push(`lines=${lines}`);
   return {
     role,
     name,
-    description: descriptionOf(element, name, disturbed),
+    description: descriptionOf(element, tag, name, disturbed),
     value: value === undefined ? undefined : shorten(value, cut, 2),
-    states: statesOf(element, tag, role, disturbed),
+    states,
     keys: keysOf(element, tag),
     cut: cut.length > 0 ? Array.from({ length: 4 }, (_, i) => cut[i] ?? 0) : undefined,
   };
@@ -198,6 +202,7 @@ function plainRole(element: Element, tag: string, disturbed: boolean): string {
   if (tag === 'th' && (role === 'cell' || role === 'gridcell') && !has(element, 'role'))
     return headerRole(element);
   if (role === 'label' || role === 'date' || role === 'color') return role === 'label' ? '' : 'textbox';
+  if (role === 'rowgroup' && (has(element, 'tabindex') || isLabelled(element))) return role;
   if (role === '' || TRANSPARENT.has(role)) {
     if (isEditingHost(element)) return 'textbox';
     // Native controls without a role in ARIA: dates, colours, files, passwords.
@@ -205,10 +210,21 @@ function plainRole(element: Element, tag: string, disturbed: boolean): string {
       const { type } = element as HTMLInputElement;
       return type === 'hidden' ? '' : type === 'file' || type === 'color' ? 'button' : 'textbox';
     }
-    if (tag === 'summary') return 'button';
+    if (tag === 'summary') return opensDetails(element) ? 'button' : '';
     return DRAWN.has(tag) ? tag : '';
   }
   return role;
+}
+
+/** Whether a summary is the one that opens its details. */
+function opensDetails(summary: Element): boolean {
+  const details = parentOf(summary);
+  return details !== null && tagOf(details) === 'details' && first(details, ':scope > summary') === summary;
+}
+
+/** Whether an author wrote a name on an element. Browsers know both spellings of the second attribute. */
+function isLabelled(element: Element): boolean {
+  return has(element, 'aria-label') || has(element, 'aria-labelledby') || has(element, 'aria-labeledby');
 }
 
 /** A header cell without a scope heads its row if data is beside it, else its column. */
@@ -222,46 +238,36 @@ function headerRole(cell: Element): string {
 }
 
 function nameOf(element: Element, tag: string, role: string, disturbed: boolean, labels: Labels): string {
-  if (role === 'document') return '';
+  if (tag === 'html') return '';
   const labelled =
-    has(element, 'aria-label') ||
-    has(element, 'aria-labelledby') ||
-    (has(element, 'title') && role !== 'cell');
+    isLabelled(element) ||
+    (has(element, 'title') && role !== 'cell') ||
+    (FIELDS.has(role) && has(element, 'aria-placeholder')) ||
+    (role === 'img' && first(element, ':scope > title') !== null);
   if (!labelled && !NAMED_BY_CONTENT.has(role) && !NAMED_BY_TAG.has(tag)) return '';
   if (disturbed) return fold(accessibleName(element, role));
   if ((tag === 'option' || tag === 'optgroup') && has(element, 'label') && !has(element, 'aria-label'))
     return fold(attribute(element, 'label'));
   if (tag === 'area') return fold(accessibleName(element, role)); // it has no box: the library takes it for hidden
-  const name = withAlternatives(
-    labels.during(element, () => getElementAccessibleName(element, false)),
-    element,
-  );
+  const name = ownName(element, labels);
   // A list that is not open has no box: whatever a style sheet says of its options, they are listed.
-  return fold(name === '' && tag === 'option' ? (element as HTMLOptionElement).label : name);
+  return name === '' && tag === 'option' ? fold((element as HTMLOptionElement).label) : name;
 }
 
-/**
- * A name in which text that style sheets write has its alternative: the library takes both, `★" / "star`,
- * for one string.
- */
-function withAlternatives(name: string, element: Element): string {
-  if (!name.includes('" / "')) return name;
-  let said = name;
-  for (const one of [element, ...all(element, '*')]) {
-    for (const pseudo of ['::before', '::after'] as const) {
-      const { content } = getComputedStyle(one, pseudo);
-      if (content.includes('" / "')) said = said.replace(content.slice(1, -1), generatedText(one, pseudo));
-    }
-  }
-  return said;
+function ownName(element: Element, labels: Labels): string {
+  return fold(labels.during(element, () => getElementAccessibleName(element, false)));
 }
 
-function descriptionOf(element: Element, name: string, disturbed: boolean): string {
+function descriptionOf(element: Element, tag: string, name: string, disturbed: boolean): string {
   const described =
-    has(element, 'aria-describedby') || has(element, 'aria-description') || has(element, 'title');
+    has(element, 'aria-describedby') ||
+    has(element, 'aria-description') ||
+    has(element, 'title') ||
+    (tag === 'svg' && first(element, ':scope > desc') !== null);
   const failed = has(element, 'aria-errormessage') && getAriaInvalid(element) !== 'false';
-  if (disturbed || (!described && !failed)) return '';
-  const text = fold(getElementAccessibleDescription(element, false));
+  const hint = tag === 'input' || tag === 'textarea' ? fold(attribute(element, 'placeholder')) : '';
+  if (disturbed || (!described && !failed && hint === '')) return '';
+  const text = fold(getElementAccessibleDescription(element, false)) || hint;
   return text === name ? '' : cutWhole(text, MAX_TEXT);
 }
 
@@ -271,14 +277,25 @@ function fieldText(
   role: string,
   sensitive: SensitiveFields,
   mask: string,
+  drawn: string | undefined,
 ): string | undefined {
   if (!FIELDS.has(role)) {
     if (tag !== 'input' || (element as HTMLInputElement).type !== 'file') return undefined;
     return Array.from((element as HTMLInputElement).files ?? [], (file) => file.name).join(', ');
   }
-  const text = rawValue(element, tag);
+  const text = drawn ?? rawValue(element, tag);
   if (text === undefined || text === '') return text;
   return sensitive.has(element as HTMLElement) ? mask : text;
+}
+
+/** How many characters of a value a listing shows. */
+const SHOWN = 200;
+
+/** Which lines of an editor's text are its value, or how many there are, where the value does not show that. */
+function linesOf(element: Element, value: string | undefined, drawn: string | undefined): string {
+  if (value === undefined || (drawn === undefined && !isEditingHost(element))) return '';
+  const lines = drawn ?? `${value.split('\n').length}`;
+  return value.length > SHOWN || /\D/.test(lines) ? lines : '';
 }
 
 function rawValue(element: Element, tag: string): string | undefined {
@@ -320,14 +337,17 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   if (!disturbed && (INTERACTIVE.has(role) || role === 'group' || role === 'generic')) {
     add('disabled', getAriaDisabled(element) || isDisabledAround(element, tag));
   }
-  if (FIELDS.has(role) || CHECKABLE.has(role)) {
+  if (FIELDS.has(role) || CHECKABLE.has(role) || (STATED.has(role) && matches(element, STATING))) {
     const invalid = getAriaInvalid(element);
     const saysSo = has(element, 'aria-invalid') && invalid !== 'false';
     add('invalid', saysSo ? invalid === 'true' || invalid : isRefused(element));
     add('required', has(element, 'required') || attribute(element, 'aria-required') === 'true');
     add('readonly', has(element, 'readonly') || attribute(element, 'aria-readonly') === 'true');
   }
-  if (role === 'heading' && !disturbed) add('level', getAriaLevel(element));
+  if ((role === 'heading' || (LEVELED.has(role) && has(element, 'aria-level'))) && !disturbed)
+    add('level', getAriaLevel(element));
+  if (MULTIPLE.has(role))
+    add('multiselectable', has(element, 'multiple') || attribute(element, 'aria-multiselectable') === 'true');
   const current = attribute(element, 'aria-current');
   if (current !== '' && current !== 'false') add('current', wordOf(CURRENT, current) || true);
   add('sort', wordOf(SORTED, attribute(element, 'aria-sort')));
@@ -342,10 +362,23 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   return states;
 }
 
+/** Roles of what stands at a level that its place does not show where rows follow one another. */
+const LEVELED = new Set('listitem row treeitem'.split(' '));
+
+/** Roles of what several parts can be selected in. */
+const MULTIPLE = new Set('grid listbox tablist tree treegrid'.split(' '));
+
 /** The values of attributes that ARIA has words for. What a page writes otherwise is none of its states. */
 const CURRENT = new Set('page step location date time'.split(' '));
 const SORTED = new Set('ascending descending other'.split(' '));
 const POPUPS = new Set('menu listbox tree grid dialog'.split(' '));
+
+/** Roles without a value that can be required, read-only or invalid, as fields can, where they say so. */
+const STATED = new Set(
+  'application columnheader grid gridcell radiogroup rowheader tree treegrid'.split(' '),
+);
+
+const STATING = '[aria-required], [aria-readonly], [aria-invalid]';
 
 function wordOf(words: ReadonlySet<string>, value: string): string {
   return words.has(value) ? value : '';
@@ -390,11 +423,34 @@ export function isModal(element: Element, tag: string): boolean {
   return tag === 'dialog' && matches(element, ':modal');
 }
 
-/** Reads the line of an element without a role that is worth one. */
-export function readGeneric(element: Element, tag: string): Facts {
-  const states = statesOf(element, tag, 'generic', true);
+/** Reads the line of an element without a role that an author named: what it contains belongs together. */
+export function readNamed(element: Element, tag: string, { disturbed, labels }: Surroundings): Facts {
+  const bare =
+    NAMELESS.has(tag) || !isLabelled(element) || matches(element, '[role=none], [role=presentation]');
+  const cut: number[] = [];
+  const name = bare || disturbed ? '' : shorten(ownName(element, labels), cut, 0);
+  if (name === '') return none();
   return {
-    ...{ role: 'generic', name: cutWhole(fold(attribute(element, 'aria-label')), MAX_TEXT), description: '' },
+    ...{ role: 'group', name, description: descriptionOf(element, tag, name, disturbed), value: undefined },
+    ...{ states: statesOf(element, tag, 'group', disturbed), keys: keysOf(element, tag) },
+    cut: cut.length > 0 ? [...cut, 0, 0] : undefined,
+  };
+}
+
+/** Tags whose names are another's, or that stand for the whole page. */
+const NAMELESS = new Set('body label legend slot option br'.split(' '));
+
+function none(): Facts {
+  return { role: '', name: '', description: '', value: undefined, states: [], keys: '', cut: undefined };
+}
+
+/** Reads the line of an element without a role that is worth one. */
+export function readGeneric(element: Element, tag: string, { disturbed, labels }: Surroundings): Facts {
+  const states = statesOf(element, tag, 'generic', true);
+  const name =
+    isLabelled(element) && !disturbed ? ownName(element, labels) : fold(attribute(element, 'aria-label'));
+  return {
+    ...{ role: 'generic', name: cutWhole(name, MAX_TEXT), description: '' },
     ...{ value: undefined, states, keys: keysOf(element, tag), cut: undefined },
   };
 }
@@ -440,9 +496,9 @@ export function keysOf(element: Element, tag: string): string {
   return keys.join(' ');
 }
 
-/** White space folded as it is shown, without the letters that are pictures in an icon font only. */
+/** Text as it is shown: clean, white space folded, without the letters that are pictures in an icon font only. */
 export function fold(text: string): string {
-  return text.replace(/[\s\u200b\ue000-\uf8ff]+/g, ' ').trim();
+  return folded(text.replace(/[\ue000-\uf8ff]+/g, ' '));
 }
 
 /** Cuts what is too long, and notes at `at` how long it was and a number that changes with the rest. */

@@ -1,4 +1,4 @@
-import { all, attribute, closest, has, rootOf, tagOf } from '../dom';
+import { all, attribute, closest, rootOf, tagOf } from '../dom';
 
 const LABELABLE = new Set('button input meter output progress select textarea'.split(' '));
 
@@ -25,7 +25,9 @@ export class Labels {
         if (label !== around && label.control === element) labels.push(label);
       }
     }
-    return labels;
+    const [one, other] = labels;
+    if (one !== around || one === undefined || other === undefined) return labels;
+    return labels.sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
 
   #in(root: Node): Map<string, HTMLLabelElement[]> {
@@ -45,7 +47,7 @@ export class Labels {
 
   /** Does something while the field's own list is this one, for those who read that list. */
   during<T>(element: Element, what: () => T): T {
-    if (!LABELABLE.has(tagOf(element)) || has(element, 'aria-labelledby')) return what();
+    if (!LABELABLE.has(tagOf(element))) return what();
     // Seen in the extension's own world alone, as all properties that it sets.
     Object.defineProperty(element, 'labels', { configurable: true, value: this.of(element) });
     try {
@@ -54,4 +56,8 @@ export class Labels {
       delete (element as { labels?: unknown }).labels;
     }
   }
+}
+
+function isBefore(a: Node, b: Node): boolean {
+  return (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
 }

@@ -1,5 +1,7 @@
 /** What has a line in the tree, and the runs of text in between: which of them stand in an element. */
+import { hasChildElements } from '../dom';
 import { fold, isNamedByContent, keysOf, shorten } from './element';
+import { isMark, mark, type Words } from './marks';
 import { type Edge, type Gathered, isOnlyText, isPart, labelAround, type Part, type Segment } from './part';
 
 /** How many blocks without a line are gathered one inside the other; deeper ones are gone through in turn. */
@@ -115,28 +117,34 @@ export class Lines {
    */
   #gather(part: Part, labelAbove: Part | undefined, depth: number): Gathered[] {
     const items: Gathered[] = [];
-    let text = '';
+    let text: Words = { shown: '', named: '' };
     let first: Text | undefined;
     let from: { part: Part; label: Part | undefined } | undefined;
+    // Of each part without a line inside one another: it, the place in its list, the label that it is in, and of
+    // one that marks its words the text before them, until something else stands among them.
+    const stack: { part: Part; at: number; label: Part | undefined; before?: Words | undefined }[] = [
+      { part, at: 0, label: part.tag === 'label' ? part : labelAbove },
+    ];
     const end = (): void => {
-      const folded = first === undefined ? '' : fold(text);
+      const shown = first === undefined ? '' : fold(text.shown);
+      const named = text.named === text.shown ? shown : fold(text.named);
       if (
         first !== undefined &&
         from !== undefined &&
-        folded !== '' &&
-        !this.#namesItsField(from.label, folded)
+        shown !== '' &&
+        !this.#namesItsField(from.label, named)
       ) {
-        items.push(this.#segment(folded, first, from.part));
+        items.push(this.#segment(shown, named, first, from.part));
       }
-      text = '';
+      text = { shown: '', named: '' };
       first = undefined;
+      for (const around of stack) around.before = undefined;
     };
-    // Of each part without a line inside one another: it, the place in its list, and the label that it is in.
-    const stack = [{ part, at: 0, label: part.tag === 'label' ? part : labelAbove }];
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
       const kid = top.part.kids[top.at++];
       if (kid === undefined) {
         stack.pop();
+        if (top.before !== undefined) mark(top.part.tag, text, top.before);
         if (top.part.block) end();
       } else if (!isPart(kid)) {
         if (top.part.shown !== 'shown' || top.part.contentHidden) continue;
@@ -144,7 +152,8 @@ export class Lines {
           first = kid;
           from = top;
         }
-        text += kid.data;
+        text.shown += kid.data;
+        text.named += kid.data;
       } else if (kid.shown === 'hidden') {
         // nothing of it
       } else if (kid.facts.role !== '') {
@@ -159,7 +168,13 @@ export class Lines {
         items.push('closes');
       } else {
         if (kid.block) end();
-        stack.push({ part: kid, at: 0, label: kid.tag === 'label' ? kid : top.label });
+        const label = kid.tag === 'label' ? kid : top.label;
+        stack.push({
+          part: kid,
+          at: 0,
+          label,
+          before: isMark(kid.tag) && !kid.block ? { ...text } : undefined,
+        });
       }
     }
     end();
@@ -176,7 +191,7 @@ export class Lines {
    * A run of text that begins with a node, in a part. Where it is the only one of that part the part
    * decides which run it is, because scripts set an element's text by replacing the node.
    */
-  #segment(text: string, node: Text, part: Part): Segment {
+  #segment(text: string, named: string, node: Text, part: Part): Segment {
     let id: number;
     if (isOnlyText(part)) id = part.textId ??= this.#idOf(node);
     else id = this.#idOf(node);
@@ -185,11 +200,12 @@ export class Lines {
     const [length = 0, hash = 0] = cut;
     let segment = this.#segments.get(id);
     if (segment === undefined) {
-      segment = { id, text: short, cut: undefined, version: 0, look: 0 };
+      segment = { id, text: short, named, cut: undefined, version: 0, look: 0 };
       this.#segments.set(id, segment);
     }
     if (segment.text !== short || segment.cut?.[1] !== cut[1]) segment.version = 0;
     segment.text = short;
+    segment.named = named;
     segment.cut = length > 0 ? [length, hash, 0, 0] : undefined;
     return segment;
   }
@@ -233,9 +249,14 @@ function tidy(part: Part, items: Gathered[]): Gathered[] {
   if (!isNamedByContent(role) || name === '') return items;
   return items.filter((item) => {
     if (isEdge(item)) return true;
-    if (isPart(item)) return !(item.facts.role === 'img' && name.includes(item.facts.name));
-    return !name.includes(item.text);
+    if (isPart(item)) return !(isPicture(item) && name.includes(item.facts.name));
+    return !name.includes(item.named);
   });
+}
+
+/** Whether a part is a picture, or an icon that is an element with a name. */
+function isPicture({ facts, element }: Part): boolean {
+  return facts.role === 'img' || (facts.role === 'group' && !hasChildElements(element));
 }
 
 function isEdge(item: Gathered): item is Edge {

@@ -20,6 +20,8 @@ export class Part {
   shown: Shown = 'shown';
   block = false;
   pointer = false;
+  /** A pointer hits what is behind it. */
+  unhit = false;
   /** What of a control was read that changes without a trace. */
   traceless = '';
   /** Inside a form whose names are taken over, or very deep: the library cannot read it. */
@@ -61,6 +63,8 @@ export class Part {
   version = 0;
   /** The last look that found it in the tree. */
   look = 0;
+  /** What it draws is the value of a field elsewhere. */
+  drawn = false;
   live = true;
   staleSelf = true;
   staleKids = true;
@@ -87,6 +91,8 @@ export const TRANSPARENT: Facts = {
 export interface Segment {
   readonly id: number;
   text: string;
+  /** The text as names say it, without the marks of words that only stand higher or lower. */
+  named: string;
   cut: number[] | undefined;
   version: number;
   look: number;
@@ -139,10 +145,11 @@ export function sameFacts(a: Facts, b: Facts): boolean {
 }
 
 /** How an element is shown now. */
-export function shownAs({ element, tag, parent, inert }: Part): Shown {
-  if (attribute(element, 'aria-hidden') === 'true') return 'hidden';
-  // A modal dialog works anywhere.
-  if (inert) return first(element, 'dialog:modal') === null ? 'hidden' : 'itself hidden';
+export function shownAs({ element, tag, parent, inert, drawn }: Part): Shown {
+  if (drawn || attribute(element, 'aria-hidden') === 'true') return 'hidden';
+  // A modal dialog works anywhere. Of everything else in it nothing is shown but that it is there.
+  if (inert && first(element, 'dialog:modal') !== null) return 'itself hidden';
+  if (inert) return parent !== undefined && !parent.inert && isPlainlyShown(element) ? 'shown' : 'hidden';
   if (isPlainlyShown(element)) return 'shown';
   if (tag === 'area') return isImageShown(element) ? 'shown' : 'hidden';
   if (parent?.contentHidden === true) return 'hidden';

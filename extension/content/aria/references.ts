@@ -1,9 +1,10 @@
 /** Which elements name, describe or own others by `id`. */
+import { CodeEditor } from '../code-editor';
 import { attribute, contains, has, isConnected, rootOf } from '../dom';
 import type { Labels } from './labels';
 import type { Part } from './part';
 
-const NAMING = ['aria-labelledby', 'aria-describedby', 'aria-errormessage'];
+const NAMING = ['aria-labelledby', 'aria-labeledby', 'aria-describedby', 'aria-errormessage'];
 
 /** Keeps who refers to whom, so that a change of the one finds the other. */
 export class References {
@@ -64,6 +65,8 @@ export class References {
     }
     const labels = this.#labels.of(element);
     if (labels.length > 0) by = [...(by ?? []), ...labels];
+    const editor = CodeEditor.of(element); // what it draws is the field's value
+    if (editor !== undefined) by = [...(by ?? []), editor.root];
     if (by === undefined) return;
     this.#naming.set(part, by);
     for (const element of by) {

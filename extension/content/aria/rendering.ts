@@ -34,6 +34,11 @@ export function isPointed({ cursor }: CSSStyleDeclaration): boolean {
   return cursor === 'pointer';
 }
 
+/** Whether a pointer hits what is behind an element. */
+export function isUnhit({ pointerEvents }: CSSStyleDeclaration): boolean {
+  return pointerEvents === 'none';
+}
+
 /** True where what an element says is hidden and it is not: closed details, contents that a style hides. */
 export function hidesContent(
   element: Element,
@@ -70,12 +75,16 @@ export function generatedText(element: Element, pseudo: '::before' | '::after'):
   if (content === 'none' || content === 'normal' || content === '') return '';
   if (style.display === 'none' || style.visibility !== 'visible') return '';
   let text = '';
-  for (const [token, attr] of content.matchAll(/"(?:[^"\\]|\\.)*"|attr\(\s*([\w-]+)[^)]*\)|\//gs)) {
+  for (const [token, attr] of content.matchAll(CONTENT)) {
     if (token === '/') text = '';
-    else text += attr === undefined ? unquoted(token) : attribute(element, attr);
+    else if (attr !== undefined) text += attribute(element, attr);
+    else if (token.startsWith('"')) text += unquoted(token);
   }
   return text;
 }
+
+/** Attributes, other functions with what they are given, strings, and what precedes an alternative text. */
+const CONTENT = /attr\(\s*([\w-]+)[^)]*\)|[\w-]+\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)|"(?:[^"\\]|\\.)*"|\//gs;
 
 /** A CSS string's text: only quotes and backslashes are escaped in computed values. */
 function unquoted(token: string): string {

@@ -66,6 +66,7 @@ export class Stale extends Set<Part> {
         moved ||= hasElement(addedNodes) || hasElement(removedNodes);
         this.#newLabels(addedNodes);
         if (part.tag === 'select' || part.tag === 'optgroup') part.staleSelf = true;
+        if (part.tag === 'details') this.#summaries(part);
         if (part.shadow !== null) {
           for (const slot of all(part.shadow, 'slot')) this.#newKids(this.#of.partOf(slot));
         }
@@ -137,6 +138,11 @@ export class Stale extends Set<Part> {
     this.add(part);
   }
 
+  /** Which summary opens details depends on the others. */
+  #summaries(details: Part): void {
+    for (const kid of details.kids) if (isPart(kid) && kid.tag === 'summary') this.itself(kid);
+  }
+
   #newKids(part: Part | undefined): void {
     if (part?.live !== true) return;
     part.staleKids = true;
@@ -146,6 +152,7 @@ export class Stale extends Set<Part> {
   /** Has those in whom elements stand list them, or list them no more, since somebody claims them or did. */
   givenBack(elements: readonly Element[]): void {
     for (const element of elements) {
+      this.touched(element); // what it is depends on whose it is
       const parent = parentAcrossRoots(element);
       if (parent !== null) this.#newKids(this.#of.partOf(parent));
     }

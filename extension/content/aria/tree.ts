@@ -8,6 +8,7 @@
  */
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
+import { isDrawnCode } from '../code-editor';
 import { first, has, isConnected, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
@@ -22,9 +23,12 @@ import {
   LEAVES,
   read,
   readGeneric,
+  readNamed,
+  type Surroundings,
   traceless,
 } from './element';
 import { Focus } from './focus';
+import { complete } from './hints';
 import { Labels } from './labels';
 import { Lines } from './lines';
 import {
@@ -41,7 +45,7 @@ import {
   textNode,
 } from './part';
 import { References } from './references';
-import { generatedText, hidesContent, isBlock, isPointed, PSEUDOS } from './rendering';
+import { generatedText, hidesContent, isBlock, isPointed, isUnhit, PSEUDOS } from './rendering';
 import { Signals } from './signals';
 import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
 import { Stale } from './stale';
@@ -383,6 +387,7 @@ export class AriaTree {
     part.inert =
       has(part.element, 'inert') || (part.parent?.inert === true && !isModal(part.element, part.tag));
     part.hushed = part.parent?.hushed === true || part.parent?.hushes === true;
+    part.drawn = part.tag === 'div' && isDrawnCode(part.element);
     part.shown = shownAs(part);
     part.disturbed =
       part.parent?.disturbed === true ||
@@ -405,22 +410,25 @@ export class AriaTree {
       this.#renewGenerated(part);
       const wasPointed = part.pointer;
       part.pointer = isPointed(style);
+      part.unhit = isUnhit(style);
       if (part.pointer !== wasPointed) {
         for (const kid of part.kids) if (isPart(kid) && kid.pointer) this.#stale.itself(kid);
       }
-      part.facts = read(part.element, {
+      const surroundings: Surroundings = {
         disturbed: part.disturbed,
         labels: this.#labels,
         sensitive: this.#sensitive,
         mask: this.#mask,
-      });
+      };
+      part.facts = read(part.element, surroundings);
       if (isControl(part.tag)) part.traceless = traceless(part.element, part.tag);
       if (part.facts.role === '' && (isClickable(part) || isLive(part.element)))
-        part.facts = readGeneric(part.element, part.tag);
-      else if (part.facts.role !== '' && !INTERACTIVE.has(part.facts.role) && isClickable(part)) {
-        part.facts.states.push('clickable');
-      }
-      if (part.facts.role === 'img' && part.facts.name === '' && !isClickable(part)) part.facts = TRANSPARENT;
+        part.facts = readGeneric(part.element, part.tag, surroundings);
+      else if (part.facts.role === '') part.facts = readNamed(part.element, part.tag, surroundings);
+      else if (!INTERACTIVE.has(part.facts.role) && isClickable(part)) part.facts.states.push('clickable');
+      complete(part);
+      const { role, name, description } = part.facts;
+      if (role === 'img' && name + description === '' && !isClickable(part)) part.facts = TRANSPARENT;
       part.hushes = isEditingHost(part.element) || (LEAVES.has(part.facts.role) && !isDrawing(part));
       if (part.shown === 'itself hidden' || (part.hushed && !isKeptInside(part.facts.role)))
         part.facts = TRANSPARENT;
@@ -439,6 +447,7 @@ export class AriaTree {
       if (part.tag === 'select' || part.tag === 'optgroup') this.#stale.below(part);
       for (const label of this.#references.naming(part)) this.#stale.relabelled(this.#parts.get(label));
     }
+    if (part.inert !== wasInert) part.staleKids = true;
     if (part.inert !== wasInert || part.hushes !== hushed) this.#stale.below(part);
     if (before.role !== part.facts.role) {
       // The role decides which content is allowed and whose children they are.
@@ -517,7 +526,7 @@ export class AriaTree {
   }
 
   #isClosed(part: Part): boolean {
-    if (CLOSED.has(part.tag)) return true;
+    if (CLOSED.has(part.tag) || (part.inert && part.shown === 'shown')) return true;
     if (isEditingHost(part.element)) return this.#sensitive.has(part.element as HTMLElement);
     return part.hushes && first(part.element, MAYBE_OPERABLE) === null;
   }

@@ -5,7 +5,15 @@
 import { parentOf, shadowRootOf } from '../dom';
 import { traceless } from './element';
 import { isPart, type Part, shadowOf, shownAs } from './part';
-import { generatedText, hidesContent, isBlock, isPlainlyShown, isPointed, PSEUDOS } from './rendering';
+import {
+  generatedText,
+  hidesContent,
+  isBlock,
+  isPlainlyShown,
+  isPointed,
+  isUnhit,
+  PSEUDOS,
+} from './rendering';
 
 /**
  * How many elements are asked in one look whether they have got a closed shadow root, which takes 2 µs
@@ -178,6 +186,7 @@ export class Unannounced {
     if (
       isBlock(part.tag, style) !== part.block ||
       isPointed(style) !== part.pointer ||
+      isUnhit(style) !== part.unhit ||
       ((part.contentHidden || part.hasText) &&
         hidesContent(part.element, part.tag, style) !== part.contentHidden)
     ) {

@@ -150,6 +150,24 @@ describe('what a sensitive field holds', () => {
   });
 
   it.each([
+    ...Array.from(
+      '\u00ad\u200b\u200c\u200d\u2060\u200e\u202e\u202c\u2063\u2066\u061c\u180e\u0001\u007f\u{e0041}\ufe0f',
+    ),
+    '\x1b[31m',
+  ])('is hidden with %j in it, which is not shown', (invisible) => {
+    type(field('<input type="password">'), 'Tr0ub4dor&3-horse');
+    const shown = 'Tr0ub4dor&3-horse'.match(/.{1,4}/gu)?.join(invisible) ?? '';
+    const told = [shown, `Not accepted: ${shown}.`, `pw ${shown}`];
+    const hidden = ['[masked]', 'Not accepted: [masked].', 'pw [masked]'];
+    expect(JSON.parse(fields.hide(JSON.stringify(told)))).toEqual(hidden);
+    expect(fields.has(field(`<textarea>${shown}</textarea>`))).toBe(true);
+    type(field('<input type="password">'), 'c0rrect-horse'.match(/.{1,4}/gu)?.join(invisible) ?? '');
+    expect(fields.hide('["it is c0rrect-horse."]')).toBe('["it is [masked]."]');
+    document.body.innerHTML = '';
+    expect(fields.hide(JSON.stringify([`it is ${shown}.`]))).toBe('["it is [masked]."]');
+  });
+
+  it.each([
     ['<textarea></textarea>', (shown: HTMLElement, value: string) => Object.assign(shown, { value })],
     [
       '<div role="textbox" contenteditable></div>',

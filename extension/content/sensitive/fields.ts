@@ -1,4 +1,5 @@
 import { mask as MASK } from '../../../protocol/redaction.json';
+import { clean } from '../../clean';
 import { type Held, MIN_HIDDEN } from '../../held';
 import { referencedText } from '../accessible-name';
 import { all, attribute, hasChildElements, isElement, parentOf, tagOf } from '../dom';
@@ -104,7 +105,10 @@ export class SensitiveFields {
     return sensitive;
   }
 
-  /** Takes out of JSON, wherever a text stands in it, what the page's sensitive fields hold, or held as they went away. */
+  /**
+   * Takes out of JSON, wherever a text stands in it, what the page's sensitive fields hold, or held as they went away.
+   * Texts are cleaned before, as they will be where they are shown.
+   */
   hide(json: string): string {
     this.#take(this.#changes.takeRecords());
     if (this.#holdings.empty) return json;
@@ -114,7 +118,8 @@ export class SensitiveFields {
       word.length >= MIN_HIDDEN && lengths.has(word.length) && this.#holdings.has(word);
     return json.replace(/"(?:[^"\\]|\\.)*"(\s*:)?/g, (text, colon: string | undefined) => {
       if (colon !== undefined) return text; // a key
-      const rest = secrets.reduce((rest, secret) => rest.replaceAll(secret, MASK), text);
+      const shown = UNCLEAN.test(text) ? JSON.stringify(clean(plain(text))) : text;
+      const rest = secrets.reduce((rest, secret) => rest.replaceAll(secret, MASK), shown);
       if (isHeld(plain(rest))) return JSON.stringify(MASK);
       return rest.replace(WORDS, (word) => (isHeld(plain(`"${word}"`)) ? MASK : word));
     });
@@ -172,6 +177,9 @@ export class SensitiveFields {
 
 /** Words in the text of JSON, without the punctuation around them. */
 const WORDS = /(?<=^|[\s"'(:,;.=<>]|\\n)[^\s"'(),;<>=]{6,}?(?=[.,:;!?)]?(?:$|[\s"'(),;<>=]|\\n))/g;
+
+/** What cleaning may take out of a text of JSON. */
+const UNCLEAN = /\\u00|\\[bfr]|[\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
 /** What a text of JSON says. */
 function plain(text: string): string {

@@ -1,3 +1,4 @@
+import { clean } from '../../clean';
 import { type Held, hashOf } from '../../held';
 import { isConnected, tagOf } from '../dom';
 import { isEditingHost } from '../text';
@@ -108,8 +109,12 @@ export function holdingsOf(view: Window): Holdings {
 /** A window in the extension's own world, which the page cannot see. */
 type Shared = Window & { tidemarkHoldings?: Holdings };
 
-/** What a field holds as text; of boxes, lists and files nothing. */
+/** What a field holds as text, as it would be shown; of boxes, lists and files nothing. */
 export function textOf(field: Element): string {
+  return clean(heldBy(field));
+}
+
+function heldBy(field: Element): string {
   if (tagOf(field) === 'textarea') return (field as HTMLTextAreaElement).value;
   if (isEditingHost(field)) return field.textContent ?? '';
   if (tagOf(field) !== 'input') return '';

@@ -1,7 +1,7 @@
 import { type ActNode, RefusedFailed } from '../../../protocol';
 import { Refused } from '../ask';
-import { press as pressKey, type as typeKeys } from '../input';
-import { readStroke } from '../keys';
+import { insert, press as pressKey, type as typeKeys } from '../input';
+import { editing, readStroke } from '../keys';
 import { ENABLED, type Step } from '../step';
 
 /** Types texts into a field, one after the other. */
@@ -39,7 +39,16 @@ export async function typeTexts(
           throw new Refused({ refused: RefusedFailed, text });
         }
       }
-      if (text !== '') input.push(typeKeys(send, text, byKeys && told.line === true));
+      if (told.editor === 'code') {
+        await on.input(pressKey(send, editing(clear ? 'all' : 'end')));
+        // Typed, it would be indented anew, and its brackets closed.
+        const pasted = text === '' ? undefined : await on.ask(path, { do: 'paste', texts: [text] });
+        if (pasted?.done === false) input.push(insert(send, text));
+        else if (text === '' && clear) input.push(pressKey(send, readStroke('Delete')));
+      } else if (told.editor === 'rich' && text.includes('\n')) {
+        // Behind several lines the browser does not find the end of what it inserted.
+        input.push(insert(send, text), pressKey(send, editing('end')));
+      } else if (text !== '') input.push(typeKeys(send, text, byKeys && told.line === true));
       else if (clear) input.push(pressKey(send, readStroke('Delete')));
     }
     if (submit) input.push(pressKey(send, readStroke('Enter')));

@@ -157,13 +157,21 @@ const elementText = ({ text, selector }: { text: string; selector: string }): st
 const loggedAt = ({ logged_at }: { logged_at?: string }): string =>
   logged_at === undefined ? '' : t('loggedAt', logged_at);
 
+const also = (entry: { also?: string }): string =>
+  entry.also === undefined ? '' : t('alsoSaid', entry.also);
+
+const alsoText = (entry: { also?: string }): string =>
+  entry.also === undefined ? '' : `, also ${quoted(entry.also)}`;
+
 const message = {
   lane: 'console',
-  texts: (m: Message): Texts => [m.message, m.source, m.logged_at],
+  texts: (m: Message): Texts => [m.message, m.source, m.logged_at, m.also],
   line: (m: Message): string => m.message || t('noText'),
-  aside: (m: Message): ComponentChildren => <span class="quiet">{loggedAt(m)}</span>,
+  aside: (m: Message): ComponentChildren => (
+    <span class="quiet">{[loggedAt(m), also(m)].filter(Boolean).join(', ')}</span>
+  ),
   markdown: (m: Message): string =>
-    `${quoted(m.message) || t('noText')} ${[m.source, loggedAt(m)].filter(Boolean).join(', ')}`.trim(),
+    `${quoted(m.message) || t('noText')} ${[m.source, loggedAt(m)].filter(Boolean).join(', ')}${alsoText(m)}`.trim(),
 } as const;
 
 /** How a request went: of one that failed without a failing status, the error. */
@@ -181,13 +189,25 @@ const fileFacts = ({ change, files, binary, added, removed }: ChangedFile): stri
 /** What each list of failed requests has. */
 const failure = {
   lane: 'network',
-  texts: (f: Failure): Texts => [f.method, f.url, f.operation, f.status, f.error, f.detail, f.initiator],
+  texts: (f: Failure): Texts => [
+    f.method,
+    f.url,
+    f.operation,
+    f.status,
+    f.error,
+    f.detail,
+    f.initiator,
+    f.also,
+  ],
   line: address,
   aside: (f: Failure, entry: ViewRef | undefined): ComponentChildren => (
-    <Change before={f.previous_status} status={f.status} error={f.error} now={f.now_status} entry={entry} />
+    <>
+      <Change before={f.previous_status} status={f.status} error={f.error} now={f.now_status} entry={entry} />
+      <span class="quiet">{also(f)}</span>
+    </>
   ),
   markdown: (f: Failure): string =>
-    `${addressText(f)} ${f.previous_status ? `${f.previous_status} → ` : ''}${status(f.status, f.error)}${f.now_status ? ` → ${f.now_status}` : ''}${f.detail ? ` ${quoted(f.detail)}` : ''}${fromText(f)}`,
+    `${addressText(f)} ${f.previous_status ? `${f.previous_status} → ` : ''}${status(f.status, f.error)}${f.now_status ? ` → ${f.now_status}` : ''}${f.detail ? ` ${quoted(f.detail)}` : ''}${fromText(f)}${alsoText(f)}`,
 } as const;
 
 /** The lists, the worst first. */
@@ -219,10 +239,24 @@ const LISTS: readonly List[] = [
     lane: 'storms',
     severity: 'warning',
     name: 'storms',
-    texts: (s) => [s.what, s.initiator],
-    line: ({ what }) => what,
-    aside: ({ span_ms }) => <span class="quiet">{t('stormSpan', duration(span_ms))}</span>,
-    markdown: (s) => `${quoted(s.what)} ${t('stormSpan', duration(s.span_ms))}${fromText(s)}`,
+    texts: (s) => [s.what, s.error, s.status, s.initiator, s.also],
+    line: ({ what, error }) => (error === undefined ? what : `${what}: ${error}`),
+    aside: (s) => (
+      <span class="quiet">
+        {[s.status, t('stormSpan', duration(s.span_ms)), also(s)].filter(Boolean).join(', ')}
+      </span>
+    ),
+    markdown: (s) =>
+      [
+        quoted(s.what),
+        s.error === undefined ? '' : quoted(s.error),
+        s.status,
+        t('stormSpan', duration(s.span_ms)),
+      ]
+        .filter(Boolean)
+        .join(' ') +
+      fromText(s) +
+      alsoText(s),
   }),
   list<Message>(({ console }) => console?.new_warnings, {
     ...message,
@@ -267,14 +301,15 @@ const LISTS: readonly List[] = [
     lane: 'websocket',
     severity: 'warning',
     name: 'websocket.error_messages',
-    texts: (e) => [e.url, e.message, e.status, e.initiator],
+    texts: (e) => [e.url, e.message, e.status, e.initiator, e.also],
     line: (e) => (
       <>
         {address(e)} {e.message}
       </>
     ),
-    aside: (e) => <span class="quiet">{e.status}</span>,
-    markdown: (e) => [quoted(e.url), quoted(e.message), e.status].filter(Boolean).join(' ') + fromText(e),
+    aside: (e) => <span class="quiet">{[e.status, also(e)].filter(Boolean).join(', ')}</span>,
+    markdown: (e) =>
+      [quoted(e.url), quoted(e.message), e.status].filter(Boolean).join(' ') + fromText(e) + alsoText(e),
   }),
   list<NewElement>(({ dom }) => dom?.new_error_elements, {
     title: 'groupElements',

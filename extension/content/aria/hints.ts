@@ -1,0 +1,78 @@
+/** What an element's line has from its surroundings and its style, and by what a control without a name may be called. */
+import { cutWhole } from '../../cut';
+import { all, attribute, first, tagOf } from '../dom';
+import { fold, INTERACTIVE } from './element';
+import type { Part } from './part';
+
+const MAX_HINT = 60;
+
+/** Attributes by which tests know a control. */
+const TESTED = ['data-testid', 'data-test-id', 'data-test', 'data-cy', 'data-qa'];
+
+/** Classes that say which picture of an icon font an element is, and those that say how it looks. */
+const ICON =
+  /^(?:fa|fas|bi|icon|mdi|ti|pi|ri|lucide|glyphicon|octicon|codicon|anticon|ph|uil)-([a-z][\w-]*)$/i;
+const LOOK =
+  /^(?:solid|regular|light|thin|brands|duotone|fw|lg|sm|xs|xl|\d+x|spin|pulse|rotate-\d+|inverse|fill|bold|icon)$/i;
+
+/** Adds to an element's line what its surroundings and its style say of it, and what it may be called by. */
+export function complete(part: Part): void {
+  const { element, tag, inert, unhit, facts } = part;
+  if (inert) {
+    if (facts.role === '') part.facts = { ...facts, role: 'group', states: ['inert'] };
+    else facts.states.push('inert');
+    return;
+  }
+  if (!INTERACTIVE.has(facts.role) && facts.role !== 'generic') return;
+  // Labels are clicked in place of such boxes; a picture in place of a whole, where it alone is hit.
+  if (unhit && facts.role !== 'option' && !facts.states.includes('disabled') && !isBox(element, tag))
+    facts.states.push('no-pointer');
+  if (facts.name === '' && facts.description === '' && !says(part)) facts.description = hintOf(element, tag);
+}
+
+/** Whether something else says what a control without a name is. */
+function says({ element, facts }: Part): boolean {
+  return facts.role === 'option' || (facts.role === 'generic' && fold(element.textContent ?? '') !== '');
+}
+
+function isBox(element: Element, tag: string): boolean {
+  return tag === 'input' && /^(?:checkbox|radio|file)$/.test((element as HTMLInputElement).type);
+}
+
+/** The hint of a control without a name; "" if nothing says what it is. */
+function hintOf(element: Element, tag: string): string {
+  const tested = TESTED.map((name) => attribute(element, name)).find((value) => value !== '');
+  const said = tested ?? (iconIn(element) || fieldName(element, tag));
+  const address = tag === 'a' || tag === 'area' ? attribute(element, 'href') : '';
+  const leads = address === '#' || address.startsWith('javascript:') ? '' : address;
+  const hint = fold([said, leads].filter((part) => part !== '').join(' '));
+  return hint === '' ? '' : `hint: ${cutWhole(hint, MAX_HINT)}`;
+}
+
+/** The name of the picture that an element shows. */
+function iconIn(element: Element): string {
+  const use = first(element, 'use');
+  if (use !== null) return afterHash(attribute(use, 'href') || attribute(use, 'xlink:href'));
+  for (const at of [element, ...all(element, 'i, span, svg, [data-icon], [data-lucide]')]) {
+    const named = attribute(at, 'data-icon') || attribute(at, 'data-lucide');
+    if (named !== '') return named;
+    for (const word of attribute(at, 'class').split(/\s+/)) {
+      const icon = ICON.exec(word)?.[1] ?? '';
+      if (icon !== '' && !LOOK.test(icon)) return icon;
+    }
+    if (at !== element && tagOf(at) === 'svg' && attribute(at, 'id') !== '') return attribute(at, 'id');
+  }
+  const image = first(element, 'img');
+  const file = image === null ? '' : attribute(image, 'src');
+  return file.startsWith('data:') ? '' : (/([^/?#]+)(?:[?#].*)?$/.exec(file)?.[1] ?? '');
+}
+
+function afterHash(address: string): string {
+  return address.slice(address.indexOf('#') + 1);
+}
+
+/** What a form sends a field as. */
+function fieldName(element: Element, tag: string): string {
+  const isField = tag === 'input' || tag === 'select' || tag === 'textarea';
+  return isField ? attribute(element, 'name') : '';
+}
