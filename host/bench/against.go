@@ -105,7 +105,7 @@ func newFigures() *figures { return &figures{values: map[string][]float64{}} }
 // leading is the number that a figure begins with.
 var leading = regexp.MustCompile(`^-?\d+(\.\d+)?`)
 
-func (f *figures) add(r *report) {
+func (f *figures) add(r *results) {
 	for _, t := range r.Tables {
 		for _, row := range t.Rows {
 			n, err := strconv.ParseFloat(leading.FindString(row.Measured), 64)

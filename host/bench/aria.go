@@ -62,7 +62,7 @@ func (r *run) aria() (err error) {
 		}
 	}
 	b.differ()
-	return b.print()
+	return errors.Join(b.print(), platformCases(r))
 }
 
 type ariaBench struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // measured runs a bench in a directory, and returns what it measured. It prints no tables.
-func measured(bench, in string, args ...string) (_ *report, err error) {
+func measured(bench, in string, args ...string) (_ *results, err error) {
 	dir, err := os.MkdirTemp("", "tmb")
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func measured(bench, in string, args ...string) (_ *report, err error) {
 	if err != nil {
 		return nil, errors.Join(bad, err)
 	}
-	var figures report
+	var figures results
 	return &figures, errors.Join(bad, json.Unmarshal(data, &figures))
 }
 
@@ -40,7 +40,7 @@ func sideBySide(list []part) {
 		return
 	}
 	first, last := untimed[0], untimed[len(untimed)-1]
-	var figures *report
+	var figures *results
 	done := make(chan error, 1)
 	alone := first.run
 	first.run = func(r *run) error {
@@ -63,7 +63,7 @@ func sideBySide(list []part) {
 		for _, t := range figures.Tables {
 			err = errors.Join(err, (&sheet{r, t}).print())
 		}
-		r.report.Missed += figures.Missed
+		r.results.Missed += figures.Missed
 		return err
 	}
 }

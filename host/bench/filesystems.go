@@ -41,7 +41,7 @@ func filesystems(r *run) (err error) {
 		return s.print()
 	}
 	defer func() { err = errors.Join(err, exec.CommandContext(context.Background(), "umount", dir).Run()) }() //nolint:gosec // a directory of its own
-	if err := onBtrfs(r, s, dir, files); err != nil {
+	if err := errors.Join(onBtrfs(r, s, dir, files), branching(r, s, dir, files)); err != nil {
 		return err
 	}
 	return s.print()
@@ -142,7 +142,7 @@ func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
 		if p50 := quantile(took, .5); how.budget == 0 {
 			s.figure(how.what, ms(p50))
 		} else {
-			s.row(how.what, ms(p50), "at most "+how.budget.String(), p50 <= how.budget)
+			s.within(how.what, p50, how.budget, r.byLoop(), "")
 		}
 	}
 	return nil

@@ -1,9 +1,9 @@
 // Command bench measures what Tidemark promises, each figure against its target.
 //
-// It guarantees: what is compared was measured in one run, in turn, and is given as a ratio or a
-// difference; a budget in milliseconds is a specification's own, or is scaled by the calibration right before the part
-// and says by which of its two loops; every miss is listed at the end. A part that could not be measured does not keep the others from it. It fails only then: a
-// missed target is printed, not an exit code. It uses homes of its own and ends what it starts.
+// It guarantees: what is compared was measured in one run, in turn, and is given as a ratio or a difference; a budget in
+// milliseconds is scaled by the calibration right before the part and says by which of its two loops; every miss is listed
+// at the end. A part that could not be measured does not keep the others from it. It fails only then: a missed target is
+// printed, not an exit code. It uses homes of its own and ends what it starts.
 //
 //	go run ./host/bench [-only PART,PART…] [-quick] [-json FILE] [-answers FILE] [-match TEXT] [-against REV | -publish]
 package main
@@ -32,17 +32,17 @@ import (
 
 // run is one run of the benchmarks.
 type run struct {
-	binary string
-	quick  bool
-	match  string
-	report report
+	binary  string
+	quick   bool
+	match   string
+	results results
 	// machine is the calibration before the part that runs.
 	machine machine
 	part    string
 }
 
-// report is what -json writes.
-type report struct {
+// results is what -json writes.
+type results struct {
 	OS     string   `json:"os"`
 	Arch   string   `json:"arch"`
 	CPUs   int      `json:"cpus"`
@@ -77,6 +77,8 @@ type part struct {
 	run  func(*run) error
 	// inside is true for what is measured inside this program, not of the program that was built.
 	inside bool
+	// timeTravel is true for parts about workspaces, sessions, terminals and conversations, false for those about browsers.
+	timeTravel bool
 	// untimed is true for parts that have no times among their figures. They may be measured side by side.
 	untimed bool
 }
@@ -99,12 +101,18 @@ var parts = []part{
 	{name: "viewer", run: (*run).viewer},
 	{name: "variables", run: (*run).variables},
 	{name: "act", run: (*run).act},
-	{name: "files", run: (*run).files, inside: true},
-	{name: "filesystems", run: filesystems, inside: true},
-	{name: "timeline", run: (*run).timeline},
-	{name: "terminal", run: (*run).terminal, inside: true},
-	{name: "conversation", run: (*run).conversation},
+	{name: "files", run: (*run).files, inside: true, timeTravel: true},
+	{name: "filesystems", run: filesystems, inside: true, timeTravel: true},
+	{name: "timeline", run: (*run).timeline, timeTravel: true},
+	{name: "terminal", run: (*run).terminal, inside: true, timeTravel: true},
+	{name: "conversation", run: (*run).conversation, timeTravel: true},
 }
+
+// The names of all parts about browsers, and of all others.
+const (
+	groupBrowsers   = "browsers"
+	groupTimeTravel = "timetravel"
+)
 
 func main() {
 	r := &run{}
@@ -113,7 +121,7 @@ func main() {
 		names = append(names, p.name)
 	}
 	all := strings.Join(names, ",")
-	only := flag.String("only", all, "which parts")
+	only := flag.String("only", all, "which parts, or a group of them: "+groupBrowsers+", "+groupTimeTravel)
 	flag.BoolVar(&r.quick, "quick", false, "a third of everything")
 	flag.StringVar(&r.match, "match", "", "signal, act, hunts: only cases whose name contains this, with their answers")
 	file := flag.String("json", "", "also write the figures to this file")
@@ -130,10 +138,19 @@ func main() {
 	case *bare != "":
 		exit(serveCopy(*bare))
 	}
-	wanted := strings.Split(*only, ",")
-	for _, name := range wanted {
-		if !slices.Contains(names, name) {
-			fmt.Fprintf(os.Stderr, "bench: there is no part %q; there are %s\n", name, all)
+	var wanted []string
+	for name := range strings.SplitSeq(*only, ",") {
+		switch {
+		case name == groupBrowsers || name == groupTimeTravel:
+			for _, p := range parts {
+				if p.timeTravel == (name == groupTimeTravel) {
+					wanted = append(wanted, p.name)
+				}
+			}
+		case slices.Contains(names, name):
+			wanted = append(wanted, name)
+		default:
+			fmt.Fprintf(os.Stderr, "bench: there is no part %q; there are %s, and the groups %s and %s\n", name, all, groupBrowsers, groupTimeTravel)
 			os.Exit(2)
 		}
 	}
@@ -160,10 +177,10 @@ func main() {
 		err = errors.Join(err, heard.write(*answersFile))
 	}
 	if *publish && err == nil {
-		err = r.report.publish(!r.quick && r.match == "")
+		err = r.results.publish(!r.quick && r.match == "")
 	}
 	if *file != "" {
-		data, bad := json.MarshalIndent(r.report, "", "  ")
+		data, bad := json.MarshalIndent(r.results, "", "  ")
 		if bad == nil {
 			bad = os.WriteFile(*file, append(data, '\n'), 0o600)
 		}
@@ -193,9 +210,9 @@ func (r *run) measure(wanted []string) (err error) {
 			return err
 		}
 	}
-	r.report.OS, r.report.Arch, r.report.CPUs, r.report.Quick, r.report.At = runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.quick, time.Now().UTC()
-	r.report.Before = calibrate()
-	fmt.Printf("machine: %s/%s, %d CPUs; %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.report.Before)
+	r.results.OS, r.results.Arch, r.results.CPUs, r.results.Quick, r.results.At = runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.quick, time.Now().UTC()
+	r.results.Before = calibrate()
+	fmt.Printf("machine: %s/%s, %d CPUs; %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.results.Before)
 	list := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !slices.Contains(wanted, p.name) })
 	if testbed.Heard == nil && r.match == "" { // what else is said is said here
 		sideBySide(list)
@@ -204,17 +221,17 @@ func (r *run) measure(wanted []string) (err error) {
 	for _, part := range list {
 		began := time.Now()
 		r.part, r.machine = part.name, calibrate()
-		fmt.Printf("\n[%d/%d] %s, after %s\n", len(took)+1, len(wanted), part.name, time.Since(r.report.At).Round(time.Second))
+		fmt.Printf("\n[%d/%d] %s, after %s\n", len(took)+1, len(wanted), part.name, time.Since(r.results.At).Round(time.Second))
 		if bad := r.guarded(part); bad != nil {
 			fmt.Printf("  could not be measured: %v\n", bad)
-			r.report.Unmeasured = append(r.report.Unmeasured, part.name)
+			r.results.Unmeasured = append(r.results.Unmeasured, part.name)
 			err = errors.Join(err, fmt.Errorf("%s could not be measured: %w", part.name, bad))
 		}
 		took = append(took, fmt.Sprintf("%s %s", part.name, time.Since(began).Round(time.Second)))
 	}
-	r.report.After = calibrate()
-	fmt.Printf("\nmachine, afterwards: %s; %s in all: %s\n", r.report.After, time.Since(r.report.At).Round(time.Second), strings.Join(took, ", "))
-	r.report.summary(os.Stdout)
+	r.results.After = calibrate()
+	fmt.Printf("\nmachine, afterwards: %s; %s in all: %s\n", r.results.After, time.Since(r.results.At).Round(time.Second), strings.Join(took, ", "))
+	r.results.summary(os.Stdout)
 	return err
 }
 
@@ -229,7 +246,7 @@ func (r *run) guarded(p part) (err error) {
 }
 
 // summary lists the targets that were missed.
-func (r *report) summary(w io.Writer) {
+func (r *results) summary(w io.Writer) {
 	if len(r.Unmeasured) > 0 {
 		_, _ = fmt.Fprintf(w, "could not be measured: %s\n", strings.Join(r.Unmeasured, ", "))
 	}
@@ -325,7 +342,7 @@ func (r *run) sheet(title string) *sheet { return &sheet{r, &table{Part: r.part,
 // row adds a figure and whether its target is met.
 func (s *sheet) row(what, measured, target string, met bool) {
 	if !met {
-		s.r.report.Missed++
+		s.r.results.Missed++
 	}
 	s.Rows = append(s.Rows, row{what, measured, target, met})
 }
@@ -338,7 +355,7 @@ func (s *sheet) note(line string) { s.Notes = append(s.Notes, line) }
 
 // print writes the table, and keeps it for -json.
 func (s *sheet) print() error {
-	s.r.report.Tables = append(s.r.report.Tables, s.table)
+	s.r.results.Tables = append(s.r.results.Tables, s.table)
 	fmt.Printf("\n%s\n", s.Title)
 	t := render.Table{Indent: "  "}
 	t.Row("what", "measured", "target", "")

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // So many entries are compared with so many rules of a user's.
@@ -70,7 +70,7 @@ func (r *run) noise() error {
 		match := func() {
 			hidden = 0
 			for _, ev := range entries {
-				if set.User(ev, diff.Fold) != nil {
+				if set.User(ev, window.Fold) != nil {
 					hidden++
 				}
 			}

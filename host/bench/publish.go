@@ -17,7 +17,7 @@ const publishedFile = "docs/bench.json"
 // quotations are the files that quote some of them, each with what it says between the two lines below.
 var quotations = []struct {
 	file   string
-	quotes func(*report) (string, error)
+	quotes func(*results) (string, error)
 }{{"README.md", quotes}, {"docs/CAPTURE.md", captureQuotes}}
 
 const (
@@ -37,7 +37,7 @@ var quoted = []struct{ part, what, line string }{
 
 // publish writes the figures of a run in which nothing was left out of its parts. Those of other parts stay as they
 // were published last.
-func (r *report) publish(whole bool) error {
+func (r *results) publish(whole bool) error {
 	if !whole {
 		return errors.New("only whole parts are published: leave out -quick and -match")
 	}
@@ -45,7 +45,7 @@ func (r *report) publish(whole bool) error {
 		t.At = r.At
 	}
 	if data, err := os.ReadFile(publishedFile); err == nil {
-		var last report
+		var last results
 		if err := json.Unmarshal(data, &last); err != nil {
 			return fmt.Errorf("%s: %w", publishedFile, err)
 		}
@@ -75,7 +75,7 @@ func (r *report) publish(whole bool) error {
 }
 
 // keep takes over the tables of the parts that this run did not measure.
-func (r *report) keep(last *report) {
+func (r *results) keep(last *results) {
 	for _, t := range last.Tables {
 		if !slices.ContainsFunc(r.Tables, func(mine *table) bool { return mine.Part == t.Part }) {
 			r.Tables = append(r.Tables, t)
@@ -94,7 +94,7 @@ func (r *report) keep(last *report) {
 }
 
 // requote is a text with the figures of a report in place of those between the marks.
-func requote(text string, r *report, quotes func(*report) (string, error)) (string, error) {
+func requote(text string, r *results, quotes func(*results) (string, error)) (string, error) {
 	before, rest, ok := strings.Cut(text, quotesBegin)
 	_, after, ended := strings.Cut(rest, quotesEnd)
 	if !ok || !ended {
@@ -105,7 +105,7 @@ func requote(text string, r *report, quotes func(*report) (string, error)) (stri
 }
 
 // quotes are the lines that README.md has of a report.
-func quotes(r *report) (string, error) {
+func quotes(r *results) (string, error) {
 	var b strings.Builder
 	oldest, targets, missed := r.At, 0, 0
 	for _, t := range r.Tables {
@@ -128,12 +128,12 @@ func quotes(r *report) (string, error) {
 		}
 		fmt.Fprintf(&b, "- "+q.line+"\n", measured)
 	}
-	fmt.Fprintf(&b, "- Targets missed, of all figures in [docs/bench.json](docs/bench.json): %d of %d.\n", missed, targets)
+	fmt.Fprintf(&b, "- Targets missed, of those in [docs/bench.json](docs/bench.json), which dates each part: %d of %d.\n", missed, targets)
 	return fmt.Sprintf("Measured on %s (%s/%s, %d CPUs):\n\n", oldest.Format("2 January 2006"), r.OS, r.Arch, r.CPUs) + b.String(), nil
 }
 
 // measured is a figure of a part, and when it was measured.
-func (r *report) measured(part, what string) (string, time.Time, error) {
+func (r *results) measured(part, what string) (string, time.Time, error) {
 	for _, t := range r.Tables {
 		for _, row := range t.Rows {
 			if t.Part == part && row.What == what {
@@ -145,7 +145,7 @@ func (r *report) measured(part, what string) (string, time.Time, error) {
 }
 
 // captureQuotes are the lines that docs/CAPTURE.md has of a report.
-func captureQuotes(r *report) (string, error) {
+func captureQuotes(r *results) (string, error) {
 	var b strings.Builder
 	var day time.Time
 	for i, q := range captureQuoted {

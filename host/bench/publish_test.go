@@ -16,7 +16,7 @@ func TestDocumentsQuoteTheLastBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var last report
+	var last results
 	if err := json.Unmarshal(data, &last); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestDocumentsQuoteTheLastBench(t *testing.T) {
 }
 
 func TestRequoteNeedsItsMarksAndEveryFigure(t *testing.T) {
-	r := &report{At: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), OS: "linux", Arch: "amd64", CPUs: 2}
+	r := &results{At: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), OS: "linux", Arch: "amd64", CPUs: 2}
 	text := "before\n" + quotesBegin + "old\n" + quotesEnd + "after\n"
 	if _, err := requote(text, r, quotes); err == nil || !strings.Contains(err.Error(), quoted[0].what) {
 		t.Errorf("a report without figures was quoted: %v", err)
@@ -61,8 +61,8 @@ func TestRequoteNeedsItsMarksAndEveryFigure(t *testing.T) {
 
 func TestWhatWasNotMeasuredStaysAsItWasPublished(t *testing.T) {
 	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	last := &report{Tables: []*table{{Part: "hook", At: day, Rows: []row{{What: "old", Met: false}}}, {Part: "latency", At: day, Rows: []row{{What: "old", Met: false}}}}}
-	r := &report{Tables: []*table{{Part: "hook", At: day.AddDate(0, 0, 1), Rows: []row{{What: "new", Met: true}}}}}
+	last := &results{Tables: []*table{{Part: "hook", At: day, Rows: []row{{What: "old", Met: false}}}, {Part: "latency", At: day, Rows: []row{{What: "old", Met: false}}}}}
+	r := &results{Tables: []*table{{Part: "hook", At: day.AddDate(0, 0, 1), Rows: []row{{What: "new", Met: true}}}}}
 	r.keep(last)
 	if len(r.Tables) != 2 || r.Tables[0].Part != "latency" || r.Tables[1].Rows[0].What != "new" || r.Missed != 1 {
 		t.Errorf("got %+v, %d missed", r.Tables, r.Missed)
@@ -75,9 +75,9 @@ func TestTheSummaryListsWhatWasMissedAndWhatWasNot(t *testing.T) {
 	s.within("in time", 19*time.Millisecond, 10*time.Millisecond, r.byLoop(), "")
 	s.within("late", 21*time.Millisecond, 10*time.Millisecond, r.byLoop(), "")
 	s.ratio("twice", 2*time.Second, time.Second, 1.5)
-	r.report.Tables, r.report.Unmeasured = []*table{s.table}, []string{"flood"}
+	r.results.Tables, r.results.Unmeasured = []*table{s.table}, []string{"flood"}
 	var b strings.Builder
-	r.report.summary(&b)
+	r.results.summary(&b)
 	for _, want := range []string{"could not be measured: flood\n", "2 target(s) MISSED", "MISSED hook: late: 21.000 ms, wanted at most 20.000 ms (10 × 2.00 by the loop)", "MISSED hook: twice: 2.00 times (2000.000 ms, 1000.000 ms), wanted at most 1.5 times"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, b.String())
@@ -90,8 +90,8 @@ func TestTheSummaryListsWhatWasMissedAndWhatWasNot(t *testing.T) {
 
 func TestFiguresAreComparedByTheNumberThatTheyBeginWith(t *testing.T) {
 	f := newFigures()
-	f.add(&report{Tables: []*table{{Rows: []row{{What: "a", Measured: "1.50 ms (2.00 ms)"}, {What: "b", Measured: "12 of 14"}, {What: "c", Measured: "all"}}}}})
-	f.add(&report{Tables: []*table{{Rows: []row{{What: "a", Measured: "2.50 ms"}}}}})
+	f.add(&results{Tables: []*table{{Rows: []row{{What: "a", Measured: "1.50 ms (2.00 ms)"}, {What: "b", Measured: "12 of 14"}, {What: "c", Measured: "all"}}}}})
+	f.add(&results{Tables: []*table{{Rows: []row{{What: "a", Measured: "2.50 ms"}}}}})
 	if got := f.values["a"]; len(got) != 2 || got[0] != 1.5 || got[1] != 2.5 || f.values["b"][0] != 12 || len(f.values["c"]) != 0 {
 		t.Errorf("got %v", f.values)
 	}

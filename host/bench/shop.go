@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/demo"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -69,7 +69,7 @@ func (d *detection) shop() (err error) {
 			if err != nil {
 				return err
 			}
-			if b.Expect.Severity == string(diff.Clean) {
+			if b.Expect.Severity == string(report.Clean) {
 				d.healthy(name, answer)
 			} else {
 				d.regression(name, answer, wanted(b.Expect), "")
@@ -106,7 +106,7 @@ func wanted(e demo.Expect) []string {
 
 // inJSON is a text as it stands inside a string of an answer.
 func inJSON(text string) string {
-	data, err := diff.Encode(text)
+	data, err := report.Encode(text)
 	if err != nil {
 		panic(err) // a string always encodes
 	}

@@ -19,6 +19,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	timelineanswers "tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	snapshots "tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -133,12 +135,12 @@ func longSession(home, dir string, n int) (err error) {
 				return err
 			}
 		}
-		if _, err := t.Record(ctx, dir, timeline.Moment{Label: fmt.Sprintf("Edit src/file%d.ts", i), Source: records.FromEdit}); err != nil {
+		if _, err := t.Record(ctx, dir, records.Moment{Label: fmt.Sprintf("Edit src/file%d.ts", i), Source: records.FromEdit}); err != nil {
 			return err
 		}
 		if i%pruneEvery == pruneEvery-1 {
 			progress("timeline: %d of %d moments …", i+1, n)
-			if _, err := t.Prune(ctx, user, timeline.PruneParams{Where: timeline.Where{Dir: dir}}); err != nil {
+			if _, err := t.Prune(ctx, user, timeline.PruneParams{Where: moments.Where{Dir: dir}}); err != nil {
 				return err
 			}
 		}
@@ -173,7 +175,7 @@ func (r *run) listed(s *sheet, w *testbed.World, dir string, n int) (err error) 
 			if err != nil {
 				return err
 			}
-			var list timeline.List
+			var list timelineanswers.List
 			if err := json.Unmarshal([]byte(answer), &list); err != nil || len(list.Moments) != 100 || list.Omitted < n-101 && list.Next == "" {
 				return fmt.Errorf("%d moments, %d omitted, %w", len(list.Moments), list.Omitted, err)
 			}

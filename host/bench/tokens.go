@@ -16,7 +16,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 	"github.com/tiktoken-go/tokenizer/codec"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -70,18 +70,18 @@ func (r *run) tokens() (err error) {
 		if err != nil {
 			return err
 		}
-		var report diff.Report
-		if err := json.Unmarshal([]byte(answer), &report); err != nil {
+		var r report.Report
+		if err := json.Unmarshal([]byte(answer), &r); err != nil {
 			return err
 		}
 		diffTokens, diffBytes = append(diffTokens, count.tokens(answer)), append(diffBytes, len(answer))
-		if report.Severity == diff.Clean {
+		if r.Severity == report.Clean {
 			clean++
 			cleanTokens = count.tokens(answer)
 		}
 		if breaks {
 			broken++
-			if report.Severity == diff.Error {
+			if r.Severity == report.Error {
 				told++
 			}
 		}

@@ -140,15 +140,15 @@ func (b *viewerBench) shown() error {
 		began, err := numbers(v, fmt.Sprintf(`
 await until(() => document.querySelector('.report'));
 globalThis.seen = new Promise((done, fail) => {
-  const o = new MutationObserver(() => { if (document.querySelector('.report').textContent.includes('event number %d of the bench')) { o.disconnect(); done(Date.now()); } });
+  const o = new MutationObserver(() => { if (document.querySelector('.report').textContent.includes('event %s of the bench')) { o.disconnect(); done(Date.now()); } });
   o.observe(document.body, { subtree: true, childList: true, characterData: true });
   setTimeout(() => fail(new Error('it is not shown in ' + document.body.textContent)), 20000);
 });
-return '[0]';`, i))
+return '[0]';`, word(i)))
 		if err != nil || len(began) == 0 {
 			return err
 		}
-		at, err := b.page.Number(fmt.Sprintf(`(console.error('event number %d of the bench'), Date.now())`, i))
+		at, err := b.page.Number(fmt.Sprintf(`(console.error('event %s of the bench'), Date.now())`, word(i)))
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -40,14 +40,14 @@ type Case struct {
 	Blocked []string
 	// Want are parts that the answer's JSON must contain, Wrong parts that it must not.
 	Want, Wrong []string
-	Severity    diff.Severity
+	Severity    report.Severity
 	// Stands says that what is reported stays on the page, so that the next answer repeats it.
 	Stands bool
 	// Leaves says that the page is left, so that its origin is no longer observed.
 	Leaves bool
 	// Quiet replaces Want, and QuietSeverity replaces Severity, where quiet capture reports the event in other words.
 	Quiet         []string
-	QuietSeverity diff.Severity
+	QuietSeverity report.Severity
 	// QuietUntold says why quiet capture does not report the event. The benchmark counts it as missed. A test fails
 	// when it is reported after all.
 	QuietUntold string
@@ -63,7 +63,7 @@ func All() []Case {
 }
 
 // Healthy says whether the case breaks nothing.
-func (c *Case) Healthy() bool { return c.Severity == diff.Clean }
+func (c *Case) Healthy() bool { return c.Severity == report.Clean }
 
 // Outcome are the answers that an agent got.
 type Outcome struct {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/coder/websocket"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
-const clean, warning, failed = diff.Clean, diff.Warning, diff.Error
+const clean, warning, failed = report.Clean, report.Warning, report.Error
 
 // sources covers the capture sources, one per row, including healthy ones.
 var sources = []Case{

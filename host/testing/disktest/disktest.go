@@ -24,6 +24,15 @@ func Sharing(t *testing.T, kind string) string {
 	return made(t, kind, Options{})
 }
 
+// Seconds mounts an empty ext4 that records the times of files in whole seconds.
+func Seconds(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("making a filesystem takes too long for -short")
+	}
+	return made(t, "ext4", Options{Bytes: 1 << 30})
+}
+
 // Options are how a filesystem is made and mounted. Zero values are the usual ones.
 type Options struct {
 	// Bytes is the size.

@@ -47,6 +47,7 @@ var images = map[string]struct {
 }{
 	"xfs":   {320 << 20, "mkfs.xfs", []string{"-q", "-m", "reflink=1"}},
 	"btrfs": {128 << 20, "mkfs.btrfs", []string{"-q"}},
+	"ext4":  {128 << 20, "mkfs.ext4", []string{"-q", "-F", "-I", "128"}},
 }
 
 func made(t *testing.T, kind string, o Options) string {
@@ -54,7 +55,7 @@ func made(t *testing.T, kind string, o Options) string {
 	root(t)
 	how := images[kind]
 	if _, err := exec.LookPath(how.program); err != nil {
-		t.Skipf("%s is missing; on Debian it is in the package %sprogs", how.program, map[string]string{"xfs": "xfs", "btrfs": "btrfs-"}[kind])
+		t.Skipf("%s is missing; on Debian it is in the package %sprogs", how.program, map[string]string{"xfs": "xfs", "btrfs": "btrfs-", "ext4": "e2fs"}[kind])
 	}
 	top := t.TempDir()
 	image, dir := filepath.Join(top, "image"), filepath.Join(top, kind)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -109,21 +109,21 @@ func Coded(t *testing.T, err error, code usererr.Code, parts ...string) {
 }
 
 // Changes returns the changes once the page is settled.
-func (a *Agent) Changes() *diff.Report {
+func (a *Agent) Changes() *report.Report {
 	a.T.Helper()
 	return a.ChangesWith(map[string]any{"wait": "settled"})
 }
 
 // ChangesWith calls get_changes_since.
-func (a *Agent) ChangesWith(args map[string]any) *diff.Report {
+func (a *Agent) ChangesWith(args map[string]any) *report.Report {
 	a.T.Helper()
-	var r diff.Report
+	var r report.Report
 	a.Call("get_changes_since", args, &r)
 	return &r
 }
 
 // Show returns a report as text, for a failed test's message.
-func Show(r *diff.Report) string {
+func Show(r *report.Report) string {
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return err.Error()

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -89,10 +89,10 @@ func Kills(t *testing.T) int {
 }
 
 // ChangesOf returns what `tidemark changes` prints.
-func ChangesOf(t *testing.T, w *testbed.World, args ...string) *diff.Report {
+func ChangesOf(t *testing.T, w *testbed.World, args ...string) *report.Report {
 	t.Helper()
 	ran := w.Run(append([]string{"changes", "--json"}, args...)...)
-	var r diff.Report
+	var r report.Report
 	if err := json.Unmarshal([]byte(ran.Out), &r); err != nil {
 		t.Fatalf("%s%s: %v", ran.Out, ran.Err, err)
 	}

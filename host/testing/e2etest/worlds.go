@@ -87,6 +87,33 @@ func WorldIn(t *testing.T, way string) *World {
 	return &World{w}
 }
 
+// TappedWorld is [OwnWorld] that keeps what the extension sends. The function returns all of it.
+func TappedWorld(t *testing.T) (*World, func() string) {
+	t.Helper()
+	NeedBrowser(t)
+	w, err := testbed.New(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	w.Binary = filepath.Join(t.TempDir(), "tidemark")
+	sent := w.Binary + ".sent"
+	tap := fmt.Sprintf("#!/bin/sh\ncase \"$1\" in\nchrome-extension:*) tee -a %q | %q \"$@\" ;;\n*) exec %q \"$@\" ;;\nesac\n", sent, binary, binary)
+	if err := os.WriteFile(w.Binary, []byte(tap), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Launch(); err != nil {
+		t.Fatal(err)
+	}
+	return &World{w}, func() string {
+		data, err := os.ReadFile(sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+}
+
 // closed closes a world at the end of the test.
 func closed(t *testing.T) func(*testbed.World, error) *World {
 	t.Helper()

@@ -16,12 +16,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -43,6 +43,7 @@ type World struct {
 	disk    observe.Disk
 	decoder *event.Decoder
 	stream  string
+	sending sync.Mutex // guards next: events also come from timers, between which nothing orders memory
 	next    int64
 	tabs    []protocol.Tab
 	// Look handles a request for a tab's page. Without it no page can be read.
@@ -213,6 +214,8 @@ func (w *World) SendAll(raw []string) {
 		}
 		events[i] = ev
 	}
+	w.sending.Lock()
+	defer w.sending.Unlock()
 	next, bad := w.Store.Apply("i", w.stream, w.next, events, w.clock())
 	if bad != nil {
 		w.t.Fatal(bad.Message)
@@ -292,7 +295,7 @@ func (w *World) Scoped(origins ...string) *checkpoint.Client {
 }
 
 // Changes calls get_changes_since.
-func (w *World) Changes(c *checkpoint.Client, p observe.ChangesParams) *diff.Report {
+func (w *World) Changes(c *checkpoint.Client, p observe.ChangesParams) *report.Report {
 	w.t.Helper()
 	r, err := w.Engine.Observer.Changes(context.Background(), c, p)
 	if err != nil {
@@ -314,7 +317,7 @@ func (w *World) Call(c *checkpoint.Client, tool, args string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data, err := diff.Encode(answer)
+	data, err := report.Encode(answer)
 	if err != nil {
 		w.t.Fatal(err)
 	}

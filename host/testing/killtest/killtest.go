@@ -57,6 +57,9 @@ func (p Process) Say(step string, rest ...any) {
 	<-p.noted
 }
 
+// IsVictim reports whether this process was started to be killed. What it mounts would stay.
+func IsVictim() bool { return os.Getenv(victimEnv) != "" }
+
 // Victim works in a directory until it is killed, if this process was started for that. Call it first in the test. Work
 // ends each step by saying the next one.
 func Victim(work func(p Process, dir string)) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // responses answers in the form of OpenAI's Responses API.
@@ -22,7 +23,11 @@ func responses(w http.ResponseWriter, model string, turn Turn, n int) {
 			continue
 		}
 		arguments, _ := json.Marshal(c.Input)
-		items = append(items, map[string]any{"type": "function_call", "id": "fc_" + c.ID, "call_id": c.ID, "name": c.Name, "arguments": string(arguments), "status": "completed"})
+		item := map[string]any{"type": "function_call", "id": "fc_" + c.ID, "call_id": c.ID, "name": c.Name, "arguments": string(arguments), "status": "completed"}
+		if space, name, ok := strings.Cut(c.Name, "/"); ok {
+			item["namespace"], item["name"] = space, name
+		}
+		items = append(items, item)
 	}
 	response := func(status string) map[string]any {
 		return map[string]any{

@@ -1,0 +1,4 @@
+export async function items() {
+  const answer = await fetch('/api/items');
+  return answer.json();
+}

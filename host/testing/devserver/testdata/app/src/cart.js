@@ -1,0 +1,3 @@
+export const empty = { lines: [] };
+
+export const add = (cart, item) => ({ lines: [...cart.lines, item] });

@@ -1,0 +1,5 @@
+'use client';
+
+import App from '../src/App.jsx';
+
+export default App;
