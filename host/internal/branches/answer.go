@@ -1,9 +1,9 @@
 package branches
 
 import (
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/fork"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -21,11 +21,11 @@ type Comparison struct {
 
 // Side is what became of a session.
 type Side struct {
-	timeline.About `tstype:",extends"`
+	answers.About `tstype:",extends"`
 	// Severity is that of the browser at the end, "" where it is not known.
-	Severity diff.Severity `json:"severity,omitempty"`
+	Severity report.Severity `json:"severity,omitempty"`
 	// Browser is what it reported since the moment of the branch, nil where nothing is observed.
-	Browser *diff.Report `json:"browser,omitempty"`
+	Browser *report.Report `json:"browser,omitempty"`
 	// Tokens are those of the agent's model, nil where they are not known.
 	Tokens *fork.Tokens `json:"tokens,omitempty"`
 	// Files are the changed ones, Added and Removed their lines.
@@ -44,9 +44,9 @@ type Side struct {
 
 // TestRun is a run of tests.
 type TestRun struct {
-	At     diff.Time `json:"at"`
-	Label  string    `json:"label"`
-	Passed bool      `json:"passed"`
+	At     report.Time `json:"at"`
+	Label  string      `json:"label"`
+	Passed bool        `json:"passed"`
 	// Exit is the exit status, nil where the agent does not report one.
 	Exit *int `json:"exit,omitempty"`
 }

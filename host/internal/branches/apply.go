@@ -15,7 +15,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/subprocess"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/edit"
@@ -23,10 +26,10 @@ import (
 
 // ApplyParams are the parameters of branch_apply.
 type ApplyParams struct {
-	timeline.Where
+	moments.Where
 	Name string `json:"name"`
-	// Conflicts is what to do with changes of both: "" applies nothing, "mark" writes both with markers where that is possible,
-	// "original" and "branch" take one side.
+	// Conflicts is what to do with lines that both changed: "" applies nothing, "mark" writes both with markers where that is
+	// possible, "original" and "branch" take one side. Other lines are merged. Of files that cannot be merged, a side is whole.
 	Conflicts string `json:"conflicts"`
 	// Confirm applies. Without it the answer is the plan.
 	Confirm bool `json:"confirm"`
@@ -43,9 +46,10 @@ type Applied struct {
 	Operation string `json:"operation,omitempty"`
 	Safety    string `json:"safety,omitempty"`
 	// Steps are the paths that change: create, replace, delete, merge.
-	Steps []timeline.RestoreStep `json:"steps"`
-	// Conflicts are the paths that both changed, with the reason.
+	Steps []answers.RestoreStep `json:"steps"`
+	// Conflicts are the paths that both changed, with the reason. Settled are those for which one side was chosen, with which.
 	Conflicts []Conflict `json:"conflicts"`
+	Settled   []Conflict `json:"settled,omitempty"`
 }
 
 // Conflict is a path that the branch and the original changed in different ways.
@@ -59,21 +63,21 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	if !slices.Contains([]string{"", "mark", "original", "branch"}, p.Conflicts) {
 		return nil, usererr.Invalid("conflicts is %q; it must be mark, original or branch", p.Conflicts)
 	}
-	s, of, err := timeline.FindBranch(b.Timeline, client, p.Where, p.Name)
+	s, of, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
 	if err != nil {
 		return nil, err
 	}
-	changed, err := timeline.ChangedSince(ctx, b.Timeline, client, s, "start")
+	changed, err := b.Timeline.Operations.ChangedSince(ctx, client, s, "start")
 	if err != nil {
 		return nil, fmt.Errorf("cannot compare the branch with its start: %w", err)
 	}
-	a := &Applied{SessionID: s.ID, Of: of.ID, Workspace: of.Workspace, Steps: []timeline.RestoreStep{}, Conflicts: []Conflict{}}
+	a := &Applied{SessionID: s.ID, Of: of.ID, Workspace: of.Workspace, Steps: []answers.RestoreStep{}, Conflicts: []Conflict{}}
 	steps, err := plan(ctx, changed, of.Workspace, p.Conflicts, a)
 	if err != nil {
 		return nil, err
 	}
 	for _, st := range steps {
-		a.Steps = append(a.Steps, timeline.RestoreStep{Path: event.OneLine(st.Path), Change: st.kind})
+		a.Steps = append(a.Steps, answers.RestoreStep{Path: event.OneLine(st.Path), Change: st.kind})
 	}
 	if !p.Confirm || len(steps) == 0 && len(a.Conflicts) == 0 {
 		a.Done = p.Confirm
@@ -86,7 +90,7 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	for i, st := range steps {
 		changes[i] = st.Step
 	}
-	op, err := timeline.Alter(ctx, b.Timeline, of, records.OpApply, fmt.Sprintf("apply branch %s", s.Name), changes)
+	op, err := b.Timeline.Operations.Alter(ctx, of, records.OpApply, fmt.Sprintf("apply branch %s", s.Name), changes)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +128,7 @@ type step struct {
 }
 
 // plan returns the changes of the original. Conflicts are in the answer.
-func plan(ctx context.Context, changed *timeline.Changed, original, conflicts string, a *Applied) (steps []step, err error) {
+func plan(ctx context.Context, changed *operations.Changed, original, conflicts string, a *Applied) (steps []step, err error) {
 	var roots [3]*os.Root
 	for i, dir := range []string{changed.Base, changed.Root, original} {
 		if roots[i], err = os.OpenRoot(dir); err != nil {
@@ -160,19 +164,34 @@ func plan(ctx context.Context, changed *timeline.Changed, original, conflicts st
 			}
 			steps = append(steps, st)
 			continue
-		case conflicts == "original":
-			continue
-		case conflicts == "branch":
-			steps = append(steps, st)
-			continue
 		}
-		reason := ""
-		if st.To, reason, err = merge(ctx, base, theirs, ours); err != nil {
+		merged, reason, err := merge(ctx, "", base, theirs, ours)
+		if err != nil {
 			return nil, err
 		}
-		if st.kind = "merge"; reason != "" && (conflicts != "mark" || st.To == nil) {
+		side := conflicts == "original" || conflicts == "branch"
+		switch lines := merged != nil; {
+		case reason != "" && side:
+			a.Settled = append(a.Settled, Conflict{event.OneLine(name), reason + settled(conflicts, lines)})
+			if lines {
+				if merged, _, err = merge(ctx, conflicts, base, theirs, ours); err != nil {
+					return nil, err
+				}
+			} else if merged = theirs; conflicts == "original" {
+				merged = ours
+			}
+		case reason != "" && (conflicts == "" || !lines):
 			a.Conflicts = append(a.Conflicts, Conflict{event.OneLine(name), reason})
 			continue
+		}
+		st.To = merged
+		switch {
+		case merged == nil:
+			st.kind = "delete"
+		case ours == nil:
+			st.kind = "create"
+		case merged != theirs:
+			st.kind = "merge"
 		}
 		if st.To.Same(ours) { // it was applied before
 			continue
@@ -218,8 +237,17 @@ func emptied(steps []step, branch, original *os.Root) ([]step, error) {
 	return steps, nil
 }
 
-// merge merges two changes of a file by lines. Reason says why they conflict; then the file has markers, or is nil.
-func merge(ctx context.Context, base, theirs, ours *edit.File) (merged *edit.File, reason string, err error) {
+// settled says which side was taken: of the lines in conflict, or of the whole file.
+func settled(side string, lines bool) string {
+	if lines {
+		return "; there, the lines of the " + side + " are taken"
+	}
+	return "; that of the " + side + " is taken"
+}
+
+// merge merges two changes of a file by lines. Reason says why they conflict; then the file has the lines of a side there, or
+// markers without one, or is nil.
+func merge(ctx context.Context, side string, base, theirs, ours *edit.File) (merged *edit.File, reason string, err error) {
 	switch {
 	case ours == nil:
 		return nil, "the original deleted it, the branch changed it", nil
@@ -236,6 +264,12 @@ func merge(ctx context.Context, base, theirs, ours *edit.File) (merged *edit.Fil
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	args := []string{"merge-file", "-p", "-L", "original", "-L", "before", "-L", "branch"}
+	switch side {
+	case "original":
+		args = append(args, "--ours")
+	case "branch":
+		args = append(args, "--theirs")
+	}
 	for _, one := range []struct {
 		name string
 		*edit.File
@@ -248,6 +282,7 @@ func merge(ctx context.Context, base, theirs, ours *edit.File) (merged *edit.Fil
 	}
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	subprocess.Whole(cmd)
 	out, err := cmd.Output()
 	mode := ours.Mode
 	if ours.Kind() == base.Kind() {

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/branches"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/testing/killtest"
 )
@@ -90,7 +90,7 @@ func applying(v killtest.Process, top string) {
 		v.Say("applied", name)
 		if rand.IntN(2) == 0 { //nolint:gosec // some stay
 			v.Say("undo", name)
-			_, err := s.Timeline.Undo(ctx, user, timeline.UndoParams{Where: s.where(), Operation: a.Operation, Confirm: true})
+			_, err := s.Timeline.Operations.Undo(ctx, user, operations.UndoParams{Where: s.where(), Operation: a.Operation, Confirm: true})
 			v.Must(err)
 			v.Say("undone", name)
 		}
@@ -113,7 +113,7 @@ func TestAKilledApplyIsBeforeOrAfter(t *testing.T) {
 	applied := map[string]bool{} // that was said
 	before, after := 0, 0
 	hunt := killtest.Hunt{
-		Dir: s.top, Steps: []string{"apply", "undo"}, Short: 3, Usual: 25,
+		Dir: s.top, Steps: []string{"apply", "undo"}, Short: 3, Usual: 5,
 		Said: func(step, name string) {
 			switch step {
 			case "applied":
@@ -125,7 +125,7 @@ func TestAKilledApplyIsBeforeOrAfter(t *testing.T) {
 		Survived: func(step string) {
 			s.open()
 			defer func() { failing(s.close()) }()
-			ops, err := s.Timeline.Operations(t.Context(), user, timeline.OperationsParams{Where: s.where()})
+			ops, err := s.Timeline.Operations.Log(t.Context(), user, operations.LogParams{Where: s.where()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestAKilledApplyIsBeforeOrAfter(t *testing.T) {
 			if len(wrong) > 0 {
 				t.Fatalf("after a kill in %s, of %s: %s", step, state, strings.Join(wrong, "; "))
 			}
-			i := slices.IndexFunc(ops.Operations, func(o timeline.OperationEntry) bool { return o.Kind == records.OpApply })
+			i := slices.IndexFunc(ops.Operations, func(o operations.Entry) bool { return o.Kind == records.OpApply })
 			if i < 0 {
 				return
 			}
@@ -148,7 +148,7 @@ func TestAKilledApplyIsBeforeOrAfter(t *testing.T) {
 				t.Errorf("after a kill in %s, %s never ended", step, o.What)
 			case o.State == records.Done:
 				if after++; step == "apply" {
-					if _, err := s.Timeline.Undo(t.Context(), user, timeline.UndoParams{Where: s.where(), Operation: o.ID, Confirm: true}); err != nil {
+					if _, err := s.Timeline.Operations.Undo(t.Context(), user, operations.UndoParams{Where: s.where(), Operation: o.ID, Confirm: true}); err != nil {
 						t.Error(err)
 					}
 					if undone, wrong := is(t, s.dir); undone == name || len(wrong) > 0 {

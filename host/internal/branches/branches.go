@@ -20,10 +20,13 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -75,7 +78,7 @@ type Branches struct {
 	Conversations *conversation.Store
 	Settings      Settings
 	// Report returns what the browser reported since a time, as a client sees the pages of a workspace. It may be nil.
-	Report func(ctx context.Context, client *checkpoint.Client, workspace string, since time.Time) *diff.Report
+	Report func(ctx context.Context, client *checkpoint.Client, workspace string, since time.Time) *report.Report
 	Clock  func() time.Time
 	Log    *slog.Logger
 }
@@ -108,7 +111,7 @@ var UserTools = []*tool.Tool[*Branches]{
 
 // Params are the parameters of timeline_branch.
 type Params struct {
-	timeline.Where
+	moments.Where
 	From    string `json:"from"`
 	Name    string `json:"name"`
 	Message string `json:"message"`
@@ -124,7 +127,7 @@ type Params struct {
 const none = "none"
 
 // Start makes a branch and starts its agent.
-func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Params) (*timeline.Branched, error) {
+func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Params) (*answers.Branched, error) {
 	switch {
 	case p.Env != nil && !client.User:
 		return nil, usererr.Invalid("env is for the user's own programs. Leave it out.")
@@ -133,9 +136,9 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 	case p.Agent != "" && p.Agent != none && strings.TrimSpace(p.Message) == "":
 		return nil, usererr.Invalid("an agent needs a message: what shall it do?")
 	}
-	bp := timeline.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Message: p.Message, Confirm: p.Confirm}
+	bp := operations.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Message: p.Message, Confirm: p.Confirm}
 	var why string // no agent starts
-	bp.Continue = func(ctx context.Context, at *timeline.Beginning) (err error) {
+	bp.Continue = func(ctx context.Context, at *operations.Beginning) (err error) {
 		name := p.Agent
 		if name == "" && at.Anchor != nil && agents[at.Anchor.Agent] != nil {
 			name = at.Anchor.Agent
@@ -147,7 +150,7 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 			why = "no agent was started, because no conversation of one is known at this moment. Name an agent."
 			return nil
 		case !client.User:
-			if err := timeline.Require(b.Timeline, at.From.Workspace, grants.AgentsLaunch); err != nil {
+			if err := b.Timeline.Operations.Require(at.From.Workspace, grants.AgentsLaunch); err != nil {
 				if p.Agent != "" {
 					return err
 				}
@@ -158,7 +161,7 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 		at.Branch.Agent, err = b.prepare(ctx, name, at, p)
 		return err
 	}
-	a, err := b.Timeline.Branch(ctx, client, bp)
+	a, err := b.Timeline.Operations.Branch(ctx, client, bp)
 	if err != nil || a.Plan != nil {
 		return a, err
 	}
@@ -171,7 +174,7 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 }
 
 // prepare continues the conversation of a moment for the agent of a branch.
-func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginning, p Params) (*records.Agent, error) {
+func (b *Branches) prepare(ctx context.Context, name string, at *operations.Beginning, p Params) (*records.Agent, error) {
 	agent := &records.Agent{Name: name, Dir: at.Branch.Workspace, Method: fork.Fresh, Ports: b.ports(at.From)}
 	c, err := b.fork(ctx, name, at, p)
 	known := "Workspace and conversation are as of " + at.Moment + "; later edits and messages are not present."
@@ -203,7 +206,7 @@ func (b *Branches) prepare(ctx context.Context, name string, at *timeline.Beginn
 }
 
 // fork copies the conversation of a moment with the method of its agent.
-func (b *Branches) fork(ctx context.Context, name string, at *timeline.Beginning, p Params) (*fork.Conversation, error) {
+func (b *Branches) fork(ctx context.Context, name string, at *operations.Beginning, p Params) (*fork.Conversation, error) {
 	anchor := at.Anchor
 	if anchor == nil {
 		return nil, &fork.UnknownError{Why: "no agent's hook reported a moment before"}
@@ -243,7 +246,7 @@ func (b *Branches) fork(ctx context.Context, name string, at *timeline.Beginning
 const maxQuoted = 24 << 10
 
 // quote returns what was recorded of the conversation before a moment, "" if nothing was.
-func (b *Branches) quote(at *timeline.Beginning) string {
+func (b *Branches) quote(at *operations.Beginning) string {
 	if at.Anchor == nil {
 		return ""
 	}
@@ -286,9 +289,9 @@ const (
 )
 
 // ports returns what is added to the ports in a new branch: more than 0, and different in all branches of a workspace.
-func (b *Branches) ports(of *timeline.Session) int {
+func (b *Branches) ports(of *records.Session) int {
 	var used []int
-	for _, s := range timeline.BranchesOf(b.Timeline, of) {
+	for _, s := range b.Timeline.Operations.BranchesOf(of) {
 		if s.Agent != nil {
 			used = append(used, s.Agent.Ports)
 		}
@@ -305,8 +308,8 @@ func (b *Branches) ports(of *timeline.Session) int {
 func logOf(workspace string) string { return workspace + ".agent.log" }
 
 // launch starts the agent of a branch. What prevents that is in the answer: the branch is there all the same.
-func (b *Branches) launch(a *timeline.Branched, p Params) {
-	err := timeline.UpdateAgent(b.Timeline, a.ID, func(g *records.Agent) error {
+func (b *Branches) launch(a *answers.Branched, p Params) {
+	err := b.Timeline.Operations.UpdateAgent(a.ID, func(g *records.Agent) error {
 		err := b.spawn(a.Name, g, filepath.Clean(a.Workspace), p.Env)
 		a.Agent.PID, a.Agent.Terminal, a.Agent.Log = g.PID, g.Terminal, g.Log
 		return err

@@ -11,13 +11,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 // CompareParams are the parameters of branch_compare. Each side is a branch; "" and "original" mean the session that the other
 // one comes from, since the moment of the branch.
 type CompareParams struct {
-	timeline.Where
+	moments.Where
 	A string `json:"a"`
 	B string `json:"b"`
 }
@@ -30,7 +31,7 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 	if p.A == "" || p.A == original {
 		p.A, p.B = p.B, original
 	}
-	one, of, err := timeline.FindBranch(b.Timeline, client, p.Where, p.A)
+	one, of, err := b.Timeline.Operations.FindBranch(client, p.Where, p.A)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +42,12 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 	}
 	other, from, since := of, one.BranchOf.FsSnapshot, one.Started
 	if p.B != "" && p.B != original {
-		if other, _, err = timeline.FindBranch(b.Timeline, client, p.Where, p.B); err != nil {
+		if other, _, err = b.Timeline.Operations.FindBranch(client, p.Where, p.B); err != nil {
 			return nil, err
 		}
 		from, since = "start", other.Started
 	} else if id := one.BranchOf.Moment; id != "" {
-		if since, err = timeline.TimeOf(b.Timeline, of, id); err != nil {
+		if since, err = b.Timeline.Operations.TimeOf(of, id); err != nil {
 			return nil, err
 		}
 	}
@@ -64,8 +65,8 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 
 // side describes a session since a moment.
 func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *records.Session, from string, since time.Time) (Side, error) {
-	a := Side{About: timeline.AboutBranch(b.Timeline, s), Files: []string{}, Tests: []TestRun{}}
-	changed, err := timeline.ChangedSince(ctx, b.Timeline, client, s, from)
+	a := Side{About: b.Timeline.Operations.About(s), Files: []string{}, Tests: []TestRun{}}
+	changed, err := b.Timeline.Operations.ChangedSince(ctx, client, s, from)
 	if err != nil {
 		return a, fmt.Errorf("cannot compare session %s with its start: %w", s.ID, err)
 	}
@@ -73,7 +74,7 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 		a.Files = append(a.Files, event.OneLine(path))
 	}
 	a.Added, a.Removed = changed.Added, changed.Removed
-	list, err := b.Timeline.List(ctx, client, timeline.ListParams{Where: timeline.Where{Session: s.ID}, Limit: 1000})
+	list, err := b.Timeline.List(ctx, client, timeline.ListParams{Where: moments.Where{Session: s.ID}, Limit: 1000})
 	if err != nil {
 		return a, err
 	}
@@ -89,7 +90,7 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 			a.First = m.Label
 		}
 	}
-	if record := timeline.RecordOf(b.Timeline, s); record != "" {
+	if record := b.Timeline.Operations.RecordOf(s); record != "" {
 		if a.Tokens, err = fork.Spent(record, since); err != nil {
 			b.Log.Debug("cannot count the tokens of a session", "session", s.ID, "error", err)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/branches"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/testing/disktest"
 	"tidemark.dev/tidemark/host/testing/treetest"
@@ -75,7 +75,7 @@ func TestAnApplyOnAFullDiskChangesNothing(t *testing.T) {
 	if after := fmt.Sprint(treetest.Read(t, s.dir)); after != before {
 		t.Errorf("the original has %s\nbefore %s", after, before)
 	}
-	ops, err := s.Timeline.Operations(t.Context(), user, timeline.OperationsParams{Where: s.where()})
+	ops, err := s.Timeline.Operations.Log(t.Context(), user, operations.LogParams{Where: s.where()})
 	if err != nil || ops.Operations[0].Kind != records.OpApply || ops.Operations[0].State != records.Failed {
 		t.Errorf("the operations are %+v, %v", ops, err)
 	}

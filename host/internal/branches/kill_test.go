@@ -23,6 +23,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/testing/killtest"
@@ -105,10 +107,10 @@ func (nothing) Append(context.Context, ...event.Event) error                    
 func (nothing) AppendStream(context.Context, capture.Stream, []event.Event) error { return nil }
 func (nothing) Miss(event.Subject, string, time.Time, int)                        {}
 
-func (s *shop) where() timeline.Where { return timeline.Where{Dir: s.dir} }
+func (s *shop) where() moments.Where { return moments.Where{Dir: s.dir} }
 
 func (s *shop) record() string {
-	m, err := s.Timeline.Record(context.Background(), s.dir, timeline.Moment{Label: "kept", Kind: records.Manual, Source: records.FromUser, Anchor: &records.Anchor{Agent: "claude", Session: session, Transcript: s.transcript}})
+	m, err := s.Timeline.Record(context.Background(), s.dir, records.Moment{Label: "kept", Kind: records.Manual, Source: records.FromUser, Anchor: &records.Anchor{Agent: "claude", Session: session, Transcript: s.transcript}})
 	failing(err)
 	return m.ID()
 }
@@ -138,7 +140,7 @@ func victim(v killtest.Process, top string) {
 		v.Say("removed", name)
 		if rand.IntN(2) == 0 { //nolint:gosec // some stay away
 			v.Say("return", name)
-			_, err := s.Timeline.Undo(ctx, user, timeline.UndoParams{Where: s.where(), Operation: r.Operation, Confirm: true})
+			_, err := s.Timeline.Operations.Undo(ctx, user, operations.UndoParams{Where: s.where(), Operation: r.Operation, Confirm: true})
 			v.Must(err)
 			v.Say("returned", name)
 		}
@@ -154,7 +156,7 @@ func TestAKillLeavesNoBranchOrAWholeOne(t *testing.T) {
 	files, said := fmt.Sprint(treetest.Read(t, s.dir)), read(t, s.transcript)
 	there := map[string]bool{}
 	hunt := killtest.Hunt{
-		Dir: s.top, Steps: []string{"branch", "remove", "return"}, Short: 3, Usual: 15,
+		Dir: s.top, Steps: []string{"branch", "remove", "return"}, Short: 3, Usual: 5,
 		Said: func(step, name string) {
 			switch step {
 			case "branched", "returned":
@@ -194,7 +196,7 @@ func TestAKillLeavesNoBranchOrAWholeOne(t *testing.T) {
 				}
 			}
 			removed := map[string]bool{} // of branches that were removed: the agent keeps them
-			ops, err := s.Timeline.Operations(t.Context(), user, timeline.OperationsParams{Where: s.where()})
+			ops, err := s.Timeline.Operations.Log(t.Context(), user, operations.LogParams{Where: s.where()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,13 +11,14 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/subprocess"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // ListParams are the parameters of branch_list.
-type ListParams struct{ timeline.Where }
+type ListParams struct{ moments.Where }
 
 // List are the branches of a workspace, the newest first.
 type List struct {
@@ -26,7 +27,7 @@ type List struct {
 
 // Branch is a branch with what runs in it.
 type Branch struct {
-	timeline.About
+	answers.About
 	// Running are the processes that work in the branch. Known is false where the system does not say that.
 	Running []subprocess.Process `json:"running"`
 	Known   bool                 `json:"runningKnown"`
@@ -36,13 +37,13 @@ type Branch struct {
 
 // List lists the branches of a workspace.
 func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListParams) (*List, error) {
-	all, err := timeline.BranchesIn(b.Timeline, client, p.Where)
+	all, err := b.Timeline.Operations.BranchesIn(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
 	a := &List{Branches: []Branch{}}
 	for _, s := range all {
-		one := Branch{About: timeline.AboutBranch(b.Timeline, s), Running: []subprocess.Process{}}
+		one := Branch{About: b.Timeline.Operations.About(s), Running: []subprocess.Process{}}
 		if _, err := os.Stat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
 			one.Problem = "its directory no longer exists"
 		}
@@ -55,7 +56,7 @@ func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListPara
 
 // OneParams name a branch.
 type OneParams struct {
-	timeline.Where
+	moments.Where
 	Name string `json:"name"`
 	// Env is the environment of the user's program.
 	Env []string `json:"env"`
@@ -65,7 +66,7 @@ type OneParams struct {
 
 // Command is how a branch is opened in a terminal.
 type Command struct {
-	timeline.About
+	answers.About
 	// Line is the command line, Dir its directory, Env its whole environment.
 	Line []string `json:"line"`
 	Dir  string   `json:"dir"`
@@ -74,11 +75,11 @@ type Command struct {
 
 // Open returns the command that continues a branch's agent in a terminal, or that opens a shell where it has none.
 func (b *Branches) Open(_ context.Context, client *checkpoint.Client, p OneParams) (*Command, error) {
-	s, _, err := timeline.FindBranch(b.Timeline, client, p.Where, p.Name)
+	s, _, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
 	if err != nil {
 		return nil, err
 	}
-	c := &Command{About: timeline.AboutBranch(b.Timeline, s), Dir: s.Workspace}
+	c := &Command{About: b.Timeline.Operations.About(s), Dir: s.Workspace}
 	g := s.Agent
 	if g == nil {
 		shell := value(p.Env, "SHELL")
@@ -115,11 +116,11 @@ type Removed struct {
 
 // Remove removes a branch with its files. It is refused while processes run there, unless it is forced.
 func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneParams) (*Removed, error) {
-	s, of, err := timeline.FindBranch(b.Timeline, client, p.Where, p.Name)
+	s, of, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
 	if err != nil {
 		return nil, err
 	}
-	undone, err := timeline.RemoveBranch(ctx, b.Timeline, s, of, p.Force)
+	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, p.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 
 // CommitParams are the parameters of branch_commit.
 type CommitParams struct {
-	timeline.Where
+	moments.Where
 	Name string `json:"name"`
 	// As is the branch in Git, "" for one of the same name. Message is that of the commit, "" for the message of the branch.
 	As      string `json:"as"`
@@ -158,11 +159,11 @@ type Committed struct {
 // Commit makes a branch in the Git repository of the original, with the files of a branch. It changes no files, no index and no
 // other branch.
 func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p CommitParams) (*Committed, error) {
-	s, of, err := timeline.FindBranch(b.Timeline, client, p.Where, p.Name)
+	s, of, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
 	if err != nil {
 		return nil, err
 	}
-	root := timeline.OriginOf(b.Timeline, s) // a branch of a branch has no repository
+	root := b.Timeline.Operations.OriginOf(s) // a branch of a branch has no repository
 	if root == nil {
 		root = of
 	}
@@ -179,7 +180,7 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 		return nil, err
 	}
 	c.SessionID = s.ID
-	c.Operation, err = timeline.LogCommit(b.Timeline, of, &records.Operation{
+	c.Operation, err = b.Timeline.Operations.LogCommit(of, &records.Operation{
 		What: fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit), Branch: s.ID, Dir: root.Workspace, Ref: c.Branch, Commit: c.Commit,
 	})
 	return c, err

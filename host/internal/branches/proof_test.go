@@ -15,6 +15,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/treetest"
@@ -31,7 +34,7 @@ func opened(t *testing.T) *shop {
 }
 
 // start starts a branch.
-func (s *shop) start(t *testing.T, where timeline.Where, from, name string) *timeline.Branched {
+func (s *shop) start(t *testing.T, where moments.Where, from, name string) *answers.Branched {
 	t.Helper()
 	b, err := s.Start(t.Context(), user, branches.Params{Where: where, From: from, Name: name, Message: "do it"})
 	if err != nil {
@@ -41,7 +44,7 @@ func (s *shop) start(t *testing.T, where timeline.Where, from, name string) *tim
 }
 
 // conversationOf returns the lines of the copied conversation of a branch.
-func (s *shop) conversationOf(t *testing.T, b *timeline.Branched) (path string, lines []string) {
+func (s *shop) conversationOf(t *testing.T, b *answers.Branched) (path string, lines []string) {
 	t.Helper()
 	if b.Agent == nil || b.Agent.Method != "transcript" {
 		t.Fatalf("the agent of %s is %+v, %s", b.Name, b.Agent, b.Problem)
@@ -87,7 +90,7 @@ func TestABranchWhileTheAgentRuns(t *testing.T) {
 			say(199+2*n, "assistant", `{"role":"assistant","id":"n`+call+`","content":[{"type":"tool_use","id":"t`+call+`","name":"Write","input":{}}]}`)
 			failing(os.WriteFile(filepath.Join(s.dir, "sub", "a"), []byte(call), 0o600))
 			say(200+2*n, "user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t`+call+`","content":"ok"}]}`)
-			m, err := s.Timeline.Record(t.Context(), s.dir, timeline.Moment{Label: "Write", Kind: records.Manual, Source: records.FromUser, Anchor: &records.Anchor{Agent: "claude", Session: session, Message: "t" + call, Transcript: s.transcript}})
+			m, err := s.Timeline.Record(t.Context(), s.dir, records.Moment{Label: "Write", Kind: records.Manual, Source: records.FromUser, Anchor: &records.Anchor{Agent: "claude", Session: session, Message: "t" + call, Transcript: s.transcript}})
 			failing(err)
 			select {
 			case points <- point{m.ID(), n}: // the agent does not wait for it
@@ -124,7 +127,7 @@ func TestABranchWhileTheAgentRuns(t *testing.T) {
 // edited adds a moment of an agent's edit, with a snapshot that may be pruned.
 func (s *shop) edited() *records.Moment {
 	s.ahead.Add(int64(time.Minute))
-	m, err := s.Timeline.Record(context.Background(), s.dir, timeline.Moment{Label: "edit", Source: records.FromEdit, Anchor: &records.Anchor{Agent: "claude", Session: session, Transcript: s.transcript}})
+	m, err := s.Timeline.Record(context.Background(), s.dir, records.Moment{Label: "edit", Source: records.FromEdit, Anchor: &records.Anchor{Agent: "claude", Session: session, Transcript: s.transcript}})
 	failing(err)
 	if m.Snapshot == 0 {
 		panic(m.Reason)
@@ -194,10 +197,10 @@ func TestABranchOfABranch(t *testing.T) {
 	outer := s.start(t, s.where(), s.record(), "outer")
 	path, lines := s.conversationOf(t, outer)
 	failing(os.WriteFile(filepath.Join(outer.Workspace, "sub", "a"), []byte("outer\n"), 0o600))
-	m, err := s.Timeline.Record(t.Context(), outer.Workspace, timeline.Moment{Label: "kept", Kind: records.Manual, Source: records.FromUser, Anchor: &records.Anchor{Agent: "claude", Session: outer.Agent.Conversation, Transcript: path}})
+	m, err := s.Timeline.Record(t.Context(), outer.Workspace, records.Moment{Label: "kept", Kind: records.Manual, Source: records.FromUser, Anchor: &records.Anchor{Agent: "claude", Session: outer.Agent.Conversation, Transcript: path}})
 	failing(err)
 	files, said := fmt.Sprint(treetest.Read(t, s.dir), treetest.Read(t, outer.Workspace)), read(t, s.transcript)+read(t, path)
-	inner := s.start(t, timeline.Where{Dir: outer.Workspace}, m.ID(), "inner")
+	inner := s.start(t, moments.Where{Dir: outer.Workspace}, m.ID(), "inner")
 	_, again := s.conversationOf(t, inner)
 	if len(again) != len(lines) {
 		t.Errorf("the inner conversation has %d lines, the outer one %d", len(again), len(lines))
@@ -216,7 +219,7 @@ func TestABranchOfABranch(t *testing.T) {
 	if fmt.Sprint(treetest.Read(t, s.dir), treetest.Read(t, outer.Workspace)) != files || read(t, s.transcript)+read(t, path) != said {
 		t.Error("the outer branch or the original has changed")
 	}
-	if _, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: timeline.Where{Dir: outer.Workspace}, Name: "inner", Confirm: true}); err != nil {
+	if _, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: moments.Where{Dir: outer.Workspace}, Name: "inner", Confirm: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, filepath.Join(outer.Workspace, "sub", "a")) + read(t, filepath.Join(s.dir, "sub", "a")); got != "inner\na\n" {
@@ -258,7 +261,7 @@ func TestBranchesOfOddPathNames(t *testing.T) {
 	if got := fmt.Sprint(treetest.States(t, s.dir)); got != after {
 		t.Errorf("after the apply, the original has %s\nwant %s", got, after)
 	}
-	if _, err := s.Timeline.Undo(t.Context(), user, timeline.UndoParams{Where: s.where(), Operation: a.Operation, Confirm: true}); err != nil {
+	if _, err := s.Timeline.Operations.Undo(t.Context(), user, operations.UndoParams{Where: s.where(), Operation: a.Operation, Confirm: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(treetest.States(t, s.dir)); got != before || read(t, s.transcript) != said {

@@ -8,7 +8,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/grants"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -28,19 +29,19 @@ type Worktree struct {
 
 // AddWorktree makes a branch with the present files, which is a worktree of Git, too. One of the same name is used again.
 func (b *Branches) AddWorktree(ctx context.Context, client *checkpoint.Client, p WorktreeParams) (*Worktree, error) {
-	where := timeline.Where{Dir: p.Dir}
-	if err := timeline.Require(b.Timeline, p.Dir, grants.Worktrees); err != nil {
+	where := moments.Where{Dir: p.Dir}
+	if err := b.Timeline.Operations.Require(p.Dir, grants.Worktrees); err != nil {
 		return nil, err
 	}
 	name := gitrepo.Slug(p.Name)
-	if s, _, err := timeline.FindBranch(b.Timeline, client, where, name); err == nil {
+	if s, _, err := b.Timeline.Operations.FindBranch(client, where, name); err == nil {
 		if at, err := gitrepo.Top(ctx, s.Workspace); err == nil && at == s.Workspace {
 			return &Worktree{s.Workspace, gitrepo.BranchOf(ctx, at)}, nil
 		}
 	}
 	w := &Worktree{}
 	var of string
-	_, err := b.Timeline.Branch(ctx, client, timeline.BranchParams{Where: where, From: "now", Name: name, Confirm: true, Continue: func(ctx context.Context, at *timeline.Beginning) error {
+	_, err := b.Timeline.Operations.Branch(ctx, client, operations.BranchParams{Where: where, From: "now", Name: name, Confirm: true, Continue: func(ctx context.Context, at *operations.Beginning) error {
 		top, err := gitrepo.Top(ctx, at.From.Workspace)
 		switch {
 		case err != nil:
@@ -65,8 +66,8 @@ func (b *Branches) RemoveWorktree(ctx context.Context, client *checkpoint.Client
 	if err != nil {
 		return nil, err
 	}
-	where := timeline.Where{Dir: dir}
-	all, err := timeline.BranchesIn(b.Timeline, client, where)
+	where := moments.Where{Dir: dir}
+	all, err := b.Timeline.Operations.BranchesIn(client, where)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/jsondepth"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 )
@@ -19,7 +20,7 @@ const (
 	maxText  = 64 << 10
 	tailPart = 4 // a quarter of a cut text is its end
 	maxName  = 200
-	// maxCommand bounds a command beside its input.
+	// maxCommand bounds a command, or the name of a file, beside the input.
 	maxCommand = 4 << 10
 	maxFiles   = 100
 )
@@ -52,7 +53,7 @@ func (e *Event) Clean(r *redact.Redactor) {
 	e.Files = e.Files[:min(len(e.Files), maxFiles)]
 	for i, f := range e.Files {
 		f, _ = text(f, 0)
-		e.Files[i] = event.OneLine(f)
+		e.Files[i], _ = cut(event.OneLine(f), maxCommand, 0)
 	}
 	if e.secretFile() {
 		e.withhold()
@@ -152,8 +153,8 @@ func (e *Event) withhold() {
 	e.Input, e.Output, e.Text, e.Withheld = nil, nil, "", true
 }
 
-// each applies a function to every text of a JSON value, with the names in objects left as they are. What is no JSON
-// becomes a text.
+// each applies a function to every text of a JSON value. The names in objects only lose control characters. What is no JSON, or
+// too deep, becomes a text.
 func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.RawMessage, int) {
 	if len(raw) == 0 {
 		return nil, n
@@ -161,7 +162,7 @@ func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.R
 	var v any
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
+	if jsondepth.Exceeds(raw, jsondepth.Most) || d.Decode(&v) != nil {
 		v = string(raw)
 	}
 	var walk func(any) any
@@ -176,8 +177,12 @@ func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.R
 				v[i] = walk(v[i])
 			}
 		case map[string]any:
-			for k := range v {
-				v[k] = walk(v[k])
+			for k, inner := range v {
+				if name := event.Clean(k); name != k {
+					delete(v, k)
+					k = name
+				}
+				v[k] = walk(inner)
 			}
 		}
 		return v

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -36,16 +37,32 @@ type codexItem struct {
 	Output   string          `json:"aggregated_output"`
 	Exit     *int            `json:"exit_code"`
 	Status   string          `json:"status"`
+	Kind     string          `json:"kind"`
+	Thread   string          `json:"agent_thread_id"`
 	Duration struct {
 		Secs  int `json:"secs"`
 		Nanos int `json:"nanos"`
 	} `json:"duration"`
 }
 
+// maxSecs bounds how long a call took, in seconds: a year.
+const maxSecs = 365 * 24 * 60 * 60
+
 // codexTypes are the types of lines.
 var codexTypes = map[string]bool{
 	"session_meta": true, "turn_context": true, "response_item": true, "event_msg": true, "compacted": true, "world_state": true,
-	"token_usage_record": true,
+	"token_usage_record": true, "inter_agent_communication_metadata": true,
+}
+
+// codexSub returns the subagent of which a rollout is, "" for that of the session itself. Its name ends with the ID of its
+// thread, which is that of the session, or of a subagent's.
+func codexSub(path, session string) string {
+	const length = len("01a21820-6be0-7962-808e-8d926ed1d979")
+	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	if thread := name[max(0, len(name)-length):]; len(thread) == length && thread != session {
+		return thread
+	}
+	return ""
 }
 
 func parseCodex(data []byte) ([]Event, bool, error) {
@@ -99,7 +116,9 @@ func (e *Event) complete(item *codexItem) bool {
 		e.Kind, e.Text = Prompt, strings.Join(texts, "\n")
 	case "CommandExecution", "FileChange":
 		e.Kind, e.Call = Result, item.ID
-		e.DurationMs = item.Duration.Secs*1000 + item.Duration.Nanos/1e6
+		if d := item.Duration; d.Secs >= 0 && d.Secs < maxSecs && d.Nanos >= 0 && d.Nanos < 1e9 {
+			e.DurationMs = d.Secs*1000 + d.Nanos/1e6
+		}
 		if item.Type == "CommandExecution" {
 			e.Output, _ = json.Marshal(item.Output)
 		}
@@ -109,6 +128,9 @@ func (e *Event) complete(item *codexItem) bool {
 		case item.Exit != nil, item.Status == "completed":
 			e.Outcome = OK
 		}
+	case "SubAgentActivity":
+		e.Kind, e.Call, e.Spawned = Result, item.ID, item.Thread
+		return item.Kind == "started"
 	default:
 		return false
 	}

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // Outline is a conversation as prompts with the calls that followed.
@@ -27,11 +28,11 @@ type Info struct {
 	Session   string `json:"agentSessionId"`
 	Workspace string `json:"workspace"`
 	// Started and Last are the times of the first and the last event.
-	Started diff.Time `json:"startedAt"`
-	Last    diff.Time `json:"lastAt"`
-	Prompts int       `json:"prompts"`
-	Calls   int       `json:"calls"`
-	Bytes   int64     `json:"bytes"`
+	Started report.Time `json:"startedAt"`
+	Last    report.Time `json:"lastAt"`
+	Prompts int         `json:"prompts"`
+	Calls   int         `json:"calls"`
+	Bytes   int64       `json:"bytes"`
 	// Problem says why it cannot be read, "" if it can.
 	Problem string `json:"problem,omitempty"`
 }
@@ -39,18 +40,18 @@ type Info struct {
 // Turn is a prompt with what the agent did until the next one.
 type Turn struct {
 	// ID is the agent's own, Prompt the text. It is "" for what was before the first prompt that was recorded.
-	ID     string     `json:"turnId,omitempty"`
-	Prompt string     `json:"prompt,omitempty"`
-	At     diff.Time  `json:"at"`
-	Calls  []*Called  `json:"calls"`
-	Ended  *diff.Time `json:"endedAt,omitempty"`
+	ID     string       `json:"turnId,omitempty"`
+	Prompt string       `json:"prompt,omitempty"`
+	At     report.Time  `json:"at"`
+	Calls  []*Called    `json:"calls"`
+	Ended  *report.Time `json:"endedAt,omitempty"`
 	// Said is the agent's last message. Compacted counts how often the agent shortened its context.
 	Said      string `json:"said,omitempty"`
 	Compacted int    `json:"compacted,omitempty"`
 	// Source is where the prompt is from: hook, transcript.
 	Source string `json:"source,omitempty"`
 
-	compacted [2]int // as the hooks and as the transcript have it: both report the same
+	byHooks, byTranscript int // how often it was compacted: both report the same
 }
 
 // Called is a call of a tool.
@@ -62,9 +63,9 @@ type Called struct {
 	Command string   `json:"command,omitempty"`
 	Edits   bool     `json:"edits,omitempty"`
 	// Started is when it began, Ended is nil while it runs or where its end is not known.
-	Started    diff.Time  `json:"startedAt"`
-	Ended      *diff.Time `json:"endedAt,omitempty"`
-	DurationMs int        `json:"durationMs,omitempty"`
+	Started    report.Time  `json:"startedAt"`
+	Ended      *report.Time `json:"endedAt,omitempty"`
+	DurationMs int          `json:"durationMs,omitempty"`
 	// Outcome is ok, failed or denied, "" where it is not known.
 	Outcome string `json:"outcome,omitempty"`
 	// Subagent is the ID of the subagent that made the call, Calls are those of the subagent that it started.
@@ -93,6 +94,8 @@ type SourceCoverage struct {
 	Lines   int `json:"transcriptLines"`
 	Unknown int `json:"unknownLines,omitempty"`
 	Damaged int `json:"damagedLines,omitempty"`
+	// Unread is how many bytes of the transcripts are left for the next reading, because they are very long.
+	Unread int64 `json:"unreadBytes,omitempty"`
 	// Masked counts masked secrets.
 	Masked int `json:"masked,omitempty"`
 }
@@ -109,13 +112,22 @@ type folder struct {
 	readAt   int64 // when the transcript was read last
 	started  map[string]*Called
 	begun    map[string][]*Called // without a result, by the loose part of their IDs
+	// compacted is when the agent shortened its context.
+	compacted []compaction
+}
+
+// compaction is an event [Compact].
+type compaction struct {
+	turn       string
+	at         int64
+	transcript bool
 }
 
 func newFolder() *folder {
 	return &folder{calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}, begun: map[string][]*Called{}}
 }
 
-func millis(ms int64) diff.Time { return diff.Time{Time: time.UnixMilli(ms)} }
+func millis(ms int64) report.Time { return report.Time{Time: time.UnixMilli(ms)} }
 
 func (f *folder) add(e *Event) {
 	f.coverage.Masked += e.Masked
@@ -137,14 +149,7 @@ func (f *folder) add(e *Event) {
 			t.Ended, t.Said = &at, cmp.Or(e.Text, t.Said)
 		}
 	case Compact:
-		if t := f.turn(e.Turn, e.At); t != nil {
-			i := 0
-			if e.Source == FromTranscript {
-				i = 1
-			}
-			t.compacted[i]++
-			t.Compacted = max(t.compacted[0], t.compacted[1])
-		}
+		f.compacted = append(f.compacted, compaction{e.Turn, e.At, e.Source == FromTranscript})
 	}
 }
 
@@ -212,7 +217,7 @@ func (f *folder) call(e *Event) {
 		c.Outcome = cmp.Or(c.Outcome, e.Outcome)
 		c.DurationMs = cmp.Or(c.DurationMs, e.DurationMs)
 		if base != "" && c.DurationMs == 0 && c.asked != 0 { // its agent tells no duration, but when it began
-			c.DurationMs = int(e.At - c.asked)
+			c.DurationMs = int(max(0, e.At-c.asked))
 		}
 		if began := e.At - int64(c.DurationMs); !c.closed && (c.Started.UnixMilli() == e.At || began > c.Started.UnixMilli()) {
 			c.Started = millis(began) // the agent asked before it began
@@ -240,6 +245,28 @@ func (f *folder) outline(info Info, damaged int) *Outline {
 		o.Turns = append(o.Turns, &c)
 	}
 	slices.SortStableFunc(o.Turns, func(a, b *Turn) int { return a.At.Compare(b.At.Time) })
+	prompts := slices.Clone(o.Turns)
+	turn := func(id string, at int64) *Turn {
+		if t := f.turns[id]; t != nil {
+			return turns[t]
+		}
+		if n := sort.Search(len(prompts), func(i int) bool { return prompts[i].At.UnixMilli() > at }); n > 0 {
+			return prompts[n-1]
+		}
+		return nil
+	}
+	for _, c := range f.compacted {
+		t := turn(c.turn, c.at)
+		switch {
+		case t == nil:
+			continue
+		case c.transcript:
+			t.byTranscript++
+		default:
+			t.byHooks++
+		}
+		t.Compacted = max(t.byHooks, t.byTranscript)
+	}
 	calls := map[*Called]*Called{}
 	order := make([]*Called, 0, len(f.order))
 	for _, original := range f.order {
@@ -256,11 +283,11 @@ func (f *folder) outline(info Info, damaged int) *Outline {
 	for _, original := range order {
 		c := calls[original]
 		f.source(o, c)
-		if parent := calls[f.started[c.Subagent]]; c.Subagent != "" && parent != nil && parent != c {
-			parent.Calls = append(parent.Calls, c)
+		if parent := f.parent(original); parent != nil {
+			calls[parent].Calls = append(calls[parent].Calls, c)
 			continue
 		}
-		t := turns[f.turn(f.of[original], c.Started.UnixMilli())]
+		t := turn(f.of[original], c.Started.UnixMilli())
 		if t == nil && before == nil {
 			before = &Turn{At: c.Started, Calls: []*Called{}}
 			o.Turns = slices.Insert(o.Turns, 0, before)
@@ -271,6 +298,26 @@ func (f *folder) outline(info Info, damaged int) *Outline {
 		t.Calls = append(t.Calls, c)
 	}
 	return o
+}
+
+// parent returns the call that started the subagent of a call. It returns nil for a call of the agent itself, and for one that
+// is too deep or in a circle of subagents: that is shown beside the agent's own.
+func (f *folder) parent(c *Called) *Called {
+	parent := f.caller(c)
+	for up, depth := parent, 0; up != nil; up = f.caller(up) {
+		if depth++; depth > maxDepth || up == c {
+			return nil
+		}
+	}
+	return parent
+}
+
+// caller returns the call that started the subagent of a call, nil for none.
+func (f *folder) caller(c *Called) *Called {
+	if c.Subagent == "" {
+		return nil
+	}
+	return f.started[c.Subagent]
 }
 
 // source says which source a call is from, and counts those that one source does not have.
@@ -292,16 +339,15 @@ func (f *folder) source(o *Outline, c *Called) {
 
 // All calls yield with each call, those of subagents after the one that started them.
 func (o *Outline) All(yield func(*Turn, *Called)) {
-	var walk func(t *Turn, calls []*Called, depth int)
-	walk = func(t *Turn, calls []*Called, depth int) {
+	var walk func(t *Turn, calls []*Called)
+	walk = func(t *Turn, calls []*Called) {
 		for _, c := range calls {
-			if yield(t, c); depth < maxDepth {
-				walk(t, c.Calls, depth+1)
-			}
+			yield(t, c)
+			walk(t, c.Calls)
 		}
 	}
 	for _, t := range o.Turns {
-		walk(t, t.Calls, 0)
+		walk(t, t.Calls)
 	}
 }
 

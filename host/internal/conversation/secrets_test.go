@@ -2,41 +2,22 @@ package conversation_test
 
 import (
 	"encoding/json"
-	"os"
+	"fmt"
 	"strings"
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/testing/planted"
 )
-
-// planted are the secrets that the tests of all channels plant.
-func planted(t *testing.T) (secrets []struct{ ID, Channel, Text, Secret string }) {
-	t.Helper()
-	data, err := os.ReadFile("../../../protocol/testdata/secrets.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct {
-		Secrets []struct{ ID, Channel, Text, Secret string }
-	}
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(data), "{}", "")), &file); err != nil {
-		t.Fatal(err)
-	}
-	return file.Secrets
-}
 
 func TestNoPlantedSecretIsOnDisk(t *testing.T) {
 	w := newWorld(t)
 	w.record(conversation.SessionStart, nil)
-	planted, covered := planted(t), 0
-	for _, s := range planted {
-		text, _ := redact.Default().Text(s.Text)
-		body, _ := redact.Default().Body(s.Text)
-		if strings.Contains(text, s.Secret) && strings.Contains(body, s.Secret) {
-			continue // only the headers of a request, or a field's kind, say that it is one
-		}
-		covered++
+	secrets := planted.InTexts(t)
+	if len(secrets) < 350 {
+		t.Errorf("only %d secrets are planted", len(secrets))
+	}
+	for _, s := range secrets {
 		quoted, err := json.Marshal(map[string]any{"command": "cat <<'END'\n" + s.Text + "\nEND", "list": []any{map[string]any{"text": s.Text}}})
 		if err != nil {
 			t.Fatal(err)
@@ -58,10 +39,21 @@ func TestNoPlantedSecretIsOnDisk(t *testing.T) {
 			}
 		}
 	}
-	if covered < 50 {
-		t.Errorf("only %d of %d secrets are covered", covered, len(planted))
+}
+
+// Results of calls are masked as the data that they are.
+func TestNoPlantedSecretInDataIsOnDisk(t *testing.T) {
+	w := newWorld(t)
+	w.record(conversation.SessionStart, nil)
+	secrets := planted.Covered(t, "json")
+	for i, s := range secrets {
+		if raw := json.RawMessage(s.Text); json.Valid(raw) {
+			w.record(conversation.Result, func(e *conversation.Event) {
+				e.Call, e.Tool, e.Input, e.Output = fmt.Sprint("c", i), "fetch", raw, raw
+			})
+		}
 	}
-	t.Logf("%d of %d", covered, len(planted))
+	planted.NotIn(t, secrets, map[string]string{"the recording": w.stored()})
 }
 
 // A line of data whose quotes are escaped is still data.

@@ -105,6 +105,8 @@ type file struct {
 	sources bool
 	// offsets are how far transcripts were read, by path.
 	offsets map[string]int64
+	// left is how much of transcripts was left for the next reading, in bytes, by path.
+	left map[string]int64
 	// transcripts are their paths, in the order in which hooks named them.
 	transcripts []string
 	// folder has the events, nil where nobody needs it.
@@ -446,7 +448,7 @@ func (f *file) append(e *Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if _, err = f.out.Write(line); err == nil {
+	if _, err = f.out.Write(line); err == nil && e.Source != FromTranscript { // [partReader.merge]
 		err = f.out.Sync()
 	}
 	if err != nil {

@@ -104,7 +104,7 @@ type Shown struct {
 	Output json.RawMessage `json:"output,omitempty"`
 }
 
-// Show returns a conversation, after its transcripts were read to their end.
+// Show returns a conversation, after its transcripts were read.
 func (s *Store) Show(_ context.Context, _ *checkpoint.Client, p ShowParams) (*Shown, error) {
 	if s.failed != nil {
 		return nil, s.failed
@@ -114,7 +114,7 @@ func (s *Store) Show(_ context.Context, _ *checkpoint.Client, p ShowParams) (*Sh
 	if f == nil {
 		return nil, s.missing(p.ID)
 	}
-	s.readTranscripts(f)
+	s.readTranscripts(f, partsNow)
 	o, err := s.outlineOf(f)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read recording %s: %w", f.id, err)
@@ -167,6 +167,9 @@ func (s *Store) outlineOf(f *file) (*Outline, error) {
 	}
 	if f.outline == nil {
 		f.outline = f.folder.outline(info, f.damaged)
+		for _, bytes := range f.left {
+			f.outline.Coverage.Unread += bytes
+		}
 	}
 	return f.outline, nil
 }
@@ -243,7 +246,7 @@ func (s *Store) Outlines(workspace string, from, to int64) []*Outline {
 	s.Drain()
 	var all []*Outline
 	for _, f := range s.within(workspace, from, to) {
-		s.readTranscripts(f)
+		s.readTranscripts(f, partsNow)
 		if o, err := s.outlineOf(f); err == nil {
 			all = append(all, o)
 		}

@@ -1,6 +1,8 @@
 package conversation
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +20,16 @@ import (
 // maxPart bounds what is read of a transcript at once, in bytes. A longer part is read in several steps.
 const maxPart = 32 << 20
 
+// How many parts of each transcript are read by a caller that waits for them, and by nobody's wait. What is left is for the next
+// reading: [SourceCoverage.Unread] has it.
+const (
+	partsNow   = 4
+	partsLater = 32
+)
+
+// maxSeen bounds [Read.Seen], so that its line is not too long.
+const maxSeen = 10_000
+
 // A parser returns the events of a line of a transcript. Known is false for a line of an unknown type, and err is not nil
 // for one that is no JSON of this form.
 type parser func(line []byte) (events []Event, known bool, err error)
@@ -30,14 +42,12 @@ func (s *Store) readLater(f *file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.reading.Go(func() { s.readTranscripts(f) })
+		s.reading.Go(func() { s.readTranscripts(f, partsLater) })
 	}
 }
 
-// readTranscripts reads what is new in the transcripts of a conversation.
-func (s *Store) readTranscripts(f *file) {
-	f.turn.Lock()
-	defer f.turn.Unlock()
+// readTranscripts reads what is new in the transcripts of a conversation, at most a number of parts of each.
+func (s *Store) readTranscripts(f *file, parts int) {
 	f.mu.Lock()
 	parse := parsers[f.head.Agent]
 	paths := slices.Clone(f.transcripts)
@@ -46,12 +56,12 @@ func (s *Store) readTranscripts(f *file) {
 		return
 	}
 	for _, path := range paths {
-		for more := true; more && s.life.Err() == nil; {
-			var err error
-			if more, err = s.readPart(f, path, parse); err != nil {
-				if !errors.Is(err, fs.ErrNotExist) { // agents delete old ones
-					s.o.Log.Info("cannot read an agent's transcript", "recording", f.id, "error", err)
-				}
+		for n := 0; n < parts && s.life.Err() == nil; n++ {
+			more, err := s.readPart(f, path, parse)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // agents delete old ones
+				s.o.Log.Info("cannot read an agent's transcript", "recording", f.id, "error", err)
+			}
+			if !more {
 				break
 			}
 		}
@@ -60,8 +70,11 @@ func (s *Store) readTranscripts(f *file) {
 
 // readPart reads a part of a transcript from where the last one ended. More is true if there is another part.
 func (s *Store) readPart(f *file, path string, parse parser) (more bool, err error) {
+	f.turn.Lock()
+	defer f.turn.Unlock()
 	file, size, err := openTranscript(path)
 	if err != nil {
+		f.leave(path, 0)
 		return false, err
 	}
 	defer func() { _ = file.Close() }()
@@ -72,37 +85,131 @@ func (s *Store) readPart(f *file, path string, parse parser) (more bool, err err
 		offset = 0
 	}
 	part := min(size-offset, maxPart)
+	f.leave(path, size-offset-part)
 	if part == 0 {
 		return false, nil
 	}
-	r := Read{Path: path}
-	allowed := s.allowing()
-	end, long, err := readLines(io.NewSectionReader(file, offset, part), func(_ bool, line []byte) bool {
-		r.Lines++
-		events, known, err := parse(line)
-		if err != nil {
-			return false
-		}
-		if !known {
-			r.Unknown++
-		}
-		for i := range events {
-			s.merge(f, &events[i], &r, allowed)
-		}
-		return true
-	})
+	p := &partReader{s: s, f: f, parse: parse, allowed: s.allowing(), seen: map[string]bool{}, read: Read{Path: path, Offset: offset}}
+	if f.head.Agent == "codex" {
+		p.sub = codexSub(path, f.head.Session)
+	}
+	end, err := p.lines(file, offset, part)
 	if err != nil {
 		return false, err
 	}
-	if r.Damaged = long; end == 0 && part == maxPart { // a line without an end
-		end, r.Damaged = part, r.Damaged+1
-	}
-	if end == 0 {
+	if end == 0 && part < maxPart {
 		return false, nil // the last line is still being written
 	}
-	r.Offset = offset + end
-	_, err = s.add(f, &Event{ID: string(synced) + ":" + Fresh(), Kind: synced, At: s.o.Clock().UnixMilli(), Agent: f.head.Agent, Session: f.head.Session, Read: &r})
-	return err == nil && r.Offset < size && part == maxPart, err
+	p.read.Offset = offset + end
+	err = p.sync()
+	return err == nil && p.read.Offset < size && part == maxPart, err
+}
+
+// leave notes how many bytes of a transcript are left for the next reading.
+func (f *file) leave(path string, bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left[path] == bytes {
+		return
+	}
+	if f.left == nil {
+		f.left = map[string]int64{}
+	}
+	f.left[path], f.outline = bytes, nil
+}
+
+// partReader reads a part of a transcript.
+type partReader struct {
+	s       *Store
+	f       *file
+	parse   parser
+	sub     string // the subagent whose transcript it is
+	allowed func(dir string) bool
+	read    Read
+	// seen has what read.Seen has had.
+	seen map[string]bool
+	// failed is why the first event that could not be recorded was not.
+	failed error
+}
+
+// lines reads the whole lines of a part, and returns the end of the last one. A line that is longer than a part ends with the
+// part: the rest of it is no line, whatever it looks like.
+func (p *partReader) lines(file io.ReaderAt, offset, part int64) (end int64, err error) {
+	r := io.NewSectionReader(file, offset, part)
+	begun, err := p.restOfLine(file, offset, r)
+	if err != nil {
+		return 0, err
+	}
+	parsed, bad := 0, 0
+	end, damaged, err := readLines(r, func(_ bool, line []byte) bool {
+		parsed++
+		ok := p.line(line)
+		if !ok {
+			bad++
+		}
+		return ok
+	})
+	if err != nil {
+		return 0, err
+	}
+	p.read.Lines, p.read.Damaged = p.read.Lines+parsed+damaged-bad, p.read.Damaged+damaged
+	if p.failed != nil {
+		p.s.o.Log.Warn("cannot record events of a transcript", "recording", p.f.id, "error", p.failed)
+	}
+	switch {
+	case end > 0 || begun > 0 && begun < part:
+		return begun + end, nil
+	case part < maxPart:
+		return 0, nil
+	case begun == 0:
+		p.read.Lines, p.read.Damaged = p.read.Lines+1, p.read.Damaged+1
+	}
+	return part, nil
+}
+
+// restOfLine reads what a part has of a line that began before it, and returns how long that is.
+func (p *partReader) restOfLine(file io.ReaderAt, offset int64, r *io.SectionReader) (int64, error) {
+	last := []byte{'\n'}
+	if offset > 0 {
+		if _, err := file.ReadAt(last, offset-1); err != nil {
+			return 0, err
+		}
+	}
+	if last[0] == '\n' {
+		return 0, nil
+	}
+	var length int64
+	for buf := make([]byte, buffer); ; {
+		n, err := r.Read(buf)
+		if at := bytes.IndexByte(buf[:n], '\n'); at >= 0 {
+			length += int64(at) + 1
+			_, err := r.Seek(length, io.SeekStart)
+			return length, err
+		}
+		length += int64(n)
+		if errors.Is(err, io.EOF) {
+			return length, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// line reads a line. It returns false for a damaged one.
+func (p *partReader) line(line []byte) bool {
+	events, known, err := p.parse(line)
+	if err != nil {
+		return false
+	}
+	if !known {
+		p.read.Unknown++
+	}
+	for i := range events {
+		events[i].Sub = cmp.Or(events[i].Sub, p.sub)
+		p.merge(&events[i])
+	}
+	return true
 }
 
 // openTranscript opens the file that a hook named.
@@ -131,30 +238,42 @@ func (s *Store) allowing() func(dir string) bool {
 	}
 }
 
-// merge adds an event of a transcript, if no hook reported it. What was before the recording began is left out.
-func (s *Store) merge(f *file, e *Event, r *Read, allowed func(string) bool) {
+// merge adds an event of a transcript, if no hook reported it. What was before the recording began is left out. It is on disk
+// with the next [partReader.sync]: after a crash before that, the part is read again.
+func (p *partReader) merge(e *Event) {
 	if e.Dir == "" {
-		e.Dir = f.head.Workspace
+		e.Dir = p.f.head.Workspace
 	}
-	if e.At < f.head.Started-early.Milliseconds() || !allowed(e.Dir) {
+	if e.At < p.f.head.Started-early.Milliseconds() || !p.allowed(e.Dir) {
 		return
 	}
-	e.Agent, e.Session, e.Source = f.head.Agent, f.head.Session, FromTranscript
+	e.At = min(e.At, p.s.o.Clock().UnixMilli())
+	e.Agent, e.Session, e.Source = p.f.head.Agent, p.f.head.Session, FromTranscript
 	e.Describe()
 	e.Trim()
-	e.Clean(s.o.Redactor)
+	e.Clean(p.s.o.Redactor)
 	e.identify()
-	added, err := s.add(f, e)
+	added, err := p.s.add(p.f, e)
 	switch {
 	case err != nil:
-		s.o.Log.Warn("cannot record an event of a transcript", "recording", f.id, "error", err)
+		p.read.Damaged++
+		p.failed = cmp.Or(p.failed, err)
 	case added:
-		r.Added++
-	case e.Kind == Call || e.Kind == Result:
-		if !slices.Contains(r.Seen, e.Call) {
-			r.Seen = append(r.Seen, e.Call)
+		p.read.Added++
+	case (e.Kind == Call || e.Kind == Result) && !p.seen[e.Call]:
+		p.seen[e.Call] = true
+		if p.read.Seen = append(p.read.Seen, e.Call); len(p.read.Seen) == maxSeen {
+			p.failed = cmp.Or(p.failed, p.sync())
 		}
 	}
+}
+
+// sync adds what was found since the last call.
+func (p *partReader) sync() error {
+	r := p.read
+	p.read = Read{Path: r.Path, Offset: r.Offset}
+	_, err := p.s.add(p.f, &Event{ID: string(synced) + ":" + Fresh(), Kind: synced, At: p.s.o.Clock().UnixMilli(), Agent: p.f.head.Agent, Session: p.f.head.Session, Read: &r})
+	return err
 }
 
 // early is how long before its first hook an agent may write the line of the same event.

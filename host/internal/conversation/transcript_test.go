@@ -214,3 +214,33 @@ func FuzzTranscripts(f *testing.F) {
 		}
 	})
 }
+
+// TestASubagentOfCodexIsBelowItsCall: its rollout has a name of its own, and nothing else says whose it is.
+func TestASubagentOfCodexIsBelowItsCall(t *testing.T) {
+	const session, thread = "01a21820-6be0-7962-808e-8d926ed1d979", "01a21820-6ceb-7a30-9044-908c1f67989a"
+	w := newWorld(t)
+	rollout := func(id string, lines ...string) string {
+		path := filepath.Join(t.TempDir(), "rollout-2026-11-26T13-51-47-"+id+".jsonl")
+		text := ""
+		for _, line := range lines {
+			text += `{"timestamp":"2026-11-26T13:51:47.000Z",` + line + "}\n"
+		}
+		write(t, path, text)
+		return path
+	}
+	root := rollout(session,
+		`"type":"response_item","payload":{"type":"function_call","name":"spawn_agent","namespace":"collaboration","arguments":"{}","call_id":"spawn"}`,
+		`"type":"event_msg","payload":{"type":"item_completed","item":{"type":"SubAgentActivity","id":"spawn","kind":"started","agent_thread_id":"`+thread+`","agent_path":"/root/files"}}`,
+		`"type":"event_msg","payload":{"type":"item_completed","item":{"type":"SubAgentActivity","id":"other","kind":"completed","agent_thread_id":"`+thread+`"}}`)
+	sub := rollout(thread, `"type":"inter_agent_communication_metadata","payload":{"trigger_turn":true}`,
+		`"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"ls\"}","call_id":"inner"}`)
+	w.set(time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC))
+	for _, path := range []string{root, sub} {
+		w.record(conversation.SessionStart, func(e *conversation.Event) { e.Agent, e.Session, e.Transcript = "codex", session, path })
+	}
+	w.set(time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC))
+	shown := w.show()
+	if calls := shown.Turns[0].Calls; len(calls) != 1 || calls[0].ID != "spawn" || len(calls[0].Calls) != 1 || calls[0].Calls[0].ID != "inner" || shown.Coverage.Unknown != 0 {
+		t.Errorf("the calls are %+v, the coverage %+v", calls, shown.Coverage)
+	}
+}

@@ -16,7 +16,9 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/uuid"
+	"github.com/tidwall/gjson"
 
+	"tidemark.dev/tidemark/host/internal/jsondepth"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -155,47 +157,44 @@ func readClaude(p Point) (rows []*row, err error) {
 
 // parseRow reads a line. Its fields keep their order and their bytes.
 func parseRow(line []byte) (*row, error) {
-	r := &row{}
-	in := json.NewDecoder(bytes.NewReader(line))
-	if t, err := in.Token(); err != nil || t != json.Delim('{') {
+	if jsondepth.Exceeds(line, jsondepth.Most) || !gjson.ValidBytes(line) {
+		return nil, errors.New("it is not a whole JSON object")
+	}
+	all := gjson.ParseBytes(line)
+	if !all.IsObject() {
 		return nil, errors.New("it is not a JSON object")
 	}
+	r := &row{}
 	texts := map[string]*string{
 		"type": &r.Type, "subtype": &r.Subtype, "uuid": &r.ID, "parentUuid": &r.Parent, "sessionId": &r.Session, "promptId": &r.Turn,
 		"cwd": &r.Dir, "version": &r.Version, "permissionMode": &r.Mode,
 	}
-	for in.More() {
-		name, err := in.Token()
-		if err != nil {
-			return nil, err
-		}
-		f := field{name: name.(string)}
-		if err := in.Decode(&f.raw); err != nil {
-			return nil, err
-		}
+	var err error
+	all.ForEach(func(name, value gjson.Result) bool {
+		f := field{name: name.Str, raw: json.RawMessage(value.Raw)}
 		if slices.ContainsFunc(r.fields, func(o field) bool { return o.name == f.name }) {
-			return nil, fmt.Errorf("it has two fields %q", f.name)
+			err = fmt.Errorf("it has two fields %q", f.name)
+			return false
 		}
 		r.fields = append(r.fields, f)
 		switch text := texts[f.name]; {
+		case text != nil && value.Type != gjson.String && value.Type != gjson.Null:
+			err = fmt.Errorf("%s is not a text", f.name)
 		case text != nil:
-			if err := json.Unmarshal(f.raw, text); err != nil {
-				return nil, fmt.Errorf("%s is not a text", f.name)
-			}
+			*text = value.Str
 		case f.name == "timestamp":
-			_ = json.Unmarshal(f.raw, &r.At)
+			r.At, _ = time.Parse(time.RFC3339, value.Str)
 		case f.name == "isSidechain":
-			r.side = string(f.raw) == "true"
+			r.side = value.Type == gjson.True
 		case f.name == "isCompactSummary":
-			r.summary = string(f.raw) == "true"
+			r.summary = value.Type == gjson.True
 		case f.name == "message":
-			if err := r.readMessage(f.raw); err != nil {
-				return nil, err
-			}
+			err = r.readMessage(value)
 		}
-	}
-	if _, err := in.Token(); err != nil {
-		return nil, errors.New("it is not a whole JSON object")
+		return err == nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	r.fate = claudeLines[r.Type]
 	switch {
@@ -209,35 +208,42 @@ func parseRow(line []byte) (*row, error) {
 	return r, nil
 }
 
+// fieldsOf returns fields of an object, in the order of the names. Of two with one name the last counts, as for the agent.
+func fieldsOf(object gjson.Result, names ...string) []gjson.Result {
+	found := make([]gjson.Result, len(names))
+	object.ForEach(func(name, value gjson.Result) bool {
+		if i := slices.Index(names, name.Str); i >= 0 {
+			found[i] = value
+		}
+		return true
+	})
+	return found
+}
+
 // readMessage reads which calls and results a message has.
-func (r *row) readMessage(raw json.RawMessage) error {
-	var m struct {
-		ID      string          `json:"id"`
-		Content json.RawMessage `json:"content"`
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
+func (r *row) readMessage(m gjson.Result) error {
+	if !m.IsObject() {
 		return errors.New("its message is not one")
 	}
-	r.message, r.thinks = m.ID, true
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
+	of := fieldsOf(m, "id", "content")
+	r.message, r.thinks = of[0].Str, true
+	switch content := of[1]; {
+	case content.Type == gjson.String:
 		r.thinks, r.other = false, true
 		return nil
-	}
-	var blocks []struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
-		Use  string `json:"tool_use_id"`
-	}
-	if err := json.Unmarshal(m.Content, &blocks); err != nil {
+	case !content.IsArray():
 		return errors.New("its message has no content")
 	}
-	for _, b := range blocks {
-		switch b.Type {
+	for _, block := range of[1].Array() {
+		b := fieldsOf(block, "type", "id", "tool_use_id")
+		if !block.IsObject() || b[0].Type != gjson.String {
+			return errors.New("a part of its message has no type")
+		}
+		switch b[0].Str {
 		case "tool_use":
-			r.uses, r.thinks = append(r.uses, b.ID), false
+			r.uses, r.thinks = append(r.uses, b[1].Str), false
 		case "tool_result":
-			r.results, r.thinks, r.other = append(r.results, b.Use), false, true
+			r.results, r.thinks, r.other = append(r.results, b[2].Str), false, true
 		case "thinking", "redacted_thinking":
 			r.other, r.signed = true, true
 		default:

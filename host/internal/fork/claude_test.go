@@ -29,7 +29,7 @@ const (
 	result = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"in:\n/shop/a.js"}]}`
 )
 
-func transcript(t *testing.T, lines ...string) (p Point, place Place) {
+func transcript(t testing.TB, lines ...string) (p Point, place Place) {
 	t.Helper()
 	home := t.TempDir()
 	place = Place{From: "/shop", To: filepath.Join(t.TempDir(), "branch"), Title: "branch"}

@@ -104,7 +104,7 @@ func (p Place) renamed(raw []byte) []byte {
 	if !bytes.Contains(raw, from) {
 		return raw
 	}
-	var out []byte
+	out := make([]byte, 0, len(raw)+len(raw)/4)
 	for {
 		i := bytes.Index(raw, from)
 		if i < 0 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -118,13 +119,31 @@ func (c *castWriter) json(v any) string {
 	return text
 }
 
-// jsonOf is JSON on one line, with characters as they are.
+// jsonOf is JSON on one line, with characters as they are, except for those that a terminal would obey.
 func jsonOf(v any) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
-	return strings.TrimSuffix(b.String(), "\n"), err
+	text := strings.TrimSuffix(b.String(), "\n")
+	if strings.IndexFunc(text, obeyed) < 0 {
+		return text, err
+	}
+	b.Reset()
+	for _, r := range text {
+		if obeyed(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String(), err
+}
+
+// obeyed reports whether a character of JSON, which has no others below 0x20, is a control character or changes the direction
+// of text.
+func obeyed(r rune) bool {
+	return r >= 0x7f && r < 0xa0 || r < 0x10000 && unicode.Is(unicode.Bidi_Control, r)
 }
 
 func (c *castWriter) line(text string) {

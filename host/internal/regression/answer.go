@@ -1,8 +1,8 @@
 package regression
 
 import (
-	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -23,17 +23,17 @@ type Regression struct {
 	Label  string `json:"label,omitempty"`
 	Before string `json:"before,omitempty"`
 	// Problem is the first error.
-	Problem      *FirstError          `json:"problem,omitempty"`
-	IntroducedBy *diff.Introduced     `json:"introduced_by,omitempty"`
-	Runs         []Run                `json:"runs,omitempty"`
-	Diff         *timeline.Difference `json:"diff,omitempty"`
+	Problem      *FirstError         `json:"problem,omitempty"`
+	IntroducedBy *report.Introduced  `json:"introduced_by,omitempty"`
+	Runs         []Run               `json:"runs,omitempty"`
+	Diff         *answers.Difference `json:"diff,omitempty"`
 }
 
 // FirstError is an error of a page. Source ends in "(generated)" where it is a line of generated code.
 type FirstError struct {
-	At      diff.Time `json:"at"`
-	Message string    `json:"message"`
-	Source  string    `json:"source,omitempty"`
+	At      report.Time `json:"at"`
+	Message string      `json:"message"`
+	Source  string      `json:"source,omitempty"`
 }
 
 // Run is a run of a command with the files of a moment.

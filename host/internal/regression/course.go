@@ -7,14 +7,14 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
 )
 
 // judging are the sections that have a severity.
-var judging = []diff.Section{capture.ConsoleSection, capture.NetworkSection, capture.WebSocketSection, capture.DOMSection}
+var judging = []capture.Section{capture.ConsoleSection, capture.NetworkSection, capture.WebSocketSection, capture.DOMSection}
 
 // arrived is how long ago a stretch ended of which nothing more is expected to arrive.
 const arrived = time.Minute
@@ -32,16 +32,16 @@ type courseKey struct {
 // Course returns the severity of each stretch from one time to another, as a client sees pages that belong to a workspace:
 // clean, warning or error, or "" for one of which nothing bad is known and that was not fully observed. A zero end means now.
 // Severities of the past are kept as long as the noise rules are the same.
-func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []diff.Severity {
+func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []report.Severity {
 	scope, rules := ScopeIn(f.Timeline, client, workspace), f.Rules.Of(client)
 	v := f.Store.View(f.Clock())
-	list := make([]diff.Severity, len(from))
+	list := make([]report.Severity, len(from))
 	key := func(i int) courseKey { return courseKey{scope.Key(), from[i].UnixNano(), to[i].UnixNano()} }
 	var missing []int
 	oldest := v.At
 	for i := range from {
 		if known, ok := rules.Spans.Load(key(i)); ok {
-			list[i] = known.(diff.Severity)
+			list[i] = known.(report.Severity)
 			continue
 		}
 		missing = append(missing, i)
@@ -85,7 +85,7 @@ func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspac
 		after := arrived
 		if list[i] = r.Severity; r.Coverage != nil {
 			after = delivered
-			if r.Severity == diff.Clean {
+			if r.Severity == report.Clean {
 				list[i] = ""
 			}
 		}
@@ -97,7 +97,7 @@ func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspac
 }
 
 // Report returns what the browser reported since a time, as a client sees pages that belong to a workspace.
-func (f *Finder) Report(ctx context.Context, client *checkpoint.Client, workspace string, from time.Time) *diff.Report {
+func (f *Finder) Report(ctx context.Context, client *checkpoint.Client, workspace string, from time.Time) *report.Report {
 	options := f.Rules.Of(client).Options(ScopeIn(f.Timeline, client, workspace))
 	options.Include = judging
 	v := f.Store.View(f.Clock())
@@ -117,20 +117,27 @@ func ScopeIn(t *timeline.Timeline, client *checkpoint.Client, workspace string) 
 	if len(scope.Origins) > 0 {
 		return scope
 	}
+	scope.Origins = pagesOf(t, workspace)
+	return scope
+}
+
+// pagesOf returns the origins that the file of a project names.
+func pagesOf(t *timeline.Timeline, workspace string) []string {
 	path := project.Find(workspace)
 	if path == "" {
-		return scope
+		return nil
 	}
 	data, err := project.Read(path)
 	if err != nil {
-		return scope
+		return nil
 	}
 	settings, err := project.Parse(path, data)
 	if err != nil {
-		return scope
+		return nil
 	}
-	if of, err := checkpoint.NewScope(project.Shift(settings.Origins, timeline.PortsOf(t, workspace))); err == nil {
-		scope.Origins = of.Origins
+	of, err := checkpoint.NewScope(project.Shift(settings.Origins, t.Operations.PortsOf(workspace)))
+	if err != nil {
+		return nil
 	}
-	return scope
+	return of.Origins
 }

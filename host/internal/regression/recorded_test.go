@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -27,14 +28,18 @@ type app struct {
 	page *enginetest.World
 	// looked is when the last snapshot was taken.
 	looked time.Time
+	// pause is how long before an edit nothing happens, and how long after it comes the hook.
+	pause, hook time.Duration
 }
 
 func newApp(t *testing.T) *app {
 	t.Helper()
 	page := enginetest.New(t, capture.Limits{})
-	a := &app{world: start(t, func() time.Time { return page.Now }), t: t, page: page}
+	a := &app{world: start(t, func() time.Time { return page.Now }), t: t, page: page, pause: 5 * time.Second, hook: time.Second}
 	a.Store, a.Rules, a.Observer, a.Clock = page.Store, page.Engine.Rules, page.Engine.Observer, func() time.Time { return page.Now }
-	a.Edits = observe.Edits{Update: noise.Default().Update, Name: func(e *event.FileChange, _ bool, i *diff.Introduced) { i.Moment, _ = timeline.OfChange(a.Timeline, e) }}
+	a.Edits = observe.Edits{Update: noise.Default().Update, Name: func(e *event.FileChange, _ bool, i *report.Introduced) {
+		i.Moment, _ = timeline.OfChange(a.Timeline, e)
+	}}
 	a.Rules.Now = func(dir string) string { return timeline.Now(a.Timeline, dir) }
 	return a
 }
@@ -42,11 +47,11 @@ func newApp(t *testing.T) *app {
 // after lets time pass in which what a hook reports late happens.
 func (a *app) after(seconds int) { a.page.Pass(time.Duration(seconds) * time.Second) }
 
-// edit writes a file, or removes it with an empty text. The page is loaded, and then something happens in it. A second later
-// comes the hook.
+// edit writes a file, or removes it with an empty text. The page is loaded, and then something happens in it. Later comes the
+// hook.
 func (a *app) edit(path, text string, happens ...string) (moment string) {
 	a.t.Helper()
-	a.after(5)
+	a.page.Pass(a.pause)
 	e := event.FileChange{Change: event.FileModified, Path: path, Tail: path, Since: a.looked.UnixMilli(), Edited: a.page.Now.UnixMilli()}
 	if text == "" {
 		e.Change, e.Edited = event.FileRemoved, 0
@@ -62,7 +67,7 @@ func (a *app) edit(path, text string, happens ...string) (moment string) {
 	for _, text := range happens {
 		a.page.Log("error", text)
 	}
-	a.after(1)
+	a.page.Pass(a.hook)
 	moment, e.Snapshot = a.moment(a.t, "Edit "+path)
 	a.looked = a.page.Now
 	a.page.ChangeFile(a.dir, e)
@@ -71,7 +76,7 @@ func (a *app) edit(path, text string, happens ...string) (moment string) {
 
 func (a *app) find(from, to string) string {
 	a.t.Helper()
-	r, err := a.Find(a.t.Context(), user, regression.Params{Where: timeline.Where{Dir: a.dir}, From: from, To: to})
+	r, err := a.Find(a.t.Context(), user, regression.Params{Where: moments.Where{Dir: a.dir}, From: from, To: to})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -137,6 +142,64 @@ func TestAnErrorThatStays(t *testing.T) {
 	a.says(first, "", "found "+broken)
 }
 
+// TestAnErrorThatAReloadShowsAgain: quick edits follow one that no evidence names, and one of them reloads the page.
+func TestAnErrorThatAReloadShowsAgain(t *testing.T) {
+	for name, shown := range map[string]string{"the same": "boom", "another one": "bang"} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp(t)
+			a.write(t, "server.js", "0")
+			start, _ := a.moment(t, "start")
+			a.looked = a.page.Now
+			before := a.edit("style.css", "1")
+			a.pause, a.hook = 300*time.Millisecond, 200*time.Millisecond
+			broken := a.edit("server.js", "1")
+			a.after(4)
+			a.page.Log("error", "boom")
+			next := a.edit("style.css", "2")
+			last := a.edit("index.html", "1", shown)
+			for _, from := range []string{start, before} {
+				for _, to := range []string{next, last, ""} {
+					a.says(from, to, "unknown  the evidence does not name one change")
+				}
+			}
+			if shown == "boom" {
+				a.says(broken, last, "unknown  the evidence does not name one change")
+			}
+		})
+	}
+}
+
+// TestAnErrorBeforeTheFirstEdit of a span is none of its edits, and not nothing.
+func TestAnErrorBeforeTheFirstEdit(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	start, _ := a.moment(t, "start")
+	a.looked = a.page.Now
+	a.after(5)
+	a.page.Log("error", "boom")
+	harmless := a.edit("cart.js", "1")
+	for _, to := range []string{harmless, ""} {
+		a.says(start, to, "unknown  no file changed before it")
+	}
+	a.pause = 300 * time.Millisecond
+	a.edit("index.html", "1", "boom")
+	a.says(start, "", "unknown  no file changed before it")
+	a.pause = 5 * time.Second
+	broken := a.edit("price.js", "1", "another")
+	a.says(start, "", "found "+broken)
+}
+
+// TestAPageThatCrashed: the list of moments shows it as an error.
+func TestAPageThatCrashed(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	start, _ := a.moment(t, "start")
+	a.looked = a.page.Now
+	a.edit("cart.js", "1")
+	a.page.Send("navigation", `"how":"crash","url":"`+enginetest.Page+`/"`)
+	a.says(start, "", "unknown  a page crashed or is empty, and no error says why")
+}
+
 // TestAWorkspaceThatWasMoved: what was recorded before tells the edit as it did there.
 func TestAWorkspaceThatWasMoved(t *testing.T) {
 	a := newApp(t)
@@ -166,4 +229,49 @@ func TestAWorkspaceThatWasMoved(t *testing.T) {
 	move(there, before)
 	a.says(start, "", "found "+broken)
 	a.says(broken, "", "found "+next)
+}
+
+// TestAModuleThatStaysBroken is none of the edits that follow, whatever was recorded last before them.
+func TestAModuleThatStaysBroken(t *testing.T) {
+	for name, minutes := range map[string]int{"at once": 0, "later": 5} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp(t)
+			document := 0
+			fails := func() {
+				document++
+				a.page.Pass(10 * time.Millisecond)
+				a.page.Send("network", fmt.Sprintf(`"id":"m%d","method":"GET","url":"%s/list.tsx?t=1795714400000","resource":"script","status":500,"started":%d,"duration":5`, document, enginetest.Page, a.page.Now.UnixMilli()))
+				a.page.Send("element", fmt.Sprintf(`"op":"appeared","frame":0,"document":"n%d","id":1,"selector":"vite-error-overlay","text":"Unexpected token – /shop/list.tsx:3:7"`, document))
+			}
+			load := func() {
+				a.page.Send("element", fmt.Sprintf(`"op":"reset","frame":0,"document":"n%d","id":0`, document+1))
+				a.page.Send("navigation", `"url":"`+enginetest.Page+`/","how":"reload"`)
+				fails()
+			}
+			a.write(t, "list.tsx", "0")
+			start, _ := a.moment(t, "start")
+			a.looked = a.page.Now
+			a.hook = 10 * time.Millisecond
+			broken := a.edit("list.tsx", "1")
+			fails()
+			a.after(10)
+			before, _ := a.moment(t, "before")
+			load()
+			a.page.Pass(time.Duration(minutes) * time.Minute)
+			a.after(2)
+			after, _ := a.moment(t, "after")
+			a.edit("filter.tsx", "1")
+			a.page.Log("debug", "[vite] hot updated: /filter.tsx")
+			a.page.Pass(500 * time.Millisecond)
+			load()
+			a.after(1)
+			a.says(start, "", "found "+broken)
+			for _, from := range []string{before, after} {
+				a.says(from, "", "clean  no new errors were recorded in this time")
+			}
+			if r, err := a.Find(t.Context(), user, regression.Params{Where: moments.Where{Dir: a.dir}, From: start}); err != nil || r.IntroducedBy.Path != "list.tsx" {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
 }

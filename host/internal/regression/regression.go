@@ -18,13 +18,15 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // Finder finds regressions.
@@ -51,7 +53,7 @@ var Tools = []*tool.Tool[*Finder]{
 
 // Params are the parameters of find_regression.
 type Params struct {
-	timeline.Where
+	moments.Where
 	From string `json:"from"`
 	To   string `json:"to"`
 	Run  string `json:"run"`
@@ -103,7 +105,7 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 }
 
 // name adds the moment that broke it, with the changes of its files.
-func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where timeline.Where, before, itself *timeline.Place, a *Regression) (err error) {
+func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where moments.Where, before, itself *moments.Place, a *Regression) (err error) {
 	a.Moment, a.Label, a.Before = itself.ID(), itself.Label(), before.ID()
 	a.Diff, err = f.Timeline.Diff(ctx, client, timeline.DiffParams{
 		Where: where, From: fmt.Sprintf("s%d", before.Snapshot.Number), To: fmt.Sprintf("s%d", itself.Snapshot.Number),
@@ -116,7 +118,7 @@ type trouble struct {
 	at    int64
 	event event.Event
 	key   string
-	// doubtful is true for one that may have been there before the changes of the span: only a cause makes it a new one. If
+	// doubtful is true for one that may have been there before the changes of the span: only a cause makes it one of them. If
 	// turned is true too, it is not certain that nothing broke.
 	doubtful, turned bool
 }
@@ -124,8 +126,28 @@ type trouble struct {
 // together is how long after the first error others are of the same break, in milliseconds.
 const together = 3000
 
-// lookBack is how long before a span is read what explains it.
-const lookBack = time.Minute
+// Before a span is read what explains it: for so long, or since the last load of its pages if that was not too long ago.
+const (
+	lookBack    = time.Minute
+	maxLookBack = 30 * time.Minute
+)
+
+// explained returns when what explains a span begins.
+func explained(v *capture.View, span *timeline.Span, o window.Options) time.Time {
+	loads := map[int]time.Time{}
+	for _, u := range v.Updates.From(0) {
+		if at := u.Time(); (u.How == "load" || u.How == "reload") && o.InScope(u.Subject) && at.Before(span.From) {
+			loads[u.Tab()] = at.Add(-time.Second)
+		}
+	}
+	began := span.From.Add(-lookBack)
+	for _, at := range loads {
+		if at.Before(began) && at.After(span.From.Add(-maxLookBack)) && v.HoldsTime(at.UnixMilli()) {
+			began = at
+		}
+	}
+	return began
+}
 
 // recorded finds the change that introduced the first new error of a span. Without one, the answer has the verdict.
 func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Regression) (*event.FileChange, error) {
@@ -140,7 +162,13 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		}
 		defer read.Close()
 		start := deep.MomentAt(span.From)
-		past := cause.Read(deep, deep.MomentAt(span.From.Add(-lookBack)).Pos, options.InScope, f.Edits.Update)
+		began := deep.MomentAt(explained(v, span, options))
+		past := cause.Read(deep, began.Pos, options.InScope, f.Edits.Update)
+		before := map[string]bool{}
+		for _, t := range troubles(began, deep.Until(start), options) {
+			before[t.key] = true
+		}
+		past.Elsewhere, past.Frames = f.Edits.Elsewhere, places.Asked
 		all := troubles(start, deep.Until(deep.MomentAt(span.To)), options)
 		var edits []cause.Edit
 		for _, e := range past.Edits {
@@ -148,18 +176,23 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 				edits = append(edits, e)
 			}
 		}
-		fresh := candidates(all, edits)
+		fresh := candidates(all, before, edits)
 		end := deep.MomentAt(span.To)
-		if report := f.Observer.Compute(ctx, start, v, &end, options); report.Coverage != nil {
-			a.Note = "not fully observed: " + report.Coverage.Note
+		r := f.Observer.Compute(ctx, start, v, &end, options)
+		if r.Coverage != nil {
+			a.Note = "not fully observed: " + r.Coverage.Note
 		}
-		return f.first(fresh, span, past, places, a), places, ctx.Err()
+		found := f.first(fresh, span, past, places, a)
+		if a.Verdict == Clean && r.DOM != nil && (len(r.DOM.Crashed) > 0 || r.DOM.PageEmptySince != nil) {
+			a.Verdict, a.Reason = Unknown, "a page crashed or is empty, and no error says why"
+		}
+		return found, places, ctx.Err()
 	})
 }
 
 // troubles returns the errors since a moment, sorted by when they began.
-func troubles(from capture.Moment, v *capture.View, o diff.Options) (all []trouble) {
-	diff.Entries(from, v, o, func(e diff.Entry) {
+func troubles(from capture.Moment, v *capture.View, o window.Options) (all []trouble) {
+	window.Entries(from, v, o, func(e window.Entry) {
 		if e.Hidden() {
 			return
 		}
@@ -170,7 +203,7 @@ func troubles(from capture.Moment, v *capture.View, o diff.Options) (all []troub
 			}
 		case *event.Network:
 			if ev.Failed() {
-				all = append(all, trouble{at: max(ev.Started, 1), event: ev, key: fmt.Sprint("network ", capture.KeyOf(ev))})
+				all = append(all, trouble{at: max(cause.Began(ev), 1), event: ev, key: fmt.Sprint("network ", capture.KeyOf(ev))})
 			}
 		}
 	})
@@ -183,19 +216,22 @@ func troubles(from capture.Moment, v *capture.View, o diff.Options) (all []troub
 	return all
 }
 
+// made returns when a change was made at the earliest.
+func made(e *event.FileChange) int64 { return cmp.Or(e.Edited, e.Since, e.At) }
+
 // maxDoubtful bounds the doubtful errors that are looked at.
 const maxDoubtful = 300
 
-// candidates returns the errors that the changes of a span may have introduced. Those that were there before are doubtful after
-// another change, and so are those of which it is not known whether they were there before the first one.
-func candidates(all []trouble, edits []cause.Edit) (list []trouble) {
+// candidates returns the new errors of a span. Those that were there before are doubtful after another change, and so are those
+// that came before the first one, or of which that is not known. Before are the keys of those before the span.
+func candidates(all []trouble, before map[string]bool, edits []cause.Edit) (list []trouble) {
 	if len(edits) == 0 {
 		return all
 	}
 	var times []int64 // when each change was made at the earliest
 	certain := int64(math.MaxInt64)
 	for _, e := range edits {
-		times = append(times, cmp.Or(e.Edited, e.Since, e.At))
+		times = append(times, made(e.FileChange))
 		certain = min(certain, cmp.Or(e.Edited, e.At))
 	}
 	slices.Sort(times)
@@ -214,12 +250,13 @@ func candidates(all []trouble, edits []cause.Edit) (list []trouble) {
 	for _, t := range all {
 		n := count(t.at)
 		last, known := seen[t.key]
+		known = known || before[t.key]
 		switch seen[t.key] = n; {
-		case n == 0, known && last == n:
+		case known && last == n:
 			continue
 		case known:
 			t.doubtful, t.turned = true, slices.Contains(clean[last+1:n], true)
-		case t.at < certain:
+		case n == 0, t.at < certain:
 			t.doubtful, t.turned = true, true
 		}
 		if t.doubtful {
@@ -232,17 +269,26 @@ func candidates(all []trouble, edits []cause.Edit) (list []trouble) {
 	return list
 }
 
-// first finds the change that introduced the first error, and puts it into an answer.
+// slack is how far the clocks of files and of a page differ, in milliseconds.
+const slack = 50
+
+// first finds the change that introduced the first error, and puts it into an answer. An error that first appeared without a
+// cause has none when it appears again, such as after a reload.
 func (f *Finder) first(all []trouble, span *timeline.Span, past *cause.Past, places *observe.Places, a *Regression) *event.FileChange {
 	var best *cause.Cause
 	var shown, began *trouble
 	unsure, why := false, ""
+	unnamed := map[string]bool{}
 	for i := range all {
 		t := &all[i]
 		if began != nil && t.at > began.at+together {
 			break
 		}
+		if unnamed[t.key] {
+			continue
+		}
 		found, reason := past.Of(places.Symptom(past, t.event))
+		unnamed[t.key] = found == nil && (t.turned || !t.doubtful)
 		skip := t.doubtful && found == nil
 		if found != nil {
 			if in := span.Has(found.FileChange); in > 0 {
@@ -260,7 +306,7 @@ func (f *Finder) first(all []trouble, span *timeline.Span, past *cause.Past, pla
 		if began == nil {
 			began, shown, why = t, t, reason
 		}
-		if found != nil && (best == nil || len(found.Evidence) > len(best.Evidence)) {
+		if found != nil && made(found.FileChange) <= began.at+slack && (best == nil || len(found.Evidence) > len(best.Evidence)) {
 			best, shown = found, t
 		}
 	}
@@ -279,19 +325,19 @@ func (f *Finder) first(all []trouble, span *timeline.Span, past *cause.Past, pla
 
 // problem describes an error.
 func problem(t trouble, places *observe.Places) *FirstError {
-	p := &FirstError{At: diff.Time{Time: time.UnixMilli(t.at).UTC()}}
+	p := &FirstError{At: report.Time{Time: time.UnixMilli(t.at).UTC()}}
 	switch e := t.event.(type) {
 	case *event.Console:
 		place, _ := places.Place(e)
-		p.Message, p.Source = diff.Shorten(event.OneLine(e.Text)), diff.Marked(diff.PlaceName(place), place.Generated)
+		p.Message, p.Source = report.Shorten(event.OneLine(e.Text)), report.Marked(report.PlaceName(place), place.Generated)
 	case *event.Network:
 		p.Message = fmt.Sprintf("%s %s %d", e.Method, e.URL, e.Status)
 		if e.Status < 400 {
 			p.Message = fmt.Sprintf("%s %s %s", e.Method, e.URL, e.Error)
 		}
-		p.Source = diff.Marked(places.Initiator(e))
+		p.Source = report.Marked(places.Initiator(e))
 	case *capture.Change:
-		p.Message = diff.Shorten(event.OneLine(e.Element.Text))
+		p.Message = report.Shorten(event.OneLine(e.Element.Text))
 	}
 	return p
 }

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 )
 
 const (
@@ -100,7 +101,7 @@ func next(good, bad int, untested map[int]bool) int {
 }
 
 // run runs a command with the files of a place.
-func (f *Finder) run(ctx context.Context, span *timeline.Span, p *timeline.Place, command string) (*Run, error) {
+func (f *Finder) run(ctx context.Context, span *timeline.Span, p *moments.Place, command string) (*Run, error) {
 	r := &Run{Moment: p.ID()}
 	return r, span.In(ctx, f.Timeline, p, func(dir string) error {
 		limited, cancel := context.WithTimeout(ctx, maxRun)

@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
@@ -91,7 +92,7 @@ func (w *world) write(t *testing.T, path, text string) {
 // moment adds a moment and returns its ID, and the number of its snapshot.
 func (w *world) moment(t *testing.T, label string) (id string, snapshot uint64) {
 	t.Helper()
-	added, err := w.Timeline.Add(t.Context(), user, timeline.AddParams{Where: timeline.Where{Dir: w.dir}, Label: label})
+	added, err := w.Timeline.Add(t.Context(), user, timeline.AddParams{Where: moments.Where{Dir: w.dir}, Label: label})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func (nobody) Miss(event.Subject, string, time.Time, int)   {}
 
 func (w *world) run(t *testing.T, command string) *regression.Regression {
 	t.Helper()
-	a, err := w.Find(t.Context(), user, regression.Params{Where: timeline.Where{Dir: w.dir}, Run: command})
+	a, err := w.Find(t.Context(), user, regression.Params{Where: moments.Where{Dir: w.dir}, Run: command})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestACommandEndsWithItsCaller(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if _, err := w.Find(ctx, user, regression.Params{Where: timeline.Where{Dir: w.dir}, Run: "sleep 60; true"}); err == nil || time.Since(began) > 10*time.Second {
+	if _, err := w.Find(ctx, user, regression.Params{Where: moments.Where{Dir: w.dir}, Run: "sleep 60; true"}); err == nil || time.Since(began) > 10*time.Second {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 }

@@ -4,16 +4,16 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
 // Tree is a session as prompts with what followed.
 type Tree struct {
-	tool.Quotes    `tstype:",extends"`
-	timeline.About `tstype:",extends"`
-	Turns          []*Turn `json:"turns" tstype:"Turn[]"`
+	tool.Quotes   `tstype:",extends"`
+	answers.About `tstype:",extends"`
+	Turns         []*Turn `json:"turns" tstype:"Turn[]"`
 	// Omitted counts the older calls that are left out.
 	Omitted int `json:"omitted,omitempty"`
 	// Files are the changes that no call is known to have made.
@@ -35,23 +35,23 @@ type Recording struct {
 type Turn struct {
 	Agent string `json:"agent,omitempty"`
 	// Recording is the ID of the recorded conversation, "" for none.
-	Recording string    `json:"recording,omitempty"`
-	At        diff.Time `json:"at"`
+	Recording string      `json:"recording,omitempty"`
+	At        report.Time `json:"at"`
 	// Prompt is the text, "" where the conversation is not recorded. Moment is its moment, "" for none.
-	Prompt string     `json:"prompt,omitempty"`
-	Moment string     `json:"momentId,omitempty"`
-	Ended  *diff.Time `json:"endedAt,omitempty"`
-	Said   string     `json:"said,omitempty"`
-	Calls  []*Call    `json:"calls" tstype:"Call[]"`
+	Prompt string       `json:"prompt,omitempty"`
+	Moment string       `json:"momentId,omitempty"`
+	Ended  *report.Time `json:"endedAt,omitempty"`
+	Said   string       `json:"said,omitempty"`
+	Calls  []*Call      `json:"calls" tstype:"Call[]"`
 
 	id, session string
 }
 
 // Call is a call of a tool, or a moment of an agent whose conversation is not recorded.
 type Call struct {
-	ID    string    `json:"callId,omitempty"`
-	Title string    `json:"title"`
-	At    diff.Time `json:"at"`
+	ID    string      `json:"callId,omitempty"`
+	Title string      `json:"title"`
+	At    report.Time `json:"at"`
 	// DurationMs, Outcome and Source are those of the recorded call.
 	DurationMs int    `json:"durationMs,omitempty"`
 	Outcome    string `json:"outcome,omitempty"`
@@ -61,9 +61,9 @@ type Call struct {
 	Files []File `json:"files,omitempty"`
 	// Severity is that of what the browser reported from the beginning of the call to the beginning of the next one that changed files, "" where it
 	// changed none. Summary is not given for clean.
-	Severity diff.Severity `json:"severity,omitempty"`
-	Summary  string        `json:"summary,omitempty"`
-	Calls    []*Call       `json:"calls,omitempty" tstype:"Call[]"`
+	Severity report.Severity `json:"severity,omitempty"`
+	Summary  string          `json:"summary,omitempty"`
+	Calls    []*Call         `json:"calls,omitempty" tstype:"Call[]"`
 
 	ended time.Time
 }
@@ -76,8 +76,8 @@ type File struct {
 	Removed int    `json:"removed,omitempty"`
 	// FsSnapshot is the first file snapshot with the change. Since is when the last look that did not find it began, nil where
 	// that is not known.
-	FsSnapshot string     `json:"fsSnapshotId,omitempty"`
-	Since      *diff.Time `json:"since,omitempty"`
+	FsSnapshot string       `json:"fsSnapshotId,omitempty"`
+	Since      *report.Time `json:"since,omitempty"`
 	// OneOf are the calls of which one made the change, where it is not known which.
 	OneOf []string `json:"oneOf,omitempty"`
 }

@@ -16,12 +16,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
@@ -40,7 +42,7 @@ type Finder struct {
 var UserTools = []*tool.Tool[*Finder]{tool.New(tool.Definition{Name: "timeline_show"}, (*Finder).Show)}
 
 // Params are the parameters of timeline_show.
-type Params struct{ timeline.Where }
+type Params struct{ moments.Where }
 
 // maxJudged bounds the calls after which the browser's report is computed: the newest.
 const maxJudged = 200
@@ -50,7 +52,7 @@ func (f *Finder) Show(ctx context.Context, client *checkpoint.Client, p Params) 
 	return f.tree(ctx, client, p.Where, maxJudged)
 }
 
-func (f *Finder) tree(ctx context.Context, client *checkpoint.Client, where timeline.Where, judged int) (*Tree, error) {
+func (f *Finder) tree(ctx context.Context, client *checkpoint.Client, where moments.Where, judged int) (*Tree, error) {
 	list, err := f.moments(ctx, client, where)
 	if err != nil {
 		return nil, err
@@ -93,11 +95,11 @@ func (f *Finder) changes(ctx context.Context, places []string, from, to time.Tim
 }
 
 // moments returns all moments of a session.
-func (f *Finder) moments(ctx context.Context, client *checkpoint.Client, where timeline.Where) (*timeline.List, error) {
+func (f *Finder) moments(ctx context.Context, client *checkpoint.Client, where moments.Where) (*answers.List, error) {
 	p := timeline.ListParams{Where: where, After: "m0", Limit: 1000}
 	list, err := f.Timeline.List(ctx, client, p)
 	for next := list; err == nil && next.Next != ""; {
-		p.Where, p.After = timeline.Where{Session: list.ID}, next.Next
+		p.Where, p.After = moments.Where{Session: list.ID}, next.Next
 		if next, err = f.Timeline.List(ctx, client, p); err == nil {
 			list.Moments = append(list.Moments, next.Moments...)
 		}
@@ -146,7 +148,7 @@ func (b *builder) add(o *conversation.Outline, calls []*conversation.Called) []*
 }
 
 // addMoments adds the moments of agents: their numbers to what is recorded, and else a call or a turn of their own.
-func (b *builder) addMoments(moments []timeline.ListMoment) {
+func (b *builder) addMoments(moments []answers.ListMoment) {
 	b.moments = map[string]*Call{}
 	for i := range moments {
 		m := &moments[i]
@@ -177,7 +179,7 @@ func (b *builder) addMoments(moments []timeline.ListMoment) {
 // near is how far a prompt's hook and its moment may be apart.
 const near = 2 * time.Second
 
-func (b *builder) addPrompt(m *timeline.ListMoment) {
+func (b *builder) addPrompt(m *answers.ListMoment) {
 	for _, t := range b.tree.Turns {
 		if t.session == m.Anchor.Session && t.Moment == "" && (t.id != "" && t.id == m.Anchor.Turn || t.At.Sub(m.At.Time).Abs() < near) {
 			t.Moment = m.ID
@@ -188,7 +190,7 @@ func (b *builder) addPrompt(m *timeline.ListMoment) {
 }
 
 // turnAt returns the turn of a moment: of its agent, the last one that began before.
-func (b *builder) turnAt(m *timeline.ListMoment) *Turn {
+func (b *builder) turnAt(m *answers.ListMoment) *Turn {
 	var last *Turn
 	for _, t := range b.tree.Turns {
 		if t.session == m.Anchor.Session && !t.At.After(m.At.Time) && (last == nil || t.At.After(last.At.Time)) {
@@ -214,7 +216,7 @@ func (b *builder) sort() {
 func (b *builder) addFile(e *event.FileChange, outlines []*conversation.Outline) {
 	file := File{Path: e.Path, Change: e.Change, FsSnapshot: fmt.Sprintf("s%d", e.Snapshot)}
 	if e.Since != 0 {
-		file.Since = &diff.Time{Time: time.UnixMilli(e.Since)}
+		file.Since = &report.Time{Time: time.UnixMilli(e.Since)}
 	}
 	if e.Counted {
 		file.Added, file.Removed = e.Added, e.Removed
@@ -266,7 +268,7 @@ func (f *Finder) judge(ctx context.Context, client *checkpoint.Client, workspace
 		v := f.Store.View(f.Clock())
 		end := v.MomentAt(until)
 		r := f.Observer.Compute(ctx, v.MomentAt(c.At.Time), v, &end, options)
-		if c.Severity = r.Severity; r.Severity != diff.Clean || r.Coverage != nil {
+		if c.Severity = r.Severity; r.Severity != report.Clean || r.Coverage != nil {
 			c.Summary = r.Summary
 		}
 	}

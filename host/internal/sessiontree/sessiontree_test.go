@@ -12,11 +12,11 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
@@ -84,7 +84,7 @@ func (w *world) change(path string, seconds float64, snapshot uint64) *event.Fil
 }
 
 // tree builds the tree of moments and changes.
-func (w *world) tree(moments []timeline.ListMoment, changes ...*event.FileChange) *Tree {
+func (w *world) tree(moments []answers.ListMoment, changes ...*event.FileChange) *Tree {
 	w.Helper()
 	b := &builder{tree: &Tree{Turns: []*Turn{}}, calls: map[string]*Call{}}
 	outlines := w.store.Outlines(w.root, w.start.UnixMilli(), w.now.UnixMilli())
@@ -132,8 +132,8 @@ func equal(t *testing.T, got, want []string) {
 	}
 }
 
-func (w *world) at(seconds float64) diff.Time {
-	return diff.Time{Time: w.start.Add(time.Duration(seconds * float64(time.Second)))}
+func (w *world) at(seconds float64) report.Time {
+	return report.Time{Time: w.start.Add(time.Duration(seconds * float64(time.Second)))}
 }
 
 // Each prompt, call and change is in the tree once: a change below the call that names its file, or below the last of those of
@@ -149,9 +149,9 @@ func TestATreeHasCallsWithTheirFiles(t *testing.T) {
 	w.call("b2", "", "Bash", map[string]string{"command": "sed -i s/a/b/ x"})                                                                                   // until 5.5 s
 	w.now = w.now.Add(-800 * time.Millisecond)                                                                                                                  //
 	w.call("b3", "", "Bash", map[string]string{"command": "touch y"})                                                                                           // until 5.7 s
-	moments := []timeline.ListMoment{
-		{ID: "m1", At: w.at(1), Source: records.FromPrompt, Anchor: &timeline.Anchor{Agent: "claude", Session: "one", Turn: "t1"}},
-		{ID: "m2", At: w.at(2), Source: records.FromEdit, Label: "Edit a.css", FsSnapshot: "s1", Anchor: &timeline.Anchor{Agent: "claude", Session: "one", Message: "e1"}},
+	moments := []answers.ListMoment{
+		{ID: "m1", At: w.at(1), Source: records.FromPrompt, Anchor: &answers.Anchor{Agent: "claude", Session: "one", Turn: "t1"}},
+		{ID: "m2", At: w.at(2), Source: records.FromEdit, Label: "Edit a.css", FsSnapshot: "s1", Anchor: &answers.Anchor{Agent: "claude", Session: "one", Message: "e1"}},
 		{ID: "m3", At: w.at(3), Source: records.FromUser, Label: "by hand", FsSnapshot: "s2"},
 	}
 	tree := w.tree(moments, w.change("a.css", 1.5, 1), w.change("dist/a.css", 2.5, 2), w.change("sub.js", 4.5, 3), w.change("x", 5.2, 4), w.change("README.md", 9.5, 5))
@@ -171,10 +171,10 @@ func TestATreeHasCallsWithTheirFiles(t *testing.T) {
 func TestMomentsAreTheTreeWithoutAConversation(t *testing.T) {
 	w := newWorld(t)
 	w.now = w.now.Add(time.Minute)
-	anchor := func(call string) *timeline.Anchor {
-		return &timeline.Anchor{Agent: "cursor", Session: "two", Message: call}
+	anchor := func(call string) *answers.Anchor {
+		return &answers.Anchor{Agent: "cursor", Session: "two", Message: call}
 	}
-	moments := []timeline.ListMoment{
+	moments := []answers.ListMoment{
 		{ID: "m1", At: w.at(0), Source: records.FromStart, Anchor: anchor("")},
 		{ID: "m2", At: w.at(1), Source: records.FromPrompt, Anchor: anchor("")},
 		{ID: "m3", At: w.at(2), Source: records.FromEdit, Label: "Edit a.js", FsSnapshot: "s1", Anchor: anchor("c1")},

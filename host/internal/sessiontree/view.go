@@ -5,7 +5,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 )
 
 // Limits of the tree in a viewer.
@@ -20,7 +20,7 @@ const (
 
 // View returns the newest part of a session's tree, small enough for a message to a browser.
 func (f *Finder) View(ctx context.Context, client *checkpoint.Client, session string) (*Tree, error) {
-	t, err := f.tree(ctx, client, timeline.Where{Session: session}, viewJudged)
+	t, err := f.tree(ctx, client, moments.Where{Session: session}, viewJudged)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -93,9 +94,9 @@ func lineEnd(data []byte, code recording.Code) int {
 	return end
 }
 
-// settle masks what is open of a stream, unless it is in the middle of a key of several lines.
+// settle masks what is open of a stream, unless it is in the middle of a secret of several lines.
 func (m *masker) settle(code recording.Code) {
-	if open := m.open[code]; m.size[code] <= maxLine && unfinishedKey(open) {
+	if open := m.open[code]; m.size[code] <= maxLine && unfinished(open) {
 		return
 	}
 	m.mask(m.open[code])
@@ -125,11 +126,22 @@ func (m *masker) settlePart(code recording.Code) {
 	}
 }
 
-// unfinishedKey reports whether a text begins a private key that it does not end.
-func unfinishedKey(items []*item) bool {
+// partHead is the line that names a part of a form, whose value is in the lines after it. maxPart is how much of it is waited for.
+var partHead = regexp.MustCompile(`(?i)content-disposition:`)
+
+const maxPart = 4 << 10
+
+// unfinished reports whether a text begins a private key, or a part of a form, that it does not end.
+func unfinished(items []*item) bool {
 	var b []byte
 	for _, it := range items {
 		b = append(b, it.data...)
+	}
+	if heads := partHead.FindAllIndex(b, -1); heads != nil {
+		part := b[heads[len(heads)-1][0]:]
+		if len(part) < maxPart && !bytes.Contains(part, []byte("\n--")) && !bytes.Contains(part, []byte("\r--")) {
+			return true
+		}
 	}
 	begin := bytes.LastIndex(b, []byte("-----BEGIN "))
 	return begin >= 0 && !bytes.Contains(b[begin:], []byte("-----END "))
@@ -200,8 +212,9 @@ func plain(items []*item) (text string, where, erased []int) {
 			}
 		case c == ' ' && i+2 < len(all) && all[i+1] == '\r' && all[i+2] != '\n':
 			i++ // so a shell goes to the next line of the screen in a long command
+		case c == '\r' && i+2 < len(all) && all[i+1] == '\r' && all[i+2] == '\n': // of a text whose lines end with both, to which the terminal adds its own
 		case c == '\r':
-			if len(b) > 0 && b[len(b)-1] != '\n' {
+			if len(b) > 0 && b[len(b)-1] != '\n' || i+1 < len(all) && all[i+1] == '\n' {
 				put('\n', i)
 			}
 		case c == '\n' && len(b) > 0 && i > 0 && all[i-1] == '\r': // it has its place in the text
@@ -221,8 +234,9 @@ func (m *masker) mask(items []*item) {
 	if text == "" {
 		return
 	}
-	masked, found := m.redactor.Explain(text, redact.FormText)
-	if masked == text {
+	_, found := m.redactor.Explain(text, redact.FormText)
+	found = append(found, redact.ExplainData(m.redactor, text)...)
+	if len(found) == 0 {
 		return
 	}
 	by := map[int]string{} // what replaces a byte, by its place

@@ -15,6 +15,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/testing/planted"
 )
 
 // cuts cuts data at random places.
@@ -145,6 +146,33 @@ func TestSecretsInOutputAreMasked(t *testing.T) {
 			rt.Errorf("the events are not in order: %v", at)
 		}
 	})
+}
+
+// TestNoPlantedSecretIsRecorded, in what is shown and in what is typed, each by itself and all after each other.
+func TestNoPlantedSecretIsRecorded(t *testing.T) {
+	secrets := planted.InTexts(t)
+	if len(secrets) < 350 {
+		t.Errorf("only %d secrets are planted", len(secrets))
+	}
+	var all strings.Builder
+	for _, code := range []recording.Code{recording.Output, recording.Input} {
+		for _, s := range secrets {
+			text := strings.ReplaceAll(strings.ReplaceAll(s.Text, "\r\n", "\n"), "\n", "\r\n") + "\r\n"
+			all.WriteString(text)
+			planted.NotIn(t, []planted.Secret{s}, map[string]string{string(code): recorded(text, code)})
+		}
+		planted.NotIn(t, secrets, map[string]string{"all as " + string(code): recorded(all.String(), code)})
+		all.Reset()
+	}
+}
+
+// recorded returns what a recording has of a text, without its sequences.
+func recorded(text string, code recording.Code) string {
+	var kept strings.Builder
+	m := newMasker(redact.Default(), func(_ time.Duration, _ recording.Code, data []byte) { kept.Write(data) })
+	m.add(0, code, []byte(text))
+	m.flush()
+	return ansi.Strip(kept.String())
 }
 
 // TestSecretsThatAShellEchoesAreMasked has lines as bash, zsh and fish show them while they are typed.

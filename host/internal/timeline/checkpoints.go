@@ -2,11 +2,11 @@ package timeline
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -17,7 +17,7 @@ type Moments struct{ *Timeline }
 // Checkpoint adds a moment for a checkpoint at its time: in the workspace of the client that created it, or for the user in
 // all that are open.
 func (t Moments) Checkpoint(ctx context.Context, client *checkpoint.Client, name string, at time.Time) {
-	if t.failed != nil {
+	if t.lines.Failed() != nil {
 		return
 	}
 	dirs := []string{client.Scope.Workspace}
@@ -35,11 +35,11 @@ func (t Moments) Checkpoint(ctx context.Context, client *checkpoint.Client, name
 }
 
 func (t Moments) checkpoint(ctx context.Context, client *checkpoint.Client, dir, name string, at time.Time) error {
-	m := Moment{Label: name, Source: records.FromCheckpoint}
-	if t.o.Clock().Sub(at) > namedWithin { // it was imported
-		if s, l, err := t.sessionOf(client, Where{}); client.Scope.Workspace != "" && err == nil && !at.Before(s.Started) {
-			m.Label, m.Kind = t.o.label(name), records.Auto
-			if added, err := addAt(ctx, t.Timeline, s, l, m, seconds(at.Sub(s.Started)+l.shift(s))); err != nil || added != nil {
+	m := records.Moment{Label: name, Source: records.FromCheckpoint}
+	if t.o.Clock().Sub(at) > moments.NamedWithin { // it was imported
+		if s, l, err := t.lines.SessionOf(client, moments.Where{}); client.Scope.Workspace != "" && err == nil && !at.Before(s.Started) {
+			m.Label, m.Kind = t.lines.Label(name), records.Auto
+			if added, err := t.lines.AddAt(ctx, s, l, m, records.Seconds(at.Sub(s.Started)+l.Shift(s))); err != nil || added != nil {
 				return err
 			}
 		}
@@ -50,53 +50,26 @@ func (t Moments) checkpoint(ctx context.Context, client *checkpoint.Client, dir,
 
 // Renamed gives the moments of a checkpoint its new name: those with its old name that were recorded with it.
 func (t Moments) Renamed(from, to string, at time.Time) {
-	if t.failed != nil {
+	if t.lines.Failed() != nil {
 		return
 	}
 	for _, s := range t.sessions.All() {
 		if t.o.Workspaces.Watched(s.Workspace) {
-			if l, err := t.line(s.Workspace); err != nil || l.rename(t.db, from, to, at) != nil {
+			if err := t.lines.Rename(s.Workspace, from, to, at); err != nil {
 				t.o.Log.Warn("cannot rename the moment of a checkpoint", "workspace", s.Workspace)
 			}
 		}
 	}
-	t.changed.Notify()
+	t.lines.Changes().Notify()
 }
-
-// rename gives the moments of a checkpoint another label.
-func (l *line) rename(d *records.DB, from, to string, at time.Time) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := slices.Clone(l.moments)
-	var changed []*Moment
-	for i, m := range all {
-		if m.Source == records.FromCheckpoint && m.Label == from && m.At.Sub(at).Abs() < namedWithin {
-			all[i] = m.With(func(m *Moment) { m.Label = to })
-			changed = append(changed, all[i])
-		}
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	l.replace(all)
-	for i, m := range l.waiting {
-		if j := slices.IndexFunc(changed, func(c *Moment) bool { return c.Number == m.Number }); j >= 0 {
-			l.waiting[i] = changed[j]
-		}
-	}
-	return d.Update(l.space, changed...)
-}
-
-// namedWithin is how far the moment of a checkpoint may be from it.
-const namedWithin = 10 * time.Second
 
 // When returns the time of a moment or a file snapshot by its ID, in the workspace of a scope or, with "@" and a session
 // after it, in that of the session. A moment whose snapshot was taken a little later begins with that snapshot. ok is false for what is no such ID.
 func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error) {
 	bare, _, _ := strings.Cut(id, "@")
-	n, isMoment := number(bare, 'm')
+	n, isMoment := records.Number(bare, 'm')
 	if !isMoment {
-		if n, ok = number(bare, 's'); !ok {
+		if n, ok = records.Number(bare, 's'); !ok {
 			return t.printed(scope, id)
 		}
 	}
@@ -104,7 +77,7 @@ func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool,
 	if err != nil {
 		return at, true, err
 	}
-	for _, m := range l.all() {
+	for _, m := range l.All() {
 		switch {
 		case isMoment && m.Number == n:
 			if taken := time.Unix(0, m.SnapshotAt); m.Snapshot != 0 && !m.Placed && taken.After(m.At) {
@@ -121,10 +94,10 @@ func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool,
 // printed returns the time that commands print of a session as a time of day, or as hours, minutes and seconds from its start. A
 // report since then has all of that second. ok is false for another text.
 func (t Moments) printed(scope checkpoint.Scope, text string) (at time.Time, ok bool, err error) {
-	if !strings.Contains(text, ":") || t.failed != nil {
+	if !strings.Contains(text, ":") || t.lines.Failed() != nil {
 		return at, false, nil
 	}
-	s := &Session{}
+	s := &records.Session{}
 	if at, _, ok = s.Time(text, t.o.Clock()); !ok {
 		return at, false, nil
 	}
@@ -151,10 +124,10 @@ func (t Moments) Workspace(scope checkpoint.Scope, id string) string {
 }
 
 // named returns the session that the ID of a moment names, or the one of the scope.
-func (t Moments) named(scope checkpoint.Scope, id string) (*Session, *line, error) {
+func (t Moments) named(scope checkpoint.Scope, id string) (*records.Session, *moments.Line, error) {
 	bare, session, _ := strings.Cut(id, "@")
-	if t.failed != nil {
-		return nil, nil, t.failed
+	if t.lines.Failed() != nil {
+		return nil, nil, t.lines.Failed()
 	}
 	if session == "" && scope.Workspace == "" {
 		var err error
@@ -162,7 +135,7 @@ func (t Moments) named(scope checkpoint.Scope, id string) (*Session, *line, erro
 			return nil, nil, err
 		}
 	}
-	return t.sessionOf(&checkpoint.Client{Scope: scope}, Where{Session: session})
+	return t.lines.SessionOf(&checkpoint.Client{Scope: scope}, moments.Where{Session: session})
 }
 
 // only returns a session of the only workspace that has some.
@@ -179,5 +152,5 @@ func (t Moments) only(id string) (session string, err error) {
 		}
 		return "", usererr.New(usererr.Ambiguous, "%s exists in several workspaces. Name a session of the one that you mean, as in %s@%s.", id, id, session)
 	}
-	return "", usererr.New(usererr.NotFound, "there is no moment %s, because nothing was recorded yet", id)
+	return "", t.lines.Nothing("there is no moment %s, because nothing was recorded yet.", id)
 }

@@ -5,13 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
@@ -23,7 +25,7 @@ const agentText = 16 << 10
 
 // DiffParams are the parameters of timeline_diff.
 type DiffParams struct {
-	Where
+	moments.Where
 	From string `json:"from"`
 	// To is a moment too, "" for now.
 	To    string   `json:"to"`
@@ -36,30 +38,30 @@ type DiffParams struct {
 }
 
 // Diff compares the files of two moments.
-func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffParams) (*Difference, error) {
+func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffParams) (*answers.Difference, error) {
 	if (p.Secrets || p.Exact || p.Whole) && !client.User {
 		return nil, usererr.Invalid("secrets, exact and whole are for the user's own programs: `tidemark timeline diff`")
 	}
-	s, l, err := t.sessionBy(client, p.Where, len(p.Paths) > 0, []*string{&p.From, &p.To})
+	s, l, err := t.lines.SessionBy(client, p.Where, len(p.Paths) > 0, []*string{&p.From, &p.To})
 	if err != nil {
 		return nil, err
 	}
-	from, err := t.locate(ctx, client, s, l, p.From)
+	from, err := t.lines.Locate(ctx, client, s, l, p.From)
 	if err != nil {
 		return nil, err
 	}
 	if p.To == "" {
 		p.To = "now"
 	}
-	to, err := t.locate(ctx, client, s, l, p.To)
+	to, err := t.lines.Locate(ctx, client, s, l, p.To)
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.open(ctx, s.Workspace)
+	w, err := t.lines.Open(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	options := compare.Options{Paths: p.Paths, Known: true, Secrets: p.Secrets, Exact: p.Exact, Binary: p.Exact}
+	options := compare.Options{Paths: p.Paths, Known: true, Secrets: p.Secrets, Exact: p.Exact, Binary: p.Exact, MaskPaths: true}
 	if !client.User {
 		options.MaxBytes = agentText
 	}
@@ -70,8 +72,8 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	if err != nil {
 		return nil, err
 	}
-	a := &Difference{
-		SessionID: s.ID, From: from.end(), To: to.end(), Files: []FileChanged{}, Added: d.Added, Removed: d.Removed, Touched: d.Touched,
+	a := &answers.Difference{
+		SessionID: s.ID, From: endOf(from), To: endOf(to), Files: []answers.FileChanged{}, Added: d.Added, Removed: d.Removed, Touched: d.Touched,
 		LeftOut: d.LeftOut, Masked: d.Masked, Applies: d.Applies,
 	}
 	if p.Exact {
@@ -80,7 +82,7 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 		a.Text = d.Text()
 	}
 	for _, f := range d.Files {
-		c := FileChanged{Path: compare.Quote(f.Path), Change: f.Change, Added: f.Added, Removed: f.Removed, Counted: f.Counted, Why: compare.WhyHidden(&f)}
+		c := answers.FileChanged{Path: compare.Quote(f.Path), Change: f.Change, Added: f.Added, Removed: f.Removed, Counted: f.Counted, Why: compare.WhyHidden(&f)}
 		if f.OldPath != "" {
 			c.OldPath = compare.Quote(f.OldPath)
 		}
@@ -89,20 +91,20 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	return a, nil
 }
 
-func (p *Place) end() Ends {
-	e := Ends{FsSnapshot: snapshotID(p.Snapshot.Number), At: diff.Time{Time: p.Snapshot.At}, Note: p.Note}
+func endOf(p *moments.Place) answers.Ends {
+	e := answers.Ends{FsSnapshot: records.SnapshotID(p.Snapshot.Number), At: report.Time{Time: p.Snapshot.At}, Note: p.Note}
 	if p.Moment != nil {
 		e.Moment = p.Moment.ID()
 	}
 	if len(p.Snapshot.Problems) > 0 {
-		e.Note = strings.TrimSpace(fmt.Sprintf("%s In %s, %s.", e.Note, e.FsSnapshot, uncertain(p.Snapshot.Problems)))
+		e.Note = strings.TrimSpace(fmt.Sprintf("%s In %s, %s.", e.Note, e.FsSnapshot, moments.Uncertain(p.Snapshot.Problems)))
 	}
 	return e
 }
 
 // BlameParams are the parameters of timeline_blame.
 type BlameParams struct {
-	Where
+	moments.Where
 	Path string `json:"path"`
 	// Line is the first line, Last the last one; 0 is that of Line. Without both, it is the whole file.
 	Line int `json:"line"`
@@ -120,25 +122,25 @@ type Made func(ctx context.Context, changes []event.FileChange) (calls, prompts 
 func SetMade(t *Timeline, made Made) { t.made = made }
 
 // Blame finds which moment last changed the lines of a file.
-func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p BlameParams) (*Blamed, error) {
+func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p BlameParams) (*answers.Blamed, error) {
 	if p.Secrets && !client.User {
 		return nil, usererr.Invalid("secrets is for the user's own programs: `tidemark timeline blame`")
 	}
 	if p.Line < 1 && !client.User {
 		return nil, usererr.Invalid("line is %d; the first line of a file is 1", p.Line)
 	}
-	s, l, err := t.sessionBy(client, p.Where, true, []*string{&p.At})
+	s, l, err := t.lines.SessionBy(client, p.Where, true, []*string{&p.At})
 	if err != nil {
 		return nil, err
 	}
 	if p.At == "" {
 		p.At = "now"
 	}
-	at, err := t.locate(ctx, client, s, l, p.At)
+	at, err := t.lines.Locate(ctx, client, s, l, p.At)
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.open(ctx, s.Workspace)
+	w, err := t.lines.Open(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -149,22 +151,22 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	if err != nil {
 		return nil, err
 	}
-	a := &Blamed{SessionID: s.ID, Path: compare.Quote(b.Path), Lines: []BlamedLine{}, Stopped: b.Stopped}
+	a := &answers.Blamed{SessionID: s.ID, Path: compare.Quote(b.Path), Lines: []answers.BlamedLine{}, Stopped: b.Stopped}
 	origins := map[uint64]compare.Origin{}
 	for _, o := range b.Origins {
 		origins[o.Number] = o
 	}
-	moments := firstOf(l.all())
-	for _, m := range l.all() {
-		if of := moments[m.Snapshot]; of != m && workspace.Names(m.Label, b.Path) && !workspace.Names(of.Label, b.Path) { // the call of another agent, say
-			moments[m.Snapshot] = m
+	first := moments.First(l.All())
+	for _, m := range l.All() {
+		if of := first[m.Snapshot]; of != m && workspace.Names(m.Label, b.Path) && !workspace.Names(of.Label, b.Path) { // the call of another agent, say
+			first[m.Snapshot] = m
 		}
 	}
 	for _, line := range b.Lines {
-		c := BlamedLine{Line: line.Line, Age: line.Age, Text: line.Text}
+		c := answers.BlamedLine{Line: line.Line, Age: line.Age, Text: line.Text}
 		if o, ok := origins[line.Snapshot]; ok {
-			c.FsSnapshot, c.At, c.Label = snapshotID(o.Number), diff.Time{Time: o.At}, o.Label
-			if m := moments[o.Number]; m != nil && lost(m, map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
+			c.FsSnapshot, c.At, c.Label = records.SnapshotID(o.Number), report.Time{Time: o.At}, o.Label
+			if m := first[o.Number]; m != nil && moments.Lost(m, map[uint64]tracked.Snapshot{o.Number: {Number: o.Number, At: o.At}}) == "" {
 				c.Moment, c.Label = m.ID(), m.Label
 			}
 		}
@@ -178,18 +180,18 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 const maxBlamedCalls = 100
 
 // nameCalls adds the calls to the answer of blame.
-func nameCalls(ctx context.Context, made Made, a *Blamed, workspace string, b *compare.Blame) {
+func nameCalls(ctx context.Context, made Made, a *answers.Blamed, workspace string, b *compare.Blame) {
 	if made == nil {
 		return
 	}
-	var calls []BlamedCall
+	var calls []answers.BlamedCall
 	var changes []event.FileChange
 	for _, o := range b.Origins[:min(len(b.Origins), maxBlamedCalls)] {
 		i := slices.IndexFunc(b.Lines, func(l compare.BlameLine) bool { return l.Snapshot == o.Number })
 		if i < 0 {
 			continue
 		}
-		calls = append(calls, BlamedCall{Moment: a.Lines[i].Moment, FsSnapshot: snapshotID(o.Number)})
+		calls = append(calls, answers.BlamedCall{Moment: a.Lines[i].Moment, FsSnapshot: records.SnapshotID(o.Number)})
 		changes = append(changes, event.FileChange{
 			Head: event.Head{At: o.At.UnixMilli(), Subject: event.InWorkspace(workspace)}, Path: event.FilePath(b.Lines[i].Path), Snapshot: o.Number,
 			Since: o.Since.UnixMilli(),
@@ -203,38 +205,19 @@ func nameCalls(ctx context.Context, made Made, a *Blamed, workspace string, b *c
 	}
 }
 
-// firstOf returns the first moment of each snapshot: that after whose change it was taken. With some moments it has only
-// their snapshots.
-func firstOf(moments []*Moment, of ...*Moment) map[uint64]*Moment {
-	first := map[uint64]*Moment{}
-	least, most := uint64(0), uint64(math.MaxUint64)
-	for i, m := range of {
-		if i == 0 {
-			least, most = m.Snapshot, m.Snapshot
-		}
-		least, most = min(least, m.Snapshot), max(most, m.Snapshot)
-	}
-	for _, m := range moments {
-		if m.Snapshot >= least && m.Snapshot <= most && first[m.Snapshot] == nil {
-			first[m.Snapshot] = m
-		}
-	}
-	return first
-}
-
 // OfChange returns the moment that has a change of a file: of those with its snapshot, the one whose call names the file or made
 // it, or else the first. It is nil if none has a moment. The ID is that of the moment, or else that of the snapshot.
-func OfChange(t *Timeline, e *event.FileChange) (id string, of *Moment) {
-	id = snapshotID(e.Snapshot)
-	if t.failed != nil {
+func OfChange(t *Timeline, e *event.FileChange) (id string, of *records.Moment) {
+	id = records.SnapshotID(e.Snapshot)
+	if t.lines.Failed() != nil {
 		return id, nil
 	}
-	l, err := t.line(Now(t, e.Place))
+	l, err := t.lines.Line(Now(t, e.Place))
 	if err != nil {
 		return id, nil
 	}
-	var maker *Moment
-	for _, m := range slices.Backward(l.all()) {
+	var maker *records.Moment
+	for _, m := range slices.Backward(l.All()) {
 		if m.Snapshot != e.Snapshot {
 			continue
 		}

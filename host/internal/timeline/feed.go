@@ -11,6 +11,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/signal"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -51,16 +54,16 @@ func parsePlace(id string) (p place, err error) {
 type Feed struct {
 	t      *Timeline
 	client *checkpoint.Client
-	where  Where
+	where  moments.Where
 	at     place
 	// sent are the moments after at that were sent: false where their snapshot was still being taken.
 	sent map[uint64]bool
 }
 
 // NewFeed returns a feed of the events after one by its ID, or after now if that is "".
-func NewFeed(t *Timeline, client *checkpoint.Client, where Where, after string) (*Feed, error) {
+func NewFeed(t *Timeline, client *checkpoint.Client, where moments.Where, after string) (*Feed, error) {
 	f := &Feed{t: t, client: client, where: where, sent: map[uint64]bool{}}
-	s, l, err := t.sessionOf(client, where)
+	s, l, err := t.lines.SessionOf(client, where)
 	if err != nil {
 		return nil, err
 	}
@@ -73,12 +76,12 @@ func NewFeed(t *Timeline, client *checkpoint.Client, where Where, after string) 
 }
 
 // placeOf returns the place after all events of a session that are complete.
-func placeOf(t *Timeline, s *Session, l *line) (p place) {
-	for _, m := range l.all() {
+func placeOf(t *Timeline, s *records.Session, l *moments.Line) (p place) {
+	for _, m := range l.All() {
 		if m.Session != s.ID {
 			continue
 		}
-		if m.Reason == pending {
+		if moments.Pending(m) {
 			break
 		}
 		p.moment, p.snapshot = m.Number, max(p.snapshot, m.Snapshot)
@@ -90,40 +93,40 @@ func placeOf(t *Timeline, s *Session, l *line) (p place) {
 }
 
 // Changes wakes those who wait for a change of any session.
-func Changes(t *Timeline) *signal.Signal { return &t.changed }
+func Changes(t *Timeline) *signal.Signal { return t.lines.Changes() }
 
 // Changed is closed when there may be other events than a Next after this call returns.
-func (f *Feed) Changed() <-chan struct{} { return f.t.changed.Changed() }
+func (f *Feed) Changed() <-chan struct{} { return f.t.lines.Changes().Changed() }
 
 // Next returns the events since the last call, each snapshot after the moment that it was taken for. A moment whose snapshot was still being taken is sent again when that is
 // there, or has failed.
 func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
-	s, l, err := f.t.sessionOf(f.client, f.where)
+	s, l, err := f.t.lines.SessionOf(f.client, f.where)
 	if err != nil {
 		return nil, err
 	}
-	moments := slices.DeleteFunc(slices.Clone(l.all()), func(m *Moment) bool { return m.Session != s.ID })
-	known, err := f.t.snapshots(ctx, s.Workspace) // after the moments, whose snapshots are among them
+	all := slices.DeleteFunc(slices.Clone(l.All()), func(m *records.Moment) bool { return m.Session != s.ID })
+	known, err := f.t.lines.Snapshots(ctx, s.Workspace) // after the moments, whose snapshots are among them
 	if err != nil {
 		return nil, err
 	}
 	add := func(name string, data any) { events = append(events, Event{f.at.String(), name, data}) }
-	first := firstOf(moments)
+	first := moments.First(all)
 	delete(first, 0) // moments without one
 	numbers := slices.Sorted(maps.Keys(first))
 	snapshots := func(upTo uint64) { // those of moments up to one
 		for ; len(numbers) > 0 && first[numbers[0]].Number <= upTo; numbers = numbers[1:] {
 			n := numbers[0]
-			if k, ok := known[n]; n > f.at.snapshot && ok && lost(first[n], known) == "" {
+			if k, ok := known[n]; n > f.at.snapshot && ok && moments.Lost(first[n], known) == "" {
 				f.at.snapshot = n
 				add(EventSnapshot, listedSnapshot(s, k, first[n].Shift, ""))
 			}
 		}
 	}
 	complete := true // all moments so far
-	for _, m := range moments {
+	for _, m := range all {
 		if m.Number > f.at.moment {
-			settled := m.Reason != pending
+			settled := !moments.Pending(m)
 			if complete = complete && settled; complete {
 				f.at.moment = m.Number
 			}
@@ -140,24 +143,24 @@ func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 	for _, b := range f.t.sessions.BranchesOf(s) {
 		if n := b.Number(); n > f.at.branch {
 			f.at.branch = n
-			add(EventBranch, aboutOf(f.t, b))
+			add(EventBranch, f.t.lines.About(b))
 		}
 	}
 	return events, nil
 }
 
 // Detail describes a session with the newest part of its timeline.
-func (t Requests) Detail(ctx context.Context, client *checkpoint.Client, p SessionParams) (*SessionDetail, error) {
+func (t Requests) Detail(ctx context.Context, client *checkpoint.Client, p SessionParams) (*answers.SessionDetail, error) {
 	l, err := t.ListFrom(ctx, client, ListParams{Where: p.Where, Limit: maxMoments})
 	if err != nil {
 		return nil, err
 	}
-	return &SessionDetail{About: l.About, Recording: l.Recording, Timeline: TimelinePart{DurationSec: l.DurationSec, Moments: l.Moments, FsSnapshots: l.FsSnapshots}}, nil
+	return &answers.SessionDetail{About: l.About, Recording: l.Recording, Timeline: answers.TimelinePart{DurationSec: l.DurationSec, Moments: l.Moments, FsSnapshots: l.FsSnapshots}}, nil
 }
 
 // ListFrom is [Timeline.List] with the recordings of terminals, and the ID of the last event that it covers.
-func (t Requests) ListFrom(ctx context.Context, client *checkpoint.Client, p ListParams) (*List, error) {
-	s, l, err := t.sessionOf(client, p.Where)
+func (t Requests) ListFrom(ctx context.Context, client *checkpoint.Client, p ListParams) (*answers.List, error) {
+	s, l, err := t.lines.SessionOf(client, p.Where)
 	if err != nil {
 		return nil, err
 	}

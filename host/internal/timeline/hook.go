@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -22,9 +24,9 @@ type HookMoment struct {
 	// Dir is the agent's working directory.
 	Dir string `json:"dir"`
 	// Source is what happened: [records.FromStart], [records.FromPrompt], [records.FromEdit], [records.FromCommand], [records.FromStop] or a milestone.
-	Source string `json:"source"`
-	Label  string `json:"label"`
-	Anchor Anchor `json:"anchor"`
+	Source string         `json:"source"`
+	Label  string         `json:"label"`
+	Anchor answers.Anchor `json:"anchor"`
 	// Exit is the exit status of a command, nil where the agent does not report one.
 	Exit *int `json:"exit,omitempty"`
 }
@@ -36,8 +38,8 @@ var hookSources = append([]string{records.FromStart, records.FromPrompt, records
 // the recording.
 func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 	switch {
-	case t.failed != nil:
-		return "no moment was recorded: " + t.failed.Error()
+	case t.lines.Failed() != nil:
+		return "no moment was recorded: " + t.lines.Failed().Error()
 	case h.Dir == "" || !slices.Contains(hookSources, h.Source):
 		return "no moment was recorded: the agent sent no directory, or an unknown event"
 	}
@@ -48,9 +50,9 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 		anchor.Transcript = ""
 	}
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
-		*text = t.o.label(*text)
+		*text = t.lines.Label(*text)
 	}
-	m, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: (*records.Anchor)(&anchor), Exit: h.Exit})
+	m, err := t.Record(ctx, h.Dir, records.Moment{Label: h.Label, Source: h.Source, Anchor: (*records.Anchor)(&anchor), Exit: h.Exit})
 	switch {
 	case err == nil:
 		return "moment " + m.ID() + " of " + m.Session + " was recorded"
@@ -64,7 +66,7 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 
 // Root returns the workspace that a directory is in, "" for none and where the user does not allow it.
 func (t *Timeline) Root(dir string) string {
-	if t.failed != nil || dir == "" {
+	if t.lines.Failed() != nil || dir == "" {
 		return ""
 	}
 	root, err := t.o.Workspaces.Root(dir)
@@ -76,18 +78,26 @@ func (t *Timeline) Root(dir string) string {
 
 // Allows reports whether the user allows what was recorded in a workspace. It still does for one that was deleted.
 func (t *Timeline) Allows(root string) bool {
-	if t.failed != nil {
+	if t.lines.Failed() != nil {
 		return true // nothing is recorded, and what was before is not this timeline's
 	}
 	_, err := t.o.Workspaces.Root(root)
 	return err == nil || usererr.CodeOf(err) != usererr.NotAllowed
 }
 
+// Others returns the other workspaces that the user allows.
+func Others(t *Timeline, root string) []string {
+	if t.lines.Failed() != nil {
+		return nil
+	}
+	return t.o.Workspaces.Others(root)
+}
+
 // Sync returns when the changes that were made in a workspace before the call are recorded: in a snapshot with a moment of
 // its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none,
 // which is an error only where the user allowed it a short time ago.
 func (t *Timeline) Sync(ctx context.Context, dir string) error {
-	if t.failed != nil {
+	if t.lines.Failed() != nil {
 		return nil
 	}
 	root, err := t.o.Workspaces.Root(dir)
@@ -103,7 +113,7 @@ func (t *Timeline) Sync(ctx context.Context, dir string) error {
 
 // recordFiles records what has changed in a workspace, with a moment of its own.
 func recordFiles(ctx context.Context, t *Timeline, root string) error {
-	if _, err := t.Record(ctx, root, Moment{Label: "files changed", Source: records.FromFiles}); err != nil {
+	if _, err := t.Record(ctx, root, records.Moment{Label: "files changed", Source: records.FromFiles}); err != nil {
 		return err
 	}
 	return t.o.Workspaces.Flush(ctx)
@@ -119,15 +129,15 @@ func revoked(t *Timeline, dir string, err error) error {
 	if err != nil {
 		return nil
 	}
-	s := t.sessions.Last(func(s *Session) bool { return s.Ended.IsZero() && grants.Within(resolved, s.Workspace) })
+	s := t.sessions.Last(func(s *records.Session) bool { return s.Ended.IsZero() && grants.Within(resolved, s.Workspace) })
 	if s == nil {
 		return nil
 	}
-	l, err := t.line(s.Workspace)
+	l, err := t.lines.Line(s.Workspace)
 	if err != nil {
 		return nil
 	}
-	if all := l.all(); len(all) == 0 || t.o.Clock().Sub(all[len(all)-1].At) > sessionGap {
+	if all := l.All(); len(all) == 0 || t.o.Clock().Sub(all[len(all)-1].At) > moments.SessionGap {
 		return nil
 	}
 	return errors.New("the user no longer allows Tidemark to watch " + grants.Printable(s.Workspace))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
@@ -16,11 +18,11 @@ import (
 // PruneParams are the parameters of a deletion of snapshots. A field that is 0 bounds nothing; without any, the user's
 // settings apply.
 type PruneParams struct {
-	Where
+	moments.Where
 	Count int     `json:"count"`
 	Days  float64 `json:"days"`
 	MiB   int64   `json:"mib"`
-	// Gone deletes all snapshots of a workspace that no longer exists.
+	// Gone deletes all snapshots of a workspace that no longer exists, or that the user does not allow.
 	Gone bool `json:"gone,omitempty"`
 }
 
@@ -33,6 +35,8 @@ type Pruned struct {
 	// FreedBytes were freed, LeftBytes remain.
 	FreedBytes int64 `json:"freedBytes"`
 	LeftBytes  int64 `json:"leftBytes"`
+	// OverBytes is how much of that exceeds the limit. The snapshots that remain need it.
+	OverBytes int64 `json:"overBytes,omitempty"`
 	// Kept counts the snapshots that remain. Referred are those of them that moments of the user, checkpoints, branches and
 	// recent restores refer to: a policy deletes them only to free bytes.
 	Kept     int `json:"kept"`
@@ -47,11 +51,14 @@ func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p Prune
 	if p.Gone {
 		return discard(t, p)
 	}
-	s, _, err := t.sessionOf(client, p.Where)
+	s, _, err := t.lines.SessionOf(client, p.Where)
+	if usererr.CodeOf(err) == usererr.NotAllowed && client.User {
+		return nil, usererr.New(usererr.NotAllowed, "%v\nTo delete all that is stored of a project that is not allowed, run `tidemark timeline prune --gone` with its directory.", err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.open(ctx, s.Workspace)
+	w, err := t.lines.Open(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -63,23 +70,23 @@ func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p Prune
 	if err != nil {
 		return nil, err
 	}
-	a := &Pruned{Workspace: s.Workspace, Deleted: []string{}, FreedBytes: done.Freed, LeftBytes: done.Left, Kept: done.Kept, Referred: done.Referred}
+	a := &Pruned{Workspace: s.Workspace, Deleted: []string{}, FreedBytes: done.Freed, LeftBytes: done.Left, OverBytes: done.Over, Kept: done.Kept, Referred: done.Referred}
 	for _, n := range done.Deleted {
-		a.Deleted = append(a.Deleted, snapshotID(n))
+		a.Deleted = append(a.Deleted, records.SnapshotID(n))
 	}
 	if len(done.Forced) > 0 {
 		a.Forced = map[string]string{}
 	}
 	for _, f := range done.Forced {
-		a.Forced[snapshotID(f.Number)] = f.By
+		a.Forced[records.SnapshotID(f.Number)] = f.By
 	}
 	return a, nil
 }
 
-// discard deletes all snapshots of a workspace that no longer exists, by its directory or a session.
+// discard deletes all snapshots of a workspace that no longer exists or is not allowed, by its directory or a session.
 func discard(t *Timeline, p PruneParams) (*Pruned, error) {
-	if t.failed != nil {
-		return nil, t.failed
+	if t.lines.Failed() != nil {
+		return nil, t.lines.Failed()
 	}
 	if p.Count != 0 || p.Days != 0 || p.MiB != 0 {
 		return nil, usererr.Invalid("gone deletes all snapshots. Leave out count, days and mib.")
@@ -92,20 +99,20 @@ func discard(t *Timeline, p PruneParams) (*Pruned, error) {
 		}
 		root = s.Workspace
 	}
-	l, err := t.line(root)
+	l, err := t.lines.Line(root)
 	if err != nil {
 		return nil, err
 	}
 	a := &Pruned{Workspace: root, Deleted: []string{}}
 	a.FreedBytes, err = t.o.Workspaces.Discard(root, func() error {
 		var numbers []uint64
-		for _, m := range l.all() {
+		for _, m := range l.All() {
 			if m.Snapshot != 0 && !m.Pruned && !slices.Contains(numbers, m.Snapshot) {
 				numbers = append(numbers, m.Snapshot)
-				a.Deleted = append(a.Deleted, snapshotID(m.Snapshot))
+				a.Deleted = append(a.Deleted, records.SnapshotID(m.Snapshot))
 			}
 		}
-		return l.deleting(t.db, numbers)
+		return t.lines.Deleting(l, numbers)
 	})
 	if err != nil {
 		return nil, err
@@ -144,8 +151,8 @@ type BranchSize struct {
 
 // Usage returns what all sessions take on disk.
 func (t *Timeline) Usage(context.Context, *checkpoint.Client, struct{}) (*DiskUsage, error) {
-	if t.failed != nil {
-		return nil, t.failed
+	if t.lines.Failed() != nil {
+		return nil, t.lines.Failed()
 	}
 	stored, err := t.o.Workspaces.Stored()
 	if err != nil {
@@ -163,23 +170,4 @@ func (t *Timeline) Usage(context.Context, *checkpoint.Client, struct{}) (*DiskUs
 		a.TimelineBytes = info.Size()
 	}
 	return a, nil
-}
-
-// sessionAt returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened in it
-// for long. The caller has the line's turn.
-func sessionAt(t *Timeline, l *line, now time.Time) (s *Session, began bool, err error) {
-	if s = t.sessions.Open(l.root); s != nil {
-		last := l.lastAt()
-		if s.Started.After(last) {
-			last = s.Started
-		}
-		if s.BranchOf != nil || now.Sub(last) < sessionGap {
-			return s, false, nil
-		}
-		if err := t.sessions.Finish(s, last, l.shift(s)); err != nil {
-			return nil, false, err
-		}
-	}
-	s = &Session{Workspace: l.root, Started: now}
-	return s, true, t.sessions.Begin(s)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -31,8 +32,8 @@ type Origin struct {
 
 // originOf returns where a directory comes from.
 func originOf(t *Timeline, dir string) (*Origin, error) {
-	if t.failed != nil {
-		return nil, t.failed
+	if t.lines.Failed() != nil {
+		return nil, t.lines.Failed()
 	}
 	dir, err := grants.Resolve(dir)
 	if err != nil {
@@ -66,8 +67,8 @@ type Moved struct {
 // move makes the sessions and the snapshots of a workspace that was moved those of its new directory. So it does with the
 // workspaces inside of it, and with its branches that were moved along. A call that was interrupted can be repeated.
 func move(ctx context.Context, t *Timeline, p MoveParams) (*Moved, error) {
-	if t.failed != nil {
-		return nil, t.failed
+	if t.lines.Failed() != nil {
+		return nil, t.lines.Failed()
 	}
 	to, err := grants.Resolve(p.To)
 	if err != nil {
@@ -88,7 +89,7 @@ func move(ctx context.Context, t *Timeline, p MoveParams) (*Moved, error) {
 	}
 	moved := &Moved{Workspace: to}
 	for _, m := range moves {
-		n, err := moveOne(ctx, t, m)
+		n, err := t.lines.Move(ctx, m.from, m.to)
 		if err != nil {
 			return nil, err
 		}
@@ -136,31 +137,9 @@ func movedWith(t *Timeline, known []string, from, to string) (moves []relocation
 	return moves
 }
 
-// moveOne moves what is kept of one workspace. It returns the number of its sessions.
-func moveOne(ctx context.Context, t *Timeline, m relocation) (int, error) {
-	l, err := t.line(m.from)
-	if err != nil {
-		return 0, err
-	}
-	unlock, err := l.lock(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	if err := t.o.Workspaces.Move(m.from, m.to); err != nil {
-		return 0, err
-	}
-	t.o.Workspaces.MoveBranches(m.from, m.to)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.lines, m.from)
-	delete(t.lines, m.to)
-	return t.sessions.Move(m.from, m.to)
-}
-
 // Formerly returns the directories in which sessions of a directory began that were moved into it.
 func Formerly(t *Timeline, dir string) (dirs []string) {
-	if t.failed != nil {
+	if t.lines.Failed() != nil {
 		return nil
 	}
 	for _, s := range t.sessions.All() {
@@ -175,10 +154,10 @@ func Formerly(t *Timeline, dir string) (dirs []string) {
 // Now returns where a workspace is now that was at a directory when something was recorded: the directory itself, unless it was moved
 // and nothing else was recorded there.
 func Now(t *Timeline, dir string) string {
-	if t.failed != nil || t.sessions.Latest(dir) != nil {
+	if t.lines.Failed() != nil || t.sessions.Latest(dir) != nil {
 		return dir
 	}
-	if s := t.sessions.Last(func(s *Session) bool { return slices.Contains(s.Formerly, dir) }); s != nil {
+	if s := t.sessions.Last(func(s *records.Session) bool { return slices.Contains(s.Formerly, dir) }); s != nil {
 		return s.Workspace
 	}
 	return dir

@@ -5,21 +5,24 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // ShowParams are the parameters of moment_show.
 type ShowParams struct {
-	Where
+	moments.Where
 	Moment string `json:"moment"`
 }
 
 // Shown is a moment with what changed in the files up to it.
 type Shown struct {
-	SessionID  string `json:"sessionId"`
-	ListMoment `tstype:",extends"`
+	SessionID          string `json:"sessionId"`
+	answers.ListMoment `tstype:",extends"`
 	// Diff is nil for the first moment of a session.
-	Diff *Difference `json:"diff,omitempty"`
+	Diff *answers.Difference `json:"diff,omitempty"`
 }
 
 // Show describes a moment, and compares its files with those of the moment before it.
@@ -27,19 +30,19 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	if p.Moment == "now" {
 		return nil, usererr.Invalid("now is not a recorded moment. `tidemark timeline diff` shows what changed up to now.")
 	}
-	s, l, err := t.sessionBy(client, p.Where, false, []*string{&p.Moment})
+	s, l, err := t.lines.SessionBy(client, p.Where, false, []*string{&p.Moment})
 	if err != nil {
 		return nil, err
 	}
-	place, err := t.locate(ctx, client, s, l, p.Moment)
+	place, err := t.lines.Locate(ctx, client, s, l, p.Moment)
 	if err != nil {
 		return nil, err
 	}
 	m := place.Moment
-	if n, ok := number(p.Moment, 'm'); ok { // the moment itself, where its place is that of an earlier one
-		m = l.all()[slices.IndexFunc(l.all(), func(m *Moment) bool { return m.Number == n })]
+	if n, ok := records.Number(p.Moment, 'm'); ok { // the moment itself, where its place is that of an earlier one
+		m = l.All()[slices.IndexFunc(l.All(), func(m *records.Moment) bool { return m.Number == n })]
 	} else if m == nil {
-		m = firstOf(l.all())[place.Snapshot.Number]
+		m = moments.First(l.All())[place.Snapshot.Number]
 	}
 	if m == nil {
 		return nil, usererr.New(usererr.NotFound, "%s has no moment. `tidemark timeline diff` compares its files with others.", p.Moment)
@@ -47,16 +50,16 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	if s, err = t.sessions.Find(m.Session); err != nil {
 		return nil, err
 	}
-	known, err := t.snapshots(ctx, s.Workspace)
+	known, err := t.lines.Snapshots(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	moments := l.of(s)
+	all := l.Of(s)
 	a := &Shown{SessionID: s.ID, ListMoment: listed(m, s, known)}
-	a.Severity = courseOf(ctx, t, client, s, moments, []*Moment{m}, firstOf(moments))[0]
-	at := slices.IndexFunc(moments, func(one *Moment) bool { return one.Number == m.Number })
+	a.Severity = courseOf(ctx, t, client, s, all, []*records.Moment{m}, moments.First(all))[0]
+	at := slices.IndexFunc(all, func(one *records.Moment) bool { return one.Number == m.Number })
 	if at > 0 && a.Reason == "" {
-		a.Diff, err = t.Diff(ctx, client, DiffParams{Where: Where{Session: s.ID}, From: moments[at-1].ID(), To: m.ID()})
+		a.Diff, err = t.Diff(ctx, client, DiffParams{Where: moments.Where{Session: s.ID}, From: all[at-1].ID(), To: m.ID()})
 	}
 	return a, err
 }

@@ -7,17 +7,19 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Span is a part of a session, from one moment to another.
 type Span struct {
-	Session *Session
+	Session *records.Session
 	From    time.Time
 	// To is after what the last moment caused at once.
 	To time.Time
 	// Places are the snapshots of the span in their order, each with its first moment, if it has one.
-	Places []Place
+	Places []moments.Place
 }
 
 // causes is how long after a moment an error may appear that belongs to it, if no other moment comes before.
@@ -25,8 +27,8 @@ const causes = 5 * time.Second
 
 // SpanOf returns a part of the session that a client means. Nothing for from is the start, nothing for to is now. The
 // workspace needs the grants.
-func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where Where, from, to string, needed ...string) (*Span, error) {
-	s, l, err := t.sessionBy(client, where, false, []*string{&from, &to}, needed...)
+func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where moments.Where, from, to string, needed ...string) (*Span, error) {
+	s, l, err := t.lines.SessionBy(client, where, false, []*string{&from, &to}, needed...)
 	if err != nil {
 		return nil, err
 	}
@@ -39,38 +41,38 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where W
 	if to == "" {
 		to = "now"
 	}
-	last, err := t.locate(ctx, client, s, l, to) // now is a snapshot, which is in the list then
+	last, err := t.lines.Locate(ctx, client, s, l, to) // now is a snapshot, which is in the list then
 	if err != nil {
 		return nil, err
 	}
-	first, err := t.locate(ctx, client, s, l, from)
+	first, err := t.lines.Locate(ctx, client, s, l, from)
 	if err != nil {
 		return nil, err
 	}
 	if last.Snapshot.Number < first.Snapshot.Number {
 		return nil, usererr.Invalid("from (%s) is later than to (%s). Swap the two.", from, to)
 	}
-	span := &Span{Session: s, From: first.at(), To: t.o.Clock()}
+	span := &Span{Session: s, From: first.At(), To: t.o.Clock()}
 	if to != "now" {
-		if end := last.at().Add(causes); end.Before(span.To) {
+		if end := last.At().Add(causes); end.Before(span.To) {
 			span.To = end
 		}
-		first := firstOf(l.all())
-		for _, m := range l.all() {
-			if next := begins(m, last.at(), first); m.At.After(last.at()) && next.Before(span.To) {
+		first := moments.First(l.All())
+		for _, m := range l.All() {
+			if next := begins(m, last.At(), first); m.At.After(last.At()) && next.Before(span.To) {
 				span.To = next
 			}
 		}
 	}
-	known, err := t.snapshots(ctx, s.Workspace)
+	known, err := t.lines.Snapshots(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	moments := firstOf(l.all())
+	named := moments.First(l.All())
 	for n := first.Snapshot.Number; n <= last.Snapshot.Number; n++ {
 		if k, ok := known[n]; ok {
-			p := Place{Session: s, Snapshot: k}
-			if m := moments[n]; m != nil && lost(m, known) == "" {
+			p := moments.Place{Session: s, Snapshot: k}
+			if m := named[n]; m != nil && moments.Lost(m, known) == "" {
 				p.Moment = m
 			}
 			span.Places = append(span.Places, p)
@@ -79,32 +81,8 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where W
 	return span, nil
 }
 
-// at is when the place was.
-func (p *Place) at() time.Time {
-	if p.Moment != nil {
-		return p.Moment.At
-	}
-	return p.Snapshot.At
-}
-
-// ID names the place: by its moment, or else by its snapshot.
-func (p *Place) ID() string {
-	if p.Moment != nil {
-		return p.Moment.ID()
-	}
-	return snapshotID(p.Snapshot.Number)
-}
-
-// Label says what happened at the place.
-func (p *Place) Label() string {
-	if p.Moment != nil {
-		return p.Moment.Label
-	}
-	return p.Snapshot.Label
-}
-
 // Before returns the snapshot before one, and the one itself. Found is false if either is not in the span.
-func (s *Span) Before(number uint64) (before, itself *Place, found bool) {
+func (s *Span) Before(number uint64) (before, itself *moments.Place, found bool) {
 	for i := range s.Places {
 		if s.Places[i].Snapshot.Number == number && i > 0 {
 			return &s.Places[i-1], &s.Places[i], true
@@ -131,8 +109,8 @@ func (s *Span) Own(e *event.FileChange) bool {
 }
 
 // In calls do with a directory that has the files of a place, which is removed afterwards.
-func (s *Span) In(ctx context.Context, t *Timeline, p *Place, do func(dir string) error) error {
-	w, err := t.open(ctx, s.Session.Workspace)
+func (s *Span) In(ctx context.Context, t *Timeline, p *moments.Place, do func(dir string) error) error {
+	w, err := t.lines.Open(ctx, s.Session.Workspace)
 	if err != nil {
 		return err
 	}

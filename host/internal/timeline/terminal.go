@@ -8,6 +8,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -17,7 +19,7 @@ type CommandParams struct {
 	// Dir is the directory in which it began.
 	Dir   string `json:"dir"`
 	Label string `json:"label"`
-	Terminal
+	answers.Terminal
 }
 
 // Commanded is the moment of a command.
@@ -32,8 +34,8 @@ func command(ctx context.Context, t *Timeline, client *checkpoint.Client, p Comm
 	if !client.User || p.Dir == "" || p.Recording == "" {
 		return nil, usererr.Invalid("terminal_command is for the user's recorder, which names its directory and its recording")
 	}
-	p.Recording = t.o.label(p.Recording)
-	m, err := t.Record(ctx, p.Dir, Moment{Label: p.Label, Source: records.FromTerminal, Terminal: (*records.Terminal)(&p.Terminal)})
+	p.Recording = t.lines.Label(p.Recording)
+	m, err := t.Record(ctx, p.Dir, records.Moment{Label: p.Label, Source: records.FromTerminal, Terminal: (*records.Terminal)(&p.Terminal)})
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +47,9 @@ const castVersion = 2
 
 // recordingsOf returns the recordings of terminals that belong to a session, by their start: those that have a command among its
 // moments, and those that ran in its workspace meanwhile.
-func recordingsOf(ctx context.Context, t *Timeline, l *line, s *Session) ([]TerminalRecording, error) {
+func recordingsOf(ctx context.Context, t *Timeline, l *moments.Line, s *records.Session) ([]answers.TerminalRecording, error) {
 	named := map[string]bool{}
-	for _, m := range l.of(s) {
+	for _, m := range l.Of(s) {
 		if m.Terminal != nil {
 			named[m.Terminal.Recording] = true
 		}
@@ -60,16 +62,16 @@ func recordingsOf(ctx context.Context, t *Timeline, l *line, s *Session) ([]Term
 	if !s.Ended.IsZero() {
 		ended = s.Ended
 	}
-	list := []TerminalRecording{}
+	list := []answers.TerminalRecording{}
 	for _, r := range all {
 		meanwhile := r.Started.Before(ended) && r.Started.Add(r.Duration).After(s.Started) && grants.Within(r.Dir, s.Workspace)
 		if !named[r.ID] && !meanwhile {
 			continue
 		}
-		one := TerminalRecording{
-			ID: r.ID, Name: t.o.label(r.Name), Format: "cast", Version: castVersion, Width: r.Cols, Height: r.Rows, HasInput: r.HasInput,
+		one := answers.TerminalRecording{
+			ID: r.ID, Name: t.lines.Label(r.Name), Format: "cast", Version: castVersion, Width: r.Cols, Height: r.Rows, HasInput: r.HasInput,
 			URI: fmt.Sprintf("/api/v1/sessions/%s/recordings/%s/cast", s.ID, r.ID),
-			TS:  seconds(r.Started.Sub(s.Started)), DurationSec: seconds(r.Duration),
+			TS:  records.Seconds(r.Started.Sub(s.Started)), DurationSec: records.Seconds(r.Duration),
 		}
 		if !r.Finished {
 			one.Live = fmt.Sprintf("/api/v1/sessions/%s/recordings/%s/live", s.ID, r.ID)
@@ -80,8 +82,8 @@ func recordingsOf(ctx context.Context, t *Timeline, l *line, s *Session) ([]Term
 }
 
 // OpenRecording opens a recording of a session.
-func OpenRecording(ctx context.Context, t *Timeline, client *checkpoint.Client, where Where, id string) (*recording.Reader, error) {
-	s, l, err := t.sessionOf(client, where)
+func OpenRecording(ctx context.Context, t *Timeline, client *checkpoint.Client, where moments.Where, id string) (*recording.Reader, error) {
+	s, l, err := t.lines.SessionOf(client, where)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func OpenRecording(ctx context.Context, t *Timeline, client *checkpoint.Client, 
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(list, func(r TerminalRecording) bool { return r.ID == id }) {
+	if !slices.ContainsFunc(list, func(r answers.TerminalRecording) bool { return r.ID == id }) {
 		return nil, usererr.New(usererr.NotFound, "session %s has no recording %q", s.ID, id)
 	}
 	return t.o.Terminals.Open(id)

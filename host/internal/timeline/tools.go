@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
-
-const momentArgument = `moment (m12), snapshot (s12), checkpoint, time, start or now`
 
 // Tools are those of agents.
 var Tools = []*tool.Tool[*Timeline]{
@@ -34,13 +34,13 @@ var Tools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{
 		Name: "timeline_seek", Title: "View files of a moment", Effect: tool.Adds,
 		Description: "Get a read-only directory with all files of a moment. It exists for an hour.",
-		Arguments:   `"to":{"type":"string","description":"` + momentArgument + `"}`,
+		Arguments:   `"to":{"type":"string","description":"` + moments.Argument + `"}`,
 		Required:    []string{"to"},
 	}, (*Timeline).Seek),
 	tool.New(tool.Definition{
 		Name: "timeline_diff", Title: "Compare moments", Effect: tool.Adds,
 		Description: "Show how files changed between two moments, as a unified diff.",
-		Arguments: `"from":{"type":"string","description":"` + momentArgument + `"},
+		Arguments: `"from":{"type":"string","description":"` + moments.Argument + `"},
 			"to":{"type":"string","description":"default now"},
 			"paths":{"type":"array","items":{"type":"string"}}`,
 		Required: []string{"from"},
@@ -52,16 +52,6 @@ var Tools = []*tool.Tool[*Timeline]{
 			"line":{"type":"integer"}`,
 		Required: []string{"path", "line"},
 	}, (*Timeline).Blame),
-	tool.New(tool.Definition{
-		Name: "timeline_restore", Title: "Restore files", Effect: tool.Destroys,
-		Description: "Restore files to a moment. Without confirm it returns the plan. The state before stays in a snapshot, for undo.",
-		Arguments: `"to":{"type":"string","description":"` + momentArgument + `"},
-			"paths":{"type":"array","items":{"type":"string"},"description":"files or directories; none: all"},
-			"confirm":{"type":"boolean"},
-			"plan":{"type":"string","description":"with confirm: plan of the answer without confirm"},
-			"leave":{"type":"boolean","description":"leave paths that cannot be restored"}`,
-		Required: []string{"to"},
-	}, (*Timeline).Restore),
 }
 
 // UserTools are those of the user's own programs, beside those of agents.
@@ -70,7 +60,7 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "session_start"}, (*Timeline).StartSession),
 	tool.New(tool.Definition{Name: "session_show"}, (*Timeline).Session),
 	tool.New(tool.Definition{Name: "session_end"}, (*Timeline).EndSession),
-	tool.New(tool.Definition{Name: "fs_snapshot_add"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p AddParams) (*AddedSnapshot, error) {
+	tool.New(tool.Definition{Name: "fs_snapshot_add"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p AddParams) (*answers.AddedSnapshot, error) {
 		return Requests{t}.AddSnapshot(ctx, client, p)
 	}),
 	tool.New(tool.Definition{Name: "moment_show"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p ShowParams) (*Shown, error) {
@@ -79,8 +69,6 @@ var UserTools = []*tool.Tool[*Timeline]{
 	tool.New(tool.Definition{Name: "terminal_command"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p CommandParams) (*Commanded, error) {
 		return command(ctx, t, client, p)
 	}),
-	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
-	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
 	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),
 	tool.New(tool.Definition{Name: "timeline_providers"}, func(t *Timeline, ctx context.Context, client *checkpoint.Client, p SessionParams) (*workspace.Matrix, error) {
 		return providers(ctx, t, client, p)
@@ -91,8 +79,8 @@ var UserTools = []*tool.Tool[*Timeline]{
 		return originOf(t, p.Dir)
 	}),
 	tool.New(tool.Definition{Name: "workspace_deny"}, func(t *Timeline, _ context.Context, _ *checkpoint.Client, p DirParams) (*struct{}, error) {
-		if t.failed != nil {
-			return nil, t.failed
+		if t.lines.Failed() != nil {
+			return nil, t.lines.Failed()
 		}
 		return &struct{}{}, t.o.Workspaces.DenyUnsaved(p.Dir)
 	}),
@@ -107,45 +95,45 @@ type SessionsParams struct {
 }
 
 // Sessions lists the sessions of a workspace, or all.
-func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsParams) (*Sessions, error) {
-	if t.failed != nil {
-		return nil, t.failed
+func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsParams) (*answers.Sessions, error) {
+	if t.lines.Failed() != nil {
+		return nil, t.lines.Failed()
 	}
 	root := ""
 	if p.Dir != "" {
 		var err error
-		if root, err = rootAt(t, p.Dir); err != nil {
+		if root, err = t.lines.RootAt(p.Dir); err != nil {
 			return nil, err
 		}
 	}
-	a := &Sessions{Sessions: []About{}}
+	a := &answers.Sessions{Sessions: []answers.About{}}
 	for _, s := range slices.Backward(t.sessions.All()) {
 		if root == "" || s.Workspace == root {
-			a.Sessions = append(a.Sessions, aboutOf(t, s))
+			a.Sessions = append(a.Sessions, t.lines.About(s))
 		}
 	}
 	return a, nil
 }
 
 // SessionParams are the parameters of calls about one session.
-type SessionParams struct{ Where }
+type SessionParams struct{ moments.Where }
 
 // Session describes a session.
-func (t *Timeline) Session(_ context.Context, client *checkpoint.Client, p SessionParams) (*About, error) {
-	s, _, err := t.sessionOf(client, p.Where)
+func (t *Timeline) Session(_ context.Context, client *checkpoint.Client, p SessionParams) (*answers.About, error) {
+	s, _, err := t.lines.SessionOf(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	a := aboutOf(t, s)
+	a := t.lines.About(s)
 	return &a, nil
 }
 
 // StartSession returns the open session of a workspace, and begins one if there is none.
-func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, p SessionParams) (*About, error) {
-	if t.failed != nil {
-		return nil, t.failed
+func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, p SessionParams) (*answers.About, error) {
+	if t.lines.Failed() != nil {
+		return nil, t.lines.Failed()
 	}
-	root, err := rootOf(t, client, p.Where)
+	root, err := t.lines.RootOf(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
@@ -156,16 +144,16 @@ func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, 
 		}
 		s = t.sessions.Open(root)
 	}
-	a := aboutOf(t, s)
+	a := t.lines.About(s)
 	return &a, nil
 }
 
 // Begin begins a session in the workspace of a directory. Where one is open, it goes on: changes are watched again.
 func (t *Timeline) Begin(ctx context.Context, dir string) error {
-	if t.failed != nil {
-		return t.failed
+	if t.lines.Failed() != nil {
+		return t.lines.Failed()
 	}
-	root, err := rootAt(t, dir)
+	root, err := t.lines.RootAt(dir)
 	if err != nil {
 		return err
 	}
@@ -175,48 +163,39 @@ func (t *Timeline) Begin(ctx context.Context, dir string) error {
 		}
 		return recordFiles(ctx, t, root)
 	}
-	_, err = t.Record(ctx, root, Moment{Label: "session started", Source: records.FromStart})
+	_, err = t.Record(ctx, root, records.Moment{Label: "session started", Source: records.FromStart})
 	return err
 }
 
 // BeginSoon is [Timeline.Begin] that does not wait, for an agent that connects. Without a directory it does nothing.
 func (t *Timeline) BeginSoon(dir string) {
-	if t.failed != nil || dir == "" {
+	if t.lines.Failed() != nil || dir == "" {
 		return
 	}
-	_ = t.start(func() { // otherwise the daemon is stopping
-		if err := t.Begin(t.life, dir); err != nil && usererr.CodeOf(err) != usererr.NotAllowed && t.life.Err() == nil {
+	_ = t.lines.Start(func() { // otherwise the daemon is stopping
+		if err := t.Begin(t.lines.Life(), dir); err != nil && usererr.CodeOf(err) != usererr.NotAllowed && t.lines.Life().Err() == nil {
 			t.o.Log.Warn("cannot begin a session", "workspace", dir, "error", err)
 		}
 	})
 }
 
 // EndSession ends a session, with a last snapshot.
-func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p SessionParams) (*About, error) {
-	s, l, err := t.sessionOf(client, p.Where)
+func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p SessionParams) (*answers.About, error) {
+	s, l, err := t.lines.SessionOf(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
 	if !s.Ended.IsZero() {
-		return nil, usererr.New(usererr.NotFound, "session %s has ended already, at %s", s.ID, diff.Time{Time: s.Ended})
+		return nil, usererr.New(usererr.NotFound, "session %s has ended already, at %s", s.ID, report.Time{Time: s.Ended})
 	}
-	unlock, err := l.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	m, err := t.keep(l, s, t.o.stamp(Moment{Label: "session ended", Kind: records.Manual, Source: records.FromUser}))
-	if err != nil {
-		return nil, err
-	}
-	if err := t.sessions.Finish(s, m.At, m.Shift); err != nil {
+	if err := t.lines.End(ctx, s, l); err != nil {
 		return nil, err
 	}
 	s, err = t.sessions.Find(s.ID)
 	if err != nil {
 		return nil, err
 	}
-	a := aboutOf(t, s)
+	a := t.lines.About(s)
 	return &a, nil
 }
 
@@ -229,11 +208,11 @@ type Checked struct {
 
 // Check reads everything that the snapshots of a workspace need.
 func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p SessionParams) (*Checked, error) {
-	s, l, err := t.sessionOf(client, p.Where)
+	s, l, err := t.lines.SessionOf(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.open(ctx, s.Workspace)
+	w, err := t.lines.Open(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -241,14 +220,14 @@ func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p Sessi
 	if err != nil {
 		return nil, err
 	}
-	known, err := t.snapshots(ctx, s.Workspace)
+	known, err := t.lines.Snapshots(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	a := &Checked{Workspace: s.Workspace, Damages: append([]string{}, damages...)}
-	for _, m := range l.all() {
-		if m.Snapshot != 0 && !m.Pruned && lost(m, known) != "" {
-			a.Damages = append(a.Damages, m.ID()+": "+lost(m, known))
+	for _, m := range l.All() {
+		if m.Snapshot != 0 && !m.Pruned && moments.Lost(m, known) != "" {
+			a.Damages = append(a.Damages, m.ID()+": "+moments.Lost(m, known))
 		}
 	}
 	return a, nil
@@ -256,11 +235,11 @@ func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p Sessi
 
 // providers returns the ways to take snapshots of a workspace.
 func providers(ctx context.Context, t *Timeline, client *checkpoint.Client, p SessionParams) (*workspace.Matrix, error) {
-	s, _, err := t.sessionOf(client, p.Where)
+	s, _, err := t.lines.SessionOf(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.open(ctx, s.Workspace)
+	w, err := t.lines.Open(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/testing/disktest"
+	"tidemark.dev/tidemark/host/testing/timelinetest"
 )
 
 // TestADifferenceSaysWhatIsNotCertain: a file in a directory that could not be listed may have been there.
@@ -15,17 +16,17 @@ func TestADifferenceSaysWhatIsNotCertain(t *testing.T) {
 		disktest.AsUser(t, t.TempDir())
 		return
 	}
-	w := newWorld(t)
-	w.write("data/in", "precious")
-	data := filepath.Join(w.dir, "data")
+	w := timelinetest.New(t)
+	w.Write("data/in", "precious")
+	data := filepath.Join(w.Dir, "data")
 	if err := os.Chmod(data, 0); err != nil {
 		t.Fatal(err)
 	}
-	before := w.record("before")
+	before := w.Edit("before")
 	if err := os.Chmod(data, 0o755); err != nil { //nolint:gosec // so that it can be listed
 		t.Fatal(err)
 	}
-	d, err := w.Diff(t.Context(), user, timeline.DiffParams{Where: w.here(), From: before.ID()})
+	d, err := w.Diff(t.Context(), timelinetest.User, timeline.DiffParams{Where: w.Here(), From: before.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@
 package screen
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
@@ -110,12 +111,20 @@ func sizes(cols, rows int) (int, int) {
 	return min(max(cols, 1), MaxCols), min(max(rows, 1), MaxRows)
 }
 
-// reset puts the terminal into its first state.
+// reset puts the terminal into its first state. It keeps the memory of its pages: a hostile program resets again and again.
 func (t *Terminal) reset() {
-	cols, rows := t.cols, t.rows
+	cols, rows, lines, other := t.cols, t.rows, t.lines, t.other
+	if t.alternate {
+		lines, other = other, lines
+	}
 	*t = Terminal{cols: cols, rows: rows, bottom: rows - 1, modes: map[int]bool{}, parser: parser{state: t.state, pending: t.pending}}
-	t.lines, t.other = page(cols, rows), page(cols, rows)
 	t.tabs = tabsOf(cols)
+	if lines == nil {
+		t.lines, t.other = page(cols, rows), page(cols, rows)
+		return
+	}
+	t.lines, t.other = lines, other // the alternate screen is erased when it is shown
+	t.eraseLines(0, rows)
 }
 
 // page returns a blank screen.
@@ -139,8 +148,9 @@ func tabsOf(cols int) []bool {
 // Size returns the size in cells.
 func (t *Terminal) Size() (cols, rows int) { return t.cols, t.rows }
 
-// Title returns the title that a program gave the terminal, "" for none.
-func (t *Terminal) Title() string { return t.title }
+// Title returns the title that a program gave the terminal, "" for none. It has no control characters, nor those that change
+// the direction of text.
+func (t *Terminal) Title() string { return strings.Map(visible, t.title) }
 
 // Resize gives the terminal another size. It keeps the line of the cursor on the screen, and its margins become the screen.
 func (t *Terminal) Resize(cols, rows int) {
@@ -249,9 +259,14 @@ func (t *Terminal) split(x int) {
 	}
 }
 
+// fill makes cells blank. It copies what it has: a hostile program erases the whole screen with three bytes.
 func fill(cells []cell, p pen) {
-	for i := range cells {
-		cells[i] = blank(p)
+	if len(cells) == 0 {
+		return
+	}
+	cells[0] = blank(p)
+	for done := 1; done < len(cells); done *= 2 {
+		copy(cells[done:], cells[:done])
 	}
 }
 

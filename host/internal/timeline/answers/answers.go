@@ -2,8 +2,8 @@
 package answers
 
 import (
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/fence"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 )
@@ -12,11 +12,11 @@ import (
 
 // About describes a session in answers.
 type About struct {
-	ID        string    `json:"sessionId"`
-	Workspace string    `json:"workspace"`
-	Started   diff.Time `json:"startedAt"`
+	ID        string      `json:"sessionId"`
+	Workspace string      `json:"workspace"`
+	Started   report.Time `json:"startedAt"`
 	// Ended is nil while the session is open.
-	Ended *diff.Time `json:"endedAt,omitempty"`
+	Ended *report.Time `json:"endedAt,omitempty"`
 	// DurationSec is how long the session has lasted, in seconds.
 	DurationSec float64   `json:"durationSec"`
 	Name        string    `json:"name,omitempty"`
@@ -84,7 +84,7 @@ type List struct {
 	// which is the one to pass as before for them.
 	Next    string `json:"next,omitempty"`
 	Omitted int    `json:"omitted,omitempty"`
-	// Problem says why it is not known whether the snapshots are still there, "" if it is.
+	// Problem says why it is not known whether the snapshots are still there, or what a restore that failed did not set back.
 	Problem string `json:"problem,omitempty"`
 	// Recording is the newest recording of a terminal, and Recordings are all, by their start. Only the live API has them.
 	Recording  *TerminalRecording  `json:"recording,omitempty"`
@@ -97,16 +97,16 @@ type List struct {
 type ListMoment struct {
 	ID string `json:"id"`
 	// TS is the time in seconds from the session's start, At the same in absolute time.
-	TS     float64   `json:"ts"`
-	At     diff.Time `json:"at"`
-	Label  string    `json:"label"`
-	Kind   string    `json:"kind"`
-	Source string    `json:"source"`
+	TS     float64     `json:"ts"`
+	At     report.Time `json:"at"`
+	Label  string      `json:"label"`
+	Kind   string      `json:"kind"`
+	Source string      `json:"source"`
 	// FsSnapshot is the ID of the file snapshot, or false with the reason.
 	FsSnapshot any `json:"fsSnapshot" tstype:"string | false"`
 	// Severity is that of the browser from the moment to the next one, "" where nothing bad is known of it and it was not
 	// fully observed. Only lists have it.
-	Severity diff.Severity `json:"severity,omitempty"`
+	Severity report.Severity `json:"severity,omitempty"`
 	// LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
 	LateSec float64 `json:"lateSec,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
@@ -120,12 +120,12 @@ type ListMoment struct {
 
 // ListSnapshot is a file snapshot in a list.
 type ListSnapshot struct {
-	ID       string    `json:"id"`
-	TS       float64   `json:"ts"`
-	At       diff.Time `json:"at"`
-	Label    string    `json:"label"`
-	Provider string    `json:"provider"`
-	Snapshot Reference `json:"snapshot"`
+	ID       string      `json:"id"`
+	TS       float64     `json:"ts"`
+	At       report.Time `json:"at"`
+	Label    string      `json:"label"`
+	Provider string      `json:"provider"`
+	Snapshot Reference   `json:"snapshot"`
 	// Files counts the entries, Changed those that changed since the snapshot before.
 	Files   int `json:"files"`
 	Changed int `json:"changed"`
@@ -198,12 +198,12 @@ type TimelinePart struct {
 type Sought struct {
 	SessionID string `json:"sessionId"`
 	// TS and At are when the snapshot was complete.
-	TS         float64   `json:"ts"`
-	At         diff.Time `json:"at"`
-	Moment     string    `json:"moment,omitempty"`
-	Label      string    `json:"label,omitempty"`
-	FsSnapshot string    `json:"fsSnapshotId"`
-	Provider   string    `json:"provider"`
+	TS         float64     `json:"ts"`
+	At         report.Time `json:"at"`
+	Moment     string      `json:"moment,omitempty"`
+	Label      string      `json:"label,omitempty"`
+	FsSnapshot string      `json:"fsSnapshotId"`
+	Provider   string      `json:"provider"`
 	// Mount is the directory. It is removed an hour after it was last asked for.
 	Mount string `json:"mount"`
 	// Note says how the snapshot differs from what was asked for.
@@ -261,10 +261,10 @@ type BranchAgent struct {
 
 // Ends is a snapshot that is compared.
 type Ends struct {
-	FsSnapshot string    `json:"fsSnapshotId"`
-	Moment     string    `json:"moment,omitempty"`
-	At         diff.Time `json:"at"`
-	Note       string    `json:"note,omitempty"`
+	FsSnapshot string      `json:"fsSnapshotId"`
+	Moment     string      `json:"moment,omitempty"`
+	At         report.Time `json:"at"`
+	Note       string      `json:"note,omitempty"`
 }
 
 // Difference is what changed between two moments.
@@ -324,6 +324,8 @@ type Restored struct {
 	Differs []string `json:"differs,omitempty"`
 	// Exclusions are how the restore changes what later snapshots leave out, nil if it does not.
 	Exclusions *workspace.Exclusions `json:"exclusions,omitempty"`
+	// Undid is the operation that an undo undid, with what it did.
+	Undid string `json:"undid,omitempty"`
 	// Kept is a directory with files that were changed during the restore.
 	Kept string `json:"kept,omitempty"`
 	Note string `json:"note,omitempty"`
@@ -353,7 +355,7 @@ type BlamedLine struct {
 	Age        compare.Age `json:"age" tstype:"string"`
 	Moment     string      `json:"moment,omitempty"`
 	FsSnapshot string      `json:"fsSnapshotId,omitempty"`
-	At         diff.Time   `json:"at,omitzero"`
+	At         report.Time `json:"at,omitzero"`
 	Label      string      `json:"label,omitempty"`
 	Text       string      `json:"text"`
 }

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
+
+	"tidemark.dev/tidemark/host/internal/boltfile"
 )
 
 // format is the layout of the file. It changes only with one that older programs cannot read.
@@ -30,16 +33,14 @@ var (
 // power.
 type DB struct{ bolt *bbolt.DB }
 
-// openTimeout bounds the wait for another process that has the file open.
-const openTimeout = time.Second
-
-// Open opens the file at a path, and creates it. A notice says that a damaged file was set aside.
+// Open opens the file at a path, and creates it. A notice says that a damaged file was set aside, now or earlier, until the user
+// removes that.
 func Open(path string, now time.Time) (_ *DB, notice string, err error) {
 	d, err := tryOpen(path)
-	if !errors.Is(err, errDamaged) {
-		return d, "", err
+	if !errors.Is(err, boltfile.ErrDamaged) {
+		return d, setAside(path), err
 	}
-	aside := fmt.Sprintf("%s.damaged-%s", path, now.UTC().Format("20060102T150405.000"))
+	aside := fmt.Sprintf("%s%s%s", path, asideSuffix, now.UTC().Format("20060102T150405.000"))
 	if renamed := os.Rename(path, aside); renamed != nil {
 		return nil, "", errors.Join(err, renamed)
 	}
@@ -47,24 +48,32 @@ func Open(path string, now time.Time) (_ *DB, notice string, err error) {
 	return d, fmt.Sprintf("the timeline could not be read (%v) and was set aside as %s; its sessions and moments are no longer listed", err, aside), opened
 }
 
-var errDamaged = errors.New("the file is damaged")
+// asideSuffix begins what follows the name of the file in that of a damaged one, before the time.
+const asideSuffix = ".damaged-"
 
-func tryOpen(path string) (_ *DB, err error) {
-	defer func() {
-		if r := recover(); r != nil { // bbolt panics on some damages
-			err = fmt.Errorf("%w: %v", errDamaged, r)
+// setAside returns a notice of the newest damaged file that was set aside, "" for none.
+func setAside(path string) (notice string) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries { // by their names
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+asideSuffix) {
+			notice = fmt.Sprintf("an earlier timeline was damaged and was set aside as %s; its sessions and moments are no longer listed. To end this notice, move that file elsewhere", filepath.Join(filepath.Dir(path), e.Name()))
 		}
-	}()
-	b, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: openTimeout, FreelistType: bbolt.FreelistMapType})
-	switch {
-	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("%s is in use by another program: %w", path, err)
-	case err != nil:
+	}
+	return notice
+}
+
+func tryOpen(path string) (*DB, error) {
+	b, err := boltfile.Open(path)
+	if errors.Is(err, boltfile.ErrDamaged) {
+		return nil, err
+	} else if err != nil {
 		return nil, fmt.Errorf("cannot open the timeline: %w", err)
 	}
-	err = b.Update(func(tx *bbolt.Tx) error {
+	d := &DB{b}
+	err = d.update(func(tx *bbolt.Tx) error {
 		meta, err := tx.CreateBucketIfNotExists(metaBucket)
 		if err != nil {
 			return err
@@ -83,13 +92,23 @@ func tryOpen(path string) (_ *DB, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, b.Close())
+		_ = boltfile.Guard(b.Close) // this may fail on a damaged file
+		return nil, err
 	}
-	return &DB{b}, nil
+	return d, nil
 }
 
 // Close closes the file.
-func (d *DB) Close() error { return d.bolt.Close() }
+func (d *DB) Close() error { return boltfile.Guard(d.bolt.Close) }
+
+// view and update run a transaction. A damaged file is [boltfile.ErrDamaged].
+func (d *DB) view(do func(*bbolt.Tx) error) error {
+	return boltfile.Guard(func() error { return d.bolt.View(do) })
+}
+
+func (d *DB) update(do func(*bbolt.Tx) error) error {
+	return boltfile.Guard(func() error { return d.bolt.Update(do) })
+}
 
 func key(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
 
@@ -119,7 +138,7 @@ func in(tx *bbolt.Tx, space string, name []byte) (*bbolt.Bucket, error) {
 
 // Sessions returns all sessions.
 func (d *DB) Sessions() (list []*Session, err error) {
-	err = d.bolt.View(func(tx *bbolt.Tx) error {
+	err = d.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(sessionsBucket).ForEach(func(_, v []byte) error {
 			s := &Session{}
 			list = append(list, s)
@@ -131,7 +150,7 @@ func (d *DB) Sessions() (list []*Session, err error) {
 
 // Begin keeps a new session, and gives it an ID that begins with slug.
 func (d *DB) Begin(s *Session, slug string) error {
-	return d.bolt.Update(func(tx *bbolt.Tx) error {
+	return d.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(sessionsBucket)
 		n, err := b.NextSequence()
 		if err != nil {
@@ -144,17 +163,17 @@ func (d *DB) Begin(s *Session, slug string) error {
 
 // Save keeps a session that has changed.
 func (d *DB) Save(s *Session) error {
-	return d.bolt.Update(func(tx *bbolt.Tx) error { return put(tx.Bucket(sessionsBucket), []byte(s.ID), s) })
+	return d.update(func(tx *bbolt.Tx) error { return put(tx.Bucket(sessionsBucket), []byte(s.ID), s) })
 }
 
 // Remove removes a session. Its moments stay, without being listed.
 func (d *DB) Remove(id string) error {
-	return d.bolt.Update(func(tx *bbolt.Tx) error { return tx.Bucket(sessionsBucket).Delete([]byte(id)) })
+	return d.update(func(tx *bbolt.Tx) error { return tx.Bucket(sessionsBucket).Delete([]byte(id)) })
 }
 
 // Add keeps a new moment of a workspace and numbers it.
 func (d *DB) Add(space string, m *Moment) error {
-	return d.bolt.Update(func(tx *bbolt.Tx) error {
+	return d.update(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, momentsBucket)
 		if err != nil {
 			return err
@@ -168,7 +187,7 @@ func (d *DB) Add(space string, m *Moment) error {
 
 // Update keeps moments that have changed.
 func (d *DB) Update(space string, moments ...*Moment) error {
-	return d.bolt.Update(func(tx *bbolt.Tx) error {
+	return d.update(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, momentsBucket)
 		for _, m := range moments {
 			if err == nil {
@@ -181,7 +200,7 @@ func (d *DB) Update(space string, moments ...*Moment) error {
 
 // Moments returns the moments of a workspace in their order.
 func (d *DB) Moments(space string) (list []*Moment, err error) {
-	err = d.bolt.View(func(tx *bbolt.Tx) error {
+	err = d.view(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, momentsBucket)
 		if b == nil {
 			return err
@@ -199,7 +218,7 @@ func (d *DB) Moments(space string) (list []*Moment, err error) {
 
 // Log keeps an operation of a workspace. It numbers a new one.
 func (d *DB) Log(space string, o *Operation) error {
-	return d.bolt.Update(func(tx *bbolt.Tx) error {
+	return d.update(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, operationsBucket)
 		if err != nil {
 			return err
@@ -215,7 +234,7 @@ func (d *DB) Log(space string, o *Operation) error {
 
 // Operations returns the operations of a workspace in their order.
 func (d *DB) Operations(space string) (list []*Operation, err error) {
-	err = d.bolt.View(func(tx *bbolt.Tx) error {
+	err = d.view(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, operationsBucket)
 		if b == nil {
 			return err
@@ -231,7 +250,7 @@ func (d *DB) Operations(space string) (list []*Operation, err error) {
 
 // Move keeps sessions that have moved to another workspace, with the moments and operations of the workspace.
 func (d *DB) Move(sessions []*Session, from, to string) error {
-	return d.bolt.Update(func(tx *bbolt.Tx) error {
+	return d.update(func(tx *bbolt.Tx) error {
 		for _, s := range sessions {
 			if err := put(tx.Bucket(sessionsBucket), []byte(s.ID), s); err != nil {
 				return err

@@ -183,6 +183,8 @@ type Operation struct {
 	Paths []string
 	// Wrote identifies what was written to the paths of an apply, which ends what a kill interrupted.
 	Wrote map[string]string `msgpack:",omitempty"`
+	// Differs are the paths that were not set back when it failed or was interrupted, with the reasons, one line each.
+	Differs []string `msgpack:",omitempty"`
 	// Branch is the session of a branch, Dir its directory.
 	Branch, Dir string
 	// Copy is the file of a branch's conversation, which is removed where the branch was interrupted.
@@ -210,9 +212,23 @@ const (
 	OpRestore = "restore"
 	OpBranch  = "branch"
 	OpUndo    = "undo"
+	OpRemove  = "remove" // a branch was removed
 	OpApply   = "apply"  // changes of a branch were merged into the original
 	OpCommit  = "commit" // a branch was committed to Git
 )
+
+// SnapshotID returns the ID of a file snapshot.
+func SnapshotID(n uint64) string { return "s" + strconv.FormatUint(n, 10) }
+
+// Number returns the number of an ID that begins with a letter, such as m12.
+func Number(id string, letter byte) (uint64, bool) {
+	rest, ok := strings.CutPrefix(id, string(letter))
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(rest, 10, 63)
+	return n, err == nil && n > 0
+}
 
 // ID returns the ID of a moment.
 func (m *Moment) ID() string { return fmt.Sprintf("m%d", m.Number) }

@@ -10,6 +10,9 @@ import (
 // MaxSeconds bounds a time in seconds from the start of a session: ten years.
 const MaxSeconds = 10 * 365 * 24 * 3600
 
+// Seconds returns a duration in seconds, in milliseconds' steps.
+func Seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+
 // localTimes are the forms of times that commands print, in the time zone of the machine.
 var localTimes = []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04"}
 

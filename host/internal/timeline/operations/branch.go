@@ -1,4 +1,4 @@
-package timeline
+package operations
 
 import (
 	"context"
@@ -12,10 +12,13 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -27,7 +30,7 @@ var branchName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
 
 // BranchParams are the parameters of timeline_branch.
 type BranchParams struct {
-	Where
+	moments.Where
 	From    string `json:"from"`
 	Name    string `json:"name"`
 	Message string `json:"message"`
@@ -40,7 +43,7 @@ type BranchParams struct {
 // Beginning is a branch that is being made.
 type Beginning struct {
 	// Branch is its session, From that of the original. Both have a workspace.
-	Branch, From *Session
+	Branch, From *records.Session
 	// Moment is the moment as a user reads it, At when it was.
 	Moment string
 	At     time.Time
@@ -54,8 +57,8 @@ type Beginning struct {
 }
 
 // beginning describes a branch from a place.
-func beginning(l *line, branch *Session, place *Place, present bool) *Beginning {
-	b := &Beginning{Branch: branch, From: place.Session, At: place.at()}
+func beginning(l *moments.Line, branch *records.Session, place *moments.Place, present bool) *Beginning {
+	b := &Beginning{Branch: branch, From: place.Session, At: place.At()}
 	named := place.Moment
 	if present { // its snapshot may be an earlier one, if no file has changed since
 		b.At = branch.Started
@@ -63,7 +66,7 @@ func beginning(l *line, branch *Session, place *Place, present bool) *Beginning 
 		b.follow(l)
 		return b
 	}
-	for _, m := range l.all() {
+	for _, m := range l.All() {
 		if named == nil && m.Snapshot == place.Snapshot.Number && m.SnapshotAt == place.Snapshot.At.UnixNano() {
 			named = m // the first one that has it
 		}
@@ -82,8 +85,8 @@ func beginning(l *line, branch *Session, place *Place, present bool) *Beginning 
 }
 
 // follow finds the last place in an agent's conversation at or before the moment.
-func (b *Beginning) follow(l *line) {
-	for _, m := range slices.Backward(l.of(b.From)) {
+func (b *Beginning) follow(l *moments.Line) {
+	for _, m := range slices.Backward(l.Of(b.From)) {
 		if m.Anchor != nil && !m.At.After(b.At) {
 			b.Anchor, b.Ended = m.Anchor, m.Source == records.FromStop
 			return
@@ -92,89 +95,89 @@ func (b *Beginning) follow(l *line) {
 }
 
 // Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.
-func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p BranchParams) (*Branched, error) {
+func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p BranchParams) (*answers.Branched, error) {
 	if !branchName.MatchString(p.Name) {
 		return nil, usererr.Invalid("name is %q; it must have 1 to 50 lower-case letters, digits, - and _, and begin with a letter or a digit", p.Name)
 	}
 	if len(p.Message) > maxMessage {
 		return nil, usererr.Invalid("message has %d bytes; the limit is %d", len(p.Message), maxMessage)
 	}
-	s, l, err := t.sessionBy(client, p.Where, false, []*string{&p.From}, needs(client, grants.AgentsBranch)...)
+	s, l, err := ops.lines.SessionBy(client, p.Where, false, []*string{&p.From}, needs(client, grants.AgentsBranch)...)
 	if err != nil {
 		return nil, err
 	}
-	place, err := t.locate(ctx, client, s, l, p.From)
+	place, err := ops.lines.Locate(ctx, client, s, l, p.From)
 	if err != nil {
 		return nil, err
 	}
 	if place.Lost != "" { // its conversation would be of another moment than its files
-		return nil, usererr.New(usererr.NotFound, "cannot branch from %s: its snapshot is missing (%s); the nearest one is %s of %s. Branch from that one.", p.From, place.Lost, snapshotID(place.Snapshot.Number), place.Moment.ID())
+		return nil, usererr.New(usererr.NotFound, "cannot branch from %s: its snapshot is missing (%s); the nearest one is %s of %s. Branch from that one.", p.From, place.Lost, records.SnapshotID(place.Snapshot.Number), place.Moment.ID())
 	}
-	unlock, err := l.lock(ctx)
+	unlock, err := l.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	dir, err := t.branchDir(ctx, l, p.Name)
+	dir, err := ops.branchDir(ctx, l, p.Name)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.root, p.Name)
+		return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.Root, p.Name)
 	}
 	k := place.Snapshot
-	if !p.Confirm && t.o.Long > 0 {
-		plan, err := planOf(ctx, t, l, k.Number, dir)
+	if !p.Confirm && ops.o.Long > 0 {
+		plan, err := ops.planOf(ctx, l, k.Number, dir)
 		if err != nil {
-			return nil, fmt.Errorf("cannot plan the copy of %s: %w", snapshotID(k.Number), err)
+			return nil, fmt.Errorf("cannot plan the copy of %s: %w", records.SnapshotID(k.Number), err)
 		}
 		if plan != nil {
-			return &Branched{About: About{Workspace: dir, Started: diff.Time{Time: t.o.Clock()}, Name: p.Name, Message: p.Message}, FsSnapshot: snapshotID(k.Number), Note: place.Note, Notes: k.Problems, Plan: plan}, nil
+			return &answers.Branched{About: answers.About{Workspace: dir, Started: report.Time{Time: ops.o.Clock()}, Name: p.Name, Message: p.Message}, FsSnapshot: records.SnapshotID(k.Number), Note: place.Note, Notes: k.Problems, Plan: plan}, nil
 		}
 	}
-	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: records.OpBranch, State: records.Begun, What: fmt.Sprintf("branch %s from %s", p.Name, snapshotID(k.Number)), Target: k.Number, Dir: dir}
-	if err := t.db.Log(l.space, op); err != nil {
+	op := &records.Operation{At: ops.o.Clock(), Session: s.ID, Kind: records.OpBranch, State: records.Begun, What: fmt.Sprintf("branch %s from %s", p.Name, records.SnapshotID(k.Number)), Target: k.Number, Dir: dir}
+	if err := ops.db.Log(l.Space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
-	branch, err := t.makeBranch(ctx, l, op, place, p)
+	branch, err := ops.makeBranch(ctx, l, op, place, p)
 	if err != nil {
 		op.State = records.Failed
-		return nil, errors.Join(err, removeCopy(op.Copy), t.db.Log(l.space, op))
+		return nil, errors.Join(err, removeCopy(op.Copy), ops.db.Log(l.Space, op))
 	}
 	op.State, op.Branch = records.Done, branch.ID
-	if err := t.db.Log(l.space, op); err != nil {
+	if err := ops.db.Log(l.Space, op); err != nil {
 		return nil, fmt.Errorf("the branch %s was made in %s, but the operation could not be saved: %w", branch.ID, dir, err)
 	}
-	return &Branched{About: aboutOf(t, branch), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
+	return &answers.Branched{About: ops.lines.About(branch), FsSnapshot: records.SnapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
 }
 
 // planOf returns the plan of a branch whose copy takes long, nil for another one. Dir is where it would go.
-func planOf(ctx context.Context, t *Timeline, l *line, snapshot uint64, dir string) (*BranchPlan, error) {
-	w, err := t.open(ctx, l.root)
+func (ops *Operations) planOf(ctx context.Context, l *moments.Line, snapshot uint64, dir string) (*answers.BranchPlan, error) {
+	w, err := ops.lines.Open(ctx, l.Root)
 	if err != nil {
 		return nil, err
 	}
-	at, err := w.Placement(filepath.Join(t.o.Branches, l.space))
+	at, err := w.Placement(filepath.Join(ops.o.Branches, l.Space))
 	if err != nil || at.Shares {
 		return nil, err
 	}
 	e, err := w.Estimate(ctx, snapshot, dir)
-	if err != nil || e.Time < t.o.Long {
+	if err != nil || e.Time < ops.o.Long {
 		return nil, err
 	}
-	return &BranchPlan{Files: e.Files, Bytes: e.Bytes, Seconds: e.Time.Seconds(), Why: at.Why}, nil
+	return &answers.BranchPlan{Files: e.Files, Bytes: e.Bytes, Seconds: e.Time.Seconds(), Why: at.Why}, nil
 }
 
 // makingSuffix is at the end of a branch's directory while its files are copied.
 const makingSuffix = ".making"
 
 // branchDir returns the directory of a branch, without links, as decisions have it. The directory above it exists.
-func (t *Timeline) branchDir(ctx context.Context, l *line, name string) (string, error) {
-	w, err := t.open(ctx, l.root)
+func (ops *Operations) branchDir(ctx context.Context, l *moments.Line, name string) (string, error) {
+	w, err := ops.lines.Open(ctx, l.Root)
 	if err != nil {
 		return "", err
 	}
-	above, err := w.Place(filepath.Join(t.o.Branches, l.space))
+	above, err := w.Place(filepath.Join(ops.o.Branches, l.Space))
 	if err != nil {
 		return "", err
 	}
@@ -182,31 +185,29 @@ func (t *Timeline) branchDir(ctx context.Context, l *line, name string) (string,
 	return filepath.Join(above, name), err
 }
 
-// needs returns the grant that an agent needs. The user's own programs need none.
-func needs(client *checkpoint.Client, grant string) []string {
-	if client.User {
-		return nil
-	}
-	return []string{grant}
-}
-
 // makeBranch makes the directory and the session of a branch: both, or neither.
-func (t *Timeline) makeBranch(ctx context.Context, l *line, op *Operation, place *Place, p BranchParams) (*Session, error) {
+func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *records.Operation, place *moments.Place, p BranchParams) (*records.Session, error) {
 	dir := op.Dir
-	w, err := t.open(ctx, l.root)
+	w, err := ops.lines.Open(ctx, l.Root)
 	if err != nil {
 		return nil, err
 	}
 	making := dir + makingSuffix
 	if err := w.Clone(ctx, place.Snapshot.Number, making); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot copy the files of %s: %w", snapshotID(place.Snapshot.Number), err), tracked.RemoveAll(making))
+		return nil, errors.Join(fmt.Errorf("cannot copy the files of %s: %w", records.SnapshotID(place.Snapshot.Number), err), tracked.RemoveAll(making))
 	}
 	if err := os.Rename(making, dir); err != nil {
 		return nil, errors.Join(err, tracked.RemoveAll(making))
 	}
-	branch := &Session{
-		Workspace: dir, Started: t.o.Clock(), Name: p.Name, Message: p.Message,
-		BranchOf: &records.BranchOf{Session: place.Session.ID, FsSnapshot: snapshotID(place.Snapshot.Number)},
+	first := records.Moment{Kind: records.Auto, Source: records.FromBranch}
+	if err := workspace.Share(ctx, w, place.Snapshot.Number, dir); err == nil {
+		moments.SetSnapshot(&first, place.Snapshot)
+	} else if !errors.Is(err, fs.ErrExist) {
+		ops.o.Log.Warn("the first snapshot of a branch must read all its files", "branch", dir, "error", err)
+	}
+	branch := &records.Session{
+		Workspace: dir, Started: ops.o.Clock(), Name: p.Name, Message: p.Message,
+		BranchOf: &records.BranchOf{Session: place.Session.ID, FsSnapshot: records.SnapshotID(place.Snapshot.Number)},
 	}
 	if place.Moment != nil {
 		branch.BranchOf.Moment = place.Moment.ID()
@@ -215,23 +216,23 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, op *Operation, place
 		begun := beginning(l, branch, place, p.From == "now")
 		begun.Leaves = func(path string) error {
 			op.Copy = path
-			return t.db.Log(l.space, op)
+			return ops.db.Log(l.Space, op)
 		}
 		if err := p.Continue(ctx, begun); err != nil {
-			return nil, errors.Join(err, tracked.RemoveAll(dir))
+			return nil, errors.Join(err, ops.dropCopy(dir))
 		}
 	}
-	if err := t.sessions.Begin(branch); err != nil {
-		return nil, errors.Join(err, tracked.RemoveAll(dir))
+	if err := ops.sessions.Begin(branch); err != nil {
+		return nil, errors.Join(err, ops.dropCopy(dir))
 	}
-	if of := t.sessions.Origin(branch); of != nil {
-		t.o.Workspaces.Branch(dir, of.Workspace)
+	if of := ops.sessions.Origin(branch); of != nil {
+		ops.o.Workspaces.Branch(dir, of.Workspace)
 	}
-	bl, err := t.line(dir)
+	bl, err := ops.lines.Line(dir)
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := bl.lock(ctx)
+	unlock, err := bl.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -240,34 +241,25 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, op *Operation, place
 	if place.Moment != nil {
 		label += " at " + place.Moment.ID() + ", " + place.Moment.Label
 	}
-	if _, err = t.keep(bl, branch, Moment{At: branch.Started, Ran: t.o.Elapsed(), Label: t.o.label(label), Kind: records.Auto, Source: records.FromBranch}); err != nil {
-		t.o.Workspaces.CloseDir(dir)
-		return nil, errors.Join(err, t.sessions.Remove(branch), tracked.RemoveAll(dir))
+	first = ops.lines.Stamp(first)
+	first.At, first.Label = branch.Started, ops.lines.Label(label)
+	if _, err = ops.lines.Keep(bl, branch, first); err != nil {
+		ops.o.Workspaces.CloseDir(dir)
+		return nil, errors.Join(err, ops.sessions.Remove(branch), ops.dropCopy(dir))
 	}
+	_ = ops.lines.Start(func() { // its files are watched from the next snapshot on
+		w, err := ops.lines.Open(ops.lines.Life(), dir)
+		if err == nil {
+			_, _, err = w.Take(ops.lines.Life(), "after "+label, "", false)
+		}
+		if err != nil && ops.lines.Life().Err() == nil {
+			ops.o.Log.Warn("cannot watch a branch yet", "branch", dir, "error", err)
+		}
+	})
 	return branch, nil
 }
 
-// Require returns an error where the user's decision about a directory lacks a grant.
-func Require(t *Timeline, dir, grant string) error {
-	_, err := t.o.Workspaces.Root(dir, grant)
-	return err
-}
-
-// BranchesOf returns the branches of a session.
-func BranchesOf(t *Timeline, s *Session) []*Session { return t.sessions.BranchesOf(s) }
-
-// UpdateAgent changes what is known of the agent of a branch, and keeps it. An error of change keeps nothing.
-func UpdateAgent(t *Timeline, id string, change func(*records.Agent) error) error {
-	s, err := t.sessions.Find(id)
-	if err != nil {
-		return err
-	}
-	if s.Agent == nil {
-		return usererr.New(usererr.NotFound, "branch %s has no agent", id)
-	}
-	agent := *s.Agent
-	if err := change(&agent); err != nil {
-		return err
-	}
-	return t.sessions.Update(id, func(s *Session) { s.Agent = &agent })
+// dropCopy removes the directory of a branch that was not made, with the snapshot that it began with.
+func (ops *Operations) dropCopy(dir string) error {
+	return errors.Join(tracked.RemoveAll(dir), ops.o.Workspaces.Unshare(dir))
 }

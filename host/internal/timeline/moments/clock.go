@@ -1,6 +1,7 @@
-package timeline
+package moments
 
 import (
+	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/timeline/records"
@@ -18,17 +19,14 @@ type reading struct {
 	ran time.Duration
 }
 
-// seconds returns a duration in seconds, in milliseconds' steps.
-func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
-
-// stamp returns a moment of now.
-func (o *Options) stamp(m Moment) Moment {
-	m.At, m.Ran = o.Clock(), o.Elapsed()
+// Stamp returns a moment of now.
+func (ls *Lines) Stamp(m records.Moment) records.Moment {
+	m.At, m.Ran = ls.o.Clock(), ls.o.Elapsed()
 	return m
 }
 
 // follow sets the shift of a moment of now. The caller has the line's turn.
-func (l *line) follow(m *Moment) {
+func (l *Line) follow(m *records.Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.read
@@ -53,7 +51,7 @@ func (l *line) follow(m *Moment) {
 }
 
 // lastOf returns the last moment of a session that was recorded when it happened, nil if there is none.
-func lastOf(moments []*Moment, session string) *Moment {
+func lastOf(moments []*records.Moment, session string) *records.Moment {
 	for i := len(moments) - 1; i >= 0; i-- {
 		if m := moments[i]; m.Session == session && !m.Placed {
 			return m
@@ -62,9 +60,9 @@ func lastOf(moments []*Moment, session string) *Moment {
 	return nil
 }
 
-// shift returns how far the clock was set back in a session.
-func (l *line) shift(s *Session) time.Duration {
-	if m := lastOf(l.all(), s.ID); m != nil {
+// Shift returns how far the clock was set back in a session.
+func (l *Line) Shift(s *records.Session) time.Duration {
+	if m := lastOf(l.All(), s.ID); m != nil {
 		return m.Shift
 	}
 	return 0
@@ -72,11 +70,21 @@ func (l *line) shift(s *Session) time.Duration {
 
 // before returns the last moment of a session at or before a time from its start that was recorded when it happened, and
 // of which a function is true; nil if there is none.
-func (l *line) before(s *Session, elapsed time.Duration, is func(*Moment) bool) (found *Moment) {
-	for _, m := range l.of(s) {
+func (l *Line) before(s *records.Session, elapsed time.Duration, is func(*records.Moment) bool) (found *records.Moment) {
+	for _, m := range l.Of(s) {
 		if !m.Placed && m.Elapsed(s) <= elapsed && is(m) {
 			found = m
 		}
 	}
 	return found
+}
+
+// lastAt returns when the last moment was recorded, zero if there is none.
+func (l *Line) lastAt() time.Time {
+	for _, m := range slices.Backward(l.All()) {
+		if !m.Placed {
+			return m.At
+		}
+	}
+	return time.Time{}
 }

@@ -1,0 +1,34 @@
+package moments
+
+import (
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+)
+
+// About describes a session now.
+func (ls *Lines) About(s *records.Session) answers.About {
+	shift := s.Shift
+	if s.Ended.IsZero() {
+		if l, err := ls.Line(s.Workspace); err == nil {
+			shift = l.Shift(s)
+		}
+	}
+	return about(s, ls.o.Clock(), shift)
+}
+
+// about describes a session at a time. Shift is how far the clock was set back in it.
+func about(s *records.Session, now time.Time, shift time.Duration) answers.About {
+	a := answers.About{ID: s.ID, Workspace: s.Workspace, Started: report.Time{Time: s.Started}, Name: s.Name, BranchOf: (*answers.BranchOf)(s.BranchOf), Message: s.Message, Formerly: s.Formerly}
+	if g := s.Agent; g != nil {
+		a.Agent = &answers.BranchAgent{Name: g.Name, Method: g.Method, Why: g.Why, Conversation: g.Conversation, Ports: g.Ports, PID: g.PID, Terminal: g.Terminal, Log: g.Log}
+	}
+	if !s.Ended.IsZero() {
+		now = s.Ended
+		a.Ended = &report.Time{Time: now}
+	}
+	a.DurationSec = records.Seconds(now.Sub(s.Started) + shift)
+	return a
+}

@@ -1,0 +1,326 @@
+package moments
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+)
+
+const (
+	// A workspace has at most burst snapshots at once, and then one each interval. Moments that are closer share the next
+	// one. A moment at which nothing has changed has the snapshot before, and does not count.
+	burst    = 4
+	interval = 300 * time.Millisecond
+)
+
+// pending is the reason of a moment that waits for the next snapshot.
+const pending = "the snapshot is being taken"
+
+// Pending reports whether the snapshot of a moment is still being taken.
+func Pending(m *records.Moment) bool { return m.Reason == pending }
+
+// Record records a moment in the workspace of a directory, with a snapshot, and returns it. A moment that shares the next
+// snapshot is returned before that is taken. The recording continues if ctx ends before it is done; then the moment is not
+// acknowledged. Number, Session and At of m are filled in. A moment of [records.FromFiles] is recorded only if files have
+// changed since the last snapshot, and a snapshot can be taken.
+func (ls *Lines) Record(ctx context.Context, dir string, m records.Moment) (*records.Moment, error) {
+	if ls.failed != nil {
+		return nil, ls.failed
+	}
+	root, err := ls.RootAt(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := ls.Line(root)
+	if err != nil {
+		return nil, err
+	}
+	m = ls.Stamp(m)
+	m.Label, m.Kind = ls.Label(m.Label), cmp.Or(m.Kind, records.Auto)
+	var recorded *records.Moment
+	done := make(chan error, 1)
+	if err := ls.Start(func() {
+		var err error
+		recorded, err = ls.record(l, m)
+		done <- err
+	}); err != nil {
+		return nil, err
+	}
+	select {
+	case err := <-done:
+		return recorded, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the moment is still being recorded: %w", ctx.Err())
+	}
+}
+
+// record adds a moment to a line.
+func (ls *Lines) record(l *Line, m records.Moment) (*records.Moment, error) {
+	unlock, err := l.Lock(ls.life)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if m.Source == records.FromFiles {
+		if same := ls.snapshot(l, &m); m.Snapshot == 0 {
+			return nil, errors.New(m.Reason)
+		} else if same {
+			return nil, nil
+		}
+	}
+	s, began, err := ls.sessionAt(l, m.At)
+	if err != nil {
+		return nil, err
+	}
+	if began && m.Source != records.FromStart {
+		if _, err := ls.Keep(l, s, records.Moment{At: s.Started, Ran: m.Ran, Label: "session started", Kind: records.Auto, Source: records.FromStart}); err != nil {
+			return nil, err
+		}
+	}
+	return ls.Keep(l, s, m)
+}
+
+// sessionAt returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened in it
+// for long. The caller has the line's turn.
+func (ls *Lines) sessionAt(l *Line, now time.Time) (s *records.Session, began bool, err error) {
+	if s = ls.sessions.Open(l.Root); s != nil {
+		last := l.lastAt()
+		if s.Started.After(last) {
+			last = s.Started
+		}
+		if s.BranchOf != nil || now.Sub(last) < SessionGap {
+			return s, false, nil
+		}
+		if err := ls.sessions.Finish(s, last, l.Shift(s)); err != nil {
+			return nil, false, err
+		}
+	}
+	s = &records.Session{Workspace: l.Root, Started: now}
+	return s, true, ls.sessions.Begin(s)
+}
+
+// Keep adds a moment to a session, with a snapshot if it has none. The caller has the line's turn.
+func (ls *Lines) Keep(l *Line, s *records.Session, m records.Moment) (*records.Moment, error) {
+	m.Session = s.ID
+	l.follow(&m)
+	defer ls.changed.Notify()
+	l.mu.Lock()
+	wait := l.free.Sub(ls.o.Clock()) - (burst-1)*interval
+	first := len(l.waiting) == 0
+	l.mu.Unlock()
+	if wait > 0 && wait <= interval && m.Source != records.FromUser && m.Snapshot == 0 {
+		m.Reason = pending
+		next := &m
+		if err := ls.db.Add(l.Space, next); err != nil {
+			return nil, fmt.Errorf("cannot save the moment: %w", err)
+		}
+		l.mu.Lock()
+		l.push(next)
+		l.waiting = append(l.waiting, next)
+		l.mu.Unlock()
+		if first {
+			return next, ls.Start(func() { ls.takeLater(l, wait) })
+		}
+		return next, nil
+	}
+	if m.Snapshot == 0 {
+		ls.snapshot(l, &m)
+	}
+	next := &m
+	if err := ls.db.Add(l.Space, next); err != nil {
+		return nil, fmt.Errorf("cannot save the moment: %w", err)
+	}
+	l.add(next)
+	if l.degraded == l.logged {
+		return next, nil
+	}
+	if l.logged = l.degraded; l.logged == "" {
+		return next, nil
+	}
+	event := next.With(func(m *records.Moment) {
+		m.Label, m.Kind, m.Source, m.Anchor = ls.Label(l.degraded), records.Auto, records.FromProvider, nil
+	})
+	if err := ls.db.Add(l.Space, event); err != nil {
+		return nil, fmt.Errorf("cannot save the moment: %w", err)
+	}
+	l.add(event)
+	return next, nil
+}
+
+// add adds a moment that is on disk.
+func (l *Line) add(m *records.Moment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.push(m)
+}
+
+// push appends a moment. The caller has the lock.
+func (l *Line) push(m *records.Moment) {
+	l.moments = append(l.moments, m)
+	of := l.ordered[m.Session]
+	if len(of) > 0 && m.At.Add(m.Shift).Before(of[len(of)-1].At.Add(of[len(of)-1].Shift)) {
+		delete(l.ordered, m.Session)
+	} else if of != nil {
+		l.ordered[m.Session] = append(of, m)
+	}
+}
+
+// replace sets the moments. The caller has the lock.
+func (l *Line) replace(moments []*records.Moment) {
+	l.moments = moments
+	clear(l.ordered)
+}
+
+// snapshot takes a snapshot for a moment, and reports whether it is the last one because nothing changed. The caller has the
+// line's turn.
+func (ls *Lines) snapshot(l *Line, m *records.Moment) (same bool) {
+	w, err := ls.Open(ls.life, l.Root)
+	if err == nil {
+		err = w.Unruled()
+	}
+	if err != nil {
+		m.Reason = err.Error()
+		return false
+	}
+	by := ""
+	if _, milestone := records.Milestone(m.Source); m.Source == records.FromEdit || m.Source == records.FromCommand || m.Source == records.FromTerminal || milestone && m.Anchor != nil {
+		by = m.Label
+	}
+	s, same, err := w.Take(ls.life, m.Label, by, m.Source == records.FromUser)
+	if err != nil {
+		m.Reason = err.Error()
+		return false
+	}
+	SetSnapshot(m, s)
+	m.Edited = w.Edited(s.Number)
+	l.degraded = w.Degraded()
+	if same {
+		return true
+	}
+	if m.Source == records.FromFiles {
+		return false // who looks does not delay the moments of hooks
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := ls.o.Clock(); l.free.Before(now) || l.free.Sub(now) > burst*interval { // the clock was set back
+		l.free = now
+	}
+	l.free = l.free.Add(interval)
+	return false
+}
+
+// SetSnapshot gives a moment its snapshot.
+func SetSnapshot(m *records.Moment, s tracked.Snapshot) {
+	m.Snapshot, m.SnapshotAt, m.Reason = s.Number, s.At.UnixNano(), ""
+	if len(s.Problems) > 0 {
+		m.Notes = Uncertain(s.Problems)
+	}
+}
+
+// Uncertain says which paths of a snapshot are not certain.
+func Uncertain(problems []string) string {
+	if len(problems) == 1 {
+		return "one path is not certain: " + problems[0]
+	}
+	return fmt.Sprintf("%d paths are not certain, such as %s", len(problems), problems[0])
+}
+
+// takeLater takes the snapshot that the waiting moments share. When the lines are closed before, it takes none.
+func (ls *Lines) takeLater(l *Line, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ls.life.Done():
+		return // the moments have a reason for this, see line
+	}
+	unlock, err := l.Lock(ls.life)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	l.mu.Lock()
+	waiting := l.waiting
+	l.waiting = nil
+	l.mu.Unlock()
+	var shared records.Moment
+	shared.Label = waiting[len(waiting)-1].Label
+	ls.snapshot(l, &shared)
+	changed := make([]*records.Moment, len(waiting))
+	for i, m := range waiting {
+		changed[i] = m.With(func(m *records.Moment) {
+			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes, m.Edited = shared.Snapshot, shared.SnapshotAt, shared.Reason, shared.Notes, shared.Edited
+		})
+	}
+	if err := ls.db.Update(l.Space, changed...); err != nil {
+		ls.o.Log.Error("cannot save the snapshot of moments", "workspace", l.Root, "error", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Clone(l.moments)
+	for i, m := range waiting {
+		all[slices.Index(all, m)] = changed[i]
+	}
+	l.replace(all)
+	ls.changed.Notify()
+}
+
+// End ends a session, with a last snapshot.
+func (ls *Lines) End(ctx context.Context, s *records.Session, l *Line) error {
+	unlock, err := l.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	m, err := ls.Keep(l, s, ls.Stamp(records.Moment{Label: "session ended", Kind: records.Manual, Source: records.FromUser}))
+	if err != nil {
+		return err
+	}
+	return ls.sessions.Finish(s, m.At, m.Shift)
+}
+
+// present is how long ago a time may be that means now.
+const present = 100 * time.Millisecond
+
+// AddAt adds a moment at a time of a session. It returns nil for a time that means now.
+func (ls *Lines) AddAt(ctx context.Context, s *records.Session, l *Line, m records.Moment, ts float64) (*records.Moment, error) {
+	lasted := ls.About(s).DurationSec
+	if ts < 0 || ts > lasted+1 {
+		return nil, usererr.Invalid("ts is %g; session %s has lasted %g s. Give seconds from its start.", ts, s.ID, lasted)
+	}
+	if s.Ended.IsZero() && ts > lasted-present.Seconds() {
+		return nil, nil
+	}
+	known, err := ls.Snapshots(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := l.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	elapsed := time.Duration(ts * float64(time.Second)).Round(time.Millisecond)
+	if before := l.before(s, elapsed, func(*records.Moment) bool { return true }); before != nil {
+		m.Shift = before.Shift
+	}
+	m.Session, m.Placed, m.At = s.ID, true, s.Started.Add(elapsed-m.Shift)
+	if with := l.before(s, elapsed, func(m *records.Moment) bool { return Lost(m, known) == "" && takenOf(m).Elapsed(s) <= elapsed }); with != nil {
+		m.Snapshot, m.SnapshotAt = with.Snapshot, with.SnapshotAt
+	} else {
+		m.Reason = "there is no snapshot at or before this time" + Nearest(known, func(tracked.Snapshot) bool { return false })
+	}
+	if err := ls.db.Add(l.Space, &m); err != nil {
+		return nil, fmt.Errorf("cannot save the moment: %w", err)
+	}
+	l.add(&m)
+	ls.changed.Notify()
+	return &m, nil
+}

@@ -1,0 +1,131 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/edit"
+)
+
+// Changed is how the files of a session's workspace differ from a snapshot.
+type Changed struct {
+	// Root is the workspace, Base a read-only directory with the files of the snapshot.
+	Root, Base string
+	// Paths are those that differ, sorted.
+	Paths []string
+	// Added and Removed count lines.
+	Added, Removed int
+}
+
+// ChangedSince returns how the files of a session's workspace differ from a moment.
+func (ops *Operations) ChangedSince(ctx context.Context, client *checkpoint.Client, s *records.Session, from string) (*Changed, error) {
+	s, l, err := ops.lines.SessionOf(client, moments.Where{Session: s.ID})
+	if err != nil {
+		return nil, err
+	}
+	place, err := ops.lines.Locate(ctx, client, s, l, from)
+	if err != nil {
+		return nil, err
+	}
+	present, err := ops.lines.Now(ctx, client, s)
+	if err != nil {
+		return nil, err
+	}
+	w, err := ops.lines.Open(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	d, err := w.Diff(ctx, place.Snapshot.Number, present.Snapshot.Number, compare.Options{Secrets: true, Exact: true, MaxFiles: -1})
+	if err != nil {
+		return nil, err
+	}
+	c := &Changed{Root: s.Workspace, Added: d.Added, Removed: d.Removed}
+	for _, f := range d.Files {
+		c.Paths = append(c.Paths, f.Path)
+		if f.OldPath != "" {
+			c.Paths = append(c.Paths, f.OldPath)
+		}
+	}
+	slices.Sort(c.Paths)
+	c.Paths = slices.Compact(c.Paths)
+	c.Base, err = w.View(ctx, place.Snapshot.Number)
+	return c, err
+}
+
+// Alter changes files of a session's workspace as an operation of its own, which can be undone: all of them, or none. The state
+// before is a snapshot.
+func (ops *Operations) Alter(ctx context.Context, s *records.Session, kind, what string, steps []edit.Step) (*records.Operation, error) {
+	l, err := ops.lines.Line(s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	w, err := ops.lines.Open(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := l.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	before, _, err := w.Take(ctx, "before: "+what, "", true)
+	if err != nil {
+		return nil, fmt.Errorf("cannot take a snapshot of the state before: %w", err)
+	}
+	root, err := os.OpenRoot(s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	if steps, err = edit.Complete(root, steps); err != nil {
+		return nil, err
+	}
+	op := &records.Operation{At: ops.o.Clock(), Session: s.ID, Kind: kind, State: records.Begun, What: what, Safety: before.Number, Wrote: edit.Wrote(steps)}
+	for _, step := range steps {
+		op.Paths = append(op.Paths, step.Path)
+	}
+	if err := ops.db.Log(l.Space, op); err != nil {
+		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	}
+	if err := edit.Do(root, steps); err != nil {
+		if ended := ops.endAlter(w, op); ended != nil {
+			return nil, fmt.Errorf("%w, and what was changed could not be set back: %w. The state before is %s.", err, ended, records.SnapshotID(op.Safety))
+		}
+		return nil, errors.Join(err, ops.db.Log(l.Space, op))
+	}
+	op.State = records.Done
+	if err := ops.db.Log(l.Space, op); err != nil {
+		return nil, fmt.Errorf("the files were changed, but the operation could not be saved: %w. Their state before is %s.", err, records.SnapshotID(op.Safety))
+	}
+	_, err = ops.lines.Keep(l, s, ops.lines.Stamp(records.Moment{Label: ops.lines.Label(what), Kind: records.Auto, Source: records.FromRestore}))
+	return op, err
+}
+
+// endAlter ends the changes of an operation that failed or was interrupted: all are there, or none.
+func (ops *Operations) endAlter(w *workspace.Workspace, op *records.Operation) error {
+	all, differs, err := edit.Recover(ops.lines.Life(), w, w.Dir, op.Safety, op.Wrote)
+	op.Differs = ops.problems(differs)
+	if op.State = records.Failed; all {
+		op.State = records.Done
+	}
+	return err
+}
+
+// LogCommit keeps that a branch was committed to Git.
+func (ops *Operations) LogCommit(s *records.Session, op *records.Operation) (id string, err error) {
+	l, err := ops.lines.Line(s.Workspace)
+	if err != nil {
+		return "", err
+	}
+	op.At, op.Session, op.Kind, op.State = ops.o.Clock(), s.ID, records.OpCommit, records.Done
+	err = ops.db.Log(l.Space, op)
+	return op.ID(), err
+}

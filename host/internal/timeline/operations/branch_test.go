@@ -1,0 +1,99 @@
+package operations_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/timelinetest"
+)
+
+func TestABranchIsAWorkspaceOfItsOwn(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("src/a", "one")
+	m := w.Edit("first")
+	b, err := w.Operations.Branch(t.Context(), timelinetest.User, operations.BranchParams{Where: w.Here(), From: m.ID(), Name: "other", Message: "use a map"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Restart() // the branch is known after it
+	if err := os.WriteFile(filepath.Join(b.Workspace, "src", "a"), []byte("branched"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, err := w.Record(t.Context(), filepath.Join(b.Workspace, "src"), records.Moment{Label: "Edit src/a", Source: records.FromEdit})
+	if err != nil || in.Session != b.ID {
+		t.Fatal(in, err)
+	}
+	a, err := w.List(t.Context(), timelinetest.User, timeline.ListParams{Where: moments.Where{Session: b.ID}})
+	if err != nil || len(a.Moments) != 2 || a.Message != "use a map" || a.BranchOf.Session != w.Listed().ID || a.BranchOf.Moment != m.ID() {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if got := w.Read(filepath.Join(w.Dir, "src/a")); got != "one" {
+		t.Errorf("the original has %q", got)
+	}
+	// The decision for the original is that for the branch.
+	if _, err := w.Grants.Deny(t.Context(), w.Dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Record(t.Context(), b.Workspace, records.Moment{Label: "x"})
+	timelinetest.Wants(t, err, usererr.NotAllowed, "the user denied it")
+	w.Allow(w.Dir)
+	if _, err := w.Operations.Undo(t.Context(), timelinetest.User, operations.UndoParams{Where: w.Here(), Confirm: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(b.Workspace); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the branch was not removed: %v", err)
+	}
+	_, err = w.List(t.Context(), timelinetest.User, timeline.ListParams{Where: moments.Where{Session: b.ID}})
+	timelinetest.Wants(t, err, usererr.NotFound, "there is no session")
+}
+
+// A branch has the decision of its original, and of its parts, unless the user decided about the branch.
+func TestABranchCanBeDecidedAbout(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("src/a", "one")
+	b, err := w.Operations.Branch(t.Context(), timelinetest.User, operations.BranchParams{Where: w.Here(), From: w.Edit("first").ID(), Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := filepath.Join(b.Workspace, "src")
+	record := func() (*records.Moment, error) {
+		return w.Record(t.Context(), b.Workspace, records.Moment{Label: "x", Source: records.FromUser})
+	}
+	if _, err := w.Grants.Deny(t.Context(), src); err != nil {
+		t.Fatal(err)
+	}
+	m, err := record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: moments.Where{Dir: b.Workspace}, To: m.ID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(s.Mount, "src")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a part of the branch that was denied is in its snapshot: %v", err)
+	}
+	_, err = w.Record(t.Context(), src, records.Moment{Label: "x"})
+	timelinetest.Wants(t, err, usererr.NotAllowed, "the user denied it for "+src)
+	if _, err := w.Grants.Deny(t.Context(), b.Workspace); err != nil {
+		t.Fatal(err)
+	}
+	_, err = record()
+	timelinetest.Wants(t, err, usererr.NotAllowed, "the user denied it for "+b.Workspace)
+	if _, err := w.Grants.Deny(t.Context(), w.Top); err != nil { // above both
+		t.Fatal(err)
+	}
+	if _, err := w.Grants.Forget(t.Context(), b.Workspace); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := record(); err != nil {
+		t.Error(err)
+	}
+}

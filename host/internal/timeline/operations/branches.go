@@ -1,0 +1,130 @@
+package operations
+
+import (
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// Require returns an error where the user's decision about a directory lacks a grant.
+func (ops *Operations) Require(dir, grant string) error {
+	_, err := ops.o.Workspaces.Root(dir, grant)
+	return err
+}
+
+// BranchesOf returns the branches of a session.
+func (ops *Operations) BranchesOf(s *records.Session) []*records.Session {
+	return ops.sessions.BranchesOf(s)
+}
+
+// UpdateAgent changes what is known of the agent of a branch, and keeps it. An error of change keeps nothing.
+func (ops *Operations) UpdateAgent(id string, change func(*records.Agent) error) error {
+	s, err := ops.sessions.Find(id)
+	if err != nil {
+		return err
+	}
+	if s.Agent == nil {
+		return usererr.New(usererr.NotFound, "branch %s has no agent", id)
+	}
+	agent := *s.Agent
+	if err := change(&agent); err != nil {
+		return err
+	}
+	return ops.sessions.Update(id, func(s *records.Session) { s.Agent = &agent })
+}
+
+// FindBranch returns a branch by its name or by the ID of its session, with the session that it comes from. The name is one of
+// the workspace that a client means, or of the original of the branch that it is in.
+func (ops *Operations) FindBranch(client *checkpoint.Client, where moments.Where, name string) (branch, of *records.Session, err error) {
+	if ops.lines.Failed() != nil {
+		return nil, nil, ops.lines.Failed()
+	}
+	all, err := ops.BranchesIn(client, where)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range all {
+		if s.Name == name || s.ID == name {
+			of, err := ops.sessions.Find(s.BranchOf.Session)
+			return s, of, err
+		}
+	}
+	return nil, nil, usererr.New(usererr.NotFound, "there is no branch %q of this workspace. `tidemark branch list` lists them.", name)
+}
+
+// BranchesIn returns the branches of the workspace that a client means, the newest first: of all its sessions, and of those
+// branches. In a branch it returns the branches of the original.
+func (ops *Operations) BranchesIn(client *checkpoint.Client, where moments.Where) (list []*records.Session, err error) {
+	if ops.lines.Failed() != nil {
+		return nil, ops.lines.Failed()
+	}
+	var root string
+	if where.Session != "" {
+		s, _, err := ops.lines.SessionOf(client, where)
+		if err != nil {
+			return nil, err
+		}
+		root = s.Workspace
+	} else if root, err = ops.lines.RootOf(client, where); err != nil {
+		return nil, err
+	}
+	if _, of := ops.o.Workspaces.BranchOf(root); of != "" {
+		root = of
+	}
+	for _, s := range slices.Backward(ops.sessions.All()) {
+		if from := ops.sessions.Origin(s); s.BranchOf != nil && from != nil && from.Workspace == root {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// OriginOf returns the session that a branch comes from in the end, nil if it is not known.
+func (ops *Operations) OriginOf(s *records.Session) *records.Session { return ops.sessions.Origin(s) }
+
+// PortsOf returns what is added to the ports in a branch, 0 in another workspace.
+func (ops *Operations) PortsOf(workspace string) int {
+	if ops.lines.Failed() != nil {
+		return 0
+	}
+	if s := ops.sessions.Latest(workspace); s != nil && s.Agent != nil {
+		return s.Agent.Ports
+	}
+	return 0
+}
+
+// RecordOf returns the path of the record of the agent that worked last in a session, "" where none is known.
+func (ops *Operations) RecordOf(s *records.Session) string {
+	l, err := ops.lines.Line(s.Workspace)
+	if err != nil {
+		return ""
+	}
+	for _, m := range slices.Backward(l.Of(s)) {
+		if m.Anchor != nil && m.Anchor.Transcript != "" {
+			return m.Anchor.Transcript
+		}
+	}
+	return ""
+}
+
+// TimeOf returns when a moment of a session's workspace was.
+func (ops *Operations) TimeOf(s *records.Session, id string) (time.Time, error) {
+	l, err := ops.lines.Line(s.Workspace)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, m := range l.All() {
+		if m.ID() == id {
+			return m.At, nil
+		}
+	}
+	return time.Time{}, usererr.New(usererr.NotFound, "there is no moment %s in session %s", id, s.ID)
+}
+
+// About describes a branch.
+func (ops *Operations) About(s *records.Session) answers.About { return ops.lines.About(s) }

@@ -1,0 +1,174 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/subprocess"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+)
+
+// RemoveBranch removes a branch with its files, as an operation of the session that it comes from. Without force it is refused
+// while processes run in the branch.
+func (ops *Operations) RemoveBranch(ctx context.Context, branch, of *records.Session, force bool) (*answers.Restored, error) {
+	l, err := ops.lines.Line(of.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	all, err := ops.db.Operations(l.Space)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range slices.Backward(all) {
+		if o.Kind == records.OpBranch && o.Branch == branch.ID && o.State == records.Done {
+			return ops.removeBranch(ctx, of, l, o, records.Operation{Kind: records.OpRemove, What: "remove branch " + branch.Name}, force)
+		}
+	}
+	return nil, usererr.New(usererr.NotFound, "the operation that made branch %s is not known. Remove its directory %s.", branch.ID, branch.Workspace)
+}
+
+// removeBranch removes the directory and the session of a branch, which undoes the operation that made it. A snapshot of its
+// files remains. Without force it is refused while processes run there; with it, the agent that Tidemark started is ended.
+func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l *moments.Line, op *records.Operation, as records.Operation, force bool) (*answers.Restored, error) {
+	s, err := ops.sessions.Find(op.Branch)
+	if err != nil {
+		return nil, err
+	}
+	undo := &as
+	undo.At, undo.Session, undo.Of, undo.Dir, undo.Was = ops.o.Clock(), of.ID, op.Number, s.Workspace, s
+	if undo.Kept, err = ops.keepBranch(ctx, s, force); err != nil {
+		undo.State, undo.Dir, undo.Was = records.Failed, "", nil
+		return nil, errors.Join(err, ops.db.Log(l.Space, undo))
+	}
+	undo.State = records.Begun
+	if err := ops.db.Log(l.Space, undo); err != nil {
+		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	}
+	ops.o.Workspaces.CloseDir(s.Workspace)
+	if err := tracked.RemoveAll(s.Workspace); err != nil {
+		return nil, fmt.Errorf("cannot remove the branch: %w", err)
+	}
+	if err := ops.sessions.Remove(s); err != nil {
+		return nil, err
+	}
+	undo.State, op.State = records.Done, records.Undone
+	if err := errors.Join(ops.db.Log(l.Space, op), ops.db.Log(l.Space, undo)); err != nil {
+		return nil, err
+	}
+	return &answers.Restored{SessionID: of.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID()}, nil
+}
+
+// keepBranch takes a snapshot of a branch that will be removed, and ends its agent with force.
+func (ops *Operations) keepBranch(ctx context.Context, s *records.Session, force bool) (uint64, error) {
+	running, known := subprocess.Within(s.Workspace)
+	if known && len(running) > 0 && !force {
+		var names []string
+		for _, p := range running {
+			names = append(names, fmt.Sprintf("%s (process %d)", event.OneLine(p.Name), p.PID))
+		}
+		return 0, usererr.New(usererr.ActionRefused, "the branch was not removed, because programs run in it: %s. End them, or use `tidemark branch rm --force`.", strings.Join(names[:min(len(names), maxRunning)], ", "))
+	}
+	if s.Agent != nil && slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
+		if err := endAgent(ctx, s); err != nil {
+			return 0, fmt.Errorf("cannot end the agent of the branch: %w", err)
+		}
+	}
+	if _, err := os.Lstat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	w, err := ops.lines.Open(ctx, s.Workspace)
+	if err != nil {
+		return 0, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
+	}
+	k, _, err := w.Take(ctx, "before the branch is removed", "", true)
+	if err != nil {
+		return 0, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
+	}
+	return k.Number, nil
+}
+
+// bringBack makes a branch again that an operation removed, with the files that it had.
+func (ops *Operations) bringBack(ctx context.Context, of *records.Session, l *moments.Line, op *records.Operation) (*answers.Restored, error) {
+	was, dir := op.Was, op.Dir
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil, usererr.New(usererr.AlreadyExists, "%s exists, so the branch %s cannot come back", dir, was.ID)
+	}
+	if op.Kept == 0 {
+		return nil, usererr.New(usererr.NotFound, "the files of branch %s no longer existed when it was removed", was.ID)
+	}
+	undo := &records.Operation{At: ops.o.Clock(), Session: of.ID, Kind: records.OpUndo, State: records.Begun, What: "undo " + op.ID() + ", " + op.What, Of: op.Number, Dir: dir}
+	if err := ops.db.Log(l.Space, undo); err != nil {
+		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	}
+	err := ops.cloneAgain(ctx, of, was, op.Kept)
+	if err != nil {
+		undo.State = records.Failed
+		return nil, errors.Join(err, tracked.RemoveAll(dir), tracked.RemoveAll(dir+makingSuffix), ops.db.Log(l.Space, undo))
+	}
+	undo.State = records.Done
+	err = errors.Join(ops.back(l.Space, op.Number), ops.db.Log(l.Space, undo))
+	return &answers.Restored{SessionID: was.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID()}, err
+}
+
+// cloneAgain makes the directory and the session of a branch that was removed.
+func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session, kept uint64) error {
+	dir := was.Workspace
+	if err := os.Mkdir(dir, 0o700); err != nil { // its snapshots are those of a directory
+		return err
+	}
+	if from := ops.sessions.Origin(of); from != nil {
+		ops.o.Workspaces.Branch(dir, from.Workspace)
+	}
+	w, err := ops.lines.Open(ctx, dir)
+	if err == nil {
+		err = w.Clone(ctx, kept, dir+makingSuffix)
+	}
+	ops.o.Workspaces.CloseDir(dir)
+	if err == nil {
+		err = os.Remove(dir)
+	}
+	if err == nil {
+		err = os.Rename(dir+makingSuffix, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot bring back the files of branch %s: %w", was.ID, err)
+	}
+	return ops.sessions.Again(was)
+}
+
+// maxRunning bounds the processes that an error names.
+const maxRunning = 5
+
+// endPatience is how long the agent of a branch may take to end.
+const endPatience = 3 * time.Second
+
+// endAgent ends the agent of a branch, with what it started.
+func endAgent(ctx context.Context, s *records.Session) error {
+	if err := subprocess.End(s.Agent.PID); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, endPatience)
+	defer cancel()
+	for {
+		running, _ := subprocess.Within(s.Workspace)
+		if !slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("process %d does not end", s.Agent.PID)
+		}
+	}
+}
