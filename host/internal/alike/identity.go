@@ -71,10 +71,10 @@ func consoleEntry(e *event.Console, level event.Level, says string, component bo
 	return Entry{Of: uint64(h), As: uint64(h)}
 }
 
-// Storm identifies the messages of one line of code that differ in numbers alone. The text is what they have in common.
-func Storm(e *event.Console, text string) Entry {
+// Storm identifies the messages of one line of code that differ in numbers alone.
+func Storm(e *event.Console) Entry {
 	file, _, _ := strings.Cut(e.URL, "?")
-	h := identify("storm", e.Level.String(), e.Origin(), file, strconv.Itoa(e.Line), text)
+	h := identify("storm", e.Level.String(), e.Origin(), file, strconv.Itoa(e.Line), WithoutNumbers(e.Text))
 	return Entry{Of: uint64(h), As: uint64(h)}
 }
 
@@ -91,6 +91,17 @@ func Failure(e *event.Network) Entry {
 	return Entry{Of: uint64(of), As: uint64(of.with(Address(e), strconv.Itoa(e.Status), e.Error, Fingerprint(e.Detail)))}
 }
 
+// Family identifies what the failures of endpoints are about whose paths differ in numbers alone.
+func Family(k capture.EndpointKey) uint64 {
+	return uint64(identify("endpoints", k.Page, k.Origin, k.Method, WithoutNumbers(k.Path), k.Operation))
+}
+
+// Failures identifies the failed requests to the endpoints of a [Family] that failed as this one, but for numbers.
+func Failures(e *event.Network) Entry {
+	of := Family(capture.KeyOf(e))
+	return Entry{Of: of, As: uint64(identity(of).with(strconv.Itoa(e.Status), e.Error, WithoutNumbers(Fingerprint(e.Detail))))}
+}
+
 // Socket identifies what happened to a connection.
 func Socket(e *event.WebSocket) Entry {
 	origin, path := capture.SplitURL(e.URL)
@@ -102,6 +113,12 @@ func Socket(e *event.WebSocket) Entry {
 func Element(k capture.ElementKey, others int) Entry {
 	of := identify("element", k.Origin, k.Selector, Fingerprint(k.Text))
 	return Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(others)))}
+}
+
+// Empty identifies a page that became empty in a tab at a time, in milliseconds since the Unix epoch.
+func Empty(tab int, at int64) Entry {
+	h := identify("empty", strconv.Itoa(tab), strconv.FormatInt(at, 10))
+	return Entry{Of: uint64(h), As: uint64(h)}
 }
 
 // Request identifies one request.

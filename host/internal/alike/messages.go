@@ -2,6 +2,7 @@ package alike
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/event"
@@ -181,7 +182,7 @@ var fetchFailures = []string{
 }
 
 // bareErrors are the names of errors that those messages may follow.
-var bareErrors = []string{"AxiosError: ", "TypeError: ", "Error: ", "ApolloError: ", "NetworkError: ", "HTTPError: ", "ServerError: "}
+var bareErrors = []string{"AxiosError: ", "AxiosError {message: '", "CombinedError: [Network] ", "TypeError: ", "Error: ", "ApolloError: ", "NetworkError: ", "HTTPError: ", "ServerError: "}
 
 // beforeMessage is what a message may follow.
 var beforeMessage = slices.Concat(reportPrefixes, bareErrors)
@@ -211,7 +212,7 @@ func Unnamed(text string) string {
 			return text
 		}
 	}
-	return text[len(name)+2:]
+	return strings.TrimPrefix(text[len(name)+2:], "[GraphQL] ") // as urql has it
 }
 
 // has is [strings.HasPrefix] for a prefix that is rarely there: it looks at one byte first.
@@ -229,32 +230,105 @@ func begins(text string, prefixes []string) bool {
 	return false
 }
 
-// loggedFetch ends a message that a page logs about a request without an answer: console.error('load failed', e).
-const loggedFetch = " TypeError: Failed to fetch"
+// loggedEvent begins a preview of an event, of which errorEvent is part where a connection failed. Quiet capture reads no
+// getters: its whole preview of any event is anyEvent.
+const loggedEvent, errorEvent, anyEvent = "Event {", "type: 'error', target: WebSocket", "isTrusted: (...)}"
+
+// LogsSocketError reports whether a message quotes nothing but the event of a connection that failed, and what it says before.
+func LogsSocketError(text string) (says string, logs bool) {
+	says, preview, ok := strings.Cut(text, loggedEvent)
+	if !ok || preview != anyEvent && !strings.Contains(preview, errorEvent) {
+		return "", false
+	}
+	return strings.TrimRight(says, " :"), true
+}
 
 // SaysRequestFailed reports whether a message says nothing but that a request failed, and with which status; 0 for none.
 func SaysRequestFailed(text string) (status int, says bool) {
-	if first, _, _ := strings.Cut(text, "\n"); strings.HasSuffix(first, loggedFetch) {
-		return 0, true
+	if status = namedStatus(text); status != 0 {
+		return status, true
 	}
-	text = Bare(text)
+	bare := Bare(text)
 	for _, p := range fetchFailures {
-		if !has(text, p) {
+		if !has(bare, p) {
 			continue
 		}
-		rest, _, _ := strings.Cut(text[len(p):], "\n")
-		n := digitsLen(rest)
-		for _, d := range rest[:n] {
-			status = status*10 + int(d-'0')
-		}
-		switch {
-		case !strings.HasSuffix(p, " "):
-			return 0, strings.TrimRight(rest, ".") == ""
-		case n == 3:
-			return status, len(rest) == 3 || !isWord(rest[3])
+		rest, _, _ := strings.Cut(bare[len(p):], "\n")
+		if !strings.HasSuffix(p, " ") {
+			if strings.TrimRight(rest, ".") == "" {
+				return 0, true
+			}
+		} else if n := digitsLen(rest); n == 3 && (len(rest) == n || !isWord(rest[n])) {
+			status, _ = strconv.Atoi(rest[:n]) // three digits
+			return status, true
 		}
 	}
 	return 0, false
+}
+
+// QuotedFailure returns where a line quotes an error that says nothing but that a request failed; its length if it quotes none.
+func QuotedFailure(line string) int {
+	n := len(line)
+	if !strings.HasSuffix(line, "Failed to fetch") && (n < 4 || line[n-4] != ' ' || digitsLen(line[n-3:]) != 3) {
+		return n
+	}
+	i := strings.Index(line, anyError)
+	if i < 0 {
+		return n
+	}
+	return strings.LastIndexByte(line[:i], ' ') + 1
+}
+
+// BeforeError returns what a line says before an error, without the name of that error's class.
+func BeforeError(line string) string {
+	line = strings.TrimRight(line, " ")
+	if strings.HasSuffix(line, strings.TrimRight(anyError, " ")) {
+		line = line[:strings.LastIndexByte(line, ' ')+1]
+	}
+	return strings.TrimRight(line, " :-–")
+}
+
+// FailedAddress is the address that a log entry of the browser tells of as failed: one of a request, or of an element
+// that could not load what it shows.
+func FailedAddress(e *event.Console) (url string, ok bool) {
+	if e.Via != "browser" || e.Level != event.Error {
+		return "", false
+	}
+	if e.Category == "network" {
+		return e.URL, true
+	}
+	rest, ok := strings.CutPrefix(e.Text, "Failed to load <")
+	if !ok {
+		return "", false
+	}
+	_, url, ok = strings.Cut(rest, "> ")
+	return url, ok
+}
+
+// namedStatuses begin errors of libraries that may be only the name of a status: of react-admin, of urql, and of superagent,
+// which its stack names.
+var namedStatuses = []string{"HttpError: ", "CombinedError: ", anyError}
+
+const anyError = "Error: "
+
+// namedStatus returns the status of which an error of a library is only the name. It is 0 for any other message.
+func namedStatus(text string) int {
+	for _, p := range reportPrefixes {
+		if has(text, p) {
+			text = text[len(p):]
+		}
+	}
+	for _, class := range namedStatuses {
+		if !has(text, class) {
+			continue
+		}
+		name, stack, _ := strings.Cut(text[len(class):], "\n")
+		if class == anyError && !strings.Contains(stack, "superagent") {
+			return 0
+		}
+		return event.StatusNamed(strings.TrimPrefix(name, "[Network] "))
+	}
+	return 0
 }
 
 // Said returns what an error says, without the name of its class and without a stack: a failed answer's detail, if the
@@ -267,17 +341,41 @@ func Said(text string) string {
 // failedImport begins what Chromium throws about a module that could not be loaded. The address follows.
 const failedImport = "Failed to fetch dynamically imported module: "
 
-// ThrownResponse returns the address of a response that was thrown as an error, or of a module that could not be imported;
-// "" for any other message.
-func ThrownResponse(text string) string {
-	if url, ok := strings.CutPrefix(Bare(text), failedImport); ok {
-		url, _, _ = strings.Cut(url, "\n")
+// angularFailure begins the message of Angular's HttpErrorResponse, kyFailure that of ky's HTTPError. Both name the address.
+const angularFailure, kyFailure = "Http failure response for ", "Request failed with "
+
+// NamedRequest returns the address of the failed request that an error names: a response or an HttpErrorResponse that was
+// thrown or logged, a module that could not be imported, or an error of ofetch or ky. The address may be without an origin. It
+// is "" for any other message. The text is that of the error as [Unnamed] returns it.
+func NamedRequest(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	if url, ok := strings.CutPrefix(first, failedImport); ok {
 		return strings.TrimSpace(url)
 	}
-	preview, ok := strings.CutPrefix(Bare(text), "Response {")
-	if !ok {
+	if rest, ok := strings.CutPrefix(first, angularFailure); ok {
+		url, _, _ := strings.Cut(rest, ": ")
+		return url
+	}
+	if strings.HasPrefix(first, kyFailure) {
+		_, url, _ := strings.Cut(first[strings.LastIndex(first, ": ")+1:], " ")
+		if _, url, _ = strings.Cut(url, " "); strings.Contains(url, "://") {
+			return url
+		}
 		return ""
 	}
+	if has(first, "[") { // [GET] "/api/items": 500
+		_, rest, _ := strings.Cut(first, "] \"")
+		url, _, ok := strings.Cut(rest, "\": ")
+		if !ok {
+			return ""
+		}
+		return url
+	}
+	class, _, ok := strings.Cut(text[:min(len(text), maxClass)], " {")
+	if !ok || !strings.HasSuffix(class, "Response") || strings.ContainsAny(class, " \n") {
+		return ""
+	}
+	preview := text[len(class)+2:]
 	_, url, _ := strings.Cut(preview, "url: '")
 	url, _, ok = strings.Cut(url, "'")
 	if !ok {
@@ -329,9 +427,9 @@ func SameOverlay(selector, text, other, otherText string) bool {
 }
 
 // buildLogs begin what the client of a development server logs of a build that failed. It shows an overlay for the same.
-var buildLogs = []string{"[webpack-dev-server] ", "[rspack-dev-server] ", "[vite] Internal Server Error", viteReload}
+var buildLogs = []string{"[webpack-dev-server] ", "[rspack-dev-server] ", "[vite] Internal Server Error", viteReload, "[hmr] Failed to reload "}
 
-// viteReload begins what Vite's client logs of a module that it could not load again.
+// viteReload begins what Vite's client logs of a module that it could not load again. Up to Vite 4 it begins with "[hmr]".
 const viteReload = "[vite] Failed to reload "
 
 // LogsBuild reports whether a message is one of those, and whether it only says that there was another.
@@ -350,6 +448,12 @@ const viteOverlay = "vite-error-overlay"
 func IsBuildOverlay(selector string) bool {
 	return selector == viteOverlay || strings.HasSuffix(selector, "-dev-server-client-overlay")
 }
+
+// viteFailure begins the message by which Vite has its client show its overlay.
+const viteFailure = `{"type":"error","err":{"message":`
+
+// TellsBuildFailed reports whether a frame is that message.
+func TellsBuildFailed(text string) bool { return strings.HasPrefix(text, viteFailure) }
 
 // ShowsModule reports whether an overlay shows why the server could not compile a module of a given address. Vite
 // answers the request for such a module with status 500.
@@ -373,7 +477,7 @@ func IsIn(overlay string, e *event.Console) bool {
 }
 
 // clients are parts of the addresses of development servers' own code.
-var clients = []string{"/@vite/", "webpack-dev-server", "hot-dev-client", "react-error-overlay", "next-devtools", "next/dist"}
+var clients = []string{"/@vite/", "webpack-dev-server", "rspack-dev-server", "@rspack/dev-server", "@rsbuild/core/", "hot-dev-client", "react-error-overlay", "next-devtools", "next/dist"}
 
 // IsOwnCode reports whether an error names a place that is not a development server's.
 func IsOwnCode(e *event.Console) bool {

@@ -9,9 +9,15 @@ const within = 2000
 type Moments []int64
 
 // Near reports whether something happened about then.
-func (m Moments) Near(at int64) bool {
+func (m Moments) Near(at int64) bool { return m.Index(at) >= 0 }
+
+// Index returns the first of the moments that is about then, -1 for none.
+func (m Moments) Index(at int64) int {
 	i, _ := slices.BinarySearch(m, at-within)
-	return i < len(m) && m[i] <= at+within
+	if i < len(m) && m[i] <= at+within {
+		return i
+	}
+	return -1
 }
 
 // Near reports whether two things happened at about the same time.
@@ -31,4 +37,10 @@ func MomentsOf[K comparable](each func(add func(K, int64))) map[K]Moments {
 func (m Moments) Before(at int64) bool {
 	i, _ := slices.BinarySearch(m, at+1)
 	return i < len(m) && m[i] <= at+within
+}
+
+// Between reports whether one of the moments is after a time, and not after another one.
+func (m Moments) Between(from, to int64) bool {
+	i, _ := slices.BinarySearch(m, from+1)
+	return i < len(m) && m[i] <= to
 }

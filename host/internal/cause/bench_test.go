@@ -15,7 +15,7 @@ import (
 func BenchmarkFullBuffers(b *testing.B) {
 	rules := noise.Default()
 	s := capture.New(capture.DefaultLimits(), rules, time.UnixMilli(0))
-	k := capture.NewSink(s, capture.Browsers, time.Now)
+	k := capture.NewSink(s, capture.Browsers, epoch)
 	for i := range int64(10_000) {
 		head := event.Head{At: i, Subject: event.InTab(1, "http://localhost")}
 		if err := k.Append(b.Context(),
@@ -26,13 +26,13 @@ func BenchmarkFullBuffers(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	files := capture.NewSink(s, capture.Workspaces, time.Now)
+	files := capture.NewSink(s, capture.Workspaces, epoch)
 	for i := range int64(1000) {
 		if err := files.Append(b.Context(), &event.FileChange{Head: event.Head{At: i, Subject: event.InWorkspace(root)}, Path: fmt.Sprintf("src/%d.js", i), Change: event.FileModified}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	v := s.View(time.Now())
+	v := s.View(epoch())
 	for b.Loop() {
 		cause.Read(v, capture.Positions{}, func(event.Subject) bool { return true }, rules.Update)
 	}

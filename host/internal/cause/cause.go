@@ -64,6 +64,8 @@ type Frame struct {
 // Symptom is something that went wrong on a page.
 type Symptom struct {
 	Tab int
+	// Origin is that of its page.
+	Origin string
 	// At is when it first appeared, in milliseconds since the Unix epoch. Earlier is when the same appeared before.
 	At      int64
 	Earlier []int64
@@ -80,6 +82,8 @@ type Symptom struct {
 	// Status is that of the answer to a request, Thrown is true if that reports an error of the server's code.
 	Status int
 	Thrown bool
+	// Unsaid is true for an answer that only says that its server failed.
+	Unsaid bool
 	// Endpoint is that of a request.
 	Endpoint event.EndpointKey
 }
@@ -98,8 +102,20 @@ type History struct {
 	Errors []int64
 	// Outages are failures of requests that had been answered before, in no order.
 	Outages []Span
+	// Unsaid are answers that only say that a server failed which had answered before, in no order.
+	Unsaid []Span
 	// Answers are requests of scripts that were answered, in no order.
 	Answers []Answer
+	// Visits are the pages that were loaded or navigated to.
+	Visits []Visit
+	// Frames returns the frames of the project's own code that made a request. Nil is for those as the page has them.
+	Frames func(*event.Network) []Frame
+}
+
+// Visit is when a page was loaded or navigated to. Page is its address without query and fragment.
+type Visit struct {
+	At   int64
+	Page string
 }
 
 // Span is a time in milliseconds since the Unix epoch.
@@ -109,10 +125,14 @@ type Span struct{ Began, Ended int64 }
 type Answer struct {
 	Span
 	Endpoint event.EndpointKey
+	// Content is what is known of its content.
+	Content Content
+	// Request is what was recorded of it.
+	Request *event.Network
 }
 
 // Input is what a user or an agent did, with what.
-type Input struct{ Type, Target, Selector string }
+type Input struct{ Type, Target, Selector, Value string }
 
 // Module is a file that a hot update named.
 type Module struct {
@@ -132,6 +152,7 @@ type Cause struct {
 const (
 	NoChange   = "no file changed before it"
 	Outage     = "a server that had answered before did not answer"
+	Unsaid     = "a server that had answered before answered that it failed, without a cause"
 	Existed    = "the same was there before the change"
 	NotLoaded  = "the page had not loaded the change"
 	Ran        = "the page had run the change without it"
@@ -145,11 +166,15 @@ type Finder struct {
 	Edits []Edit
 	// Cut is true where changes before them are left out.
 	Cut bool
+	// Elsewhere reports whether a page of an origin that names files, by how their paths end, may be that of another workspace
+	// than a change's. Nil is for no other workspace.
+	Elsewhere func(e *event.FileChange, origin string, files []string) bool
 }
 
 // Find returns the cause of a symptom, nil and the reason where there is none.
 func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
-	if s.Server || slices.ContainsFunc(h.Outages, func(o Span) bool { return s.At-prompt <= o.Ended && o.Began <= max(s.At, s.Until)+slack }) {
+	near := func(o Span) bool { return s.At-prompt <= o.Ended && o.Began <= max(s.At, s.Until)+slack }
+	if s.Server || slices.ContainsFunc(h.Outages, near) {
 		return nil, Outage
 	}
 	if s.Outside {
@@ -165,9 +190,23 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 	if len(before) == 0 {
 		return nil, NoChange
 	}
+	if slices.ContainsFunc(h.Unsaid, near) { // its code may have failed, or what it needs
+		if only := served(before, &s, h); only != nil && !f.Cut && !f.elsewhere(only, &s, h) {
+			return only, ""
+		}
+		return nil, Unsaid
+	}
 	found, why := f.among(before, &s, h)
-	if i := slices.IndexFunc(before, func(e made) bool { return found != nil && e.FileChange == found.FileChange }); i >= 0 && (ran(before[i], &s, h) || drawn(before[i], &s, h)) {
+	if found == nil && why == NoEvidence {
+		if found = f.reloaded(before, &s, h); found != nil {
+			why = ""
+		}
+	}
+	if i := slices.IndexFunc(before, func(e made) bool { return found != nil && e.FileChange == found.FileChange }); i >= 0 && ran(before[i], &s, h) {
 		return nil, Ran
+	}
+	if found != nil && f.elsewhere(found, &s, h) {
+		return nil, NoEvidence
 	}
 	return found, why
 }
@@ -439,11 +478,12 @@ func loadedWith(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 	return found, ""
 }
 
-// failing reports whether the line in which the code failed was changed just before other changes: the page was not without the
-// symptom for long enough.
+// failing reports whether the line in which the code failed was changed just before somebody made other changes: the page was
+// not without the symptom for long enough.
 func failing(batch, before []made, s *Symptom, h *History) bool {
 	e, _ := blame(before, s.Frames[:min(len(s.Frames), 1)], 0)
-	return e != nil && slices.ContainsFunc(before, func(b made) bool {
+	batch = byHand(batch)
+	return e != nil && len(batch) > 0 && slices.ContainsFunc(before, func(b made) bool {
 		return b.Edit == e && b.at < batch[0].at && batch[0].at-prompt < after(h.Updates, b.at-slack)
 	})
 }

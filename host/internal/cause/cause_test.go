@@ -118,6 +118,12 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.History{Updates: times(1050, 9100)},
 			"src/a.js:12 [stack]",
 		},
+		"a request that only a load makes, as the server wrote its cache and writes its log": {
+			[]cause.Edit{edit("src/a.js", 1000, at(2)), edit(".next/dev/cache/1.sst", 3550), edit(".next/dev/logs/a.log", 7140, at(9))},
+			cause.Symptom{At: 7200, Status: 500, Frames: frames("src/a.js", 2, "src/b.js", 12)},
+			cause.History{Updates: times(300, 1030, 1060, 6480, 6560, 6640), Loads: times(300, 6640), Modules: []cause.Module{{At: 1030, File: "[project]/src/a.js"}}},
+			"src/a.js:2 [stack]",
+		},
 		"the page was fine after the change before": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 5000, at(1))},
 			cause.Symptom{At: 5100, Frames: frames("src/a.js", 12)},
@@ -315,6 +321,12 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.Symptom{At: 60_000, Frames: frames("src/b.js", 40)},
 			cause.History{Updates: times(100, 2050, 59_900), Loads: times(100, 59_900), Inputs: times(59_950), Lost: times(50_000), Modules: []cause.Module{{At: 2050, File: "/src/a.css"}}},
 			cause.NoEvidence,
+		},
+		"settings with which the server was started after a load": {
+			[]cause.Edit{edit(".env.local", 1000, at(1))},
+			cause.Symptom{At: 12_060},
+			cause.History{Updates: times(500, 5000, 12_000), Loads: times(500, 5000, 12_000), Lost: times(10_000)},
+			".env.local:1 [order]",
 		},
 		"settings in two files": {
 			[]cause.Edit{edit(".env", 5000, at(1)), edit("vite.config.js", 5010, at(1))},
@@ -551,14 +563,14 @@ func TestAFailedBuildNamesItsFile(t *testing.T) {
 		rules := noise.Default()
 		s := capture.New(capture.DefaultLimits(), rules, time.UnixMilli(0))
 		page := event.Head{At: 1100, Subject: event.InTab(1, "http://localhost:3000")}
-		if err := capture.NewSink(s, capture.Browsers, time.Now).Append(t.Context(),
+		if err := capture.NewSink(s, capture.Browsers, epoch).Append(t.Context(),
 			&event.WebSocket{Head: page, Op: "received", URL: c.url, Text: c.text},
 			&event.WebSocket{Head: page, Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":9,"errors":[]}`},
 			&event.Console{Head: page, Level: event.Error, Text: "Error: Expected"},
 		); err != nil {
 			t.Fatal(err)
 		}
-		files := capture.NewSink(s, capture.Workspaces, time.Now)
+		files := capture.NewSink(s, capture.Workspaces, epoch)
 		for _, path := range []string{"src/a.js", "src/b.js"} {
 			e := edit(path, 1000, at(3))
 			if err := files.Append(t.Context(), e.FileChange); err != nil {
@@ -580,3 +592,6 @@ func TestAFailedBuildNamesItsFile(t *testing.T) {
 		}
 	}
 }
+
+// epoch is the clock of stores whose events have times of a few seconds.
+func epoch() time.Time { return time.UnixMilli(0) }

@@ -24,12 +24,24 @@ const (
 // Past is what a view has of changes and of what happened in tabs, from some positions on.
 type Past struct {
 	Finder
-	tabs map[int]*History
+	// Frames is that of [History].
+	Frames func(*event.Network) []Frame
+	tabs   map[int]*History
 	// sockets are the addresses of development servers.
 	sockets map[string]bool
 	// messages are the errors and warnings of each tab, texts what those that were looked at have in common with others.
 	messages map[int][]*event.Console
 	texts    map[*event.Console]string
+	// requests are those of each endpoint that failed, and the answers that followed such a failure. elements are the error
+	// elements that appeared in each tab.
+	requests map[asked][]*event.Network
+	elements map[int][]*capture.Change
+}
+
+// asked is what requests of a tab are about.
+type asked struct {
+	tab      int
+	endpoint event.EndpointKey
 }
 
 // IsWritten reports whether a change is one that somebody made by hand: not of a cache, of packages, or of what a program builds.
@@ -41,7 +53,10 @@ func IsWritten(e *event.FileChange) bool {
 // Read reads a view from positions on. Covers reports whether a workspace is in scope, update what an entry says of an
 // update of the page, "" for nothing; see [noise.Rules.Update].
 func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bool, update func(event.Event) string) *Past {
-	p := &Past{tabs: map[int]*History{}, sockets: map[string]bool{}, messages: map[int][]*event.Console{}, texts: map[*event.Console]string{}}
+	p := &Past{
+		tabs: map[int]*History{}, sockets: map[string]bool{}, messages: map[int][]*event.Console{}, texts: map[*event.Console]string{},
+		requests: map[asked][]*event.Network{}, elements: map[int][]*capture.Change{},
+	}
 	installed := map[event.Subject]uint64{} // the snapshot of which a change of packages was taken: one speaks for all
 	for _, e := range v.Files().From(from[capture.Files]) {
 		switch byHand := e.By != "" && strings.Contains(e.By, " "+e.Path); {
@@ -73,6 +88,15 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 		}
 	}
 	for _, e := range v.DOM().From(from[capture.DOM]) {
+		if e.Op == "appeared" {
+			p.elements[e.Tab()] = append(p.elements[e.Tab()], e)
+		}
+		if e.Op == "navigated" {
+			h := p.tab(e.Tab())
+			page, _, _ := strings.Cut(e.URL, "#")
+			page, _, _ = strings.Cut(page, "?")
+			h.Visits = append(h.Visits, Visit{e.At, page})
+		}
 		if e.Op == "navigated" && (e.How == "load" || e.How == "reload") {
 			h := p.tab(e.Tab())
 			h.Updates, h.Loads = append(h.Updates, e.At), append(h.Loads, e.At)
@@ -82,7 +106,7 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 		if e.Type != "navigate" && e.Type != "reload" {
 			h := p.tab(e.Tab())
 			h.Inputs = append(h.Inputs, e.At)
-			h.Did[e.At] = Input{e.Type, e.Target, e.Selector}
+			h.Did[e.At] = Input{e.Type, e.Target, e.Selector, e.Value}
 		}
 	}
 	for _, h := range p.tabs {
@@ -127,8 +151,8 @@ func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event
 	}
 }
 
-// disconnected is what the clients of Vite, webpack and Next.js log as their server ends.
-var disconnected = regexp.MustCompile(`^\[(vite\] server connection lost|webpack-dev-server\] Disconnected|HMR\] .*disconnected)`)
+// disconnected is what the clients of Vite, webpack, Rspack, Rsbuild and Next.js log as their server ends.
+var disconnected = regexp.MustCompile(`^\[(vite\] server connection lost|(webpack|rspack)-dev-server\] Disconnected|rsbuild\] WebSocket connection lost|HMR\] .*disconnected)`)
 
 // replaced is the file that Vite's client replaced.
 var replaced = regexp.MustCompile(`^\[vite\] (?:css )?hot updated: (\S+)`)
@@ -145,16 +169,30 @@ func (p *Past) readNetwork(v *capture.View, from uint64) {
 				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{at, e.URL})
 			}
 		}
-		key, span := capture.KeyOf(e), Span{cmp.Or(e.Started, e.At), e.At}
+		p.keep(e)
+		key, span := capture.KeyOf(e), Span{cmp.Or(Began(e), e.At), e.At}
 		switch {
+		case isCut(e):
+			answered[key] = answered[key] || e.Status > 0
+			p.tab(e.Tab()).Outages = append(p.tab(e.Tab()).Outages, span)
 		case e.Answered():
 			answered[key] = true
 			if e.Resource == "fetch" || e.Resource == "xhr" {
-				p.tab(e.Tab()).Answers = append(p.tab(e.Tab()).Answers, Answer{span, key})
+				p.tab(e.Tab()).Answers = append(p.tab(e.Tab()).Answers, Answer{span, key, Content{e.Size, e.Mime, e.ResponseBody}, e})
 			}
+		case isUnsaid(e) && answered[key]:
+			p.tab(e.Tab()).Unsaid = append(p.tab(e.Tab()).Unsaid, span)
 		case isOutage(e) && answered[key]:
 			p.tab(e.Tab()).Outages = append(p.tab(e.Tab()).Outages, span)
 		}
+	}
+}
+
+// keep takes a request that failed, or the answer after one.
+func (p *Past) keep(e *event.Network) {
+	k := asked{e.Tab(), capture.KeyOf(e)}
+	if n := len(p.requests[k]); e.Failed() || e.Answered() && n > 0 && p.requests[k][n-1].Failed() {
+		p.requests[k] = append(p.requests[k], e)
 	}
 }
 
@@ -167,6 +205,42 @@ func isOutage(e *event.Network) bool {
 		return true
 	}
 	return e.Status >= 500 && !isThrown(e) && (e.Resource == "fetch" || e.Resource == "xhr" || e.Resource == "eventsource") && !strings.Contains(e.URL, "_rsc=")
+}
+
+// lost is how Chromium names the end of a connection to a server.
+var lost = regexp.MustCompile(`^net::ERR_(EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|CONNECTION_(RESET|CLOSED|ABORTED)|SOCKET_NOT_CONNECTED|HTTP2_|QUIC_|NETWORK_|INTERNET_)`)
+
+// isCut reports whether the connection to a server ended during an answer, or long after the request was sent. A proxy then
+// answers that it failed, and says no more.
+func isCut(e *event.Network) bool {
+	long := e.Started > 0 && e.At-e.Started > prompt
+	switch {
+	case e.Status >= 400:
+		return long && e.Detail == "" && isOutage(e)
+	case e.Status > 0:
+		return e.Failed() && lost.MatchString(e.Error)
+	}
+	return long && e.Failed() && lost.MatchString(e.Error)
+}
+
+// Began returns when a request that failed began to go wrong, in milliseconds since the Unix epoch: when it was sent, 0 if that is
+// not known, but for a connection that ended later.
+func Began(e *event.Network) int64 {
+	if isCut(e) {
+		return e.At
+	}
+	return e.Started
+}
+
+// isUnsaid reports whether a server answered only that it failed, as Koa, Starlette and Nest do. A proxy whose server has
+// stopped does not say so, or not of what type its text is.
+func isUnsaid(e *event.Network) bool {
+	typed := len(e.ResponseHeaders) == 0
+	for name := range e.ResponseHeaders {
+		typed = typed || strings.EqualFold(name, "content-type")
+	}
+	plain := strings.HasPrefix(e.Mime, "text/plain") || strings.HasPrefix(e.Mime, "application/json")
+	return isOutage(e) && e.Status == 500 && typed && plain && strings.EqualFold(e.Detail, "Internal Server Error")
 }
 
 // thrown is what an answer says of an error of the server's code.
@@ -249,6 +323,7 @@ func (p *Past) Of(s Symptom) (*Cause, string) {
 	if h == nil {
 		h = &History{}
 	}
+	h.Frames = p.Frames
 	return p.Find(s, h)
 }
 
@@ -264,7 +339,7 @@ func (p *Past) text(e *event.Console) string {
 
 // OfMessage describes a message. Frames are those of its stack; see [Symptom].
 func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
-	s := Symptom{Tab: e.Tab(), At: e.At, Frames: frames, Outside: outside.MatchString(e.Text)}
+	s := Symptom{Tab: e.Tab(), Origin: e.Origin(), At: e.At, Frames: frames, Outside: outside.MatchString(e.Text)}
 	left := maxEarlier
 	for _, m := range slices.Backward(p.messages[e.Tab()]) {
 		if m.At >= e.At {
@@ -277,7 +352,7 @@ func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 			s.Earlier = append(s.Earlier, m.At)
 		}
 	}
-	if strings.HasPrefix(e.Text, "[vite] ") || strings.HasPrefix(e.Text, "[hmr] ") || strings.HasPrefix(e.Text, "[webpack-dev-server] ") {
+	if strings.HasPrefix(e.Text, "[vite] ") || strings.HasPrefix(e.Text, "[hmr] ") || strings.HasPrefix(e.Text, "[webpack-dev-server] ") || strings.HasPrefix(e.Text, "[rspack-dev-server] ") {
 		s.Named = Named(e.Text)
 	} else if m := located.FindStringSubmatch(e.Text); m != nil {
 		line, _ := strconv.Atoi(m[2])
@@ -289,17 +364,34 @@ func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 // located is a place at the beginning of a message, as Turbopack writes it.
 var located = regexp.MustCompile(`^(\.{0,2}/[^\s:]+):(\d+):\d+\s`)
 
-// OfRequest describes a request that failed. Frames are those of the code that made it.
-func OfRequest(e *event.Network, frames []Frame) Symptom {
+// hotUpdate is a file of webpack with what changed since the build that a page has. A server that was started again has none.
+var hotUpdate = regexp.MustCompile(`\.hot-update\.m?js(?:on)?(?:\?|$)`)
+
+// OfRequest describes a request that failed. Frames are those of the code that made it. An answer between two that failed parts them.
+func (p *Past) OfRequest(e *event.Network, frames []Frame) Symptom {
 	s := Symptom{
-		Tab: e.Tab(), At: e.At, Frames: frames, Outside: outside.MatchString(e.Detail), Status: e.Status, Thrown: isThrown(e),
+		Tab: e.Tab(), Origin: e.Origin(), At: cmp.Or(Began(e), e.At), Frames: frames, Outside: outside.MatchString(e.Detail), Status: e.Status, Thrown: isThrown(e),
+		Server: hotUpdate.MatchString(e.URL) || isCut(e), Unsaid: isUnsaid(e),
 		Endpoint: capture.KeyOf(e),
 	}
 	if e.Started > 0 {
-		s.At, s.Until = e.Started, e.At
+		s.Until = e.At
 	}
 	if e.Resource == "script" || e.Resource == "stylesheet" {
 		s.Named = []Frame{{File: e.URL}}
+	}
+	left := maxEarlier
+	for _, o := range slices.Backward(p.requests[asked{s.Tab, s.Endpoint}]) {
+		at := cmp.Or(Began(o), o.At)
+		if at >= s.At {
+			continue
+		}
+		if left--; left < 0 || o.Answered() {
+			break
+		}
+		if alike.FailAlike(o, e) {
+			s.Earlier = append(s.Earlier, at)
+		}
 	}
 	return s
 }
@@ -310,16 +402,33 @@ func address(e *event.WebSocket) string {
 	return url
 }
 
+// brokeOff is the code of a connection whose other end did not close it.
+const brokeOff = 1006
+
 // OfSocket describes a connection that failed or ended. Frames are those of the code that opened it.
 func (p *Past) OfSocket(e *event.WebSocket, frames []Frame) Symptom {
-	return Symptom{Tab: e.Tab(), At: e.At, Frames: frames, Server: p.sockets[address(e)]}
+	broke := e.Op == "close" && e.Code == brokeOff
+	return Symptom{Tab: e.Tab(), Origin: e.Origin(), At: e.At, Frames: frames, Server: broke || p.sockets[address(e)]}
 }
 
 // OfElement describes an error element that appeared.
-func OfElement(tab int, at int64, k capture.ElementKey) Symptom {
-	s := Symptom{Tab: tab, At: at, Outside: outside.MatchString(k.Text)}
+func (p *Past) OfElement(e *capture.Change) Symptom {
+	k := e.Element
+	s := Symptom{Tab: e.Tab(), Origin: k.Origin, At: e.At, Outside: outside.MatchString(k.Text)}
 	if alike.IsOverlay(k.Selector) {
 		s.Named = Named(k.Text)
+	}
+	left, text := maxEarlier, alike.Fingerprint(k.Text)
+	for _, o := range slices.Backward(p.elements[s.Tab]) {
+		if o.At >= s.At {
+			continue
+		}
+		if left--; left < 0 {
+			break
+		}
+		if o.Element.Selector == k.Selector && alike.Fingerprint(o.Element.Text) == text {
+			s.Earlier = append(s.Earlier, o.At)
+		}
 	}
 	return s
 }

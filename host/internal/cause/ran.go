@@ -1,56 +1,227 @@
 package cause
 
-import "slices"
+import (
+	"cmp"
+	"math"
+	"slices"
 
-// ran reports whether a page had run a change without a symptom: before the symptom came the answer of a request, and after
-// the update with the change the same request had been answered before.
+	"tidemark.dev/tidemark/host/internal/stacks"
+)
+
+// ran reports whether a page had run a change without a symptom: since it had the change, the same had come that the symptom
+// follows from (an input, a load, or the answer of a request), and the page had lasted for as long without the symptom.
 func ran(e made, s *Symptom, h *History) bool {
-	updates := h.Updates
-	if isSetup(e.Path) {
-		updates = h.Loads
-	}
-	update := latest(updates, s.At)
-	for update > 0 && !shows(update, e.Place, s, h) && !h.replaced(update, e.Edit) {
-		update = latest(updates, update-1)
-	}
-	if update == 0 || update < e.at-slack {
-		return false
-	}
-	first := s.At
+	r := run{History: h, edit: e, frames: s.Frames, from: h.runs(e, s), first: s.At}
 	for _, at := range s.Earlier {
-		if update <= at {
-			first = min(first, at)
+		if r.from <= at {
+			r.first = min(r.first, at)
 		}
 	}
-	return slices.ContainsFunc(h.Answers, func(a Answer) bool {
-		return a.Began <= first && first-trigger <= a.Ended && a.Ended <= first+slack && slices.ContainsFunc(h.Answers, func(b Answer) bool {
-			return b.Endpoint == a.Endpoint && update <= b.Began && b.Ended+quiet <= a.Began && !within(h.Inputs, max(b.Ended, first-prompt), first)
+	if r.from >= r.first {
+		return false
+	}
+	r.load, r.input, r.last = latest(h.Loads, r.first), latest(h.Inputs, r.first), h.taken(e, s, r.first)
+	for _, a := range h.Answers {
+		if a.caused(r.first) {
+			r.near = append(r.near, a)
+		}
+	}
+	switch {
+	case r.answered(), r.drawn():
+		return true
+	case r.input > r.load:
+		return r.acted()
+	}
+	return r.loaded()
+}
+
+// run is how a page ran a change until a symptom.
+type run struct {
+	*History
+	edit   made
+	frames []Frame // of the symptom
+	// from is since when the page had the change, first when it first had the symptom since then.
+	from, first int64
+	// load and input are the last ones before the symptom, last is the last update that took the change, and near are the
+	// answers that the symptom may follow from.
+	load, input, last int64
+	near              []Answer
+}
+
+// answered reports whether an answer had come before since the last update, and no input followed.
+func (r *run) answered() bool {
+	return slices.ContainsFunc(r.near, func(a Answer) bool {
+		return r.had(a, func(b Answer) bool {
+			return r.last <= b.Began && b.Ended+quiet <= a.Began && !within(r.Inputs, max(b.Ended, r.first-prompt), r.first)
 		})
 	})
+}
+
+// acted reports whether the last input had come before on the same page.
+func (r *run) acted() bool {
+	caused := func(a Answer) bool { return r.input-slack <= a.Began && a.Began <= r.input+trigger }
+	if r.input < r.first-prompt && !slices.ContainsFunc(r.near, caused) {
+		return false
+	}
+	for at := latest(r.Inputs, r.input-1); at > r.from; at = latest(r.Inputs, at-1) {
+		if r.Did[at].same(r.Did[r.input]) && r.page(at) == r.page(r.input) && r.lasted(at, min(r.input, after(r.Loads, at)), r.first-r.input) {
+			return true
+		}
+	}
+	return false
+}
+
+// loaded reports whether the last load had come before on the same page, or all answers that followed it.
+func (r *run) loaded() bool {
+	asked := false
+	all := !slices.ContainsFunc(r.near, func(a Answer) bool {
+		if a.Began < r.load-slack {
+			return false
+		}
+		asked = true
+		return !r.had(a, func(b Answer) bool {
+			return r.from-slack <= b.Began && b.Ended+quiet <= r.load && r.page(b.Began) == r.page(r.load) && !within(r.Inputs, b.Began-trigger, b.Began)
+		})
+	})
+	if asked && all {
+		return true
+	}
+	for at := latest(r.Loads, r.load-1); at > 0 && at >= r.from; at = latest(r.Loads, at-1) {
+		if r.page(at) == r.page(r.load) && min(after(r.Loads, at+1), after(r.Inputs, at))-at >= r.first-r.load+quiet {
+			return true
+		}
+	}
+	return false
+}
+
+// drawn reports whether a hot update had drawn a component with an answer that came again with the last load. What the component
+// itself is not in may be of that answer, and so may what it only draws: code that waits for the answer is where the request
+// was made, and had not run if the answer is as before.
+func (r *run) drawn() bool {
+	e := r.edit
+	if !isComponent(e.Path) || len(r.frames) == 0 {
+		return false
+	}
+	inside := slices.ContainsFunc(r.frames, func(f Frame) bool { return names(f.File, e.Edit) })
+	update := latest(r.Updates, r.load-quiet)
+	for update >= r.from && !r.replaced(update, e.Edit) {
+		update = latest(r.Updates, update-1)
+	}
+	if update < r.from || within(r.Errors, update-slack, r.load-1) || inside && r.input >= r.load {
+		return false
+	}
+	former := func(b Answer) bool { return b.Ended < e.at }
+	return slices.ContainsFunc(r.near, func(a Answer) bool {
+		if inside && (a.Ended > r.first || r.asked(a, e.Edit) && !r.differs(a, former)) {
+			return false
+		}
+		return r.load-slack <= a.Began && r.had(a, former)
+	})
+}
+
+// caused reports whether a symptom at a time may follow from an answer.
+func (a *Answer) caused(at int64) bool {
+	return a.Began <= at && at-trigger <= a.Ended && a.Ended <= at+slack
+}
+
+// Content is what is known of the content of an answer: its size with that of its headers, its type, and its text if that was
+// recorded.
+type Content struct {
+	Size       int64
+	Mime, Text string
+}
+
+// known reports whether answers with the same content can be told from others.
+func (c Content) known() bool { return c.Size > 0 }
+
+// asked reports whether code of a file made the request of an answer.
+func (h *History) asked(a Answer, e *Edit) bool {
+	var frames []Frame
+	switch {
+	case a.Request == nil:
+	case h.Frames != nil:
+		frames = h.Frames(a.Request)
+	default:
+		for _, f := range stacks.ParseAll(a.Request.Stack) {
+			frames = append(frames, Frame{f.URL, f.Line})
+		}
+	}
+	return slices.ContainsFunc(frames, func(f Frame) bool { return names(f.File, e) })
+}
+
+// differs reports whether the content of an answer is another one than that of all of a kind.
+func (h *History) differs(a Answer, from func(b Answer) bool) bool {
+	return a.Content.known() && !h.had(a, func(b Answer) bool { return from(b) && (b.Content == a.Content || !b.Content.known()) })
+}
+
+// had reports whether the request of an answer had another one of a kind.
+func (h *History) had(a Answer, is func(b Answer) bool) bool {
+	return slices.ContainsFunc(h.Answers, func(b Answer) bool { return b.Endpoint == a.Endpoint && is(b) })
+}
+
+// runs returns since when a page had a change, a time that never comes if it had not before a symptom. A load that followed at
+// once may have had the file as it was. If nothing took the change later, the page still has what it had then.
+func (h *History) runs(e made, s *Symptom) int64 {
+	last, started := h.taken(e, s, s.At), int64(0)
+	if isSetup(e.Path) {
+		started = latest(h.Lost, last-unload) // of the server, when it had ended
+	}
+	for _, update := range h.Updates {
+		early := update < e.at+quiet && update != last && slices.Contains(h.Loads, update)
+		if update >= max(e.at-slack, started) && !early && h.takes(update, e, s) {
+			return update
+		}
+	}
+	return math.MaxInt64
+}
+
+// taken returns the last update until a time with which a page takes a change, 0 if there is none.
+func (h *History) taken(e made, s *Symptom, until int64) int64 {
+	update := latest(h.Updates, until)
+	for update > 0 && !h.takes(update, e, s) {
+		update = latest(h.Updates, update-1)
+	}
+	return update
+}
+
+// takes reports whether a page takes a change with an update that follows it.
+func (h *History) takes(update int64, e made, s *Symptom) bool {
+	if isSetup(e.Path) {
+		return slices.Contains(h.Loads, update)
+	}
+	return shows(update, e.Place, s, h) || h.replaced(update, e.Edit)
+}
+
+// lasted reports whether a page ran on after an input for some time, or until after the answers of its requests.
+func (h *History) lasted(input, end, long int64) bool {
+	if end-input < quiet {
+		return false
+	}
+	asked := false
+	for _, a := range h.Answers {
+		if input-slack <= a.Began && a.Began < end {
+			if a.Ended+quiet > end {
+				return false
+			}
+			asked = true
+		}
+	}
+	return asked || end-input >= long
+}
+
+// page returns the address of the page at a time, "" if it is not known.
+func (h *History) page(at int64) string {
+	i, _ := slices.BinarySearchFunc(h.Visits, at+1, func(v Visit, t int64) int { return cmp.Compare(v.At, t) })
+	if i == 0 {
+		return ""
+	}
+	return h.Visits[i-1].Page
 }
 
 // replaced reports whether a hot update named a file.
 func (h *History) replaced(update int64, e *Edit) bool {
 	return slices.ContainsFunc(h.Modules, func(m Module) bool {
 		return update-around <= m.At && m.At <= update+around && names(m.File, e)
-	})
-}
-
-// drawn reports whether a hot update had drawn a component without a symptom that came with a later load and the answer of a
-// request, which had been answered before the change. What the component itself is not in may be of that answer.
-func drawn(e made, s *Symptom, h *History) bool {
-	if !isComponent(e.Path) || len(s.Frames) == 0 || slices.ContainsFunc(s.Frames, func(f Frame) bool { return names(f.File, e.Edit) }) {
-		return false
-	}
-	load := latest(h.Loads, s.At)
-	update := latest(h.Updates, load-quiet)
-	for update >= e.at-slack && !h.replaced(update, e.Edit) {
-		update = latest(h.Updates, update-1)
-	}
-	return update > 0 && update >= e.at-slack && !within(h.Errors, update-slack, load-1) && slices.ContainsFunc(h.Answers, func(a Answer) bool {
-		return load-slack <= a.Began && s.At-trigger <= a.Ended && a.Ended <= s.At+slack && slices.ContainsFunc(h.Answers, func(b Answer) bool {
-			return b.Endpoint == a.Endpoint && b.Ended < e.at
-		})
 	})
 }
 
@@ -89,9 +260,13 @@ func (i Input) like(o Input) bool {
 	return i.Type == o.Type && (i.Selector == o.Selector || i.Target == o.Target)
 }
 
-// served returns the one change since a server answered a request, whose code failed with the same request.
+// same reports whether two inputs are the same, with the same text.
+func (i Input) same(o Input) bool { return i.like(o) && i.Value == o.Value }
+
+// served returns the one change since a server answered a request, whose code failed with the same request, or which only says
+// that it failed.
 func served(before []made, s *Symptom, h *History) *Cause {
-	if !s.Thrown {
+	if !s.Thrown && !s.Unsaid {
 		return nil
 	}
 	answered := int64(0)

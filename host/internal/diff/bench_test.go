@@ -9,12 +9,13 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // section measures what one section costs, noise rules and all. Budgets are those of the first
 // specification, divided by ten.
-func section(b *testing.B, s diff.Section, budget time.Duration, fill func(*enginetest.World)) {
+func section(b *testing.B, s capture.Section, budget time.Duration, fill func(*enginetest.World)) {
 	w := enginetest.New(b, capture.Limits{})
 	requests := func() {
 		for i := range 300 {
@@ -26,7 +27,7 @@ func section(b *testing.B, s diff.Section, budget time.Duration, fill func(*engi
 	w.Pass(time.Second)
 	fill(w)
 	v := w.Store.View(w.Now)
-	o := diff.Options{Include: []diff.Section{s}, Noise: noise.Default()}
+	o := window.Options{Include: []capture.Section{s}, Noise: noise.Default()}
 	b.ReportAllocs()
 	for b.Loop() {
 		diff.Compute(from, v, o)

@@ -11,6 +11,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -74,6 +76,38 @@ func TestReports(t *testing.T) {
 			want: []string{`"failures":[{"method":"GET","url":"/cart","status":503,"previous_status":200,"count":2,"now_status":200}]`},
 		},
 		{
+			name:   "the query is kept where it tells a failed request from another one",
+			before: func(w *enginetest.World) { w.Request("GET", "/items?page=1", 200, 9) },
+			after: func(w *enginetest.World) {
+				w.Request("GET", "/items?page=2&_=1764174000001", 500, 9)
+				w.Request("GET", "/items?page=2&_=1764174000002", 500, 9)
+				w.Request("GET", "/items?page=1", 200, 9)
+				w.Request("GET", "/one?page=1", 500, 9)
+			},
+			want: []string{`"url":"/items?page=2","status":500,"previous_status":200,"count":2}`, `"url":"/one","status":500}`},
+		},
+		{
+			name:   "two failures that differ in their query are two",
+			before: func(w *enginetest.World) { w.Request("GET", "/rpc?do=list", 200, 9) },
+			after: func(w *enginetest.World) {
+				w.Request("GET", "/rpc?do=save", 500, 9)
+				w.Request("GET", "/rpc?do=load", 404, 9)
+				w.Request("GET", "/rpc?do=save", 201, 9)
+			},
+			want: []string{
+				`"summary":"2 network failure(s)"`, `"url":"/rpc?do=save","status":500,"previous_status":200,"now_status":201}`, `"url":"/rpc?do=load","status":404}`,
+			},
+		},
+		{
+			name: "many of them are one",
+			after: func(w *enginetest.World) {
+				for _, page := range []string{"1", "2", "3", "4"} {
+					w.Request("GET", "/items?page="+page, 500, 9)
+				}
+			},
+			want: []string{`{"method":"GET","url":"/items","status":500,"count":4`},
+		},
+		{
 			name:  "no response at all is a failure",
 			after: func(w *enginetest.World) { w.Request("GET", "/cart", 0, 9) },
 			want:  []string{`"status":0,"error":"net::ERR_CONNECTION_REFUSED"`, `"severity":"error"`},
@@ -127,6 +161,23 @@ func TestReports(t *testing.T) {
 				w.Send("console", `"level":"error","via":"browser","category":"network","text":"WebSocket connection to 'ws://localhost:5173/live' failed: "`)
 			},
 			want: []string{`"error_messages":[{"url":"/live","message":"the connection failed"}]`, `"severity":"warning"`}, wrong: []string{"disconnections", "new_errors"},
+		},
+		{
+			name: "a worker of Vite's client asks whether its server is back, before it was attached to",
+			after: func(w *enginetest.World) {
+				w.Send("console", `"level":"debug","via":"console","text":"[vite] connected from window","url":"blob:`+page+`/1b0c","line":40`)
+				w.Send("console", `"level":"error","via":"browser","category":"network","text":"WebSocket connection to 'ws://localhost:5173/' failed: Error in connection establishment: net::ERR_CONNECTION_REFUSED","url":"blob:`+page+`/1b0c","line":7`)
+			},
+			want: []string{`"severity":"clean"`, `"noise_hidden":1`},
+		},
+		{
+			name: "another worker of the page opens a socket in vain",
+			after: func(w *enginetest.World) {
+				w.Send("console", `"level":"debug","via":"console","text":"[vite] connected from window","url":"blob:`+page+`/1b0c","line":40`)
+				w.Send("console", `"level":"debug","via":"console","text":"connected","url":"blob:`+page+`/1b0d","line":40`)
+				w.Send("console", `"level":"error","via":"browser","category":"network","text":"WebSocket connection to 'ws://localhost:5173/' failed: ","url":"blob:`+page+`/1b0d","line":7`)
+			},
+			want: []string{`"severity":"error"`, `ws://localhost:5173/' failed`},
 		},
 		{
 			name:   "leaving a page closes its sockets without a word",
@@ -244,7 +295,7 @@ func TestReports(t *testing.T) {
 			if c.after != nil {
 				c.after(w)
 			}
-			data, err := diff.Encode(w.Changes(a, params{}))
+			data, err := report.Encode(w.Changes(a, params{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,7 +343,7 @@ func TestAFilterEmptiesListsAndCountsButNeverHidesTheSeverity(t *testing.T) {
 	w.Request("GET", "/new", 200, 1)
 	w.Socket("close", "")
 	r := w.Changes(a, params{Severity: "errors_only"})
-	if r.Severity != diff.Warning || r.Console.NewWarnings != nil || r.Network.NewEndpoints != nil || r.WebSocket.Disconnections != nil || r.SeverityHidden != 3 || r.DOM == nil {
+	if r.Severity != report.Warning || r.Console.NewWarnings != nil || r.Network.NewEndpoints != nil || r.WebSocket.Disconnections != nil || r.SeverityHidden != 3 || r.DOM == nil {
 		t.Errorf("%+v", r)
 	}
 	if r := w.Changes(a, params{}); !r.Empty() {
@@ -360,7 +411,7 @@ func TestTabsKeepTheirNamesForAsLongAsThereIsSomethingFromThem(t *testing.T) {
 			t.Errorf("tab %d is called %q while watching is paused", tab.ID, tab.Title)
 		}
 	}
-	began := diff.Time{Time: w.Now.Add(-20 * time.Millisecond)}
+	began := report.Time{Time: w.Now.Add(-20 * time.Millisecond)}
 	if gaps := w.Changes(w.Agent(), params{}).Coverage.Gaps; len(gaps) != 1 || gaps[0].From != began || gaps[0].Tab != 0 || !slices.Equal(gaps[0].Tabs, []int{1, 2}) {
 		t.Errorf("what both tabs missed is told as %+v", gaps)
 	}
@@ -389,8 +440,13 @@ func TestAScopeWithNothingWatchedSaysSo(t *testing.T) {
 		t.Errorf("while it is away: %+v", r.Coverage)
 	}
 	w.Pass(time.Minute)
-	if r := w.Changes(w.Agent(), params{}); r.Coverage == nil || r.Coverage.Note != "no browser is connected" {
+	user := w.Agent()
+	user.User = true
+	if r := w.Changes(user, params{}); r.Coverage == nil || r.Coverage.Note != "no browser is connected" {
 		t.Errorf("when it is gone: %+v", r.Coverage)
+	}
+	if r := w.Changes(w.Agent(), params{}); r.Coverage == nil || r.Coverage.Note != "no browser is connected; open the page with browser_open" {
+		t.Errorf("to an agent: %+v", r.Coverage)
 	}
 }
 
@@ -414,6 +470,6 @@ func BenchmarkReport(b *testing.B) {
 	from := v.Start()
 	b.ResetTimer()
 	for b.Loop() {
-		diff.Compute(from, v, diff.Options{})
+		diff.Compute(from, v, window.Options{})
 	}
 }

@@ -3,21 +3,27 @@ package diff
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/flash"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/storms"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // Consequence is something that happened on a page while it was acted on, in one line.
 type Consequence struct {
 	// At is when it began, in milliseconds since the Unix epoch: of a request, when that was made.
-	At       int64    `json:"-"`
-	Severity Severity `json:"severity"`
-	Text     string   `json:"text"`
+	At       int64           `json:"-"`
+	Severity report.Severity `json:"severity"`
+	Text     string          `json:"text"`
 	// Request is set for requests that did not fail; Count is how often the same happened.
 	Request bool `json:"-"`
 	Count   int  `json:"count"`
@@ -26,16 +32,63 @@ type Consequence struct {
 	Given bool `json:"-"`
 	Flash bool `json:"-"`
 	Storm bool `json:"-"`
+	// Also is what else said the same: "logged at api.js:12, shown in .error".
+	Also string `json:"also,omitempty"`
+	// Uncaught is true for an error that nothing caught.
+	Uncaught bool `json:"-"`
 	// Entries are what the reader will know it by.
 	Entries []alike.Entry `json:"-"`
 	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
-	IntroducedBy *Introduced `json:"introduced_by,omitempty"`
+	IntroducedBy *report.Introduced `json:"introduced_by,omitempty"`
 
 	same  string // what equal ones have in common, but for what the fields above say
 	from  string // of a request that did not fail: the code that made it, as the text of a failed one has it
+	order int    // of a request: orders those of the same millisecond
 	path  string // of a request, as its text has it
 	query string
-	event event.Event // the first one, where something may have introduced it
+	// overtaken is true for a request that shows its query though the other one is in an earlier answer.
+	overtaken bool
+	many      *manyAlike  // of what differs in numbers alone
+	event     event.Event // the first one, where something may have introduced it
+}
+
+// manyAlike is what the parts of consequences have in common that differ in numbers alone.
+type manyAlike struct{ text, path, query alike.Pattern }
+
+func (m *manyAlike) add(c Consequence) {
+	m.text.Add(c.Text)
+	m.path.Add(c.path)
+	m.query.Add(c.query)
+}
+
+// merged returns a consequence with what it has in common with those that it stands for.
+func (c Consequence) merged() Consequence {
+	if m := c.many; m != nil {
+		text, path := m.text.String(), m.path.String()
+		c.path, c.query = m.path.Path(), m.query.String()
+		c.Text = c.path + strings.TrimPrefix(text, path)
+	}
+	return c
+}
+
+// Line returns what happened in a line: how often, and after which change of a file.
+func (c Consequence) Line() string {
+	line := c.Text
+	if c.Count > 1 {
+		line += fmt.Sprintf(" ×%d", c.Count)
+	}
+	if c.Also != "" {
+		line += ", also " + c.Also
+	}
+	if c.IntroducedBy != nil {
+		line += ", " + event.OneLine(c.IntroducedBy.String())
+	}
+	return line
+}
+
+// compare compares when two began.
+func (c Consequence) compare(other Consequence) int {
+	return cmp.Or(cmp.Compare(c.At, other.At), cmp.Compare(c.order, other.order))
 }
 
 // consequences collects what happened. Equal ones are one, where they came on the same side of since.
@@ -51,100 +104,170 @@ func (l *consequences) add(c Consequence, entry alike.Entry) {
 	if i < 0 {
 		i = len(l.list)
 		l.list = append(l.list, c)
+	} else if first := &l.list[i]; c.compare(*first) < 0 { // requests come as they ended
+		first.At, first.order = c.At, c.order
 	}
 	l.list[i].Count++
-	if entry.As != 0 {
-		l.list[i].Entries = addEntry(l.list[i].Entries, entry)
+	first := &l.list[i]
+	if m := first.many; m != nil {
+		m.add(c)
+	}
+	first.Also = cmp.Or(first.Also, c.Also)
+	for _, e := range append(c.Entries, entry) {
+		if e.As != 0 {
+			first.Entries = addEntry(first.Entries, e)
+		}
 	}
 }
 
 // Consequences are what happened since a moment: what broke, whether the same was broken before or not, and
 // the requests that a page's scripts made. Noise rules hide what they hide elsewhere. Equal ones are one,
 // where they came on the same side of since (milliseconds since the Unix epoch).
-func Consequences(from capture.Moment, v *capture.View, since int64, o Options) []Consequence {
-	c := computation{from: from, v: v, o: o}
-	c.duplicates.findOverlays(&c)
+func Consequences(from capture.Moment, v *capture.View, since int64, o window.Options) []Consequence {
+	c := newComputation(window.New(from, v, o))
+	c.duplicates.FindOverlays()
 	all := consequences{since: since}
 	add := func(is Consequence, entry alike.Entry) {
 		if is.same == "" {
 			is.same = is.Text
 		}
-		is.Given = o.given(entry)
+		is.Given = o.WasGiven(entry)
 		all.add(is, entry)
 	}
-	storms, stormy := stormsSince(from, v, o)
-	for _, s := range storms {
-		at := cmp.Or(s.over, v.At.UnixMilli())
-		add(Consequence{At: at, Severity: Warning, Text: "repeated without end: " + s.Line(), Storm: true}, alike.Entry{})
+	repeated, stormy := storms.Since(from, v, o)
+	stormOf := func(e *event.WebSocket) int {
+		return slices.IndexFunc(repeated, func(s storms.Storm) bool { return s.IsOfSocket(storms.SocketOf(e)) })
+	}
+	listStorm := func(s *storms.Storm, known []alike.Entry) {
+		at, how := v.At.UnixMilli(), "repeated without end: "
+		if s.Over != 0 {
+			at, how = s.Over, "repeated, now over: "
+		}
+		add(Consequence{At: at, Severity: ofConnection(s.Also), Text: how + s.Line(), Storm: true, Entries: known}, alike.Entry{})
 	}
 	var told []event.Event
-	Entries(from, v, o, func(e Entry) {
+	window.Entries(from, v, o, func(e window.Entry) {
 		if e.Hidden() {
 			return
 		}
 		told = append(told, e.Event)
 		if n, ok := e.Event.(*event.Network); ok && n.Failed() {
-			c.duplicates.lists(n)
+			endpoint := capture.KeyOf(n)
+			c.duplicates.Lists(n, &endpoint, o.WasGiven(alike.Failure(n)) || o.WasGiven(alike.Failures(n)))
 		}
 	})
-	names, places := sourceNames{}, map[*event.Console][2]Place{}
+	names, places := report.Sources{}, map[*event.Console][2]report.Place{}
 	told = slices.DeleteFunc(told, func(e event.Event) bool {
-		if n, ok := e.(*event.Network); ok && isStatic(n) && c.duplicates.showsModule(n) {
+		if n, ok := e.(*event.Network); ok && n.IsStatic() && c.duplicates.ShowsModule(n) {
 			return true
 		}
+		if s, ok := e.(*event.WebSocket); ok {
+			return c.duplicates.HasFrame(s)
+		}
 		m, ok := e.(*event.Console)
-		if !ok || c.duplicates.has(&c, m) {
+		if !ok || c.duplicates.Has(m) {
 			return ok
 		}
 		p := c.place(m, nil)
-		places[m] = [2]Place{p, loggedAt(&o, m, p)}
-		names.add(p.File)
+		places[m] = [2]report.Place{p, loggedAt(&o, m, p)}
+		names.Add(p.File)
 		if logged := places[m][1].File; logged != "" {
-			names.add(logged)
+			names.Add(logged)
 		}
 		return false
 	})
-	for _, e := range told {
+	told = c.withoutLogs(told)
+	elements, changes := elementsShown(c)
+	for i := range repeated {
+		s := &repeated[i]
+		var known []alike.Entry
+		for _, e := range told {
+			if ev, ok := e.(*event.WebSocket); ok && ev.Bad && !ev.IsFrame() && s.IsOfSocket(storms.SocketOf(ev)) {
+				if s.Error == "" {
+					s.Error = report.Shorten(socketError(ev))
+					s.Also, known = c.also(ev)
+				}
+				known = addEntry(known, alike.Socket(ev))
+			}
+		}
+		listStorm(s, known)
+	}
+	late := c.overtaken(told)
+	messages, outcomes := variety[storms.Message]{}, variety[alike.Outcome]{}
+	for i, e := range told {
 		switch ev := e.(type) {
 		case *event.Console:
-			text := Shorten(event.OneLine(textOf(ev)))
-			if source := names.source(places[ev][0]); source != "" {
-				source = Marked(source, places[ev][0].Generated)
-				if logged := names.source(places[ev][1]); logged != "" {
-					source += ", logged at " + logged
-				}
-				text += " (" + source + ")"
+			if !o.WasGiven(alike.Console(ev, c.Level(ev))) {
+				messages.add(storms.MessageOf(ev), alike.Text(ev))
 			}
-			severity, word, level := Warning, "warning", levelOf(ev, o.Noise)
-			if level == event.Error {
-				severity, word = Error, "error"
-			}
-			entry, same := alike.Console(ev, level), alike.Text(ev)+loadOf(ev)
-			if storm := stormEntry(ev); !o.given(entry) && (o.given(storm) || stormy[sameMessageAs(ev)]) {
-				entry, same = storm, withoutNumbers(ev.Text)
-			}
-			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + same, event: ev}, entry)
 		case *event.Network:
-			is := request(ev, &o)
-			if is.Request && slices.ContainsFunc(storms, func(s Storm) bool { return s.isOf(ev) }) {
-				continue
+			if ev.Failed() {
+				ev = c.details.add(c, ev)
+				told[i] = ev
 			}
-			is.path = requestName(ev)
-			is.query = queryOf(ev.URL)
-			is.same = is.Text + withoutBusters(is.query)
-			if is.Request {
-				add(is, alike.Request(ev))
-			} else {
-				is.event = ev
-				add(is, alike.Failure(ev))
-			}
-		case *event.WebSocket:
-			if ev.Bad || ev.Op == "close" {
-				add(Consequence{At: ev.At, Severity: Warning, Text: socketText(ev, &o), event: ev}, alike.Socket(ev))
+			if ev.Failed() && !o.WasGiven(alike.Failure(ev)) || isShown(ev) {
+				outcomes.add(sameRequestsAs(ev), report.RequestName(ev)+" "+queryOf(ev.URL))
 			}
 		}
 	}
-	addElements(&c, add)
+	for _, e := range told {
+		switch ev := e.(type) {
+		case *event.Console:
+			text := strconv.Quote(report.Shorten(event.OneLine(report.MessageText(ev))))
+			if source := names.Name(places[ev][0]); source != "" {
+				source = report.Marked(source, places[ev][0].Generated)
+				if logged := names.Name(places[ev][1]); logged != "" {
+					source += ", logged at " + event.Named(logged)
+				}
+				text += " (" + source + ")"
+			}
+			severity, word, level := report.Warning, "warning", c.Level(ev)
+			if level == event.Error {
+				severity, word = report.Error, "error"
+			}
+			is := Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, Uncaught: severity == report.Error && ev.IsUncaught(), event: ev}
+			is.Also, is.Entries = c.also(ev)
+			entry, same := alike.Console(ev, level), alike.Text(ev)+report.FailedLoad(ev)
+			if storm, kind := alike.Storm(ev), storms.MessageOf(ev); !o.WasGiven(entry) && (o.WasGiven(storm) || stormy[kind] || messages.isMany(kind)) {
+				entry, same, is.many = storm, alike.WithoutNumbers(ev.Text)+" "+ev.URL+fmt.Sprint(ev.Line), &manyAlike{}
+			}
+			is.same = word + same
+			add(is, entry)
+		case *event.Network:
+			is := request(ev, &o)
+			overtaken := late[ev] && is.Text != ""
+			if is.Request && slices.ContainsFunc(repeated, func(s storms.Storm) bool { return s.IsOf(ev) }) {
+				continue
+			}
+			is.path = report.RequestName(ev)
+			is.query = queryOf(ev.URL)
+			is.same = is.Text + withoutBusters(is.query)
+			entry := alike.Request(ev)
+			if !is.Request {
+				entry, is.event = alike.Failure(ev), ev
+				is.Also, is.Entries = c.also(ev)
+			}
+			kind, many := sameRequestsAs(ev), alike.Failures(ev)
+			if overtaken {
+				note := fmt.Sprintf(" (%.0f ms, answered after a later one)", ev.Duration)
+				is.Text, is.same, is.overtaken = is.Text+note, is.same+note, true
+			} else if !o.WasGiven(entry) && is.Text != "" && (outcomes.isMany(kind) || !is.Request && o.WasGiven(many)) {
+				is.same, is.many = fmt.Sprint(kind), &manyAlike{}
+				if !is.Request {
+					entry = many
+				}
+			}
+			add(is, entry)
+		case *event.WebSocket:
+			if (ev.Bad || ev.Op == "close") && (!ev.Bad || ev.IsFrame() || stormOf(ev) < 0) {
+				is := Consequence{At: ev.At, Severity: report.Warning, Text: socketText(ev, &o), event: ev}
+				is.Also, is.Entries = c.also(ev)
+				is.Severity = ofConnection(is.Also)
+				add(is, alike.Socket(ev))
+			}
+		}
+	}
+	addElements(c, elements, changes, add)
 	list := all.withQueries()
 	for i, found := 0, 0; o.Introduced != nil && i < len(list) && found < maxIntroduced; i++ {
 		if c := &list[i]; c.event != nil && !c.Given {
@@ -155,35 +278,118 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 	return list
 }
 
-// addElements adds error elements that were not visible before, and what became of the page as a whole.
-func addElements(c *computation, add func(Consequence, alike.Entry)) {
-	s := c.elements(func(_ uint64, e *capture.Change) {
-		switch {
-		case e.Op == "crashed":
-			add(Consequence{At: e.At, Severity: Error, Text: "the page crashed"}, alike.Entry{})
-		case e.Op == "emptied" && c.v.DOMState.Empty()[e.Tab()] == e.At:
-			add(Consequence{At: e.At, Severity: Error, Text: "the page is empty"}, alike.Entry{})
+// overtakenMs is by how many milliseconds a request must have been overtaken: others that are made at once take about as long.
+const overtakenMs = 50
+
+// maxBefore bounds how many requests that ended before the window are looked at.
+const maxBefore = 256
+
+// overtaken returns the requests that ended after a later one of the same endpoint and page, which may have ended before the
+// window.
+func (c *computation) overtaken(told []event.Event) map[*event.Network]bool {
+	type place struct {
+		endpoint capture.EndpointKey
+		tab      int
+	}
+	var list []*event.Network
+	earliest := int64(math.MaxInt64)
+	for _, e := range told {
+		if n, ok := e.(*event.Network); ok && isShown(n) && n.Resource != "document" && !n.Stream && n.Started > 0 {
+			list = append(list, n)
+			earliest = min(earliest, n.Started)
 		}
+	}
+	near := c.View.Network().InRing()
+	for pos := c.From.Pos[capture.Network]; pos > near.First() && c.From.Pos[capture.Network]-pos < maxBefore && near.At(pos-1).At >= earliest; pos-- {
+		if n := near.At(pos - 1); isShown(n) && c.Options.InScope(n.Subject) && n.Started >= earliest {
+			list = append(list, n)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *event.Network) int { return b.Sent().Compare(a.Sent()) })
+	ended := map[place]float64{} // the first end of the later ones
+	found := map[*event.Network]bool{}
+	for _, n := range list {
+		k, end := place{capture.KeyOf(n), n.Tab()}, float64(n.Started)+n.Duration
+		first, later := ended[k]
+		found[n] = later && first+overtakenMs <= end
+		if !later || end < first {
+			ended[k] = end
+		}
+	}
+	return found
+}
+
+// ofConnection is the severity of what happened to a connection: an error if the page's code logged it as one.
+func ofConnection(also string) report.Severity {
+	if also != "" {
+		return report.Error
+	}
+	return report.Warning
+}
+
+// withoutLogs leaves out errors that only log the message of another one.
+func (c *computation) withoutLogs(told []event.Event) []event.Event {
+	var errors []*event.Console
+	for _, e := range told {
+		if m, ok := e.(*event.Console); ok && c.Level(m) == event.Error {
+			errors = append(errors, m)
+		}
+	}
+	logs := c.duplicates.ListsErrors(errors)
+	return slices.DeleteFunc(told, func(e event.Event) bool {
+		m, ok := e.(*event.Console)
+		return ok && logs[m]
 	})
-	finder := flash.Finder{View: c.v}
+}
+
+// elementShown is an error element that was not visible before, in one of its lives.
+type elementShown struct {
+	capture.ElementKey
+	flash.Life
+	entry alike.Entry
+}
+
+// elementsShown returns the error elements that were not visible before and that no other entry mentions, and the changes of
+// pages as a whole.
+func elementsShown(c *computation) (list []elementShown, changes []*capture.Change) {
+	s := c.elements(func(_ uint64, e *capture.Change) { changes = append(changes, e) })
+	finder := flash.Finder{View: c.View}
 	for _, k := range s.order {
 		// A page that is drawn anew shows what it showed before: that is no news.
 		w := s.found[k]
-		if w.Before > 0 || c.duplicates.tellsOverlay(k) {
+		if w.Before > 0 || c.duplicates.TellsOverlay(k) {
 			continue
 		}
 		for _, l := range w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) }) {
-			is := Consequence{At: l.From, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", k.Selector, Shorten(event.OneLine(k.Text))), event: appeared(k, l)}
-			switch {
-			case l.Flash:
-				is = Consequence{At: l.From, Severity: Clean, Text: fmt.Sprintf("%q", Shorten(event.OneLine(k.Text))), Flash: true}
-				add(is, alike.Entry{})
-				continue
-			case alike.IsOverlay(k.Selector):
-				is.Severity = Error
+			if entry := alike.Element(k, w.Before); l.Flash || !c.duplicates.Shows(k, l.From, entry) {
+				list = append(list, elementShown{k, l, entry})
 			}
-			add(is, alike.Element(k, w.Before))
 		}
+	}
+	return list, changes
+}
+
+// addElements adds what became of the page as a whole, and error elements.
+func addElements(c *computation, elements []elementShown, changes []*capture.Change, add func(Consequence, alike.Entry)) {
+	for _, e := range changes {
+		switch {
+		case e.Op == "crashed":
+			add(Consequence{At: e.At, Severity: report.Error, Text: "the page crashed"}, alike.Entry{})
+		case e.Op == "emptied" && c.View.DOMState.Empty()[e.Tab()] == e.At:
+			add(Consequence{At: e.At, Severity: report.Error, Text: pageIsEmpty}, alike.Empty(e.Tab(), e.At))
+		}
+	}
+	for _, e := range elements {
+		text := fmt.Sprintf("%q", report.Shorten(event.OneLine(e.Text)))
+		if e.Flash {
+			add(Consequence{At: e.From, Severity: report.Clean, Text: text, Flash: true}, alike.Entry{})
+			continue
+		}
+		is := Consequence{At: e.From, Severity: report.Warning, Text: "error element " + event.Selector(e.Selector) + ": " + text, event: appeared(e.ElementKey, e.Life)}
+		if alike.IsOverlay(e.Selector) {
+			is.Severity = report.Error
+		}
+		add(is, e.entry)
 	}
 }
 
@@ -194,7 +400,7 @@ const maxQuery = 60
 func queryOf(url string) string {
 	url, _, _ = strings.Cut(url, "#")
 	if i := strings.IndexByte(url, '?'); i >= 0 && i < len(url)-1 {
-		return cutTo(event.OneLine(url[i:]), maxQuery)
+		return report.Cut(event.OneLine(url[i:]), maxQuery)
 	}
 	return ""
 }
@@ -205,35 +411,58 @@ func withoutBusters(query string) string {
 	return strings.Join(slices.DeleteFunc(parts, alike.IsBuster), "&")
 }
 
-// withQueries gives requests their query where it is all that tells two of them apart.
+// withQueries gives requests their query where another one to the same path differs in it, or overtook them.
 func (l *consequences) withQueries() []Consequence {
-	list := slices.Clone(l.list)
+	all := make([]Consequence, len(l.list))
 	for i, c := range l.list {
-		if c.path != "" && c.query != "" && slices.ContainsFunc(l.list, func(e Consequence) bool { return e.Text == c.Text && e.same != c.same }) {
+		all[i] = c.merged()
+	}
+	list := slices.Clone(all)
+	for i, c := range all {
+		if c.path != "" && c.query != "" && (c.overtaken || c.many != nil && c.many.query.Differs() || slices.ContainsFunc(all, func(e Consequence) bool {
+			return e.path == c.path && withoutBusters(e.query) != withoutBusters(c.query)
+		})) {
 			list[i].Text = strings.Replace(c.Text, c.path, c.path+c.query, 1)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Consequence) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(list, Consequence.compare)
 	return list
 }
 
-func place(e *event.Console, o Options) Place {
-	if o.Original == nil {
-		return Place{File: e.URL, Line: e.Line}
-	}
-	p, _ := o.Original(e)
-	return p
+// isShown reports whether a request that succeeded is shown.
+func isShown(e *event.Network) bool {
+	return slices.Contains([]string{"fetch", "xhr", "document", "eventsource"}, e.Resource)
 }
 
-func request(e *event.Network, o *Options) Consequence {
-	c := Consequence{At: startOf(e), Severity: Clean, Request: true, Text: requestName(e)}
+// variety collects the texts of what differs in numbers alone.
+type variety[K comparable] map[K][]string
+
+// add adds a text.
+func (v variety[K]) add(k K, text string) {
+	if list := v[k]; len(list) <= alike.Few && !slices.Contains(list, text) {
+		v[k] = append(list, text)
+	}
+}
+
+// isMany reports whether there are too many texts to list them one by one.
+func (v variety[K]) isMany(k K) bool { return len(v[k]) > alike.Few }
+
+// sameRequestsAs is what makes requests of an action one, if they are more than a few.
+func sameRequestsAs(e *event.Network) alike.Outcome {
+	k := alike.OutcomeOf(e)
+	k.Endpoint.Path += alike.WithoutNumbers(withoutBusters(queryOf(e.URL)))
+	return k
+}
+
+func request(e *event.Network, o *window.Options) Consequence {
+	c := Consequence{At: e.Began(), order: e.Order, Severity: report.Clean, Request: true, Text: report.RequestName(e)}
 	switch {
 	case e.Failed():
-		c.Severity, c.Request = Error, false
+		c.Severity, c.Request = report.Error, false
 		if e.Status >= 400 {
 			c.Text += fmt.Sprintf(" %d", e.Status)
 		} else {
-			c.Text += " " + Shorten(event.OneLine(reason(e)))
+			c.Text += " " + report.Shorten(event.OneLine(e.Reason()))
 		}
 		if e.Detail != "" {
 			c.Text += fmt.Sprintf(" %q", e.Detail)
@@ -242,7 +471,7 @@ func request(e *event.Network, o *Options) Consequence {
 	case e.Status != 0:
 		c.Text += fmt.Sprintf(" %d", e.Status)
 	}
-	if c.Request && !slices.Contains([]string{"fetch", "xhr", "document", "eventsource"}, e.Resource) {
+	if c.Request && !isShown(e) {
 		c.Text = "" // pictures, styles, scripts: they say nothing by themselves
 	}
 	if c.Request && c.Text != "" {
@@ -253,3 +482,50 @@ func request(e *event.Network, o *Options) Consequence {
 
 // WithInitiator returns the text with the code that made the request, which the text of a failed one has anyway.
 func (c *Consequence) WithInitiator() string { return c.Text + c.from }
+
+// maxLate bounds how many late requests are listed, the newest.
+const maxLate = 10
+
+// late lists the requests that an action of the reader made, and that succeeded after its answer. It returns nil for a
+// reader that does not act.
+func late(c *computation, d *report.NetworkDiff) (list []report.Endpoint) {
+	if c.Options.Late == nil {
+		return nil
+	}
+	var found []event.Event
+	for pos, e := range c.View.Network().From(c.From.Pos[capture.Network]) {
+		if !c.Options.InScope(e.Subject) || !e.Answered() || request(e, &window.Options{}).Text == "" || c.KeepsOut(e) || c.storms.Has(c.Tab(e.Tab()), e) || !c.Options.Late(pos, e) || c.Options.WasGiven(alike.Request(e)) {
+			continue
+		}
+		if query := queryOf(e.URL); withoutBusters(query) != strings.TrimPrefix(query, "?") {
+			found = slices.DeleteFunc(found, func(ev event.Event) bool { // the same but for a time stamp
+				other := ev.(*event.Network)
+				return report.RequestName(other) == report.RequestName(e) && withoutBusters(queryOf(other.URL)) == withoutBusters(query) && other.Tab() == e.Tab()
+			})
+		}
+		if found = append(found, e); len(found) > maxLate {
+			found = found[1:]
+		}
+	}
+	slices.SortStableFunc(found, func(a, b event.Event) int { return a.(*event.Network).Sent().Compare(b.(*event.Network).Sent()) })
+	places, overtaken := c.Options.Locate(found), c.overtaken(found)
+	for _, ev := range found {
+		e := ev.(*event.Network)
+		d.Shown = append(d.Shown, alike.Request(e))
+		initiator, generated := places.Source(e)
+		list = append(list, report.Endpoint{Method: e.Method, URL: shownPath(e), Status: e.Status, Overtaken: overtaken[e], Tab: c.Tab(e.Tab()), Request: report.Request{
+			Operation: e.Operation, StartedAt: report.Time{Time: time.UnixMilli(e.Began()).UTC()}, DurationMs: int(e.Duration + 0.5),
+			Initiator: initiator, Generated: generated,
+		}})
+	}
+	return list
+}
+
+// from names the code that made a request or opened a connection, as the end of a line: " from api.ts:5"; "" if it is not
+// known.
+func from(ev event.Event, o *window.Options) string {
+	if p := o.PlaceOf(ev); p.File != "" {
+		return " from " + report.Marked(report.PlaceName(p), p.Generated)
+	}
+	return ""
+}

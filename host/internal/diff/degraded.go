@@ -1,9 +1,7 @@
 package diff
 
 import (
-	"path"
 	"slices"
-	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -17,11 +15,34 @@ const (
 	degradedSample = 3
 )
 
+// A browser has a few connections to a server, so of many requests that are made at once, most wait for a connection: at least
+// crowd of the same origin during one, others than of its endpoint.
+const crowd = 6
+
+// maxSlow bounds how many slow requests of an endpoint are looked at, maxCrowd with how many others each is compared.
+const (
+	maxSlow  = 64
+	maxCrowd = 256
+)
+
 // timing is the evidence that an endpoint is degraded: durations in milliseconds, and the time of the slow requests.
 type timing struct {
 	before, now []float64
 	from, to    float64
 	others      []float64 // by how much other requests of that time were slower than their endpoints' means
+	slow        []*slowRequest
+}
+
+// slowRequest is a request that took longer than usual, with how long others of its origin took that were under way with it.
+type slowRequest struct {
+	from, to float64
+	origin   string
+	others   []float64
+}
+
+// waited reports whether the request took about as long as many others of the same moment.
+func (r *slowRequest) waited() bool {
+	return len(r.others) >= crowd && r.to-r.from <= degradedFactor*share(r.others, 1, 2)
 }
 
 // degradation finds the degraded endpoints of a computation.
@@ -29,7 +50,8 @@ type degradation struct{ *computation }
 
 // find returns which endpoints are degraded. A busy machine slows all requests down, and some requests are slow now and
 // then. So an endpoint is degraded only if it is slower than other requests of the same time by the factor too, each
-// compared with its own endpoint's mean, and if half of its requests took longer than nine in ten did before. A single
+// compared with its own endpoint's mean, and if half of its requests took longer than nine in ten did before. Requests that took
+// as long as many others that were made at the same time do not count, whether or not those were made before. A single
 // request may just have waited for the processor, so it must have taken degradedMs longer than those. A single
 // document is often the first one of a server that was just started.
 func (c degradation) find(found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) map[*endpointWindow]bool {
@@ -57,15 +79,15 @@ func (w *endpointWindow) isOneDocument() bool {
 
 // time gathers the evidence: earlier requests as far as the buffer has them, and the window's.
 func (c degradation) time(found map[capture.EndpointKey]*endpointWindow, evidence map[*endpointWindow]*timing) {
-	window := c.from.Pos[capture.Network]
+	window := c.From.Pos[capture.Network]
 	of := func(e *event.Network) (*endpointWindow, *timing) {
-		if !capture.Measures(e) || !c.o.InScope(e.Subject) {
+		if !capture.Measures(e) || !c.Options.InScope(e.Subject) {
 			return nil, nil
 		}
 		w := found[capture.KeyOf(e)]
 		return w, evidence[w]
 	}
-	for pos, e := range c.v.Network().InRing().From(0) {
+	for pos, e := range c.View.Network().InRing().From(0) {
 		if pos >= window {
 			break
 		}
@@ -73,22 +95,30 @@ func (c degradation) time(found map[capture.EndpointKey]*endpointWindow, evidenc
 			t.before = append(t.before, e.Duration)
 		}
 	}
-	for _, e := range c.v.Network().From(window) {
-		if _, t := of(e); t != nil {
-			began := float64(startOf(e))
+	for _, e := range c.View.Network().From(window) {
+		if w, t := of(e); t != nil {
+			began := float64(e.Began())
 			if len(t.now) == 0 {
 				t.from, t.to = began, began
 			}
 			t.from, t.to, t.now = min(t.from, began), max(t.to, began+e.Duration), append(t.now, e.Duration)
+			if e.Duration > degradedMs && len(t.slow) < maxSlow {
+				t.slow = append(t.slow, &slowRequest{from: began, to: began + e.Duration, origin: w.key.Origin})
+			}
 		}
 	}
-	for _, e := range c.v.Network().From(window) {
+	for _, e := range c.View.Network().From(window) {
+		for w, t := range evidence {
+			t.compare(w, e)
+		}
+	}
+	for _, e := range c.View.Network().From(window) {
 		w, own := of(e)
 		if w == nil || w.base.Measured == 0 {
 			continue
 		}
 		for _, t := range evidence {
-			if began := float64(startOf(e)); t != own && began <= t.to && began+e.Duration >= t.from {
+			if began := float64(e.Began()); t != own && began <= t.to && began+e.Duration >= t.from {
 				t.others = append(t.others, (e.Duration+jitterMs)/(w.base.MeanMs()+jitterMs))
 			}
 		}
@@ -98,7 +128,24 @@ func (c degradation) time(found map[capture.EndpointKey]*endpointWindow, evidenc
 // jitterMs is added to durations that are compared: a few milliseconds more say nothing of a file that took one.
 const jitterMs = 20
 
+// compare takes a request that may have been made at the same time as slow ones of an endpoint.
+func (t *timing) compare(w *endpointWindow, e *event.Network) {
+	k := capture.KeyOf(e)
+	if k == w.key || e.Stream {
+		return
+	}
+	began := float64(e.Began())
+	for _, r := range t.slow {
+		if k.Origin == r.origin && began <= r.to && began+e.Duration >= r.from && len(r.others) < maxCrowd {
+			r.others = append(r.others, e.Duration)
+		}
+	}
+}
+
 func (t *timing) isSlower(w *endpointWindow) bool {
+	if n := len(t.slow); n > 0 && n < maxSlow && !slices.ContainsFunc(t.slow, func(r *slowRequest) bool { return !r.waited() }) {
+		return false
+	}
 	if mean := w.meanMs(); len(t.others) > 0 && mean <= degradedFactor*w.base.MeanMs()*max(1, share(t.others, 1, 2)) {
 		return false
 	}
@@ -116,32 +163,4 @@ func (t *timing) isSlower(w *endpointWindow) bool {
 func share(values []float64, part, of int) float64 {
 	slices.Sort(values)
 	return values[(part*len(values)+of-1)/of-1]
-}
-
-// staticResources are the browser's types of the files that a page is made of.
-var staticResources = []string{"script", "stylesheet", "font", "image", "media", "texttrack", "manifest"}
-
-// staticNames are the endings of their names.
-var staticNames = namesOf(`js mjs cjs jsx ts mts tsx vue svelte astro css scss sass less styl map wasm
-	woff woff2 ttf otf eot png jpg jpeg gif svg webp avif ico mp3 mp4 webm`)
-
-func namesOf(list string) map[string]bool {
-	names := map[string]bool{}
-	for name := range strings.FieldsSeq(list) {
-		names["."+name] = true
-	}
-	return names
-}
-
-// isStatic says whether a request was for a file that a page is made of, a module, chunk, style sheet, font or picture.
-func isStatic(e *event.Network) bool {
-	if slices.Contains(staticResources, e.Resource) {
-		return true
-	}
-	if e.Method != "GET" {
-		return false
-	}
-	address, _, _ := strings.Cut(e.URL, "?")
-	address, _, _ = strings.Cut(address, "#")
-	return staticNames[path.Ext(address)]
 }

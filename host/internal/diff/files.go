@@ -2,7 +2,6 @@ package diff
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -11,30 +10,28 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/filechanges"
 	"tidemark.dev/tidemark/host/internal/flash"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
-// MaxFiles bounds the entries of the section of files.
-const MaxFiles = 20
-
 // changedFiles lists the files that differ. They never raise the severity.
-func changedFiles(c *computation) *FilesDiff {
+func changedFiles(c *computation) *report.FilesDiff {
 	var composer filechanges.Composer
-	for pos, e := range c.v.Files().From(c.from.Pos[capture.Files]) {
-		if c.o.InScope(e.Subject) {
+	for pos, e := range c.View.Files().From(c.From.Pos[capture.Files]) {
+		if c.Options.InScope(e.Subject) {
 			composer.Add(pos, e)
 		}
 	}
 	changes := composer.Changes()
-	d := &FilesDiff{TotalChanged: len(changes)}
+	d := &report.FilesDiff{TotalChanged: len(changes)}
 	c.files = len(changes)
-	entries, omitted := filechanges.Fold(changes, MaxFiles)
+	entries, omitted := filechanges.Fold(changes, report.MaxFiles)
 	made := makers(c, entries)
 	for _, e := range entries {
-		f := ChangedFile{
-			Path: event.Tail(e.Path, MaxMessage), Change: e.Kind, From: event.Tail(e.From, MaxMessage), Binary: e.Binary, Files: e.Files,
+		f := report.ChangedFile{
+			Path: event.Tail(e.Path, report.MaxMessage), Change: e.Kind, From: event.Tail(e.From, report.MaxMessage), Binary: e.Binary, Files: e.Files,
 		}
 		by, prompt := madeBy(&e.Change, made)
-		f.By, f.Prompt = Shorten(strings.Join(by, ", ")), Shorten(prompt)
+		f.By, f.Prompt = report.Shorten(strings.Join(by, ", ")), report.Shorten(prompt)
 		if e.Counted {
 			f.Added, f.Removed = &e.Added, &e.Removed
 		}
@@ -42,10 +39,10 @@ func changedFiles(c *computation) *FilesDiff {
 			f.Count = several(e.Times)
 		}
 		if changes[0].Root != changes[len(changes)-1].Root {
-			f.Workspace = event.Tail(event.OneLine(e.Root), MaxMessage)
+			f.Workspace = event.Tail(event.OneLine(e.Root), report.MaxMessage)
 		}
-		if c.o.Refs {
-			f.Ref = &Ref{Positions: e.Positions}
+		if c.Options.Refs {
+			f.Ref = &report.Ref{Positions: e.Positions}
 		}
 		d.Changed = append(d.Changed, f)
 	}
@@ -65,7 +62,7 @@ type maker struct {
 // makers returns what made the newest changes of entries, by their positions. It keeps none of the changes, because one that is
 // read from disk keeps its whole block in memory.
 func makers(c *computation, entries []filechanges.Entry) map[uint64]maker {
-	if c.o.Made == nil || len(entries) == 0 {
+	if c.Options.Made == nil || len(entries) == 0 {
 		return nil
 	}
 	made := map[uint64]maker{}
@@ -75,9 +72,9 @@ func makers(c *computation, entries []filechanges.Entry) map[uint64]maker {
 			made[pos], first = maker{}, min(first, pos)
 		}
 	}
-	for pos, e := range c.v.Files().From(first) {
+	for pos, e := range c.View.Files().From(first) {
 		if _, wanted := made[pos]; wanted {
-			call, prompt := c.o.Made(e)
+			call, prompt := c.Options.Made(e)
 			made[pos] = maker{cmp.Or(call, strings.Clone(e.By)), prompt, call != ""}
 		}
 	}
@@ -103,26 +100,6 @@ func madeBy(e *filechanges.Change, made map[uint64]maker) (by []string, prompt s
 		by = append([]string{"…"}, by[n:]...)
 	}
 	return by, prompt
-}
-
-func (d *FilesDiff) filter(bool) int { return dropAll(&d.Changed) }
-
-// quotes reports true for any file: names are the repository's, as a page's text is the page's.
-func (d *FilesDiff) quotes() bool { return len(d.Changed) > 0 }
-
-func (d *FilesDiff) omitted() int { return d.Omitted }
-
-func (d *FilesDiff) empty() bool { return d.TotalChanged == 0 }
-
-// String returns the change in a few words: "after src/App.jsx:12 (m14)". It is "" for nil.
-func (i *Introduced) String() string {
-	switch {
-	case i == nil:
-		return ""
-	case i.Line > 0:
-		return fmt.Sprintf("after %s:%d (%s)", i.Path, i.Line, i.Moment)
-	}
-	return fmt.Sprintf("after %s (%s)", i.Path, i.Moment)
 }
 
 // maxIntroduced bounds the entries of one list of which the change is looked for.

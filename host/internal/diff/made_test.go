@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // Changed files name the calls that made their newest changes, and the prompt behind the last one.
@@ -48,7 +49,7 @@ func TestChangedFilesNameTheCallsThatMadeThem(t *testing.T) {
 		return "", ""
 	}
 	v := s.View(time.UnixMilli(at + 1000))
-	r := diff.Compute(v.MomentAt(start), v, diff.Options{Noise: noise.Default(), Made: made})
+	r := diff.Compute(v.MomentAt(start), v, window.Options{Noise: noise.Default(), Made: made})
 	got := map[string]string{}
 	for _, f := range r.Files.Changed {
 		got[f.Path] = f.By + "|" + f.Prompt
@@ -64,7 +65,7 @@ func TestChangedFilesNameTheCallsThatMadeThem(t *testing.T) {
 	if asked != 11 { // the newest five of six
 		t.Errorf("asked %d times", asked)
 	}
-	if r := diff.Compute(v.MomentAt(start), v, diff.Options{Noise: noise.Default()}); r.Files.Changed[2].By != "Bash" {
+	if r := diff.Compute(v.MomentAt(start), v, window.Options{Noise: noise.Default()}); r.Files.Changed[2].By != "Bash" {
 		t.Errorf("without conversations: %+v", r.Files.Changed)
 	}
 }

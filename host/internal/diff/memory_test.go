@@ -12,6 +12,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -120,9 +122,9 @@ func TestAReportOfThePastKeepsLittleOfItInMemory(t *testing.T) {
 			v := w.Store.View(w.Now)
 			p := &past{section: c.section, entry: c.entry}
 			deep := v.Behind(p)
-			diff.Compute(capture.Moment{At: time.UnixMilli(began), Pos: deep.Start().Pos}, deep, diff.Options{
-				Include: []diff.Section{c.section}, Noise: noise.Default(), Beginning: true,
-				Original: func(*event.Console) (diff.Place, bool) { return diff.Place{}, false },
+			diff.Compute(capture.Moment{At: time.UnixMilli(began), Pos: deep.Start().Pos}, deep, window.Options{
+				Include: []capture.Section{c.section}, Noise: noise.Default(), Beginning: true,
+				Original: func(*event.Console) (report.Place, bool) { return report.Place{}, false },
 			})
 			if p.most == 0 {
 				t.Fatal("nothing was read")

@@ -9,78 +9,91 @@ import (
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/storms"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
-func (c *computation) websocket() *WebSocketDiff {
-	d := &WebSocketDiff{}
-	var closed tallies[Disconnection]
-	var failed tallies[SocketError]
-	var opened tallies[Connection]
-	known := map[*repeat]socketKey{}
-	var ends run
+func (c *computation) websocket() *report.WebSocketDiff {
+	d := &report.WebSocketDiff{}
+	c.duplicates.FindOverlays()
+	var closed tallies[report.Disconnection]
+	var failed tallies[report.SocketError]
+	var opened tallies[report.Connection]
+	known := map[*repeat]storms.Socket{}
+	var ends storms.Run
 	var last *event.WebSocket // connections are often to one server
 	url := ""
-	total, frames := inScope(&c.o, c.section, c.v.WebSocket(), c.from.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
+	total, frames := window.InScope(&c.Options, c.section, c.View.WebSocket(), c.From.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
 		if e.IsFrame() {
 			d.TotalNewMessages++
 		}
-		if !reportable(e) || c.hides(e) {
+		if !window.Reportable(e) || c.Hides(e) || c.duplicates.HasFrame(e) {
 			return
 		}
 		if e.Op == "close" || e.Op == "error" {
-			ends.add(&socketTempo, e.At)
+			ends.End(e)
 		}
 		if last == nil || last.URL != e.URL || last.Origin() != e.Origin() {
-			last, url = e, shownSocketURL(e.Origin(), e.URL)
+			last, url = e, report.SocketAddress(e.Origin(), e.URL)
 		}
-		tab := c.tab(e.Tab())
+		tab := c.Tab(e.Tab())
 		var entry alike.Entry
-		if c.o.Given != nil && e.Op != "open" {
+		if c.Options.Given != nil && e.Op != "open" {
 			entry = alike.Socket(e)
 			if r := repeatedSocket(c, e, entry, tab); r != nil {
-				known[r] = socketKeyOf(e)
+				known[r] = storms.SocketOf(e)
 				return
 			}
 		}
 		switch {
 		case e.Bad:
 			message := socketError(e)
-			k := SocketError{URL: url, Message: alike.Fingerprint(message), Status: e.Status, Tab: tab}
-			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Status: e.Status, Tab: tab}, c, e, entry)
+			k := report.SocketError{URL: url, Message: alike.Fingerprint(message), Status: e.Status, Tab: tab}
+			failed.add(k, pos, report.SocketError{URL: url, Message: report.Shorten(message), Status: e.Status, Tab: tab}, c, e, entry)
 		case e.Op == "close":
-			k := Disconnection{URL: url, Code: e.Code, Reason: alike.Fingerprint(Shorten(e.Reason)), Tab: tab}
-			closed.add(k, pos, Disconnection{URL: url, Code: e.Code, Reason: Shorten(e.Reason), Tab: tab}, c, e, entry)
+			k := report.Disconnection{URL: url, Code: e.Code, Reason: alike.Fingerprint(report.Shorten(e.Reason)), Tab: tab}
+			closed.add(k, pos, report.Disconnection{URL: url, Code: e.Code, Reason: report.Shorten(e.Reason), Tab: tab}, c, e, entry)
 		case e.Op == "open":
-			k := Connection{URL: url, Tab: tab}
+			k := report.Connection{URL: url, Tab: tab}
 			opened.add(k, pos, k, c, e, entry)
 		}
 	})
 	d.TotalNewEvents = total
 	d.TotalNewMessages += frames // no other is left out
-	c.count(len(closed.list), "disconnection", Warning)
-	c.count(len(failed.list), "WebSocket error", Warning)
-	if find := (stormFinder{c}); ends.long || ends.near && find.short() {
-		stormy := find.socketStorms()
-		opened.list = slices.DeleteFunc(opened.list, func(t *tally[Connection]) bool {
-			return stormy[socketKeyOf(t.shown.(*event.WebSocket))]
+	if c.storms.May(&ends) {
+		stormy := c.storms.Sockets()
+		failed.list = slices.DeleteFunc(failed.list, func(t *tally[report.SocketError]) bool {
+			s := storms.SocketOf(t.shown.(*event.WebSocket))
+			return stormy[s] && c.mentions.takeStorm(s, t, d)
+		})
+		opened.list = slices.DeleteFunc(opened.list, func(t *tally[report.Connection]) bool {
+			return stormy[storms.SocketOf(t.shown.(*event.WebSocket))]
 		})
 		for r, k := range known {
 			r.storm = stormy[k]
 		}
 	}
+	c.count(len(closed.list), "disconnection", report.Warning)
+	c.count(len(failed.list), "WebSocket error", report.Warning)
 
 	r := newRoom()
 	closures, failures := take(r, byFrequency(closed.list)), take(r, byFrequency(failed.list))
-	d.shown = slices.Concat(keysOf(closures), keysOf(failures))
-	places := locate(&c.o, shownBy(closures), shownBy(failures))
+	d.Shown = append(d.Shown, slices.Concat(keysOf(closures), keysOf(failures))...)
+	places := c.Options.Locate(shownBy(closures), shownBy(failures))
 	for _, t := range closures {
-		t.entry.Count, t.entry.Ref, t.entry.Initiator, t.entry.Generated = several(t.count), t.ref, places.source(t.shown), places.of[t.shown].Generated
+		t.entry.Count, t.entry.Ref = several(t.count), t.ref
+		t.entry.Initiator, t.entry.Generated = places.Source(t.shown)
 	}
-	introduce(&c.o, failures, func(e *SocketError) **Introduced { return &e.IntroducedBy })
+	introduce(&c.Options, failures, func(e *report.SocketError) **report.Introduced { return &e.IntroducedBy })
 	for _, t := range failures {
-		t.entry.Count, t.entry.Ref, t.entry.Initiator, t.entry.Generated = several(t.count), t.ref, places.source(t.shown), places.of[t.shown].Generated
+		t.entry.Count, t.entry.Ref = several(t.count), t.ref
+		t.entry.Initiator, t.entry.Generated = places.Source(t.shown)
 	}
 	d.Disconnections, d.ErrorMessages = entries(closures), entries(failures)
+	for i, t := range failures {
+		c.mentions.add(t.shown, &d.ErrorMessages[i].Also, &d.Shown)
+	}
 	for _, t := range take(r, byFrequency(opened.list)) {
 		t.entry.Count, t.entry.Ref = several(t.count), t.ref
 		d.NewConnections = append(d.NewConnections, t.entry)
@@ -91,10 +104,10 @@ func (c *computation) websocket() *WebSocketDiff {
 
 // repeatedSocket counts what happened to a connection that the reader was already given. It returns nil for anything else.
 func repeatedSocket(c *computation, e *event.WebSocket, entry alike.Entry, tab int) *repeat {
-	if !c.o.given(entry) {
+	if !c.Options.WasGiven(entry) {
 		return nil
 	}
-	return c.repeated.take(&c.o, entry, Warning, c.section, tab, strconv.FormatUint(entry.As, 16), socketText(e, &c.o))
+	return c.repeated.take(&c.Options, entry, report.Warning, c.section, tab, strconv.FormatUint(entry.As, 16), socketText(e, &c.Options))
 }
 
 // socketError is what a connection or a frame says that failed.
@@ -103,12 +116,12 @@ func socketError(e *event.WebSocket) string {
 }
 
 // socketText says what happened to a connection.
-func socketText(e *event.WebSocket, o *Options) string {
-	url := shownSocketURL(e.Origin(), e.URL)
+func socketText(e *event.WebSocket, o *window.Options) string {
+	url := report.SocketAddress(e.Origin(), e.URL)
 	if e.Bad {
-		return "WebSocket " + url + ": " + Shorten(event.OneLine(socketError(e))) + from(e, o)
+		return "WebSocket " + url + ": " + report.Shorten(event.OneLine(socketError(e))) + from(e, o)
 	}
-	return strings.TrimSpace("WebSocket " + url + " closed " + Shorten(event.OneLine(e.Reason)))
+	return strings.TrimSpace("WebSocket "+url+" closed "+report.Shorten(event.OneLine(e.Reason))) + from(e, o)
 }
 
 // tallies counts equal entries, in the order in which they came first.
@@ -123,37 +136,18 @@ func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Ev
 	}
 	e := t.found[key]
 	if e == nil {
-		e = &tally[T]{entry: entry, ref: c.ref(pos, ev), shown: ev, began: ev}
+		e = &tally[T]{entry: entry, ref: c.Ref(pos, ev), shown: ev, began: ev}
 		t.found[key] = e
 		t.list = append(t.list, e)
 	} else {
-		e.ref.add(pos)
+		e.ref.Add(pos)
 	}
-	if stackOf(ev) != nil || stackOf(e.shown) == nil {
+	if event.StackOf(ev) != nil || event.StackOf(e.shown) == nil {
 		e.shown = ev
 	}
 	e.count++
 	e.last = pos
-	if c.o.Given != nil {
+	if c.Options.Given != nil {
 		e.keys = addEntry(e.keys, known)
 	}
 }
-
-func (d *WebSocketDiff) filter(errorsOnly bool) int {
-	n := dropAll(&d.NewConnections)
-	if errorsOnly {
-		n += dropAll(&d.Disconnections) + dropAll(&d.ErrorMessages)
-		d.shown = nil
-	}
-	return n
-}
-
-func (d *WebSocketDiff) given() (shown []alike.Entry, over []uint64) { return d.shown, nil }
-
-func (d *WebSocketDiff) quotes() bool {
-	return len(d.Disconnections)+len(d.NewConnections)+len(d.ErrorMessages) > 0
-}
-
-func (d *WebSocketDiff) omitted() int { return d.Omitted }
-
-func (d *WebSocketDiff) empty() bool { return d.TotalNewEvents == 0 }

@@ -64,7 +64,7 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 		}
 		method, address, _ := strings.Cut(s, " ")
 		address, unread := strings.CutSuffix(address, unreadBody)
-		r.Waiting[i] = strings.TrimSpace(method + " " + Unbroken(address))
+		r.Waiting[i] = strings.TrimSpace(Method(method) + " " + Unbroken(address))
 		if unread {
 			r.Waiting[i] += unreadBody
 		}

@@ -5,8 +5,10 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -45,11 +47,17 @@ func (n *Network) interpret(r *redact.Redactor) {
 }
 
 var (
-	operationName = regexp.MustCompile(`^[_A-Za-z][_0-9A-Za-z]{0,99}$`)
+	operationName = regexp.MustCompile(`^[_A-Za-z][_0-9A-Za-z]*$`)
 	// namedOperation is the head of an operation in a GraphQL document (https://spec.graphql.org/October2021/#sec-Language.Operations).
-	namedOperation = regexp.MustCompile(`(?:^|[\s},])(?:query|mutation|subscription)\s+([_A-Za-z][_0-9A-Za-z]{0,99})\s*[({@]`)
+	namedOperation = regexp.MustCompile(`(?:^|[\s},])(?:query|mutation|subscription)\s+([_A-Za-z][_0-9A-Za-z]*)\s*[({@]`)
 	anyOperation   = regexp.MustCompile(`^(?:\s|#[^\n]*\n)*(?:\{|query\b|mutation\b|subscription\b|fragment\b)`)
 )
+
+// maxOperation bounds the name of an operation, in bytes.
+const maxOperation = 100
+
+// isOperation reports whether a text is a name of GraphQL, and not too long for one.
+func isOperation(s string) bool { return len(s) <= maxOperation && operationName.MatchString(s) }
 
 // operation returns the name of a request's GraphQL operation, as GraphQL over HTTP sends it: in the body as JSON, or in the
 // query of the address. Of a batch it is that of the given one.
@@ -60,7 +68,7 @@ func operation(n *Network, of int) string {
 	}
 	if isObject(body) && (strings.Contains(body, `"query"`) || strings.Contains(body, `"operationName"`)) {
 		sent := gjson.GetMany(body, "operationName", "query", "extensions", "variables")
-		if name := sent[0].Str; operationName.MatchString(name) && (sent[1].Exists() || sent[2].Exists() || sent[3].Exists()) {
+		if name := sent[0].Str; isOperation(name) && (sent[1].Exists() || sent[2].Exists() || sent[3].Exists()) {
 			return name
 		}
 		return nameIn(sent[1].Str)
@@ -70,7 +78,7 @@ func operation(n *Network, of int) string {
 		return ""
 	}
 	values, _ := url.ParseQuery(query) // what cannot be parsed is left out
-	if name := values.Get("operationName"); operationName.MatchString(name) && (values.Has("query") || values.Has("extensions") || values.Has("variables")) {
+	if name := values.Get("operationName"); isOperation(name) && (values.Has("query") || values.Has("extensions") || values.Has("variables")) {
 		return name
 	}
 	return nameIn(values.Get("query"))
@@ -78,24 +86,24 @@ func operation(n *Network, of int) string {
 
 // nameIn returns the name of the first named operation in a GraphQL document, "" if there is none.
 func nameIn(document string) string {
-	if m := namedOperation.FindStringSubmatch(document); m != nil && anyOperation.MatchString(document) {
+	if m := namedOperation.FindStringSubmatch(document); m != nil && len(m[1]) <= maxOperation && anyOperation.MatchString(document) {
 		return m[1]
 	}
 	return ""
 }
 
 // graphQLErrors returns the errors of a GraphQL answer. The answer of any other API may have a list of that name, so the
-// request must be one of GraphQL, or the list must look like one of GraphQL
-// (https://spec.graphql.org/October2021/#sec-Errors). Of the answers to a batch it is the first that has errors, and which one
+// request must be one of GraphQL, or the answer must look like one of GraphQL
+// (https://spec.graphql.org/October2021/#sec-Response). Of the answers to a batch it is the first that has errors, and which one
 // that is.
 func graphQLErrors(n *Network) (errs gjson.Result, of int) {
 	path, _, _ := strings.Cut(n.URL, "?")
-	asked := n.Operation != "" || strings.HasSuffix(strings.TrimRight(path, "/"), "graphql") || anyOperation.MatchString(gjson.Get(n.RequestBody, "query").Str)
+	asked := n.Operation != "" || strings.HasSuffix(strings.TrimRight(path, "/"), "graphql") || anyOperation.MatchString(gjson.Get(n.RequestBody, "query").Str) || graphQLType.MatchString(n.Mime)
 	errorsOf := func(answer gjson.Result) bool {
 		list := answer.Get("errors")
 		first := list.Get("0")
 		typical := first.Get("path").Exists() || first.Get("locations").Exists() || first.Get("extensions").Exists()
-		if list.IsArray() && first.Get("message").Type == gjson.String && (asked || answer.Get("data").Exists() && typical) {
+		if list.IsArray() && first.Get("message").Type == gjson.String && (asked || answer.Get("data").Exists() && typical || isGraphQL(answer)) {
 			errs = list
 			return false
 		}
@@ -110,6 +118,28 @@ func graphQLErrors(n *Network) (errs gjson.Result, of int) {
 		gjson.Parse(body).ForEach(func(_, answer gjson.Result) bool { return errorsOf(answer) })
 	}
 	return errs, of
+}
+
+// graphQLType matches the types of GraphQL answers (https://graphql.github.io/graphql-over-http/draft/#sec-Media-Types), the
+// former one included.
+var graphQLType = regexp.MustCompile(`(?i)^application/graphql(?:-response)?\+json\b`)
+
+// isGraphQL reports whether an answer has just the shape of one of GraphQL with errors.
+func isGraphQL(answer gjson.Result) bool {
+	errors, data := answer.Get("errors"), answer.Get("data")
+	if !gjson.Valid(answer.Raw) || !errors.IsArray() || !data.IsObject() && (data.Type != gjson.Null || !data.Exists()) {
+		return false
+	}
+	exact := true
+	answer.ForEach(func(key, _ gjson.Result) bool {
+		exact = key.Str == "errors" || key.Str == "data" || key.Str == "extensions"
+		return exact
+	})
+	errors.ForEach(func(_, e gjson.Result) bool {
+		exact = exact && e.Get("message").Type == gjson.String
+		return exact
+	})
+	return exact
 }
 
 func isObject(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " \t\r\n"), "{") }
@@ -127,7 +157,7 @@ func detailOf(body string) string {
 	case body[0] == '"':
 		return gjson.Parse(body).Str
 	case body[0] == '<':
-		return pageDetail(body)
+		return cmp.Or(xmlDetail(body), pageDetail(body))
 	}
 	return textDetail(body)
 }
@@ -142,24 +172,73 @@ const maxDepth = 8
 // RFC 9457 (detail, title), of OAuth (error_description, beside a mere code) and of superjson (json, around all others).
 var reasons = []string{"message", "error_description", "error", "detail", "msg", "reason", "description", "title", "json"}
 
+// exceptions are the members that name an exception, where the others have only the phrase of the status: those of Rails and
+// Spring, and traces, whose first line has it.
+var exceptions = []string{"exception", "trace", "stack"}
+
+// wrapped is an exception as Ruby inspects it.
+var wrapped = regexp.MustCompile(`(?s)^#<([A-Z][\w:]*: .+)>$`)
+
+// unwrapped returns an exception without what Ruby puts around it.
+func unwrapped(text string) string {
+	if m := wrapped.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return text
+}
+
+// statusPhrase is what servers write in place of a reason, beside the phrases of HTTP.
+var statusPhrase = regexp.MustCompile(`(?i)^(?:(?:Http)?(?:Error|Exception): )?(?:server error|internal error|error|an? (?:unexpected|internal|unknown) error (?:has )?occur+ed|no message available)$`)
+
+// isStatusPhrase reports whether a text says no more than a status does: "Internal Server Error", "404 Not Found".
+func isStatusPhrase(text string) bool {
+	text = strings.TrimRight(strings.TrimSpace(text), ".!")
+	if code, phrase, ok := strings.Cut(text, " "); ok && len(code) == 3 && code[0] >= '4' && code[0] <= '5' {
+		text = phrase
+	}
+	return StatusNamed(text) != 0 || statusPhrase.MatchString(text)
+}
+
+// StatusNamed returns the status of a failed request by its name as servers write it, such as "Not Found", in any case of
+// letters; 0 for another text. The names are those of RFC 9110 and of what servers commonly add to it.
+func StatusNamed(text string) int { return statuses[strings.ToLower(text)] }
+
+var statuses = map[string]int{
+	"bad request": 400, "unauthorized": 401, "payment required": 402, "forbidden": 403, "not found": 404, "method not allowed": 405, "not acceptable": 406,
+	"request timeout": 408, "conflict": 409, "gone": 410, "length required": 411, "precondition failed": 412, "payload too large": 413, "content too large": 413,
+	"request entity too large": 413, "uri too long": 414, "unsupported media type": 415, "i'm a teapot": 418, "misdirected request": 421,
+	"unprocessable entity": 422, "unprocessable content": 422, "locked": 423, "failed dependency": 424, "too early": 425, "upgrade required": 426,
+	"precondition required": 428, "too many requests": 429, "request header fields too large": 431, "unavailable for legal reasons": 451,
+	"internal server error": 500, "not implemented": 501, "bad gateway": 502, "service unavailable": 503, "gateway timeout": 504,
+	"http version not supported": 505, "insufficient storage": 507, "loop detected": 508, "network authentication required": 511,
+}
+
 // objectDetail returns what an object says went wrong. A list of errors by field follows the message.
 func objectDetail(o gjson.Result, depth int) string {
 	if depth > maxDepth {
 		return ""
 	}
-	text := ""
-	for _, name := range reasons {
+	text, phrase := "", ""
+	for _, name := range slices.Concat(reasons, exceptions) {
 		v := o.Get(name)
+		if v.IsArray() && (name == "trace" || name == "stack") {
+			v = v.Get("0")
+		}
 		if field := name == "title" || name == "description"; field && v.IsArray() {
 			continue // a list says what is wrong with the field of that name
 		}
 		if value := v.Get("value"); name == "message" && v.IsObject() && value.Type == gjson.String {
 			v = value // OData, which has the language beside it
 		}
-		if text = valueDetail(v, depth+1); text != "" {
+		if text = unwrapped(valueDetail(v, depth+1)); text != "" && !isStatusPhrase(text) {
 			break
 		}
+		phrase, text = cmp.Or(phrase, text), ""
+		if phrase == "" && name == reasons[len(reasons)-1] {
+			break // exceptions of an object that says nothing else are no answer
+		}
 	}
+	text = cmp.Or(text, phrase)
 	fields := errorsDetail(o.Get("errors"), depth+1)
 	if fields == "" {
 		fields = errorsDetail(o.Get("fieldErrors"), depth+1)
@@ -252,21 +331,67 @@ func fieldDetail(o gjson.Result) (text string) {
 	return text
 }
 
-// pages find the exception in the error pages of servers, by what surrounds it.
-var pages = []*regexp.Regexp{
-	regexp.MustCompile(`(?is)<pre class="exception_value">(.*?)</pre>`),                                                // Django
-	regexp.MustCompile(`(?is)<h2 class="exception-message[^>]*>(.*?)</h2>|<div class="exception-message">(.*?)</div>`), // Rails, Symfony
-	regexp.MustCompile(`(?is)<h1>[^<]*(?:Error|Exception)[^<]* in [^<]*</h1>.*?<h2[^>]*>(.*?)</h2>`),                   // Rails 7.0
-	regexp.MustCompile(`(?is)<h1>([^<]*(?:Error|Exception)[^<]* in [^<]*)</h1>`),                                       // Rails
-	regexp.MustCompile(`(?i)<b>(?:Fatal|Parse) error</b>:\s*([^\n<]+)`),                                                // PHP
-	regexp.MustCompile(`(?is)There was an unexpected error[^<]*</div>\s*<div>([^<]+)</div>`),                           // Spring
-	regexp.MustCompile(`(?is)(There was an unexpected error[^<]*)</`),                                                  // Spring
-	regexp.MustCompile(`(?is)<title>([^<]*?)\s*// Werkzeug Debugger</title>`),                                          // Flask
-	regexp.MustCompile(`(?is)<pre>(.*?)(?:<br\s*/?>|\n|</pre>)`),                                                       // Express, finalhandler
-	regexp.MustCompile(`(?is)"err":\{"name":"[^"]*","source":"[^"]*","message":"((?:[^"\\]|\\.)*)"`),                   // Next.js
-	regexp.MustCompile(`(?is)<title>([^<]*)</title>`),
-	regexp.MustCompile(`(?is)<h1[^>]*>(.*?)</h1>`),
+// xmlReasons find what an answer in XML says went wrong, the most telling first: the faults of SOAP 1.1 and 1.2, and the names
+// of [reasons]. A name may have a prefix. The expressions are compiled when they are first needed: the hook starts often, and
+// reads no answers.
+var xmlReasons = sync.OnceValue(func() (list []*regexp.Regexp) {
+	for _, name := range slices.Concat([]string{"faultstring", `Reason>\s*<(?:[\w.-]+:)?Text`}, reasons, exceptions) {
+		list = append(list, regexp.MustCompile(`(?is)<(?:[\w.-]+:)?`+name+`(?:\s[^>]*)?>([^<]*|\s*<!\[CDATA\[.*?]]>\s*)</`))
+	}
+	return list
+})
+
+var (
+	// startsHTML is how a page begins, or a part of one.
+	startsHTML = regexp.MustCompile(`(?i)^(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title|h1|p|pre|div|center)\b`)
+	cdata      = regexp.MustCompile(`(?s)<!\[CDATA\[(.*?)]]>`)
+)
+
+// xmlDetail returns what an answer in XML says went wrong, "" for a page.
+func xmlDetail(body string) string {
+	if startsHTML.MatchString(body) {
+		return ""
+	}
+	phrase := ""
+	for _, pattern := range xmlReasons() {
+		found := pattern.FindStringSubmatch(body)
+		if found == nil {
+			continue
+		}
+		text := found[1]
+		if raw := cdata.FindStringSubmatch(text); raw != nil {
+			text = raw[1]
+		} else {
+			text = html.UnescapeString(text)
+		}
+		if text = unwrapped(textDetail(strings.TrimSpace(text))); text != "" && !isStatusPhrase(text) {
+			return text
+		}
+		phrase = cmp.Or(phrase, text)
+	}
+	return phrase
 }
+
+// pages find the exception in the error pages of servers, by what surrounds it. They are compiled as [xmlReasons] are.
+var pages = sync.OnceValue(func() (list []*regexp.Regexp) {
+	for _, expr := range []string{
+		`(?is)<pre class="exception_value">(.*?)</pre>`,                                                // Django
+		`(?is)<h2 class="exception-message[^>]*>(.*?)</h2>|<div class="exception-message">(.*?)</div>`, // Rails, Symfony
+		`(?is)<h1>[^<]*(?:Error|Exception)[^<]* in [^<]*</h1>.*?<h2[^>]*>(.*?)</h2>`,                   // Rails 7.0
+		`(?is)<h1>([^<]*(?:Error|Exception)[^<]* in [^<]*)</h1>`,                                       // Rails
+		`(?i)<b>(?:Fatal|Parse) error</b>:\s*([^\n<]+)`,                                                // PHP
+		`(?is)There was an unexpected error[^<]*</div>\s*<div>([^<]+)</div>`,                           // Spring
+		`(?is)(There was an unexpected error[^<]*)</`,                                                  // Spring
+		`(?is)<title>([^<]*?)\s*// Werkzeug Debugger</title>`,                                          // Flask
+		`(?is)<pre>(.*?)(?:<br\s*/?>|\n|</pre>)`,                                                       // Express, finalhandler
+		`(?is)"err":\{"name":"[^"]*","source":"[^"]*","message":"((?:[^"\\]|\\.)*)"`,                   // Next.js
+		`(?is)<title>([^<]*)</title>`,
+		`(?is)<h1[^>]*>(.*?)</h1>`,
+	} {
+		list = append(list, regexp.MustCompile(expr))
+	}
+	return list
+})
 
 var tags = regexp.MustCompile(`(?s)<[^>]*>`)
 
@@ -277,7 +402,7 @@ var djangoException = regexp.MustCompile(`<title>\s*(\w+)\s+at\s`)
 var railsException = regexp.MustCompile(`^[A-Z][\w:]* in [A-Z][\w:]*#\w+\s*\n\s*(\S[^\n]*)`)
 
 func pageDetail(page string) string {
-	for _, pattern := range pages {
+	for _, pattern := range pages() {
 		for _, found := range pattern.FindAllStringSubmatch(page, 1) {
 			for _, text := range found[1:] {
 				if text = textDetail(strings.TrimSpace(html.UnescapeString(tags.ReplaceAllString(text, " ")))); text == "" {

@@ -27,6 +27,21 @@ func TestTheDetailOfAFailedAnswer(t *testing.T) {
 	for _, c := range []struct{ from, body, want string }{
 		{"nothing", "", ""},
 		{"message", `{"message":"price must be positive"}`, "price must be positive"},
+		{"Rails, as JSON", `{"status":500,"error":"Internal Server Error","exception":"#<NoMethodError: undefined method 'total' for nil>","traces":{"Application Trace":[{"exception_object_id":16,"id":1,"trace":"app/controllers/orders_controller.rb:7:in 'create'"}]}}`, "NoMethodError: undefined method 'total' for nil"},
+		{"Spring without a message", `{"timestamp":"2026-11-26T10:00:00Z","status":500,"error":"Internal Server Error","message":"","exception":"java.lang.IllegalStateException","trace":"java.lang.IllegalStateException: no cart\n\tat shop.Cart.total(Cart.java:7)"}`, "java.lang.IllegalStateException"},
+		{"Spring with a trace", `{"status":500,"error":"Internal Server Error","message":"No message available","trace":"java.lang.IllegalStateException: no cart\n\tat shop.Cart.total(Cart.java:7)"}`, "java.lang.IllegalStateException: no cart"},
+		{"a stack beside a phrase", `{"statusCode":500,"message":"Internal server error","stack":["TypeError: order is undefined","    at total (cart.ts:7:3)"]}`, "TypeError: order is undefined"},
+		{"a description beside a phrase", `{"error":"Bad Request","description":"qty must be positive"}`, "qty must be positive"},
+		{"a phrase alone", `{"statusCode":404,"message":"Not Found"}`, "Not Found"},
+		{"a phrase with its code", `{"error":"500 Internal Server Error","reason":"no such table: orders"}`, "no such table: orders"},
+		{"a stack beside a message", `{"message":"no such order","stack":"Error: no such order\n    at find (orders.js:3:1)"}`, "no such order"},
+		{"XML", `<?xml version="1.0"?><error><code>17</code><message>qty must be positive</message></error>`, "qty must be positive"},
+		{"XML without a head", "<Error>\n  <Code>NoSuchKey</Code>\n  <Message>The specified key &quot;a&quot; does not exist.</Message>\n</Error>", `The specified key "a" does not exist.`},
+		{"SOAP 1.1", `<?xml version='1.0'?><soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body><soap:Fault><faultcode>soap:Client</faultcode><faultstring xml:lang="en">no such order</faultstring><detail><message>x</message></detail></soap:Fault></soap:Body></soap:Envelope>`, "no such order"},
+		{"SOAP 1.2", `<env:Envelope xmlns:env="http://www.w3.org/2003/05/soap-envelope"><env:Body><env:Fault><env:Code><env:Value>env:Sender</env:Value></env:Code><env:Reason><env:Text xml:lang="en"><![CDATA[a < b]]></env:Text></env:Reason></env:Fault></env:Body></env:Envelope>`, "a < b"},
+		{"problem details as XML", `<problem xmlns="urn:ietf:rfc:7807"><title>Bad Request</title><detail>qty must be positive</detail></problem>`, "qty must be positive"},
+		{"Spring, as XML", `<Map><status>500</status><error>Internal Server Error</error><message>no cart</message></Map>`, "no cart"},
+		{"XML with a phrase alone", `<hash><status>404</status><error>Not Found</error></hash>`, "Not Found"},
 		{"error", `{"error":"no such order"}`, "no such order"},
 		{"error object", `{"error":{"code":42,"message":"quota exceeded"}}`, "quota exceeded"},
 		{"OAuth", `{"error":"invalid_grant","error_description":"the code has expired"}`, "the code has expired"},
@@ -124,6 +139,39 @@ func TestGraphQLOperationsAndErrors(t *testing.T) {
 		}
 		if c.failed && n.Detail == "" {
 			t.Errorf("%s: no detail", c.what)
+		}
+	}
+}
+
+// TestAGraphQLAnswerIsKnownWithoutItsQuery: the body of the request is not known, or it has none.
+func TestAGraphQLAnswerIsKnownWithoutItsQuery(t *testing.T) {
+	for _, c := range []struct {
+		mime, answer string
+		detail       string // "" for no failure
+	}{
+		{"application/json", `{"data":null,"errors":[{"message":"no such field"}]}`, "no such field"},
+		{"application/json", `{"errors":[{"message":"no such field"}],"data":{"a":1},"extensions":{"cost":1}}`, "no such field"},
+		{"application/json", `[{"data":{"a":1}},{"data":null,"errors":[{"message":"no such field"}]}]`, "no such field"},
+		{"application/graphql-response+json; charset=utf-8", `{"data":null,"errors":[{"message":"no such field"}]}`, "no such field"},
+		{"application/graphql-response+json", `{"errors":[{"message":"no such field"}]}`, "no such field"},
+		{"application/graphql+json", `{"errors":[{"message":"no such field"}]}`, "no such field"},
+		{"application/graphql-response+json", `{"data":{"a":1}}`, ""},
+		{"application/json", `{"errors":[{"message":"no such field"}]}`, ""},
+		{"application/json", `{"data":null,"errors":[]}`, ""},
+		{"application/json", `{"data":null,"errors":["no such field"]}`, ""},
+		{"application/json", `{"data":null,"errors":[{"message":"no such field"},{"row":2}]}`, ""},
+		{"application/json", `{"data":[1],"errors":[{"message":"row 2 is empty"}]}`, ""},
+		{"application/json", `{"data":null,"errors":[{"message":"row 2 is empty"}],"rows":3}`, ""},
+		{"application/json", `{"data":null,"errors":[{"message":"cut`, ""},
+	} {
+		raw := fmt.Sprintf(`{"kind":"network","at":1,"tab":1,"id":"1","method":"GET","url":"http://a.test/api/gateway","resource":"fetch","status":200,"started":1,"duration":1,"mime":%q,"response_body":%s}`,
+			c.mime, gjson.AppendJSONString(nil, c.answer))
+		ev, err := event.NewDecoder(redact.Default()).Decode(gjson.Parse(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := ev.(*event.Network); n.Failed() != (c.detail != "") || n.Detail != c.detail {
+			t.Errorf("%s as %s: failed %v, %q", c.answer, c.mime, n.Failed(), n.Detail)
 		}
 	}
 }

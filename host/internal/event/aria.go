@@ -53,9 +53,9 @@ func (d *Decoder) page(r *protocol.AriaResult) {
 			for k, s := range node.States {
 				node.States[k], _ = state(s)
 			}
-			node.Keys = cut(Clean(node.Keys), protocol.MaxShort)
+			node.Keys = cut(text(node.Keys), protocol.MaxShort)
 			for k, s := range node.ShapeKeys {
-				node.ShapeKeys[k] = cut(Clean(s), protocol.MaxShort)
+				node.ShapeKeys[k] = cut(text(s), protocol.MaxShort)
 			}
 		}
 	}

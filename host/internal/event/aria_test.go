@@ -11,7 +11,7 @@ import (
 
 func TestATreeIsCleanedAndMasked(t *testing.T) {
 	page := `{"frames":[{"frame":0,"parent":-1,"index":-1,"document":"d","url":"http://localhost/?access_token=abcdef123456","title":"a\u001b[31mb","version":1,"root":1,
-		"nodes":[{"i":1,"r":"document","c":[2]},{"i":2,"r":"button","n":"x\u202ey","v":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"}]}]}`
+		"nodes":[{"i":1,"r":"document","c":[2]},{"i":2,"r":"button","n":"x\u202ey","k":"id=a href=/reset?token=abcdef123456","gk":["href=/?token=abcdef123456"],"v":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"}]}]}`
 	d := event.NewDecoder(redact.Default())
 	looked, bad := d.Aria([]byte(page))
 	if bad != nil {
@@ -23,7 +23,7 @@ func TestATreeIsCleanedAndMasked(t *testing.T) {
 	}
 	for name, r := range map[string]*protocol.AriaResult{"a snapshot": looked, "before an action": acted.Before, "after it": acted.Page} {
 		f := r.Frames[0]
-		if strings.Contains(f.URL, "abcdef") || f.Title != "ab" || f.Nodes[1].Name != "xy" || strings.Contains(*f.Nodes[1].Value, "eyJ") || f.Masked != 2 {
+		if strings.Contains(f.URL, "abcdef") || f.Title != "ab" || f.Nodes[1].Name != "xy" || strings.Contains(*f.Nodes[1].Value, "eyJ") || f.Nodes[1].Keys != "id=a href=/reset?token=[masked]" || strings.Contains(f.Nodes[1].ShapeKeys[0], "abcdef") || f.Masked != 4 {
 			t.Errorf("%s: %+v %+v %q", name, f, f.Nodes[1], *f.Nodes[1].Value)
 		}
 	}

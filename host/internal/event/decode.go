@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tidemark.dev/tidemark/host/internal/jsondepth"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -27,11 +28,17 @@ func Errorf(code, format string, args ...any) *protocol.Error {
 	return &protocol.Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// deep is the size of messages, in bytes, that could be nested so deep that reading them exhausts the stack.
+const deep = 1 << 20
+
 // DecodeMessage reads one message of the extension: *[protocol.Hello], *[Batch], *[protocol.Tabs],
 // *[protocol.Request] (Params as []byte) or *[protocol.Response] (Result likewise).
 func DecodeMessage(data []byte) (any, *protocol.Error) {
 	if len(data) > protocol.MaxToHost {
 		return nil, Errorf(protocol.CodeTooLarge, "a message of %d bytes exceeds the limit of %d", len(data), protocol.MaxToHost)
+	}
+	if len(data) > deep && jsondepth.Exceeds(data, jsondepth.Most) {
+		return nil, Errorf(protocol.CodeMalformed, "the message is nested too deep")
 	}
 	if !gjson.ValidBytes(data) {
 		return nil, Errorf(protocol.CodeMalformed, "the message is not JSON")

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -162,21 +163,31 @@ func TestFramesThatSayError(t *testing.T) {
 	}
 }
 
+// TestCleanTakesOutWhatMisleads has its cases in common with the extension, which cleans what it compares with secrets.
 func TestCleanTakesOutWhatMisleads(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain\n\ttext":                   "plain\n\ttext",
-		"a\x00b\x07c\x7fd":                "abcd",
-		"\x1b[31mred\x1b[0m":              "red",
-		"\x1b]0;title\x07rest":            "rest",
-		"\x1b]8;;http://x\x1b\\link":      "link",
-		"ab\u202ecd\u2066e\u200bf\ufeffg": "abcdefg",
-		"naïve – 日本 🙂":                    "naïve – 日本 🙂",
-		"bad\xffutf":                      "bad\ufffdutf",
-		"c1\u009b31mx":                    "c131mx",
-		"\x1b":                            "",
-	} {
-		if got := Clean(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
+	var cases [][2]string
+	data, err := os.ReadFile("../../../protocol/testdata/clean.json")
+	if err == nil {
+		err = json.Unmarshal(data, &cases)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(cases, [2]string{"bad\xffutf", "bad\ufffdutf"}) {
+		if got := Clean(c[0]); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+// TestCleanTakesOutWhatShowsNothing: all that Unicode has text without glyphs be for, and all controls.
+func TestCleanTakesOutWhatShowsNothing(t *testing.T) {
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		ignorable := unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Cf) &&
+			!unicode.In(r, unicode.Prepended_Concatenation_Mark) && (r < 0xfff9 || r > 0xfffb) && (r < 0x13430 || r > 0x1345f)
+		want := ignorable || unicode.Is(unicode.Cc, r) && r != '\n' && r != '\t' || r >= 0xe0000 && r <= 0xe0fff
+		if utf8.ValidRune(r) && redact.Hidden(r) != want {
+			t.Errorf("%U: %v", r, !want)
 		}
 	}
 }

@@ -9,7 +9,9 @@
 package event
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -85,6 +87,19 @@ type Console struct {
 	Left bool
 }
 
+// FailedSocket returns the address of the socket of which an entry of the browser says that it failed.
+func FailedSocket(e *Console) (url string, ok bool) {
+	rest, ok := strings.CutPrefix(e.Text, "WebSocket connection to '")
+	if !ok || e.Via != "browser" || e.Category != "network" {
+		return "", false
+	}
+	url, _, ok = strings.Cut(rest, "' failed")
+	return url, ok
+}
+
+// IsUncaught reports whether it is an error that nothing caught.
+func (e *Console) IsUncaught() bool { return e.Via == "exception" || e.Via == "rejection" }
+
 // Request is the beginning of a request.
 type Request struct {
 	Head
@@ -129,12 +144,42 @@ type Network struct {
 	Refused bool
 	// Detail is the first meaningful line of an answer that reports a failure, of at most [MaxDetail] characters.
 	Detail string
+	// Order counts the requests of the tab that were sent before it in the same millisecond.
+	Order int
 }
 
 // Failed reports whether the request failed: a status of 400 or more, no status, an interrupted answer, or an answer with
 // GraphQL errors or a refused connection. An aborted request did not fail. It counts as answered if it had a status by then.
 func (n *Network) Failed() bool {
 	return n.Status >= 400 || n.Refused || n.Error != "" && n.Error != "net::ERR_ABORTED" && !n.Canceled
+}
+
+// Sent is when the request was sent, as far as that is known, to milliseconds. The rest orders those of the same one.
+func (n *Network) Sent() time.Time {
+	return time.UnixMilli(n.Began()).Add(time.Duration(min(n.Order, maxOrder)) * time.Microsecond).UTC()
+}
+
+// Began is when the request was sent, as far as that is known, in milliseconds since the Unix epoch.
+func (n *Network) Began() int64 { return cmp.Or(n.Started, n.At) }
+
+// maxOrder bounds the order of a request, so that it does not reach into the next millisecond.
+const maxOrder = 999
+
+// Reason is why the request failed, where no status says it.
+func (n *Network) Reason() string {
+	switch {
+	case n.Error != "" || !n.Refused:
+		return n.Error
+	case n.EngineIO():
+		return "connection refused by Socket.IO"
+	}
+	return "GraphQL error"
+}
+
+// SaysMore reports whether a failed request says more than a later one to the same endpoint: that one failed in the same way, and
+// has no detail, or it is a poll of a connection that Socket.IO refused.
+func (n *Network) SaysMore(later *Network) bool {
+	return n.Refused && n.EngineIO() && !later.Refused || n.Detail != "" && later.Detail == "" && n.Status == later.Status && n.Error == later.Error
 }
 
 // Answered reports whether the request had an answer that was not a failure.
@@ -164,6 +209,17 @@ type WebSocket struct {
 
 // IsFrame reports whether it is a sent or received frame, not a step of the connection.
 func (e *WebSocket) IsFrame() bool { return e.Op == "sent" || e.Op == "received" }
+
+// StackOf returns the code that made a request or opened a connection, the innermost frame first.
+func StackOf(ev Event) []string {
+	switch e := ev.(type) {
+	case *Network:
+		return e.Stack
+	case *WebSocket:
+		return e.Stack
+	}
+	return nil
+}
 
 // Action is an action of the user.
 type Action struct {

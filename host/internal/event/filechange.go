@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"tidemark.dev/tidemark/host/internal/redact"
 )
 
 // FileChange is a change of a file between two snapshots of a workspace, which is the subject.
@@ -63,7 +65,7 @@ func (e *FileChange) Line() (kind, text string) { return e.Change, e.Path }
 // reads the same in the paths of all its files.
 func FilePath(path string) string {
 	escapes := func(r rune) bool {
-		return r == '\\' || r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || isHidden(r)
+		return r == '\\' || r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || redact.Hidden(r)
 	}
 	if strings.IndexFunc(path, escapes) < 0 {
 		return path

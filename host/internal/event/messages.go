@@ -189,6 +189,8 @@ func (r *reader) readNetworkEvent(obj gjson.Result) *Network {
 		case "started":
 			m.Started = r.count(name, v)
 			seen |= 1 << 4
+		case "order":
+			m.Order = int(r.count(name, v))
 		case "duration":
 			m.Duration = r.number(name, v)
 			seen |= 1 << 5

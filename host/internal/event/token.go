@@ -9,13 +9,19 @@ import (
 // [state], [word]), or as text on one line ([OneLine]) that whoever writes the line puts in quotes or at its end. Text
 // that may have several lines, such as what a console or a field holds, is always quoted.
 
-// roles are those of ARIA, and what Tidemark adds: what shows something and has no role there, and text.
+// roles are those of ARIA and of digital publishing, and what Tidemark adds: what shows something and has no role there, and text.
 var roles = closed(`alert alertdialog application article banner blockquote button caption cell checkbox code columnheader
 	combobox complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic grid
 	gridcell group heading img insertion link list listbox listitem log main mark marquee math menu menubar menuitem
 	menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation progressbar radio radiogroup
 	region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong subscript suggestion
 	superscript switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem
+	doc-abstract doc-acknowledgments doc-afterword doc-appendix doc-backlink doc-biblioentry doc-bibliography
+	doc-biblioref doc-chapter doc-colophon doc-conclusion doc-cover doc-credit doc-credits doc-dedication
+	doc-endnote doc-endnotes doc-epigraph doc-epilogue doc-errata doc-example doc-footnote doc-foreword
+	doc-glossary doc-glossref doc-index doc-introduction doc-noteref doc-notice doc-pagebreak doc-pagefooter
+	doc-pageheader doc-pagelist doc-part doc-preface doc-prologue doc-pullquote doc-qna doc-subtitle doc-tip
+	doc-toc
 	iframe text audio canvas video`)
 
 // otherRole stands for a role that is none: the element is a container of what it holds.
@@ -25,14 +31,16 @@ const otherRole = "group"
 var states = map[string]map[string]bool{
 	"checked": closed("mixed"), "pressed": closed("mixed"), "invalid": closed("grammar spelling"), "selected": nil, "expanded": nil,
 	"collapsed": nil, "disabled": nil, "required": nil, "readonly": nil, "busy": nil, "modal": nil, "clickable": nil,
-	"focused": nil, "active": nil, "current": closed("page step location date time"), "sort": closed("ascending descending other"),
-	"live": closed("polite assertive"), "haspopup": closed("menu listbox tree grid dialog"),
+	"focused": nil, "active": nil, "multiselectable": nil, "current": closed("page step location date time"), "sort": closed("ascending descending other"),
+	"live": closed("polite assertive"), "haspopup": closed("menu listbox tree grid dialog"), "inert": nil, "no-pointer": nil,
 }
 
 // valued are the states that say nothing without a value.
-var valued = closed("sort live haspopup level")
+var valued = closed("sort live haspopup level lines")
 
-var level = regexp.MustCompile(`^level=[0-9]{1,3}$`)
+// counted are the states whose values are numbers: of a level, and of an editor's lines or the first and the last that it
+// draws.
+var counted = regexp.MustCompile(`^(level=[0-9]{1,3}|lines=[0-9]{1,7}(-[0-9]{1,7}\+?)?)$`)
 
 func closed(words string) map[string]bool {
 	m := map[string]bool{}
@@ -52,7 +60,7 @@ func role(s string) string {
 // state is a state of an element; not ok for one that there is not. As in ARIA, a value that is none of its own is as
 // good as none.
 func state(s string) (as string, ok bool) {
-	if level.MatchString(s) {
+	if counted.MatchString(s) {
 		return s, true
 	}
 	name, value, has := strings.Cut(s, "=")

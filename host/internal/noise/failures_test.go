@@ -10,7 +10,7 @@ import (
 )
 
 // failures are what development servers' clients write where a page is not what its files are: as they stand in
-// vite/dist/client, webpack/hot, webpack-dev-server/client, @vue/runtime-core, next/dist/client.
+// vite/dist/client, webpack/hot, webpack-dev-server/client, @rsbuild/core/dist/client, @vue/runtime-core, next/dist/client.
 var failures = []struct {
 	level event.Level
 	text  string
@@ -37,6 +37,9 @@ var failures = []struct {
 	{event.Error, "[webpack-dev-server] ERROR in ./src/a.js\nModule build failed"},
 	{event.Warning, "[Fast Refresh] performing full reload\n\nFast Refresh will perform a full reload when you edit a file that's imported by modules outside of the React rendering tree."},
 	{event.Warning, "[Fast Refresh] performing full reload because your application had an unrecoverable error"},
+	{event.Error, "[rsbuild] HMR update failed, performing full reload: Error: Aborted because ./src/probe.ts is not accepted"},
+	{event.Error, "[rsbuild] WebSocket connection failed. Trying direct connection fallback."},
+	{event.Warning, "[rspack-dev-server] WARNING in ./src/a.js 1:1\nexport 'b' was not found in './b.js'"},
 	{event.Error, "[parcel] 🚨 ./src/a.js: Expected ';'"},
 	{event.Warning, "[NG HMR] The HMR update of component App failed."},
 }
@@ -60,7 +63,8 @@ func TestAStalePageIsToldUntilItIsLoadedAnew(t *testing.T) {
 	for _, f := range failures {
 		e := &event.Console{Level: f.level, Via: "console", Text: f.text}
 		as, rule, stale := rules.Stale(e)
-		want := f.level == event.Warning && (strings.HasPrefix(f.text, "[HMR]") || strings.HasPrefix(f.text, "[vite]") || strings.HasPrefix(f.text, "[Fast Refresh]") || strings.HasPrefix(f.text, "[webpack-dev-server]"))
+		want := f.level == event.Warning && (strings.HasPrefix(f.text, "[HMR]") || strings.HasPrefix(f.text, "[vite]") || strings.HasPrefix(f.text, "[Fast Refresh]") || strings.HasPrefix(f.text, "[webpack-dev-server]") || strings.HasPrefix(f.text, "[rspack-dev-server]")) ||
+			strings.Contains(f.text, "performing full reload:")
 		raised := strings.Contains(f.text, "Vue component") || strings.Contains(f.text, "Root or manually")
 		if stale != want || (rule != nil) != want || (as == event.Error) != (f.level == event.Error || raised) {
 			t.Errorf("%q: %v %v %v", f.text, as, rule, stale)

@@ -13,6 +13,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,7 +37,8 @@ type Rule struct {
 	// Via is the source of a console entry, as in event.Console.
 	Via string `json:"via"`
 	// Origin, Text and URL are regular expressions: Origin on the URL of a console entry's source, or on the first line of the
-	// stack that opened a socket; URL on a request's or socket's address.
+	// stack that opened a socket; URL on a request's or socket's address; Text on a console entry's, or on what a script logged
+	// that opens such sockets.
 	Origin string `json:"origin"`
 	Text   string `json:"text"`
 	URL    string `json:"url"`
@@ -57,6 +59,8 @@ type Mark struct {
 	How string `json:"how"`
 	// Level is the reported level of a failure, if it differs from the logged one.
 	Level string `json:"level"`
+	// Reloads says that the client reloads the page for a failure that it logs as an error.
+	Reloads bool `json:"reloads"`
 
 	text  *pattern
 	level event.Level
@@ -259,7 +263,11 @@ func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool)
 	}
 	for _, rule := range r.whole().console {
 		if rule.Pack == hotUpdate && rule.matchesConsole(e) && rule.tellsOfFailure(e) {
-			as = max(e.Level, rule.mark(e.Text).level)
+			mark := rule.mark(e.Text)
+			if e.Level == event.Error && !mark.Reloads {
+				return e.Level, nil, false
+			}
+			as = max(e.Level, mark.level)
 			if !slices.Contains(r.console, rule) {
 				rule = nil // its pack is off
 			}
@@ -271,7 +279,7 @@ func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool)
 
 // MayBeStale is false for an entry of which [Rules.Stale] is false whatever the rules are.
 func MayBeStale(e *event.Console) bool {
-	return e.Level == event.Warning && strings.HasPrefix(e.Text, "[")
+	return e.Level >= event.Warning && strings.HasPrefix(e.Text, "[")
 }
 
 // hotUpdate is the pack with the rules for development servers.
@@ -311,12 +319,32 @@ func (r *Rules) Network(e *event.Network) *Rule {
 // Socket returns the rule that classifies the connection as noise, or nil.
 func (r *Rules) Socket(e *event.WebSocket) *Rule {
 	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool {
-		return rule.url.MatchString(e.URL) && (rule.origin == nil || len(e.Stack) > 0 && rule.origin.MatchString(e.Stack[0]))
+		return (rule.origin == nil || len(e.Stack) > 0 && rule.origin.MatchString(e.Stack[0])) && rule.url.MatchString(e.URL)
 	})
 	if i < 0 {
 		return nil
 	}
 	return r.websocket[i]
+}
+
+// SocketOf returns the rule that classifies the socket as noise of which the browser logged that it failed, or nil. The entry
+// names the script, not what in it opened the socket: logged returns what the script had logged itself.
+func (r *Rules) SocketOf(e *event.Console, logged func(script string) iter.Seq[string]) *Rule {
+	url, ok := event.FailedSocket(e)
+	if !ok {
+		return nil
+	}
+	for _, rule := range r.websocket {
+		if rule.text == nil || !rule.url.MatchString(url) {
+			continue
+		}
+		for text := range logged(e.URL) {
+			if rule.text.MatchString(text) {
+				return rule
+			}
+		}
+	}
+	return nil
 }
 
 // Update returns the hot update that a console entry or socket frame shows: hot_update, hot_update_failed or "".

@@ -95,6 +95,8 @@ func TestUpdates(t *testing.T) {
 		{&event.Console{Level: event.Error, Text: "[vite] Failed to reload /src/App.tsx"}, "hot_update_failed"},
 		{&event.Console{Text: "[Fast Refresh] done in 120ms"}, "hot_update"},
 		{&event.Console{Text: "[HMR] App is up to date."}, "hot_update"},
+		{&event.Console{Level: event.Error, Text: "[rsbuild] HMR update failed, performing full reload: Error: Aborted because ./src/probe.ts is not accepted"}, "hot_update_failed"},
+		{&event.Console{Text: "[rsbuild] WebSocket connected."}, ""},
 		{&event.Console{Text: "we hot updated the cache"}, ""},
 		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update","updates":[]}`}, "hot_update"},
 		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"error","err":{}}`}, "hot_update_failed"},
@@ -106,6 +108,12 @@ func TestUpdates(t *testing.T) {
 		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":189,"hash":"4c7a","warnings":[],"errors":["Module not found"]}`}, "hot_update_failed"},
 		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"type":"errors","data":[{"moduleName":"./src/App.jsx"}]}`}, "hot_update_failed"},
 		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"action":"built","house":7}`}, ""},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"hash","data":"38ed93ab6915f7b2"}`}, ""},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"ok"}`}, "hot_update"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"warnings","data":{"text":["unused"]}}`}, "hot_update"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"static-changed"}`}, "hot_update"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"errors","data":{"text":["File: ./src/greet.js:1:1"],"html":""}}`}, "hot_update_failed"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/chat", Text: `{"type":"ok"}`}, ""},
 		{&event.WebSocket{Op: "sent", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update"}`}, ""},
 	} {
 		if got := rules.Update(c.ev); got != c.want {

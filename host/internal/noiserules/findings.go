@@ -9,18 +9,19 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/protocol"
 )
 
 // Findings lists the problems of a report: those that a user may ignore, and those that no rule can hide.
-func (e *Rules) Findings(out *protocol.Overview, r *diff.Report, from capture.Moment, v *capture.View, o diff.Options) {
+func (e *Rules) Findings(out *protocol.Overview, r *report.Report, from capture.Moment, v *capture.View, o window.Options) {
 	found := map[EntryKey]*protocol.Finding{}
 	list, more := unruled(r)
-	diff.Entries(from, v, o, func(n diff.Entry) {
+	window.Entries(from, v, o, func(n window.Entry) {
 		if n.Hidden() || noise.LevelOf(n.Event) < event.Warning || o.Noise.FailedUpdate(n.Event) {
 			return // a failed hot update cannot be ignored
 		}
@@ -51,7 +52,7 @@ func (e *Rules) Findings(out *protocol.Overview, r *diff.Report, from capture.Mo
 
 // unruled returns the findings that no noise rule can match (error elements, crashed pages, endpoints that became slow)
 // and how many more of them the report omitted.
-func unruled(r *diff.Report) (list []*protocol.Finding, more int) {
+func unruled(r *report.Report) (list []*protocol.Finding, more int) {
 	add := func(kind string, level event.Level, text string) {
 		i := slices.IndexFunc(list, func(f *protocol.Finding) bool { return f.Level == level.String() && f.Text == text })
 		if i < 0 {
@@ -60,19 +61,19 @@ func unruled(r *diff.Report) (list []*protocol.Finding, more int) {
 		list[i].Count++
 	}
 	for _, c := range r.DOM.Crashed {
-		add("dom", event.Error, diff.Shorten("crashed: "+c.URL))
+		add("dom", event.Error, report.Shorten("crashed: "+c.URL))
 	}
 	for _, el := range r.DOM.NewErrorElements {
 		add("dom", event.Warning, el.Text)
 	}
-	if len(r.DOM.Crashed)+len(r.DOM.NewErrorElements) == diff.MaxEntries {
+	if len(r.DOM.Crashed)+len(r.DOM.NewErrorElements) == report.MaxEntries {
 		more = r.DOM.Omitted
 	}
 	for _, s := range r.Storms {
 		add("storm", event.Warning, s.Line())
 	}
 	for _, d := range r.Network.Degraded {
-		add("network", event.Warning, fmt.Sprintf("%s %s became slower: %d → %d ms", d.Method, d.URL, d.PreviousAvgMs, d.AvgMs))
+		add("network", event.Warning, fmt.Sprintf("%s %s became slower: %d → %d ms", event.Method(d.Method), d.URL, d.PreviousAvgMs, d.AvgMs))
 	}
 	return list, more
 }
@@ -89,15 +90,15 @@ func Readable(ev event.Event) string {
 		if e.Status < 400 {
 			outcome = e.Error
 		}
-		return diff.Shorten(e.Method + " " + origin + path + " " + outcome)
+		return report.Shorten(event.Method(e.Method) + " " + origin + path + " " + outcome)
 	case *event.WebSocket:
 		_, path := capture.SplitURL(e.URL)
 		if e.Op == "close" {
-			return diff.Shorten(fmt.Sprintf("connection to %s closed (%d)", path, e.Code))
+			return report.Shorten(fmt.Sprintf("connection to %s closed (%d)", path, e.Code))
 		}
-		return diff.Shorten(strings.TrimRight(fmt.Sprintf("connection to %s: %s", path, cmp.Or(e.Text, "failed")), " "))
+		return report.Shorten(strings.TrimRight(fmt.Sprintf("connection to %s: %s", path, cmp.Or(e.Text, "failed")), " "))
 	default:
-		return diff.Shorten(textOf(ev))
+		return report.Shorten(textOf(ev))
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -216,8 +216,8 @@ func (e *Rules) Of(client *checkpoint.Client) *InUse {
 }
 
 // Options returns the options of a report for a scope.
-func (u *InUse) Options(scope checkpoint.Scope) diff.Options {
-	o := diff.Options{Origins: scope.Origins, Workspace: scope.Workspace, Noise: u.Rules, NoiseProblems: u.Problems, Now: u.now}
+func (u *InUse) Options(scope checkpoint.Scope) window.Options {
+	o := window.Options{Origins: scope.Origins, Workspace: scope.Workspace, Noise: u.Rules, NoiseProblems: u.Problems, Now: u.now}
 	if u.allows != nil {
 		var asked sync.Map // once for each report: it reads a file
 		o.Allowed = func(root string) bool {

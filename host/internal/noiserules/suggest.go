@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // A period begins when a page is loaded or updated, and after each maxPeriod. It is clean if it has neither an error nor
@@ -93,7 +94,7 @@ func (e *Rules) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 	dirty := map[period]bool{}
 	found := map[EntryKey]*candidate{}
 	var list []*candidate
-	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: u.Rules, Beginning: true}, func(n diff.Entry) {
+	window.Entries(v.Start(), v, window.Options{Origins: client.Scope.Origins, Noise: u.Rules, Beginning: true}, func(n window.Entry) {
 		level := noise.LevelOf(n.Event)
 		switch {
 		case n.Hidden() || level < event.Warning || ownFailure(n.Event):
@@ -129,7 +130,7 @@ func (e *Rules) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 	a.Omitted = max(0, len(a.Suggestions)-maxSuggested)
 	a.Suggestions = a.Suggestions[:len(a.Suggestions)-a.Omitted]
 	if len(a.Suggestions) > 0 {
-		a.PageText = diff.Untrusted
+		a.PageText = report.Untrusted
 	} else {
 		a.Note = NothingToSuggest
 	}

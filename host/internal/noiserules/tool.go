@@ -12,11 +12,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // Tools lists the tools that change noise rules.
@@ -46,7 +47,7 @@ type NoiseParams struct {
 
 // NoiseAnswer is the answer of configure_noise.
 type NoiseAnswer struct {
-	// PageText is [diff.Untrusted] if entries quote pages.
+	// PageText is [report.Untrusted] if entries quote pages.
 	PageText string `json:"page_text,omitempty"`
 	// Added is the new rule, Replaced the rule that it replaced, and Removed the removed rule.
 	Added    *NoiseRule `json:"added,omitempty"`
@@ -71,8 +72,8 @@ type NoiseAnswer struct {
 // NoiseRule is a rule with its owner and the number of entries in memory that it hides.
 type NoiseRule struct {
 	*noise.UserRule
-	Expires *diff.Time `json:"expires,omitempty"`
-	Made    *diff.Time `json:"made,omitempty"`
+	Expires *report.Time `json:"expires,omitempty"`
+	Made    *report.Time `json:"made,omitempty"`
 	// Of is the owner: user, session or project.
 	Of    string `json:"of"`
 	Hides int    `json:"hides"`
@@ -81,10 +82,10 @@ type NoiseRule struct {
 func ruleLine(r *noise.UserRule, of string, hides int) NoiseRule {
 	line := NoiseRule{UserRule: r, Of: of, Hides: hides}
 	if !r.Expires.IsZero() {
-		line.Expires = &diff.Time{Time: r.Expires}
+		line.Expires = &report.Time{Time: r.Expires}
 	}
 	if !r.Made.IsZero() {
-		line.Made = &diff.Time{Time: r.Made}
+		line.Made = &report.Time{Time: r.Made}
 	}
 	return line
 }
@@ -171,9 +172,9 @@ func (e *Rules) ConfigureNoise(_ context.Context, client *checkpoint.Client, p N
 }
 
 // entries calls each with every entry in memory that a client's report could contain.
-func (e *Rules) entries(client *checkpoint.Client, rules *noise.Rules, each func(diff.Entry)) *capture.View {
+func (e *Rules) entries(client *checkpoint.Client, rules *noise.Rules, each func(window.Entry)) *capture.View {
 	v := e.store.View(e.clock())
-	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: rules, Beginning: true}, each)
+	window.Entries(v.Start(), v, window.Options{Origins: client.Scope.Origins, Noise: rules, Beginning: true}, each)
 	return v
 }
 
@@ -181,7 +182,7 @@ func (e *Rules) listNoise(client *checkpoint.Client) *NoiseAnswer {
 	u := e.Of(client)
 	a := &NoiseAnswer{Problems: u.Problems}
 	byRule, byPack := map[*noise.UserRule]int{}, map[string]int{}
-	e.entries(client, u.Rules, func(n diff.Entry) {
+	e.entries(client, u.Rules, func(n window.Entry) {
 		switch {
 		case n.BuiltIn != nil:
 			byPack[n.BuiltIn.Pack]++
@@ -203,7 +204,7 @@ func (e *Rules) listNoise(client *checkpoint.Client) *NoiseAnswer {
 		}
 	}
 	if slices.ContainsFunc(a.Rules, func(r NoiseRule) bool { return r.Fingerprint != "" }) {
-		a.PageText = diff.Untrusted
+		a.PageText = report.Untrusted
 	}
 	return a
 }
@@ -245,7 +246,7 @@ func (e *Rules) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswer
 		return nil, err
 	}
 	hides := 0
-	e.entries(client, e.table.With(nil, []*noise.UserRule{rule}), func(n diff.Entry) {
+	e.entries(client, e.table.With(nil, []*noise.UserRule{rule}), func(n window.Entry) {
 		if n.User != nil {
 			hides++
 		}
@@ -400,7 +401,7 @@ type EntryKey struct {
 
 // EntryKeyOf returns the key of an event.
 func EntryKeyOf(ev event.Event) EntryKey {
-	k := EntryKey{Origin: ev.Header().Origin(), Fold: diff.Fold(ev), Level: noise.LevelOf(ev)}
+	k := EntryKey{Origin: ev.Header().Origin(), Fold: window.Fold(ev), Level: noise.LevelOf(ev)}
 	switch ev.(type) {
 	case *event.Console:
 		k.Kind = "console"
@@ -419,7 +420,7 @@ func (e *Rules) explainNoise(client *checkpoint.Client, text string) *NoiseAnswe
 	a := &NoiseAnswer{Problems: u.Problems}
 	found := map[EntryKey]*NoiseEntry{}
 	var list []*NoiseEntry
-	e.entries(client, u.Rules, func(n diff.Entry) {
+	e.entries(client, u.Rules, func(n window.Entry) {
 		if n.Hidden() {
 			a.Hidden++
 		}
@@ -445,7 +446,7 @@ func (e *Rules) explainNoise(client *checkpoint.Client, text string) *NoiseAnswe
 		a.Entries = append(a.Entries, *l)
 	}
 	if len(a.Entries) > 0 {
-		a.PageText = diff.Untrusted
+		a.PageText = report.Untrusted
 	}
 	return a
 }
@@ -463,7 +464,7 @@ func textOf(ev event.Event) string {
 }
 
 // Because says why an entry is hidden or not.
-func (u *InUse) Because(n diff.Entry) string {
+func (u *InUse) Because(n window.Entry) string {
 	switch {
 	case n.BuiltIn != nil && u.Rules.FailedUpdate(n.Event):
 		return fmt.Sprintf("pack %s: a hot update failed, and its page was reloaded or closed since", n.BuiltIn.Pack)
@@ -481,7 +482,7 @@ func (u *InUse) Because(n diff.Entry) string {
 		rules = slices.Concat(rules, u.project.Rules)
 	}
 	for _, r := range rules {
-		if why := r.MissesBy(n.Event, diff.Fold); why != "" {
+		if why := r.MissesBy(n.Event, window.Fold); why != "" {
 			return fmt.Sprintf("rule %s matches, but %s", r.ID, why)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -90,11 +91,7 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems:\n" + strings.Join(lines, "\n") + "\n")
 	} else if a.Dialog == nil && !a.Busy && a.Paused == "" && a.Left == "" {
-		if len(a.Repeated) > 0 {
-			b.WriteString("No new problems.\n")
-		} else {
-			b.WriteString("No problems.\n")
-		}
+		b.WriteString(none(a) + "\n")
 	}
 	b.WriteString(repeatedAgain(a.Repeated))
 	b.WriteString(located(a.Located))
@@ -133,6 +130,22 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	b.WriteString(page)
 }
 
+// none says that an action caused no problems, and of what that holds where others are listed below.
+func none(a *act.Answer) string {
+	what := "No problems"
+	if len(a.Repeated) > 0 {
+		what = "No new problems"
+	}
+	switch {
+	case a.Late == nil || len(a.Late.Broke)+len(a.Late.Repeated) == 0:
+	case a.Waited:
+		what += " while waiting"
+	default:
+		what += " from this action"
+	}
+	return what + "."
+}
+
 // leaveIt is the advice for a page that keeps not answering.
 const leaveIt = "If that lasts, close its tab and open another with browser_tabs"
 
@@ -149,11 +162,7 @@ func dialog(d *protocol.ActDialog) string {
 func broke(list []diff.Consequence) []string {
 	var lines []string
 	for _, c := range list[:min(len(list), maxBroke)] {
-		line := "- " + repeated(c)
-		if c.IntroducedBy != nil {
-			line += ", " + event.OneLine(c.IntroducedBy.String())
-		}
-		lines = append(lines, line)
+		lines = append(lines, "- "+c.Line())
 	}
 	if more := len(list) - maxBroke; more > 0 {
 		lines = append(lines, fmt.Sprintf("- %d more: call get_changes_since", more))
@@ -173,10 +182,8 @@ func requests(list []diff.Consequence) []string {
 }
 
 func repeated(c diff.Consequence) string {
-	if c.Count > 1 {
-		return fmt.Sprintf("%s ×%d", c.Text, c.Count)
-	}
-	return c.Text
+	c.IntroducedBy = nil
+	return c.Line()
 }
 
 // repeatedAgain counts the problems that the agent was already given, and names some of them.
@@ -184,26 +191,26 @@ func repeatedAgain(list []diff.Consequence) string {
 	if len(list) == 0 {
 		return ""
 	}
-	var all []diff.Repeated
+	var all []report.Repeated
 	errors := 0
 	for _, c := range list {
-		all = append(all, diff.Repeated{Message: c.Text, Count: c.Count})
-		if c.Severity == diff.Error {
+		all = append(all, report.Repeated{Message: c.Text, Count: c.Count})
+		if c.Severity == report.Error {
 			errors++
 		}
 	}
 	var texts []string
-	for _, r := range diff.SumRepeated(all) {
+	for _, r := range report.SumRepeated(all) {
 		texts = append(texts, repeated(diff.Consequence{Text: r.Message, Count: r.Count}))
 	}
-	return onLines(diff.CountRepeated(errors, len(list)-errors)+":", texts)
+	return onLines(report.CountRepeated(errors, len(list)-errors)+":", texts)
 }
 
 // located names the places of errors that earlier answers showed without them.
-func located(list []diff.Located) string {
+func located(list []report.Located) string {
 	var texts []string
 	for _, e := range list {
-		texts = append(texts, fmt.Sprintf("%s (%s)", e.Message, e.Source))
+		texts = append(texts, fmt.Sprintf("%q (%s)", e.Message, event.Named(e.Source)))
 	}
 	return onLines("Now located:", texts)
 }
@@ -345,7 +352,11 @@ func refusal(r *act.Refusal, waited bool) string {
 	case protocol.RefusedPointer:
 		return sentences(what+" ignores the pointer", done)
 	case protocol.RefusedCovered:
-		return sentences(fmt.Sprintf("%s is covered by %s", what, cmp.Or(r.CoveredBy, "another element")), done, "Close or move that first")
+		next := "Close or move that first"
+		if strings.HasPrefix(r.CoveredBy, "::") { // only its style sheet can do that
+			next = ""
+		}
+		return sentences(fmt.Sprintf("%s is covered by %s", what, cmp.Or(r.CoveredBy, "another element")), done, next)
 	case protocol.RefusedKind:
 		return sentences(fmt.Sprintf("%s is not %s", what, cmp.Or(r.Detail, "an element for this action")), done)
 	case protocol.RefusedOption:

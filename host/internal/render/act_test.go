@@ -9,10 +9,11 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/protocol"
 )
 
-func consequences(severity diff.Severity, n int) (list []diff.Consequence) {
+func consequences(severity report.Severity, n int) (list []diff.Consequence) {
 	for i := range n {
 		list = append(list, diff.Consequence{Severity: severity, Text: fmt.Sprintf("error: no %d (app.js:%d)", i+1, i+1), Count: 1 + i%2})
 	}
@@ -52,22 +53,24 @@ func acted() []struct {
 		{"nothing changed", act.Answer{Unchanged: true}},
 		{"the page changed", act.Answer{Page: page, Requests: fetched(1)}},
 		{"opened a tab", act.Answer{Tab: 3, NewTab: true, Page: page}},
-		{"it broke", act.Answer{Broke: consequences(diff.Error, 2), Page: page}},
-		{"a lot broke", act.Answer{Broke: consequences(diff.Error, 14), Requests: fetched(7), Unfinished: []string{"GET /1", "GET /2", "GET /3", "GET /4", "GET /5", "GET /6"}, Unchanged: true}},
+		{"it broke", act.Answer{Broke: consequences(report.Error, 2), Page: page}},
+		{"it broke before the wait", act.Answer{Waited: true, Met: "It appeared.", Late: &act.Late{Broke: consequences(report.Error, 1)}, Page: page}},
+		{"it broke before the action", act.Answer{Repeated: consequences(report.Error, 1), Late: &act.Late{Broke: consequences(report.Error, 1)}, Page: page}},
+		{"a lot broke", act.Answer{Broke: consequences(report.Error, 14), Requests: fetched(7), Unfinished: []string{"GET /1", "GET /2", "GET /3", "GET /4", "GET /5", "GET /6"}, Unchanged: true}},
 		{"a script's events", act.Answer{Untrusted: "a policy forbids the debugger", Unchanged: true}},
 		{"a dialog", act.Answer{Dialog: confirm}},
 		{"a prompt", act.Answer{Dialog: prompt}},
 		{"an invalid field", act.Answer{Invalid: many[:1], Unchanged: true}},
 		{"an invalid field with a secret", act.Answer{Invalid: []act.InvalidField{{Element: `textbox "PIN" [e1]`}}, Unchanged: true}},
 		{"many fields", act.Answer{Invalid: many, Ignored: manyIgnored, Page: page}},
-		{"emptied fields", act.Answer{Emptied: []string{`textbox "Email" [e3]`, `textbox "Password" [e4]`}, Broke: []diff.Consequence{{Severity: diff.Error, Text: "POST /api/sign-in 401", Count: 1}}, Unchanged: true}},
+		{"emptied fields", act.Answer{Emptied: []string{`textbox "Email" [e3]`, `textbox "Password" [e4]`}, Broke: []diff.Consequence{{Severity: report.Error, Text: "POST /api/sign-in 401", Count: 1}}, Unchanged: true}},
 		{"ignored fields", act.Answer{Ignored: []act.IgnoredField{{Element: `textbox "A" [e1]`, Typed: 5, Value: &empty}, {Element: `textbox "B" [e2]`, Typed: 1}}, Unchanged: true}},
 		{"opened and downloaded", act.Answer{Made: act.Made{Opened: []act.OpenedTab{{}, {ID: 4}, {ID: 5, URL: "http://localhost/b"}}, Downloads: []string{"a.csv", "b.csv"}}, Unchanged: true}},
 		{"a value", act.Answer{Value: `{"a":1}`, Unchanged: true}},
 		{"busy", act.Answer{Busy: true}},
 		{"unreadable", act.Answer{Unreadable: "tab 2: the page is loading"}},
 		{"a picture", act.Answer{Image: "AA==", Mime: "image/png"}},
-		{"late", act.Answer{Late: &act.Late{Broke: consequences(diff.Error, 1), Made: act.Made{Downloads: []string{"a.csv"}}, Page: page}, Page: page}},
+		{"late", act.Answer{Late: &act.Late{Broke: consequences(report.Error, 1), Made: act.Made{Downloads: []string{"a.csv"}}, Page: page}, Page: page}},
 		{"late, the first", act.Answer{Late: &act.Late{First: true, Page: page}, Unchanged: true}},
 		{"late, merged", act.Answer{Late: &act.Late{Merged: true}, Page: page}},
 		{"late, while a dialog is open", act.Answer{Late: &act.Late{Page: page}, Dialog: confirm}},
@@ -78,7 +81,7 @@ func acted() []struct {
 		{"waited", act.Answer{Late: &act.Late{Page: page}, Waited: true, Page: page}},
 		{"refused, with every part", act.Answer{
 			Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Go" [e3]`, Done: 1, Steps: 2},
-			Invalid: many[:1], Broke: consequences(diff.Error, 1), Late: &act.Late{Page: page}, Page: page,
+			Invalid: many[:1], Broke: consequences(report.Error, 1), Late: &act.Late{Page: page}, Page: page,
 		}},
 		{"refused, and the page changed", act.Answer{Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Go" [e3]`, Steps: 1}, Page: page}},
 		refused("gone", act.Refusal{Reason: protocol.RefusedGone, Element: `button "Go" [e3]`}),
@@ -97,6 +100,7 @@ func acted() []struct {
 		refused("covered by an unknown element", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`}),
 		refused("kind", act.Refusal{Reason: protocol.RefusedKind, Element: `button "Go" [e3]`, Detail: "a text field"}),
 		refused("option", act.Refusal{Reason: protocol.RefusedOption, Element: `combobox "A" [e3]`, Detail: `"Red", "Green"`}),
+		refused("covered from around it", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Pay" [e3]`, CoveredBy: "::after of div.card"}),
 		refused("option, after a click", act.Refusal{Reason: protocol.RefusedOption, Element: `combobox "A" [e3]`, Detail: `"Red", "Green"`, Done: 1, Steps: 1}),
 		refused("a dialog", act.Refusal{Reason: protocol.RefusedDialog, Dialog: prompt}),
 		refused("an unknown dialog", act.Refusal{Reason: protocol.RefusedDialog}),

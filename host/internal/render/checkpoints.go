@@ -5,14 +5,14 @@ import (
 	"io"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // Checkpoint is a line of [MarkdownCheckpoints].
 type Checkpoint struct {
 	Name     string
-	At       diff.Time
-	Severity diff.Severity
+	At       report.Time
+	Severity report.Severity
 	// Summary explains a severity that is not clean.
 	Summary, Note, Scope string
 }

@@ -7,18 +7,19 @@ import (
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/protocol"
 )
 
 // forged is a report in which all that a page says is one text.
-func forged(text string) *diff.Report {
+func forged(text string) *report.Report {
 	r := full()
 	r.Files = changedFiles().Files
 	for i := range r.Files.Changed {
 		f := &r.Files.Changed[i]
 		f.Path, f.From, f.By, f.Prompt, f.Workspace = text, text, text, text, text
 	}
-	for _, list := range [][]diff.Message{r.Console.NewErrors, r.Console.NewWarnings} {
+	for _, list := range [][]report.Message{r.Console.NewErrors, r.Console.NewWarnings} {
 		for i := range list {
 			list[i].Message, list[i].Source = text, text
 		}
@@ -52,9 +53,9 @@ func forged(text string) *diff.Report {
 
 // TestPageTextForgesNoEntry: of a list, the entries are where they seem to be.
 func TestPageTextForgesNoEntry(t *testing.T) {
-	twice := []diff.Consequence{{Severity: diff.Error, Text: "error: a (x.js:1); error: b (y.js:2)"}, {Severity: diff.Error, Text: "error: c", Count: 3}}
+	twice := []diff.Consequence{{Severity: report.Error, Text: "error: a (x.js:1); error: b (y.js:2)"}, {Severity: report.Error, Text: "error: c", Count: 3}}
 	answer := act.Answer{
-		Repeated: twice, Located: []diff.Located{{Message: "TypeError: d", Source: "App.tsx:5"}}, Late: &act.Late{Repeated: twice[:1], Made: act.Made{Downloads: []string{`d", "e`, "f, g"}}},
+		Repeated: twice, Located: []report.Located{{Message: "TypeError: d", Source: "App.tsx:5"}}, Late: &act.Late{Repeated: twice[:1], Made: act.Made{Downloads: []string{`d", "e`, "f, g"}}},
 		Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Pay" [e1]`, Blame: &act.Blame{Element: "div.x", Source: "a.js:1; rule p in b.css:2", Rule: ".r in a.css", Sheet: "c.css:3, d.css"}},
 	}
 	want := `button "Pay" [e1] is not visible. Nothing was done. You may have to open or hover something first.
@@ -62,7 +63,7 @@ Cause: div.x, "a.js:1; rule p in b.css:2"; rule ".r in a.css" in "c.css:3, d.css
 2 repeated errors:
 - error: a (x.js:1); error: b (y.js:2)
 - error: c ×3
-Now located: TypeError: d (App.tsx:5)
+Now located: "TypeError: d" (App.tsx:5)
 After the previous answer:
 1 repeated error: error: a (x.js:1); error: b (y.js:2)
 Downloading: "d\", \"e", "f, g"`

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"unicode"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // Markdown writes a report as CommonMark, for pull requests, notes and agents. Times are UTC. Text of pages is in code
 // spans that it cannot end, on one line, without control and format characters. So it cannot create links, mentions,
 // images, HTML or headings.
-func Markdown(w io.Writer, r *diff.Report) error {
+func Markdown(w io.Writer, r *report.Report) error {
 	var b strings.Builder
 	mark, how, what := standing(r.Severity, r.Summary)
 	fmt.Fprintf(&b, "## %s %s: %s\n\n", mark, how, escape(what))
@@ -55,10 +55,10 @@ func Markdown(w io.Writer, r *diff.Report) error {
 	return err
 }
 
-func utcClock(t diff.Time) string { return t.UTC().Format("15:04:05") }
+func utcClock(t report.Time) string { return t.UTC().Format("15:04:05") }
 
 // endTime omits the date if it is that of the beginning.
-func endTime(from, to diff.Time) string {
+func endTime(from, to report.Time) string {
 	if from.UTC().Format("2006-01-02") == to.UTC().Format("2006-01-02") {
 		return utcClock(to)
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
-func markdown(t *testing.T, r *diff.Report) string {
+func markdown(t *testing.T, r *report.Report) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Markdown(&out, r); err != nil {
@@ -20,9 +20,9 @@ func markdown(t *testing.T, r *diff.Report) string {
 }
 
 func TestMarkdownReports(t *testing.T) {
-	for name, r := range map[string]*diff.Report{
+	for name, r := range map[string]*report.Report{
 		"full":   full(),
-		"clean":  {From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}},
+		"clean":  {From: at(0), To: at(1), DurationMs: 900, Severity: report.Clean, Summary: "No significant changes", Console: &report.ConsoleDiff{}},
 		"unseen": unseen(),
 		"files":  changedFiles(),
 	} {

@@ -14,7 +14,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // Styles use the sixteen colors of terminals, which follow the user's theme.
@@ -33,32 +33,32 @@ var (
 
 // standing returns a sign and a word for the severity of a span, and the summary. A clean span with gaps in coverage is not
 // called clean.
-func standing(s diff.Severity, summary string) (mark sign, how, what string) {
-	if found, unseen := diff.SplitSummary(summary); s == diff.Clean && unseen != "" {
+func standing(s report.Severity, summary string) (mark sign, how, what string) {
+	if found, unseen := report.SplitSummary(summary); s == report.Clean && unseen != "" {
 		return unknown, "not fully observed", found + "; " + unseen
 	}
 	switch s {
-	case diff.Error:
+	case report.Error:
 		return failed, string(s), summary
-	case diff.Warning:
+	case report.Warning:
 		return warned, string(s), summary
 	}
 	return mended, string(s), summary
 }
 
 // Standing returns a word with its sign for the severity of a span, and the summary.
-func Standing(s diff.Severity, summary string) (how, what string) {
+func Standing(s report.Severity, summary string) (how, what string) {
 	mark, how, what := standing(s, summary)
 	color := map[sign]lipgloss.Style{failed: red, warned: yellow, mended: green, unknown: faint}[mark]
 	return mark.colored() + " " + color.Bold(mark != unknown).Render(how), what
 }
 
 // Sign returns the sign of a warning or an error, "" for what is better.
-func Sign(s diff.Severity) string {
+func Sign(s report.Severity) string {
 	switch s {
-	case diff.Error:
+	case report.Error:
 		return badSign
-	case diff.Warning:
+	case report.Warning:
 		return badish
 	}
 	return ""
@@ -66,7 +66,7 @@ func Sign(s diff.Severity) string {
 
 // Report writes a report for a terminal of the given width. It writes through [lipgloss.Fprint], which omits colors if w
 // does not support them.
-func Report(w io.Writer, r *diff.Report, width int) error {
+func Report(w io.Writer, r *report.Report, width int) error {
 	p := printer{width: max(width, 40)}
 	how, what := Standing(r.Severity, r.Summary)
 	p.line("%s  %s", how, bold.Render(what))
@@ -79,7 +79,7 @@ func Report(w io.Writer, r *diff.Report, width int) error {
 	return err
 }
 
-func clock(t diff.Time) string { return t.Local().Format("15:04:05") }
+func clock(t report.Time) string { return t.Local().Format("15:04:05") }
 
 func name(checkpoint string) string {
 	if checkpoint == "" {

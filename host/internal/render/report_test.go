@@ -11,72 +11,72 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func at(second int) diff.Time {
-	return diff.Time{Time: time.Date(2026, 1, 23, 10, 30, second, 0, time.UTC)}
+func at(second int) report.Time {
+	return report.Time{Time: time.Date(2026, 1, 23, 10, 30, second, 0, time.UTC)}
 }
 
-func full() *diff.Report {
+func full() *report.Report {
 	gone, end, unsettled := at(21), at(30), false
-	return &diff.Report{
-		From: at(0), To: at(45), Checkpoint: "auto_7", DurationMs: 45123, Severity: diff.Error,
+	return &report.Report{
+		From: at(0), To: at(45), Checkpoint: "auto_7", DurationMs: 45123, Severity: report.Error,
 		Summary: "2 new console error(s), 2 network failure(s)",
-		Storms:  []diff.Storm{{What: "GET /notifications", Count: 503, SpanMs: 95000, Initiator: "Notifications.tsx:50"}},
-		Console: &diff.ConsoleDiff{
-			NewErrors: []diff.Message{
+		Storms:  []report.Storm{{What: "GET /notifications", Count: 503, SpanMs: 95000, Initiator: "Notifications.tsx:50"}},
+		Console: &report.ConsoleDiff{
+			NewErrors: []report.Message{
 				{Message: "TypeError: Cannot read properties of undefined (reading 'id')", Source: "app.js:42", Count: 5},
 				{Message: strings.Repeat("a long message that has to be broken ", 5), Source: "src/components/cart/CartLine.tsx:1200", Count: 1, Tab: 2},
 			},
-			NewWarnings:     []diff.Message{{Message: "Each child in a list\nshould have a key", Source: "list.js:7", Count: 1}},
+			NewWarnings:     []report.Message{{Message: "Each child in a list\nshould have a key", Source: "list.js:7", Count: 1}},
 			TotalNewEntries: 9, Omitted: 3,
 		},
-		Network: &diff.NetworkDiff{
-			Failures: []diff.Failure{
-				{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200, Count: 2, NowStatus: 201, Detail: "qty must be `positive`", Request: diff.Request{StartedAt: at(3), DurationMs: 12, Initiator: "cart.ts:31"}},
-				{Method: "POST", URL: "/graphql", Status: 200, PreviousStatus: 200, Error: "GraphQL error", Request: diff.Request{Operation: "AddToCart", Initiator: "app.js:1", Generated: true}},
+		Network: &report.NetworkDiff{
+			Failures: []report.Failure{
+				{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200, Count: 2, NowStatus: 201, Detail: "qty must be `positive`", Request: report.Request{StartedAt: at(3), DurationMs: 12, Initiator: "cart.ts:31"}},
+				{Method: "POST", URL: "/graphql", Status: 200, PreviousStatus: 200, Error: "GraphQL error", Request: report.Request{Operation: "AddToCart", Initiator: "app.js:1", Generated: true}},
 				{Method: "GET", URL: "http://127.0.0.1:9/rates", Error: "net::ERR_CONNECTION_REFUSED"},
 			},
-			KnownFailures: []diff.Failure{{Method: "GET", URL: "/api/flags", Status: 502, Count: 3, Detail: "no upstream", Request: diff.Request{Initiator: "flags.ts:8"}}},
-			Degraded:      []diff.Degraded{{Method: "GET", URL: "/api/projects", AvgMs: 2100, PreviousAvgMs: 150}},
-			Recovered:     []diff.Changed{{Method: "GET", URL: "/api/cart", Status: 200, PreviousStatus: 503}, {Method: "GET", URL: "/api/x", Status: 200}, {Method: "POST", URL: "/graphql", Status: 200, PreviousStatus: 200, Request: diff.Request{Operation: "Me"}}},
-			NewEndpoints:  []diff.Endpoint{{Method: "GET", URL: "/api/new", Status: 200}},
+			KnownFailures: []report.Failure{{Method: "GET", URL: "/api/flags", Status: 502, Count: 3, Detail: "no upstream", Request: report.Request{Initiator: "flags.ts:8"}}},
+			Degraded:      []report.Degraded{{Method: "GET", URL: "/api/projects", AvgMs: 2100, PreviousAvgMs: 150}},
+			Recovered:     []report.Changed{{Method: "GET", URL: "/api/cart", Status: 200, PreviousStatus: 503}, {Method: "GET", URL: "/api/x", Status: 200}, {Method: "POST", URL: "/graphql", Status: 200, PreviousStatus: 200, Request: report.Request{Operation: "Me"}}},
+			NewEndpoints:  []report.Endpoint{{Method: "GET", URL: "/api/new", Status: 200}},
 			StillFailing:  1, TotalNewRequests: 12,
 		},
-		WebSocket: &diff.WebSocketDiff{
-			Disconnections: []diff.Disconnection{{URL: "/live", Code: 1011, Reason: "restart", Count: 2, Initiator: "live.ts:9"}},
-			ErrorMessages:  []diff.SocketError{{URL: "/live", Message: `{"type":"error"}`}, {URL: "/feed", Message: "refused", Status: 403, Initiator: "live.ts:12"}},
-			NewConnections: []diff.Connection{{URL: "/live"}}, TotalNewMessages: 1, TotalNewEvents: 5,
+		WebSocket: &report.WebSocketDiff{
+			Disconnections: []report.Disconnection{{URL: "/live", Code: 1011, Reason: "restart", Count: 2, Initiator: "live.ts:9"}},
+			ErrorMessages:  []report.SocketError{{URL: "/live", Message: `{"type":"error"}`}, {URL: "/feed", Message: "refused", Status: 403, Initiator: "live.ts:12"}},
+			NewConnections: []report.Connection{{URL: "/live"}}, TotalNewMessages: 1, TotalNewEvents: 5,
 		},
-		DOM: &diff.DOMDiff{
-			NewErrorElements:    []diff.NewElement{{Selector: ".toast-error", Text: "Saving failed", AppearedAt: at(20), GoneAt: &gone}},
-			DisappearedElements: []diff.GoneElement{{Selector: "#banner", Text: "Offline"}},
-			URLChanged:          &diff.URLChange{From: "http://localhost/a", To: "http://localhost/b"},
-			Crashed:             []diff.Crash{{URL: "http://localhost/b", At: at(40)}},
+		DOM: &report.DOMDiff{
+			NewErrorElements:    []report.NewElement{{Selector: ".toast-error", Text: "Saving failed", AppearedAt: at(20), GoneAt: &gone}},
+			DisappearedElements: []report.GoneElement{{Selector: "#banner", Text: "Offline"}},
+			URLChanged:          &report.URLChange{From: "http://localhost/a", To: "http://localhost/b"},
+			Crashed:             []report.Crash{{URL: "http://localhost/b", At: at(40)}},
 		},
-		Actions: &diff.ActionsDiff{NewActions: []diff.Action{{Type: "type", Target: `textbox "Email"`, Value: "ann@example.com", At: at(5)}}, TotalNewActions: 1},
+		Actions: &report.ActionsDiff{NewActions: []report.Action{{Type: "type", Target: `textbox "Email"`, Value: "ann@example.com", At: at(5)}}, TotalNewActions: 1},
 		Settled: &unsettled, UnsettledBecause: "1 request(s) in flight: GET /slow", DOMUnavailable: true, NoiseHidden: 1, SeverityHidden: 2,
-		Coverage: &diff.Coverage{Note: "the extension's worker restarted", Gaps: []diff.GapSpan{{From: at(10), To: &end, Reason: "worker_restart", Tab: 2}, {From: at(31), Reason: "detached", Tabs: []int{1, 3}}}},
+		Coverage: &report.Coverage{Note: "the extension's worker restarted", Gaps: []report.GapSpan{{From: at(10), To: &end, Reason: "worker_restart", Tab: 2}, {From: at(31), Reason: "detached", Tabs: []int{1, 3}}}},
 	}
 }
 
 // unseen is a report of which nothing was observed.
-func unseen() *diff.Report {
-	r := &diff.Report{From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}}
+func unseen() *report.Report {
+	r := &report.Report{From: at(0), To: at(1), DurationMs: 900, Severity: report.Clean, Summary: "No significant changes", Console: &report.ConsoleDiff{}}
 	r.Unobserved("no browser is connected")
 	return r
 }
 
 // changedFiles is a report in which files changed.
-func changedFiles() *diff.Report {
+func changedFiles() *report.Report {
 	n := func(n int) *int { return &n }
-	return &diff.Report{
-		From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes; 107 files changed", Console: &diff.ConsoleDiff{},
-		Files: &diff.FilesDiff{
-			Changed: []diff.ChangedFile{
+	return &report.Report{
+		From: at(0), To: at(1), DurationMs: 900, Severity: report.Clean, Summary: "No significant changes; 107 files changed", Console: &report.ConsoleDiff{},
+		Files: &report.FilesDiff{
+			Changed: []report.ChangedFile{
 				{Path: "dist/", Change: "modified", Files: 98, Added: n(1200), Removed: n(1300), By: "npm run build"},
 				{Path: "logo.png", Change: "added", Binary: true},
 				{Path: "src/cart.ts", Change: "renamed", From: "src/basket.ts", Added: n(0), Removed: n(0), By: "Bash"},
@@ -93,11 +93,11 @@ func TestReports(t *testing.T) {
 	time.Local = time.UTC
 	t.Cleanup(func() { time.Local = local })
 	for name, c := range map[string]struct {
-		report *diff.Report
+		report *report.Report
 		width  int
 	}{
 		"full": {full(), 100}, "narrow": {full(), 60},
-		"clean":  {&diff.Report{From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}}, 80},
+		"clean":  {&report.Report{From: at(0), To: at(1), DurationMs: 900, Severity: report.Clean, Summary: "No significant changes", Console: &report.ConsoleDiff{}}, 80},
 		"unseen": {unseen(), 80},
 		"files":  {changedFiles(), 80},
 	} {
@@ -139,7 +139,7 @@ func TestDurations(t *testing.T) {
 
 func TestAStreamThatWasCutIsShownWithItsError(t *testing.T) {
 	var b strings.Builder
-	r := &diff.Report{Network: &diff.NetworkDiff{Failures: []diff.Failure{
+	r := &report.Report{Network: &report.NetworkDiff{Failures: []report.Failure{
 		{Method: "GET", URL: "/live", Status: 200, PreviousStatus: 200, NowStatus: 200, Error: "net::ERR_CONNECTION_RESET"},
 	}}}
 	if err := Report(&b, r, 120); err != nil {
@@ -151,7 +151,7 @@ func TestAStreamThatWasCutIsShownWithItsError(t *testing.T) {
 }
 
 func TestAGeneratedLineIsMarked(t *testing.T) {
-	r := &diff.Report{Console: &diff.ConsoleDiff{NewErrors: []diff.Message{{Message: "boom", Source: "App.jsx:22", Generated: true, Count: 1}}}}
+	r := &report.Report{Console: &report.ConsoleDiff{NewErrors: []report.Message{{Message: "boom", Source: "App.jsx:22", Generated: true, Count: 1}, {Message: "bang", Source: "Cart.jsx:9", Generated: true, LoggedAt: "log.js:5", Count: 1}}}}
 	var plain, markdown strings.Builder
 	if err := Report(&plain, r, 80); err != nil {
 		t.Fatal(err)
@@ -160,8 +160,10 @@ func TestAGeneratedLineIsMarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{plain.String(), markdown.String()} {
-		if !strings.Contains(strings.ReplaceAll(text, "`", ""), "App.jsx:22 (generated)") {
-			t.Error(text)
+		for _, want := range []string{"App.jsx:22 (generated)", "Cart.jsx:9 (generated), logged at log.js:5"} {
+			if text := strings.ReplaceAll(text, "`", ""); !strings.Contains(text, want) || strings.Contains(text, "log.js:5 (") {
+				t.Error(text)
+			}
 		}
 	}
 }

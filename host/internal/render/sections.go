@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // Reports use the same words everywhere: [sections] and [remarks] choose them, terminal and Markdown show them.
@@ -43,12 +43,11 @@ func saidTabs(ids []int) word  { return said(tabs(ids)) }
 func mutedQuote(s string) word { return quote(s).as(muted) }
 
 // source returns the place of a message, marked if it is in generated code, and that of the call that logged it.
-func source(m *diff.Message) word {
-	text := m.Source
+func source(m *report.Message) word {
 	if m.LoggedAt != "" {
-		text += ", logged at " + m.LoggedAt
+		return mutedQuote(report.Marked(m.Source, m.Generated) + ", logged at " + event.Named(m.LoggedAt))
 	}
-	w := mutedQuote(text)
+	w := mutedQuote(m.Source)
 	if m.Generated {
 		w.mark = " (generated)"
 	}
@@ -69,11 +68,21 @@ func initiator(source string, generated bool) word {
 }
 
 // introduced returns the change of a file after which an entry first appeared.
-func introduced(by *diff.Introduced) word {
+func introduced(by *report.Introduced) word {
 	if by == nil {
 		return word{}
 	}
 	return mutedQuote(by.String())
+}
+
+// also returns what else said what an entry says.
+func also(text string) word {
+	if text == "" {
+		return word{}
+	}
+	w := mutedQuote(text)
+	w.before = "also "
+	return w
 }
 
 // sign shows the kind of a row at a glance.
@@ -120,7 +129,7 @@ type remark struct {
 }
 
 // sections returns the sections that are not empty. clock formats times.
-func sections(r *diff.Report, clock func(diff.Time) string) []section {
+func sections(r *report.Report, clock func(report.Time) string) []section {
 	var out []section
 	add := func(s section) {
 		if len(s.rows) > 0 || s.omitted > 0 {
@@ -132,21 +141,21 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 	add(locatedSection(r.Located))
 	for d := range r.Sections {
 		switch d := d.(type) {
-		case *diff.ConsoleDiff:
+		case *report.ConsoleDiff:
 			add(console(d))
-		case *diff.NetworkDiff:
+		case *report.NetworkDiff:
 			add(network(d))
-		case *diff.WebSocketDiff:
+		case *report.WebSocketDiff:
 			add(websocket(d))
-		case *diff.DOMDiff:
+		case *report.DOMDiff:
 			add(dom(d, clock))
-		case *diff.ActionsDiff:
+		case *report.ActionsDiff:
 			add(actions(d, clock))
-		case *diff.VariablesDiff:
+		case *report.VariablesDiff:
 			add(variables(d, clock))
-		case *diff.FilesDiff:
+		case *report.FilesDiff:
 			add(files(d))
-		case diff.Lined:
+		case report.Lined:
 			add(lined(d))
 		}
 	}
@@ -186,15 +195,15 @@ func tabs(ids []int) string {
 	return "tabs " + strings.Join(numbers, ", ")
 }
 
-func console(d *diff.ConsoleDiff) section {
+func console(d *report.ConsoleDiff) section {
 	var rows []row
-	add := func(s sign, list []diff.Message) {
+	add := func(s sign, list []report.Message) {
 		for _, m := range list {
 			text := quote(m.Message)
 			if m.Message == "" {
 				text = said("(no text)")
 			}
-			rows = append(rows, row{s, []word{text}, []word{source(&m), saidTimes(m.Count), introduced(m.IntroducedBy), saidTab(m.Tab)}})
+			rows = append(rows, row{s, []word{text}, []word{source(&m), saidTimes(m.Count), also(m.Also), introduced(m.IntroducedBy), saidTab(m.Tab)}})
 		}
 	}
 	add(failed, d.NewErrors)
@@ -211,7 +220,7 @@ func status(n int, reason string) string {
 }
 
 // repeatedSection lists what the reader was already given.
-func repeatedSection(list []diff.Repeated) section {
+func repeatedSection(list []report.Repeated) section {
 	var rows []row
 	for _, e := range list {
 		rows = append(rows, row{unknown, []word{quote(e.Message)}, []word{saidTimes(e.Count), initiator(e.Initiator, e.Generated)}})
@@ -220,7 +229,7 @@ func repeatedSection(list []diff.Repeated) section {
 }
 
 // locatedSection lists errors that were shown before, with their places.
-func locatedSection(list []diff.Located) section {
+func locatedSection(list []report.Located) section {
 	var rows []row
 	for _, e := range list {
 		rows = append(rows, row{unknown, []word{quote(e.Message)}, []word{quote(e.Source)}})
@@ -229,21 +238,29 @@ func locatedSection(list []diff.Located) section {
 }
 
 // storms lists what repeats without end.
-func storms(list []diff.Storm) section {
+func storms(list []report.Storm) section {
 	var rows []row
 	for _, s := range list {
-		rows = append(rows, row{warned, []word{quote(s.What)}, []word{saidTimes(s.Count), said("in " + Duration(s.SpanMs)), initiator(s.Initiator, s.Generated), saidTab(s.Tab)}})
+		head := []word{quote(s.What)}
+		if s.Error != "" {
+			head = append(head, said(": "), quote(s.Error))
+		}
+		var refused word
+		if s.Status > 0 {
+			refused = said(fmt.Sprint(s.Status)).as(bad)
+		}
+		rows = append(rows, row{warned, head, []word{refused, saidTimes(s.Count), said("in " + Duration(s.SpanMs)), initiator(s.Initiator, s.Generated), also(s.Also), saidTab(s.Tab)}})
 	}
 	return section{title: "Storms", count: "repeated without end", rows: rows}
 }
 
-func network(d *diff.NetworkDiff) section {
+func network(d *report.NetworkDiff) section {
 	var rows []row
-	add := func(s sign, method, url string, r *diff.Request, tab int, tail ...word) {
-		head := []word{quote(strings.TrimSpace(method + " " + url + " " + r.Operation))}
+	add := func(s sign, method, url string, r *report.Request, tab int, tail ...word) {
+		head := []word{quote(strings.TrimSpace(event.Method(method) + " " + url + " " + r.Operation))}
 		rows = append(rows, row{s, head, append(tail, initiator(r.Initiator, r.Generated), saidTab(tab))})
 	}
-	failures := func(list []diff.Failure, s sign, before word) {
+	failures := func(list []report.Failure, s sign, before word) {
 		for _, f := range list {
 			was, now := before, word{}
 			if f.PreviousStatus > 0 {
@@ -252,7 +269,7 @@ func network(d *diff.NetworkDiff) section {
 			if f.NowStatus > 0 {
 				now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
 			}
-			add(s, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), introduced(f.IntroducedBy))
+			add(s, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), also(f.Also), introduced(f.IntroducedBy))
 			if f.Detail != "" {
 				last := &rows[len(rows)-1]
 				last.head = append(last.head, said(" "), quote(fmt.Sprintf("%q", f.Detail)))
@@ -272,22 +289,30 @@ func network(d *diff.NetworkDiff) section {
 		case e.PreviousStatus > 0:
 			was = "failing"
 		}
-		add(mended, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d again", e.Status)).as(well), said("was "+was).as(muted))
+		add(mended, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d again", e.Status)).as(well), said("was "+was).as(muted), saidTimes(e.Count))
 	}
 	for _, e := range d.NewEndpoints {
-		add(added, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)))
+		add(added, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)), saidTimes(e.Count))
 	}
 	for _, e := range d.Late {
-		add(done, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)), said("late").as(muted))
+		add(done, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)), said("late").as(muted), overtaken(e.Overtaken), saidTimes(e.Count))
 	}
 	count := counted(d.TotalNewRequests, "request", "requests")
-	if still := diff.CountStillFailing(d.StillFailing); still != "" {
+	if still := report.CountStillFailing(d.StillFailing); still != "" {
 		count += ", " + still
 	}
 	return section{"Network", count, rows, d.Omitted}
 }
 
-func websocket(d *diff.WebSocketDiff) section {
+// overtaken marks a request that was answered after a later one.
+func overtaken(is bool) word {
+	if !is {
+		return word{}
+	}
+	return said("answered after a later one").as(doubtful)
+}
+
+func websocket(d *report.WebSocketDiff) section {
 	var rows []row
 	for _, e := range d.Disconnections {
 		var code word
@@ -301,7 +326,7 @@ func websocket(d *diff.WebSocketDiff) section {
 		if e.Status > 0 {
 			refused = said(fmt.Sprint(e.Status)).as(bad)
 		}
-		rows = append(rows, row{warned, []word{quote(e.URL), said(" "), quote(e.Message)}, []word{refused, saidTimes(e.Count), initiator(e.Initiator, e.Generated), introduced(e.IntroducedBy), saidTab(e.Tab)}})
+		rows = append(rows, row{warned, []word{quote(e.URL), said(" "), quote(e.Message)}, []word{refused, saidTimes(e.Count), initiator(e.Initiator, e.Generated), also(e.Also), introduced(e.IntroducedBy), saidTab(e.Tab)}})
 	}
 	for _, e := range d.NewConnections {
 		rows = append(rows, row{added, []word{quote(e.URL)}, []word{said("opened"), saidTimes(e.Count), saidTab(e.Tab)}})
@@ -309,7 +334,7 @@ func websocket(d *diff.WebSocketDiff) section {
 	return section{"WebSocket", counted(d.TotalNewMessages, "frame", "frames"), rows, d.Omitted}
 }
 
-func dom(d *diff.DOMDiff, clock func(diff.Time) string) section {
+func dom(d *report.DOMDiff, clock func(report.Time) string) section {
 	var rows []row
 	for _, e := range d.Crashed {
 		rows = append(rows, row{failed, []word{said("the page crashed: "), quote(e.URL)}, []word{said(clock(e.At)), saidTab(e.Tab)}})
@@ -317,7 +342,7 @@ func dom(d *diff.DOMDiff, clock func(diff.Time) string) section {
 	if d.PageEmptySince != nil {
 		rows = append(rows, row{failed, []word{said("the page is empty")}, []word{said("since " + clock(*d.PageEmptySince)), saidTab(d.PageEmptyTab)}})
 	}
-	elements := func(list []diff.NewElement, s sign, how string) {
+	elements := func(list []report.NewElement, s sign, how string) {
 		for _, e := range list {
 			var gone word
 			if e.GoneAt != nil {
@@ -337,7 +362,7 @@ func dom(d *diff.DOMDiff, clock func(diff.Time) string) section {
 	return section{"Page", "", rows, d.Omitted}
 }
 
-func actions(d *diff.ActionsDiff, clock func(diff.Time) string) section {
+func actions(d *report.ActionsDiff, clock func(report.Time) string) section {
 	var rows []row
 	for _, a := range d.NewActions {
 		head := []word{said(a.Type + " "), quote(a.Target)}
@@ -349,7 +374,7 @@ func actions(d *diff.ActionsDiff, clock func(diff.Time) string) section {
 	return section{"Actions", fmt.Sprint(d.TotalNewActions), rows, d.Omitted}
 }
 
-func variables(d *diff.VariablesDiff, clock func(diff.Time) string) section {
+func variables(d *report.VariablesDiff, clock func(report.Time) string) section {
 	var rows []row
 	add := func(by string, tab int, head []word, tail ...word) {
 		if by != "" {
@@ -377,7 +402,7 @@ func variables(d *diff.VariablesDiff, clock func(diff.Time) string) section {
 	return section{"Variables", fmt.Sprint(d.TotalNewEvents), rows, d.Omitted}
 }
 
-func files(d *diff.FilesDiff) section {
+func files(d *report.FilesDiff) section {
 	var rows []row
 	for _, f := range d.Changed {
 		how, head := done, []word{quote(f.Path)}
@@ -410,7 +435,7 @@ func files(d *diff.FilesDiff) section {
 }
 
 // lined shows a section that has no words of its own here. What it lists may come from the page.
-func lined(d diff.Lined) section {
+func lined(d report.Lined) section {
 	title, total, lines := d.Lines()
 	out := section{title: title, count: fmt.Sprint(total), omitted: total - len(lines)}
 	for _, line := range lines {
@@ -420,7 +445,7 @@ func lined(d diff.Lined) section {
 }
 
 // remarks returns the remarks on the report.
-func remarks(r *diff.Report, clock func(diff.Time) string) []remark {
+func remarks(r *report.Report, clock func(report.Time) string) []remark {
 	var out []remark
 	grave := func(words ...word) { out = append(out, remark{grave: true, words: words}) }
 	light := func(text string) { out = append(out, remark{words: []word{said(text)}}) }

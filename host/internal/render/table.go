@@ -49,6 +49,13 @@ func (t *Table) Row(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
+// Text adds a row that ends with a line of a text, which keeps its spaces.
+func (t *Table) Text(line string, cells ...string) {
+	t.Row(append(cells, "")...)
+	row := t.rows[len(t.rows)-1]
+	row[len(row)-1] = Flat(line)
+}
+
 // Write writes the table.
 func (t *Table) Write(w io.Writer) error {
 	var widths []int

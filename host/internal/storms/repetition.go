@@ -1,11 +1,14 @@
-package diff
+package storms
 
 import (
 	"maps"
 	"slices"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/rhythm"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // repetition is what repeats: all that is the same of one tab.
@@ -15,12 +18,12 @@ type repetition struct {
 	loop   rhythm.Loop // of requests that differ
 	began  uint64      // where its first one is
 	first  int64       // when the first one of the window began
-	ref    *Ref
+	ref    *report.Ref
 }
 
-func (r *repetition) add(t *tempo, c *computation, pos uint64, ev event.Event, began, ended int64, counts bool) {
+func (r *repetition) add(t *tempo, w *window.Window, pos uint64, ev event.Event, began, ended int64, counts bool) {
 	r.pace.add(t, began, ended, counts)
-	if stack := stackOf(ev); r.newest == nil || (!r.pace.storm || r.pace.hot) && (len(stack) > 0 || len(stackOf(r.newest)) == 0) {
+	if stack := event.StackOf(ev); r.newest == nil || (!r.pace.storm || r.pace.hot) && (len(stack) > 0 || len(event.StackOf(r.newest)) == 0) {
 		r.newest = ev
 	}
 	if !counts {
@@ -30,9 +33,9 @@ func (r *repetition) add(t *tempo, c *computation, pos uint64, ev event.Event, b
 		r.first = began
 	}
 	if r.ref == nil {
-		r.ref = c.ref(pos, ev)
+		r.ref = w.Ref(pos, ev)
 	} else {
-		r.ref.add(pos)
+		r.ref.Add(pos)
 	}
 }
 
@@ -40,10 +43,11 @@ func (r *repetition) add(t *tempo, c *computation, pos uint64, ev event.Event, b
 // forgotten, and is another one when it begins anew: what is read from disk would stay in memory for it, a block for an
 // entry.
 type repetitions[K comparable] struct {
-	c     *computation
+	w     *window.Window
 	tempo *tempo
 	found map[K]*repetition
-	most  int // until the next look for those that have stalled
+	pages map[int]alike.Moments // when tabs loaded pages
+	most  int                   // until the next look for those that have stalled
 }
 
 // leastRepetitions are how many are never looked through.
@@ -59,7 +63,14 @@ func (rs *repetitions[K]) add(k K, pos uint64, ev event.Event, began, ended int6
 		r = &repetition{began: pos}
 		rs.found[k] = r
 	}
-	r.add(rs.tempo, rs.c, pos, ev, began, ended, counts)
+	if rs.pages == nil {
+		rs.pages = rs.w.PagesLeft()
+	}
+	if n, isRequest := ev.(*event.Network); r.pace.n > 0 && (!isRequest || n.Resource != "document") &&
+		rs.pages[ev.Header().Tab()].Between(r.pace.recent[(r.pace.n-1)%maxBeats].at, began) {
+		r.pace.stop() // code of another page makes it
+	}
+	r.add(rs.tempo, rs.w, pos, ev, began, ended, counts)
 	return r
 }
 

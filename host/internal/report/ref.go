@@ -1,7 +1,8 @@
-package diff
+package report
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -11,8 +12,8 @@ import (
 // MaxRefs bounds how many positions a [Ref] has.
 const MaxRefs = 100
 
-// Ref says which entries of its section's buffer something in a report was made of. Reports have them where
-// [Options.Refs] asks for it.
+// Ref says which entries of its section's buffer something in a report was made of. It is nil in a report that was made
+// without references.
 type Ref struct {
 	// Positions are those of the newest entries, oldest first, at most [MaxRefs].
 	Positions []uint64
@@ -25,16 +26,8 @@ type Ref struct {
 	Tab int
 }
 
-// ref begins a reference; nil where none is asked for.
-func (c *computation) ref(pos uint64, ev event.Event) *Ref {
-	if !c.o.Refs {
-		return nil
-	}
-	return &Ref{Positions: []uint64{pos}, Event: ev, Tab: ev.Header().Tab()}
-}
-
-// add has one more entry belong to it.
-func (r *Ref) add(pos uint64) {
+// Add has one more entry belong to it.
+func (r *Ref) Add(pos uint64) {
 	if r == nil {
 		return
 	}
@@ -44,22 +37,20 @@ func (r *Ref) add(pos uint64) {
 	}
 }
 
+// Join has the entries of another reference belong to it.
+func (r *Ref) Join(other *Ref) {
+	if r == nil || other == nil {
+		return
+	}
+	r.Positions = append(r.Positions, other.Positions...)
+	slices.Sort(r.Positions)
+	r.trim()
+}
+
 // trim leaves the newest.
 func (r *Ref) trim() {
 	if n := len(r.Positions) - MaxRefs; n > 0 {
 		r.Positions = append(r.Positions[:0], r.Positions[n:]...)
-	}
-}
-
-// sections yields the sections that the report has, by name.
-func (r *Report) sections(yield func(string, section) bool) {
-	report := reflect.ValueOf(r).Elem()
-	for i := range report.NumField() {
-		if f := report.Type().Field(i); !f.IsExported() || report.Field(i).Kind() != reflect.Pointer || report.Field(i).IsNil() {
-			continue
-		} else if s, ok := report.Field(i).Interface().(section); ok && !yield(jsonName(f), s) {
-			return
-		}
 	}
 }
 

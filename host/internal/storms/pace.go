@@ -1,4 +1,6 @@
-package diff
+package storms
+
+import "tidemark.dev/tidemark/host/internal/event"
 
 // tempo defines when something that repeats is a storm: beats of it, at least apart from each other, with a mean gap of at
 // most fast. A gap longer than stall ends the repetition. Beats that each follow the end of the one before, within loopGap,
@@ -49,6 +51,7 @@ type pace struct {
 	hot    bool           // the newest beat is one of a storm
 
 	storm    bool
+	over     bool  // the storm is over: the next one is another
 	from, to int64 // the beats of all storms
 	base     int   // what was counted before them
 	total    int   // what was counted in them
@@ -60,6 +63,7 @@ func (p *pace) add(t *tempo, began, ended int64, counts bool) {
 	newest := &p.recent[(p.n+maxBeats-1)%maxBeats]
 	next := p.n == 0 || began-newest.at >= t.apart
 	if p.stalled(t, began) {
+		p.over = p.storm && (p.over || began-p.ended > t.stall) // a slow answer is no pause
 		p.n = 0
 	}
 	if next {
@@ -75,12 +79,15 @@ func (p *pace) add(t *tempo, began, ended int64, counts bool) {
 		p.hot = p.isHot(t)
 	}
 	if p.hot {
-		if first := &p.recent[p.oldest(t)]; !p.storm {
-			p.storm, p.from, p.base = true, first.at, first.before
+		if first := &p.recent[p.oldest(t)]; !p.storm || p.over {
+			p.storm, p.over, p.from, p.base = true, false, first.at, first.before
 		}
 		p.to, p.total = max(p.to, began), p.count-p.base
 	}
 }
+
+// stop ends the present repetition.
+func (p *pace) stop() { p.n, p.over, p.hot = 0, p.storm, false }
 
 // stalled reports whether what begins at a time begins a repetition anew.
 func (p *pace) stalled(t *tempo, now int64) bool {
@@ -129,15 +136,22 @@ func (p *pace) goesOn(t *tempo, now int64) bool {
 	return p.hot && now-max(p.to, p.ended) <= longest
 }
 
-// run is a cheap test that every storm passes: as many beats as its tempo needs, without a stall.
-type run struct {
+// Run is a cheap test that every storm passes: as many beats as its tempo needs, without a stall. The zero value has seen
+// nothing.
+type Run struct {
 	last int64
 	n    int
 	long bool
 	near bool // two beats without a stall between them
 }
 
-func (r *run) add(t *tempo, at int64) {
+// Request takes a request of an endpoint.
+func (r *Run) Request(e *event.Network) { r.add(&requestTempo, e.Began()) }
+
+// End takes the end of a connection.
+func (r *Run) End(e *event.WebSocket) { r.add(&socketTempo, e.At) }
+
+func (r *Run) add(t *tempo, at int64) {
 	switch gap := at - r.last; {
 	case r.n == 0 || gap > t.stall:
 		r.n, r.last = 1, at
@@ -146,3 +160,6 @@ func (r *run) add(t *tempo, at int64) {
 		r.long = r.long || r.n >= t.beats
 	}
 }
+
+// May reports whether there may be a storm in a run. A window may have too little of one to recognize it alone.
+func (f *Finder) May(r *Run) bool { return r.long || r.near && f.short() }

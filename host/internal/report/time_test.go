@@ -1,11 +1,11 @@
-package diff_test
+package report_test
 
 import (
 	"encoding/json"
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // TestTimesAreShownAsTheLayoutSays compares with the layout that the documentation gives.
@@ -18,14 +18,14 @@ func TestTimesAreShownAsTheLayoutSays(t *testing.T) {
 		time.Date(2026, 12, 31, 23, 59, 59, 987_654_321, zone), time.Date(9999, 12, 31, 23, 59, 59, 1, time.UTC),
 	} {
 		want := at.UTC().Format(layout)
-		if got := (diff.Time{Time: at}).String(); got != want {
+		if got := (report.Time{Time: at}).String(); got != want {
 			t.Errorf("String of %v: %s, want %s", at, got, want)
 		}
-		data, err := json.Marshal(diff.Time{Time: at})
+		data, err := json.Marshal(report.Time{Time: at})
 		if err != nil || string(data) != `"`+want+`"` {
 			t.Errorf("JSON of %v: %s, %v", at, data, err)
 		}
-		var back diff.Time
+		var back report.Time
 		if err := json.Unmarshal(data, &back); err != nil || !back.Equal(at.Truncate(time.Millisecond)) {
 			t.Errorf("%s is read as %v, %v", data, back, err)
 		}

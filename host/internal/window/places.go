@@ -1,0 +1,47 @@
+package window
+
+import (
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
+)
+
+// PlaceOf is the code that made a request, opened a connection or logged.
+func (o *Options) PlaceOf(ev event.Event) report.Place {
+	e, logged := ev.(*event.Console)
+	switch {
+	case logged && o.Original == nil:
+		return report.Place{File: e.URL, Line: e.Line}
+	case logged:
+		p, _ := o.Original(e)
+		return p
+	case o.Initiator == nil:
+		return report.Place{}
+	}
+	return o.Initiator(ev)
+}
+
+// Initiators are the places of the code that entries came from, and how they read beside each other.
+type Initiators struct {
+	of    map[event.Event]report.Place
+	names report.Sources
+}
+
+// Locate finds the code that entries came from.
+func (o *Options) Locate(lists ...[]event.Event) Initiators {
+	found := Initiators{map[event.Event]report.Place{}, report.Sources{}}
+	for _, list := range lists {
+		for _, e := range list {
+			if p := o.PlaceOf(e); p.File != "" {
+				found.of[e] = p
+				found.names.Add(p.File)
+			}
+		}
+	}
+	return found
+}
+
+// Source returns where an entry came from as file:line, "" when it is not known, and whether that is in generated code.
+func (i *Initiators) Source(e event.Event) (source string, generated bool) {
+	p := i.of[e]
+	return i.names.Name(p), p.Generated
+}
