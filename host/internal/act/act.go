@@ -23,6 +23,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -389,7 +390,10 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	}
 	errorPage := result.Refused == protocol.RefusedLoad // nobody may read it
 	if result.Dialog == nil && !result.Busy && !o.action.blind && !errorPage {
-		tree, err := a.after(ctx, o, t)
+		tree, err := after(ctx, a, o, t)
+		if err == nil && len(tree.Root.Children) == 0 {
+			t.Unlocked(func() { untilEmpty(ctx, a, o.id, o.began) })
+		}
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -457,21 +461,7 @@ func reportNow(a *Actor, client *checkpoint.Client, t *pages.Tab, done *finished
 // addConsequences adds the consequences to an answer. The page is not locked.
 func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, done *finished) (*Answer, error) {
 	answer := done.answer
-	_, err := observe.WithPlaces(ctx, observe.PlacesWait, func(last bool) (*Answer, *observe.Places, error) {
-		// One answer at a time for each client, so that none repeats what another has reported.
-		end, err := client.Turn(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		defer end()
-		places := a.observer.OriginalsIn(done.v)
-		caused, late := a.consequences(client, done.v, done.outcome, places)
-		if answer.Refused != nil {
-			answer.Refused.Blame = done.blame(places, client.Scope.Workspace)
-		}
-		if !last && places.Waits() {
-			return nil, places, nil
-		}
+	err := give(ctx, a, client, done, func(caused, late []diff.Consequence, places *observe.Places) {
 		answer.Broke, answer.Repeated = broken(caused)
 		answer.Requests, answer.Flashes = requests(caused), flashes(caused)
 		answer.Late.Broke, answer.Late.Repeated = broken(late)
@@ -479,9 +469,7 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 		for i := range answer.Late.Requests {
 			answer.Late.Requests[i].Text = answer.Late.Requests[i].WithInitiator()
 		}
-		observe.Give(a.observer, client, answer.given(), nil)
 		answer.Located = observe.Located(a.observer, client, places)
-		return answer, places, nil
 	})
 	if answer.Late.empty() {
 		answer.Late = nil
@@ -489,8 +477,32 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 	return answer, err
 }
 
+// give has add put the consequences of an action into its answer, and marks what the answer shows as given to the client. The
+// page is not locked.
+func give(ctx context.Context, a *Actor, client *checkpoint.Client, done *finished, add func(caused, late []diff.Consequence, places *observe.Places)) error {
+	_, err := observe.WithPlaces(ctx, observe.PlacesWait, func(last bool) (*Answer, *observe.Places, error) {
+		// One answer at a time for each client, so that none repeats what another has reported.
+		end, err := client.Turn(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer end()
+		answer, places := done.answer, a.observer.OriginalsIn(done.v)
+		caused, late := a.consequences(client, done.v, done.outcome, places)
+		if answer.Refused != nil {
+			answer.Refused.Blame = done.blame(places, client.Scope.Workspace)
+		}
+		if last || !places.Waits() {
+			add(caused, late, places)
+			observe.Give(a.observer, client, answer.given(), nil)
+		}
+		return answer, places, nil
+	})
+	return err
+}
+
 // after returns a tab's page after an action: the one that the browser sent with the result, else a new read.
-func (a *Actor) after(ctx context.Context, o outcome, t *pages.Tab) (*aria.Tree, error) {
+func after(ctx context.Context, a *Actor, o outcome, t *pages.Tab) (*aria.Tree, error) {
 	if sent := o.result.Page; sent != nil {
 		if tree, err := t.Apply(o.follows, sent); err == nil {
 			return tree, nil
@@ -537,24 +549,8 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 func (o *outcome) isTroubled(a *Actor, client *checkpoint.Client) bool {
 	caused, _ := a.consequences(client, a.store.View(a.clock()), *o, nil)
 	return slices.ContainsFunc(caused, func(c diff.Consequence) bool {
-		return !c.Given && (c.Severity == diff.Error || c.Storm)
+		return !c.Given && (c.Severity == report.Error || c.Storm)
 	})
-}
-
-// broken returns the errors, then the warnings, and apart those that the agent was already given.
-func broken(list []diff.Consequence) (found, repeated []diff.Consequence) {
-	for _, severity := range []diff.Severity{diff.Error, diff.Warning} {
-		for _, c := range list {
-			switch {
-			case c.Severity != severity:
-			case c.Given:
-				repeated = append(repeated, c)
-			default:
-				found = append(found, c)
-			}
-		}
-	}
-	return found, repeated
 }
 
 // flashes returns the messages that the page took back itself.

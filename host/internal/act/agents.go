@@ -7,8 +7,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -17,7 +17,7 @@ func (l *Leases) AgentsSeenFrom(instance string) []protocol.Agent {
 	var list []protocol.Agent
 	v := l.store.View(l.clock())
 	for _, a := range l.Agents() {
-		shown := protocol.Agent{ID: a.ID, Name: a.Name, What: a.What, Acting: a.Acting, Since: diff.Time{Time: a.Since}.String(), Stopped: a.Stopped}
+		shown := protocol.Agent{ID: a.ID, Name: a.Name, What: a.What, Acting: a.Acting, Since: report.Time{Time: a.Since}.String(), Stopped: a.Stopped}
 		for _, t := range v.Tabs {
 			if t.ID != a.Tab {
 				continue

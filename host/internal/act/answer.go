@@ -2,9 +2,11 @@ package act
 
 import (
 	"encoding/base64"
+	"slices"
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -34,7 +36,7 @@ type Answer struct {
 	Repeated []diff.Consequence `json:"repeated,omitempty"`
 	Flashes  []diff.Consequence `json:"flashes,omitempty"`
 	// Located are errors of earlier answers, with the places that are known by now.
-	Located []diff.Located `json:"located,omitempty"`
+	Located []report.Located `json:"located,omitempty"`
 	// Unfinished are requests of the action that have not ended.
 	Unfinished []string `json:"unfinished,omitempty"`
 	Made
@@ -70,6 +72,27 @@ const (
 	MaxBroke    = 12
 	MaxRequests = 5
 )
+
+// broken returns the errors, then the warnings, and apart those that the agent was already given. Errors that nothing caught
+// are first if not all problems are shown.
+func broken(list []diff.Consequence) (found, repeated []diff.Consequence) {
+	for _, severity := range []report.Severity{report.Error, report.Warning} {
+		for _, c := range list {
+			switch {
+			case c.Severity != severity:
+			case c.Given:
+				repeated = append(repeated, c)
+			default:
+				found = append(found, c)
+			}
+		}
+	}
+	if len(found) > MaxBroke {
+		first := slices.DeleteFunc(slices.Clone(found), func(c diff.Consequence) bool { return !c.Uncaught })
+		found = append(first, slices.DeleteFunc(found, func(c diff.Consequence) bool { return c.Uncaught })...)
+	}
+	return found, repeated
+}
 
 // given returns what the text of the answer shows.
 func (a *Answer) given() (shown []alike.Entry) {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -77,9 +77,9 @@ func (f Finder) Hidden(ctx context.Context, client *checkpoint.Client, id int, t
 		return found.blame(places, client.Scope.Workspace), places, nil
 	})
 	if err != nil || b == nil {
-		return result.Text
+		return event.Described(result.Text)
 	}
-	return result.Text + ", " + b.String()
+	return event.Described(result.Text) + ", " + b.String()
 }
 
 // explained adds to an error about a missing element what hides it, if the page only hides it. The tab is locked before and
@@ -108,14 +108,17 @@ func (o *outcome) blame(places *observe.Places, workspace string) *Blame {
 	}
 	b := &Blame{Element: said.Element, Style: said.Style, Rule: said.Rule}
 	if said.Sheet != "" {
-		line := said.SheetLine
-		if said.SheetBlock > 0 {
+		sheet := report.Place{File: said.Sheet, Line: said.SheetLine}
+		switch {
+		case said.SheetBlock > 0:
 			property, _, _ := strings.Cut(said.Style, ":")
-			line = places.StyleLine(o.id, o.began, said.Sheet, said.SheetBlock, line, property)
+			sheet.Line = places.StyleLine(o.id, o.began, said.Sheet, said.SheetBlock, sheet.Line, property)
+		case said.SheetColumn > 0:
+			sheet = places.Styled(o.id, o.began, said.Sheet, sheet.Line, said.SheetColumn)
 		}
-		b.Sheet = placeName(diff.Place{File: said.Sheet, Line: line}, workspace)
+		b.Sheet = placeName(sheet, workspace) + report.Mark(sheet.Generated)
 	}
-	place := diff.Place{File: said.File, Line: said.Line}
+	place := report.Place{File: said.File, Line: said.Line}
 	switch {
 	case len(said.Stack) > 0:
 		place = places.StackPlace(o.id, o.began, said.Stack)
@@ -125,7 +128,7 @@ func (o *outcome) blame(places *observe.Places, workspace string) *Blame {
 		}
 	}
 	if place.File != "" {
-		b.Source, b.Outer = diff.Marked(placeName(place, workspace), place.Generated), said.Outer
+		b.Source, b.Outer = placeName(place, workspace)+report.Mark(place.Generated), said.Outer
 	}
 	if *b == (Blame{}) {
 		return nil
@@ -133,9 +136,9 @@ func (o *outcome) blame(places *observe.Places, workspace string) *Blame {
 	return b
 }
 
-// placeName is [diff.PlaceName] for a file that is named from the workspace or the project on: its path says which of
+// placeName is [report.PlaceName] for a file that is named from the workspace or the project on: its path says which of
 // several files with the same base name it is.
-func placeName(p diff.Place, workspace string) string {
+func placeName(p report.Place, workspace string) string {
 	file := filepath.ToSlash(p.File)
 	if workspace != "" {
 		if inner, ok := strings.CutPrefix(file, strings.TrimSuffix(filepath.ToSlash(workspace), "/")+"/"); ok {
@@ -144,5 +147,5 @@ func placeName(p diff.Place, workspace string) string {
 	}
 	p.File = file
 	p.Shared = p.Shared || !strings.Contains(file, "://") && !filepath.IsAbs(p.File) && !strings.HasPrefix(file, "/")
-	return diff.PlaceName(p)
+	return report.PlaceName(p)
 }

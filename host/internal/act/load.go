@@ -2,10 +2,15 @@ package act
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/launch"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -62,6 +67,29 @@ func (a *Actor) UntilLoaded(ctx context.Context, id int) launch.Loaded {
 	}
 }
 
+// Problems implements [launch.Loader]. Those that the client was already given are left out.
+func (a *Actor) Problems(ctx context.Context, client *checkpoint.Client, id int, since capture.Moment) []string {
+	t := a.pages.Tab(id)
+	t.Lock()
+	v := a.store.View(a.clock())
+	a.pages.MarkReported(t, client, v.Now())
+	t.Unlock()
+	answer := &Answer{Late: &Late{}}
+	loaded := &finished{outcome: outcome{id: id, from: since, began: since.At.UnixMilli()}, v: v, answer: answer}
+	err := give(ctx, a, client, loaded, func(caused, _ []diff.Consequence, _ *observe.Places) { answer.Broke, _ = broken(caused) })
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for _, c := range answer.Broke[:min(len(answer.Broke), MaxBroke)] {
+		lines = append(lines, c.Line())
+	}
+	if more := len(answer.Broke) - MaxBroke; more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more: call get_changes_since", more))
+	}
+	return lines
+}
+
 // Reload implements [launch.Loader].
 func (a *Actor) Reload(ctx context.Context, client *checkpoint.Client, id int) error {
 	instance, browserTab, ok := a.store.BrowserTab(id)
@@ -75,6 +103,29 @@ func (a *Actor) Reload(ctx context.Context, client *checkpoint.Client, id int) e
 	defer release()
 	_, err = a.do(ctx, id, instance, browserTab, []protocol.ActStep{{Op: protocol.StepNavigate, Texts: []string{"reload"}}}, action{settle: time.Millisecond}, nil, false)
 	return err
+}
+
+// emptyWait is how long the report may take that a page is empty whose code failed.
+const emptyWait = 1300 * time.Millisecond
+
+// untilEmpty waits until it is reported that a page is empty, if its code failed since the action began.
+func untilEmpty(ctx context.Context, a *Actor, id int, began int64) {
+	timer := time.NewTimer(emptyWait)
+	defer timer.Stop()
+	for {
+		changed := a.store.Changed()
+		v := a.store.View(a.clock())
+		if !slices.ContainsFunc(v.Tabs, func(t capture.Tab) bool { return t.ID == id && t.DOM && t.Failed >= began }) || v.DOMState.Empty()[id] != 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-changed:
+		}
+	}
 }
 
 // inFlight returns how many requests of a tab have not ended.

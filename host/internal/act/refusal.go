@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tidemark.dev/tidemark/host/internal/aria"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -66,10 +67,13 @@ func (o *outcome) cover() string {
 	if r.By != nil {
 		if ref, node := o.refs.page.At(r.By.Document, r.By.ID); ref > 0 && node != nil {
 			if text := aria.Brief(node); text != r.Text && r.Text != "" {
-				return fmt.Sprintf("%s (%s [%s])", r.Text, text, aria.Reference(ref))
+				return fmt.Sprintf("%s (%s [%s])", event.Described(r.Text), text, aria.Reference(ref))
 			}
 			return fmt.Sprintf("%s [%s]", aria.Brief(node), aria.Reference(ref))
 		}
 	}
-	return r.Text
+	if r.Text == "" {
+		return ""
+	}
+	return event.Described(r.Text)
 }

@@ -14,9 +14,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -103,7 +103,7 @@ func New(o Options) http.Handler {
 
 // write writes an answer and reports whether that succeeded.
 func write(w http.ResponseWriter, status int, v any) bool {
-	data, err := diff.Encode(v)
+	data, err := report.Encode(v)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"message":"cannot encode the answer"}`)
 	}
@@ -254,7 +254,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	answered := false
 	for {
 		changed := s.Engine.Store().Changed()
-		report, err := s.Engine.Observer.Follow(r.Context(), client, p)
+		answer, err := s.Engine.Observer.Follow(r.Context(), client, p)
 		if err != nil {
 			if !answered {
 				problem(w, err)
@@ -262,7 +262,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		p.Checkpoint = "" // only the first report starts at the requested checkpoint
-		data, err := diff.Encode(report)
+		data, err := report.Encode(answer)
 		if err != nil {
 			return
 		}
@@ -348,10 +348,10 @@ func (s *server) diff(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	report, err := s.Engine.Observer.Between(r.Context(), client, p.BetweenParams, file)
+	answer, err := s.Engine.Observer.Between(r.Context(), client, p.BetweenParams, file)
 	if err != nil {
 		problem(w, err)
 		return
 	}
-	write(w, http.StatusOK, report)
+	write(w, http.StatusOK, answer)
 }

@@ -17,7 +17,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/host/testing/enginetest"
@@ -99,7 +99,7 @@ func TestAToolAnswersWithTheJSONThatItGivesAnAgent(t *testing.T) {
 func TestAClientIsFoundAgainByItsNameAndScope(t *testing.T) {
 	s := serve(t)
 	s.Log("error", "e")
-	ask := func(query string) (answer diff.Report) {
+	ask := func(query string) (answer report.Report) {
 		status, body := s.do("POST", "/v1/tools/get_changes_since"+query, `{}`)
 		if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
 			t.Fatalf("%d %s", status, body)
@@ -199,12 +199,12 @@ func (s *served) watch(query, args string) *watching {
 	return w
 }
 
-func (w *watching) next() *diff.Report {
+func (w *watching) next() *report.Report {
 	w.t.Helper()
 	if !w.lines.Scan() {
 		w.t.Fatalf("the stream ended: %v", w.lines.Err())
 	}
-	r := &diff.Report{}
+	r := &report.Report{}
 	if err := json.Unmarshal(w.lines.Bytes(), r); err != nil {
 		w.t.Fatal(err)
 	}

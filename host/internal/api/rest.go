@@ -11,9 +11,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/protocol"
@@ -108,7 +108,7 @@ func describe(mux *http.ServeMux, o RESTOptions) huma.API {
 	}
 	config.Security = []map[string][]string{{"token": {}}}
 	r := &rest{RESTOptions: o, API: humago.New(mux, config)}
-	r.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[diff.Time](), reflect.TypeFor[time.Time]())
+	r.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[report.Time](), reflect.TypeFor[time.Time]())
 	r.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[protocol.ViewReport](), reflect.TypeFor[ReportAnswer]())
 	r.methods()
 	r.markdown()
@@ -174,7 +174,7 @@ func problemOf(err error) error {
 
 // ReportAnswer describes [protocol.ViewReport].
 type ReportAnswer struct {
-	Report   *diff.Report                  `json:"report" doc:"The report that an agent gets for the same request"`
+	Report   *report.Report                `json:"report" doc:"The report that an agent gets for the same request"`
 	From     string                        `json:"from" doc:"The moments as resolved"`
 	To       string                        `json:"to"`
 	Errors   int                           `json:"errors,omitempty"`
@@ -196,9 +196,9 @@ func (r *rest) markdown() {
 		if err != nil {
 			return nil, problemOf(err)
 		}
-		report, _ := answer.Report.(*diff.Report)
+		changed, _ := answer.Report.(*report.Report)
 		var b strings.Builder
-		if err := render.Markdown(&b, report); err != nil {
+		if err := render.Markdown(&b, changed); err != nil {
 			return nil, err
 		}
 		return &markdownAnswer{"text/markdown; charset=utf-8", []byte(b.String())}, nil

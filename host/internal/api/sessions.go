@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 )
 
 const sessionEventsDescription = `Server-sent events. Each has an id. To resume, reconnect with the id in Last-Event-ID, or in the query
@@ -36,7 +37,7 @@ func (r *rest) sessionEvents() {
 	o := operation("GET", "/v1/sessions/{id}/events", "session-events", "sessions", "Stream the moments, file snapshots and branches of a session", http.StatusNotFound)
 	huma.Register(r.API, streaming(o, sessionEventsDescription), func(_ context.Context, in *sessionEventsQuery) (*huma.StreamResponse, error) {
 		user := clients.Viewer(checkpoint.Scope{})
-		feed, err := timeline.NewFeed(r.Engine.Timeline, user, timeline.Where{Session: in.ID}, cmp.Or(in.LastEventID, in.After))
+		feed, err := timeline.NewFeed(r.Engine.Timeline, user, moments.Where{Session: in.ID}, cmp.Or(in.LastEventID, in.After))
 		if err != nil {
 			return nil, problemOf(err)
 		}
@@ -70,7 +71,7 @@ func (r *rest) recordings() {
 	o := operation("GET", "/v1/sessions/{id}/recordings/{recording}/cast", "session-recording", "sessions", "A recording of a terminal, as asciicast", http.StatusNotFound)
 	o.Responses = map[string]*huma.Response{"200": {Description: "The recording", Content: map[string]*huma.MediaType{"application/x-asciicast": {Schema: &huma.Schema{Type: "string"}}}}}
 	huma.Register(r.API, o, func(ctx context.Context, in *castQuery) (*huma.StreamResponse, error) {
-		rec, err := timeline.OpenRecording(ctx, r.Engine.Timeline, user, timeline.Where{Session: in.ID}, in.Recording)
+		rec, err := timeline.OpenRecording(ctx, r.Engine.Timeline, user, moments.Where{Session: in.ID}, in.Recording)
 		if err != nil {
 			return nil, problemOf(err)
 		}
@@ -83,7 +84,7 @@ func (r *rest) recordings() {
 	})
 	o = operation("GET", "/v1/sessions/{id}/recordings/{recording}/live", "session-recording-live", "sessions", "Stream what a terminal shows", http.StatusNotFound)
 	huma.Register(r.API, streaming(o, liveDescription), func(ctx context.Context, in *recordingQuery) (*huma.StreamResponse, error) {
-		rec, err := timeline.OpenRecording(ctx, r.Engine.Timeline, user, timeline.Where{Session: in.ID}, in.Recording)
+		rec, err := timeline.OpenRecording(ctx, r.Engine.Timeline, user, moments.Where{Session: in.ID}, in.Recording)
 		if err != nil {
 			return nil, problemOf(err)
 		}
@@ -92,7 +93,7 @@ func (r *rest) recordings() {
 			out, ctx := r.sse(h)
 			defer out.end()
 			allowed := func() bool {
-				again, err := timeline.OpenRecording(ctx, r.Engine.Timeline, user, timeline.Where{Session: in.ID}, in.Recording)
+				again, err := timeline.OpenRecording(ctx, r.Engine.Timeline, user, moments.Where{Session: in.ID}, in.Recording)
 				return err == nil && again.Close() == nil
 			}
 			out.play(ctx, recording.NewLive(rec), allowed)

@@ -1,10 +1,12 @@
 package aria
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/aria/brief"
+	"tidemark.dev/tidemark/host/internal/aria/ranges"
 )
 
 // Limits on what one line shows, in characters.
@@ -18,50 +20,8 @@ const (
 	maxListed  = 30 // the options of a closed list
 )
 
-// quote returns text as JSON, cut to limit characters.
-func quote(s string, limit int) string {
-	s, _ = shorten(s, limit)
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return `""` // a string can always be encoded
-	}
-	// JSON does not escape some characters that end a line of YAML or are invalid in it.
-	return strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`, "\ufffe", `\ufffe`, "\uffff", `\uffff`).Replace(strings.TrimSuffix(b.String(), "\n"))
-}
-
-// shorten cuts text to limit characters, the last of which is an ellipsis.
-func shorten(s string, limit int) (string, bool) {
-	if len(s) <= limit {
-		return s, false
-	}
-	n := 0
-	for i := range s {
-		if n++; n > limit {
-			cut := s[:i]
-			for j := i - 1; j >= 0; j-- { // room for the ellipsis
-				if cut[j]&0xC0 != 0x80 {
-					cut = cut[:j]
-					break
-				}
-			}
-			return cut + "…", true
-		}
-	}
-	return s, false
-}
-
-// length returns a note on the length of a text that is cut, else "".
-func length(s string, whole, limit int) string {
-	if whole == 0 {
-		if _, cut := shorten(s, limit); !cut {
-			return ""
-		}
-		whole = len([]rune(s))
-	}
-	return fmt.Sprintf(" (%d characters)", whole)
-}
+// hinted begins the description of an element that the page does not name: what its author wrote for machines.
+const hinted = "hint: "
 
 // label returns a node's line without value and children: `textbox "Card Number" [e32] [required]`.
 func label(n *Node) string {
@@ -69,8 +29,8 @@ func label(n *Node) string {
 	b.WriteString(n.Role)
 	if n.Name != "" {
 		b.WriteByte(' ')
-		b.WriteString(quote(n.Name, maxName))
-		b.WriteString(length(n.Name, n.Cut.Name, maxName))
+		b.WriteString(brief.Quote(n.Name, maxName))
+		b.WriteString(brief.Length(n.Name, n.Cut.Name, maxName))
 	}
 	if n.Ref > 0 {
 		b.WriteString(" [" + Reference(n.Ref) + "]")
@@ -78,18 +38,12 @@ func label(n *Node) string {
 	for _, s := range n.States {
 		b.WriteString(" [" + s + "]")
 	}
-	if n.Description != "" {
-		b.WriteString(" (" + quote(n.Description, maxName) + ")")
+	if hint, ok := strings.CutPrefix(n.Description, hinted); ok {
+		b.WriteString(" (hint " + brief.Quote(hint, maxName) + ")")
+	} else if n.Description != "" {
+		b.WriteString(" (" + brief.Quote(n.Description, maxName) + ")")
 	}
 	return b.String()
-}
-
-// key returns a label as a YAML key, in quotes if YAML would misread it.
-func key(label string) string {
-	if strings.Contains(label, ": ") || strings.Contains(label, " #") || strings.HasSuffix(label, ":") {
-		return "'" + strings.ReplaceAll(label, "'", "''") + "'"
-	}
-	return label
 }
 
 // compact writes trees one line a node.
@@ -99,6 +53,8 @@ type compact struct {
 	only map[*Node]bool
 	// depth, if above 0, is how many levels to write.
 	depth int
+	// links are the addresses to write, by reference.
+	links map[int]string
 }
 
 // list writes nodes and their descendants.
@@ -113,7 +69,7 @@ func (w *compact) list(nodes []*Node, indent, level int) {
 func (w *compact) node(n *Node, indent, level int) {
 	w.indent(indent)
 	if n.IsText() {
-		w.b.WriteString("- text: " + quote(n.Name, maxValue) + length2(n) + "\n")
+		w.b.WriteString("- text: " + brief.Quote(n.Name, maxValue) + length2(n) + "\n")
 		return
 	}
 	text, value := content(n)
@@ -133,11 +89,14 @@ func (w *compact) node(n *Node, indent, level int) {
 	options := isOptions(children)
 	deeper := len(children) > 0 && (w.depth == 0 || level < w.depth)
 	l := label(n)
+	if a := w.links[n.Ref]; a != "" {
+		l += " [href=" + brief.Quote(a, maxAddress) + "]"
+	}
 	if value != "" && deeper {
 		l += " [value=" + value + "]"
 		value = ""
 	}
-	w.b.WriteString("- " + key(l))
+	w.b.WriteString("- " + brief.Key(l))
 	switch {
 	case value != "":
 		w.b.WriteString(": " + value + "\n")
@@ -158,56 +117,15 @@ func (w *compact) node(n *Node, indent, level int) {
 // content returns the end of a node's line: its value, or its only child if that is text, which it returns too.
 func content(n *Node) (text *Node, value string) {
 	if n.HasValue {
-		return nil, quote(n.Value, maxValue) + cutNote(n.Value, n.Cut.Value)
+		return nil, brief.Quote(n.Value, maxValue) + brief.Note(n.Value, n.Cut.Value, maxValue)
 	}
 	if len(n.Children) == 1 && n.Children[0].IsText() {
-		return n.Children[0], quote(n.Children[0].Name, maxValue) + length2(n.Children[0])
+		return n.Children[0], brief.Quote(n.Children[0].Name, maxValue) + length2(n.Children[0])
 	}
 	return nil, ""
 }
 
-// cutNote returns a comment with the length of a value that is cut, else "".
-func cutNote(s string, whole int) string {
-	if l := length(s, whole, maxValue); l != "" {
-		return "  #" + l
-	}
-	return ""
-}
-
-// contrast returns a text and its old version so that the difference is visible: of long texts, the part that differs and
-// their lengths. The note on the new text belongs in front of "was".
-func contrast(old, now string, oldCut, nowCut, limit int) (is, note, was string) {
-	a, b := []rune(old), []rune(now)
-	if max(len(a), len(b)) <= limit && oldCut == 0 && nowCut == 0 {
-		return quote(now, limit), "", quote(old, limit)
-	}
-	begin, end := 0, 0
-	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
-		begin++
-	}
-	for oldCut == 0 && nowCut == 0 && end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	const around = 20 // characters that are shown beside the difference
-	part := func(text []rune) string {
-		from, to := max(0, begin-around), min(len(text), len(text)-end+around)
-		s := string(text[from:to])
-		if from > 0 {
-			s = "…" + s
-		}
-		if to < len(text) {
-			s += "…"
-		}
-		return quote(s, limit)
-	}
-	note = fmt.Sprintf("(%d characters), ", max(len(b), nowCut))
-	if begin == len(a) && begin == len(b) {
-		note += fmt.Sprintf("changed beyond the first %d, ", begin)
-	}
-	return part(b), note, fmt.Sprintf("%s (%d characters)", part(a), max(len(a), oldCut))
-}
-
-func length2(n *Node) string { return cutNote(n.Name, n.Cut.Name) }
+func length2(n *Node) string { return brief.Note(n.Name, n.Cut.Name, maxValue) }
 
 func isOptions(list []*Node) bool {
 	for _, c := range list {
@@ -226,7 +144,7 @@ func optionNames(list []*Node) string {
 	names = func(list []*Node) string {
 		var out []string
 		for _, n := range list {
-			name := quote(n.Name, maxName)
+			name := brief.Quote(n.Name, maxName)
 			switch {
 			case n.Role != "option":
 				if held := names(n.Children); held != "[]" {
@@ -280,10 +198,11 @@ func compactDiff(d *Diff) string {
 		}
 	}
 	if len(d.Added) > 0 {
+		w.links = addresses(d.root.Children)
 		w.b.WriteString("Added:\n")
 		for i := 0; i < len(d.Added); {
 			first := d.Added[i]
-			w.b.WriteString("- " + key(where(first.In, first.After, first.Last)) + ":\n")
+			w.b.WriteString("- " + brief.Key(where(first.In, first.After, first.Last)) + ":\n")
 			for ; i < len(d.Added); i++ {
 				a := d.Added[i]
 				if a.In != first.In || i > 0 && a != first && a.After != d.Added[i-1].Node {
@@ -298,9 +217,9 @@ func compactDiff(d *Diff) string {
 		for _, m := range d.Moved {
 			l := label(m.Node)
 			if m.Node.IsText() {
-				l = "text " + quote(m.Node.Name, maxName)
+				l = "text " + brief.Quote(m.Node.Name, maxName)
 			}
-			w.b.WriteString("- " + key(l) + ": " + key(where(m.In, m.After, false)) + "\n")
+			w.b.WriteString("- " + brief.Key(l) + ": " + brief.Key(where(m.In, m.After, false)) + "\n")
 		}
 	}
 	if len(d.Removed) > 0 {
@@ -315,7 +234,7 @@ func where(in, after *Node, last bool) string {
 	if in != nil && in.Ref > 0 && in.Role != roleDocument {
 		l := in.Role
 		if in.Name != "" {
-			l += " " + quote(in.Name, 40)
+			l += " " + brief.Quote(in.Name, 40)
 		}
 		s = "in " + l + " [" + Reference(in.Ref) + "]"
 	}
@@ -326,7 +245,7 @@ func where(in, after *Node, last bool) string {
 	case after.Ref > 0:
 		s += " after [" + Reference(after.Ref) + "]"
 	default:
-		s += " after " + quote(after.Name, 40)
+		s += " after " + brief.Quote(after.Name, 40)
 	}
 	return s
 }
@@ -347,10 +266,10 @@ func cellsOfARow(list []Change) int {
 func (w *compact) row(list []Change) {
 	var now, was []string
 	for _, c := range list {
-		now = append(now, Reference(c.In.Ref)+": "+quote(c.New.Name, maxValue))
-		was = append(was, quote(c.Old.Name, maxName))
+		now = append(now, Reference(c.In.Ref)+": "+brief.Quote(c.New.Name, maxValue))
+		was = append(was, brief.Quote(c.Old.Name, maxName))
 	}
-	w.b.WriteString("- " + key(label(list[0].Around)) + ": {" + strings.Join(now, ", ") + "}  # was " + strings.Join(was, ", ") + "\n")
+	w.b.WriteString("- " + brief.Key(label(list[0].Around)) + ": {" + strings.Join(now, ", ") + "}  # was " + strings.Join(was, ", ") + "\n")
 }
 
 func (w *compact) change(c Change) {
@@ -363,8 +282,8 @@ func (w *compact) change(c Change) {
 				l = "text in " + l
 			}
 		}
-		is, note, was := contrast(c.Old.Name, c.New.Name, c.Old.Cut.Name, c.New.Cut.Name, maxValue)
-		w.b.WriteString("- " + key(l) + ": " + is + "  # " + note + "was " + was + "\n")
+		is, note, was := brief.Contrast(c.Old.Name, c.New.Name, c.Old.Cut.Name, c.New.Cut.Name, maxValue)
+		w.b.WriteString("- " + brief.Key(l) + ": " + is + "  # " + note + "was " + was + "\n")
 		return
 	}
 	if c.Old.Role != c.New.Role {
@@ -374,11 +293,11 @@ func (w *compact) change(c Change) {
 		was = append(was, nameWas(c.Old, c.New))
 	}
 	if c.Old.Description != c.New.Description {
-		was = append(was, "("+quote(c.Old.Description, maxName)+")")
+		was = append(was, "("+brief.Quote(c.Old.Description, maxName)+")")
 	}
-	l, note := key(label(c.New)), ""
+	l, note := brief.Key(label(c.New)), ""
 	if c.Old.HasValue != c.New.HasValue || c.Old.Value != c.New.Value || c.Old.Cut.ValueSum != c.New.Cut.ValueSum {
-		is, length, before := contrast(c.Old.Value, c.New.Value, c.Old.Cut.Value, c.New.Cut.Value, maxValue)
+		is, length, before := brief.Contrast(c.Old.Value, c.New.Value, c.Old.Cut.Value, c.New.Cut.Value, maxValue)
 		if c.New.HasValue {
 			l += ": " + is
 			note = length
@@ -410,10 +329,10 @@ func onItsLine(c Change) bool { return c.New.IsText() && c.In != nil && len(c.In
 
 // nameWas returns a node's old name. If both names are cut and look the same, it shows where they differ.
 func nameWas(old, now *Node) string {
-	if quote(old.Name, maxName) != quote(now.Name, maxName) {
-		return quote(old.Name, maxName)
+	if brief.Quote(old.Name, maxName) != brief.Quote(now.Name, maxName) {
+		return brief.Quote(old.Name, maxName)
 	}
-	is, _, was := contrast(old.Name, now.Name, old.Cut.Name, now.Cut.Name, maxName)
+	is, _, was := brief.Contrast(old.Name, now.Name, old.Cut.Name, now.Cut.Name, maxName)
 	return was + ", now " + is
 }
 
@@ -440,11 +359,12 @@ func stateChanges(old, now *Node) (gone, came []string) {
 
 func (w *compact) removed(d *Diff) {
 	list := d.Removed
-	if len(d.Gone) > 0 {
-		w.b.WriteString("Removed: [" + spans(rangesOf(d.Gone)) + "]\n")
+	if len(d.Gone) > 0 { // what lies between them is not on the page either
+		list := ranges.Of(d.Gone, func(ref int) bool { return d.there != nil && !d.there[ref] })
+		w.b.WriteString("Removed: [" + spans(list) + "]\n")
 	}
 	if len(d.Unlisted) > 0 {
-		w.b.WriteString("No longer interactive: [" + spans(rangesOf(d.Unlisted)) + "]\n")
+		w.b.WriteString("No longer interactive: [" + spans(ranges.Of(d.Unlisted, nil)) + "]\n")
 	}
 	whole := map[int]bool{} // elements whose line above shows all of their text
 	for _, c := range d.Changed {
@@ -458,33 +378,9 @@ func (w *compact) removed(d *Diff) {
 			if lines++; lines == 1 {
 				w.b.WriteString("Removed text:\n")
 			}
-			w.b.WriteString("- " + key(where(r.In, nil, true)) + ": " + quote(r.Node.Name, maxName) + "\n")
+			w.b.WriteString("- " + brief.Key(where(r.In, nil, true)) + ": " + brief.Quote(r.Node.Name, maxName) + "\n")
 		}
 	}
 }
 
-func spans(list []Range) string {
-	parts := make([]string, 0, len(list))
-	for _, r := range list {
-		if r.From == r.To {
-			parts = append(parts, Reference(r.From))
-		} else {
-			parts = append(parts, Reference(r.From)+"-"+Reference(r.To))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// rangesOf joins consecutive references.
-func rangesOf(list []int) []Range {
-	sorted := slices.Sorted(slices.Values(list))
-	var out []Range
-	for _, ref := range sorted {
-		if n := len(out); n > 0 && out[n-1].To == ref-1 {
-			out[n-1].To = ref
-			continue
-		}
-		out = append(out, Range{ref, ref})
-	}
-	return out
-}
+func spans(list []ranges.Range) string { return ranges.String(list, Reference) }

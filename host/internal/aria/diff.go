@@ -3,6 +3,8 @@ package aria
 import (
 	"slices"
 	"sync"
+
+	"tidemark.dev/tidemark/host/internal/aria/ranges"
 )
 
 // Diff is the list of changes that turn one tree into another. It refers to nodes by reference. The references of text are
@@ -22,8 +24,10 @@ type Diff struct {
 	// the two trees.
 	Touched, Total int
 
-	touched []int // the elements that Touched counts, and text
-	own     []int // those of touched that differ themselves, not only in their text
+	touched []int        // the elements that Touched counts, and text
+	own     []int        // those of touched that differ themselves, not only in their text
+	there   map[int]bool // all elements of the page, if they are known
+	root    *Node        // the new tree
 }
 
 // Change is a node whose own properties differ. In is its parent, and Around the parent of that.
@@ -46,9 +50,6 @@ type Move struct {
 
 // Removal is a removed node and its parent.
 type Removal struct{ Node, In *Node }
-
-// Range is a range of references, both ends included.
-type Range struct{ From, To int }
 
 // maxRanges is how many ranges of unchanged references are listed. If there are more, only the longest is.
 const maxRanges = 5
@@ -383,6 +384,7 @@ func (df *differ) touchAll(n *Node) {
 func (df *differ) finish(old, now *Node) *Diff {
 	d := df.d
 	d.Total = max(old.Count(), now.Count())
+	d.root = now
 	return &d
 }
 
@@ -391,12 +393,12 @@ func (d *Diff) unlist(page *Node) {
 	if len(d.Gone) == 0 {
 		return
 	}
-	there := references(page)
+	d.there = references(page)
 	d.Gone = slices.DeleteFunc(d.Gone, func(ref int) bool {
-		if there[ref] {
+		if d.there[ref] {
 			d.Unlisted = append(d.Unlisted, ref)
 		}
-		return there[ref]
+		return d.there[ref]
 	})
 }
 
@@ -414,7 +416,7 @@ func setOf(refs []int) map[int]bool {
 // unchanged returns the references in a view of a page as ranges, except for the excepted ones. A range includes nothing but
 // these: what lies between may be another element of the page, or one that was removed. If there are more than
 // [maxRanges], it returns the longest and how many elements the others have.
-func unchanged(shown *Node, except ...map[int]bool) (list []Range, more int) {
+func unchanged(shown *Node, except ...map[int]bool) (list []ranges.Range, more int) {
 	var named refs[bool]
 	shown.Walk(func(n *Node) {
 		if n.Ref > 0 && n != shown && !slices.ContainsFunc(except, func(m map[int]bool) bool { return m[n.Ref] }) { // the root has no line
@@ -429,7 +431,7 @@ func unchanged(shown *Node, except ...map[int]bool) (list []Range, more int) {
 			list[len(list)-1].To = ref
 			held[len(held)-1]++
 		case is:
-			list, held = append(list, Range{ref, ref}), append(held, 1)
+			list, held = append(list, ranges.Range{From: ref, To: ref}), append(held, 1)
 		}
 		open = is
 	}

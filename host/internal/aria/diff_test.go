@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/aria/brief"
 )
 
 // tree is a tree of elements numbered in the order in which they stand.
@@ -392,7 +394,7 @@ func TestOfALongTextTheDifferenceIsShown(t *testing.T) {
 		{long, long, 5000, 5001, `"…bbbbbbbbbbbbbbbbbbbb"  # (5001 characters), changed beyond the first 1001, was "…bbbbbbbbbbbbbbbbbbbb" (5000 characters)`},
 		{"aaa" + strings.Repeat("é", 300), "aa" + strings.Repeat("é", 300), 0, 0, `"aaéééééééééééééééééééé…"  # (302 characters), was "aaaéééééééééééééééééééé…" (303 characters)`},
 	} {
-		is, note, was := contrast(c.old, c.now, c.oldCut, c.nowCut, maxValue)
+		is, note, was := brief.Contrast(c.old, c.now, c.oldCut, c.nowCut, maxValue)
 		if got := is + "  # " + note + "was " + was; got != c.want {
 			t.Errorf("%.10s… %d → %.10s… %d:\n got %s\nwant %s", c.old, c.oldCut, c.now, c.nowCut, got, c.want)
 		}

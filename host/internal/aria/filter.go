@@ -1,6 +1,12 @@
 package aria
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/aria/brief"
+)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
@@ -13,13 +19,15 @@ func set(words string) map[string]bool {
 var (
 	// operable are the roles that users act on. A generic element is one without a role that accepts clicks or focus.
 	operable = set(`button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar
-		searchbox slider spinbutton switch tab textbox treeitem generic`)
+		searchbox slider spinbutton switch tab textbox treeitem generic doc-backlink doc-biblioref doc-glossref doc-noteref`)
 	// spoken are roles that exist for their text.
 	spoken = set(`alert alertdialog dialog status log timer`)
 	// rows are roles that distinguish their contents: "Delete" means nothing without its row.
 	rows = set(`row listitem article treeitem`)
 	// landmarks are kept if they have contents or a name.
-	landmarks = set(`banner navigation main complementary contentinfo search form region`)
+	landmarks = set(`banner navigation main complementary contentinfo search form region doc-acknowledgments doc-afterword
+		doc-appendix doc-bibliography doc-chapter doc-conclusion doc-credits doc-endnotes doc-epilogue doc-errata doc-foreword
+		doc-glossary doc-index doc-introduction doc-pagelist doc-part doc-preface doc-prologue doc-toc`)
 	// frameworks are containers that show how their contents belong together.
 	frameworks = set(`radiogroup tablist menu menubar toolbar grid table tree listbox feed tabpanel group`)
 )
@@ -73,7 +81,12 @@ func reduceNode(n *Node, speech bool) []*Node {
 		if (operable[n.Role] || n.Has("clickable")) && n.Name == "" && !n.HasValue && len(children) == 0 {
 			children = texts(n) // only its text identifies it
 		}
-	case landmarks[n.Role], n.Role == "iframe":
+	case n.Role == roleFrame:
+		if len(n.Children) == 0 && n.Name == "" {
+			return nil
+		}
+	case n.Has("inert"):
+	case landmarks[n.Role]:
 		if len(children) == 0 && n.Name == "" {
 			return nil
 		}
@@ -109,6 +122,44 @@ func reduceNode(n *Node, speech bool) []*Node {
 		return []*Node{n}
 	}
 	return []*Node{copyOf(n, children)}
+}
+
+// items are roles of what a script may make operable without a sign of it.
+var items = set(`listitem article`)
+
+// leastCards is how many blocks of text in a row are the items of a list.
+const leastCards = 3
+
+// unlisted returns a note on the items of lists of which [Interactive] shows nothing, "" without any.
+func unlisted(root *Node) string {
+	count, lists := 0, map[int]bool{}
+	var walk func(n, list *Node)
+	walk = func(n, list *Node) {
+		kids := (&matcher{}).divide(n)
+		cards := slices.DeleteFunc(slices.Clone(kids), func(c *Node) bool { return c.Role != "" || len(reduce(c, false)) > 0 })
+		for _, c := range kids {
+			switch {
+			case (items[c.Role] || len(cards) >= leastCards && slices.Contains(cards, c)) && len(reduce(c, false)) == 0:
+				count++
+				lists[list.Ref] = true
+			case spoken[c.Role]: // all of it is shown
+			case c.Role == "list" || c.Role == "feed":
+				walk(c, c)
+			default:
+				walk(c, list)
+			}
+		}
+	}
+	walk(root, root)
+	switch {
+	case count == 0:
+		return ""
+	case len(lists) == 1 && !lists[root.Ref]:
+		for ref := range lists {
+			return fmt.Sprintf("# %s not shown; root: %s with interactive_only: false shows them\n", brief.Count(count, "item"), Reference(ref))
+		}
+	}
+	return fmt.Sprintf("# %s not shown; interactive_only: false shows them\n", brief.Count(count, "item"))
 }
 
 func copyOf(n *Node, children []*Node) *Node {
@@ -169,22 +220,11 @@ func ownText(n *Node, kept []*Node) string {
 	}
 	text := b.String()
 	if len(text) > maxLabel {
-		text = strings.TrimRight(clip(text, maxLabel), " ") + "…"
+		text = strings.TrimRight(brief.Clip(text, maxLabel), " ") + "…"
 	}
 	// If the name of its only element already contains the text, a label adds nothing.
 	if len(kept) == 1 && strings.Contains(kept[0].Name, text) {
 		return ""
 	}
 	return text
-}
-
-// clip cuts text to limit bytes, between characters.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && s[limit]&0xC0 == 0x80 {
-		limit--
-	}
-	return s[:limit]
 }

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/aria/brief"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
 // narrowed answers a request for a part of the page and returns the nodes of that part. The record of what the agent was
 // shown does not change, so the next difference is against the same snapshot.
 func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node, err error) {
-	head := fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader)) + incomplete(t)
+	head := fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", brief.OneLine(t.Title, maxHeader), r.tabLine(), brief.OneLine(t.URL, maxHeader)) + incomplete(t)
 	if r.Root > 0 {
 		if _, err := p.Find(r.Root); err != nil {
 			return nil, nil, err
@@ -36,19 +37,19 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node
 			if r.Interactive {
 				hint = "; interactive_only: false searches all text"
 			}
-			return &Answer{Kind: KindPart, Missed: true, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", quote(r.Search, 60), hint)}, nil, nil
+			return &Answer{Kind: KindPart, Missed: true, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", brief.Quote(r.Search, 60), hint)}, nil, nil
 		}
 		match := "elements match"
 		if n == 1 {
 			match = "element matches"
 		}
-		head += fmt.Sprintf("[%d %s %s]\n", n, match, quote(r.Search, 60))
+		head += fmt.Sprintf("[%d %s %s]\n", n, match, brief.Quote(r.Search, 60))
 		nodes = found
 	}
 	if len(nodes) == 0 {
 		return &Answer{Kind: KindPart, Text: head + "[Nothing interactive here; interactive_only: false shows all]\n"}, nil, nil
 	}
-	body, _ := fit(&Node{Role: roleDocument, Children: nodes}, r, head, listing(nodes, r, nil))
+	body, _ := fit(&Node{Role: roleDocument, Children: nodes}, r, head, linked(nodes, r, head))
 	return &Answer{Kind: KindPart, Text: head + body}, nodes, nil
 }
 
@@ -176,7 +177,7 @@ func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
 	if widest != nil && 2*count(widest) > left {
 		hint = fmt.Sprintf("root: %s shows most of them", Reference(widest.Ref))
 	}
-	return body + fmt.Sprintf("# %s left out to fit max_tokens; %s\n", elements(left), hint), out
+	return body + fmt.Sprintf("# %s left out to fit max_tokens; %s\n", brief.Count(left, "element"), hint), out
 }
 
 // alone returns a copy of a node with only the children that its own line shows.

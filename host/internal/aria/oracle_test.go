@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tidemark.dev/tidemark/host/internal/aria/brief"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -210,13 +211,13 @@ func (r *reader) wrong(now, reduced *Node, text bool) string {
 	if b.label != label(now) && (reduced == nil || b.label != label(reduced)) && !(rows[now.Role] && (b.told || b.label == label(row))) {
 		return fmt.Sprintf("it is taken for %s", b.label)
 	}
-	if now.HasValue && b.value != quote(now.Value, maxValue) {
+	if now.HasValue && b.value != brief.Quote(now.Value, maxValue) {
 		return fmt.Sprintf("its value is taken for %s", b.value)
 	}
 	texts := map[string]int{}
 	for _, c := range now.Children {
 		if c.IsText() {
-			texts[quote(c.Name, maxValue)]++
+			texts[brief.Quote(c.Name, maxValue)]++
 		}
 	}
 	if text && !b.partial && !maps.Equal(texts, b.texts) {

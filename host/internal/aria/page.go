@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tidemark.dev/tidemark/host/internal/aria/brief"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -472,7 +473,7 @@ func Brief(n *Node) string {
 }
 
 // Quote returns a name or a value in quotation marks, cut to 60 characters.
-func Quote(s string) string { return quote(s, 60) }
+func Quote(s string) string { return brief.Quote(s, 60) }
 
 // Unsure returns the references that passed to other elements after the tree since, without certainty.
 func (p *Page) Unsure(since int) []int {

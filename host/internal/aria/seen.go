@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/aria/brief"
+	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
 // Seen records what one agent was shown of one tab. The zero value is an empty record. It is not safe for concurrent use.
@@ -34,8 +37,9 @@ type view struct {
 	unsure int // number of the tree up to which uncertain references were reported
 	// listed means that the agent has a listing on which differences can be based.
 	listed bool
-	// left are elements that were left out of that listing to fit.
+	// left are elements that were left out of that listing to fit, which was at most most tokens.
 	left map[int]bool
+	most int
 	// again are elements and text with changes in an answer that this view does not include, because the answer was cut or
 	// narrowed. If these changes are undone, a difference would not show it.
 	again map[int]bool
@@ -82,8 +86,8 @@ func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
 		return v.again
 	}
-	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, again: again(&s.whole, shown, t.Root), unread: s.whole.unread}
-	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, again: again(&s.part, part, Interactive(t.Root))}
+	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, most: s.whole.most, again: again(&s.whole, shown, t.Root), unread: s.whole.unread}
+	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, most: s.part.most, again: again(&s.part, part, Interactive(t.Root))}
 	s.known, s.labels, s.moved = t.Number, nil, nil
 	if shown != t.Root {
 		s.moved = t.Root
@@ -133,7 +137,7 @@ func (s *Seen) sawWhole(t *Tree, d *Diff, now time.Time, a *Answer) {
 		maps.Copy(unshown, touchedIn(Compare(s.whole.shown, t.Root)))
 		maps.DeleteFunc(unshown, func(ref int, _ bool) bool { return !a.left[ref] })
 	}
-	s.whole = view{tree: t, shown: t.Root, at: now, unsure: t.Number, listed: true, left: a.left}
+	s.whole = view{tree: t, shown: t.Root, at: now, unsure: t.Number, listed: true, left: a.left, most: a.most}
 	s.known, s.labels, s.unshown, s.moved = t.Number, nil, unshown, nil
 	part := Interactive(t.Root)
 	if len(a.left) == 0 || s.part.shown == nil || !sameDocument(s.part.tree, t) {
@@ -145,11 +149,11 @@ func (s *Seen) sawWhole(t *Tree, d *Diff, now time.Time, a *Answer) {
 
 // sawPart records an answer about the interactive part of the page.
 func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
-	before, left := s.part.shown, s.part.left
+	before, left, most := s.part.shown, s.part.left, s.part.most
 	if a.Kind == KindFull {
-		before, left = nil, a.left
+		before, left, most = nil, a.left, a.most
 	}
-	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed || a.Kind == KindFull, left: left}
+	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed || a.Kind == KindFull, left: left, most: most}
 	if s.whole.shown == nil || !sameDocument(s.whole.tree, t) {
 		s.firstLook(t, now)
 		return
@@ -169,7 +173,7 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	if d.Empty() {
 		known, s.known = t.Root, t.Number
 	}
-	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, again: s.whole.again, unread: s.whole.unread || unread}
+	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, most: s.whole.most, again: s.whole.again, unread: s.whole.unread || unread}
 	s.moved = nil
 	shown, there := references(part), references(t.Root)
 	for ref := range s.whole.again {
@@ -267,6 +271,7 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	}
 	text := moved(before.tree, t)
 	d, known := Compare(before.shown, t.Root), t.Root
+	d.unlist(t.Root)
 	outdated := s.outdated(d, &before, t.Root, t)
 	switch {
 	case !focus:
@@ -274,6 +279,7 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	case s.moved != nil: // the next snapshot reports earlier moves of the focus
 		pending := focusMoved(d)
 		d = Compare(s.moved, t.Root)
+		d.unlist(t.Root)
 		for ref := range focusMoved(d) {
 			delete(pending, ref)
 		}
@@ -287,7 +293,7 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	changes := compactDiff(d)
 	reduced := Interactive(t.Root)
 	if !outdated && !sameRoute(before.tree, t) && len(text)+len(changes) > len(full(t, reduced, r, "").Text) {
-		return s.routed(p, t, full(t, reduced, r, ""), now, focus)
+		return s.routed(p, t, r, now, focus)
 	}
 	if r.Interactive = !before.listed; before.listed { // an agent that was shown the text is shown the new one
 		reduced = t.Root
@@ -328,9 +334,12 @@ func marked(listing string, before, t *Tree, r Request) string {
 	return head + listing
 }
 
+// shellShare is how much longer than a listing the changes of another view may be: the listing repeats what stayed.
+const shellShare = 1.1
+
 // routed is the part of [Seen.Caused] for another view of an application with more text than its listing has: the changes of
-// the interactive part, or the listing if that is shorter.
-func (s *Seen) routed(p *Page, t *Tree, whole *Answer, now time.Time, focus bool) string {
+// the interactive part, or the listing if that is much shorter.
+func (s *Seen) routed(p *Page, t *Tree, r Request, now time.Time, focus bool) string {
 	reduced := Interactive(t.Root)
 	d, known := Compare(s.part.shown, reduced), reduced
 	outdated := s.outdated(d, &s.part, reduced, t)
@@ -338,9 +347,15 @@ func (s *Seen) routed(p *Page, t *Tree, whole *Answer, now time.Time, focus bool
 		d, known = withoutFocus(d, reduced)
 	}
 	d.unlist(t.Root)
-	text := moved(s.whole.tree, t) + partOnly + rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
-	if outdated || len(text) >= len(whole.Text) {
-		whole.Text = marked(whole.Text, s.whole.tree, t, Request{Interactive: true})
+	text := moved(s.whole.tree, t) + partOnly
+	if s.part.listed {
+		text += s.unchanged(&s.part, t, reduced, d, true)
+	}
+	text += rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
+	uncut := full(t, reduced, Request{Interactive: true, Format: r.Format}, "").Text
+	if outdated || !r.fits(text) || float64(tokens.Estimate(text)) >= shellShare*float64(tokens.Estimate(uncut)) {
+		whole := full(t, reduced, r, "")
+		whole.Text = marked(whole.Text, s.whole.tree, t, r)
 		return s.relist(t, whole, now)
 	}
 	s.sawPart(t, known, now, &Answer{Kind: KindDiff})
@@ -351,13 +366,13 @@ func (s *Seen) routed(p *Page, t *Tree, whole *Answer, now time.Time, focus bool
 func moved(before, t *Tree) string {
 	var text string
 	if !sameTitle(before, t) {
-		text = "[Page: " + oneLine(t.Title, maxHeader) + "]\n"
+		text = "[Page: " + brief.OneLine(t.Title, maxHeader) + "]\n"
 	}
 	switch {
 	case !sameRoute(before, t):
 		text += "[URL: " + strings.Join(strings.Fields(t.URL), " ") + "]\n"
 	case before.URL != t.URL:
-		text += "[URL: " + oneLine(t.URL, maxHeader) + "]\n"
+		text += "[URL: " + brief.OneLine(t.URL, maxHeader) + "]\n"
 	}
 	return text
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/aria/brief"
 	"tidemark.dev/tidemark/host/internal/aria/keys"
+	"tidemark.dev/tidemark/host/internal/aria/ranges"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -33,14 +35,11 @@ type Request struct {
 	Now       time.Time
 }
 
-// The formats.
+// The formats, and the kinds of answers.
 const (
 	FormatCompact = "compact"
 	FormatYAML    = "yaml"
-)
 
-// Kinds of answers.
-const (
 	KindFull      = "full"
 	KindDiff      = "diff"
 	KindUnchanged = "unchanged"
@@ -52,8 +51,9 @@ type Answer struct {
 	// Why is the reason for a full snapshot. Missed is true if nothing matched a search.
 	Kind, Text, Why string
 	Missed          bool
-	// left are elements that a full snapshot leaves out to fit.
+	// left are elements that a full snapshot leaves out to fit into most tokens.
 	left map[int]bool
+	most int
 	// cut means that a difference was cut to fit.
 	cut bool
 }
@@ -111,6 +111,8 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 		return full(t, root, r, "text of new elements was left out since the last listing"), d
 	case s.outdated(d, v, root, t):
 		return full(t, root, r, "changes in an answer since then were undone"), d
+	case v.most > 0 && (r.MaxTokens <= 0 || r.MaxTokens > v.most) && v.leftIn(root) > 0:
+		return full(t, root, r, "elements were left out of the last listing"), d
 	case d.Empty() && len(unsure) == 0:
 		return &Answer{Kind: KindUnchanged, Text: s.header(v, t, root, d, nil, r)}, d
 	case r.Diff:
@@ -149,7 +151,7 @@ func newlyUnsure(p *Page, v *view, root *Node) []int {
 	}
 	var out []int
 	root.Walk(func(n *Node) {
-		if n.Ref > 0 && slices.Contains(unsure, n.Ref) {
+		if slices.Contains(unsure, n.Ref) { // none is 0
 			out = append(out, n.Ref)
 		}
 	})
@@ -187,7 +189,7 @@ func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Req
 		title, url = briefTitle, briefURL
 	}
 	if sameRoute(v.tree, t) && sameTitle(v.tree, t) {
-		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, title), r.tabLine(), oneLine(t.URL, url), unchanged)
+		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", brief.OneLine(t.Title, title), r.tabLine(), brief.OneLine(t.URL, url), unchanged)
 	} else {
 		b.WriteString(heading(t, r) + unchanged)
 	}
@@ -205,7 +207,7 @@ func rerendered(unsure []int) string {
 	if len(unsure) == 0 {
 		return ""
 	}
-	return "[Re-rendered, probably the same: " + spans(rangesOf(unsure)) + "]\n"
+	return "[Re-rendered, probably the same: " + spans(ranges.Of(unsure, nil)) + "]\n"
 }
 
 // unchanged returns the line with the elements that are as the agent was shown them. It excludes elements that were not
@@ -224,16 +226,20 @@ func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool
 	case more > 0:
 		said += fmt.Sprintf(" and %d more", more)
 	}
-	left := 0
-	root.Walk(func(n *Node) {
-		if n.Ref > 0 && v.left[n.Ref] {
-			left++
-		}
-	})
-	if left > 0 {
+	if left := v.leftIn(root); left > 0 {
 		said += fmt.Sprintf("; %d left out", left)
 	}
 	return "[Unchanged: " + said + "]\n"
+}
+
+// leftIn counts the elements in root that were left out of the listing.
+func (v *view) leftIn(root *Node) (left int) {
+	root.Walk(func(n *Node) {
+		if v.left[n.Ref] {
+			left++
+		}
+	})
+	return left
 }
 
 func (r Request) tabLine() string {
@@ -243,12 +249,6 @@ func (r Request) tabLine() string {
 	return fmt.Sprintf("[Tab: %d]\n", r.Tab)
 }
 
-func oneLine(s string, limit int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	s, _ = shorten(s, limit)
-	return s
-}
-
 // maxUnread is how many unread frames are named.
 const maxUnread = 3
 
@@ -256,12 +256,12 @@ const maxUnread = 3
 func incomplete(t *Tree) string {
 	var b strings.Builder
 	if t.Left > 0 {
-		fmt.Fprintf(&b, "[Not read: %s; the page is too large or keeps changing]\n", elements(t.Left))
+		fmt.Fprintf(&b, "[Not read: %s; the page is too large or keeps changing]\n", brief.Count(t.Left, "element"))
 	}
 	if n := len(t.Unread); n > 0 {
 		named := make([]string, 0, maxUnread)
 		for _, address := range t.Unread[:min(n, maxUnread)] {
-			named = append(named, oneLine(address, maxHeader))
+			named = append(named, brief.OneLine(address, maxHeader))
 		}
 		if n > maxUnread {
 			named = append(named, fmt.Sprintf("and %d more", n-maxUnread))
@@ -271,18 +271,11 @@ func incomplete(t *Tree) string {
 	return b.String()
 }
 
-func elements(n int) string {
-	if n == 1 {
-		return "1 element"
-	}
-	return fmt.Sprintf("%d elements", n)
-}
-
 // full returns a full snapshot.
 func full(t *Tree, root *Node, r Request, why string) *Answer {
 	var head string
 	if r.Format == FormatYAML {
-		head = fmt.Sprintf("- Page URL: %s\n- Page Title: %s\n", plain(t.URL), plain(t.Title))
+		head = fmt.Sprintf("- Page URL: %s\n- Page Title: %s\n", brief.Plain(t.URL), brief.Plain(t.Title))
 		if n := r.tabLine() + incomplete(t); n != "" {
 			head += "# " + strings.ReplaceAll(strings.TrimSpace(n), "\n", "\n# ") + "\n"
 		}
@@ -290,29 +283,45 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 	} else {
 		head = heading(t, r) + incomplete(t)
 	}
-	body := listing(root.Children, r, nil)
+	body := linked(root.Children, r, head)
 	if body == "" && r.Interactive && len(t.Root.Children) > 0 {
 		body = "# nothing interactive here; interactive_only: false shows the text\n"
 	} else if body == "" {
 		body = "# the page is empty\n"
+	} else if r.Interactive {
+		body += unlisted(t.Root)
 	}
 	body, left := fit(root, r, head, body)
-	return &Answer{Kind: KindFull, Text: head + body, Why: why, left: left}
+	return &Answer{Kind: KindFull, Text: head + body, Why: why, left: left, most: r.MaxTokens}
 }
 
 // heading returns the lines that identify the page.
 func heading(t *Tree, r Request) string {
-	return fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), strings.Join(strings.Fields(t.URL), " "))
+	return fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", brief.OneLine(t.Title, maxHeader), r.tabLine(), strings.Join(strings.Fields(t.URL), " "))
+}
+
+// linked lists nodes with the addresses that distinguish links, as far as all fits below a head.
+func linked(nodes []*Node, r Request, head string) string {
+	if links := addresses(nodes); len(links) > 0 {
+		if body := written(nodes, r, nil, links); r.fits(head + body) {
+			return body
+		}
+	}
+	return listing(nodes, r, nil)
 }
 
 // listing lists nodes: all of them, or only some.
 func listing(nodes []*Node, r Request, only map[*Node]bool) string {
+	return written(nodes, r, only, nil)
+}
+
+func written(nodes []*Node, r Request, only map[*Node]bool, links map[int]string) string {
 	if r.Format == FormatYAML {
-		w := &blocks{only: only}
+		w := &blocks{only: only, links: links}
 		w.list(nodes, 0)
 		return w.b.String()
 	}
-	w := &compact{only: only, depth: r.Depth}
+	w := &compact{only: only, depth: r.Depth, links: links}
 	w.list(nodes, 0, 1)
 	return w.b.String()
 }

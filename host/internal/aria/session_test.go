@@ -1,6 +1,7 @@
 package aria
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,7 +70,7 @@ func (s *site) caused() string {
 func (s *site) show(r Request) *Answer {
 	s.t.Helper()
 	tree := s.read()
-	r.Now, r.Format = s.now, or(r.Format, FormatCompact)
+	r.Now, r.Format = s.now, cmp.Or(r.Format, FormatCompact)
 	if r.FullAfter == 0 {
 		r.FullAfter = 30 * time.Second
 	}
@@ -195,6 +196,64 @@ func TestAnActionThatLeadsToAnotherViewListsNoShell(t *testing.T) {
 	}
 }
 
+// TestAShortViewIsListedWithoutTheShell that is around it and was shown, and so is a long view after it.
+func TestAShortViewIsListedWithoutTheShell(t *testing.T) {
+	s := newSite(t)
+	s.frame.Nodes = nil
+	s.frame.URL = "https://app.example.com/"
+	s.set(2, "navigation", "", 3, 4, 5, 6, 7)
+	for i, name := range []string{"Conduit", "Home", "New Article", "Settings", "ada"} {
+		s.set(3+i, "link", name)
+	}
+	s.set(30, "contentinfo", "", 31, 32)
+	s.set(31, "link", "About us")
+	s.set(32, "link", "RealWorld OSS Project")
+	home := func(round int) {
+		view := []int{2}
+		for i := range 10 {
+			id := 1000*round + 10*i
+			s.set(id, "link", "").States = []string{"/profile/ada"}
+			s.set(id+1, "link", "ada")
+			s.set(id+2, RoleText, fmt.Sprintf("January %d", i+1))
+			s.set(id+3, "button", fmt.Sprint(i))
+			s.set(id+4, "link", fmt.Sprintf("Article %d About thing %d Read more...", i, i), id+5, id+6, id+8)
+			s.set(id+5, "heading", fmt.Sprintf("Article %d", i))
+			s.set(id+6, "paragraph", "", id+7)
+			s.set(id+7, RoleText, fmt.Sprintf("About thing %d", i))
+			s.set(id+8, "list", "", id+9)
+			s.set(id+9, "listitem", "tag")
+			view = append(view, id, id+1, id+2, id+3, id+4)
+		}
+		s.frame.URL = "https://app.example.com/"
+		s.set(1, roleDocument, "", append(view, 30)...)
+	}
+	home(1)
+	s.show(Request{Interactive: true})
+	s.frame.URL = "https://app.example.com/settings"
+	s.set(1, roleDocument, "", 2, 50, 52, 53, 54, 55, 56, 57, 30)
+	s.set(50, "heading", "Your Settings", 51)
+	s.set(51, RoleText, "Your Settings")
+	for i, name := range []string{"URL of profile picture", "Username", "Short bio about you", "Email", "New Password"} {
+		s.set(52+i, "textbox", name)
+	}
+	s.set(57, "button", "Update Settings")
+	for _, view := range []string{`textbox "Username"`, `link "Article 9 About thing 9 Read more..."`} {
+		told := s.caused()
+		for _, part := range []string{view, "[Unchanged: "} {
+			if !strings.Contains(told, part) {
+				t.Errorf("%q is missing in\n%s", part, told)
+			}
+		}
+		for _, shell := range []string{"Conduit", "RealWorld"} {
+			if strings.Contains(told, shell) {
+				t.Errorf("%q is shown again in\n%s", shell, told)
+			}
+		}
+		s.is(s.show(Request{Interactive: true}), KindUnchanged)
+		home(2)
+	}
+}
+
 func TestAnActionThatLeadsToAShortViewTellsItsText(t *testing.T) {
 	s := newSite(t)
 	s.show(Request{Interactive: true})
@@ -208,6 +267,27 @@ func TestAnActionThatLeadsToAShortViewTellsItsText(t *testing.T) {
 	s.frame.Nodes = all.Nodes
 	if told := s.caused(); !strings.Contains(told, "Section") {
 		t.Error(told)
+	}
+}
+
+// TestWhatDidNotFitIsListedWhenMoreIsAllowed, and not again with the same limit.
+func TestWhatDidNotFitIsListedWhenMoreIsAllowed(t *testing.T) {
+	for _, interactive := range []bool{false, true} {
+		s := newSite(t)
+		s.article("Kettles", 50)
+		short, whole := Request{Interactive: interactive, MaxTokens: 100}, Request{Interactive: interactive}
+		if a := s.is(s.show(short), KindFull); !strings.Contains(a.Text, " elements left out ") {
+			t.Fatalf("all of it fits:\n%s", a.Text)
+		}
+		if a := s.is(s.show(short), KindUnchanged); !strings.Contains(a.Text, " left out]") {
+			t.Error(a.Text)
+		}
+		if a := s.is(s.show(whole), KindFull); strings.Contains(a.Text, " left out") || !strings.Contains(a.Text, "Section J") {
+			t.Errorf("something is still missing:\n%s", a.Text)
+		}
+		if a := s.is(s.show(short), KindUnchanged); strings.Contains(a.Text, " left out]") {
+			t.Error(a.Text)
+		}
 	}
 }
 

@@ -1,14 +1,18 @@
 package aria
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/aria/brief"
 )
 
 // blocks writes trees in the block layout: each property on its own line.
 type blocks struct {
-	b    strings.Builder
-	only map[*Node]bool
+	b     strings.Builder
+	only  map[*Node]bool
+	links map[int]string // the addresses to write, by reference
 }
 
 func (w *blocks) list(nodes []*Node, indent int) {
@@ -29,10 +33,13 @@ func (w *blocks) line(indent int, format string, args ...any) {
 
 func (w *blocks) node(n *Node, indent int) {
 	if n.IsText() {
-		w.line(indent, "- text: %s%s", quote(n.Name, maxValue), length2(n))
+		w.line(indent, "- text: %s%s", brief.Quote(n.Name, maxValue), length2(n))
 		return
 	}
 	w.properties(n, nil, indent)
+	if a := w.links[n.Ref]; a != "" {
+		w.line(indent+1, "href: %s", brief.Quote(a, maxAddress))
+	}
 	var children []*Node
 	for _, c := range n.Children {
 		if w.only == nil || w.only[c] {
@@ -61,19 +68,19 @@ func (w *blocks) properties(n, was *Node, indent int) {
 	}
 	switch {
 	case was != nil && (was.Name != n.Name || was.Cut.NameSum != n.Cut.NameSum):
-		w.line(indent+1, "name: %s%s", quote(n.Name, maxName), before(quote(was.Name, maxName)))
+		w.line(indent+1, "name: %s%s", brief.Quote(n.Name, maxName), before(brief.Quote(was.Name, maxName)))
 	case n.Name != "":
-		w.line(indent+1, "name: %s%s", quote(n.Name, maxName), hash(length(n.Name, n.Cut.Name, maxName)))
+		w.line(indent+1, "name: %s%s", brief.Quote(n.Name, maxName), brief.Note(n.Name, n.Cut.Name, maxName))
 	}
 	if was == nil && n.Description != "" {
-		w.line(indent+1, "description: %s", quote(n.Description, maxName))
+		w.line(indent+1, "description: %s", brief.Quote(n.Description, maxName))
 	} else if was != nil && was.Description != n.Description {
-		w.line(indent+1, "description: %s%s", quote(n.Description, maxName), before(quote(was.Description, maxName)))
+		w.line(indent+1, "description: %s%s", brief.Quote(n.Description, maxName), before(brief.Quote(was.Description, maxName)))
 	}
 	if was == nil && n.HasValue {
-		w.line(indent+1, "value: %s%s", quote(n.Value, maxValue), cutNote(n.Value, n.Cut.Value))
+		w.line(indent+1, "value: %s%s", brief.Quote(n.Value, maxValue), brief.Note(n.Value, n.Cut.Value, maxValue))
 	} else if was != nil && (was.HasValue != n.HasValue || was.Value != n.Value || was.Cut.ValueSum != n.Cut.ValueSum) {
-		is, note, old := contrast(was.Value, n.Value, was.Cut.Value, n.Cut.Value, maxValue)
+		is, note, old := brief.Contrast(was.Value, n.Value, was.Cut.Value, n.Cut.Value, maxValue)
 		w.line(indent+1, "value: %s  # %spreviously: %s", is, note, old)
 	}
 	states := func(n *Node) map[string]string {
@@ -99,39 +106,15 @@ func (w *blocks) properties(n, was *Node, indent int) {
 		a, b := old[s], now[s]
 		switch {
 		case was == nil && b != "":
-			w.line(indent+1, "%s: %s", s, plain(b))
+			w.line(indent+1, "%s: %s", s, brief.Plain(b))
 		case was != nil && a != b:
-			w.line(indent+1, "%s: %s%s", s, plain(or(b, "false")), before(or(a, "false")))
+			w.line(indent+1, "%s: %s%s", s, brief.Plain(cmp.Or(b, "false")), before(cmp.Or(a, "false")))
 		}
 	}
 }
 
 // stateNames are the names of all states, in output order.
-var stateNames = strings.Fields("checked selected pressed expanded disabled invalid required readonly level current sort busy modal live haspopup clickable focused active")
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-func hash(s string) string {
-	if s == "" {
-		return ""
-	}
-	return "  #" + s
-}
-
-// plain returns text on one line, in quotes if YAML would misread it.
-func plain(s string) string {
-	folded := strings.Join(strings.Fields(s), " ")
-	if folded == "" || folded != s || strings.ContainsAny(s[:1], "!&*-?:,[]{}#|>@`\"'%") || strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.ContainsAny(s, "\ufffe\uffff") ||
-		strings.HasSuffix(s, ":") {
-		return quote(folded, 500)
-	}
-	return s
-}
+var stateNames = strings.Fields("checked selected pressed expanded disabled invalid required readonly multiselectable level current sort busy modal live haspopup clickable no-pointer inert focused active lines")
 
 func yamlDiff(d *Diff) string {
 	w := &blocks{}
@@ -148,7 +131,7 @@ func yamlDiff(d *Diff) string {
 				} else {
 					w.line(0, "- role: text")
 				}
-				is, note, old := contrast(c.Old.Name, c.New.Name, c.Old.Cut.Name, c.New.Cut.Name, maxValue)
+				is, note, old := brief.Contrast(c.Old.Name, c.New.Name, c.Old.Cut.Name, c.New.Cut.Name, maxValue)
 				w.line(1, "text: %s  # %spreviously: %s", is, note, old)
 				continue
 			}
@@ -156,6 +139,7 @@ func yamlDiff(d *Diff) string {
 		}
 	}
 	if len(d.Added) > 0 {
+		w.links = addresses(d.root.Children)
 		w.line(0, "Added:")
 		for _, a := range d.Added {
 			w.line(0, "- in: %s", Reference(max(a.In.Ref, 0)))
@@ -172,9 +156,9 @@ func yamlDiff(d *Diff) string {
 			if m.Node.Ref > 0 {
 				w.line(0, "- ref: %s", Reference(m.Node.Ref))
 			} else {
-				w.line(0, "- text: %s", quote(m.Node.Name, maxValue))
+				w.line(0, "- text: %s", brief.Quote(m.Node.Name, maxValue))
 			}
-			w.line(1, "to: %s", quote(where(m.In, m.After, false), 200))
+			w.line(1, "to: %s", brief.Quote(where(m.In, m.After, false), 200))
 		}
 	}
 	if len(d.Removed) > 0 {

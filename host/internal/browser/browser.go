@@ -3,7 +3,8 @@
 //
 // Guarantees:
 //   - The extension's service worker runs, and [Options.Ready] has returned, before the first page begins to load.
-//     The page is therefore captured completely.
+//   - Capture of a watched page that this package opens begins before its first request, unless the extension takes
+//     more than five seconds to begin.
 //   - When [Browser.Close] or [Browser.Wait] returns, the browser and all its processes have exited, and a temporary
 //     profile is removed.
 //   - When this process dies, by any signal, the browser ends too. The next [Launch] removes a temporary profile that
@@ -73,12 +74,15 @@ type Options struct {
 const (
 	// workerTimeout bounds how long the extension's service worker may take to start.
 	workerTimeout = 30 * time.Second
-	// answerTimeout bounds how long the launch waits for the first page's server.
-	answerTimeout = 10 * time.Second
+	// expectTimeout bounds how long the extension may take to begin with a tab before its page is opened.
+	expectTimeout = 5 * time.Second
 	// closeTimeout bounds an orderly exit of the browser, killTimeout the exit after SIGTERM.
 	closeTimeout = 5 * time.Second
 	killTimeout  = 3 * time.Second
 )
+
+// answerTimeout bounds how long opening a page waits for its server. Tests change it.
+var answerTimeout = 10 * time.Second
 
 // ErrCrashed reports that the browser exited without being closed.
 var ErrCrashed = errors.New("the browser exited unexpectedly")
@@ -240,27 +244,29 @@ func (b *Browser) prepare(ctx context.Context, root context.Context, opts Option
 	if opts.URL == "" {
 		return nil
 	}
-	return open(call, first, opts.URL, opts.Notes)
+	return b.open(call, first, opts.URL, opts.Notes)
 }
 
-// open opens a page in a tab and returns when the tab shows the page or an error page.
-func open(parent context.Context, tab target.ID, url string, notes io.Writer) error {
+// open opens a page in a blank tab and returns when the tab shows the page or an error page. The extension captures the
+// tab before.
+func (b *Browser) open(parent context.Context, tab target.ID, url string, notes io.Writer) error {
+	b.expectPage(parent, tab, url)
 	// Detach at the end, so that no second debugger slows the page.
 	ctx, detach := chromedp.NewContext(parent, chromedp.WithTargetID(tab), chromedp.WithDetachOnCancel())
 	defer detach()
 	shown := chromedp.Events(ctx, page.FrameNavigated)
-	res, err := chromedp.Call(ctx, page.Navigate, page.NavigateParams{URL: url})
-	if err != nil {
+	defer time.AfterFunc(answerTimeout, detach).Stop()
+	res, err := chromedp.Call(ctx, page.Navigate, page.NavigateParams{URL: url}) // returns when the server has answered
+	switch {
+	case ctx.Err() != nil: // too late
+	case err != nil:
 		return fmt.Errorf("cannot open %s: %w", url, err)
-	}
-	if res.ErrorText != "" {
+	case res.ErrorText != "":
 		note(notes, "cannot open %s: %s. Check the address and the server, then reload the page.", url, res.ErrorText)
 		return nil
-	}
-	if res.LoaderID == "" {
+	case res.LoaderID == "":
 		return nil // no new document
 	}
-	defer time.AfterFunc(answerTimeout, detach).Stop()
 	for ev, err := range shown {
 		if err != nil {
 			break
@@ -345,15 +351,20 @@ func (b *Browser) ExtensionID() string { return b.extension }
 // extension.
 func (b *Browser) Instance() string { return b.instance }
 
-// Open opens a page in a new tab and returns when the tab exists. The page may still be loading.
+// Open opens a page in a new tab and returns when the tab shows the page, which may still be loading, or an error page.
+// An empty url opens an empty page.
 func (b *Browser) Open(ctx context.Context, url string) error {
 	call, cancel := context.WithCancel(b.root)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	if _, err := chromedp.CallBrowser(call, target.CreateTarget, target.CreateTargetParams{URL: url}); err != nil {
-		return fmt.Errorf("cannot open %s: %w", url, err)
+	tab, err := chromedp.CallBrowser(call, target.CreateTarget, target.CreateTargetParams{URL: "about:blank"})
+	if err != nil {
+		return fmt.Errorf("cannot open a tab: %w", err)
 	}
-	return nil
+	if url == "" {
+		return nil
+	}
+	return b.open(call, tab.TargetID, url, io.Discard)
 }
 
 // UserDataDir is the profile's directory, absolute.

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -324,6 +325,43 @@ func TestPageThatDoesNotOpenIsANote(t *testing.T) {
 	if !strings.Contains(notes.String(), srv.URL+": net::ERR_CONNECTION_REFUSED") {
 		t.Errorf("notes = %q", notes.String())
 	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPageWhoseServerDoesNotRespondIsANote: the browser goes on waiting for it.
+func TestPageWhoseServerDoesNotRespondIsANote(t *testing.T) {
+	needBrowser(t)
+	defer func(d time.Duration) { answerTimeout = d }(answerTimeout)
+	answerTimeout = 100 * time.Millisecond
+	responds, shown := make(chan struct{}), make(chan struct{}, 2)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/shown" {
+			shown <- struct{}{}
+			return
+		}
+		<-responds
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>Late</title><link rel=icon href=data:,><script src=/shown></script>")
+	}))
+	defer srv.Close()
+	respond := sync.OnceFunc(func() { close(responds) })
+	defer respond()
+	var notes strings.Builder
+	b, err := Launch(t.Context(), Options{Headless: true, Notes: &notes, URL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(notes.String(), srv.URL+" did not respond within 100ms") {
+		t.Errorf("notes = %q", notes.String())
+	}
+	if err := b.Open(t.Context(), srv.URL); err != nil {
+		t.Error(err)
+	}
+	respond()
+	<-shown
+	<-shown
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -61,11 +62,10 @@ func loadExtension(ctx context.Context, dir string, needsHost bool, way string) 
 		return "", "", fmt.Errorf("the extension in %s has the ID %s, but the native host accepts only %s. Keep the key in its manifest.",
 			dir, res.ID, protocol.ExtensionID)
 	}
-	origin := "chrome-extension://" + res.ID + "/"
 	limited, cancel := context.WithTimeout(ctx, workerTimeout)
 	defer cancel()
 	worker, err := awaitTarget(limited, func(info *target.Info) bool {
-		return info.Type == "service_worker" && strings.HasPrefix(info.URL, origin)
+		return isWorker(info, res.ID)
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "", "", fmt.Errorf("the service worker of the extension in %s did not start within %s. See its error in chrome://extensions.",
@@ -87,24 +87,57 @@ func loadExtension(ctx context.Context, dir string, needsHost bool, way string) 
 // setWay sets the capture mode of the extension's worker and returns the extension's name for the profile. The
 // mode is active when it returns.
 func setWay(ctx context.Context, worker target.ID, way string) (instance string, err error) {
+	return runInWorker(ctx, worker, fmt.Sprintf(`await globalThis.setWay(%q);
+		const kept = await globalThis.chrome?.storage?.local.get('instance');
+		return kept?.instance ?? '';`, way))
+}
+
+// expectPage has the extension capture a blank tab before it opens a page. If it cannot, capture begins while the page
+// loads, as in any other browser. Pages that are not watched are not captured.
+func (b *Browser) expectPage(ctx context.Context, tab target.ID, url string) {
+	if b.instance == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, expectTimeout)
+	defer cancel()
+	targets, err := chromedp.CallBrowser(ctx, target.GetTargets, target.GetTargetsParams{})
+	if err != nil {
+		return // the page's own call reports it
+	}
+	for _, info := range targets.TargetInfos {
+		if isWorker(info, b.extension) {
+			page, _ := json.Marshal(url) // always possible
+			_, _ = runInWorker(ctx, info.TargetID, fmt.Sprintf("await globalThis.expectPage(%q, %s)", tab, page))
+			return
+		}
+	}
+}
+
+// isWorker reports whether a target is the service worker of an extension.
+func isWorker(info *target.Info, extension string) bool {
+	return info.Type == "service_worker" && strings.HasPrefix(info.URL, "chrome-extension://"+extension+"/")
+}
+
+// runInWorker runs statements of a function in the extension's worker, once its script has run, and returns the text
+// that they return.
+func runInWorker(ctx context.Context, worker target.ID, statements string) (string, error) {
 	ctx, detach := chromedp.NewContext(ctx, chromedp.WithTargetID(worker), chromedp.WithDetachOnCancel())
 	defer detach()
 	script := fmt.Sprintf(`(async () => {
 		if (!globalThis.setWay) return { heard: false };
-		await globalThis.setWay(%q);
-		const kept = await globalThis.chrome?.storage?.local.get('instance');
-		return { heard: true, instance: kept?.instance ?? '' };
-	})()`, way)
+		const answer = await (async () => { %s })();
+		return { heard: true, answer };
+	})()`, statements)
 	type answer struct {
-		Heard    bool   `json:"heard"`
-		Instance string `json:"instance"`
+		Heard  bool   `json:"heard"`
+		Answer string `json:"answer"`
 	}
 	look := time.NewTicker(20 * time.Millisecond) // its script may not have run yet
 	defer look.Stop()
 	for {
 		done, err := chromedp.Run(ctx, chromedp.Evaluate[answer](script, chromedp.EvalAwaitPromise))
 		if err == nil && done.Heard {
-			return done.Instance, nil
+			return done.Answer, nil
 		}
 		select {
 		case <-ctx.Done():

@@ -36,6 +36,7 @@ type tab struct {
 	unseen  bool      // it was not watched at its last report
 	replay  *replay   // what a new worker reports again; nil for nothing
 	failure failure
+	refresh refresh
 }
 
 // Hello takes a browser's introduction and returns the number of the event it should send next: the
@@ -149,6 +150,7 @@ func (s *Store) Apply(instance, stream string, first int64, events []event.Event
 			malformed++
 			continue
 		}
+		correctLocked(s, ev, now)
 		head := ev.Header()
 		last = head.Time()
 		head.Number = s.hostTabLocked(b, head.Tab())

@@ -3,6 +3,7 @@ package capture_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -202,8 +203,9 @@ func TestAThousandGapsAreBoundedAndNoSpanIsLost(t *testing.T) {
 	s, now := store(t)
 	s.Hello(hello(1), now)
 	var events []event.Event
-	for i := range 1500 {
-		events = append(events, &event.Gap{Head: event.Head{At: 1, Subject: event.InTab(7, "")}, From: int64(1000 + i*10), To: int64(1005 + i*10), Reason: "dropped", Dropped: 1})
+	began := now.Add(-time.Hour).UnixMilli()
+	for i := range int64(1500) {
+		events = append(events, &event.Gap{Head: event.Head{At: began, Subject: event.InTab(7, "")}, From: began + i*10, To: began + 5 + i*10, Reason: "dropped", Dropped: 1})
 	}
 	if _, bad := s.Apply("i", "s", 1, events, now); bad != nil {
 		t.Fatal(bad)
@@ -213,7 +215,7 @@ func TestAThousandGapsAreBoundedAndNoSpanIsLost(t *testing.T) {
 	for _, g := range gaps {
 		dropped += g.Dropped
 	}
-	if len(gaps) > 1000 || dropped != 1500 || gaps[0].From.UnixMilli() != 1000 {
+	if len(gaps) > 1000 || dropped != 1500 || gaps[0].From.UnixMilli() != began {
 		t.Errorf("%d gaps, %d dropped, the first from %v", len(gaps), dropped, gaps[0].From)
 	}
 }
@@ -243,5 +245,40 @@ func TestTemplates(t *testing.T) {
 	}
 	if strings.Contains(capture.OriginOf("about:blank"), "about") {
 		t.Error("about:blank has an origin")
+	}
+}
+
+// TestAnImpossibleTimeIsThatOfTheArrival, and is counted. A queue may be late, and a clock may be set while events are on their way.
+func TestAnImpossibleTimeIsThatOfTheArrival(t *testing.T) {
+	s, now := store(t)
+	s.Hello(hello(1), now)
+	year := 365 * 24 * time.Hour
+	times := []time.Time{now.Add(-29 * 24 * time.Hour), now.Add(23 * time.Hour), now.Add(-2 * year), now.Add(2 * year), time.UnixMilli(0), time.UnixMilli(math.MaxInt64), time.UnixMilli(math.MinInt64)}
+	var events []event.Event
+	for _, at := range times {
+		events = append(events, line(at, "x"))
+	}
+	request := &event.Network{Head: event.Head{At: now.UnixMilli(), Subject: event.InTab(7, "")}, Method: "GET", URL: "/", Started: now.Add(-2 * year).UnixMilli(), Duration: 10}
+	gap := &event.Gap{Head: event.Head{At: now.UnixMilli()}, From: now.Add(-2 * year).UnixMilli(), To: now.Add(2 * year).UnixMilli(), Reason: protocol.GapDropped, Dropped: 1}
+	if _, bad := s.Apply("i", "s", 1, append(events, request, gap), now); bad != nil {
+		t.Fatal(bad)
+	}
+	v := s.View(now)
+	for i, at := range times {
+		if i > 1 {
+			at = now
+		}
+		if got := v.Console().At(uint64(i + 1)).Time(); !got.Equal(at) {
+			t.Errorf("%s became %s", times[i], got)
+		}
+	}
+	if got := v.Network().At(1).Started; got != now.UnixMilli() {
+		t.Errorf("the request started at %d", got)
+	}
+	if g := v.Gaps; len(g) != 1 || !g[0].From.Equal(now) || !g[0].To.Equal(now) {
+		t.Errorf("the gaps are %+v", g)
+	}
+	if v.Mistimed != 7 {
+		t.Errorf("%d are counted", v.Mistimed)
 	}
 }

@@ -1,6 +1,10 @@
 package capture
 
-import "tidemark.dev/tidemark/host/internal/event"
+import (
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
 
 // A page became empty because its code failed if an error was logged at most failedBefore milliseconds before, or
 // failedAfter milliseconds after.
@@ -13,6 +17,8 @@ const (
 type failure struct {
 	// at is when the page last logged an error, in milliseconds since the Unix epoch.
 	at int64
+	// thrown is when its code last threw an error that it did not handle, or logged one that it had caught.
+	thrown int64
 	// emptied says that the page has no content, while it is not known to have failed.
 	emptied *event.Element
 }
@@ -21,6 +27,9 @@ type failure struct {
 func (f *failure) take(s *Store, e *event.Console) {
 	if e.Level == event.Error && e.Via != "browser" && e.Target == "" && s.noise.Console(e) == nil {
 		f.at = max(f.at, e.At)
+		if e.Via == "exception" || e.Via == "rejection" || e.Logged != "" {
+			f.thrown = f.at
+		}
 		f.record(s)
 	}
 }
@@ -31,6 +40,29 @@ func (f *failure) record(s *Store) {
 		f.emptied = nil
 		s.change(Change{Head: e.Head, Op: "emptied"})
 	}
+}
+
+// A page whose code threw an error may be empty. It reports that emptyAfter after its last change, or emptyAfterLoad after its
+// last file, both with time for the report. An error at most thrownWithin ago counts.
+const (
+	emptyAfter     = 500 * time.Millisecond
+	emptyAfterLoad = 1300 * time.Millisecond
+	thrownWithin   = 5 * time.Second
+)
+
+// EmptyKnownAt returns when it is known whether a tab's page is empty because its code failed; the zero time if it is known now.
+// What a page does all the time, such as logging, delays that by at most emptyAfterLoad after the error.
+func (v *View) EmptyKnownAt(t *Tab, now time.Time) time.Time {
+	thrown, loaded := time.UnixMilli(t.Thrown), time.UnixMilli(t.Loaded.At)
+	switch {
+	case !t.Watched || !t.DOM || thrown.Before(loaded) || now.Sub(thrown) > thrownWithin || v.DOMState.Empty()[t.ID] != 0:
+		return time.Time{}
+	case thrown.Sub(loaded) < thrownWithin && t.LastFile.After(thrown):
+		return t.LastFile.Add(emptyAfterLoad)
+	case thrown.Sub(loaded) < thrownWithin || t.LastEvent.Add(emptyAfter).After(thrown.Add(emptyAfterLoad)):
+		return thrown.Add(emptyAfterLoad)
+	}
+	return t.LastEvent.Add(emptyAfter)
 }
 
 // loadOf is the load of a page whose entries begin now. Only its document may have been requested before, after the load

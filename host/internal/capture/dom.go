@@ -47,6 +47,15 @@ func (p *DOMState) Elements() map[ElementKey]int {
 	return p.elements
 }
 
+// Shown returns how often an element was visible.
+func (p *DOMState) Shown(k ElementKey) int {
+	if n := p.Elements()[k]; n > 0 {
+		return n
+	}
+	k.Tab = 0 // a state from elsewhere knows no tabs, and whatever is there has come since
+	return p.Elements()[k]
+}
+
 // URL returns the address of a tab, "" when it is not known.
 func (p *DOMState) URL(tab int) string {
 	if p == nil {

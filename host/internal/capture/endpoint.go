@@ -107,17 +107,14 @@ func TemplatePath(path string) string {
 	if !strings.ContainsAny(path, "0123456789") {
 		return path
 	}
-	segments := strings.Split(path, "/")
-	changed := false
-	for i, s := range segments {
-		if t := templateSegment(s); t != s {
-			segments[i], changed = t, true
-		}
+	template := make([]byte, 0, 128)
+	for s := range strings.SplitSeq(path, "/") {
+		template = append(append(template, templateSegment(s)...), '/')
 	}
-	if !changed {
+	if template = template[:len(template)-1]; string(template) == path {
 		return path
 	}
-	return strings.Join(segments, "/")
+	return string(template)
 }
 
 func templateSegment(s string) string {

@@ -1,8 +1,6 @@
 package capture
 
 import (
-	"strings"
-
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -48,8 +46,7 @@ func (j *joiner) repeats(b *browser, e *event.Console) bool {
 	if e.Level < event.Warning || e.Via != "browser" {
 		return false
 	}
-	if rest, ok := strings.CutPrefix(e.Text, "WebSocket connection to '"); ok && e.Category == "network" {
-		url, _, _ := strings.Cut(rest, "' ")
+	if url, ok := event.FailedSocket(e); ok {
 		seen, known := j.requests[requestKey{b.instance, e.Tab(), failedSocket + url}]
 		return known && e.At-seen < joinWithin && seen-e.At < joinWithin
 	}

@@ -45,7 +45,8 @@ type State struct {
 	Gaps *GapState
 	Live *[]LiveElement
 	// URLs is the address of each tab: a tab that was just opened has changed nothing yet.
-	URLs map[int]string
+	URLs     map[int]string
+	Mistimed int
 }
 
 // BrowserState is a browser and the place in its stream up to which it was heard.
@@ -207,7 +208,7 @@ func (s *Store) waitForRoom(ctx context.Context) error {
 
 func (s *Store) stateLocked(now time.Time) State {
 	st := State{
-		Started: s.started.UnixMilli(), Saved: now.UnixMilli(), LastTab: s.lastTab, Masked: s.masked,
+		Started: s.started.UnixMilli(), Saved: now.UnixMilli(), LastTab: s.lastTab, Masked: s.masked, Mistimed: s.mistimed,
 	}
 	for t, b := range s.buffers {
 		st.Next[t] = b.Next()
@@ -261,7 +262,7 @@ type Tail struct {
 func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Journal) *Store {
 	s := New(limits, rules, now)
 	s.started, s.saved = time.UnixMilli(st.Started), time.UnixMilli(st.Saved)
-	s.lastTab, s.masked = st.LastTab, st.Masked
+	s.lastTab, s.masked, s.mistimed = st.LastTab, st.Masked, st.Mistimed
 	var tails [Gaps]Tail
 	var from Positions
 	for t, limit := range limits {
@@ -332,15 +333,16 @@ func (s *Store) skipTo(t Track, pos uint64, now time.Time) {
 // addNetwork and change are the only functions that add to these two tracks, because they also apply the entry.
 
 func (s *Store) addNetwork(e event.Network) {
-	s.endpoints = s.endpoints.apply(&e)
-	e.Endpoint = s.index.named(KeyOf(&e))
+	k := KeyOf(&e)
+	s.endpoints = s.endpoints.apply(k, &e)
+	e.Endpoint = s.index.named(k)
 	s.network.add(e)
 }
 
 func (s *Store) change(c Change) { s.domState = s.domState.apply(s.dom.add(c)) }
 
 // Replay returns a table after more requests, to rebuild one from saved data.
-func (t *Table) Replay(n *event.Network) *Table { return t.apply(n) }
+func (t *Table) Replay(n *event.Network) *Table { return t.apply(KeyOf(n), n) }
 
 // Replay is a state after one more change.
 func (p *DOMState) Replay(c *Change) *DOMState { return p.apply(c) }

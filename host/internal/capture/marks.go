@@ -2,6 +2,7 @@ package capture
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/event"
@@ -28,7 +29,55 @@ func labelOfLine(e *event.Console) uint64 {
 	}{e.Subject, e.Level, e.URL, e.Line}))
 }
 
-func notableFrame(e *event.WebSocket) bool { return !e.IsFrame() || e.Bad }
+func notableFrame(e *event.WebSocket) bool { return !e.IsFrame() || e.Bad || TellsOfModules(e) }
 
 // TellsOfRefresh reports whether a message is one of Next.js about a hot update.
 func TellsOfRefresh(e *event.Console) bool { return strings.HasPrefix(e.Text, "[Fast Refresh]") }
+
+// TellsOfModules reports whether a frame is one in which Turbopack tells a page that it is connected, or of changed modules.
+func TellsOfModules(e *event.WebSocket) bool {
+	return e.Op == "received" && strings.HasPrefix(e.Text, `{"type":"turbopack-`)
+}
+
+// ChangesModules reports whether such a frame changes modules, as far as it was kept.
+func ChangesModules(e *event.WebSocket) bool {
+	return TellsOfModules(e) && strings.HasPrefix(e.Text, `{"type":"turbopack-message"`) &&
+		(e.Size > len(e.Text) || strings.Contains(e.Text, `"type":"partial"`) || strings.Contains(e.Text, `"type":"restart"`))
+}
+
+// refresh is what Turbopack's connection told a tab of the build that goes on. Next.js logs the end of one that changed nothing
+// in the page too, such as that of a route.
+type refresh struct {
+	socket string // "" while no connection is known
+	gaps   uint64 // the position of the newest gap as the connection became known
+	// changes is true if the page changes with that build, or if the build repairs one that had failed. It is true too for a build
+	// of which the begin was not observed.
+	changes, failed bool
+}
+
+// follow takes a frame, or the begin or end of a connection. How is what it shows of an update; see [noise.Rules.Update]. Gaps is the
+// position of the newest gap.
+func (r *refresh) follow(e *event.WebSocket, how string, gaps uint64) {
+	switch {
+	case e.ID == r.socket && !e.IsFrame():
+		*r = refresh{}
+	case e.ID != r.socket && TellsOfModules(e): // the first one, or that of the next document
+		*r = refresh{socket: strings.Clone(e.ID), gaps: gaps, changes: true}
+	case e.ID != r.socket || e.Op != "received":
+	case how == "hot_update_failed":
+		r.failed = true
+	case strings.HasPrefix(e.Text, `{"type":"building"`):
+		r.changes = r.failed
+	case ChangesModules(e), slices.ContainsFunc(pageChanges, func(kind string) bool { return strings.HasPrefix(e.Text, `{"type":"`+kind+`"`) }):
+		r.changes = true
+	}
+}
+
+// pageChanges are the kinds of messages, other than of modules, after which Next.js changes a page.
+var pageChanges = []string{"serverComponentChanges", "reloadPage", "addedPage", "removedPage"}
+
+// ended reports whether the build whose end a tab logged may have changed the page. After a gap it may have.
+func (r *refresh) ended(gaps uint64) bool {
+	r.failed = false
+	return r.socket == "" || r.gaps != gaps || r.changes
+}

@@ -28,8 +28,9 @@ func (k *Sink) Append(ctx context.Context, events ...event.Event) error {
 	}
 	k.store.mu.Lock()
 	defer k.store.mu.Unlock()
+	now := k.clock()
 	for _, e := range events {
-		k.store.recordLocked(e)
+		k.store.recordLocked(e, now)
 	}
 	k.store.notifyLocked()
 	return nil

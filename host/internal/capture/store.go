@@ -74,12 +74,14 @@ type Store struct {
 	tabs     map[int]*tab        // by the host's id
 	lastTab  int
 	flights  map[requestKey]Flight
+	begun    uint64 // counts them
 	polls    polls
 	joins    joiner
 	gaps     gapList
 	evicted  evictions
 	subjects subjects
 	masked   int
+	mistimed int
 	keep     keeper
 }
 
@@ -182,6 +184,42 @@ func (s *Store) notifyLocked() {
 	s.keep.touch()
 }
 
+// How long before its arrival an event may have happened, in a queue, and how long after it, by a clock that is being set. Other
+// times are those of a clock that was wrong.
+const (
+	maxLate  = 30 * 24 * time.Hour
+	maxEarly = 24 * time.Hour
+)
+
+// correctLocked gives an event whose time cannot be right the time of its arrival, and counts it.
+func correctLocked(s *Store, ev event.Event, now time.Time) {
+	right := func(ms int64) bool {
+		ago := now.Sub(time.UnixMilli(ms))
+		return ago <= maxLate && ago >= -maxEarly
+	}
+	head := ev.Header()
+	ok := right(head.At)
+	if !ok {
+		head.At = now.UnixMilli()
+	}
+	switch e := ev.(type) {
+	case *event.Network:
+		if e.Started != 0 && !right(e.Started) {
+			e.Started, ok = head.At, false
+		}
+	case *event.Gap:
+		if !right(e.From) {
+			e.From, ok = head.At, false
+		}
+		if e.To != 0 && !right(e.To) {
+			e.To, ok = head.At, false
+		}
+	}
+	if !ok {
+		s.mistimed++
+	}
+}
+
 // applyLocked takes one event in. Its tab is the host's already.
 func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	head := ev.Header()
@@ -194,6 +232,9 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		}
 	}
 	how := s.noise.Update(ev)
+	if e, ok := ev.(*event.Console); ok && t != nil && how != "" && TellsOfRefresh(e) && !t.refresh.ended(s.gaps.last) {
+		how = ""
+	}
 	wasActive := time.Time{}
 	rhythm, polled := s.isPolling(b, ev)
 	if t != nil && (how != "" || !isSocketFrame(ev) && !polled) {
@@ -222,12 +263,19 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		if len(s.flights) >= maxFlights {
 			clear(s.flights)
 		}
-		s.flights[requestKey{b.instance, e.Tab(), e.ID}] = Flight{Tab: e.Tab(), Origin: e.Origin(), Method: e.Method, URL: e.URL, Began: now, Polling: polled, rhythm: rhythm}
+		s.flights[requestKey{b.instance, e.Tab(), e.ID}] = Flight{Tab: e.Tab(), Origin: e.Origin(), Method: e.Method, URL: e.URL, Began: now, Number: s.begun, Polling: polled, rhythm: rhythm}
+		s.begun++
 	case *event.Network:
+		if t != nil && !polled && (e.Resource == "document" || e.IsStatic()) {
+			t.LastFile = now
+		}
 		s.networkEvent(b, e)
 	case *event.WebSocket:
 		e.Joined = s.joins.socket(b, e)
 		s.websocket.add(*e)
+		if t != nil {
+			t.refresh.follow(e, how, s.gaps.last)
+		}
 	case *event.Action:
 		s.actions.add(*e)
 	case *event.Element:
@@ -240,7 +288,8 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 }
 
 // recordLocked appends an event that changes nothing but its track. Its tab is the host's already.
-func (s *Store) recordLocked(ev event.Event) {
+func (s *Store) recordLocked(ev event.Event, now time.Time) {
+	correctLocked(s, ev, now)
 	head := ev.Header()
 	s.masked += head.Masked
 	if t := s.tabs[head.Tab()]; t != nil {

@@ -221,11 +221,10 @@ func (t *Table) Set(k EndpointKey, e Endpoint) {
 }
 
 // apply takes one more request into the table and returns the table to use from now on.
-func (t *Table) apply(n *event.Network) *Table {
+func (t *Table) apply(k EndpointKey, n *event.Network) *Table {
 	if !Counts(n) {
 		return t
 	}
-	k := KeyOf(n)
 	e, known := t.Get(k)
 	if !known && t.Len() >= MaxEndpoints {
 		return t

@@ -64,6 +64,9 @@ func SectionNames() string {
 	return strings.Join(names, ", ")
 }
 
+// EntryBytes is what an entry of a section takes in a buffer beside its texts.
+func EntryBytes(s Section) int { return tracks[s.Track()].entryBytes() }
+
 // Section names a track. Gaps has no section.
 func (t Track) Section() Section { return Sections[t] }
 
@@ -183,6 +186,8 @@ type row interface {
 	recorder() string
 	// defaults is the limit of the buffer where the settings have none.
 	defaults() Limit
+	// entryBytes is the size of an entry without texts.
+	entryBytes() int
 	// open makes the buffer of a store, empty. The next entry gets a position.
 	open(s *Store, l Limit, start uint64) buffer
 	list(n int) List
@@ -195,7 +200,7 @@ var tracks = [Gaps]row{
 	}),
 	Network: newTrack(NetworkSection, Browsers, "Network", Limit{5_000, 16 << 20}, ring.Options[event.Network]{
 		Chunk: 8, Size: sizeOfNetwork,
-	}).with((*Store).addNetwork, func(s *Store, e *event.Network) { s.oldTable = s.oldTable.apply(e) }),
+	}).with((*Store).addNetwork, func(s *Store, e *event.Network) { s.oldTable = s.oldTable.apply(KeyOf(e), e) }),
 	WebSocket: newTrack(WebSocketSection, Browsers, "WebSocket", Limit{20_000, 8 << 20}, ring.Options[event.WebSocket]{
 		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame,
 	}),
@@ -242,6 +247,11 @@ func (t *trackOf[T, P]) position() string { return t.pos }
 func (t *trackOf[T, P]) recorder() string { return t.from }
 
 func (t *trackOf[T, P]) defaults() Limit { return t.limits }
+
+func (t *trackOf[T, P]) entryBytes() int {
+	var e T
+	return t.ring.Size(&e)
+}
 
 func (t *trackOf[T, P]) list(n int) List { return make(listOf[T, P], n) }
 

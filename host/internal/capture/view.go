@@ -33,8 +33,14 @@ type Tab struct {
 	PausedPart *protocol.TabPaused
 	// Loaded is when the page was loaded; zero where that is not known.
 	Loaded Load
+	// Failed is when the page last logged an error, in milliseconds since the Unix epoch; 0 if it logged none.
+	Failed int64
+	// Thrown is when the page's code last threw an error that it did not handle, or logged one that it had caught.
+	Thrown int64
 	// LastEvent is when anything but a socket frame or polling came from it last, by the host's clock.
 	LastEvent time.Time
+	// LastFile is when a file that the page is made of arrived last, by the host's clock.
+	LastFile time.Time
 }
 
 // Load is when a tab loaded its page: the time in milliseconds since the Unix epoch, and the positions of the page's
@@ -62,8 +68,9 @@ type Flight struct {
 	Tab         int
 	Origin      string
 	Method, URL string
-	// Began is when the host heard of it.
-	Began time.Time
+	// Began is when the host heard of it, and Number how many requests it had heard of before.
+	Began  time.Time
+	Number uint64
 	// Polling is true for one that the page makes at a steady rhythm.
 	Polling bool
 
@@ -85,8 +92,9 @@ type View struct {
 	Browsers  []Browser
 	Gaps      []Gap
 	Flights   []Flight
-	// Masked counts the secrets masked so far.
-	Masked int
+	// Masked counts the secrets masked so far, Mistimed the events with a time that could not be right. They have that of their
+	// arrival.
+	Masked, Mistimed int
 
 	tracks   [Gaps]span
 	subjects []heard // nil where they are not known without reading the buffers
@@ -106,7 +114,7 @@ func (s *Store) View(now time.Time) *View {
 	v := &View{
 		At: now.UTC().Truncate(time.Millisecond), Started: s.started.UTC().Truncate(time.Millisecond), Updates: s.updates.View(),
 		Endpoints: s.endpoints.share(), DOMState: s.domState.share(), oldTable: s.oldTable.share(), oldDOM: s.oldDOM.share(),
-		Gaps: s.gaps.view(), nextGap: s.gaps.last + 1, Masked: s.masked, evicted: s.evicted.view(), gone: s.evicted.newest,
+		Gaps: s.gaps.view(), nextGap: s.gaps.last + 1, Masked: s.masked, Mistimed: s.mistimed, evicted: s.evicted.view(), gone: s.evicted.newest,
 	}
 	for t, b := range s.buffers {
 		v.tracks[t] = b.view()
@@ -117,6 +125,7 @@ func (s *Store) View(now time.Time) *View {
 	for _, t := range s.tabs {
 		shown := t.Tab
 		shown.URL, shown.Origin, shown.Title, shown.LastEvent = t.url, t.origin, t.title, t.active
+		shown.Failed, shown.Thrown = t.failure.at, t.failure.thrown
 		shown.Browser, shown.Instance = t.browser.name, t.browser.instance
 		shown.Watched = t.Watched && t.browser.connections > 0
 		v.Tabs = append(v.Tabs, shown)
@@ -220,7 +229,7 @@ func (v *View) endpointsBefore(pos uint64, last *rebuilt) *Table {
 		if p >= pos {
 			break
 		}
-		t = t.apply(n)
+		t = t.apply(KeyOf(n), n)
 	}
 	last.endpoints, last.network = t.share(), pos
 	return t

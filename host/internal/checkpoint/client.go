@@ -25,16 +25,25 @@ type Client struct {
 	Sets []string
 
 	sync.Mutex
-	turn  chan struct{} // nil before the first answer
-	auto  capture.Moment
-	told  map[capture.Section]Told // nil before the first call
-	looks uint64                   // the update that a wait for one counts from
+	turn chan struct{} // nil before the first answer
+	cursor
+	tabs  map[int]cursor // of tabs about which it was told more than about the others
+	looks uint64         // the update that a wait for one counts from
 	calls int
 	given *alike.Given
 	// covered is the moment up to which a report left nothing out that is in the client's scope.
 	covered capture.Moment
 	heard   *ClientState // what the client has certainly received, nil if that is everything
 }
+
+// cursor is up to where a client was told.
+type cursor struct {
+	auto capture.Moment
+	told map[capture.Section]Told // nil before the first call
+}
+
+// maxTabs bounds the tabs with a cursor of their own. Beyond it, all have the client's.
+const maxTabs = 64
 
 // Turn waits until no other answer to the client is in progress. The returned function ends the turn.
 func (c *Client) Turn(ctx context.Context) (end func(), err error) {
@@ -85,7 +94,8 @@ func (c *Client) StateLocked() ClientState {
 
 // RestoreLocked makes the client continue from its saved state.
 func (c *Client) RestoreLocked(st ClientState) {
-	c.auto, c.told, c.calls, c.given, c.heard = st.Auto, maps.Clone(st.Told), st.Calls, st.Given, nil
+	c.cursor, c.tabs = cursor{st.Auto, maps.Clone(st.Told)}, nil
+	c.calls, c.given, c.heard = st.Calls, st.Given, nil
 }
 
 // HeardLocked records that the client has received every answer so far.
@@ -123,10 +133,19 @@ func (c *Client) AutoName() string {
 	return fmt.Sprintf("%s%d", automatic, c.calls)
 }
 
-// UnreadLocked returns those of the sections that were never reported to the client.
-func (c *Client) UnreadLocked(include []capture.Section) (unread []capture.Section) {
+// at returns the client's cursor for reports of a tab; 0 is all tabs.
+func (c *Client) at(tab int) cursor {
+	if own, has := c.tabs[tab]; has {
+		return own
+	}
+	return c.cursor
+}
+
+// UnreadLocked returns those of the sections that were never reported to the client, of a tab if it is not 0.
+func (c *Client) UnreadLocked(tab int, include []capture.Section) (unread []capture.Section) {
+	told := c.at(tab).told
 	for _, s := range included(include) {
-		if _, told := c.told[s]; !told {
+		if _, known := told[s]; !known {
 			unread = append(unread, s)
 		}
 	}
@@ -140,8 +159,14 @@ func included(include []capture.Section) []capture.Section {
 	return include
 }
 
-// SinceLocked returns the client's cursor for those sections. A section that was never reported begins at a start.
-func (c *Client) SinceLocked(start capture.Moment, include []capture.Section) capture.Moment {
+// SinceLocked returns the client's cursor for those sections, of a tab if it is not 0. A section that was never reported begins
+// at a start.
+func (c *Client) SinceLocked(start capture.Moment, tab int, include []capture.Section) capture.Moment {
+	at := c.at(tab)
+	return at.since(start, include)
+}
+
+func (c *cursor) since(start capture.Moment, include []capture.Section) capture.Moment {
 	m := c.auto
 	if c.told == nil {
 		return start
@@ -166,17 +191,47 @@ func (c *Client) SinceLocked(start capture.Moment, include []capture.Section) ca
 // AdvanceLocked moves the client's cursor for those sections to the view.
 func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
 	c.answeredLocked()
+	c.advance(v, include)
+	if len(include) == 0 {
+		c.tabs = nil
+	}
+	for tab, own := range c.tabs {
+		own.advance(v, include)
+		c.tabs[tab] = own
+	}
+	c.calls++
+}
+
+// AdvanceTabLocked moves the client's cursor for those sections of a tab to the view. Reports of other tabs, and of all, begin where
+// they did. The cursors of tabs end with the daemon: a tab may be reported twice, but never lost.
+func (c *Client) AdvanceTabLocked(v *capture.View, tab int, include []capture.Section) {
+	c.answeredLocked()
+	own := c.at(tab)
+	own.told = maps.Clone(own.told)
+	own.advance(v, include)
+	if c.tabs == nil || len(c.tabs) == maxTabs {
+		c.tabs = map[int]cursor{}
+	}
+	c.tabs[tab] = own
+	c.calls++
+}
+
+// ApartLocked reports whether the client was told more about a tab than about the others.
+func (c *Client) ApartLocked(tab int) bool {
+	_, has := c.tabs[tab]
+	return has
+}
+
+func (c *cursor) advance(v *capture.View, include []capture.Section) {
 	if c.told == nil {
 		c.told = map[capture.Section]Told{}
 		c.auto = v.Start()
 	}
-	include = included(include)
 	now := v.Now()
-	for _, s := range include {
+	for _, s := range included(include) {
 		copySection(&c.auto, now, s)
 		c.told[s] = Told{v.At.UnixMilli(), now.Pos[capture.Gaps]}
 	}
-	c.calls++
 }
 
 // CoverLocked records that a report up to a moment left nothing out that is in the client's scope.

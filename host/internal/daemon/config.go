@@ -3,8 +3,8 @@ package daemon
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/safesocket"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -61,76 +62,74 @@ type Config struct {
 	Terminals recording.Settings `toml:"terminals"`
 	// Redact adds the user's rules to the built-in redaction rules.
 	Redact redact.User `toml:"redact"`
+
+	file configFile
 }
 
-// ReadConfig reads the settings file. A missing file gives the defaults. The error names the line.
+// ReadConfig reads the settings file. A missing file gives the defaults. The error names the line and what to do.
 func ReadConfig(path string) (*Config, error) {
-	data, err := safefile.Read(path, maxSettings)
+	data, info, err := safefile.ReadInfo(path, maxSettings)
 	if errors.Is(err, os.ErrNotExist) {
 		return &Config{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	if err := safesocket.CheckWriters(path, info); err != nil {
+		return nil, err
+	}
+	c := &Config{file: configFile{path, data}}
 	if err := safefile.CheckTOML(data, maxConfigKeys); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, c.file.mistake(0, err.Error())
 	}
-	var c Config
 	d := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
-		var strict *toml.StrictMissingError
-		if errors.As(err, &strict) {
-			return nil, fmt.Errorf("%s: unknown settings:\n%s", path, strict.String())
-		}
-		var bad *toml.DecodeError
-		if errors.As(err, &bad) {
-			line, column := bad.Position()
-			return nil, fmt.Errorf("%s:%d:%d: %w", path, line, column, err)
-		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := d.Decode(c); err != nil {
+		return nil, c.file.undecoded(err)
 	}
-	return &c, nil
+	if _, _, err := c.Limits(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Limits returns the configured limits of the buffers and the journal. It checks every section, and the error names the
-// section with a setting that is out of range.
+// line, the section with a setting that is out of range, and what to do.
 func (c *Config) Limits() (buffers capture.Limits, journal store.Limits, err error) {
 	if journal, err = c.Journal.Limits(); err != nil {
-		return buffers, journal, fmt.Errorf("journal: %w", err)
-	}
-	if err = c.check(); err != nil {
-		return buffers, journal, err
+		return buffers, journal, c.file.outOfRange("journal", err)
 	}
 	if buffers, err = c.Buffers.Limits(); err != nil {
-		return buffers, journal, fmt.Errorf("buffers.%w", err)
+		name, reason, _ := strings.Cut(err.Error(), ": ")
+		return buffers, journal, c.file.outOfRange("buffers."+name, errors.New(reason))
 	}
-	return buffers, journal, nil
+	return buffers, journal, c.check()
 }
 
 // check checks the sections that need no conversion.
 func (c *Config) check() error {
 	if m := c.Daemon.IdleMinutes; m < 0 || m > 1<<20 {
-		return errors.New("daemon: idle_minutes must be more than 0")
+		return c.file.outOfRange("daemon", errors.New("idle_minutes must be more than 0"))
 	}
 	if c.HTTP.Port < 0 || c.HTTP.Port > 65535 {
-		return errors.New("http: port must be from 1 to 65535")
+		return c.file.outOfRange("http", errors.New("port must be from 1 to 65535"))
 	}
 	for _, s := range []struct {
 		name string
 		err  error
 	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}, {"snapshots", c.Snapshots.Check()}, {"timeline", c.Timeline.Check()}, {"branches", c.Branches.Check()}, {"recordings", c.Recordings.Check()}, {"terminals", c.Terminals.Check()}} {
 		if s.err != nil {
-			return fmt.Errorf("%s: %w", s.name, s.err)
+			return c.file.outOfRange(s.name, s.err)
 		}
 	}
 	return nil
 }
 
-// Redactor returns a redactor with the built-in rules and the rules of the settings.
+// Redactor returns a redactor with the built-in rules and the rules of the settings. The error is as that of [Config.Limits].
 func (c *Config) Redactor() (*redact.Redactor, error) {
 	r, err := redact.Extend(redact.DefaultRules(), c.Redact)
 	if err != nil {
-		return nil, fmt.Errorf("redact.%w", err)
+		name, reason, _ := strings.Cut(err.Error(), ": ")
+		return nil, c.file.outOfRange("redact."+name, errors.New(reason))
 	}
 	return r, nil
 }

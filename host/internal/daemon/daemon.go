@@ -50,11 +50,17 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
+// startedAfter is how long garbage of the start may stay after the daemon is ready.
+const startedAfter = time.Second
+
 // roundTimeout bounds the round trips to browsers that `tidemark doctor` requests.
 const roundTimeout = 5 * time.Second
 
 // Serve runs the daemon of a home until ctx ends or a client asks it to stop.
 func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
+	// Most of what a start allocates stays in memory, so collecting is a waste. The first answers do not wait for it either.
+	collect := memory.Grow()
+	defer collect()
 	if err := h.Create(); err != nil {
 		return err
 	}
@@ -69,11 +75,11 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	}
 	limits, journalLimits, err := config.Limits()
 	if err != nil {
-		return fmt.Errorf("%s: %w", h.Config, err)
+		return err
 	}
 	redactor, err := config.Redactor()
 	if err != nil {
-		return fmt.Errorf("%s: %w", h.Config, err)
+		return err
 	}
 
 	limitMemory(limits)
@@ -120,6 +126,8 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	running.Go(func() { d.engine.Observer.AskForMaps(ctx) })
 	running.Go(func() { d.notifyAgents(ctx) })
 	running.Go(func() { d.watchGrants(ctx) })
+	running.Go(func() { d.watchHome(ctx, lock) })
+	defer time.AfterFunc(startedAfter, collect).Stop()
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("idle without connections: all data is on disk, and the next client starts a new daemon", "idle", config.idle())
 	}

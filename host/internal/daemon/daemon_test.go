@@ -4,6 +4,7 @@ package daemon
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -248,31 +250,27 @@ func TestAHomeWithALongPathHasItsSocketsElsewhere(t *testing.T) {
 
 func TestMistakesInTheSettingsNameTheirPlace(t *testing.T) {
 	for settings, want := range map[string]string{
-		"[buffers.console]\nentries = \"many\"\n":    "config.toml:2:11",
+		"[buffers.console]\nentries = \"many\"\n":    "config.toml:2: ",
 		"[buffers.console]\nentries =\n":             "config.toml:2:",
 		"[buffers":                                   "config.toml:1:",
-		"[buffers.console]\n\nentires = 5\n":         "entires",
-		"[buffers.network]\nentries = -1\n":          "buffers.network",
-		"[buffers.dom]\nmib = 5000\n":                "buffers.dom",
-		"[buffers]\n[buffers.smell]\nentries = 10\n": "smell",
-		"[journal]\ndays = 4000\n":                   "journal: mib must be",
-		"[http]\nport = 70000\n":                     "http: port must be",
+		"[buffers.console]\n\nentires = 5\n":         "config.toml:3: there is no setting buffers.console.entires.",
+		"x = 1\n\n[daemon]\ny = 2\n":                 "config.toml:1: there is no setting x, and 1 more are unknown.",
+		"[buffers.network]\nentries = -1\n":          "config.toml:2: buffers.network: entries must be",
+		"[buffers.dom]\nmib = 5000\n":                "config.toml:2: buffers.dom: ",
+		"[buffers]\n[buffers.smell]\nentries = 10\n": "config.toml:2: buffers.smell: there is no such buffer",
+		"[http]\nport=1\n[journal]\ndays = 4000\n":   "config.toml:4: journal: mib must be",
+		"journal.days = 4000\n":                      "config.toml:1: journal: mib must be",
+		"\n[http]\n# port\nport = 70000\n":           "config.toml:4: http: port must be",
+		"[branches.commands]\nnobody = [\"a\"]\n":    "config.toml:2: branches: commands names the agent \"nobody\"",
 	} {
 		h := newHome(t)
 		if err := os.WriteFile(h.Config, []byte(settings), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		err := Serve(context.Background(), h, slog.New(slog.DiscardHandler))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), h.Config) {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), h.Config) || !strings.HasSuffix(err.Error(), "Correct the line, or remove it to get the default.") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", settings, err)
 		}
-	}
-	h := newHome(t)
-	if err := os.WriteFile(h.Config, []byte("\n\n[buffers.console]\n# two\nentires = 5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadConfig(h.Config); err == nil || !strings.Contains(err.Error(), "5| entires") {
-		t.Errorf("an unknown setting: %v", err)
 	}
 }
 
@@ -415,6 +413,31 @@ const (
 	ready      = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	changes    = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_changes_since","arguments":{}}}`
 )
+
+// TestALineOfAHundredMegabytesIsRefused within a second, and the daemon goes on.
+func TestALineOfAHundredMegabytesIsRefused(t *testing.T) {
+	h := newHome(t)
+	start(t, h)
+	line := bytes.Repeat([]byte(`{"jsonrpc":"2.0","id":1,"method":"x","params":"`), 100<<20/48)
+	for name, ended := range map[string]bool{"with an end": true, "without an end": false} {
+		conn := dial(t, h, home.MCPSocket)
+		began := time.Now()
+		go func() {
+			_, err := conn.Write(line)
+			if ended && err == nil {
+				_, _ = conn.Write([]byte("\n"))
+			}
+		}()
+		_ = conn.SetReadDeadline(began.Add(10 * time.Second))
+		answer, err := io.ReadAll(conn) // the reset that follows may come first
+		if took := time.Since(began); took > time.Second || !strings.Contains(string(answer), "more than 16 MiB") && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("%s: %.200q after %s, %v", name, answer, took, err)
+		}
+	}
+	if answers := speak(t, h, initialize, ready, changes); len(answers) != 2 {
+		t.Errorf("afterwards: %q", answers)
+	}
+}
 
 func TestAnAgentHearsOfItsScopeAndEveryRequestIsAnsweredBeforeTheEnd(t *testing.T) {
 	h := newHome(t)

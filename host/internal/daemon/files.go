@@ -35,7 +35,7 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 		},
 	})
 	if notice != "" {
-		d.log.Error(notice)
+		d.journal.notice(notice)
 	}
 	if err != nil {
 		d.log.Error("cannot open the timeline, so nothing of workspaces is recorded", "error", err)

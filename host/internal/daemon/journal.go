@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -71,8 +70,6 @@ func (d *daemon) restore(limits capture.Limits, journalLimits store.Limits) rest
 
 // restore returns the capture store and the checkpoints from the journal, or new ones.
 func (j *journal) restore(disk *store.Store, limits capture.Limits, rules *noise.Rules) (*capture.Store, []checkpoint.Checkpoint, []checkpoint.ClientState) {
-	// Most of the data that is read stays in memory, so collecting is a waste. The memory limit still applies.
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	now := time.Now()
 	fresh := capture.New(limits, rules, now)
 	if disk == nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,6 +45,46 @@ func TestADaemonLeavesWhenNobodyHasBeenThereForAWhile(t *testing.T) {
 			t.Error("it was told to stop")
 		}
 	})
+}
+
+// TestADaemonEndsWithItsHome: connections do not keep it, and it leaves nothing in a home that has taken the place.
+func TestADaemonEndsWithItsHome(t *testing.T) {
+	for name, remove := range map[string]func(home.Home) error{
+		"removed":             func(h home.Home) error { return os.RemoveAll(h.State) },
+		"without its sockets": func(h home.Home) error { return os.RemoveAll(h.Run) },
+		"replaced": func(h home.Home) error {
+			return errors.Join(os.RemoveAll(h.State), os.MkdirAll(h.Run, 0o700), os.WriteFile(filepath.Join(h.Run, "daemon.lock"), nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			if err := h.Create(); err != nil {
+				t.Fatal(err)
+			}
+			lock, err := h.Lock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = lock.Close() }()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				d := &daemon{home: h, log: slog.New(slog.DiscardHandler), stop: stop}
+				go d.watchHome(ctx, lock)
+				time.Sleep(10 * homePause)
+				if ctx.Err() != nil {
+					t.Fatal("it stopped before")
+				}
+				if err := remove(h); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * homePause)
+				if ctx.Err() == nil {
+					t.Error("it goes on")
+				}
+			})
+		})
+	}
 }
 
 func TestAnIdleDaemonEndsAndTheNextGoesOn(t *testing.T) {

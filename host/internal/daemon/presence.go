@@ -3,11 +3,13 @@ package daemon
 import (
 	"context"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/hangup"
+	"tidemark.dev/tidemark/host/internal/home"
 )
 
 // presence counts connections. It is safe for concurrent use.
@@ -49,6 +51,28 @@ func (p *presence) waitUntilAlone(ctx context.Context, idle time.Duration) bool 
 			return true
 		case <-changed:
 			timer.Stop()
+		}
+	}
+}
+
+// homePause is the time between two looks at whether the home is still this daemon's.
+const homePause = 10 * time.Second
+
+// watchHome stops the daemon when its home was removed: its connections would keep it from ending, and browsers from the next
+// daemon.
+func (d *daemon) watchHome(ctx context.Context, lock *os.File) {
+	look := time.NewTicker(homePause)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if !home.Owns(d.home, lock) {
+				d.log.Warn("the daemon stops, because its files were removed while it ran", "home", d.home.State)
+				d.stop()
+				return
+			}
 		}
 	}
 }

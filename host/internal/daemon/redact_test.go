@@ -42,12 +42,12 @@ needs = ["TKT-"]
 
 func TestARedactionRuleThatCannotBeUsedStopsTheDaemonAndSaysWhy(t *testing.T) {
 	for settings, want := range map[string]string{
-		"[redact]\nkeys = [\"42\"]\n":                               `redact.keys: "42" is not a valid key name; it needs a letter`,
-		"[redact]\nkey = [\"a\"]\n":                                 `2| key = ["a"]`,
+		"[redact]\nkeys = [\"42\"]\n":                               `config.toml:2: redact.keys: "42" is not a valid key name; it needs a letter`,
+		"[redact]\nkey = [\"a\"]\n":                                 `config.toml:2: there is no setting redact.key`,
 		"[redact]\nkeys = \"a\"\n":                                  "config.toml:2:",
-		"[[redact.values]]\nid = \"a\"\npattern = \"(\"\n":          `redact.values: rule "a": its pattern is invalid`,
+		"[[redact.values]]\nid = \"a\"\npattern = \"(\"\n":          `config.toml:2: redact.values: rule "a": its pattern is invalid`,
 		"[[redact.values]]\nid = \"a\"\npattern = \"x*\"\n":         `redact.values: rule "a": its pattern matches the empty string`,
-		"[[redact.values]]\nid = \"a\"\nregexp = \"x\"\n":           `3| regexp = "x"`,
+		"[[redact.values]]\nid = \"a\"\nregexp = \"x\"\n":           `config.toml:3: there is no setting redact.values.regexp`,
 		"[[redact.values]]\nid = \"jwt\"\npattern = \"x\"\n":        `redact.values: rule "jwt" already exists`,
 		"[[redact.values]]\nid = \"a\"\npattern = '(?=x)lookahead'": "patterns are RE2",
 	} {

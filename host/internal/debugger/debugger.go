@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -85,7 +85,7 @@ type ThreadState struct {
 	// Breakpoints are the breakpoints that were hit.
 	Breakpoints []string     `json:"breakpoints,omitempty"`
 	Exception   string       `json:"exception,omitempty"`
-	Since       *diff.Time   `json:"since,omitempty"`
+	Since       *report.Time `json:"since,omitempty"`
 	Stack       []StackFrame `json:"stack,omitempty"`
 	MoreFrames  int          `json:"more_frames,omitempty"`
 	// Changed has the variables of the top frame: `i: 1 → 2` for one that changed since the last answer about a pause in
@@ -259,8 +259,12 @@ func (i *Inspector) run(ctx context.Context, client *checkpoint.Client, at Where
 		return nil, c.explain(ctx, err)
 	}
 	out := c.state(ctx, s, 0)
-	if p.Kind == "pause" && out.State == "running" {
+	switch {
+	case out.State != "running":
+	case p.Kind == "pause":
 		out.Notes = append(out.Notes, "No code ran to pause. The next statement that runs will pause; debugger_state with wait_ms waits for it.")
+	case p.Kind != "resume":
+		out.Notes = append(out.Notes, fmt.Sprintf("The step ended: it paused nothing within %s. Set a breakpoint where the page continues.", stepWait))
 	}
 	return out, nil
 }
@@ -325,7 +329,7 @@ func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int)
 			if p.By != c.caller.By {
 				line.By = p.By
 			}
-			since := diff.Time{Time: time.UnixMilli(p.At)}
+			since := report.Time{Time: time.UnixMilli(p.At)}
 			line.Since = &since
 			line.Stack, line.MoreFrames, line.Changed = c.stack(ctx, p.Frames), p.More, c.changed(ctx, &t)
 		}
@@ -355,12 +359,12 @@ func (c *debugCall) endings(state *protocol.DebugState) []string {
 			why = "the " + strings.ReplaceAll(t.Kind, "_", " ") + " ended"
 		}
 		if why != "" {
-			notes = append(notes, fmt.Sprintf("The pause of thread %d ended at %s: %s.", t.ID, diff.Time{Time: time.UnixMilli(r.At)}, why))
+			notes = append(notes, fmt.Sprintf("The pause of thread %d ended at %s: %s.", t.ID, report.Time{Time: time.UnixMilli(r.At)}, why))
 		}
 	}
 	if state.Ended != "" && state.EndedAt > seen {
 		newest = max(newest, state.EndedAt)
-		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s. Its breakpoints were removed.", diff.Time{Time: time.UnixMilli(state.EndedAt)}, state.Ended))
+		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s. Its breakpoints were removed.", report.Time{Time: time.UnixMilli(state.EndedAt)}, state.Ended))
 	}
 	c.inspector.sessions.with(c.target, func(s *session) {
 		s.seen[c.client] = newest

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -69,9 +69,9 @@ func (p debugPlace) line() string {
 // String returns the place, with the place in the script if they differ.
 func (p debugPlace) String() string {
 	if p.script != "" {
-		return p.source + " = " + p.script
+		return event.Named(p.source) + " = " + event.Named(p.script)
 	}
-	return diff.Marked(p.source, p.generated)
+	return report.Marked(p.source, p.generated)
 }
 
 // function returns the name of a function before it was minified. The map has the name at its place before the

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -40,7 +40,7 @@ func (c *debugCall) snapshot(ctx context.Context, read *protocol.DebugVariables,
 		ID: "snap-" + uuid.NewString(), At: c.inspector.clock(), Thread: read.Thread, Frame: read.Frame, Depth: depth, Gaps: read.Gaps,
 	}
 	for _, at := range c.stack(ctx, []protocol.DebugFrame{read.At}) {
-		s.Function, s.Place = at.Function, diff.Marked(at.Source, at.Generated)
+		s.Function, s.Place = at.Function, report.Marked(at.Source, at.Generated)
 	}
 	if s.Code = read.At.URL; read.At.Function == "" {
 		s.Code = fmt.Sprintf("%s:%d:%d", read.At.URL, read.At.NameLine, read.At.NameColumn)

@@ -12,10 +12,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/stacks"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -255,7 +255,7 @@ func (i *Inspector) DebugPlace(ctx context.Context, instance string, p protocol.
 	maps := mapsOf(ctx, t, mapsWait)
 	at := maps.place(p.Frame.URL, p.Frame.Line, p.Frame.Column)
 	name := event.FunctionName(cmp.Or(event.OneLine(maps.function(p.Frame)), "(anonymous)"))
-	return &protocol.DebugPlaceText{Place: diff.Marked(fmt.Sprintf("%s (%s)", name, at.line()), at.generated)}
+	return &protocol.DebugPlaceText{Place: fmt.Sprintf("%s (%s)", name, event.Named(at.line())) + report.Mark(at.generated)}
 }
 
 // DebugNames returns the names that identifiers in a script of a tab had before minification.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -208,7 +208,7 @@ func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, al
 			Location: event.Clean(fmt.Sprintf("%s:%d", p.URL, p.Line)),
 		}
 		for j, name := range names {
-			e.Values = append(e.Values, event.Clean(name), event.Clean(diff.Shorten(row[j])))
+			e.Values = append(e.Values, event.Clean(name), event.Clean(report.Shorten(row[j])))
 		}
 		events[i] = e
 	}

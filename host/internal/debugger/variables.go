@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
@@ -53,12 +53,12 @@ type VariablesParams struct {
 
 // VariableSnapshotLine describes a variable snapshot.
 type VariableSnapshotLine struct {
-	ID       string    `json:"id"`
-	Label    string    `json:"label"`
-	At       diff.Time `json:"at"`
-	Thread   int       `json:"thread"`
-	Frame    int       `json:"frame"`
-	Function string    `json:"function,omitempty"`
+	ID       string      `json:"id"`
+	Label    string      `json:"label"`
+	At       report.Time `json:"at"`
+	Thread   int         `json:"thread"`
+	Frame    int         `json:"frame"`
+	Function string      `json:"function,omitempty"`
 	// Place is file:line:column.
 	Place string `json:"place,omitempty"`
 	// Count is the number of variables, fields not counted.
@@ -445,7 +445,7 @@ func changes(d *variables.Diff) []string {
 
 func snapshotLine(s *variables.Snapshot, tab int) VariableSnapshotLine {
 	return VariableSnapshotLine{
-		ID: s.ID, Label: s.Label, At: diff.Time{Time: s.At}, Thread: s.Thread, Frame: s.Frame, Function: s.Function, Place: s.Place, Count: s.Count(), Tab: tab,
+		ID: s.ID, Label: s.Label, At: report.Time{Time: s.At}, Thread: s.Thread, Frame: s.Frame, Function: s.Function, Place: s.Place, Count: s.Count(), Tab: tab,
 	}
 }
 

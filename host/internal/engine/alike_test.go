@@ -8,6 +8,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -99,6 +100,60 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
 			log("error", "rejection", "Response {type: 'basic', url: 'http://localhost:5173/api/ship'}", app),
 		}, "Response {type: 'basic', url: 'http://localhost:5173/api/ship'} (app.tsx:3) ×1; POST /api/pay 500", "1 new console error(s), 1 network failure(s)"},
+		{"a request and what Angular logs of it", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/items?page=2", 400, 3) },
+			log("error", "console", "ERROR HttpErrorResponse {headers: _HttpHeaders, status: 400, statusText: 'Bad Request', url: 'http://localhost:5173/api/items?page=2', ok: false, …}", enginetest.Page+"/@fs/_effect-chunk2.mjs"),
+		}, "GET /api/items 400", "1 network failure(s)"},
+		{"a request and what Angular logs of another one", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/items?page=2", 400, 3) },
+			log("error", "console", "ERROR HttpErrorResponse {headers: _HttpHeaders, status: 400, statusText: 'Bad Request', url: 'http://localhost:5173/api/items?page=3', ok: false, …}", app),
+		}, "ERROR HttpErrorResponse {headers: _HttpHeaders, status: 400, statusText: 'Bad Request', url: 'http://localhost:5173/api/items?page=3', ok: false, …} (app.tsx:3) ×1; GET /api/items 400", "1 new console error(s), 1 network failure(s)"},
+		{"a request and the message of Angular's error", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/items", 400, 3) },
+			log("error", "console", "Http failure response for http://localhost:5173/api/items: 400 Bad Request", app),
+		}, "GET /api/items 400", "1 network failure(s)"},
+		{"a request and the error of ofetch", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/x?a=1", 500, 3) },
+			log("error", "rejection", "FetchError: [GET] \"/api/x?a=1\": 500 Internal Server Error\n    at async $fetch (http://localhost:5173/ofetch.js:1:1)", app),
+		}, "GET /api/x 500", "1 network failure(s)"},
+		{"a request without an answer and the error of ofetch", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "http://localhost:9/api/x", 0, 3) },
+			log("error", "rejection", "FetchError: [GET] \"http://localhost:9/api/x\": <no response> Failed to fetch", app),
+		}, "GET http://localhost:9/api/x 0", "1 network failure(s)"},
+		{"a request and the error of ofetch about another one", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/x", 500, 3) },
+			log("error", "rejection", "FetchError: [GET] \"/api/y\": 500 Internal Server Error", app),
+		}, "FetchError: [GET] \"/api/y\": 500 Internal Server Error (app.tsx:3) ×1; GET /api/x 500", "1 new console error(s), 1 network failure(s)"},
+		{"a request and the error of ky", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/x", 500, 3) },
+			log("error", "rejection", "HTTPError: Request failed with status code 500 Internal Server Error: GET http://localhost:5173/api/x", app),
+		}, "GET /api/x 500", "1 network failure(s)"},
+		{"a request and the error of ky about another one", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/x", 500, 3) },
+			log("error", "rejection", "HTTPError: Request failed with status code 500 Internal Server Error: GET http://localhost:5173/api/y", app),
+		}, "HTTPError: Request failed with status code 500 Internal Server Error: GET http://localhost:5173/api/y (app.tsx:3) ×1; GET /api/x 500", "1 new console error(s), 1 network failure(s)"},
+		{"a request and the preview of axios' error", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/x", 404, 3) },
+			log("error", "console", "AxiosError {message: 'Request failed with status code 404', name: 'AxiosError', code: 'ERR_BAD_REQUEST', config: {…}, request: XMLHttpRequest, …}", app),
+		}, "GET /api/x 404", "1 network failure(s)"},
+		{"a request and an error of react-admin without a message", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/posts", 503, 3) },
+			log("error", "console", "HttpError: Service Unavailable\n    at http://localhost:5173/node_modules/.vite/deps/react-admin.js:7:1", app),
+		}, "GET /api/posts 503", "1 network failure(s)"},
+		{"a request and the error of superagent", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/posts", 404, 3) },
+			log("error", "rejection", "Error: Not Found\n    at Request.callback (http://localhost:5173/node_modules/.vite/deps/superagent.js?v=1:7:1)", app),
+		}, "GET /api/posts 404", "1 network failure(s)"},
+		{"a request and an error of the project with the name of its status", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("GET", "/api/posts", 404, 3) },
+			log("error", "rejection", "Error: Not Found\n    at find (http://localhost:5173/src/app.tsx:3:1)", app),
+		}, "Error: Not Found\n    at find (http://localhost:5173/src/app.tsx:3:1) (app.tsx:3) ×1; GET /api/posts 404", "1 new console error(s), 1 network failure(s)"},
+		{"a request and the error of urql about its answer", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/graphql","resource":"fetch","status":200,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"data":null,"errors":[{"message":"no such field"}]}`))
+			},
+			log("error", "console", "CombinedError: [GraphQL] no such field", app),
+		}, "POST /graphql 200", "1 network failure(s)"},
 		{"a request and an error of something else", []func(*enginetest.World){
 			func(w *enginetest.World) {
 				w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":422,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"the card has expired"}`))
@@ -129,6 +184,18 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx")
 			},
 		}, "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx", "1 new error overlay(s)"},
+		{"a request without an answer, and an overlay that says no more", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 0, 3) },
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "vite-error-overlay", "Failed to fetch – /shop/src/app.tsx:3:7")
+			},
+		}, "POST /api/pay 0", "1 network failure(s)"},
+		{"a request with an answer, and an overlay about one without", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "vite-error-overlay", "Failed to fetch – /shop/src/app.tsx:3:7")
+			},
+		}, "POST /api/pay 500; Failed to fetch – /shop/src/app.tsx:3:7", "1 network failure(s), 1 new error overlay(s)"},
 		{"a module that Vite cannot compile", []func(*enginetest.World){
 			func(w *enginetest.World) {
 				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7")
@@ -221,12 +288,59 @@ func TestRequestsOfAnActionKeepTheQueryThatTellsThemApart(t *testing.T) {
 	}
 	w.Request("GET", "/bad?id=1", 500, 1)
 	w.Request("GET", "/bad?id=2", 500, 1)
+	w.Request("GET", "/api/items?page=1", 200, 1)
+	w.Request("GET", "/api/items?page=2", 400, 1)
+	w.Request("GET", "/api/tags?all=1", 200, 1)
+	w.Request("GET", "/api/tags?all=1", 400, 1)
 	var got []string
-	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{}) {
+	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{}) {
 		got = append(got, fmt.Sprintf("%s ×%d", c.Text, c.Count))
 	}
-	const want = "GET /items?page=1 200 ×1, GET /items?page=2 200 ×2, GET /me 200 ×2, GET /cart 200 ×1, GET /poll 200 ×2, GET /bad?id=1 500 ×1, GET /bad?id=2 500 ×1"
+	const want = "GET /items?page=1 200 ×1, GET /items?page=2 200 ×2, GET /me 200 ×2, GET /cart 200 ×1, GET /poll 200 ×2, GET /bad?id=1 500 ×1, GET /bad?id=2 500 ×1, " +
+		"GET /api/items?page=1 200 ×1, GET /api/items?page=2 400 ×1, GET /api/tags 200 ×1, GET /api/tags 400 ×1"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%s", strings.Join(got, ", "))
+	}
+}
+
+func TestAClosedSocketOfAnActionHasItsLine(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	from := w.Store.View(w.Now).Now()
+	w.Send("websocket", `"id":"w1","url":"ws://localhost:18402/live","op":"close","code":1006,"stack":["connect (http://localhost:5173/src/socket.ts:12:9)"]`)
+	w.Send("websocket", `"id":"w2","url":"ws://localhost:18402/chat","op":"close","code":1008,"reason":"session expired","stack":["connect (http://localhost:5173/src/chat.ts:7:9)"]`)
+	v := w.Store.View(w.Now)
+	o := window.Options{}
+	w.Engine.Observer.OriginalsIn(v).Explain(&o)
+	var got []string
+	for _, c := range diff.Consequences(from, v, 0, o) {
+		got = append(got, c.Text)
+	}
+	const want = "WebSocket ws://localhost:18402/live closed from socket.ts:12, WebSocket ws://localhost:18402/chat closed session expired from chat.ts:7"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%s", strings.Join(got, ", "))
+	}
+}
+
+// TestAModuleThatStillFails: a page with a module that Vite cannot compile is loaded again, and shows the same overlay.
+func TestAModuleThatStillFails(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	fails := func(document int) {
+		w.Send("network", fmt.Sprintf(`"id":"m%d","method":"GET","url":"http://localhost:5173/src/app.tsx?t=1732140000000","resource":"script","status":500,"started":%d,"duration":5`, document, w.Now.UnixMilli()))
+		w.Send("element", fmt.Sprintf(`"op":"appeared","frame":0,"document":"n%d","id":1,"selector":"vite-error-overlay","text":"[plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7"`, document))
+	}
+	fails(1)
+	w.Pass(5 * time.Second)
+	if _, err := w.Call(w.Agent(), "checkpoint_create", `{"name":"broken"}`); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Second)
+	w.Send("element", `"op":"reset","frame":0,"document":"n2","id":0`)
+	w.Send("navigation", `"url":"http://localhost:5173/","how":"reload"`)
+	w.Pass(time.Second)
+	fails(2)
+	w.Pass(time.Second)
+	r := w.Changes(w.Agent(), params{Checkpoint: "broken"})
+	if r.Severity != "warning" || r.Summary != "no new problems; 1 endpoint still fails" || len(r.Network.KnownFailures) != 1 || r.Network.StillFailing != 1 {
+		t.Errorf("%s, %s, %+v", r.Severity, r.Summary, r.Network)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -24,7 +24,7 @@ func named(t *testing.T, w *enginetest.World, c *checkpoint.Client, name string)
 	}
 }
 
-func between(t *testing.T, w *enginetest.World, c *checkpoint.Client, from, to string) *diff.Report {
+func between(t *testing.T, w *enginetest.World, c *checkpoint.Client, from, to string) *report.Report {
 	t.Helper()
 	r, err := w.Engine.Observer.Between(t.Context(), c, observe.BetweenParams{From: from, To: to}, nil)
 	if err != nil {
@@ -33,7 +33,7 @@ func between(t *testing.T, w *enginetest.World, c *checkpoint.Client, from, to s
 	return r
 }
 
-func words(list []diff.Message) string {
+func words(list []report.Message) string {
 	var words []string
 	for _, m := range list {
 		words = append(words, m.Message)
@@ -126,7 +126,7 @@ func TestAListedCheckpointSaysWhatWasNotObserved(t *testing.T) {
 		named(t, w, c, name)
 	}
 	list := w.Engine.Observer.CheckpointList(c).Checkpoints
-	if list[0].Summary != "" || list[1].Severity != diff.Clean || list[1].Summary != "No significant changes; not fully observed: events were dropped" {
+	if list[0].Summary != "" || list[1].Severity != report.Clean || list[1].Summary != "No significant changes; not fully observed: events were dropped" {
 		t.Errorf("%+v", list)
 	}
 }

@@ -8,10 +8,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-func messages(list []diff.Message) string {
+func messages(list []report.Message) string {
 	var out []string
 	for _, m := range list {
 		out = append(out, fmt.Sprintf("%s×%d", m.Message, m.Count))
@@ -50,14 +52,14 @@ func TestTheSameMessageAsBeforeIsNewWhenItIsLoggedAgain(t *testing.T) {
 	a := w.Agent()
 	w.Log("error", "again")
 	w.Changes(a, params{})
-	since := params{Checkpoint: diff.Time{Time: w.Now}.String()}
+	since := params{Checkpoint: report.Time{Time: w.Now}.String()}
 	w.Pass(time.Second)
 	w.Log("error", "again")
 	if got := messages(w.Changes(a, since).Console.NewErrors); got != "again×1" {
 		t.Error(got)
 	}
 	r := w.Changes(a, params{}) // the cursor's call counts what it has given before
-	expect(t, len(r.Console.NewErrors) == 0 && len(r.Repeated) == 1 && r.Repeated[0] == diff.Repeated{Message: "again", Count: 1} && r.Severity == diff.Error, r)
+	expect(t, len(r.Console.NewErrors) == 0 && len(r.Repeated) == 1 && r.Repeated[0] == report.Repeated{Message: "again", Count: 1, Initiator: "app.js:42"} && r.Severity == report.Error, r)
 }
 
 func TestMessagesAreCutAtTwoHundredCharacters(t *testing.T) {
@@ -128,7 +130,7 @@ func TestTheTabIsNamedOnlyWhereSeveralAreCovered(t *testing.T) {
 	w.Send("console", `"tab":8,"level":"error","via":"console","text":"there"`)
 	w.Send("console", `"tab":8,"level":"error","via":"console","text":"here"`)
 	is(t, w.Changes(a, params{}).Console.NewErrors, `[{"message":"here","count":1,"tab":2},{"message":"there","count":1,"tab":2},{"message":"here","source":"app.js:42","count":1,"tab":1}]`)
-	for _, of := range []struct{ r *diff.Report }{{w.Changes(w.Scoped(enginetest.Page), params{})}, {w.Changes(w.Agent(), params{Tab: 1})}} {
+	for _, of := range []struct{ r *report.Report }{{w.Changes(w.Scoped(enginetest.Page), params{})}, {w.Changes(w.Agent(), params{Tab: 1})}} {
 		if strings.Contains(show(of.r.Console), `"tab"`) || of.r.Console.TotalNewEntries != 2 {
 			t.Error(show(of.r.Console))
 		}
@@ -215,10 +217,10 @@ func TestAFailedLoadWithoutItsRequestNamesTheAddress(t *testing.T) {
 		t.Error(show(r))
 	}
 	var said []string
-	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{}) {
+	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{}) {
 		said = append(said, fmt.Sprintf("%s ×%d", c.Text, c.Count))
 	}
-	if got := strings.Join(said, "; "); got != "error: "+text+" https://fonts.test/css2 ×2; error: "+text+" /a.png ×2; error: "+text+" /b.png ×2; error: Failed to load <img> http://localhost:5173/c.png ×2" {
+	if got := strings.Join(said, "; "); got != `error: "`+text+` https://fonts.test/css2" ×2; error: "`+text+` /a.png" ×2; error: "`+text+` /b.png" ×2; error: "Failed to load <img> http://localhost:5173/c.png" ×2` {
 		t.Error(got)
 	}
 }

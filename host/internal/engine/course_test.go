@@ -10,7 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -33,7 +33,7 @@ func TestTheCourseOfASession(t *testing.T) {
 	step(func() { gap(w, "dropped", -500, -100) })
 	step(func() { w.Element("appeared", 1, "p.error", "No") })
 	to := append(slices.Clone(from[1:]), time.Time{})
-	want := []diff.Severity{"clean", "error", "warning", "error", "", "warning"}
+	want := []report.Severity{"clean", "error", "warning", "error", "", "warning"}
 	for range 2 { // what is kept is the same
 		if got := w.Engine.Regressions.Course(t.Context(), c, dir, from, to); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
@@ -51,10 +51,10 @@ func TestTheCourseOfASession(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".tidemark.toml"), []byte(`origins = ["http://localhost:9"]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.Engine.Regressions.Course(t.Context(), c, dir, from[1:2], to[1:2]); got[0] == diff.Error {
+	if got := w.Engine.Regressions.Course(t.Context(), c, dir, from[1:2], to[1:2]); got[0] == report.Error {
 		t.Errorf("the error of another project's page counts: %q", got)
 	}
-	if got := w.Engine.Regressions.Course(t.Context(), w.Scoped(enginetest.Page), dir, from[1:2], to[1:2]); got[0] != diff.Error {
+	if got := w.Engine.Regressions.Course(t.Context(), w.Scoped(enginetest.Page), dir, from[1:2], to[1:2]); got[0] != report.Error {
 		t.Errorf("a client has origins of its own: %q", got)
 	}
 }
@@ -69,7 +69,7 @@ func TestTheCourseOfAStretchThatWasNotObserved(t *testing.T) {
 	gap(w, "worker_restarted", -500, -100)
 	w.Pass(time.Second)
 	ended := w.Now
-	course := func() diff.Severity {
+	course := func() report.Severity {
 		t.Helper()
 		return w.Engine.Regressions.Course(t.Context(), c, t.TempDir(), []time.Time{began}, []time.Time{ended})[0]
 	}
@@ -81,11 +81,11 @@ func TestTheCourseOfAStretchThatWasNotObserved(t *testing.T) {
 		t.Fatalf("%q with a gap", got)
 	}
 	late()
-	if got := course(); got != diff.Error {
+	if got := course(); got != report.Error {
 		t.Errorf("%q with a late error", got)
 	}
 	w.Pass(time.Hour)
-	if got := course(); got != diff.Error {
+	if got := course(); got != report.Error {
 		t.Errorf("%q after an hour", got)
 	}
 }

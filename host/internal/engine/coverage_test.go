@@ -8,7 +8,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -22,7 +22,7 @@ func gap(w *enginetest.World, reason string, from, to int64) {
 	w.Send("gap", fmt.Sprintf(`"from":%d,"to":%d,"reason":%q`, w.Now.UnixMilli()+from, end, reason))
 }
 
-func note(r *diff.Report) string {
+func note(r *report.Report) string {
 	if r.Coverage == nil {
 		return ""
 	}
@@ -44,7 +44,7 @@ func TestEveryGapReasonHasWords(t *testing.T) {
 		w := enginetest.New(t, capture.Limits{})
 		gap(w, reason, -50, 0)
 		r := w.Changes(w.Agent(), params{})
-		if note(r) != words || r.Severity != diff.Clean || r.Summary != "No significant changes; not fully observed: "+words || r.Coverage.Gaps[0].Reason != reason {
+		if note(r) != words || r.Severity != report.Clean || r.Summary != "No significant changes; not fully observed: "+words || r.Coverage.Gaps[0].Reason != reason {
 			t.Errorf("%s: %s", reason, show(r))
 		}
 	}
@@ -214,7 +214,7 @@ func TestEvictionsAreReportedToTheClientsThatMissedEntries(t *testing.T) {
 	if r := w.Changes(others, params{}); r.BufferOverflow || r.Coverage != nil {
 		t.Errorf("another project's evictions: %s", show(r))
 	}
-	if r := w.Changes(mine, params{}); !r.BufferOverflow || r.Console.TotalNewEntries != 5 || note(r) != "older entries were evicted from the buffers" || r.Severity != diff.Error {
+	if r := w.Changes(mine, params{}); !r.BufferOverflow || r.Console.TotalNewEntries != 5 || note(r) != "older entries were evicted from the buffers" || r.Severity != report.Error {
 		t.Errorf("%s", show(r))
 	}
 	if r := w.Changes(mine, params{}); r.BufferOverflow {

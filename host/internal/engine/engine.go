@@ -20,7 +20,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/debugger"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/noise"
@@ -28,6 +27,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -127,7 +127,7 @@ func New(o Options) *Engine {
 	e.Rules.Allows = e.Timeline.Allows
 	e.Rules.Now = func(dir string) string { return timeline.Now(e.Timeline, dir) }
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
-	edits := observe.Edits{Update: o.Noise.Update, Made: o.Conversations.Makers, Name: func(change *event.FileChange, inWorkspace bool, i *diff.Introduced) {
+	edits := observe.Edits{Update: o.Noise.Update, Elsewhere: regression.ElsewhereIn(e.Timeline), Made: o.Conversations.Makers, Name: func(change *event.FileChange, inWorkspace bool, i *report.Introduced) {
 		id, m := timeline.OfChange(e.Timeline, change)
 		if m != nil && !inWorkspace { // several workspaces may have a moment with this ID
 			id += "@" + m.Session

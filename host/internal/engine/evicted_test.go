@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -36,7 +36,7 @@ func TestVisibleErrorsAreReportedAfterAnyEviction(t *testing.T) {
 	w.Element("appeared", 4, ".toast", "Came and went")
 	w.Element("gone", 4, "", "")
 	wander()
-	for name, r := range map[string]*diff.Report{"a window": w.Changes(a, params{}), "the first look": w.Changes(w.Agent(), params{})} {
+	for name, r := range map[string]*report.Report{"a window": w.Changes(a, params{}), "the first look": w.Changes(w.Agent(), params{})} {
 		var fresh, gone []string
 		for _, e := range r.DOM.NewErrorElements {
 			fresh = append(fresh, e.Text)
@@ -51,13 +51,13 @@ func TestVisibleErrorsAreReportedAfterAnyEviction(t *testing.T) {
 		if name == "the first look" {
 			wantFresh, wantGone = []string{"Broken", "Stays"}, nil
 		}
-		if !slices.Equal(fresh, wantFresh) || !slices.Equal(gone, wantGone) || r.Severity != diff.Warning || !r.BufferOverflow {
+		if !slices.Equal(fresh, wantFresh) || !slices.Equal(gone, wantGone) || r.Severity != report.Warning || !r.BufferOverflow {
 			t.Errorf("%s: %s", name, show(r))
 		}
 	}
 	wander()
 	r := w.Changes(a, params{})
-	expect(t, r.DOM.NewErrorElements == nil && r.DOM.DisappearedElements == nil && r.Severity == diff.Clean, r)
+	expect(t, r.DOM.NewErrorElements == nil && r.DOM.DisappearedElements == nil && r.Severity == report.Clean, r)
 }
 
 // kept is a world's journal, written when the test requests it.
@@ -121,7 +121,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := seen.Report.(*diff.Report); r.Console.TotalNewEntries != 20 || r.BufferOverflow {
+	if r := seen.Report.(*report.Report); r.Console.TotalNewEntries != 20 || r.BufferOverflow {
 		t.Errorf("the viewer shows %s", show(r))
 	}
 	asked := w.Changes(a, params{Checkpoint: "first"})

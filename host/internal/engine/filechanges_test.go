@@ -14,9 +14,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -48,7 +48,7 @@ func TestChangedFilesAreASection(t *testing.T) {
 	w.ChangeFile(shop, event.FileChange{Change: event.FileRemoved, Path: "tmp"})
 	r := w.Changes(a, params{})
 	want := `"files":{"changed":[{"path":"logo.png","change":"modified","binary":true},{"path":"src/cart.ts","change":"added","added":14,"removed":0,"by":"Write, Edit"}],"total_changed":2}`
-	if !strings.Contains(show(r), want) || r.Severity != diff.Clean || r.PageText == "" || r.Summary != "No significant changes; 2 files changed" {
+	if !strings.Contains(show(r), want) || r.Severity != report.Clean || r.PageText == "" || r.Summary != "No significant changes; 2 files changed" {
 		t.Errorf("%s", show(r))
 	}
 	if again := w.Changes(a, params{}); again.Files != nil {
@@ -113,7 +113,7 @@ func TestManyChangedFilesAreFolded(t *testing.T) {
 	for i := range 60 {
 		w.ChangeFile(shop, event.FileChange{Change: event.FileAdded, Path: strings.Repeat(fmt.Sprintf("directory%d/", i), 40) + "file.ts", Added: 10, Counted: true, By: "a long name of a command"})
 	}
-	if r := w.Changes(a, params{}); len(r.Files.Changed) != diff.MaxFiles || r.Files.Omitted != 40 || r.TokenCount > 2500 || r.Note == "" {
+	if r := w.Changes(a, params{}); len(r.Files.Changed) != report.MaxFiles || r.Files.Omitted != 40 || r.TokenCount > 2500 || r.Note == "" {
 		t.Errorf("%d tokens: %s", r.TokenCount, show(r))
 	}
 }
@@ -137,7 +137,7 @@ func TestChangedFilesAreNoSignOfAWatchedTab(t *testing.T) {
 	w.CloseTab(7)
 	w.ChangeFile(shop, event.FileChange{Change: event.FileModified, Path: "a"})
 	w.Pass(time.Second)
-	r, err := w.Engine.Observer.Between(context.Background(), w.Agent(), observe.BetweenParams{To: diff.Time{Time: w.Now}.String()}, nil)
+	r, err := w.Engine.Observer.Between(context.Background(), w.Agent(), observe.BetweenParams{To: report.Time{Time: w.Now}.String()}, nil)
 	if err != nil || r.Coverage == nil || !r.Coverage.Unwatched || r.Files == nil {
 		t.Errorf("%v %s", err, show(r))
 	}
@@ -182,7 +182,7 @@ func TestAReportHasTheChangesMadeJustBeforeIt(t *testing.T) {
 		t.Errorf("%v %s", err, show(r))
 	}
 	before := len(asked)
-	if _, err := w.Engine.Observer.Between(ctx, a, observe.BetweenParams{To: diff.Time{Time: w.Now}.String()}, nil); err != nil {
+	if _, err := w.Engine.Observer.Between(ctx, a, observe.BetweenParams{To: report.Time{Time: w.Now}.String()}, nil); err != nil {
 		t.Error(err)
 	}
 	w.Changes(a, params{Include: []string{"console", "network"}})
@@ -220,7 +220,7 @@ func TestNoEditIsNamedWhileTheNewestAreMissing(t *testing.T) {
 	})
 	a := at(w, t, checkpoint.Scope{Workspace: shop})
 	w.Changes(a, params{})
-	breaks := func(text string) *diff.Report {
+	breaks := func(text string) *report.Report {
 		w.Pass(time.Minute)
 		w.ChangeFile(shop, event.FileChange{Change: event.FileModified, Path: "src/cart.ts", Tail: "cart.ts", Edited: w.Now.UnixMilli(), Lines: []event.Run{{At: 1, Old: 1, New: 1}}})
 		w.Log("debug", "[vite] hot updated: /src/cart.ts")
@@ -315,9 +315,9 @@ func TestChangedFilesAreOnTheTimeline(t *testing.T) {
 			t.Errorf("%s: %v %+v", text, err, got)
 		}
 	}
-	report, err := w.Engine.Viewer.Report(ctx, protocol.ViewReportParams{})
-	if err != nil || len(report.Refs["files.changed"]) != 2 || !slices.Equal(report.Refs["files.changed"][1].Positions, []uint64{1}) {
-		t.Errorf("%v %+v", err, report)
+	r, err := w.Engine.Viewer.Report(ctx, protocol.ViewReportParams{})
+	if err != nil || len(r.Refs["files.changed"]) != 2 || !slices.Equal(r.Refs["files.changed"][1].Positions, []uint64{1}) {
+		t.Errorf("%v %+v", err, r)
 	}
 }
 
@@ -387,7 +387,7 @@ func TestTheSectionIsTheDifferenceOfTwoMoments(t *testing.T) {
 				w.ChangeFile(shop, event.FileChange{Change: kind, Path: path, Before: before, After: after})
 			}
 			for name, was := range named {
-				if len(files) < diff.MaxFiles/2 {
+				if len(files) < report.MaxFiles/2 {
 					check(was, params{Checkpoint: name})
 				}
 			}

@@ -9,7 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -62,7 +62,7 @@ func TestAnExportedStateIsComparedWithElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok := r.Severity == diff.Error && r.Coverage == nil && r.Checkpoint == "known_good" && len(r.Console.NewErrors) == 1 &&
+		ok := r.Severity == report.Error && r.Coverage == nil && r.Checkpoint == "known_good" && len(r.Console.NewErrors) == 1 &&
 			len(r.Network.Failures) == 1 && r.Network.Failures[0].URL == "/api/cart" && r.Network.Failures[0].PreviousStatus == 200 &&
 			r.Network.StillFailing == 1 && len(r.Network.NewEndpoints) == 1 && r.Network.NewEndpoints[0].URL == "/api/new" &&
 			len(r.Network.Degraded) == 1 && r.Network.Degraded[0].PreviousAvgMs == 50 &&
@@ -83,7 +83,7 @@ func TestAnImportedStateIsACheckpointOfWhatComesNext(t *testing.T) {
 	w.Log("error", "before the import")
 	a := w.Agent()
 	made, err := w.Engine.Observer.Import(context.Background(), a, f, "")
-	if err != nil || made.Name != "known_good" || made.Severity != diff.Clean {
+	if err != nil || made.Name != "known_good" || made.Severity != report.Clean {
 		t.Fatalf("%+v %v", made, err)
 	}
 	w.Request("GET", "/api/cart", 404, 20)

@@ -13,6 +13,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -29,7 +31,7 @@ func TestFlashes(t *testing.T) {
 		name             string
 		run              func(*enginetest.World)
 		flashes, errors  int
-		severity         diff.Severity
+		severity         report.Severity
 		problems, briefs int // of an action
 	}{
 		{"twice while one field is filled in", func(w *enginetest.World) {
@@ -39,54 +41,83 @@ func TestFlashes(t *testing.T) {
 			w.Pass(time.Second)
 			shown(w, 2, false, time.Second)
 			typed(w, "textbox Name", began)
-		}, 2, 0, diff.Clean, 0, 1},
+		}, 2, 0, report.Clean, 0, 1},
 		{"after the form was submitted", func(w *enginetest.World) {
 			typed(w, "textbox Name", w.Now)
 			w.Pass(20 * time.Millisecond)
 			w.Send("action", `"action":"submit","target":"form"`)
 			w.Pass(20 * time.Millisecond)
 			shown(w, 1, false, 500*time.Millisecond)
-		}, 0, 1, diff.Warning, 1, 0},
+		}, 0, 1, report.Warning, 1, 0},
 		{"before the form was submitted", func(w *enginetest.World) {
 			typed(w, "textbox Name", w.Now)
 			shown(w, 1, false, 50*time.Millisecond)
 			w.Send("action", `"action":"submit","target":"form"`)
-		}, 1, 0, diff.Clean, 0, 1},
+		}, 1, 0, report.Clean, 0, 1},
 		{"with pauses in the typing", func(w *enginetest.World) {
 			typed(w, "textbox Name", w.Now)
 			shown(w, 1, false, 3*time.Second)
 			typed(w, "textbox Name", w.Now)
-		}, 1, 0, diff.Clean, 0, 1},
+		}, 1, 0, report.Clean, 0, 1},
+		{"in two fields, one right after the other", func(w *enginetest.World) {
+			for id, target := range []string{"textbox Q", "textbox R"} {
+				began := w.Now
+				shown(w, id, false, 200*time.Millisecond)
+				typed(w, target, began)
+				w.Pass(120 * time.Millisecond)
+			}
+		}, 2, 0, report.Clean, 0, 1},
+		{"twice in one field, one right after the other", func(w *enginetest.World) {
+			began := w.Now
+			shown(w, 1, false, 200*time.Millisecond)
+			w.Pass(120 * time.Millisecond)
+			shown(w, 2, false, 200*time.Millisecond)
+			typed(w, "textbox Q", began)
+		}, 2, 0, report.Clean, 0, 1},
+		{"redrawn while a field is filled in", func(w *enginetest.World) {
+			began := w.Now
+			shown(w, 1, false, 200*time.Millisecond)
+			w.Pass(20 * time.Millisecond)
+			shown(w, 2, false, 200*time.Millisecond)
+			typed(w, "textbox Q", began)
+		}, 1, 0, report.Clean, 0, 1},
+		{"interrupted, and then it lasts", func(w *enginetest.World) {
+			began := w.Now
+			shown(w, 1, false, 200*time.Millisecond)
+			w.Pass(120 * time.Millisecond)
+			w.Element("appeared", 2, ".hint", "Too short")
+			typed(w, "textbox Q", began)
+		}, 0, 1, report.Warning, 1, 0},
 		{"with an alert role", func(w *enginetest.World) {
 			began := w.Now
 			w.Pass(100 * time.Millisecond)
 			shown(w, 1, true, time.Second)
 			typed(w, "textbox Name", began)
-		}, 0, 1, diff.Warning, 1, 0},
+		}, 0, 1, report.Warning, 1, 0},
 		{"over two fields", func(w *enginetest.World) {
 			typed(w, "textbox Name", w.Now)
 			shown(w, 1, false, 3*time.Second)
 			typed(w, "textbox Mail", w.Now)
-		}, 0, 1, diff.Warning, 1, 0},
+		}, 0, 1, report.Warning, 1, 0},
 		{"that lasts", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".hint", "Too short")
 			w.Pass(time.Second)
 			typed(w, "textbox Name", w.Now.Add(-time.Second))
-		}, 0, 1, diff.Warning, 1, 0},
-		{"without a field", func(w *enginetest.World) { shown(w, 1, false, time.Second) }, 0, 1, diff.Warning, 1, 0},
+		}, 0, 1, report.Warning, 1, 0},
+		{"without a field", func(w *enginetest.World) { shown(w, 1, false, time.Second) }, 0, 1, report.Warning, 1, 0},
 		{"as the page is left", func(w *enginetest.World) {
 			shown(w, 1, false, 200*time.Millisecond)
 			w.Send("navigation", fmt.Sprintf(`"how":"history","url":%q`, enginetest.Page+"/next"))
-		}, 1, 0, diff.Clean, 0, 1},
+		}, 1, 0, report.Clean, 0, 1},
 		{"an alert as the page is left", func(w *enginetest.World) {
 			shown(w, 1, true, 200*time.Millisecond)
 			w.Send("navigation", fmt.Sprintf(`"how":"history","url":%q`, enginetest.Page+"/next"))
-		}, 0, 1, diff.Warning, 1, 0},
+		}, 0, 1, report.Warning, 1, 0},
 		{"twice, far apart, without a field", func(w *enginetest.World) {
 			shown(w, 1, false, time.Second)
 			w.Pass(50 * time.Second)
 			shown(w, 2, false, time.Second)
-		}, 0, 2, diff.Warning, 1, 0},
+		}, 0, 2, report.Warning, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := enginetest.New(t, capture.Limits{})
@@ -104,10 +135,10 @@ func TestFlashes(t *testing.T) {
 				}
 			}
 			problems, briefs := 0, 0
-			for _, one := range diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{}) {
+			for _, one := range diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{}) {
 				if one.Flash {
 					briefs++
-				} else if one.Severity != diff.Clean {
+				} else if one.Severity != report.Clean {
 					problems++
 				}
 			}
@@ -133,7 +164,7 @@ func TestAFlashIsNotRepeated(t *testing.T) {
 	}
 	w.Send("action", fmt.Sprintf(`"action":"type","target":"textbox Name","value":"x","began":%d`, w.Now.Add(-1100*time.Millisecond).UnixMilli()))
 	r := w.Changes(a, params{})
-	expect(t, len(r.DOM.Flashes) == 1 && len(r.DOM.NewErrorElements)+len(r.Repeated) == 0 && r.Severity == diff.Clean, r)
+	expect(t, len(r.DOM.Flashes) == 1 && len(r.DOM.NewErrorElements)+len(r.Repeated) == 0 && r.Severity == report.Clean, r)
 }
 
 func TestAnEmptyPageIsReportedWithItsTabAndOnce(t *testing.T) {
@@ -215,10 +246,10 @@ func TestAPageThatGoesEmptyBecauseItsCodeFailed(t *testing.T) {
 			r := w.Changes(a, params{})
 			expect(t, (r.DOM.PageEmptySince != nil) == c.empty, r)
 			if c.empty {
-				expect(t, r.Severity == diff.Error && r.Summary == "1 new console error(s), 1 empty page(s)", r)
+				expect(t, r.Severity == report.Error && r.Summary == "1 new console error(s), 1 empty page(s)", r)
 				w.Pass(time.Minute)
 				r = w.Changes(a, params{}) // it still is, and that is not new
-				expect(t, r.DOM.PageEmptySince != nil && r.Severity == diff.Error && r.Summary == "no new problems; 1 repeated error", r)
+				expect(t, r.DOM.PageEmptySince != nil && r.Severity == report.Error && r.Summary == "no new problems; 1 repeated error", r)
 			}
 		})
 	}

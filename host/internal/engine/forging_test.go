@@ -14,12 +14,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -178,7 +178,7 @@ func answers(t *testing.T, text string) map[string]string {
 	call("variable snapshot", "snapshot_create", `{}`)
 	call("refusal of the debugger", "debugger_step", `{"kind":"over"}`)
 	for _, name := range []string{"state", "variables", "variable snapshot"} {
-		if gjson.Get(out[name], "page_text").Str != diff.Untrusted {
+		if gjson.Get(out[name], "page_text").Str != report.Untrusted {
 			t.Errorf("%s is not marked: %s", name, out[name])
 		}
 	}

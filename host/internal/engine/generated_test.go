@@ -177,7 +177,7 @@ func TestEvaluatedCodeDoesNotUseTheMapOfTheFileItIsNamedAfter(t *testing.T) {
 	loaded(w, "/mix.js?id=abc", "")
 	throw(w, "evaluated", "/_next/static/chunks/app.js"+id, 45)
 	throw(w, "loaded", "/mix.js?id=abc", 45)
-	if got := sources(w.Changes(w.Agent(), params{})); got != "App.vue:5 loaded×1, app.js:1 (generated) evaluated×1" {
+	if got := sources(w.Changes(w.Agent(), params{})); got != "App.vue:5 loaded×1, page.js [evaluated]:1 (generated) evaluated×1" {
 		t.Error(got)
 	}
 	if got := s.fetched(w); got != "1/mix.js?id=abc" {

@@ -13,7 +13,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -29,9 +31,9 @@ func operation(w *enginetest.World, name, refused string) {
 }
 
 // networkOf is the network section of a report as JSON without times.
-func networkOf(t *testing.T, r *diff.Report) string {
+func networkOf(t *testing.T, r *report.Report) string {
 	t.Helper()
-	data, err := diff.Encode(r.Network)
+	data, err := report.Encode(r.Network)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +150,7 @@ func TestAJournalKeepsOperationsApart(t *testing.T) {
 	}
 	s, known, _, disk := reopened(t, path, w.Now)
 	defer func() { _ = disk.Close() }()
-	if got := networkOf(t, diff.Compute(known[0].Moment, s.View(w.Now), diff.Options{})); got != refusedCart {
+	if got := networkOf(t, diff.Compute(known[0].Moment, s.View(w.Now), window.Options{})); got != refusedCart {
 		t.Errorf("\n got %s\nwant %s", got, refusedCart)
 	}
 }
@@ -158,7 +160,7 @@ func TestARuleThatHidesARefusedOperationHidesNeitherTheGoodOneNorAnother(t *test
 		return &event.Network{Method: "POST", URL: "http://a/graphql", Status: 200, Refused: true, Operation: name}
 	}
 	good := &event.Network{Method: "POST", URL: "http://a/graphql", Status: 200, Operation: "AddToCart"}
-	if folds := []string{diff.Fold(refused("AddToCart")), diff.Fold(refused("Me")), diff.Fold(good)}; folds[0] != "POST http://a/graphql AddToCart GraphQL error" || folds[1] == folds[0] || folds[2] != "POST http://a/graphql AddToCart 200" {
+	if folds := []string{window.Fold(refused("AddToCart")), window.Fold(refused("Me")), window.Fold(good)}; folds[0] != "POST http://a/graphql AddToCart GraphQL error" || folds[1] == folds[0] || folds[2] != "POST http://a/graphql AddToCart 200" {
 		t.Error(folds)
 	}
 	w := enginetest.New(t, capture.Limits{})

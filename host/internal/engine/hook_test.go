@@ -224,6 +224,20 @@ func TestAnOverlayIsReportedAloneAndWarningsAreNot(t *testing.T) {
 	})
 }
 
+func TestAnOverlayThatStaysIsRepeatedAfterAnUpdate(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(observe.HookStart, "")
+		b.edit(&event.Element{Op: "appeared", Document: "d", ID: 2, Selector: "vite-error-overlay", Text: "Unknown word – /src/app.css:3:1"})
+		b.expect(observe.HookEdit, "overlay: Unknown word – /src/app.css:3:1")
+		b.edit()
+		b.expect(observe.HookEdit, "still overlay: Unknown word – /src/app.css:3:1")
+		time.Sleep(time.Minute)
+		b.expect(observe.HookEdit, "") // the edit reached no page
+		b.edit(&event.Element{Op: "gone", Document: "d", ID: 2})
+		b.expect(observe.HookEdit, "")
+	})
+}
+
 func TestARequestThatFinallySucceedsIsNotAProblem(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")

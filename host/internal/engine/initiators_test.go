@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -49,7 +52,10 @@ func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
 		{"the project's own small script has a map", []string{"go /site.min.js:45", "load /plain.js:5"}, "site.ts:5"},
 		{"one that is not known wins over code below it that is its own source", []string{"f /missing.js:1", "load /plain.js:5"}, "missing.js:1 (generated)"},
 		{"else generated code", []string{"get /node_modules/axios.js:9", "f /missing.js:7", "g /missing.js:9"}, "missing.js:1 (generated)"},
-		{"else a library", []string{"send /bundle.js:1", "get /node_modules/axios.js:9"}, "xhr.js:1"},
+		{"else a library", []string{"send /bundle.js:1", "get /node_modules/axios.js:9"}, "node_modules/axios/lib/xhr.js:1"},
+		{"else a package in a bundle of packages", []string{"get /node_modules/.vite/deps/chunk.js:45"}, "node_modules/rxjs/Observable.ts:5"},
+		{"else such a bundle without its map", []string{"get /node_modules/.vite/deps/missing.js:45"}, "node_modules/.vite/deps/missing.js:1 (generated)"},
+		{"else a library that is served as written", []string{"get /node_modules/plain.js:45"}, "node_modules/plain.js:1"},
 		{"none without a stack", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,13 +67,15 @@ func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
 			s.put("/lib/jquery.min.js", oneFile("jquery.js"))
 			s.put("/lib/carousel.min.js", nil)
 			s.put("/site.min.js", oneFile("ts/site.ts"))
+			s.put("/node_modules/.vite/deps/chunk.js", oneFile("../../rxjs/Observable.ts"))
+			s.put("/node_modules/plain.js", nil)
 			w := enginetest.NewWithMaps(t, s.fetch)
-			for _, script := range []string{"/app.js", "/bundle.js", "/plain.js", "/joined.js", "/lib/jquery.min.js", "/lib/carousel.min.js", "/site.min.js"} {
+			for _, script := range []string{"/app.js", "/bundle.js", "/plain.js", "/joined.js", "/lib/jquery.min.js", "/lib/carousel.min.js", "/site.min.js", "/node_modules/.vite/deps/chunk.js", "/node_modules/plain.js"} {
 				loaded(w, script, "")
 			}
 			a := w.Agent()
 			w.Changes(a, params{})
-			ask := func() *diff.NetworkDiff { return w.Changes(w.Agent(), params{}).Network }
+			ask := func() *report.NetworkDiff { return w.Changes(w.Agent(), params{}).Network }
 			sent(w, "POST", "/api/cart", 422, `,"mime":"application/json","response_body":"{\"message\":\"qty must be positive\"}"`, c.frames...)
 			sent(w, "GET", "/api/new", 200, "", c.frames...)
 			ask()
@@ -75,8 +83,8 @@ func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
 			ask() // a frame below the first may need a map of its own
 			s.fetched(w)
 			n := ask()
-			for _, r := range []diff.Request{n.Failures[0].Request, n.NewEndpoints[0].Request} {
-				if got := diff.Marked(r.Initiator, r.Generated); got != c.want || r.DurationMs != 12 || r.StartedAt.IsZero() {
+			for _, r := range []report.Request{n.Failures[0].Request, n.NewEndpoints[0].Request} {
+				if got := report.Marked(r.Initiator, r.Generated); got != c.want || r.DurationMs != 12 || r.StartedAt.IsZero() {
 					t.Errorf("%q, %+v", got, r)
 				}
 			}
@@ -102,7 +110,7 @@ func TestAFrameWhoseMapIsOnItsWayIsNotPassedOver(t *testing.T) {
 	loaded(w, "/api.js", "")
 	ask := func() string {
 		f := w.Changes(w.Agent(), params{}).Network.Failures[0]
-		return diff.Marked(f.Initiator, f.Generated)
+		return report.Marked(f.Initiator, f.Generated)
 	}
 	sent(w, "GET", "/a", 500, "", "load /app.js:45")
 	ask()
@@ -132,7 +140,7 @@ func TestTheCallerOfAWrapperIsTheInitiator(t *testing.T) {
 		for range 3 { // each may need the map of one more frame
 			list = nil
 			for _, f := range w.Changes(w.Agent(), params{}).Network.Failures {
-				list = append(list, f.URL+" "+diff.Marked(f.Initiator, f.Generated))
+				list = append(list, f.URL+" "+report.Marked(f.Initiator, f.Generated))
 			}
 			s.fetched(w)
 		}
@@ -150,6 +158,33 @@ func TestTheCallerOfAWrapperIsTheInitiator(t *testing.T) {
 	}
 }
 
+// TestAFunctionThatAsksWithSeveralQueriesIsAWrapper: numbers in a query do not count, as in a path.
+func TestAFunctionThatAsksWithSeveralQueriesIsAWrapper(t *testing.T) {
+	for want, queries := range map[string][2]string{
+		"api.ts:5, api.ts:31": {"tag=x", "tag=y"}, "http.ts:5": {"page=1", "page=2"},
+	} {
+		s := &server{}
+		s.put("/http.js", oneFile("src/http.ts"))
+		s.put("/api.js", oneFile("src/api.ts"))
+		w := enginetest.NewWithMaps(t, s.fetch)
+		loaded(w, "/http.js", "")
+		loaded(w, "/api.js", "")
+		sent(w, "GET", "/api/articles?"+queries[0], 500, "", "get /http.js:45", "race /api.js:45")
+		sent(w, "GET", "/api/articles?"+queries[1], 500, "", "get /http.js:45", "race /api.js:305")
+		var from []string
+		for range 3 { // each may need the map of one more frame
+			from = nil
+			for _, f := range w.Changes(w.Agent(), params{}).Network.Failures {
+				from = append(from, f.Initiator)
+			}
+			s.fetched(w)
+		}
+		if got := strings.Join(slices.Compact(from), ", "); got != want {
+			t.Errorf("%s: %s, not %s", queries, got, want)
+		}
+	}
+}
+
 func TestAWarningIsLocatedAtTheComponentThatItNames(t *testing.T) {
 	s := &server{}
 	s.put("/node_modules/react-dom.js", nil)
@@ -161,7 +196,7 @@ func TestAWarningIsLocatedAtTheComponentThatItNames(t *testing.T) {
 	library := enginetest.Page + "/node_modules/react-dom.js"
 	w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":%q,"url":%q,"line":1,"column":1,"stack":[%q]`,
 		"Warning: Encountered two children with the same key, `1`.\n    at List ("+enginetest.Page+"/app.js:1:45)\n    at Router (<anonymous>)", library, "printWarning ("+library+":1:1)"))
-	ask := func() diff.Message { return w.Changes(w.Agent(), params{}).Console.NewErrors[0] }
+	ask := func() report.Message { return w.Changes(w.Agent(), params{}).Console.NewErrors[0] }
 	if m := ask(); m.Source != "app.js:1" || !m.Generated {
 		t.Errorf("%+v", m)
 	}
@@ -321,7 +356,7 @@ func TestAnActionNamesWhyARequestFailedAndWhoMadeIt(t *testing.T) {
 	sent(w, "POST", "/graphql", 200, `,"request_body":"{\"query\":\"mutation AddToCart { x }\"}","response_body":"{\"errors\":[{\"message\":\"sold out\"}]}"`)
 	ask := func() (text []string) {
 		v := w.Store.View(w.Now)
-		o := diff.Options{}
+		o := window.Options{}
 		w.Engine.Observer.OriginalsIn(v).Explain(&o)
 		for _, c := range diff.Consequences(from, v, 0, o) {
 			text = append(text, c.Text)

@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -35,7 +36,7 @@ func TestAJournalOfFormat2(t *testing.T) {
 		if len(known) != 1 || known[0].Name != "known_good" || known[0].Note != "before the refactoring" || len(readers) != 1 || readers[0].Name != "testbed" {
 			t.Fatalf("%s: %+v, %+v", reading, known, readers)
 		}
-		report, err := json.MarshalIndent(diff.Compute(known[0].Moment, s.View(now), diff.Options{}), "", "  ")
+		report, err := json.MarshalIndent(diff.Compute(known[0].Moment, s.View(now), window.Options{}), "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}

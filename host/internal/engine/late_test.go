@@ -23,14 +23,14 @@ func TestAnActionListsNothingThatAReportHad(t *testing.T) {
 		late   string
 	}{
 		"a report":               {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{}) }, ""},
-		"one of another agent":   {func(w *enginetest.World, _ *checkpoint.Client) { w.Changes(w.Agent(), params{}) }, "error: broken, GET /a 500, error element .e: \"no\""},
+		"one of another agent":   {func(w *enginetest.World, _ *checkpoint.Client) { w.Changes(w.Agent(), params{}) }, "error: \"broken\", GET /a 500, error element .e: \"no\""},
 		"one of errors":          {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{Severity: "errors_only"}) }, "error element .e: \"no\""},
 		"one of a section":       {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{Include: []string{"console"}}) }, "GET /a 500, error element .e: \"no\""},
-		"one since a checkpoint": {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{Checkpoint: "auto_0"}) }, "error: broken, GET /a 500, error element .e: \"no\""},
+		"one since a checkpoint": {func(w *enginetest.World, c *checkpoint.Client) { w.Changes(c, params{Checkpoint: "auto_0"}) }, "error: \"broken\", GET /a 500, error element .e: \"no\""},
 		"one of a tab that is another": {func(w *enginetest.World, c *checkpoint.Client) {
 			w.Open(8, enginetest.Page+"/other")
 			w.Changes(c, params{Tab: 2})
-		}, "error: broken, GET /a 500, error element .e: \"no\""},
+		}, "error: \"broken\", GET /a 500, error element .e: \"no\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -94,6 +94,17 @@ func TestRawReadsInLines(t *testing.T) {
 	}
 }
 
+// TestALineNamesNoLibrary where a request succeeded.
+func TestALineNamesNoLibrary(t *testing.T) {
+	for status, named := range map[int]bool{200: false, 500: true} {
+		w := enginetest.New(t, capture.Limits{})
+		sendRequest(w, "1", fmt.Sprintf(`"method":"GET","url":"http://localhost:5173/api/posts","status":%d,"started":1769164199500,"duration":1,"stack":["get (http://localhost:5173/node_modules/.vite/deps/fetch-CPcdySap.js:4:2)"]`, status))
+		if got := inLines(t, w, w.Agent(), "get_network_requests", `{}`); strings.Contains(got, "node_modules/.vite/deps/fetch-CPcdySap.js:4") != named {
+			t.Errorf("%d: %s", status, got)
+		}
+	}
+}
+
 func TestEqualLinesAreFolded(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()

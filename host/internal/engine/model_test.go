@@ -12,9 +12,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -68,7 +68,7 @@ func (m *model) here() *place {
 }
 
 // counted is a report's content of a section: all new entries, and those listed or omitted.
-func counted(r *diff.Report, s capture.Section) (total, listed int, there bool) {
+func counted(r *report.Report, s capture.Section) (total, listed int, there bool) {
 	switch s {
 	case capture.ConsoleSection:
 		if d := r.Console; d != nil {
@@ -107,7 +107,7 @@ func counted(r *diff.Report, s capture.Section) (total, listed int, there bool) 
 }
 
 // check compares a report with what the model expects of a window.
-func (m *model) check(t *rapid.T, r *diff.Report, from *place, include []capture.Section) {
+func (m *model) check(t *rapid.T, r *report.Report, from *place, include []capture.Section) {
 	overflow, since := false, time.Time{}
 	for _, s := range capture.Sections {
 		total, listed, there := counted(r, s)
@@ -223,7 +223,7 @@ func (m *model) draw(t *rapid.T) (params, []capture.Section) {
 	return p, include
 }
 
-func (m *model) changes(t *rapid.T, who int, p params) *diff.Report {
+func (m *model) changes(t *rapid.T, who int, p params) *report.Report {
 	r, err := m.w.Engine.Observer.Changes(context.Background(), m.agents[who], p)
 	if err != nil {
 		t.Fatal(err)

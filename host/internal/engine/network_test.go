@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // is fails when a part of a report is not as it should be in JSON, but for the times of its requests.
 func is(t *testing.T, part any, want string) {
 	t.Helper()
-	data, err := diff.Encode(part)
+	data, err := report.Encode(part)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,127 +43,127 @@ func TestWhatIsNewOfEndpoints(t *testing.T) {
 		before   []string
 		since    []string
 		want     string
-		severity diff.Severity
+		severity report.Severity
 	}{
 		{
 			"one that is first seen failing is a failure, and no new endpoint",
 			nil,
 			[]string{"GET /api/a 500 5"},
-			`{"failures":[{"method":"GET","url":"/api/a","status":500}],"total_new_requests":1}`, diff.Error,
+			`{"failures":[{"method":"GET","url":"/api/a","status":500}],"total_new_requests":1}`, report.Error,
 		},
 		{
 			"one that failed before and still fails is repeated",
 			[]string{"GET /api/a 500 5"},
 			[]string{"GET /api/a 500 5", "GET /api/a 500 5"},
-			`{"still_failing":1,"total_new_requests":2}`, diff.Error,
+			`{"still_failing":1,"total_new_requests":2}`, report.Error,
 		},
 		{
 			"one that fails in another way is a failure",
 			[]string{"GET /api/a 500 5"},
 			[]string{"GET /api/a 500 5", "GET /api/a 503 5"},
-			`{"failures":[{"method":"GET","url":"/api/a","status":503,"previous_status":500}],"total_new_requests":2}`, diff.Error,
+			`{"failures":[{"method":"GET","url":"/api/a","status":503,"previous_status":500}],"total_new_requests":2}`, report.Error,
 		},
 		{
 			"one that fails at another address is a failure",
 			[]string{"GET /api/orders/1 500 5", "GET /api/orders?page=1 500 5"},
 			[]string{"GET /api/orders/1 500 5", "GET /api/orders/2 500 5", "GET /api/orders?page=2 500 5"},
-			`{"failures":[{"method":"GET","url":"/api/orders","status":500},{"method":"GET","url":"/api/orders/{id}","status":500}],"total_new_requests":3}`, diff.Error,
+			`{"failures":[{"method":"GET","url":"/api/orders","status":500},{"method":"GET","url":"/api/orders/{id}","status":500}],"total_new_requests":3}`, report.Error,
 		},
 		{
 			"one whose address differs in a time stamp still fails",
 			[]string{"GET /api/a?_=1769164200000 500 5"},
 			[]string{"GET /api/a?_=1769164201000 500 5"},
-			`{"still_failing":1,"total_new_requests":1}`, diff.Error,
+			`{"still_failing":1,"total_new_requests":1}`, report.Error,
 		},
 		{
 			"one of which another address succeeds still fails",
 			[]string{"GET /api/a/1 500 5", "GET /api/a/2 200 5", "GET /api/a/3 500 5"},
 			[]string{"GET /api/a/1 500 5", "GET /api/a/2 200 5", "GET /api/a/3 500 5"},
-			`{"still_failing":1,"total_new_requests":3}`, diff.Error,
+			`{"still_failing":1,"total_new_requests":3}`, report.Error,
 		},
 		{
 			"one that fails no more is recovered",
 			[]string{"GET /api/a 200 5", "GET /api/a 500 5"},
 			[]string{"GET /api/a 200 5"},
-			`{"recovered":[{"method":"GET","url":"/api/a","status":200,"previous_status":500}],"total_new_requests":1}`, diff.Clean,
+			`{"recovered":[{"method":"GET","url":"/api/a","status":200,"previous_status":500}],"total_new_requests":1}`, report.Clean,
 		},
 		{
 			"one that failed and came back between two looks is a failure that is over",
 			[]string{"GET /api/a 200 5"},
 			[]string{"GET /api/a 500 5", "GET /api/a 500 5", "GET /api/a 204 5"},
-			`{"failures":[{"method":"GET","url":"/api/a","status":500,"previous_status":200,"count":2,"now_status":204}],"total_new_requests":3}`, diff.Error,
+			`{"failures":[{"method":"GET","url":"/api/a","status":500,"previous_status":200,"count":2,"now_status":204}],"total_new_requests":3}`, report.Error,
 		},
 		{
 			"one that recovered and failed again is a failure anew",
 			[]string{"GET /api/a 500 5"},
 			[]string{"GET /api/a 200 5", "GET /api/a 502 5"},
-			`{"failures":[{"method":"GET","url":"/api/a","status":502,"previous_status":200}],"total_new_requests":2}`, diff.Error,
+			`{"failures":[{"method":"GET","url":"/api/a","status":502,"previous_status":200}],"total_new_requests":2}`, report.Error,
 		},
 		{
 			"a failure without a status is a failure",
 			[]string{"GET /api/a 200 5"},
 			[]string{"GET /api/a 0 5"},
-			`{"failures":[{"method":"GET","url":"/api/a","status":0,"previous_status":200,"error":"net::ERR_CONNECTION_REFUSED"}],"total_new_requests":1}`, diff.Error,
+			`{"failures":[{"method":"GET","url":"/api/a","status":0,"previous_status":200,"error":"net::ERR_CONNECTION_REFUSED"}],"total_new_requests":1}`, report.Error,
 		},
 		{
 			"ids in the path are one endpoint, shown by the template when there were several",
 			[]string{"GET /users/1 200 5"},
 			[]string{"GET /users/2 200 5", "GET /users/3 404 5", "GET /users/4/cart 200 5", "GET /users/5/cart 200 5"},
-			`{"failures":[{"method":"GET","url":"/users/{id}","status":404,"previous_status":200}],"new_endpoints":[{"method":"GET","url":"/users/{id}/cart","status":200}],"total_new_requests":4}`, diff.Error,
+			`{"failures":[{"method":"GET","url":"/users/{id}","status":404,"previous_status":200}],"new_endpoints":[{"method":"GET","url":"/users/{id}/cart","status":200}],"total_new_requests":4}`, report.Error,
 		},
 		{
 			"the query never counts, the method does",
 			[]string{"GET /api/a?page=1 200 5"},
 			[]string{"GET /api/a?page=2 200 5", "POST /api/a?page=1 201 5"},
-			`{"new_endpoints":[{"method":"POST","url":"/api/a","status":201}],"total_new_requests":2}`, diff.Clean,
+			`{"new_endpoints":[{"method":"POST","url":"/api/a","status":201}],"total_new_requests":2}`, report.Clean,
 		},
 		{
 			"hashes in the names of built files do not make new endpoints",
 			[]string{"GET /assets/index-4f3a9c21.js 200 5"},
 			[]string{"GET /assets/index-B7x_9Qke.js 200 5"},
-			`{"total_new_requests":1}`, diff.Clean,
+			`{"total_new_requests":1}`, report.Clean,
 		},
 		{
 			"another origin is shown whole, the page's own as a path",
 			nil,
 			[]string{"GET https://api.example.com/v1/things?key=1 200 5", "GET /api/a 200 5"},
-			`{"new_endpoints":[{"method":"GET","url":"/api/a","status":200},{"method":"GET","url":"https://api.example.com/v1/things","status":200}],"total_new_requests":2}`, diff.Clean,
+			`{"new_endpoints":[{"method":"GET","url":"/api/a","status":200},{"method":"GET","url":"https://api.example.com/v1/things","status":200}],"total_new_requests":2}`, report.Clean,
 		},
 		{
 			"slower than three times the mean and 100 ms is degraded",
 			[]string{"GET /api/a 200 40", "GET /api/a 200 60", "GET /api/a 200 50"},
 			[]string{"GET /api/a 200 151", "GET /api/a 200 160"},
-			`{"degraded":[{"method":"GET","url":"/api/a","avg_ms":156,"previous_avg_ms":50}],"total_new_requests":2}`, diff.Warning,
+			`{"degraded":[{"method":"GET","url":"/api/a","avg_ms":156,"previous_avg_ms":50}],"total_new_requests":2}`, report.Warning,
 		},
 		{
 			"exactly three times the mean is not degraded",
 			[]string{"GET /api/a 200 50", "GET /api/a 200 50", "GET /api/a 200 50"},
 			[]string{"GET /api/a 200 150"},
-			`{"total_new_requests":1}`, diff.Clean,
+			`{"total_new_requests":1}`, report.Clean,
 		},
 		{
 			"two earlier requests are not enough to call one degraded",
 			[]string{"GET /api/a 200 10", "GET /api/a 200 10"},
 			[]string{"GET /api/a 200 900"},
-			`{"total_new_requests":1}`, diff.Clean,
+			`{"total_new_requests":1}`, report.Clean,
 		},
 		{
 			"100 ms or less is never degraded",
 			[]string{"GET /api/a 200 1", "GET /api/a 200 1", "GET /api/a 200 1"},
 			[]string{"GET /api/a 200 100"},
-			`{"total_new_requests":1}`, diff.Clean,
+			`{"total_new_requests":1}`, report.Clean,
 		},
 		{
 			"failed requests are no measure of speed, before or after",
 			[]string{"GET /api/a 200 10", "GET /api/a 200 10", "GET /api/a 500 900"},
 			[]string{"GET /api/a 500 900", "GET /api/a 200 10"},
-			`{"recovered":[{"method":"GET","url":"/api/a","status":200,"previous_status":500}],"total_new_requests":2}`, diff.Error,
+			`{"recovered":[{"method":"GET","url":"/api/a","status":200,"previous_status":500}],"total_new_requests":2}`, report.Error,
 		},
 		{
 			"a missing favicon is noise",
 			nil,
 			[]string{"GET /favicon.ico 404 5"},
-			`{"total_new_requests":1}`, diff.Clean,
+			`{"total_new_requests":1}`, report.Clean,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestWhatIsNewOfEndpoints(t *testing.T) {
 			if r.Severity != c.severity {
 				t.Errorf("severity %s, want %s", r.Severity, c.severity)
 			}
-			if again := w.Changes(a, params{}); again.Severity != diff.Clean || again.Network.TotalNewRequests != 0 {
+			if again := w.Changes(a, params{}); again.Severity != report.Clean || again.Network.TotalNewRequests != 0 {
 				t.Errorf("reported twice: %s", show(again))
 			}
 		})
@@ -250,7 +250,7 @@ func TestAnswersThatMeasureNothingDoNotMakeAnEndpointDegraded(t *testing.T) {
 		w.Changes(a, params{})
 		send(`"duration":210`)
 		send(`"duration":90000,"` + kind + `":true`)
-		if r := w.Changes(a, params{}); r.Severity != diff.Clean {
+		if r := w.Changes(a, params{}); r.Severity != report.Clean {
 			t.Errorf("%s: %s", kind, show(r.Network))
 		}
 	}
@@ -326,6 +326,24 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 			"/a /b",
 		},
 		{
+			"one that waited in the browser's queue, among others that are new",
+			[]string{"/a 0 9", "/a 50 9", "/a 100 9"},
+			[]string{"/a 0 1246", "/n1 0 182", "/n2 1 600", "/n3 1 700", "/n4 2 900", "/n5 2 1100", "/n6 2 1300", "/n7 3 1584"},
+			"",
+		},
+		{
+			"one that is slower, among many that are new and not slow",
+			[]string{"/a 0 9", "/a 50 9", "/a 100 9"},
+			[]string{"/a 0 1246", "/n1 0 18", "/n2 1 60", "/n3 1 70", "/n4 2 90", "/n5 2 110", "/n6 2 130", "/n7 3 158"},
+			"/a",
+		},
+		{
+			"one that waited in a queue once, and is slower later",
+			[]string{"/a 0 9", "/a 50 9", "/a 100 9"},
+			[]string{"/a 0 1246", "/n1 0 182", "/n2 1 600", "/n3 1 700", "/n4 2 900", "/n5 2 1100", "/n6 2 1300", "/n7 3 1584", "/a 60000 1000"},
+			"/a",
+		},
+		{
 			"one that always varied",
 			[]string{"/a 0 10", "/a 50 10", "/a 100 900", "/a 150 20", "/a 200 30", "/a 250 10"},
 			[]string{"/a 0 800"},
@@ -375,7 +393,7 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 			for _, d := range r.Network.Degraded {
 				got = append(got, d.URL)
 			}
-			if strings.Join(got, " ") != c.want || (r.Severity == diff.Warning) != (c.want != "") {
+			if strings.Join(got, " ") != c.want || (r.Severity == report.Warning) != (c.want != "") {
 				t.Errorf("%q, %s", got, r.Severity)
 			}
 		})
@@ -385,7 +403,7 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 func TestFilesOfAPageAreNoEndpointsUnlessTheyFail(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
-	send := func(status int) *diff.NetworkDiff {
+	send := func(status int) *report.NetworkDiff {
 		for i, r := range []string{
 			"script /src/main", "stylesheet /theme", "font /f", "image /avatar/7", "media /film", "manifest /app.webmanifest",
 			"fetch /src/App.tsx?t=1769164200000", "xhr /chunk-4f3a9c21.mjs", "fetch /pkg/app.wasm", "other /style.css#top",
@@ -428,13 +446,13 @@ func TestAnotherFailureOfAnEndpointIsNew(t *testing.T) {
 	checkpointed("known")
 	order(1, "cannot read total")
 	r := w.Changes(a, params{Checkpoint: "known"})
-	expect(t, r.Severity == diff.Warning && r.Network.StillFailing == 1 && len(r.Network.KnownFailures) == 1 && r.Network.KnownFailures[0].Detail == "cannot read total", r)
+	expect(t, r.Severity == report.Warning && r.Network.StillFailing == 1 && len(r.Network.KnownFailures) == 1 && r.Network.KnownFailures[0].Detail == "cannot read total", r)
 	r = w.Changes(a, params{})
-	expect(t, r.Severity == diff.Error && repeated(r) == "[{GET /api/orders/1 500: cannot read total 1}]", r)
+	expect(t, r.Severity == report.Error && repeated(r) == "[{GET /api/orders/1 500: cannot read total 1}]", r)
 	order(1, "no such table")
 	order(2, "out of stock")
 	r = w.Changes(a, params{})
-	expect(t, r.Severity == diff.Error && len(r.Network.Failures) == 1 && r.Network.Failures[0].Count == 2 && r.Network.Failures[0].Detail == "out of stock", r)
+	expect(t, r.Severity == report.Error && len(r.Network.Failures) == 1 && r.Network.Failures[0].Count == 2 && r.Network.Failures[0].Detail == "out of stock", r)
 	order(2, "out of stock")
 	r = w.Changes(a, params{})
 	expect(t, repeated(r) == "[{GET /api/orders/2 500: out of stock 1}]" && r.Network.StillFailing == 1, r)
@@ -443,7 +461,7 @@ func TestAnotherFailureOfAnEndpointIsNew(t *testing.T) {
 			order(3+i, "gone")
 		}
 		r = w.Changes(a, params{})
-		expect(t, r.Severity == diff.Error && r.TokenCount < 300, r)
+		expect(t, r.Severity == report.Error && r.TokenCount < 300, r)
 		if again {
 			expect(t, len(r.Network.Failures) == 0 && r.Network.StillFailing == 1 && repeated(r) == "[{GET /api/orders/{id} 500 300}]", r)
 		} else {

@@ -13,8 +13,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -46,7 +46,7 @@ func TestARuleHidesWhatWasThereBeforeTheCheckpointAndNotWhatIsNew(t *testing.T) 
 		t.Errorf("%s", show(r))
 	}
 	w.Log("warning", "slow network")
-	if r := w.Changes(c, params{}); r.NoiseHidden != 1 || r.Severity != diff.Clean {
+	if r := w.Changes(c, params{}); r.NoiseHidden != 1 || r.Severity != report.Clean {
 		t.Errorf("known by now: %s", show(r))
 	}
 	noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Text: "slow", HideNew: true, Level: "error", Expires: "never"})
@@ -89,11 +89,11 @@ func TestFailedRequestsAndConnectionsAreHiddenByTheirFingerprints(t *testing.T) 
 	w.Request("GET", "/api/poll/99", 404, 5)
 	w.Socket("open", "")
 	w.Socket("close", "")
-	if r := w.Changes(c, params{}); r.NoiseHidden != 3 || r.Severity != diff.Clean {
+	if r := w.Changes(c, params{}); r.NoiseHidden != 3 || r.Severity != report.Clean {
 		t.Errorf("%s", show(r))
 	}
 	w.Request("GET", "/api/poll/99", 500, 5)
-	if r := w.Changes(c, params{}); r.NoiseHidden != 0 || r.Severity != diff.Error {
+	if r := w.Changes(c, params{}); r.NoiseHidden != 0 || r.Severity != report.Error {
 		t.Errorf("another status is another entry: %s", show(r))
 	}
 }
@@ -147,7 +147,7 @@ func TestExplainSaysWhy(t *testing.T) {
 			t.Errorf("%s: want %q in %+v", want.text, want.because, a.Entries)
 		}
 	}
-	if a.Hidden != 2 || a.PageText != diff.Untrusted {
+	if a.Hidden != 2 || a.PageText != report.Untrusted {
 		t.Errorf("%+v", a)
 	}
 	if a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "explain"}); len(a.Entries) != 2 {

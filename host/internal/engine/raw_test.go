@@ -114,8 +114,9 @@ func TestRawReadsAreFiltered(t *testing.T) {
 	}
 	w.Send("console", `"tab":8,"level":"error","via":"console","text":"elsewhere"`)
 	requests(w, "GET /a 200 1", "POST /a 404 1", "GET /b 500 1", "GET /b 0 1")
-	w.Send("network", `"id":"cut","method":"GET","url":"http://localhost:5173/cut","resource":"fetch","status":200,"error":"net::ERR_CONTENT_LENGTH_MISMATCH","started":1,"duration":1`)
-	w.Send("network", `"id":"given up","method":"GET","url":"http://localhost:5173/given-up","resource":"fetch","status":0,"canceled":true,"started":1,"duration":1`)
+	before := w.Now.Add(-time.Hour).UnixMilli()
+	w.Send("network", fmt.Sprintf(`"id":"cut","method":"GET","url":"http://localhost:5173/cut","resource":"fetch","status":200,"error":"net::ERR_CONTENT_LENGTH_MISMATCH","started":%d,"duration":1`, before))
+	w.Send("network", fmt.Sprintf(`"id":"given up","method":"GET","url":"http://localhost:5173/given-up","resource":"fetch","status":0,"canceled":true,"started":%d,"duration":1`, before))
 	w.Send("websocket", `"id":"1","url":"ws://localhost:5173/one","op":"open"`)
 	w.Send("websocket", `"id":"2","url":"ws://localhost:5173/two","op":"open"`)
 	everything, narrowed := w.Agent(), w.Scoped("localhost:3000")

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -41,53 +41,53 @@ func TestRecordings(t *testing.T) {
 	for name, want := range map[string]struct {
 		errors, failures, sockets []string
 		noise                     int
-		severity                  diff.Severity
+		severity                  report.Severity
 	}{
 		"aborted-and-leaving": {
 			errors: []string{
 				"TypeError: Failed to fetch", "Not allowed to load local resource",
 				"Connecting to 'data:", "Connecting to 'blob:", "Fetch API cannot load data:", "Fetch API cannot load blob:",
 			},
-			severity: diff.Error,
+			severity: report.Error,
 		},
-		"cors": {failures: []string{"GET http://localhost:8123/nocors 0 CORS: No 'Access", "POST http://localhost:8123/nocors500 0 CORS: Response to preflight"}, severity: diff.Error},
+		"cors": {failures: []string{"GET http://localhost:8123/nocors 0 CORS: No 'Access", "POST http://localhost:8123/nocors500 0 CORS: Response to preflight"}, severity: report.Error},
 		"csp": {
 			errors: []string{
 				"Connecting to 'http://localhost:8123/cors-ok'", "Fetch API cannot load", "Connecting to 'ws:", "Loading the script", "Loading the image",
 			},
 			failures: []string{"GET http://localhost:8123/ok.js 0 blocked: csp", "GET http://localhost:8123/x.png 0 blocked: csp"},
-			severity: diff.Error,
+			severity: report.Error,
 		},
-		"fetch-404-and-500": {failures: []string{"GET /api/{id} 500"}, noise: 1, severity: diff.Error},
-		"history":           {severity: diff.Clean},
+		"fetch-404-and-500": {failures: []string{"GET /api/{id} 500"}, noise: 1, severity: report.Error},
+		"history":           {severity: report.Clean},
 		"iframe": {
 			errors:   []string{"in frame", "ReferenceError: nofn", "Error: sw broke"},
 			failures: []string{"GET http://localhost:8123/api/404 404", "GET /api/404 404"},
-			severity: diff.Error,
+			severity: report.Error,
 		},
 		"image-and-script-404": {
 			errors:   []string{"early error x", "Error: rejected", "TypeError: late throw"},
 			failures: []string{"GET /img404.png 404", "GET /nojs.js 404", "GET /api/500 500"},
-			noise:    1, severity: diff.Error,
+			noise:    1, severity: report.Error,
 		},
 		"refused-reset-cut": {
 			failures: []string{
 				"GET http://127.0.0.1:9/x 0 net::ERR_UNSAFE_PORT", "GET /reset 0 net::ERR_EMPTY_RESPONSE",
 				"GET /partial 200 net::ERR_CONTENT_LENGTH_MISMATCH", "GET http://localhost:8123/nocors 0 CORS: No 'Access",
 			},
-			severity: diff.Error,
+			severity: report.Error,
 		},
-		"reload":               {severity: diff.Clean},
-		"stream-redirect-post": {errors: []string{"Error: sw broke"}, severity: diff.Error},
+		"reload":               {severity: report.Clean},
+		"stream-redirect-post": {errors: []string{"Error: sw broke"}, severity: report.Error},
 		"websockets": {
 			sockets: []string{
 				"error ws://127.0.0.1:9/closed the connection could not be established", "error /ws403 the connection could not be established",
 				"close /ws", // three equal ones are one entry
 			},
-			severity: diff.Warning,
+			severity: report.Warning,
 		},
 		"worker-throws": {
-			errors: []string{"RangeError: worker broke", "Error: worker reject"}, failures: []string{"GET /api/404 404"}, severity: diff.Error,
+			errors: []string{"RangeError: worker broke", "Error: worker reject"}, failures: []string{"GET /api/404 404"}, severity: report.Error,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -22,51 +22,51 @@ func TestWhatAClientWasGivenIsCounted(t *testing.T) {
 		first, second func(*enginetest.World)
 		repeated      string
 		summary       string
-		severity      diff.Severity
+		severity      report.Severity
 	}{
 		{"the same error", func(w *enginetest.World) { w.Log("error", "boom") }, func(w *enginetest.World) {
 			for range 3 {
 				w.Log("error", "boom")
 			}
-		}, "[{boom 3}]", "no new problems; 1 repeated error", diff.Error},
+		}, "[{boom 3}]", "no new problems; 1 repeated error", report.Error},
 		{"beside a new one", func(w *enginetest.World) { w.Log("error", "boom") }, func(w *enginetest.World) {
 			w.Log("error", "boom")
 			w.Log("error", "bang")
-		}, "[{boom 1}]", "1 new console error(s); 1 repeated error", diff.Error},
+		}, "[{boom 1}]", "1 new console error(s); 1 repeated error", report.Error},
 		{
 			"with other numbers", func(w *enginetest.World) { w.Log("warning", "order 12345 is late") }, func(w *enginetest.World) { w.Log("warning", "order 67890 is late") },
-			"[{order 67890 is late 1}]", "no new problems; 1 repeated warning", diff.Warning,
+			"[{order 67890 is late 1}]", "no new problems; 1 repeated warning", report.Warning,
 		},
 		{"with another time stamp of a hot update", func(w *enginetest.World) {
 			thrownIn(w, "boom at /src/app.tsx?t=1732140000001", "App", "/src/app.tsx?t=1732140000001", 10)
 		}, func(w *enginetest.World) {
 			thrownIn(w, "boom at /src/app.tsx?t=1732140099999", "App", "/src/app.tsx?t=1732140099999", 14)
-		}, "[{boom at /src/app.tsx?t=1732140099999 1}]", "no new problems; 1 repeated error", diff.Error},
+		}, "[{boom at /src/app.tsx?t=1732140099999 1}]", "no new problems; 1 repeated error", report.Error},
 		{
 			"from other code", func(w *enginetest.World) { thrownIn(w, "boom", "App", "/src/app.tsx", 10) }, func(w *enginetest.World) { thrownIn(w, "boom", "Cart", "/src/app.tsx", 10) },
-			"[]", "1 new console error(s)", diff.Error,
+			"[]", "1 new console error(s)", report.Error,
 		},
 		{
 			"from another line of code without a name", func(w *enginetest.World) { thrownIn(w, "boom", "(anonymous)", "/src/app.tsx", 10) }, func(w *enginetest.World) { thrownIn(w, "boom", "(anonymous)", "/src/app.tsx", 11) },
-			"[]", "1 new console error(s)", diff.Error,
+			"[]", "1 new console error(s)", report.Error,
 		},
 		{
 			"an endpoint that failed, worked, and fails again", func(w *enginetest.World) { w.Request("GET", "/a", 500, 1); w.Request("GET", "/a", 200, 1) }, func(w *enginetest.World) { w.Request("GET", "/a", 500, 1) },
-			"[{GET /a 500 1}]", "no new problems; 1 repeated error", diff.Error,
+			"[{GET /a 500 1}]", "no new problems; 1 repeated error", report.Error,
 		},
 		{
 			"in another way", func(w *enginetest.World) { w.Request("GET", "/a", 500, 1); w.Request("GET", "/a", 200, 1) }, func(w *enginetest.World) { w.Request("GET", "/a", 404, 1) },
-			"[]", "1 network failure(s)", diff.Error,
+			"[]", "1 network failure(s)", report.Error,
 		},
 		{
 			"a frame", func(w *enginetest.World) { w.Socket("received", `{"error":"full"}`) }, func(w *enginetest.World) { w.Socket("received", `{"error":"full"}`) },
-			`[{WebSocket /live: {"error":"full"} 1}]`, "no new problems; 1 repeated warning", diff.Warning,
+			`[{WebSocket /live: {"error":"full"} 1}]`, "no new problems; 1 repeated warning", report.Warning,
 		},
 		{
 			"an element", func(w *enginetest.World) { w.Element("appeared", 1, ".e", "no"); w.Element("gone", 1, "", "") }, func(w *enginetest.World) { w.Element("appeared", 2, ".e", "no") },
-			"[{error element no 1}]", "no new problems; 1 repeated warning", diff.Warning,
+			"[{error element no 1}]", "no new problems; 1 repeated warning", report.Warning,
 		},
-		{"an element that goes", func(w *enginetest.World) { w.Element("appeared", 1, ".e", "no") }, func(w *enginetest.World) { w.Element("gone", 1, "", "") }, "[]", "No significant changes", diff.Clean},
+		{"an element that goes", func(w *enginetest.World) { w.Element("appeared", 1, ".e", "no") }, func(w *enginetest.World) { w.Element("gone", 1, "", "") }, "[]", "No significant changes", report.Clean},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := enginetest.New(t, capture.Limits{})
@@ -74,7 +74,7 @@ func TestWhatAClientWasGivenIsCounted(t *testing.T) {
 			c.first(w)
 			w.Changes(a, params{})
 			w.Pass(time.Second)
-			since := params{Checkpoint: diff.Time{Time: w.Now.Add(-time.Millisecond)}.String()}
+			since := params{Checkpoint: report.Time{Time: w.Now.Add(-time.Millisecond)}.String()}
 			c.second(w)
 			if named := w.Changes(a, since); len(named.Repeated) > 0 || named.Severity != c.severity {
 				t.Errorf("from a time: %s", show(named))
@@ -91,7 +91,7 @@ func TestWhatAClientWasGivenIsCounted(t *testing.T) {
 }
 
 // repeated returns the messages that a report only counts, with their counts.
-func repeated(r *diff.Report) string {
+func repeated(r *report.Report) string {
 	var list []string
 	for _, e := range r.Repeated {
 		list = append(list, fmt.Sprintf("{%s %d}", e.Message, e.Count))
@@ -135,7 +135,7 @@ func TestWhatAFilterHidOrHadNoRoomIsNotRepeated(t *testing.T) {
 		}
 		r = w.Changes(a, params{})
 	}
-	expect(t, len(r.Console.NewErrors) == 10 && len(r.Repeated) == 6 && r.Repeated[5] == diff.Repeated{Message: "45 more", Count: 45}, r)
+	expect(t, len(r.Console.NewErrors) == 10 && len(r.Repeated) == 6 && r.Repeated[5] == report.Repeated{Message: "45 more", Count: 45}, r)
 	expect(t, r.Summary == "10 new console error(s); 50 repeated errors", r)
 }
 
@@ -190,7 +190,7 @@ func TestEverythingIsShownBeforeItIsCounted(t *testing.T) {
 					total += n
 				}
 				counted := 0
-				for _, list := range [][]diff.Message{r.Console.NewErrors, r.Console.NewWarnings} {
+				for _, list := range [][]report.Message{r.Console.NewErrors, r.Console.NewWarnings} {
 					for _, m := range list {
 						counted += m.Count
 						shown[i][m.Message] = true
@@ -204,7 +204,7 @@ func TestEverythingIsShownBeforeItIsCounted(t *testing.T) {
 				if p.Severity == "" && r.Console.Omitted == 0 && counted != total {
 					rt.Fatalf("%d of %d: %s", counted, total, show(r))
 				}
-				if (total > 0) != (r.Severity != diff.Clean) {
+				if (total > 0) != (r.Severity != report.Clean) {
 					rt.Fatalf("%d entries: %s", total, show(r))
 				}
 				fresh[i] = map[string]int{}
@@ -300,14 +300,14 @@ func TestAFirstLookStopsAtTheLoadBeforeIfTheDocumentComesLate(t *testing.T) {
 	load()
 	document()
 	r := w.Changes(w.Agent(), params{})
-	expect(t, len(r.Network.Failures) == 0 && r.Severity == diff.Clean && r.Network.TotalNewRequests == 1, r)
+	expect(t, len(r.Network.Failures) == 0 && r.Severity == report.Clean && r.Network.TotalNewRequests == 1, r)
 }
 
 func TestAWarningAboutAComponentIsRepeatedWhateverMadeReactLook(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	w.Changes(a, params{})
-	warn := func(key, component, from string) *diff.Report {
+	warn := func(key, component, from string) *report.Report {
 		w.Pass(time.Second)
 		w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":%q,"url":"http://localhost:5173/node_modules/react-dom.js","line":1,"column":1,"stack":[%q]`,
 			"Warning: Encountered two children with the same key, `"+key+"`.\n    at "+component+"\n    at App (http://localhost:5173/src/app.tsx:9:1)", from+" (http://localhost:5173/node_modules/react-dom.js:1:1)"))
@@ -316,7 +316,7 @@ func TestAWarningAboutAComponentIsRepeatedWhateverMadeReactLook(t *testing.T) {
 	if r := warn("a", "List (http://localhost:5173/src/list.tsx?t=1732140000000:3:1)", "printWarning"); len(r.Console.NewErrors) != 1 {
 		t.Error(show(r))
 	}
-	if r := warn("b", "List (http://localhost:5173/src/list.tsx?t=1732140000001:4:1)", "performReactRefresh"); r.Summary != "no new problems; 1 repeated error" || r.Severity != diff.Error {
+	if r := warn("b", "List (http://localhost:5173/src/list.tsx?t=1732140000001:4:1)", "performReactRefresh"); r.Summary != "no new problems; 1 repeated error" || r.Severity != report.Error {
 		t.Error(show(r))
 	}
 	if r := warn("a", "Table (http://localhost:5173/src/table.tsx:3:1)", "printWarning"); len(r.Console.NewErrors) != 1 {
@@ -331,7 +331,7 @@ func TestFoldingHidesNothing(t *testing.T) {
 		w := enginetest.New(t, capture.Limits{})
 		a, leave := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
 		defer leave()
-		ask := func(p params) *diff.Report {
+		ask := func(p params) *report.Report {
 			r, err := w.Engine.Observer.Changes(context.Background(), a, p)
 			if err != nil {
 				rt.Fatal(err)
@@ -364,11 +364,11 @@ func TestFoldingHidesNothing(t *testing.T) {
 				all := ask(params{Checkpoint: "base"})
 				folded := ask(params{Severity: draw(rt, "", "errors_only")})
 				base()
-				rank := map[diff.Severity]int{diff.Clean: 0, diff.Warning: 1, diff.Error: 2}
+				rank := map[report.Severity]int{report.Clean: 0, report.Warning: 1, report.Error: 2}
 				if len(all.Repeated) > 0 || rank[folded.Severity] < rank[all.Severity] {
 					rt.Fatalf("%s\nfolded: %s", show(all), show(folded))
 				}
-				if folded.Severity != diff.Clean && folded.Errors+folded.Warnings == 0 {
+				if folded.Severity != report.Clean && folded.Errors+folded.Warnings == 0 {
 					rt.Fatalf("nothing is counted: %s", show(folded))
 				}
 				var listed []string
@@ -421,7 +421,7 @@ func TestAnEndpointThatFailedBeforeStillFails(t *testing.T) {
 		if p.Checkpoint == "" {
 			want, known = "[{GET /a 500 1}]", 0
 		}
-		expect(t, r.Network.StillFailing == 1 && len(r.Network.Failures) == 1 && r.Network.Failures[0].URL == "/b" && repeated(r) == want && len(r.Network.KnownFailures) == known && r.Severity == diff.Error, r)
+		expect(t, r.Network.StillFailing == 1 && len(r.Network.Failures) == 1 && r.Network.Failures[0].URL == "/b" && repeated(r) == want && len(r.Network.KnownFailures) == known && r.Severity == report.Error, r)
 	}
 	if r := w.Changes(b, params{}); len(r.Network.Failures) != 2 || r.Network.StillFailing != 0 {
 		t.Error(show(r))
@@ -444,4 +444,37 @@ func TestAReportOfOneTabHidesNothingOfOthers(t *testing.T) {
 	w.Changes(a, params{Tab: 1})
 	r = w.Changes(a, params{})
 	expect(t, len(r.Console.NewErrors)+len(r.Repeated) == 0, r)
+}
+
+func TestReportsOfOneTabRepeatNothing(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Open(8, enginetest.Page+"/other")
+	a := w.Agent()
+	w.Changes(a, params{})
+	w.Send("console", `"tab":8,"level":"error","via":"console","text":"there"`)
+	w.Log("error", "here")
+	w.Changes(a, params{Tab: 1})
+	r := w.Changes(a, params{Tab: 1})
+	expect(t, len(r.Console.NewErrors)+len(r.Repeated) == 0, r)
+	w.Log("error", "here again")
+	r = w.Changes(a, params{Tab: 1, Include: []string{"console"}})
+	expect(t, len(r.Console.NewErrors) == 1 && len(r.Repeated) == 0, r)
+	r = w.Changes(a, params{Tab: 1, Include: []string{"console"}})
+	expect(t, len(r.Console.NewErrors)+len(r.Repeated) == 0, r)
+	r = w.Changes(a, params{}) // what was in the other tab is not lost
+	expect(t, messages(r.Console.NewErrors) == "there×1" && len(r.Repeated) == 2, r)
+	r = w.Changes(a, params{Tab: 1})
+	expect(t, len(r.Console.NewErrors)+len(r.Repeated) == 0, r)
+}
+
+func TestARepeatedMessageNamesTheCodeThatLoggedIt(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	log := func(line int) { thrownIn(w, fmt.Sprintf("boom %d", line), "App", "/src/app.tsx", line) }
+	log(10)
+	w.Changes(a, params{})
+	log(10)
+	if r := w.Changes(a, params{}); len(r.Repeated) != 1 || r.Repeated[0].Initiator != "app.tsx:10" {
+		t.Errorf("%+v", r.Repeated)
+	}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
@@ -43,7 +43,7 @@ func TestScenarios(t *testing.T) {
 	}{
 		{"1 empty server is clean, all diffs empty, no significant changes", func(t *testing.T, w *enginetest.World) {
 			r := w.Changes(w.Agent(), params{})
-			expect(t, r.Severity == diff.Clean && r.Summary == "No significant changes" && r.Empty(), r)
+			expect(t, r.Severity == report.Clean && r.Summary == "No significant changes" && r.Empty(), r)
 			expect(t, strings.Contains(show(r), `"console":{},"network":{},"websocket":{},"dom":{},"actions":{}`), r)
 		}},
 		{"2 three new error logs after checkpoint", func(t *testing.T, w *enginetest.World) {
@@ -53,14 +53,14 @@ func TestScenarios(t *testing.T) {
 				w.Log("error", text)
 			}
 			r := w.Changes(a, params{})
-			expect(t, len(r.Console.NewErrors) == 3 && r.Severity == diff.Error, r)
+			expect(t, len(r.Console.NewErrors) == 3 && r.Severity == report.Error, r)
 		}},
 		{"3 same error message 5 times is one entry with count 5", func(t *testing.T, w *enginetest.World) {
 			for range 5 {
 				w.Log("error", "same")
 			}
 			r := w.Changes(w.Agent(), params{})
-			expect(t, len(r.Console.NewErrors) == 1 && r.Console.NewErrors[0] == diff.Message{Message: "same", Source: "app.js:42", Count: 5}, r)
+			expect(t, len(r.Console.NewErrors) == 1 && r.Console.NewErrors[0] == report.Message{Message: "same", Source: "app.js:42", Count: 5}, r)
 		}},
 		{"4 endpoint was returning 200, now returns 500", func(t *testing.T, w *enginetest.World) {
 			a := w.Agent()
@@ -68,13 +68,13 @@ func TestScenarios(t *testing.T) {
 			w.Changes(a, params{})
 			w.Request("POST", "/api/users", 500, 10)
 			r := w.Changes(a, params{})
-			sent := diff.Request{StartedAt: diff.Time{Time: w.Now}, DurationMs: 10}
-			expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0] == diff.Failure{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200, Request: sent}, r)
+			sent := report.Request{StartedAt: report.Time{Time: w.Now}, DurationMs: 10}
+			expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0] == report.Failure{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200, Request: sent}, r)
 		}},
 		{"5 new endpoint never seen before", func(t *testing.T, w *enginetest.World) {
 			w.Request("GET", "/api/new", 200, 10)
 			r := w.Changes(w.Agent(), params{})
-			expect(t, len(r.Network.NewEndpoints) == 1 && r.Network.NewEndpoints[0].URL == "/api/new" && r.Severity == diff.Clean, r)
+			expect(t, len(r.Network.NewEndpoints) == 1 && r.Network.NewEndpoints[0].URL == "/api/new" && r.Severity == report.Clean, r)
 		}},
 		{"6 WebSocket close event is a disconnection", func(t *testing.T, w *enginetest.World) {
 			a := w.Agent()
@@ -82,14 +82,14 @@ func TestScenarios(t *testing.T) {
 			w.Changes(a, params{})
 			w.Socket("close", "")
 			r := w.Changes(a, params{})
-			expect(t, len(r.WebSocket.Disconnections) == 1 && r.WebSocket.Disconnections[0].URL == "/live" && r.Severity == diff.Warning, r)
+			expect(t, len(r.WebSocket.Disconnections) == 1 && r.WebSocket.Disconnections[0].URL == "/live" && r.Severity == report.Warning, r)
 		}},
 		{"7 auto-checkpoint advances", func(t *testing.T, w *enginetest.World) {
 			a := w.Agent()
 			w.Log("error", "once")
 			first, second := w.Changes(a, params{}), w.Changes(a, params{})
-			expect(t, first.Checkpoint == "auto_1" && first.Severity == diff.Error, first)
-			expect(t, second.Checkpoint == "auto_2" && second.Severity == diff.Clean && second.Console.TotalNewEntries == 0, second)
+			expect(t, first.Checkpoint == "auto_1" && first.Severity == report.Error, first)
+			expect(t, second.Checkpoint == "auto_2" && second.Severity == report.Clean && second.Console.TotalNewEntries == 0, second)
 		}},
 		{"8 named checkpoint always returns the same window regardless of other calls", func(t *testing.T, w *enginetest.World) {
 			a, b := w.Agent(), w.Agent()
@@ -128,7 +128,7 @@ func TestScenarios(t *testing.T) {
 				w.Log("error", fmt.Sprintf("error of kind %c", 'a'+i))
 			}
 			r := w.Changes(w.Agent(), params{})
-			data, err := diff.Encode(r)
+			data, err := report.Encode(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,14 +155,14 @@ func TestScenarios(t *testing.T) {
 		}},
 		{"18 severity hierarchy is error, warning, clean", func(t *testing.T, w *enginetest.World) {
 			a := w.Agent()
-			expect(t, w.Changes(a, params{}).Severity == diff.Clean, nil)
+			expect(t, w.Changes(a, params{}).Severity == report.Clean, nil)
 			w.Log("warning", "careful")
-			expect(t, w.Changes(a, params{}).Severity == diff.Warning, nil)
+			expect(t, w.Changes(a, params{}).Severity == report.Warning, nil)
 			w.Socket("close", "")
-			expect(t, w.Changes(a, params{}).Severity == diff.Warning, nil)
+			expect(t, w.Changes(a, params{}).Severity == report.Warning, nil)
 			w.Log("warning", "careful")
 			w.Request("GET", "/x", 404, 1)
-			expect(t, w.Changes(a, params{}).Severity == diff.Error, nil)
+			expect(t, w.Changes(a, params{}).Severity == report.Error, nil)
 		}},
 		{"19 summary formatting", func(t *testing.T, w *enginetest.World) {
 			w.Log("error", "one")
@@ -254,7 +254,7 @@ func TestEdgeCases(t *testing.T) {
 	t.Run("empty buffers", func(t *testing.T) {
 		w := enginetest.New(t, capture.Limits{})
 		r := w.Changes(w.Agent(), params{})
-		expect(t, r.Severity == diff.Clean && r.Empty() && r.Coverage == nil, r)
+		expect(t, r.Severity == report.Clean && r.Empty() && r.Coverage == nil, r)
 	})
 	for _, name := range []string{"buffer overflow", "buffer wrapped since checkpoint"} {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestEdgeCases(t *testing.T) {
 		}
 		w.Pass(time.Minute)
 		r := w.Changes(a, params{Checkpoint: "session_start"})
-		expect(t, r.Severity == diff.Clean && r.Empty() && r.Summary == "No significant changes" && r.DurationMs == 60_000, r)
+		expect(t, r.Severity == report.Clean && r.Empty() && r.Summary == "No significant changes" && r.DurationMs == 60_000, r)
 	})
 	t.Run("category filtering", func(t *testing.T) {
 		for _, s := range capture.Sections {
@@ -386,6 +386,6 @@ func TestEdgeCases(t *testing.T) {
 		w := enginetest.New(t, capture.Limits{})
 		w.SetTab(protocol.Tab{ID: 7, URL: enginetest.Page})
 		r := w.Changes(w.Agent(), params{})
-		expect(t, r.Severity == diff.Clean && r.Summary == "No significant changes; not fully observed: no tab is watched" && r.Coverage.Note == "no tab is watched", r)
+		expect(t, r.Severity == report.Clean && r.Summary == "No significant changes; not fully observed: no tab is watched" && r.Coverage.Note == "no tab is watched", r)
 	})
 }

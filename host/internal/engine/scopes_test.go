@@ -19,7 +19,7 @@ func TestAnAgentHearsOfItsProjectOnly(t *testing.T) {
 	w.Log("error", "of the shop")
 	w.Request("GET", "/of-the-shop", 500, 1)
 	w.Socket("close", "")
-	w.Element("appeared", 1, ".error", "of the shop")
+	w.Element("appeared", 1, ".error", "the shop is closed")
 	w.Send("action", `"action":"click","target":"button of the shop"`)
 	if r := w.Changes(admin, params{}); !r.Empty() || r.Severity != "clean" || r.Coverage != nil {
 		t.Errorf("%s", show(r))

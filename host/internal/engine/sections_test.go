@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // everything puts an entry into every list of every section after the agent's first look.
-func everything(t *testing.T, p params) *diff.Report {
+func everything(t *testing.T, p params) *report.Report {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	requests(w, "GET /slow 200 10", "GET /slow 200 10", "GET /slow 200 10", "GET /was/bad 500 1")
@@ -36,7 +36,7 @@ func everything(t *testing.T, p params) *diff.Report {
 }
 
 // lists names the lists of a report that have entries, and its sections.
-func lists(r *diff.Report) string {
+func lists(r *report.Report) string {
 	var names []string
 	add := func(name string, n int) {
 		if n > 0 {
@@ -76,7 +76,7 @@ func TestASeverityHidesListsAndCountsThemAndNothingElse(t *testing.T) {
 		if got := lists(r); got != c.lists || r.SeverityHidden != c.hidden {
 			t.Errorf("%s: %s, %d hidden; want %s, %d", c.severity, got, r.SeverityHidden, c.lists, c.hidden)
 		}
-		if r.Severity != diff.Error || r.Summary != summary {
+		if r.Severity != report.Error || r.Summary != summary {
 			t.Errorf("%s: %s, %s", c.severity, r.Severity, r.Summary)
 		}
 		if r.Console.TotalNewEntries != 2 || r.Network.TotalNewRequests != 4 || r.WebSocket.TotalNewMessages != 1 || r.WebSocket.TotalNewEvents != 3 || r.Actions.TotalNewActions != 1 {
@@ -210,70 +210,70 @@ func TestErrorElements(t *testing.T) {
 		name          string
 		before, since func(*enginetest.World)
 		want          string
-		severity      diff.Severity
+		severity      report.Severity
 	}{
 		{"one that is still there is no news", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
 		}, func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
-		}, `{}`, diff.Clean},
+		}, `{}`, report.Clean},
 		{"another of the same kind is", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
 		}, func(w *enginetest.World) {
 			w.Element("appeared", 2, ".error", "a")
-		}, `{"new_error_elements":[{"selector":".error","text":"a","appeared_at":"2026-01-23T10:31:00.000Z"}]}`, diff.Warning},
+		}, `{"new_error_elements":[{"selector":".error","text":"a","appeared_at":"2026-01-23T10:31:00.000Z"}]}`, report.Warning},
 		{"of two alike one may go", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
 			w.Element("appeared", 2, ".error", "a")
 		}, func(w *enginetest.World) {
 			w.Element("gone", 1, "", "")
-		}, `{}`, diff.Clean},
+		}, `{}`, report.Clean},
 		{"when both have gone it disappeared", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
 			w.Element("appeared", 2, ".error", "a")
 		}, func(w *enginetest.World) {
 			w.Element("gone", 1, "", "")
 			w.Element("gone", 2, "", "")
-		}, `{"disappeared_elements":[{"selector":".error","text":"a"}]}`, diff.Clean},
+		}, `{"disappeared_elements":[{"selector":".error","text":"a"}]}`, report.Clean},
 		{"one that is replaced by its like is no news", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
 		}, func(w *enginetest.World) {
 			w.Element("gone", 1, "", "")
 			w.Element("appeared", 9, ".error", "a")
-		}, `{}`, diff.Clean},
+		}, `{}`, report.Clean},
 		{"one that flickers appeared once", nil, func(w *enginetest.World) {
 			for range 3 {
 				w.Element("appeared", 1, ".toast", "a")
 				w.Pass(time.Second)
 				w.Element("gone", 1, "", "")
 			}
-		}, `{"new_error_elements":[{"selector":".toast","text":"a","appeared_at":"2026-01-23T10:31:00.000Z","gone_at":"2026-01-23T10:31:03.000Z"}]}`, diff.Warning},
+		}, `{"new_error_elements":[{"selector":".toast","text":"a","appeared_at":"2026-01-23T10:31:00.000Z","gone_at":"2026-01-23T10:31:03.000Z"}]}`, report.Warning},
 		{"one whose text changes is another", func(w *enginetest.World) {
 			w.Element("appeared", 1, "[role=alert]", "Saving failed")
 		}, func(w *enginetest.World) {
 			w.Element("changed", 1, "[role=alert]", "Saving failed twice")
-		}, `{"new_error_elements":[{"selector":"[role=alert]","text":"Saving failed twice","appeared_at":"2026-01-23T10:31:00.000Z"}],"disappeared_elements":[{"selector":"[role=alert]","text":"Saving failed"}]}`, diff.Warning},
+		}, `{"new_error_elements":[{"selector":"[role=alert]","text":"Saving failed twice","appeared_at":"2026-01-23T10:31:00.000Z"}],"disappeared_elements":[{"selector":"[role=alert]","text":"Saving failed"}]}`, report.Warning},
 		{"one that a reload brings back is no news", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
 		}, func(w *enginetest.World) {
 			reload(w, "d2")
 			w.Send("element", `"op":"appeared","frame":0,"document":"d2","id":1,"selector":".error","text":"a"`)
-		}, `{}`, diff.Clean},
+		}, `{}`, report.Clean},
 		{"one that a reload takes away disappeared", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
-		}, func(w *enginetest.World) { reload(w, "d2") }, `{"disappeared_elements":[{"selector":".error","text":"a"}]}`, diff.Clean},
+		}, func(w *enginetest.World) { reload(w, "d2") }, `{"disappeared_elements":[{"selector":".error","text":"a"}]}`, report.Clean},
 		{"what the new document has when the old one goes is kept", nil, func(w *enginetest.World) {
 			w.Send("element", `"op":"appeared","frame":0,"document":"d2","id":1,"selector":".error","text":"a"`)
 			reload(w, "d2")
-		}, `{"new_error_elements":[{"selector":".error","text":"a","appeared_at":"2026-01-23T10:31:00.000Z"}]}`, diff.Warning},
+		}, `{"new_error_elements":[{"selector":".error","text":"a","appeared_at":"2026-01-23T10:31:00.000Z"}]}`, report.Warning},
 		{"a frame's reset leaves the other frames alone", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
 		}, func(w *enginetest.World) {
 			w.Send("element", `"op":"reset","frame":4,"document":"f2","id":0`)
-		}, `{}`, diff.Clean},
+		}, `{}`, report.Clean},
 		{"a tab that is closed mends nothing", func(w *enginetest.World) {
 			w.Element("appeared", 1, ".error", "a")
-		}, func(w *enginetest.World) { w.CloseTab(7) }, `{}`, diff.Clean},
+		}, func(w *enginetest.World) { w.CloseTab(7) }, `{}`, report.Clean},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := enginetest.New(t, capture.Limits{})
@@ -317,7 +317,7 @@ func TestACrashIsReported(t *testing.T) {
 	w.Send("navigation", `"how":"crash","url":"http://localhost:5173/"`)
 	r := w.Changes(w.Agent(), params{})
 	is(t, r.DOM, `{"crashed":[{"url":"http://localhost:5173/","at":"2026-01-23T10:30:00.000Z"}]}`)
-	if r.Severity != diff.Error || r.Summary != "1 crashed page(s)" || len(w.Store.View(w.Now).Flights) != 0 {
+	if r.Severity != report.Error || r.Summary != "1 crashed page(s)" || len(w.Store.View(w.Now).Flights) != 0 {
 		t.Errorf("%s", show(r))
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -66,7 +66,7 @@ func (b *bubble) after(d time.Duration, events ...event.Event) {
 }
 
 // wait calls get_changes_since, and returns how long the answer took.
-func (b *bubble) wait(p params) (*diff.Report, time.Duration) {
+func (b *bubble) wait(p params) (*report.Report, time.Duration) {
 	b.t.Helper()
 	began := time.Now()
 	r, err := b.e.Observer.Changes(context.Background(), b.agent, p)
@@ -271,7 +271,7 @@ func TestReloadWaitsForTheHotUpdateThatIsStillToCome(t *testing.T) {
 				time.Sleep(time.Second)
 				b.after(time.Second, update, logged("broken by the edit"))
 				r, took := b.wait(params{Wait: "reload"})
-				if !*r.Settled || took != 1300*time.Millisecond || r.Severity != diff.Error {
+				if !*r.Settled || took != 1300*time.Millisecond || r.Severity != report.Error {
 					t.Errorf("%s after %s", show(r), took)
 				}
 			})
@@ -286,7 +286,7 @@ func TestAFrameThatAnnouncesAReloadIsNotTakenForItsEnd(t *testing.T) {
 		b.after(300*time.Millisecond, &event.Navigation{How: "reload", URL: "http://localhost/"})
 		b.after(500*time.Millisecond, logged("broken by the edit"))
 		r, took := b.wait(params{Wait: "reload"})
-		if len(r.Console.NewErrors) != 1 || took != 800*time.Millisecond || r.Severity != diff.Error {
+		if len(r.Console.NewErrors) != 1 || took != 800*time.Millisecond || r.Severity != report.Error {
 			t.Errorf("%s after %s", show(r), took)
 		}
 	})
@@ -339,7 +339,7 @@ func TestAnUpdateBeforeTheLastEditIsNotEnough(t *testing.T) {
 					b.after(2*time.Second, &event.Console{Level: event.Debug, Via: "console", Text: "[vite] hot updated: /src/App.tsx"}, logged("broken by the edit"))
 				}
 				r, took := b.wait(params{Wait: "reload"})
-				if *r.Settled != c.settled || took != c.took || c.update != (r.Severity == diff.Error) {
+				if *r.Settled != c.settled || took != c.took || c.update != (r.Severity == report.Error) {
 					t.Errorf("%s after %s", show(r), took)
 				}
 				if !c.settled && r.UnsettledBecause != "no navigation or hot update occurred" {
@@ -369,6 +369,69 @@ func TestACallThatIsGivenUpAdvancesNothing(t *testing.T) {
 		}
 		if r, _ := b.wait(params{}); len(r.Console.NewErrors) != 1 {
 			t.Errorf("%s", show(r))
+		}
+	})
+}
+
+// TestAPageWhoseCodeThrewSettlesWhenItIsKnownWhetherItIsEmpty: that is reported a while after it became empty, or was loaded.
+func TestAPageWhoseCodeThrewSettlesWhenItIsKnownWhetherItIsEmpty(t *testing.T) {
+	emptied := func() event.Event { return &event.Element{Op: "emptied", Document: "d"} }
+	load := func() event.Event { return &event.Navigation{How: "reload", URL: "http://localhost/"} }
+	thrown := func() event.Event { return &event.Console{Level: event.Error, Via: "exception", Text: "TypeError: x"} }
+	inBubble(t, func(b *bubble) {
+		caught := &event.Console{Level: event.Error, Via: "console", Text: "ERROR TypeError: x", Logged: "handle (http://localhost/main.js:3:1)"}
+		b.send(load(), caught)
+		b.after(1100*time.Millisecond, emptied())
+		if r, took := b.wait(params{Wait: "reload"}); !*r.Settled || r.DOM.PageEmptySince == nil || took != 1400*time.Millisecond {
+			t.Errorf("empty from its load on: %s after %s", show(r), took)
+		}
+		b.send(&event.Element{Op: "filled", Document: "d"})
+		time.Sleep(10 * time.Second)
+		b.send(thrown())
+		b.after(350*time.Millisecond, emptied())
+		if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || r.DOM.PageEmptySince == nil || took != 650*time.Millisecond {
+			t.Errorf("emptied later: %s after %s", show(r), took)
+		}
+	})
+	inBubble(t, func(b *bubble) {
+		b.send(load(), thrown())
+		ms := 500
+		if r, _ := b.wait(params{Wait: "reload", TimeoutMs: &ms}); *r.Settled || r.UnsettledBecause != "an error was thrown, and it is not known yet whether the page is empty" {
+			t.Errorf("not known in time: %s", show(r))
+		}
+		if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 800*time.Millisecond {
+			t.Errorf("it is not empty: %s after %s", show(r), took)
+		}
+		time.Sleep(10 * time.Second)
+		b.send(thrown())
+		if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 500*time.Millisecond {
+			t.Errorf("nor later: %s after %s", show(r), took)
+		}
+	})
+}
+
+// TestAPageThatLogsAllTheTimeSettlesAfterAnError: its logs do not delay what is known of its content.
+func TestAPageThatLogsAllTheTimeSettlesAfterAnError(t *testing.T) {
+	chat := func(b *bubble) {
+		for i := range 100 {
+			b.after(time.Duration(i)*400*time.Millisecond+time.Millisecond, &event.Console{Level: event.Log, Via: "console", Text: fmt.Sprint("unread ", i)})
+		}
+	}
+	thrown := func() event.Event { return &event.Console{Level: event.Error, Via: "exception", Text: "TypeError: x"} }
+	inBubble(t, func(b *bubble) {
+		chat(b)
+		time.Sleep(10 * time.Second)
+		b.send(thrown())
+		if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took > 1600*time.Millisecond {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+	inBubble(t, func(b *bubble) {
+		chat(b)
+		b.send(&event.Navigation{How: "reload", URL: "http://localhost/"}, thrown())
+		b.after(900*time.Millisecond, &event.Network{ID: "main", Method: "GET", URL: "http://localhost/main.js", Resource: "script", Status: 200})
+		if r, took := b.wait(params{Wait: "reload"}); !*r.Settled || took < 2200*time.Millisecond || took > 2600*time.Millisecond {
+			t.Errorf("main.js delays the end of the load: %s after %s", show(r), took)
 		}
 	})
 }

@@ -8,18 +8,20 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-// TestAFailedHotUpdateIsReportedUntilThePageReloads: Vue's as an error, webpack's as the warning that it is.
+// TestAFailedHotUpdateIsReportedUntilThePageReloads: Vue's as an error, webpack's as the warning and Rsbuild's as the error that
+// it is.
 func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 	for _, c := range []struct {
-		text string
-		want diff.Severity
+		level, text string
+		want        report.Severity
 	}{
-		{"[HMR] Something went wrong during Vue component hot-reload. Full reload required.", diff.Error},
-		{"[HMR] Cannot apply update. Need to do a full reload!", diff.Warning},
+		{"warning", "[HMR] Something went wrong during Vue component hot-reload. Full reload required.", report.Error},
+		{"warning", "[HMR] Cannot apply update. Need to do a full reload!", report.Warning},
+		{"error", "[rsbuild] HMR update failed, performing full reload: Error: Aborted", report.Error},
 	} {
 		w := enginetest.New(t, capture.Limits{})
 		load := func(tab int) {
@@ -29,7 +31,7 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 		}
 		w.Open(8, enginetest.Page+"/other")
 		load(7)
-		w.Log("warning", c.text)
+		w.Log(c.level, c.text)
 		load(8)
 		if r := w.Changes(w.Agent(), params{}); r.Severity != c.want || r.NoiseHidden != 0 || len(r.Console.NewErrors)+len(r.Console.NewWarnings) != 1 {
 			t.Errorf("%s: %s, %+v", c.text, r.Severity, r.Console)
@@ -42,7 +44,7 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 			}
 		}
 		explained := func() string {
-			answer, err := w.Call(a, "configure_noise", `{"action":"explain","text":"[HMR]"}`)
+			answer, err := w.Call(a, "configure_noise", fmt.Sprintf(`{"action":"explain","text":%q}`, c.text[:5]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,10 +60,10 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 		if got := explained(); !strings.Contains(got, "a hot update failed, and its page was reloaded") {
 			t.Errorf("%s", got)
 		}
-		if r := w.Changes(a, params{}); r.Severity != diff.Clean || len(r.Repeated) != 0 {
+		if r := w.Changes(a, params{}); r.Severity != report.Clean || len(r.Repeated) != 0 {
 			t.Errorf("%s, and a reload: %s, %+v", c.text, r.Severity, r.Repeated)
 		}
-		if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); r.Severity != diff.Clean || r.NoiseHidden != 1 {
+		if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); r.Severity != report.Clean || r.NoiseHidden != 1 {
 			t.Errorf("%s after a reload: %s, %+v", c.text, r.Severity, r.Console)
 		}
 	}
@@ -97,12 +99,12 @@ func TestABrokenPageIsReportedUntilItIsMended(t *testing.T) {
 			w.Pass(time.Second)
 			c.break_(w)
 			w.Pass(time.Second)
-			if r := w.Changes(a, params{}); r.Severity != diff.Error || len(r.Repeated) != 0 {
+			if r := w.Changes(a, params{}); r.Severity != report.Error || len(r.Repeated) != 0 {
 				t.Errorf("%s, %+v", r.Severity, r.Repeated)
 			}
 			for range 2 {
 				w.Pass(time.Second)
-				if r := w.Changes(a, params{}); r.Severity != diff.Error || len(r.Repeated) != 1 || r.Repeated[0].Message != c.message || r.Repeated[0].Count != 1 || r.Summary != "no new problems; 1 repeated error" {
+				if r := w.Changes(a, params{}); r.Severity != report.Error || len(r.Repeated) != 1 || r.Repeated[0].Message != c.message || r.Repeated[0].Count != 1 || r.Summary != "no new problems; 1 repeated error" {
 					t.Errorf("while it stands: %s, %q, %+v", r.Severity, r.Summary, r.Repeated)
 				}
 			}
@@ -111,7 +113,7 @@ func TestABrokenPageIsReportedUntilItIsMended(t *testing.T) {
 			}
 			c.mend(w)
 			w.Pass(time.Second)
-			if r := w.Changes(a, params{}); r.Severity != diff.Clean || len(r.Repeated) != 0 {
+			if r := w.Changes(a, params{}); r.Severity != report.Clean || len(r.Repeated) != 0 {
 				t.Errorf("mended: %s, %+v", r.Severity, r.Repeated)
 			}
 		})

@@ -10,6 +10,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/storms"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -117,8 +120,8 @@ func TestStorms(t *testing.T) {
 					socket(w, "close", "")
 				})
 			},
-			"WebSocket /live ×20 in 19.0 s from cart.js:31",
-			[]string{"disconnections"},
+			"WebSocket /live ×20 in 19.0 s from cart.js:31: refused",
+			[]string{"disconnections", "error_messages"},
 		},
 		{
 			"one that is closed and tries again", func(w *enginetest.World) {
@@ -134,14 +137,14 @@ func TestStorms(t *testing.T) {
 			"a warning with each rendering", func(w *enginetest.World) {
 				often(w, 100*time.Millisecond, 5*time.Second, func(i int) { w.Log("warning", fmt.Sprint("rendered Cart, time ", i)) })
 			},
-			"console warning: rendered Cart, time 49 ×50 in 4.9 s from app.js:42",
+			`console warning: "rendered Cart, time 49" ×50 in 4.9 s from app.js:42`,
 			[]string{"new_warnings"},
 		},
 		{
 			"a flood of logs", func(w *enginetest.World) {
 				often(w, 16*time.Millisecond, 8*time.Second, func(i int) { w.Log("log", fmt.Sprint("frame ", i)) })
 			},
-			"console log: frame 499 ×500 in 8.0 s from app.js:42", nil,
+			`console log: "frame 499" ×500 in 8.0 s from app.js:42`, nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -154,7 +157,7 @@ func TestStorms(t *testing.T) {
 			for _, s := range r.Storms {
 				got = append(got, s.Line())
 			}
-			if strings.Join(got, "; ") != c.want || r.Severity == diff.Clean || !strings.Contains(r.Summary, "1 storm(s)") || r.PageText != diff.Untrusted {
+			if strings.Join(got, "; ") != c.want || r.Severity == report.Clean || !strings.Contains(r.Summary, "1 storm(s)") || r.PageText != report.Untrusted {
 				t.Errorf("%q, %s: %s", got, r.Severity, r.Summary)
 			}
 			for _, list := range c.wrong {
@@ -163,7 +166,7 @@ func TestStorms(t *testing.T) {
 				}
 			}
 			w.Pass(time.Minute)
-			if later := w.Changes(a, params{}); later.Severity != diff.Clean || len(later.Storms) != 0 {
+			if later := w.Changes(a, params{}); later.Severity != report.Clean || len(later.Storms) != 0 {
 				t.Errorf("a minute later: %s", show(later))
 			}
 		})
@@ -259,7 +262,7 @@ func TestAStormIsReportedInEachWindowWhileItGoesOn(t *testing.T) {
 		r := w.Changes(a, params{})
 		if len(r.Storms) == 1 {
 			reported += r.Storms[0].Count
-			if r.Severity != diff.Warning || reported > 5 && r.Storms[0].Count != 5 {
+			if r.Severity != report.Warning || reported > 5 && r.Storms[0].Count != 5 {
 				t.Errorf("%s", show(r))
 			}
 		}
@@ -280,9 +283,21 @@ func TestWhatAPageLogsEachTimeItLoadsIsNoFlood(t *testing.T) {
 		}
 		w.Pass(260 * time.Millisecond)
 	}
-	if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); len(r.Storms) != 0 || r.Severity != diff.Clean {
+	if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); len(r.Storms) != 0 || r.Severity != report.Clean {
 		t.Errorf("%s", show(r))
 	}
+}
+
+// TestAFloodOfLogsIsOneOfItsPage: what the same line of code logged before a reload does not count.
+func TestAFloodOfLogsIsOneOfItsPage(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for range 2 {
+		w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/"))
+		w.Pass(100 * time.Millisecond)
+		often(w, 25*time.Millisecond, 4*time.Second, func(i int) { w.Log("log", fmt.Sprint("[render] row ", i)) })
+	}
+	r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers})
+	expect(t, len(r.Storms) == 1 && r.Storms[0].Count == 160 && r.Storms[0].SpanMs < 4000, r)
 }
 
 func TestMessagesOfAStormAreRepeatedOnceItWasReported(t *testing.T) {
@@ -301,12 +316,12 @@ func TestMessagesOfAStormAreRepeatedOnceItWasReported(t *testing.T) {
 	}
 	from := w.Store.View(w.Now).Now()
 	flood(300, 3)
-	if r := w.Changes(a, params{}); len(r.Console.NewErrors) != 0 || len(r.Repeated) != 1 || r.Repeated[0].Count != 3 || r.Severity != diff.Error {
+	if r := w.Changes(a, params{}); len(r.Console.NewErrors) != 0 || len(r.Repeated) != 1 || r.Repeated[0].Count != 3 || r.Severity != report.Error {
 		t.Errorf("%s", show(r))
 	}
 	// An action that has all of a storm has one line of it, beside the storm's.
 	flood(303, 300)
-	lines := diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{})
+	lines := diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{})
 	if len(lines) != 2 || lines[0].Count+lines[1].Count != 304 {
 		t.Errorf("%+v", lines)
 	}
@@ -314,8 +329,8 @@ func TestMessagesOfAStormAreRepeatedOnceItWasReported(t *testing.T) {
 	w.Pass(time.Second)
 	w.Send("navigation", fmt.Sprintf(`"how":"load","url":%q`, enginetest.Page+"/next"))
 	w.Pass(100 * time.Millisecond)
-	if storms := diff.Storms(from, w.Store.View(w.Now), diff.Options{}); len(storms) != 0 {
-		t.Errorf("%+v", storms)
+	if list, _ := storms.Since(from, w.Store.View(w.Now), window.Options{}); len(list) != 0 {
+		t.Errorf("%+v", list)
 	}
 }
 
@@ -326,11 +341,11 @@ func TestStormsAreFilteredHiddenAndNarrowedAsOtherEntries(t *testing.T) {
 		often(w, 100*time.Millisecond, 5*time.Second, func(int) { fetch(w, "GET", "/api/a", "", 200) })
 	}
 	storm()
-	if r := w.Changes(a, params{Severity: "errors_only"}); r.Storms != nil || r.Severity != diff.Warning || r.SeverityHidden != 1 {
+	if r := w.Changes(a, params{Severity: "errors_only"}); r.Storms != nil || r.Severity != report.Warning || r.SeverityHidden != 1 {
 		t.Errorf("errors only: %s", show(r))
 	}
 	storm()
-	if r := w.Changes(a, params{Include: []string{"console"}}); r.Storms != nil || r.Severity != diff.Clean {
+	if r := w.Changes(a, params{Include: []string{"console"}}); r.Storms != nil || r.Severity != report.Clean {
 		t.Errorf("another section: %s", show(r))
 	}
 	if r := w.Changes(w.Scoped("http://localhost:9999"), params{}); r.Storms != nil {
@@ -339,7 +354,7 @@ func TestStormsAreFilteredHiddenAndNarrowedAsOtherEntries(t *testing.T) {
 	if _, err := w.Call(a, "configure_noise", `{"action":"add","kind":"network","fingerprint":"GET http://localhost:5173/api/a 200"}`); err != nil {
 		t.Fatal(err)
 	}
-	if r := w.Changes(a, params{}); r.Storms != nil || r.Severity != diff.Clean || r.NoiseHidden == 0 {
+	if r := w.Changes(a, params{}); r.Storms != nil || r.Severity != report.Clean || r.NoiseHidden == 0 {
 		t.Errorf("noise: %s", show(r))
 	}
 }
@@ -376,7 +391,7 @@ func TestAPageInAStormIsNotSettled(t *testing.T) {
 				t.Errorf("every %s: %s after %s", every, show(r), took)
 			}
 			time.Sleep(500 * time.Millisecond)
-			if r, took = b.wait(params{Wait: "settled"}); *r.Settled || took > every+10*time.Millisecond || len(r.Storms) != 1 || r.Severity != diff.Warning {
+			if r, took = b.wait(params{Wait: "settled"}); *r.Settled || took > every+10*time.Millisecond || len(r.Storms) != 1 || r.Severity != report.Warning {
 				t.Errorf("again, every %s: %s after %s", every, show(r), took)
 			}
 		})
@@ -415,11 +430,11 @@ func TestAStormThatAnUpdateEndedDoesNotCount(t *testing.T) {
 func TestAKnownFloodKeepsItsStorm(t *testing.T) {
 	for _, c := range []struct {
 		level    string
-		severity diff.Severity
+		severity report.Severity
 		repeated string
 	}{
-		{"error", diff.Error, "[{TypeError: price 60}]"},
-		{"warning", diff.Warning, "[]"},
+		{"error", report.Error, "[{TypeError: price 60}]"},
+		{"warning", report.Warning, "[]"},
 	} {
 		t.Run(c.level, func(t *testing.T) {
 			w := enginetest.New(t, capture.Limits{})
@@ -445,7 +460,7 @@ func TestAStormThatEndedIsNoProblemOfALaterAction(t *testing.T) {
 	often(w, 50*time.Millisecond, 3*time.Second, func(int) { w.Log("error", "TypeError: height") })
 	from := w.Store.View(w.Now).Now()
 	storms := func(since int64) (list []diff.Consequence) {
-		for _, c := range diff.Consequences(from, w.Store.View(w.Now), since, diff.Options{}) {
+		for _, c := range diff.Consequences(from, w.Store.View(w.Now), since, window.Options{}) {
 			if c.Storm {
 				list = append(list, c)
 			}
@@ -463,5 +478,60 @@ func TestAStormThatEndedIsNoProblemOfALaterAction(t *testing.T) {
 	from = capture.Moment{}
 	if list := storms(w.Now.UnixMilli()); len(list) != 1 || list[0].At >= w.Now.UnixMilli() {
 		t.Errorf("in a window that has it, it is late: %+v", list)
+	}
+}
+
+// TestALoopOverIDsIsOneStorm: each of the addresses repeats without end.
+func TestALoopOverIDsIsOneStorm(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	from := w.Store.View(w.Now).Now()
+	w.Pass(time.Millisecond)
+	began := w.Now.UnixMilli()
+	often(w, 30*time.Millisecond, 9*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/api/articles/a", i%5), "", 200) })
+	lines := func() (list []string) {
+		for _, c := range diff.Consequences(from, w.Store.View(w.Now), began, window.Options{}) {
+			list = append(list, c.Line())
+		}
+		return list
+	}
+	const storm = "GET /api/articles/{id} ×300 in 9.0 s"
+	if got := lines(); len(got) != 1 || got[0] != "repeated without end: "+storm {
+		t.Errorf("%q", got)
+	}
+	w.Pass(350 * time.Millisecond)
+	if got := lines(); len(got) != 1 || got[0] != "repeated, now over: "+storm {
+		t.Errorf("just after it stopped: %q", got)
+	}
+	r := w.Changes(a, params{})
+	expect(t, len(r.Storms) == 1 && r.Storms[0].Initiator == "cart.js:31" && r.Storms[0].Count == 300 && r.Network.NewEndpoints == nil, r)
+}
+
+// TestAStormBeginsAnewAfterAPauseAndWithAPage: the same loop ran before.
+func TestAStormBeginsAnewAfterAPauseAndWithAPage(t *testing.T) {
+	for name, between := range map[string]func(*enginetest.World){
+		"a pause": func(w *enginetest.World) { w.Pass(4 * time.Second) },
+		"a pause and a new page": func(w *enginetest.World) {
+			w.Pass(4 * time.Second)
+			w.Send("navigation", `"how":"load","url":"http://localhost:5173/"`)
+		},
+		"a new page": func(w *enginetest.World) {
+			w.Send("navigation", `"how":"reload","url":"http://localhost:5173/"`)
+			w.Pass(100 * time.Millisecond)
+		},
+	} {
+		w := enginetest.New(t, capture.Limits{})
+		a := w.Agent()
+		w.Changes(a, params{})
+		loop := func() {
+			often(w, 30*time.Millisecond, 3*time.Second, func(int) { fetch(w, "GET", "/api/notifications", "", 200) })
+		}
+		loop()
+		between(w)
+		loop()
+		if r := w.Changes(a, params{}); len(r.Storms) != 1 || r.Storms[0].Line() != "GET /api/notifications ×100 in 3.0 s from cart.js:31" {
+			t.Errorf("%s: %s", name, show(r))
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -31,6 +32,7 @@ var Tools = slices.Concat(
 	tool.In(tool.Act, tool.Of(act.Tools, actor)),
 	tool.In(tool.Debug, tool.Of(debugger.Tools, func(e *Engine) *debugger.Inspector { return e.Inspector })),
 	tool.In(tool.TimeTravel, tool.Of(timeline.Tools, line)),
+	tool.In(tool.TimeTravel, tool.Of(operations.Tools, operating)),
 	tool.In(tool.TimeTravel, tool.Of(branches.Tools, branching)),
 	tool.In(tool.TimeTravel, tool.Of(regression.Tools, func(e *Engine) *regression.Finder { return e.Regressions })),
 )
@@ -38,15 +40,17 @@ var Tools = slices.Concat(
 // userTools are tools of the user's own programs. Agents do not have them.
 var userTools = slices.Concat(
 	tool.Of(timeline.UserTools, line),
+	tool.Of(operations.UserTools, operating),
 	tool.Of(branches.UserTools, branching),
 	tool.Of(conversation.UserTools, func(e *Engine) *conversation.Store { return e.Conversations }),
 	tool.Of(sessiontree.UserTools, func(e *Engine) *sessiontree.Finder { return e.Trees }),
 )
 
-func observer(e *Engine) *observe.Observer   { return e.Observer }
-func actor(e *Engine) *act.Actor             { return e.Actor }
-func branching(e *Engine) *branches.Branches { return e.Branches }
-func line(e *Engine) *timeline.Timeline      { return e.Timeline }
+func observer(e *Engine) *observe.Observer       { return e.Observer }
+func actor(e *Engine) *act.Actor                 { return e.Actor }
+func branching(e *Engine) *branches.Branches     { return e.Branches }
+func line(e *Engine) *timeline.Timeline          { return e.Timeline }
+func operating(e *Engine) *operations.Operations { return e.Timeline.Operations }
 
 // FindUserTool returns the tool with a name, of agents or of the user's own programs; nil when none has it.
 func FindUserTool(name string) *Tool {

@@ -11,8 +11,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -41,7 +41,7 @@ func tryView[A any](t *testing.T, w *enginetest.World, method string, params any
 	if err != nil {
 		return a, err
 	}
-	data, err := diff.Encode(answer)
+	data, err := report.Encode(answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestTheViewersReportIsTheAgentsWithWhatItWasMadeOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := diff.Encode(r.Report)
+	shown, err := report.Encode(r.Report)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestARangeOfTimeIsComparedAsWell(t *testing.T) {
 	w.Pass(time.Second)
 	w.Log("error", "after")
 	r := view[struct {
-		Report diff.Report
-	}](t, w, "view_report", protocol.ViewReportParams{From: diff.Time{Time: from}.String(), To: diff.Time{Time: to}.String()}).Report
+		Report report.Report
+	}](t, w, "view_report", protocol.ViewReportParams{From: report.Time{Time: from}.String(), To: report.Time{Time: to}.String()}).Report
 	if r.Console == nil || len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Message != "inside" {
 		t.Errorf("the range has %+v", r.Console)
 	}

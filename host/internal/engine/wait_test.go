@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -10,7 +11,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -45,7 +46,7 @@ func live(t *testing.T, x *extensions, run func(*testing.T, *enginetest.World)) 
 }
 
 // took calls get_changes_since and returns how long the answer took.
-func took(w *enginetest.World, c *checkpoint.Client, p params) (*diff.Report, time.Duration) {
+func took(w *enginetest.World, c *checkpoint.Client, p params) (*report.Report, time.Duration) {
 	began := time.Now()
 	return w.Changes(c, p), time.Since(began)
 }
@@ -61,7 +62,7 @@ func TestAnAgentThatHasJustComeWaitsForTheUpdateOfItsOwnEdit(t *testing.T) {
 			w.Send("navigation", load)
 			w.Log("error", "broken by the edit")
 		})
-		if r, d := took(w, a, params{Wait: "reload"}); !*r.Settled || d != 1300*time.Millisecond || r.Severity != diff.Error {
+		if r, d := took(w, a, params{Wait: "reload"}); !*r.Settled || d != 1300*time.Millisecond || r.Severity != report.Error {
 			t.Errorf("%s after %s", show(r), d)
 		}
 	})
@@ -76,6 +77,82 @@ func TestAnUpdateBetweenComingAndTheFirstLookIsEnough(t *testing.T) {
 			t.Errorf("%s after %s", show(r), d)
 		}
 	})
+}
+
+// TestARefreshWithoutAChangeIsNoUpdate: Next.js logs a refresh for what its server compiles without an effect on the page, such
+// as a route. The update of the edit follows.
+func TestARefreshWithoutAChangeIsNoUpdate(t *testing.T) {
+	const (
+		connected = `{"type":"turbopack-connected","data":{"sessionId":1}}`
+		building  = `{"type":"building"}`
+		issues    = `{"type":"turbopack-message","data":[{"resource":{"path":"a.js"},"type":"issues","issues":[]}]}`
+		update    = `{"type":"turbopack-message","data":[{"resource":{"path":"a.js"},"type":"partial","instruction":{}}]}`
+		server    = `{"type":"serverComponentChanges","hash":"2"}`
+		built     = `{"type":"built","hash":"0","errors":[],"warnings":[]}`
+		broken    = `{"type":"built","hash":"1","errors":[{"message":"./src/a.js:3:12"}]}`
+		begins    = "[Fast Refresh] rebuilding"
+		done      = "[Fast Refresh] done in 130ms"
+		closed    = "closed"
+		next      = "next"
+		gap       = "gap"
+	)
+	for name, c := range map[string]struct {
+		before, after []string // the wait begins, and what comes a second later
+		early         bool     // what comes then is an update
+	}{
+		"a route that is compiled":             {[]string{connected}, []string{building, begins, built, done}, false},
+		"the same, with modules that are fine": {[]string{connected}, []string{building, begins, issues, built, done}, false},
+		"an earlier update":                    {[]string{connected, building, update, built, done}, []string{building, begins, built, done}, false},
+		"a server's component":                 {[]string{connected}, []string{building, begins, server, built, done}, true},
+		"a repair, which changes nothing":      {[]string{connected, building, broken}, []string{building, begins, built, done}, true},
+		"what was built before it was known":   {[]string{}, []string{connected, built, done}, true},
+		"no connection is known":               {nil, []string{begins, done}, true},
+		"webpack":                              {nil, []string{building, begins, built, done}, true},
+		"it closed":                            {[]string{connected, closed}, []string{begins, done}, true},
+		"the next document":                    {[]string{connected, building, next, connected}, []string{building, begins, built, done}, false},
+		"an update of the next document":       {[]string{connected, building, next, connected}, []string{building, begins, server, built, done}, true},
+		"a gap":                                {[]string{connected, gap}, []string{building, begins, built, done}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live(t, nil, func(t *testing.T, w *enginetest.World) {
+				document := 1
+				send := func(lines []string) {
+					for _, line := range lines {
+						socket := fmt.Sprintf(`"id":"hmr%d","url":"ws://localhost:5173/_next/hmr?id=1"`, document)
+						switch {
+						case line == closed:
+							w.Send("websocket", socket+`,"op":"close","code":1000`)
+						case line == next:
+							document++
+						case line == gap:
+							now := time.Now().UnixMilli()
+							w.Send("gap", fmt.Sprintf(`"from":%d,"to":%d,"reason":"dropped","dropped":2`, now-10, now))
+						case strings.HasPrefix(line, "["):
+							w.Log("log", line)
+						default:
+							w.Send("websocket", socket+fmt.Sprintf(`,"op":"received","text":%q,"size":%d`, line, len(line)))
+						}
+					}
+				}
+				a := w.Agent()
+				send(c.before)
+				time.Sleep(time.Minute)
+				w.Changes(a, params{})
+				time.AfterFunc(time.Second, func() { send(c.after) })
+				time.AfterFunc(2*time.Second, func() {
+					w.Send("navigation", load)
+					w.Log("error", "broken by the edit")
+				})
+				want := 2300 * time.Millisecond
+				if c.early {
+					want = 1300 * time.Millisecond
+				}
+				if r, d := took(w, a, params{Wait: "reload"}); !*r.Settled || d != want || (r.Severity == report.Error) == c.early {
+					t.Errorf("%s after %s, want %s", show(r), d, want)
+				}
+			})
+		})
+	}
 }
 
 func TestAnOlderCheckpointDoesNotMakeAnOldUpdateNew(t *testing.T) {
@@ -163,18 +240,52 @@ func TestFramesThatArriveDuringASyncDoNotKeepAPageUnsettled(t *testing.T) {
 	})
 }
 
-func TestTabsThatDoNotAnswerAreReported(t *testing.T) {
-	x := &extensions{answer: func(int) (noDOM, noCapture []int) {
-		time.Sleep(500 * time.Millisecond)
+func TestTabsThatDoNotAnswerAreNotSettled(t *testing.T) {
+	const unanswered = "1 tab(s) did not answer in time"
+	silent := 3 // how many syncs they do not answer
+	x := &extensions{}
+	x.answer = func(nth int) (noDOM, noCapture []int) {
+		if nth > silent {
+			return nil, nil
+		}
+		time.Sleep(x.timeouts[nth-1])
 		return []int{1}, []int{1}
-	}}
+	}
+	live(t, x, func(t *testing.T, w *enginetest.World) {
+		if r, d := took(w, w.Agent(), params{Wait: "settled"}); !*r.Settled || d < 1500*time.Millisecond || r.DOMUnavailable || note(r) != "" {
+			t.Errorf("they answer the fourth time: %s after %s", show(r), d)
+		}
+	})
+	silent = 1000
 	live(t, x, func(t *testing.T, w *enginetest.World) {
 		r, d := took(w, w.Agent(), params{Wait: "settled"})
-		if !*r.Settled || d != time.Second || !r.DOMUnavailable || note(r) != "1 tab(s) did not answer in time" {
+		if *r.Settled || r.UnsettledBecause != unanswered || d != 3*time.Second || !r.DOMUnavailable || note(r) != unanswered {
 			t.Errorf("%s after %s", show(r), d)
 		}
 		if r, _ := took(w, w.Agent(), params{Wait: "settled", Include: []string{"console"}}); r.DOMUnavailable {
 			t.Errorf("%s", show(r))
+		}
+	})
+}
+
+// TestATabIsNotSilentThatHadNoTimeToAnswer: it answered, and the end of the wait cuts the last sync off.
+func TestATabIsNotSilentThatHadNoTimeToAnswer(t *testing.T) {
+	x := &extensions{}
+	x.answer = func(nth int) (noDOM, noCapture []int) {
+		const needed = 20 * time.Millisecond
+		if timeout := x.timeouts[nth-1]; timeout < needed {
+			time.Sleep(timeout)
+			return []int{1}, []int{1}
+		}
+		time.Sleep(needed)
+		return nil, nil
+	}
+	live(t, x, func(t *testing.T, w *enginetest.World) {
+		w.Log("log", "just now")
+		ms := 310 // quiet after 300
+		r, d := took(w, w.Agent(), params{Wait: "settled", TimeoutMs: &ms})
+		if because := "the wait ended before 1 tab(s) delivered their last events"; *r.Settled || r.UnsettledBecause != because || d != 310*time.Millisecond || r.DOMUnavailable || note(r) != "" {
+			t.Errorf("%s after %s", show(r), d)
 		}
 	})
 }
@@ -236,7 +347,7 @@ func TestAWaitingCallHoldsUpNoOther(t *testing.T) {
 	live(t, nil, func(t *testing.T, w *enginetest.World) {
 		a := w.Agent()
 		w.Log("error", "e")
-		waiting := make(chan *diff.Report)
+		waiting := make(chan *report.Report)
 		go func() { waiting <- w.Changes(a, params{Wait: "settled"}) }()
 		synctest.Wait()
 		now, d := took(w, a, params{})

@@ -4,12 +4,14 @@
 //   - Programs that the repository's settings name for hooks and file watching do not run.
 //   - Variables of Git in the environment, such as GIT_DIR, have no effect.
 //   - A worktree with changes is never removed.
+//   - Git ends with the context, and so does what it started.
 package gitrepo
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,13 +20,16 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Run runs Git in a directory and returns its output. Env is added to the environment.
 func Run(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	subprocess.Whole(cmd)
 	for _, v := range os.Environ() {
 		if key, _, _ := strings.Cut(v, "="); !strings.HasPrefix(key, "GIT_") || strings.HasPrefix(key, "GIT_AUTHOR") || strings.HasPrefix(key, "GIT_COMMITTER") || strings.HasPrefix(key, "GIT_CONFIG") {
 			cmd.Env = append(cmd.Env, v)
@@ -107,14 +112,31 @@ func AddWorktree(ctx context.Context, dir, name string) (string, error) {
 	return path, include(ctx, top, path)
 }
 
+// maxInclude bounds the patterns of a .worktreeinclude, in bytes.
+const maxInclude = 256 << 10
+
 // include copies the ignored files that .worktreeinclude names, as Claude Code does.
 func include(ctx context.Context, top, path string) error {
 	const list = ".worktreeinclude"
-	if _, err := os.Stat(filepath.Join(top, list)); err != nil {
-		return nil //nolint:nilerr // most projects have none
+	patterns, err := safefile.Read(filepath.Join(top, list), maxInclude)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // most projects have none
+	}
+	if err != nil {
+		return err
+	}
+	// Git gets what was read: the repository can replace the file.
+	dir, err := os.MkdirTemp("", "tidemark-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	read := filepath.Join(dir, "include")
+	if err := os.WriteFile(read, patterns, 0o600); err != nil {
+		return err
 	}
 	var lists [2][]string
-	for i, which := range []string{"--exclude-from=" + list, "--exclude-standard"} {
+	for i, which := range []string{"--exclude-from=" + read, "--exclude-standard"} {
 		out, err := Run(ctx, top, nil, "ls-files", "--others", "--ignored", "-z", which)
 		if err != nil {
 			return err

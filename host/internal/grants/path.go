@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Resolve returns the path of an existing directory: absolute, without links, and spelled as on the disk where the
@@ -22,7 +24,7 @@ func Resolve(dir string) (string, error) {
 		return "", fmt.Errorf("cannot find the directory %s: %w", Printable(abs), reason(err))
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("%s is not a directory. Name the project's directory.", Printable(abs))
+		return "", usererr.New(usererr.NotFound, "%s is not a directory. Name the project's directory.", Printable(abs))
 	}
 	path, err := final(abs)
 	if err != nil {

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/filelock"
 	"tidemark.dev/tidemark/host/internal/safesocket"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // ErrUnreachable reports that no daemon can be reached or started.
@@ -31,7 +34,7 @@ func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
 	if err := h.Create(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	ended, err := h.spawn()
+	ended, from, err := h.spawn()
 	if err != nil {
 		return nil, fmt.Errorf("%w: it cannot be started: %w", ErrUnreachable, err)
 	}
@@ -53,7 +56,7 @@ func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
 				if conn, err = h.DialRunning(ctx, socket); err == nil {
 					return conn, nil
 				}
-				return nil, fmt.Errorf("%w: it exited immediately. See %s.", ErrUnreachable, h.Log())
+				return nil, fmt.Errorf("%w: it exited immediately%s. See %s.", ErrUnreachable, lastWords(h, from), h.Log())
 			}
 		case <-retry.C:
 		}
@@ -90,31 +93,57 @@ func (h Home) Running() (bool, error) {
 	return false, err
 }
 
+// lastWords returns the last line of the log after a byte, as the end of a sentence: an error that ended the daemon.
+func lastWords(h Home, from int64) string {
+	f, _, err := safefile.Open(h.Log())
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.NewSectionReader(f, from, maxLastWords))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	line := strings.TrimRight(strings.TrimPrefix(lines[len(lines)-1], "tidemark: "), ".\r")
+	if line == "" {
+		return ""
+	}
+	return ": " + line
+}
+
+// maxLastWords is the size in bytes in which the last line of the log is looked for.
+const maxLastWords = 16 << 10
+
 // spawn starts this program as a daemon that outlives this process. The channel is closed when the daemon
-// exits.
-func (h Home) spawn() (<-chan struct{}, error) {
+// exits. Its log begins after a byte.
+func (h Home) spawn() (ended <-chan struct{}, from int64, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	log, err := openLog(h.Log())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { _ = log.Close() }()
+	info, err := log.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
 	cmd := exec.Command(self, "serve")
 	cmd.Dir = h.State
 	cmd.Stdout, cmd.Stderr = log, log
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	ended := make(chan struct{})
+	exited := make(chan struct{})
 	go func() { // ends with the daemon or with this process, whichever is first
 		_ = cmd.Wait()
-		close(ended)
+		close(exited)
 	}()
-	return ended, nil
+	return exited, info.Size(), nil
 }
 
 // maxLog is the size in bytes above which the log is truncated.
@@ -122,8 +151,8 @@ const maxLog = 4 << 20
 
 func openLog(path string) (*os.File, error) {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	if info, err := os.Stat(path); err == nil {
-		if !info.Mode().IsRegular() { // opening a pipe would block
+	if info, err := os.Lstat(path); err == nil {
+		if !info.Mode().IsRegular() { // opening a pipe would block, and a link leads elsewhere
 			return nil, fmt.Errorf("%s is not a file. Remove it.", path)
 		}
 		if info.Size() > maxLog {

@@ -1,7 +1,7 @@
 // Package home defines where one user's files and sockets are, and reaches the daemon that owns them.
 //
 // Guarantees:
-//   - [Find] creates nothing.
+//   - [Find] creates nothing, and refuses a home that other users may write to.
 //   - Directories and files that Tidemark creates in a home are accessible only to their user.
 //   - At most one process holds the daemon's lock, the installation's lock and that of the grants. The system releases
 //     them when the process ends, however it ends.
@@ -48,7 +48,8 @@ func Find(version string) (Home, error) {
 		if err := os.Setenv(Env, dir); err != nil {
 			return Home{}, err
 		}
-		return Home{State: dir, Config: filepath.Join(dir, "config.toml"), Run: filepath.Join(dir, "run"), Version: version}, nil
+		h := Home{State: dir, Config: filepath.Join(dir, "config.toml"), Run: filepath.Join(dir, "run"), Version: version}
+		return h, trusted(h)
 	}
 	config, err := userConfigDir()
 	if err != nil {
@@ -80,7 +81,21 @@ func Find(version string) (Home, error) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && runtime.GOOS == "linux" {
 		h.Run = filepath.Join(dir, "tidemark")
 	}
-	return h, nil
+	return h, trusted(h)
+}
+
+// trusted returns an error if another user may write to the directories of data and settings. A missing one is fine.
+func trusted(h Home) error {
+	for _, dir := range []string{h.State, filepath.Dir(h.Config)} {
+		info, err := os.Stat(dir)
+		if err != nil || !info.IsDir() {
+			continue // whatever uses it reports that
+		}
+		if err := safesocket.CheckWriters(dir, info); err != nil {
+			return fmt.Errorf("Tidemark's home is not safe: %w", err)
+		}
+	}
+	return nil
 }
 
 // userConfigDir is [os.UserConfigDir], but ignores a relative XDG_CONFIG_HOME.

@@ -4,7 +4,9 @@ package home
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,12 +49,64 @@ func TestOddFilesAreRefused(t *testing.T) {
 			if err == nil {
 				err = f.Close()
 			}
-			if err == nil {
-				return said(path + " was made") // where a link leads
-			}
 			return err
 		})
 	})
+}
+
+// A linked log is not written to, nor truncated.
+func TestALinkedLogIsNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	target, log := filepath.Join(dir, "target"), filepath.Join(dir, "daemon.log")
+	if err := os.WriteFile(target, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(target, maxLog+1); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, log); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := openLog(log); err == nil || !strings.Contains(err.Error(), log+" is not a file. Remove it.") {
+		t.Errorf("%v, %v", f, err)
+	}
+	if info, err := os.Stat(target); err != nil || info.Size() != maxLog+1 {
+		t.Errorf("the target has %v, %v", info.Size(), err)
+	}
+}
+
+// The error has the command after which the home is used.
+func TestAHomeThatOthersMayWriteToIsRefused(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "set tings"))
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	for name, dir := range map[string]string{
+		"named": filepath.Join(t.TempDir(), "it's a home"), "state": filepath.Join(os.Getenv("XDG_STATE_HOME"), "tidemark"), "settings": filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "tidemark"),
+	} {
+		t.Setenv(Env, "")
+		if name == "named" {
+			t.Setenv(Env, dir)
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []os.FileMode{0o770, 0o702} {
+			if err := os.Chmod(dir, mode); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Find("1")
+			if err == nil || !strings.Contains(err.Error(), "other users can write to "+dir) {
+				t.Fatalf("%s with mode %o: %v", name, mode, err)
+			}
+			_, command, _ := strings.Cut(err.Error(), "then run `")
+			command, _, _ = strings.Cut(command, "`")
+			if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v %s", command, err, out)
+			}
+			if _, err := Find("1"); err != nil {
+				t.Errorf("%s after %s: %v", name, command, err)
+			}
+		}
+	}
 }
 
 // said is a text as an error.

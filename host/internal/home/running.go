@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -170,6 +171,18 @@ func EndByHand(pid int) string {
 		return fmt.Sprintf("Run `taskkill /F /PID %d`", pid)
 	}
 	return fmt.Sprintf("Run `kill -9 %d`", pid)
+}
+
+// Owns reports whether a daemon with this lock still owns the home: while it runs, its user may remove the home, or a system
+// the directory of sockets at the end of a login. Nobody reaches it then, and another daemon may start.
+func Owns(h Home, lock *os.File) bool {
+	mine, err := lock.Stat()
+	if err != nil {
+		return true // nothing is known
+	}
+	now, err := os.Stat(lockFile(h))
+	_, state := os.Stat(h.State)
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(state, fs.ErrNotExist) && (err != nil || os.SameFile(mine, now))
 }
 
 // Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting.

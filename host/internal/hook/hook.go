@@ -12,13 +12,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
 )
 
@@ -248,7 +249,7 @@ func (c *Call) Say(text string) ([]byte, error) {
 	default:
 		return []byte(text + "\n"), nil
 	}
-	data, err := diff.Encode(answer)
+	data, err := report.Encode(answer)
 	return append(data, '\n'), err
 }
 
@@ -315,14 +316,14 @@ func sentence(p observe.HookProblem) string {
 	text := clip(strings.Join(strings.Fields(event.OneLine(p.Text)), " "), maxProblem)
 	switch p.Kind {
 	case "overlay":
-		text = "error overlay: " + text
+		text = "error overlay: " + strconv.Quote(text)
 	case "crash":
 		text = "the page crashed: " + text
 	case "console":
-		text = "console error: " + text
+		text = "console error: " + strconv.Quote(text)
 	}
 	if p.Source != "" {
-		text += diff.Marked(" ("+clip(event.OneLine(p.Source), 100)+")", p.Generated)
+		text += " (" + clip(event.OneLine(p.Source), 200) + report.Mark(p.Generated) + ")"
 	}
 	if p.IntroducedBy != nil {
 		text += ", " + clip(event.OneLine(p.IntroducedBy.String()), 150)

@@ -6,6 +6,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
@@ -24,7 +25,7 @@ var moments = map[string]struct{ source, label string }{
 // moment returns what the timeline records of an event, nil if nothing. It has names of files and programs, and nothing
 // of the conversation or of the arguments of commands.
 func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMoment {
-	m := &timeline.HookMoment{Dir: c.Dir, Anchor: timeline.Anchor{Agent: in.agent(), Session: c.Session, Message: in.Use, Turn: in.Prompt + in.Turn, Transcript: in.Transcript}}
+	m := &timeline.HookMoment{Dir: c.Dir, Anchor: answers.Anchor{Agent: in.agent(), Session: c.Session, Message: in.Use, Turn: in.Prompt + in.Turn, Transcript: in.Transcript}}
 	if known, ok := moments[in.Event]; ok {
 		if in.Event == "SessionStart" && in.Source == "compact" {
 			return nil

@@ -12,8 +12,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/rawtext"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // Most bounds the requests that [List] returns.
@@ -24,11 +25,11 @@ const maxAddress = 75
 
 // Request is a request that has not ended. It has no position yet.
 type Request struct {
-	Method    string    `json:"method"`
-	URL       string    `json:"url"`
-	StartedAt diff.Time `json:"started_at"`
-	OpenMs    int64     `json:"open_ms"`
-	Tab       int       `json:"tab"`
+	Method    string      `json:"method"`
+	URL       string      `json:"url"`
+	StartedAt report.Time `json:"started_at"`
+	OpenMs    int64       `json:"open_ms"`
+	Tab       int         `json:"tab"`
 
 	page string // the page's origin
 }
@@ -42,10 +43,10 @@ func List(v *capture.View, scope checkpoint.Scope, method, url string, tab int) 
 			found = append(found, f)
 		}
 	}
-	slices.SortFunc(found, func(a, b capture.Flight) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.URL, b.URL)) })
+	slices.SortFunc(found, func(a, b capture.Flight) int { return cmp.Compare(a.Number, b.Number) })
 	for _, f := range found[max(0, len(found)-Most):] {
 		newest = append(newest, Request{
-			Method: f.Method, URL: f.URL, StartedAt: diff.Time{Time: f.Began}, OpenMs: v.At.Sub(f.Began).Milliseconds(), Tab: f.Tab, page: f.Origin,
+			Method: f.Method, URL: f.URL, StartedAt: report.Time{Time: f.Began}, OpenMs: v.At.Sub(f.Began).Milliseconds(), Tab: f.Tab, page: f.Origin,
 		})
 	}
 	return newest, len(found)
@@ -54,5 +55,5 @@ func List(v *capture.View, scope checkpoint.Scope, method, url string, tab int) 
 // Line describes the request in a line.
 func (r *Request) Line() string {
 	address, _ := rawtext.Clip("url", r.URL, maxAddress)
-	return fmt.Sprintf("%s %s since %s, %s", rawtext.Word(r.Method), rawtext.Address(address, r.page), r.StartedAt, (time.Duration(r.OpenMs) * time.Millisecond).Round(time.Second))
+	return fmt.Sprintf("%s %s since %s, %s", event.Method(r.Method), rawtext.Address(address, r.page), r.StartedAt, (time.Duration(r.OpenMs) * time.Millisecond).Round(time.Second))
 }

@@ -38,6 +38,8 @@ type Launcher interface {
 type Loader interface {
 	// UntilLoaded returns when the page of a watched tab is usable, or when its time to load is over.
 	UntilLoaded(ctx context.Context, tab int) Loaded
+	// Problems returns what broke in a tab since a moment, a line each, and marks it as given to the client.
+	Problems(ctx context.Context, client *checkpoint.Client, tab int, since capture.Moment) []string
 	// Reload loads the page of a watched tab again, as an action of the client, and does not wait for it.
 	Reload(ctx context.Context, client *checkpoint.Client, tab int) error
 }
@@ -70,7 +72,8 @@ type OwnBrowser interface {
 	// Instance is the name that its extension sends.
 	Instance() string
 	Headless() bool
-	// Open opens a page in another tab.
+	// Open opens a page in another tab, and returns when the tab shows it. It may still be loading. An empty url opens an
+	// empty page.
 	Open(ctx context.Context, url string) error
 	// Close ends the browser and returns when it has exited.
 	Close() error
@@ -249,6 +252,8 @@ type BrowserOpened struct {
 	// Loading is how many requests have not ended if the page is still loading, else 0.
 	Loading int      `json:"loading,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+	// Problems are the errors and warnings of the load, a line each.
+	Problems []string `json:"problems,omitempty"`
 	// Snapshot is the snapshot of the page, "" when the page cannot be read.
 	Snapshot string `json:"snapshot,omitempty"`
 }
@@ -269,6 +274,9 @@ func (b BrowserOpened) AgentText() string {
 	fmt.Fprintf(&text, "%s (%s), tab %d", b.Browser, strings.Join(shape, ", "), b.Tab)
 	for _, n := range b.Notes {
 		text.WriteString("\n" + n)
+	}
+	if len(b.Problems) > 0 {
+		text.WriteString("\nProblems:\n- " + strings.Join(b.Problems, "\n- "))
 	}
 	if b.Snapshot != "" {
 		text.WriteString("\n" + b.Snapshot)
@@ -332,13 +340,13 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 			e.own.adopt(b, client)
 			answer.Headless, answer.Profile = b.Headless(), b.profile()
 		}
-		e.look(ctx, client, tab.URL, answer)
+		e.look(ctx, client, tab.URL, answer, e.store.View(e.clock()).Now())
 		return answer, ctx.Err()
 	}
 	if e.own.launcher == nil {
 		return nil, usererr.New(usererr.NoBrowser, "cannot open a browser here. Ask the user to run `tidemark browser`.")
 	}
-	before := e.store.View(e.clock()).Tabs
+	before := e.store.View(e.clock())
 	var site *ownBrowser
 	if anywhere {
 		_, site, _ = e.showing(client, r, sameSite)
@@ -348,7 +356,7 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		return nil, err
 	}
 	defer e.own.opens(b)()
-	tab := e.openedTab(ctx, b.Instance(), before, r.URL != "")
+	tab := e.openedTab(ctx, b.Instance(), before.Tabs, r.URL != "")
 	if tab.ID == 0 {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -359,18 +367,26 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: b.profile(), Tab: tab.ID, Notes: notes}
 	switch {
 	case tab.Watched:
-		if e.look(ctx, client, p.URL, answer); ctx.Err() != nil {
+		if e.look(ctx, client, p.URL, answer, before.Now()); ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+	case e.arrives(tab.ID):
+		answer.Notes = append(answer.Notes, p.URL+" has not responded yet. Check its server. Wait with browser_wait_for.")
 	case r.URL != "":
 		answer.Notes = append(answer.Notes, p.URL+" is not watched: only localhost, loopback addresses and *.test are automatic. The user can turn it on in the popup of a browser with a window.")
 	}
 	return answer, nil
 }
 
-// look waits until the page of an answer is usable, and adds its snapshot. A page that has not rendered yet has none. A tab
-// that was open with an error page loads its page again.
-func (e *Opener) look(ctx context.Context, client *checkpoint.Client, address string, answer *BrowserOpened) {
+// arrives reports whether a tab that is not watched is on its way to a page that will be. Requests of other pages are not
+// captured.
+func (e *Opener) arrives(tab int) bool {
+	return slices.ContainsFunc(e.store.View(e.clock()).Flights, func(f capture.Flight) bool { return f.Tab == tab })
+}
+
+// look waits until the page of an answer is usable, and adds its snapshot and what broke since a moment. A page that has not
+// rendered yet has no snapshot. A tab that was open with an error page loads its page again.
+func (e *Opener) look(ctx context.Context, client *checkpoint.Client, address string, answer *BrowserOpened, since capture.Moment) {
 	state := e.loader.UntilLoaded(ctx, answer.Tab)
 	if state.Failed != "" && answer.Reused {
 		if err := e.loader.Reload(ctx, client, answer.Tab); err != nil {
@@ -385,6 +401,7 @@ func (e *Opener) look(ctx context.Context, client *checkpoint.Client, address st
 		}
 		return
 	}
+	defer func() { answer.Problems = e.loader.Problems(ctx, client, answer.Tab, since) }()
 	if state.Loading {
 		answer.Loading = state.Requests
 		loading := "still loading"
@@ -493,7 +510,7 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 	if i := slices.IndexFunc(running, func(b *ownBrowser) bool { return b.kept }); r.Kept && i >= 0 {
 		b := running[i]
 		o.mu.Unlock()
-		return b, nil, b.Open(ctx, cmp.Or(r.URL, "about:blank"))
+		return b, nil, b.Open(ctx, r.URL)
 	}
 	if i := slices.IndexFunc(running, func(b *ownBrowser) bool { return b.end != nil }); len(running)+o.starting >= maxOwn && i >= 0 {
 		abandoned := running[i] // its agent has left, and it would end soon

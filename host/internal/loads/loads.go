@@ -5,13 +5,17 @@
 package loads
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"sync"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/stacks"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // Index records when tabs loaded code, in milliseconds since the Unix epoch. Cached code is the same code as before,
@@ -26,7 +30,9 @@ type Index struct {
 	// files groups the loads of scripts whose addresses differ only in a development server's time stamp.
 	files map[sourcemap.Script][]sourcemap.Script
 	// updates are hot updates of code that arrived in one file with other code, by tab.
-	updates   map[int][]update
+	updates map[int][]update
+	// feeds are the connections over which Turbopack tells of its updates, by tab.
+	feeds     map[int][]feed
 	wrappers  stacks.Wrappers
 	creations // by code of the pages' own
 }
@@ -38,6 +44,15 @@ const maxLoads = 20_000
 type update struct {
 	at     int64
 	prefix string // of the addresses of the files
+	// logged is true where only a message says so. Next.js logs one for code that is compiled without an effect on the page too,
+	// such as that of a route which a page requests first.
+	logged bool
+}
+
+// feed is a connection from when it first told of Turbopack until it closed.
+type feed struct {
+	id       string
+	from, to int64
 }
 
 // readLocked brings the index up to the end of a view.
@@ -45,10 +60,11 @@ func (l *Index) readLocked(v *capture.View) {
 	if l.of == nil || l.kept > maxLoads {
 		l.network, l.console, l.socket, l.kept = 0, 0, 0, 0
 		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
+		l.feeds = map[int][]feed{}
 	}
 	for pos, n := range v.Network().InRing().From(l.network) {
 		l.network = pos + 1
-		l.wrappers.Add(capture.KeyOf(n), n.Stack)
+		l.wrappers.Add(asked(n), n.Stack)
 		l.take(v, n)
 		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
@@ -62,22 +78,69 @@ func (l *Index) readLocked(v *capture.View) {
 		l.kept++
 		if isHotUpdate(n.URL) {
 			origin, _ := capture.SplitURL(n.URL)
-			l.updates[n.Tab()] = append(l.updates[n.Tab()], update{n.Started, origin + "/"})
+			l.updates[n.Tab()] = append(l.updates[n.Tab()], update{at: n.Started, prefix: origin + "/"})
 		}
+	}
+	if v.WebSocket().InRing().First() > l.socket {
+		clear(l.feeds) // some of it was not read
 	}
 	for _, e := range v.WebSocket().InRing().Marked(l.socket) {
 		if !e.IsFrame() {
 			l.take(v, e)
 		}
+		l.follow(e)
 	}
 	l.socket = max(l.socket, v.WebSocket().Next())
 	for _, c := range v.Console().InRing().Marked(l.console) {
 		if capture.TellsOfRefresh(c) {
-			l.updates[c.Tab()] = append(l.updates[c.Tab()], update{c.At, c.Origin() + "/_next/"})
+			l.updates[c.Tab()] = append(l.updates[c.Tab()], update{c.At, c.Origin() + "/_next/", true})
 			l.kept++
 		}
 	}
 	l.console = max(l.console, v.Console().Next())
+}
+
+// asked is the endpoint of a request with its query. Numbers in the query do not count, as in a path.
+func asked(n *event.Network) capture.EndpointKey {
+	k := capture.KeyOf(n)
+	if _, query, ok := strings.Cut(n.URL, "?"); ok {
+		k.Path += "?" + alike.WithoutNumbers(alike.Query(query))
+	}
+	return k
+}
+
+// follow reads what Turbopack tells of its updates.
+func (l *Index) follow(e *event.WebSocket) {
+	feeds := l.feeds[e.Tab()]
+	i := slices.IndexFunc(feeds, func(f feed) bool { return f.id == e.ID })
+	switch {
+	case i >= 0 && !e.IsFrame(): // it closed, or a new one has its id
+		feeds[i].id, feeds[i].to = "", e.At
+	case i < 0 && capture.TellsOfModules(e):
+		l.feeds[e.Tab()] = append(feeds, feed{strings.Clone(e.ID), e.At, math.MaxInt64})
+		l.kept++
+	}
+	if capture.ChangesModules(e) {
+		l.updates[e.Tab()] = append(l.updates[e.Tab()], update{at: e.At, prefix: e.Origin() + "/_next/"})
+		l.kept++
+	}
+}
+
+// told reports whether an update of a tab's code that was logged at a time would have come over a connection too, of which all
+// was observed.
+func (l *Index) told(v *capture.View, tab int, at int64) bool {
+	return slices.ContainsFunc(l.feeds[tab], func(f feed) bool {
+		return f.from <= at && at < f.to && !slices.ContainsFunc(v.Gaps, func(g capture.Gap) bool {
+			return (g.Tab() == 0 || g.Tab() == tab) && slices.Contains(losses, g.Reason) &&
+				g.From.UnixMilli() <= at && (g.To.IsZero() || f.from <= g.To.UnixMilli())
+		})
+	})
+}
+
+// losses are the reasons of gaps in which a connection that was observed goes on.
+var losses = []string{
+	protocol.GapDropped, protocol.GapDisconnected, protocol.GapWorkerRestart, protocol.GapDetached, protocol.GapMalformed, protocol.GapJournalDamaged,
+	protocol.GapCaptureFailed, protocol.GapPaused,
 }
 
 // isHotUpdate says whether an address is that of a webpack hot update, whose name contains a hash of its content.
@@ -87,13 +150,15 @@ func isHotUpdate(url string) bool { return strings.Contains(url, ".hot-update.")
 // after a loaded file and appends the module's id.
 func (l *Index) Evaluated(v *capture.View, s sourcemap.Script) bool {
 	_, query, _ := strings.Cut(s.URL, "?")
-	if !strings.HasPrefix(query, "id=") {
-		return false
-	}
+	return strings.HasPrefix(query, "id=") && !l.Loaded(v, s)
+}
+
+// Loaded says whether a tab has loaded a script, other than to evaluate it.
+func (l *Index) Loaded(v *capture.View, s sourcemap.Script) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readLocked(v)
-	return l.of[s] == nil
+	return l.of[s] != nil
 }
 
 // Holds returns the condition that a map belongs to the code that ran at a time. The tab must have loaded nothing
@@ -122,7 +187,7 @@ func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.H
 			}
 		}
 		return isHotUpdate(s.URL) || !slices.ContainsFunc(l.updates[s.Tab], func(u update) bool {
-			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix)
+			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix) && !(u.logged && l.told(v, s.Tab, u.at))
 		})
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -61,7 +61,7 @@ func compact(v any) json.RawMessage {
 // outputSchema infers the schema of an answer. Lists are never null, and times are strings.
 func outputSchema(t reflect.Type) json.RawMessage {
 	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[diff.Time](): {Type: "string", Format: "date-time"},
+		reflect.TypeFor[report.Time](): {Type: "string", Format: "date-time"},
 	}})
 	if err != nil {
 		panic(err)

@@ -13,8 +13,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/hangup"
 )
 
-// drained is a connection whose end is heard of only when every request that was read has been
-// answered, so that `printf … | tidemark mcp` prints the answers.
+// drained is a connection that reports its end only after every request that was read has been answered, so that
+// `printf … | tidemark mcp` prints the answers. It sends no answer to a request that the client has cancelled. The
+// protocol asks for that, and the SDK answers such a request.
 type drained struct {
 	io.ReadWriteCloser
 	answers  answers
@@ -24,18 +25,36 @@ type drained struct {
 	line []byte // of what is read, up to its end; only the reader's
 
 	mu      sync.Mutex
-	pending int
-	// listening counts those among them that only the client's going answers.
-	listening int
-	idle      chan struct{} // closed when the last pending request is answered; nil when nobody waits
+	pending map[any]*pending // by ID, a number or a string
+	idle    chan struct{}    // closed when nothing is left to wait for; nil when nobody waits
 }
 
+// pending is a request that was read and not answered yet.
+type pending struct {
+	listens   bool // answered only when the listener leaves
+	cancelled bool
+}
+
+// MaxLine bounds a message of a client in bytes. A longer one ends the connection.
+const MaxLine = 16 << 20
+
+// TooLong is what a client gets instead of an answer to a longer message. Whose it would be is in what was not read.
+const TooLong = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the message has more than 16 MiB, which is the limit. Send less at once."}}` + "\n"
+
+var errTooLong = errors.New("a message has more than 16 MiB")
+
 func (d *drained) Read(p []byte) (int, error) {
+	if len(d.line) > MaxLine {
+		return 0, errTooLong
+	}
 	n, err := d.ReadWriteCloser.Read(p)
 	for rest := p[:n]; len(rest) > 0; {
 		i := bytes.IndexByte(rest, '\n')
 		if i < 0 {
-			d.line = append(d.line, rest...)
+			if d.line = append(d.line, rest...); len(d.line) > MaxLine {
+				_, _ = io.WriteString(d.ReadWriteCloser, TooLong) // a client that does not read is cut off without it
+				return 0, errTooLong
+			}
 			break
 		}
 		d.heard(append(d.line, rest[:i]...))
@@ -49,23 +68,44 @@ func (d *drained) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// heard counts a request; notifications and answers have no "method" with an "id".
+// heard records a request, or that one was cancelled. Notifications and answers have no "method" with an "id".
 func (d *drained) heard(line []byte) {
-	m := gjson.GetManyBytes(line, "id", "method")
-	if id, method := m[0], m[1].String(); id.Type != gjson.Null && method != "" {
-		d.mu.Lock()
-		d.pending++
-		if method == "subscriptions/listen" {
-			d.listening++ // answered only when the listener goes
+	m := gjson.GetManyBytes(line, "id", "method", "params.requestId")
+	id, method, cancels := m[0], m[1].String(), m[2]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case method == "notifications/cancelled":
+		if r := d.pending[key(cancels)]; r != nil {
+			r.cancelled = true
 		}
-		d.mu.Unlock()
+	case key(id) != nil && method != "":
+		d.pending[key(id)] = &pending{listens: method == "subscriptions/listen"}
 	}
+}
+
+// key returns a request's ID, or nil for what cannot be one.
+func key(id gjson.Result) any {
+	if id.Type != gjson.Number && id.Type != gjson.String {
+		return nil
+	}
+	return id.Value()
+}
+
+// done reports whether nothing is left to wait for. It is called with the lock.
+func (d *drained) done() bool {
+	for _, r := range d.pending {
+		if !r.listens {
+			return false
+		}
+	}
+	return true
 }
 
 // wait returns when everything is answered, or nobody is there any more to be answered.
 func (d *drained) wait() {
 	d.mu.Lock()
-	if d.pending <= d.listening {
+	if d.done() {
 		d.mu.Unlock()
 		return
 	}
@@ -85,27 +125,48 @@ func (d *drained) wait() {
 	}
 }
 
-// Write counts an answer: the server asks nothing of its clients, so that what carries an id is one.
-func (d *drained) Write(p []byte) (n int, err error) {
-	if _, err = d.ReadWriteCloser.Write(d.answers.fill(p)); err == nil {
-		n = len(p)
+// Write sends a message, and records an answer: the server asks nothing of its clients, so that a message with an ID is one.
+func (d *drained) Write(p []byte) (int, error) {
+	message := d.answers.fill(p)
+	id := gjson.GetBytes(p, "id")
+	if d.cancelled(id) {
+		d.wrote(id, nil)
+		return len(p), nil
 	}
-	answered := err != nil // whoever does not read waits for nothing
-	if head := p[:min(len(p), 64)]; bytes.Contains(head, []byte(`"id":`)) {
-		answered = true
+	_, err := d.ReadWriteCloser.Write(message)
+	d.wrote(id, err)
+	if err != nil {
+		return 0, err
 	}
-	if answered {
-		d.mu.Lock()
-		d.pending--
-		done := d.pending <= d.listening
-		if done && d.idle != nil {
-			close(d.idle)
-			d.idle = nil
-		}
+	return len(p), nil
+}
+
+func (d *drained) cancelled(id gjson.Result) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.pending[key(id)]
+	return r != nil && r.cancelled
+}
+
+// wrote records what became of a message.
+func (d *drained) wrote(id gjson.Result, err error) {
+	d.mu.Lock()
+	switch {
+	case err != nil:
+		clear(d.pending) // a client that does not read waits for nothing
+	case id.Exists():
+		delete(d.pending, key(id))
+	default:
 		d.mu.Unlock()
-		if done && err == nil {
-			d.answered()
-		}
+		return
 	}
-	return n, err
+	done := d.done()
+	if done && d.idle != nil {
+		close(d.idle)
+		d.idle = nil
+	}
+	d.mu.Unlock()
+	if done && err == nil {
+		d.answered()
+	}
 }

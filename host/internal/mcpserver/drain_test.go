@@ -30,6 +30,7 @@ const (
 	initialize = `{"jsonrpc":"2.0","id":"first","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 	ready      = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	waiting    = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_changes_since","arguments":{"wait":"reload","timeout_ms":60000}}}`
+	cancel     = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`
 	list       = `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`
 )
 
@@ -45,8 +46,11 @@ func TestWhatWasAskedIsAnsweredBeforeTheEnd(t *testing.T) {
 		{"nothing asked", nil, 0, 0},
 		{"a call that waits", []string{initialize, ready, waiting}, 2, time.Minute},
 		{"several", []string{initialize, ready, waiting, list}, 3, time.Minute},
-		{"a call that is given up", []string{initialize, ready, waiting, list, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`}, 3, 0},
+		{"a call that is cancelled has no answer", []string{initialize, ready, waiting, list, cancel}, 2, 0},
+		{"nor has one that is cancelled before another", []string{initialize, ready, waiting, cancel, list}, 2, 0},
+		{"cancelling an answered call changes nothing", []string{initialize, ready, list, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`, list}, 3, 0},
 		{"an unknown method", []string{initialize, ready, `{"jsonrpc":"2.0","id":9,"method":"no/such"}`}, 2, 0},
+		{"an id that cannot be one", []string{initialize, ready, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`, list}, 2, 0},
 		{"a request whose id is null is a notification", []string{initialize, ready, `{"jsonrpc":"2.0","id":null,"method":"tools/list"}`}, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

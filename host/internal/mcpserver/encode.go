@@ -8,7 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // encoded is a result whose answer is written into its place in the line that goes out. The SDK would read the answer's
@@ -33,7 +33,7 @@ func (r encoded) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	quoted, err := diff.Encode(text)
+	quoted, err := report.Encode(text)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -28,7 +28,7 @@ func TestAnAgentIgnoresAnEntryUntilItsSessionEnds(t *testing.T) {
 			}
 		}
 		noise(map[string]any{"action": "explain", "text": "slow frame"})
-		if len(answer.Entries) != 1 || answer.PageText != diff.Untrusted {
+		if len(answer.Entries) != 1 || answer.PageText != report.Untrusted {
 			t.Fatalf("%+v", answer)
 		}
 		e := answer.Entries[0]

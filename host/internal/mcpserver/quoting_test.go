@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -16,7 +16,7 @@ import (
 func TestEveryAnswerThatQuotesAPageCanBeMarked(t *testing.T) {
 	s := connect(t, enginetest.New(t, capture.Limits{}))
 	for _, tool := range []string{"browser_snapshot", "browser_click"} { // no page can be read in this world, nor anything be done
-		if r := call(t, s, tool, map[string]any{"ref": "e2"}); !r.IsError || r.Meta["page_text"] != diff.Untrusted {
+		if r := call(t, s, tool, map[string]any{"ref": "e2"}); !r.IsError || r.Meta["page_text"] != report.Untrusted {
 			t.Errorf("%s: error %v, %v", tool, r.IsError, r.Meta)
 		}
 	}

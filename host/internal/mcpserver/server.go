@@ -22,10 +22,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/viewer"
@@ -114,7 +114,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 
 // Serve speaks newline-delimited JSON-RPC with one client until the connection or ctx ends.
 func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, version string, conn io.ReadWriteCloser) error {
-	lines := &drained{ReadWriteCloser: conn, ctx: ctx, answered: func() { e.Heard(client) }}
+	lines := &drained{ReadWriteCloser: conn, ctx: ctx, pending: map[any]*pending{}, answered: func() { e.Heard(client) }}
 	conn = lines
 	r := newResources(e, client)
 	defer r.close()
@@ -154,7 +154,7 @@ func textResult(req *mcp.CallToolRequest, answer any, text string) (*mcp.CallToo
 	if c := req.ClientCapabilities(); c == nil || c.Experimental[structured] == nil {
 		return result, nil
 	}
-	data, err := diff.Encode(answer)
+	data, err := report.Encode(answer)
 	result.StructuredContent = json.RawMessage(data)
 	return result, err
 }
@@ -172,7 +172,7 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 				}
 			}
 			if result.IsError {
-				gist = diff.Shorten(text)
+				gist = report.Shorten(text)
 			}
 			e.Viewer.Agents.Called(client, viewer.Call{
 				At: began, Took: time.Since(began), Tool: t.Name, Arguments: viewer.ShownArguments(t.Set, req.Params.Arguments),
@@ -197,7 +197,7 @@ func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpo
 		}
 	} else if err == nil {
 		var data []byte
-		if data, err = diff.Encode(answer); err == nil {
+		if data, err = report.Encode(answer); err == nil {
 			return &mcp.CallToolResult{
 				Content:           []mcp.Content{&mcp.TextContent{Text: string(data)}},
 				StructuredContent: json.RawMessage(data),
@@ -218,4 +218,4 @@ func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpo
 }
 
 // quoting marks a result whose text quotes a page and has no field to say so.
-func quoting() mcp.Meta { return mcp.Meta{"page_text": diff.Untrusted} }
+func quoting() mcp.Meta { return mcp.Meta{"page_text": report.Untrusted} }

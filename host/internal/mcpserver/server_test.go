@@ -16,10 +16,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
@@ -351,7 +351,7 @@ func TestARefusedActionIsAnErrorWithItsCode(t *testing.T) {
 		}
 		client, leave := w.Engine.Clients.Join("", "test", checkpoint.Scope{})
 		r := call(t, serveWith(t, w, client, leave, options), "browser_press_key", map[string]any{"key": "a", "tab": 1})
-		if !r.IsError || r.Meta["code"] != string(usererr.ActionRefused) || r.Meta["page_text"] != diff.Untrusted || !strings.HasPrefix(text(r), `a dialog is open (confirm): "Sure?"`) {
+		if !r.IsError || r.Meta["code"] != string(usererr.ActionRefused) || r.Meta["page_text"] != report.Untrusted || !strings.HasPrefix(text(r), `a dialog is open (confirm): "Sure?"`) {
 			t.Errorf("%v %v: %s", r.IsError, r.Meta, text(r))
 		}
 		return r
@@ -365,7 +365,7 @@ func TestARefusedActionIsAnErrorWithItsCode(t *testing.T) {
 	if err != nil || json.Unmarshal(data, &answer) != nil {
 		t.Fatalf("%v: %s", err, data)
 	}
-	if r := answer.Refused; answer.Tab != 1 || answer.PageText != diff.Untrusted || r == nil || r.Reason != protocol.RefusedDialog || r.Dialog.Message != "Sure?" || r.Done != 0 || r.Steps != 1 {
+	if r := answer.Refused; answer.Tab != 1 || answer.PageText != report.Untrusted || r == nil || r.Reason != protocol.RefusedDialog || r.Dialog.Message != "Sure?" || r.Done != 0 || r.Steps != 1 {
 		t.Errorf("%s", data)
 	}
 }

@@ -13,6 +13,8 @@ var (
 	mu sync.Mutex
 	// base is what the process needs without parts, 0 while there is no limit. parts is what the parts need.
 	base, parts int64
+	// growing counts those who let the process grow, percent is how much garbage it has otherwise.
+	growing, percent int
 )
 
 // Limit begins to limit the memory: to so many bytes, and to what the parts need beside them.
@@ -27,6 +29,22 @@ func apply() {
 	if base > 0 {
 		debug.SetMemoryLimit(base + parts)
 	}
+}
+
+// Grow lets the process grow to its limit without collecting garbage, until done is called. It may be called again.
+func Grow() (done func()) {
+	mu.Lock()
+	defer mu.Unlock()
+	if growing++; growing == 1 {
+		percent = debug.SetGCPercent(-1)
+	}
+	return sync.OnceFunc(func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if growing--; growing == 0 {
+			debug.SetGCPercent(percent)
+		}
+	})
 }
 
 // Part is a part of the process with a need of its own. The zero value needs nothing. It is safe for concurrent use.

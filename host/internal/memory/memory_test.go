@@ -30,3 +30,22 @@ func TestTheLimitIsTheSumOfTheParts(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestGarbageIsCollectedAgainWhenAllHaveGrown(t *testing.T) {
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	percent := func() int {
+		now := debug.SetGCPercent(100)
+		debug.SetGCPercent(now)
+		return now
+	}
+	first, second := memory.Grow(), memory.Grow()
+	first()
+	first()
+	if n := percent(); n != -1 {
+		t.Errorf("%d %% while one grows", n)
+	}
+	if second(); percent() != 100 {
+		t.Errorf("%d %% afterwards", percent())
+	}
+}

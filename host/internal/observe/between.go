@@ -6,7 +6,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -28,7 +28,7 @@ const Now = checkpoint.Now
 
 // Between reports what happened between two moments. It advances no cursor: the same two past moments give the same
 // report as long as their entries are kept. A file is an exported state that replaces From, or nil.
-func (o *Observer) Between(ctx context.Context, client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
+func (o *Observer) Between(ctx context.Context, client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*report.Report, error) {
 	from := strings.TrimSpace(p.From)
 	if from == Now {
 		return nil, usererr.Invalid(`from is "now", so there is nothing to compare. Pass a checkpoint or an earlier time as from.`)
@@ -40,12 +40,12 @@ func (o *Observer) Between(ctx context.Context, client *checkpoint.Client, p Bet
 	if to := strings.TrimSpace(p.To); to == "" || to == Now {
 		o.syncFiles(ctx, client, r)
 	}
-	return WithPlaces(ctx, r.timeout, func(bool) (*diff.Report, *Places, error) {
+	return WithPlaces(ctx, r.timeout, func(bool) (*report.Report, *Places, error) {
 		return o.between(ctx, client, p, *r, from, file)
 	})
 }
 
-func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*diff.Report, *Places, error) {
+func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*report.Report, *Places, error) {
 	v := o.store.View(o.clock())
 	if err := tabs.Check(v, client.Scope, p.Tab); err != nil {
 		return nil, nil, err
@@ -73,35 +73,35 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 			return nil, nil, err
 		}
 		if end.At.Before(begin.At) {
-			return nil, nil, usererr.Invalid("from (%s) is later than to (%s). Swap the two.", diff.Time{Time: begin.At}, diff.Time{Time: end.At})
+			return nil, nil, usererr.Invalid("from (%s) is later than to (%s). Swap the two.", report.Time{Time: begin.At}, report.Time{Time: end.At})
 		}
 		until = &end
 	}
 	v, past := o.reach(ctx, begin, v, r.options.Beginning || o.foreign(file))
 	defer past.Close()
-	report := past.Report(begin, v, until, r.options)
-	r.addUnsynced(report)
-	switch report.Checkpoint = from; {
+	answer := past.Report(begin, v, until, r.options)
+	r.addUnsynced(answer)
+	switch answer.Checkpoint = from; {
 	case file != nil:
-		report.Checkpoint = file.Name
+		answer.Checkpoint = file.Name
 	case from == "":
-		report.Checkpoint = "beginning"
+		answer.Checkpoint = "beginning"
 	}
-	report.CountTokens()
-	return report, places, nil
+	answer.CountTokens()
+	return answer, places, nil
 }
 
 // Peek reports what a client's next call of get_changes_since would, without moving the client's cursor.
-func (o *Observer) Peek(ctx context.Context, client *checkpoint.Client) (*diff.Report, error) {
+func (o *Observer) Peek(ctx context.Context, client *checkpoint.Client) (*report.Report, error) {
 	r, err := o.checkChanges(client, ChangesParams{})
 	if err != nil {
 		return nil, err
 	}
 	o.syncFiles(ctx, client, r)
-	return WithPlaces(ctx, r.timeout, func(bool) (*diff.Report, *Places, error) { return o.peek(ctx, client, *r) })
+	return WithPlaces(ctx, r.timeout, func(bool) (*report.Report, *Places, error) { return o.peek(ctx, client, *r) })
 }
 
-func (o *Observer) peek(ctx context.Context, client *checkpoint.Client, r changesRequest) (*diff.Report, *Places, error) {
+func (o *Observer) peek(ctx context.Context, client *checkpoint.Client, r changesRequest) (*report.Report, *Places, error) {
 	end, err := client.Turn(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -116,11 +116,11 @@ func (o *Observer) peek(ctx context.Context, client *checkpoint.Client, r change
 	places := o.OriginalsIn(v)
 	places.Explain(&r.options)
 	r.options.Given = client.Given()
-	report := past.Report(from, v, nil, r.options)
-	r.addUnsynced(report)
+	answer := past.Report(from, v, nil, r.options)
+	r.addUnsynced(answer)
 	client.Lock()
-	report.Checkpoint = client.AutoName()
+	answer.Checkpoint = client.AutoName()
 	client.Unlock()
-	report.CountTokens()
-	return report, places, nil
+	answer.CountTokens()
+	return answer, places, nil
 }

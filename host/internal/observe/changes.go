@@ -15,9 +15,11 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe/edited"
 	"tidemark.dev/tidemark/host/internal/rawcost"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // ChangesParams are the arguments of get_changes_since.
@@ -41,7 +43,7 @@ type changesRequest struct {
 	file       *checkpoint.File // the exported state to compare with, or nil
 	checkpoint string
 	time       time.Time // when checkpoint is a time
-	options    diff.Options
+	options    window.Options
 	wait       string
 	timeout    time.Duration
 	// fold counts entries that the client was already given instead of listing them, and records what the answer gives.
@@ -63,9 +65,9 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 	r := &changesRequest{checkpoint: strings.TrimSpace(p.Checkpoint), timeout: defaultTimeout}
 	r.options = o.rules.Of(client).Options(client.Scope)
 	r.options.Own = o.own(client)
-	r.options.Tab, r.options.Filter = p.Tab, diff.Filter(p.Severity)
+	r.options.Tab, r.options.Filter = p.Tab, report.Filter(p.Severity)
 	for _, name := range p.Include {
-		s := diff.Section(name)
+		s := capture.Section(name)
 		if !slices.Contains(capture.Sections, s) {
 			return nil, usererr.Invalid("unknown section %q in include; sections are %s", name, capture.SectionNames())
 		}
@@ -74,7 +76,7 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 		}
 	}
 	switch r.options.Filter {
-	case "", diff.All, diff.Warnings, diff.ErrorsOnly:
+	case "", report.All, report.Warnings, report.ErrorsOnly:
 	default:
 		return nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
@@ -112,23 +114,23 @@ var getChangesSinceTool = tool.New(tool.Definition{
 
 // Changes answers get_changes_since. Without a checkpoint it advances the client's cursor over exactly what the
 // answer covers.
-func (o *Observer) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+func (o *Observer) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*report.Report, error) {
 	return o.changes(ctx, client, p, nil, strings.TrimSpace(p.Checkpoint) == "")
 }
 
 // Compare is [Observer.Changes] since an exported state. It advances no cursor.
-func (o *Observer) Compare(ctx context.Context, client *checkpoint.Client, p ChangesParams, f *checkpoint.File) (*diff.Report, error) {
+func (o *Observer) Compare(ctx context.Context, client *checkpoint.Client, p ChangesParams, f *checkpoint.File) (*report.Report, error) {
 	p.Checkpoint = ""
 	return o.changes(ctx, client, p, f, false)
 }
 
 // Follow is [Observer.Changes] for a client that polls. It always advances the client's cursor over what the answer
 // covers, so that the next answer continues from there.
-func (o *Observer) Follow(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+func (o *Observer) Follow(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*report.Report, error) {
 	return o.changes(ctx, client, p, nil, true)
 }
 
-func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, file *checkpoint.File, advance bool) (*diff.Report, error) {
+func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, file *checkpoint.File, advance bool) (*report.Report, error) {
 	r, err := o.checkChanges(client, p)
 	if err != nil {
 		return nil, err
@@ -145,14 +147,14 @@ func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p Cha
 		return nil, err
 	}
 	o.syncFiles(ctx, client, r)
-	return WithPlaces(ctx, r.timeout-time.Since(began), func(last bool) (*diff.Report, *Places, error) {
+	return WithPlaces(ctx, r.timeout-time.Since(began), func(last bool) (*report.Report, *Places, error) {
 		return o.report(ctx, client, *r, outcome, advance, last)
 	})
 }
 
 // report answers a request as of now. Unless last is set, it returns no report and advances nothing while source maps
 // are on their way.
-func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *Settled, advance, last bool) (*diff.Report, *Places, error) {
+func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *Settled, advance, last bool) (*report.Report, *Places, error) {
 	// One answer at a time for each client, so that none repeats what another has reported.
 	end, err := client.Turn(ctx)
 	if err != nil {
@@ -176,48 +178,54 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 		return nil, nil, err
 	}
 	defer past.Close()
-	report := past.Report(from, v, nil, r.options)
+	answer := past.Report(from, v, nil, r.options)
 	if !last && places.Waits() {
 		return nil, places, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err // the client is not waiting any more, and the disk may not have been read
 	}
-	report.RawTokens = rawcost.Of(from, v, &r.options)
+	answer.RawTokens = rawcost.Of(from, v, &r.options)
 	if paused := tabs.PausedIn(v, r.options.InScope); paused != "" {
-		report.Unobserved(paused)
+		answer.Unobserved(paused)
 	}
-	r.addUnsynced(report)
+	if len(v.Browsers) == 0 && !r.options.Ended && !client.User {
+		answer.Unobserved("open the page with browser_open")
+	}
+	r.addUnsynced(answer)
 	client.Lock()
 	client.LookedLocked(v)
-	if advance && !elsewhere(v, from, r.options) {
+	switch {
+	case advance && (client.ApartLocked(r.options.Tab) || elsewhere(v, from, r.options)):
+		client.AdvanceTabLocked(v, r.options.Tab, r.options.Include)
+	case advance:
 		client.AdvanceLocked(v, r.options.Include)
-		if r.options.Tab == 0 && len(r.options.Include) == 0 && report.SeverityHidden == 0 && report.Note == "" {
+		if r.options.Tab == 0 && len(r.options.Include) == 0 && answer.SeverityHidden == 0 && answer.Note == "" {
 			client.CoverLocked(v.Now())
 		}
 	}
 	name := client.AutoName()
 	client.Unlock()
-	if shown, over := report.Given(); r.fold {
+	if shown, over := answer.Given(); r.fold {
 		Give(o, client, shown, over)
-		report.Locate(Located(o, client, places))
+		answer.Locate(Located(o, client, places))
 	} else if advance && o.disk != nil {
 		o.disk.ReadersChanged()
 	}
-	switch report.Checkpoint = r.checkpoint; {
+	switch answer.Checkpoint = r.checkpoint; {
 	case r.file != nil:
-		report.Checkpoint = r.file.Name
+		answer.Checkpoint = r.file.Name
 	case r.checkpoint == "":
-		report.Checkpoint = name
+		answer.Checkpoint = name
 	}
-	outcome.addTo(report)
-	report.CountTokens()
-	return report, places, nil
+	outcome.addTo(answer)
+	answer.CountTokens()
+	return answer, places, nil
 }
 
-// elsewhere reports whether a report of one tab leaves out what happened in others since a moment. The client's cursor then
-// stays, so that its next report has that; what it was given already is counted as repeated.
-func elsewhere(v *capture.View, from capture.Moment, o diff.Options) bool {
+// elsewhere reports whether a report of one tab leaves out what happened in others since a moment. Then only the tab's cursor
+// advances, so that the client's next report of all has that; what it was given already is counted as repeated.
+func elsewhere(v *capture.View, from capture.Moment, o window.Options) bool {
 	tab, found := o.Tab, false
 	o.Tab = 0
 	whole := v.SubjectsSince(from.Pos, func(s event.Subject) { found = found || s.Tab() != tab && o.InScope(s) })
@@ -274,9 +282,9 @@ func (o *Observer) recordFiles(ctx context.Context, root string) string {
 }
 
 // addUnsynced adds to a report's coverage that changes of files may be missing.
-func (r *changesRequest) addUnsynced(report *diff.Report) {
+func (r *changesRequest) addUnsynced(answer *report.Report) {
 	if r.unsynced != "" {
-		report.Unobserved("the newest changes of files may be missing: " + r.unsynced)
+		answer.Unobserved("the newest changes of files may be missing: " + r.unsynced)
 	}
 }
 
@@ -298,7 +306,7 @@ func (o *Observer) checkpointOf(client *checkpoint.Client, auto string, r *chang
 // are too short, the view reads the disk too. The caller closes the reading.
 func (o *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *Reading, error) {
 	client.Lock()
-	auto, unread := client.AutoName(), client.UnreadLocked(r.options.Include)
+	auto, unread := client.AutoName(), client.UnreadLocked(r.options.Tab, r.options.Include)
 	client.Unlock()
 	named, err := o.checkpointOf(client, auto, r)
 	if err != nil {
@@ -326,13 +334,13 @@ func (o *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *c
 		r.options.Beginning = auto == ""
 		from = v.Start()
 		if len(unread) > 0 {
-			from, r.options.First = firstLook(v, &r.options, unread)
+			from, r.options.First = window.FirstLookOf(v, &r.options, unread)
 		}
 		if auto == "" && r.options.First == nil {
 			return from, v, nil, nil // it covers what is in the buffers
 		}
 		client.Lock()
-		from = client.SinceLocked(from, r.options.Include)
+		from = client.SinceLocked(from, r.options.Tab, r.options.Include)
 		client.Unlock()
 	}
 	v, past := o.reach(ctx, from, v, o.foreign(r.file))
@@ -389,31 +397,31 @@ func (r *Reading) Close() {
 }
 
 // Report covers the time from one moment to another, or to now (nil).
-func (r *Reading) Report(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
+func (r *Reading) Report(from capture.Moment, v *capture.View, until *capture.Moment, o window.Options) *report.Report {
 	if until != nil {
 		to := *until
 		to.Pos[capture.Gaps] = v.Now().Pos[capture.Gaps] // gaps are often recorded only afterwards
 		v, o.Ended = v.Until(to), true
 	}
-	report := diff.Compute(from, v, o)
-	r.addUnread(report)
-	return report
+	answer := diff.Compute(from, v, o)
+	r.addUnread(answer)
+	return answer
 }
 
 // addUnread adds to a report's coverage what could not be read.
-func (r *Reading) addUnread(report *diff.Report) {
+func (r *Reading) addUnread(answer *report.Report) {
 	if r == nil {
 		return
 	}
 	if r.err != nil {
-		report.Unobserved("cannot read the journal: " + r.err.Error())
+		answer.Unobserved("cannot read the journal: " + r.err.Error())
 	} else if n := r.past.Lost(); n > 0 {
-		report.Unobserved(fmt.Sprintf("%d journal entries could not be read", n))
+		answer.Unobserved(fmt.Sprintf("%d journal entries could not be read", n))
 	}
 }
 
 // addTo adds the outcome of a wait to a report.
-func (s *Settled) addTo(r *diff.Report) {
+func (s *Settled) addTo(r *report.Report) {
 	if s == nil {
 		return
 	}

@@ -9,11 +9,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe/edited"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // CheckpointParams are the arguments of checkpoint_create.
@@ -24,13 +25,13 @@ type CheckpointParams struct {
 
 // CheckpointCreated answers checkpoint_create.
 type CheckpointCreated struct {
-	Name string    `json:"name"`
-	At   diff.Time `json:"at"`
+	Name string      `json:"name"`
+	At   report.Time `json:"at"`
 	// Replaced is the time of the checkpoint with the same name that was replaced.
-	Replaced *diff.Time `json:"replaced,omitempty"`
+	Replaced *report.Time `json:"replaced,omitempty"`
 	// Severity covers the time since the checkpoint before.
-	Severity diff.Severity `json:"severity"`
-	Summary  string        `json:"summary"`
+	Severity report.Severity `json:"severity"`
+	Summary  string          `json:"summary"`
 	// Unsaved says why the checkpoint is in memory only.
 	Unsaved string `json:"unsaved,omitempty"`
 	// Unrecorded says why changes of files that were made before the checkpoint may count as later ones.
@@ -60,12 +61,12 @@ func (o *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 	if err != nil {
 		return nil, err
 	}
-	created := &CheckpointCreated{Name: p.Name, At: diff.Time{Time: v.At}}
+	created := &CheckpointCreated{Name: p.Name, At: report.Time{Time: v.At}}
 	if unrecorded != "" {
 		created.Unrecorded = "changes of files before it may count as later ones: " + unrecorded
 	}
 	if old != nil {
-		created.Replaced = &diff.Time{Time: old.At}
+		created.Replaced = &report.Time{Time: old.At}
 	}
 	created.Unsaved = o.Save(ctx)
 	o.notify()
@@ -100,13 +101,13 @@ func (o *Observer) Save(ctx context.Context) string {
 
 // CheckpointLine is one checkpoint in checkpoint_list.
 type CheckpointLine struct {
-	Name string    `json:"name"`
-	At   diff.Time `json:"at"`
+	Name string      `json:"name"`
+	At   report.Time `json:"at"`
 	// Severity and Summary cover the time since the previous checkpoint, or since Tidemark started for the first one.
 	// A clean, fully observed span has no summary.
-	Severity diff.Severity `json:"severity"`
-	Summary  string        `json:"summary,omitempty"`
-	Note     string        `json:"note,omitempty"`
+	Severity report.Severity `json:"severity"`
+	Summary  string          `json:"summary,omitempty"`
+	Note     string          `json:"note,omitempty"`
 	// Scope is set when it is not the client's own.
 	Scope string `json:"scope,omitempty"`
 }
@@ -129,7 +130,7 @@ func (o *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	list, rules := o.named.List(client.Scope.Key()), o.rules.Of(client)
 	out := &CheckpointList{Checkpoints: []CheckpointLine{}}
 	for i, c := range list {
-		line := CheckpointLine{Name: c.Name, At: diff.Time{Time: c.At}, Note: c.Note}
+		line := CheckpointLine{Name: c.Name, At: report.Time{Time: c.At}, Note: c.Note}
 		if c.Scope != client.Scope.Key() {
 			line.Scope = c.Scope
 			if c.Scope == "" {
@@ -138,7 +139,7 @@ func (o *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
 		}
 		since := o.Since(client.Scope, 0, rules, list, i, v)
 		line.Severity, line.Summary = since.Severity, since.Summary
-		if line.Severity == diff.Clean && !since.NotObserved { // clean and fully observed
+		if line.Severity == report.Clean && !since.NotObserved { // clean and fully observed
 			line.Summary = ""
 		}
 		out.Checkpoints = append(out.Checkpoints, line)
@@ -167,14 +168,14 @@ func (o *Observer) Since(scope checkpoint.Scope, tab int, u *noiserules.InUse, l
 
 // Span summarizes the time between two checkpoints. It never changes.
 type Span struct {
-	Severity         diff.Severity
+	Severity         report.Severity
 	Summary          string
 	Errors, Warnings int
 	NotObserved      bool
 }
 
 // SpanOf returns the span that a report covers.
-func SpanOf(r *diff.Report) Span {
+func SpanOf(r *report.Report) Span {
 	return Span{r.Severity, r.Summary, r.Errors, r.Warnings, r.Coverage != nil}
 }
 
@@ -187,7 +188,7 @@ type spanKey struct {
 
 // Compute reports on the time from one moment to another, or to now (nil). Where the buffers are too short, it reads
 // the disk too.
-func (o *Observer) Compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, options diff.Options) *diff.Report {
+func (o *Observer) Compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, options window.Options) *report.Report {
 	v, past := o.reach(ctx, from, v, options.Beginning)
 	defer past.Close()
 	return past.Report(from, v, until, options)
@@ -200,8 +201,8 @@ type CheckpointDeleteParams struct {
 
 // CheckpointDeleted answers checkpoint_delete.
 type CheckpointDeleted struct {
-	Deleted string    `json:"deleted"`
-	At      diff.Time `json:"at"`
+	Deleted string      `json:"deleted"`
+	At      report.Time `json:"at"`
 	// Unsaved says why the checkpoint is still on disk.
 	Unsaved string `json:"unsaved,omitempty"`
 }
@@ -223,7 +224,7 @@ func (o *Observer) CheckpointDelete(ctx context.Context, client *checkpoint.Clie
 		return nil, err
 	}
 	o.notify()
-	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: o.Save(ctx)}, nil
+	return &CheckpointDeleted{Deleted: c.Name, At: report.Time{Time: c.At}, Unsaved: o.Save(ctx)}, nil
 }
 
 // Rename gives a checkpoint another name.
@@ -253,7 +254,7 @@ func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t
 			return t, usererr.Invalid("%s", err.Error())
 		}
 		if t.After(now) {
-			return t, usererr.Invalid("the time %s is in the future; it is now %s", diff.Time{Time: t}, diff.Time{Time: now})
+			return t, usererr.Invalid("the time %s is in the future; it is now %s", report.Time{Time: t}, report.Time{Time: now})
 		}
 		return t, nil
 	}

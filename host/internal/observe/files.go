@@ -7,7 +7,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // Export returns a named checkpoint, as the client sees it, in the form of a file. A moment of the timeline, such as m3, gets a name
@@ -51,9 +51,9 @@ func (o *Observer) Import(ctx context.Context, client *checkpoint.Client, f *che
 	if err != nil {
 		return nil, err
 	}
-	created := &CheckpointCreated{Name: name, At: diff.Time{Time: m.At}, Severity: diff.Clean, Unsaved: o.Save(ctx)}
+	created := &CheckpointCreated{Name: name, At: report.Time{Time: m.At}, Severity: report.Clean, Unsaved: o.Save(ctx)}
 	if old != nil {
-		created.Replaced = &diff.Time{Time: old.At}
+		created.Replaced = &report.Time{Time: old.At}
 	}
 	o.notify()
 	if o.moments != nil {

@@ -12,7 +12,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // HookParams are the parameters of an agent's hook.
@@ -63,7 +66,7 @@ type HookProblem struct {
 	Count     int  `json:"count,omitempty"`
 	Tab       int  `json:"tab,omitempty"`
 	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
-	IntroducedBy *diff.Introduced `json:"introduced_by,omitempty"`
+	IntroducedBy *report.Introduced `json:"introduced_by,omitempty"`
 }
 
 // key identifies a problem even when an edit has moved its line.
@@ -128,7 +131,7 @@ func (o *Observer) Hook(ctx context.Context, scope checkpoint.Scope, project str
 }
 
 // watched counts the watched tabs in scope.
-func watched(v *capture.View, o *diff.Options) int {
+func watched(v *capture.View, o *window.Options) int {
 	n := 0
 	for _, t := range v.Tabs {
 		if t.Watched && o.InScope(t.Subject()) {
@@ -139,11 +142,11 @@ func watched(v *capture.View, o *diff.Options) int {
 }
 
 // hookStart sets the session's cursor and reports existing problems.
-func (o *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, options diff.Options, answer *HookAnswer) error {
+func (o *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, options window.Options, answer *HookAnswer) error {
 	if answer.Watched == 0 {
 		return o.beginHooks(ctx, client, s, o.store.View(o.clock()), options)
 	}
-	r, err := WithPlaces(ctx, defaultTimeout, func(bool) (*diff.Report, *Places, error) {
+	r, err := WithPlaces(ctx, defaultTimeout, func(bool) (*report.Report, *Places, error) {
 		v := o.store.View(o.clock())
 		if err := o.beginHooks(ctx, client, s, v, options); err != nil {
 			return nil, nil, err
@@ -159,7 +162,7 @@ func (o *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *
 }
 
 // beginHooks begins a session at the end of a view, and moves its client's cursor there.
-func (o *Observer) beginHooks(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, options diff.Options) error {
+func (o *Observer) beginHooks(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, options window.Options) error {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -216,7 +219,7 @@ func (s *hookSession) begin(ctx context.Context) (end func(), err error) {
 }
 
 // beginLocked begins a session at the end of a view.
-func (s *hookSession) beginLocked(v *capture.View, o diff.Options) {
+func (s *hookSession) beginLocked(v *capture.View, o window.Options) {
 	s.start, s.standing, s.open, s.stopped = v.Now(), map[string]bool{}, nil, false
 	for _, p := range problems(diff.Compute(lastUpdate(v, o), v, o)) {
 		s.standing[p.key()] = true
@@ -225,7 +228,7 @@ func (s *hookSession) beginLocked(v *capture.View, o diff.Options) {
 
 // lastUpdate returns the moment before the newest navigation or hot update in scope. What came after it is the state
 // of the page. One update leaves several marks, with its own log entries between them.
-func lastUpdate(v *capture.View, o diff.Options) capture.Moment {
+func lastUpdate(v *capture.View, o window.Options) capture.Moment {
 	var began, mark time.Time
 	for _, u := range v.Updates.From(0) {
 		at := u.Time()
@@ -244,7 +247,7 @@ func lastUpdate(v *capture.View, o diff.Options) capture.Moment {
 }
 
 // hookLook waits until the page has dealt with an edit, and reports what broke.
-func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *hookSession, options diff.Options, p HookParams, answer *HookAnswer) error {
+func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *hookSession, options window.Options, p HookParams, answer *HookAnswer) error {
 	began := o.clock()
 	r := &changesRequest{options: options, wait: "settled", timeout: hookTimeout}
 	if p.TimeoutMs > 0 {
@@ -278,12 +281,12 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 				s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
 			} else {
 				s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), options)
-				ask.Checkpoint = diff.Time{Time: began.Add(-hookLookBack)}.String()
+				ask.Checkpoint = report.Time{Time: began.Add(-hookLookBack)}.String()
 			}
 		}
 		v := o.store.View(o.clock())
 		client.Lock()
-		since := client.SinceLocked(v.Start(), nil)
+		since := client.SinceLocked(v.Start(), 0, nil)
 		client.Unlock()
 		asked, err := o.checkChanges(client, ask)
 		if err != nil {
@@ -292,25 +295,32 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if p.Workspace != "" {
 			asked.edited, asked.inEdited = p.Workspace, true
 		}
-		report, places, err := o.report(ctx, client, *asked, outcome, true, last)
-		if report == nil {
+		changed, places, err := o.report(ctx, client, *asked, outcome, true, last)
+		if changed == nil {
 			return struct{}{}, places, err
 		}
-		fresh, repeated := s.sortLocked(problems(report))
-		if len(s.open) > 0 && updated(v, r, looked) {
+		fresh, repeated := s.sortLocked(problems(changed))
+		lasting := len(s.open) > 0 && updated(v, r, looked)
+		if lasting {
 			s.keepLastingLocked(since, v, options)
 		}
-		s.answerLocked(fresh, repeated, p.Event, answer)
+		s.answerLocked(fresh, repeated, p.Event, lasting, answer)
 		if len(answer.Problems) > 0 {
-			answer.Summary = report.Summary
+			answer.Summary = changed.Summary
 		}
 		return struct{}{}, places, nil
 	})
 	return err
 }
 
-// answerLocked adds the problems of a report to a hook's answer.
-func (s *hookSession) answerLocked(fresh, repeated []HookProblem, event string, answer *HookAnswer) {
+// answerLocked adds the problems of a report to a hook's answer. Lasting is true if an update of the page has shown which of the open
+// ones remain. An overlay that does is repeated, though nothing new happens.
+func (s *hookSession) answerLocked(fresh, repeated []HookProblem, event string, lasting bool, answer *HookAnswer) {
+	for _, o := range s.open {
+		if lasting && o.Kind == "overlay" && !slices.ContainsFunc(repeated, func(p HookProblem) bool { return p.key() == o.key() }) {
+			repeated = append(repeated, o)
+		}
+	}
 	s.openLocked(repeated)
 	s.openLocked(fresh)
 	if event == HookEdit {
@@ -362,10 +372,10 @@ func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProbl
 // keepLastingLocked drops open problems that an update has fixed. What remains is visibly broken after it: an overlay
 // that is still there, or a request that has failed again. Other problems may remain too, but a request that the page
 // no longer makes must not hold up an agent.
-func (s *hookSession) keepLastingLocked(since capture.Moment, v *capture.View, o diff.Options) {
-	o.Include = []diff.Section{capture.DOMSection}
+func (s *hookSession) keepLastingLocked(since capture.Moment, v *capture.View, o window.Options) {
+	o.Include = []capture.Section{capture.DOMSection}
 	lasting := problems(diff.Compute(s.start, v, o))
-	o.Include = []diff.Section{capture.NetworkSection}
+	o.Include = []capture.Section{capture.NetworkSection}
 	since.Endpoints = s.start.Endpoints // a repeated failure counts as new
 	lasting = append(lasting, problems(diff.Compute(since, v, o))...)
 	s.open = slices.DeleteFunc(s.open, func(o HookProblem) bool {
@@ -386,7 +396,7 @@ func (s *hookSession) openLocked(list []HookProblem) {
 
 // problems returns what is broken at the end of a report's window, best cause first. Removed overlays and requests
 // that succeed again are left out.
-func problems(r *diff.Report) []HookProblem {
+func problems(r *report.Report) []HookProblem {
 	var list []HookProblem
 	if d := r.DOM; d != nil {
 		for _, e := range d.NewErrorElements {
@@ -400,19 +410,19 @@ func problems(r *diff.Report) []HookProblem {
 	}
 	if d := r.Console; d != nil {
 		for _, m := range d.NewErrors {
-			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: m.Source, Generated: m.Generated, Count: m.Count, Tab: m.Tab, IntroducedBy: m.IntroducedBy})
+			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: event.Named(m.Source), Generated: m.Generated, Count: m.Count, Tab: m.Tab, IntroducedBy: m.IntroducedBy})
 		}
 	}
 	if d := r.Network; d != nil {
 		for _, f := range d.Failures {
 			if f.NowStatus == 0 {
-				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s returns %d", f.Method, f.URL, f.Status), Count: f.Count, Tab: f.Tab, IntroducedBy: f.IntroducedBy}
+				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s returns %d", event.Method(f.Method), f.URL, f.Status), Count: f.Count, Tab: f.Tab, IntroducedBy: f.IntroducedBy}
 				if f.Status < 400 { // no response, or one that broke off
-					p.Text = fmt.Sprintf("%s %s fails: %s", f.Method, f.URL, f.Error)
+					p.Text = fmt.Sprintf("%s %s fails: %s", event.Method(f.Method), f.URL, f.Error)
 				}
 				var source []string
 				if f.Initiator != "" {
-					source = append(source, diff.Marked(f.Initiator, f.Generated))
+					source = append(source, report.Marked(f.Initiator, f.Generated))
 				}
 				if f.PreviousStatus != 0 {
 					source = append(source, fmt.Sprintf("was %d", f.PreviousStatus))
@@ -423,7 +433,7 @@ func problems(r *diff.Report) []HookProblem {
 		}
 	}
 	for _, s := range r.Storms {
-		list = append(list, HookProblem{Kind: "storm", Text: s.What + " repeats without end", Source: s.Initiator, Generated: s.Generated, Count: s.Count, Tab: s.Tab})
+		list = append(list, HookProblem{Kind: "storm", Text: s.What + " repeats without end", Source: event.Named(s.Initiator), Generated: s.Generated, Count: s.Count, Tab: s.Tab})
 	}
 	return list
 }

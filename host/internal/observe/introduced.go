@@ -5,9 +5,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/cause"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/stacks"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // Edits tell which changes of files broke a page.
@@ -15,21 +16,24 @@ type Edits struct {
 	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
 	Update func(event.Event) string
 	// Name names the moment of a change, for a reader who is in its workspace or not, and what made it.
-	Name func(change *event.FileChange, inWorkspace bool, i *diff.Introduced)
-	Made func() func(change *event.FileChange) (call, prompt string) // it returns that of [diff.Options], nil where no call is known
+	Name func(change *event.FileChange, inWorkspace bool, i *report.Introduced)
+	// Elsewhere is that of [cause.Finder].
+	Elsewhere func(change *event.FileChange, origin string, files []string) bool
+	Made      func() func(change *event.FileChange) (call, prompt string) // it returns that of [window.Options], nil where no call is known
 }
 
 // introduced returns what finds the change of a workspace after which an entry first appeared. What it needs of the buffers is read
 // for the first entry.
-func (p *Places) introduced(o diff.Options, workspace string, inWorkspace bool) func(event.Event) *diff.Introduced {
+func (p *Places) introduced(o window.Options, workspace string, inWorkspace bool) func(event.Event) *report.Introduced {
 	if p == nil || p.edits.Update == nil {
 		return nil
 	}
 	o.Tab, o.Workspace = 0, workspace // files are in no tab
 	var past *cause.Past
-	return func(e event.Event) *diff.Introduced {
+	return func(e event.Event) *report.Introduced {
 		if past == nil {
 			past = cause.Read(p.v, capture.Positions{}, o.InScope, p.edits.Update)
+			past.Elsewhere, past.Frames = p.edits.Elsewhere, p.Asked
 		}
 		if len(past.Edits) == 0 {
 			return nil
@@ -40,11 +44,11 @@ func (p *Places) introduced(o diff.Options, workspace string, inWorkspace bool) 
 }
 
 // Introduced describes a cause, nil for none.
-func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *diff.Introduced {
+func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *report.Introduced {
 	if found == nil {
 		return nil
 	}
-	i := &diff.Introduced{Path: found.Path, Line: found.Line}
+	i := &report.Introduced{Path: found.Path, Line: found.Line}
 	c.Name(found.FileChange, inWorkspace, i)
 	for _, e := range found.Evidence {
 		i.Evidence = append(i.Evidence, string(e))
@@ -58,14 +62,19 @@ func (p *Places) Symptom(past *cause.Past, e event.Event) cause.Symptom {
 	case *event.Console:
 		return past.OfMessage(e, p.frames(e.Tab(), e.At, append([]stacks.Frame{TopFrame(e)}, stacks.ParseAll(e.Stack)...)))
 	case *event.Network:
-		return cause.OfRequest(e, p.frames(e.Tab(), max(e.Started, 1), stacks.ParseAll(e.Stack)))
+		return past.OfRequest(e, p.Asked(e))
 	case *event.WebSocket:
 		return past.OfSocket(e, p.frames(e.Tab(), e.At, stacks.ParseAll(e.Stack)))
 	case *capture.Change:
-		return cause.OfElement(e.Tab(), e.At, e.Element)
+		return past.OfElement(e)
 	}
 	h := e.Header()
 	return cause.Symptom{Tab: h.Tab(), At: h.At}
+}
+
+// Asked returns the frames of the project's own code that made a request.
+func (p *Places) Asked(e *event.Network) []cause.Frame {
+	return p.frames(e.Tab(), max(e.Started, 1), stacks.ParseAll(e.Stack))
 }
 
 // frames returns those of frames that are in the project's own code, by their original places, where these are known.

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/alike"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/rawcost"
 	"tidemark.dev/tidemark/host/internal/rawtext"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/variables"
 )
@@ -35,23 +36,33 @@ type rawEntry[E any] interface {
 	ordered() bool
 	// shrink cuts texts of the page so that the entry needs at most about so many tokens.
 	shrink(most int)
-	// numbers are those that follow the entry's time, and legend describes both: milliseconds after the time in the first line.
-	numbers() string
+	// topic is what the entry is about, and outcome what became of that. An entry is not folded with one before another outcome of
+	// its topic. The topic is "" where that does not count.
+	topic() (topic, outcome string)
+	// duration is how long it took, in milliseconds.
+	duration() float64
+	// numbers are those that follow the entry's time, of entries whose durations are in a range, and legend describes both:
+	// milliseconds after the time in the first line.
+	numbers(least, most float64) string
 	legend() string
 	// lines returns the entry's first line after its position, and the lines below it.
 	lines(when string) (first string, more []string)
 }
 
-func (h *EntryHead) head() *EntryHead { return h }
-func (h *EntryHead) at() time.Time    { return h.At.Time }
-func (*EntryHead) ordered() bool      { return false }
-func (*EntryHead) numbers() string    { return "" }
-func (*EntryHead) legend() string     { return "+ms" }
+func (h *EntryHead) head() *EntryHead          { return h }
+func (h *EntryHead) at() time.Time             { return h.At.Time }
+func (*EntryHead) ordered() bool               { return false }
+func (*EntryHead) topic() (topic, out string)  { return "", "" }
+func (*EntryHead) duration() float64           { return 0 }
+func (*EntryHead) numbers(_, _ float64) string { return "" }
+func (*EntryHead) legend() string              { return "+ms" }
 
 // Group is one or several equal entries of a raw read.
 type Group[E any] struct {
 	First, Last *E
 	Count       int
+	// Least and Most are how long its entries took, in milliseconds.
+	Least, Most float64
 }
 
 // written is what entries have in common whose lines are equal but for time and position; "" if the entry equals no other, or
@@ -64,24 +75,29 @@ func written[E any, R rawEntry[E]](e *E) string {
 	return fmt.Sprintf("%d %q %q %q", R(e).head().Tab, first, more, R(e).head().Cut)
 }
 
-// Folded groups equal entries, and those with equal lines, in the order of the first of each.
+// traits returns what decides whether an entry is folded with others.
+func traits[E any, R rawEntry[E]](e *E) rawtext.Traits {
+	topic, outcome := R(e).topic()
+	return rawtext.Traits{
+		Same: cmp.Or(R(e).head().key, R(e).same()), Written: func() string { return written[E, R](e) }, Ordered: R(e).ordered(),
+		Topic: topic, Outcome: outcome, Duration: R(e).duration(),
+	}
+}
+
+// Folded groups equal entries, and those with equal lines, in the order of the first of each. Those on both sides of another
+// outcome are not in one group, nor are those whose durations differ much.
 func Folded[E any, R rawEntry[E]](entries []E) []Group[E] {
 	var groups []Group[E]
-	index := map[string]int{}
+	var f rawtext.Folder
 	for i := range entries {
-		e := R(&entries[i])
-		same := cmp.Or(e.head().key, e.same())
-		lines := written[E, R](&entries[i])
-		at, known := index[same]
-		if !known && lines != "" {
-			at, known = index[lines]
+		e := &entries[i]
+		at := f.Add(traits[E, R](e))
+		if at == len(groups) {
+			groups = append(groups, Group[E]{First: e})
 		}
-		if same == "" || !known || e.ordered() && at != len(groups)-1 {
-			index[same], index[lines] = len(groups), len(groups)
-			groups = append(groups, Group[E]{First: &entries[i], Last: &entries[i], Count: 1})
-			continue
-		}
-		groups[at].Last, groups[at].Count = &entries[i], groups[at].Count+1
+		g := &groups[at]
+		g.Last, g.Count = e, g.Count+1
+		g.Least, g.Most = f.Durations(at)
 	}
 	return groups
 }
@@ -94,7 +110,7 @@ func write[E any, R rawEntry[E]](g Group[E], base time.Time) string {
 		position += fmt.Sprintf("…%d", last.head().Position)
 		when += fmt.Sprintf("…%d", last.at().Sub(base).Milliseconds())
 	}
-	when += first.numbers()
+	when += first.numbers(g.Least, g.Most)
 	if g.Count > 1 {
 		when += fmt.Sprintf(" ×%d", g.Count)
 	}
@@ -113,9 +129,9 @@ func write[E any, R rawEntry[E]](g Group[E], base time.Time) string {
 // cost is about how many tokens an entry needs.
 func cost[E any, R rawEntry[E]](e *E, asJSON bool) int {
 	if !asJSON {
-		return tokens.Estimate(write[E, R](Group[E]{First: e, Last: e, Count: 1}, R(e).at().Add(-time.Minute))) + 2 // it may be one of several
+		return tokens.Estimate(write[E, R](Group[E]{First: e, Last: e, Count: 1, Least: R(e).duration(), Most: R(e).duration()}, R(e).at().Add(-time.Minute))) + 2 // it may be one of several
 	}
-	data, err := diff.Encode(e)
+	data, err := report.Encode(e)
 	if err != nil {
 		return 0 // an entry of plain values always marshals
 	}
@@ -221,7 +237,7 @@ func (e *LogEntry) lines(when string) (first string, more []string) {
 	}
 	first = when + " " + how + " " + variables.Quote(e.Message)
 	if e.Source != "" {
-		first += " " + diff.Marked(event.Named(rawtext.Phrase(strings.TrimPrefix(e.Source, e.page))), e.Generated)
+		first += " " + report.Marked(rawtext.Phrase(strings.TrimPrefix(e.Source, e.page)), e.Generated)
 	}
 	if e.Target != "" {
 		first += " in " + rawtext.Word(e.Target)
@@ -242,15 +258,24 @@ func (e *LogEntry) lines(when string) (first string, more []string) {
 	return first, more
 }
 
-func (e *RequestEntry) at() time.Time { return e.StartedAt.Time }
+func (e *RequestEntry) at() time.Time { return e.sent }
 func (*RequestEntry) legend() string  { return "+start/ms/bytes" }
 
-// numbers are the duration in milliseconds, and the size.
-func (e *RequestEntry) numbers() string {
-	if e.Size == 0 {
-		return fmt.Sprintf("/%.0f", e.DurationMs)
+func (e *RequestEntry) duration() float64 { return e.DurationMs }
+
+func (e *RequestEntry) topic() (topic, outcome string) {
+	origin, path := capture.SplitURL(e.URL)
+	return fmt.Sprintf("%s %s%s %s %d", e.Method, origin, capture.TemplatePath(path), e.Operation, e.Tab),
+		fmt.Sprintf("%d %q %v %q", e.Status, e.Error, e.Canceled, e.Detail)
+}
+
+// numbers are the durations in milliseconds, and the size.
+func (e *RequestEntry) numbers(least, most float64) string {
+	text := "/" + rawtext.Range(least, most)
+	if e.Size > 0 {
+		text += fmt.Sprintf("/%d", e.Size)
 	}
-	return fmt.Sprintf("/%.0f/%d", e.DurationMs, e.Size)
+	return text
 }
 
 func (e *RequestEntry) same() string {
@@ -260,7 +285,7 @@ func (e *RequestEntry) same() string {
 func (e *RequestEntry) shrink(most int) { e.clipped("url", &e.URL, most/2) }
 
 func (e *RequestEntry) lines(when string) (first string, more []string) {
-	parts := []string{rawtext.Word(e.Method), rawtext.Address(e.URL, e.page)}
+	parts := []string{event.Method(e.Method), rawtext.Address(e.URL, e.page)}
 	if e.Operation != "" {
 		parts = append(parts, rawtext.Word(e.Operation))
 	}
@@ -279,8 +304,8 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 	if e.Stream {
 		parts = append(parts, "stream")
 	}
-	if e.Initiator != "" {
-		parts = append(parts, diff.Marked(event.Named(rawtext.Phrase(e.Initiator)), e.Generated))
+	if e.Initiator != "" && !e.library {
+		parts = append(parts, report.Marked(rawtext.Phrase(e.Initiator), e.Generated))
 	}
 	if e.Detail != "" {
 		parts = append(parts, variables.Quote(e.Detail))
@@ -364,7 +389,7 @@ func (e *SocketEntry) lines(when string) (first string, more []string) {
 		}
 	}
 	if e.Initiator != "" {
-		parts = append(parts, diff.Marked(event.Named(rawtext.Phrase(e.Initiator)), e.Generated))
+		parts = append(parts, report.Marked(rawtext.Phrase(e.Initiator), e.Generated))
 	}
 	return strings.Join(parts, " "), nil
 }

@@ -7,8 +7,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // A client's answer may have an error at a generated line because the source map was late. The client is given the place
@@ -35,7 +35,7 @@ type waiting struct {
 
 // Located returns the places of errors that earlier answers to a client showed without them, and records those that this
 // answer shows so. It is called once for each answer that folds what the client was given. The caller has the client's turn.
-func Located(o *Observer, client *checkpoint.Client, places *Places) (found []diff.Located) {
+func Located(o *Observer, client *checkpoint.Client, places *Places) (found []report.Located) {
 	if places == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func Located(o *Observer, client *checkpoint.Client, places *Places) (found []di
 		place, ok := known.Place(w.entry)
 		switch {
 		case ok:
-			found = append(found, diff.NewLocated(w.entry, place))
+			found = append(found, report.NewLocated(w.entry, place))
 		case place.Generated && now.Before(w.until):
 			keep(w.entry, w.until)
 		}

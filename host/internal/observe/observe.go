@@ -86,10 +86,10 @@ type Options struct {
 	Clock func() time.Time
 	// Location is the time zone of times without one.
 	Location *time.Location
-	// Own returns which actions a client did itself, nil for none. See [diff.Options.Own].
+	// Own returns which actions a client did itself, nil for none. See [window.Options.Own].
 	Own func(*checkpoint.Client) func(tab int, at int64) bool
 	// Late returns which requests a client's actions made whose answers did not have them yet, nil for none. See
-	// [diff.Options.Late].
+	// [window.Options.Late].
 	Late func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
 	// ByAgent reports whether any agent acted on a tab at a time.
 	ByAgent func(tab int, at int64) bool

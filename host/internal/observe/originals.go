@@ -8,11 +8,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/loads"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/stacks"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // Originals finds original places with source maps.
@@ -55,7 +56,7 @@ func (p *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
 
 // TopFrame returns the frame of an entry's source.
 func TopFrame(c *event.Console) stacks.Frame {
-	return stacks.Frame{URL: c.URL, Line: c.Line, Column: c.Column}
+	return stacks.Frame{URL: c.URL, Line: c.Line, Column: c.Column}.In(c.Stack)
 }
 
 // find returns the original place of a frame of an entry.
@@ -80,7 +81,7 @@ func (p *Places) mapOf(tab int, at int64, f stacks.Frame) *sourcemap.Map {
 		return nil
 	}
 	s := sourcemap.Script{Tab: tab, URL: f.URL}
-	if p.Evaluated(s) {
+	if p.Evaluated(s) || p.evaluated(tab, f) {
 		return nil
 	}
 	holds := p.Holds(s, at)
@@ -116,6 +117,17 @@ func (p *Places) StyleLine(tab int, at int64, file string, number, line int, pro
 	return found
 }
 
+// Styled returns the original place of a place in a style sheet with a source map. It is marked as generated where that map is
+// not there (yet).
+func (p *Places) Styled(tab int, at int64, sheet string, line, column int) report.Place {
+	if p != nil {
+		if pos, ok := p.findAt(tab, at, stacks.Frame{URL: sheet, Line: line, Column: column}); ok {
+			return report.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}
+		}
+	}
+	return report.Place{File: sheet, Line: line, Generated: true}
+}
+
 // script returns the address from which a tab last loaded the code of a file, "" if none is known.
 func (p *Places) script(tab int, file string) string {
 	var found string
@@ -134,13 +146,18 @@ func (p *Places) script(tab int, file string) string {
 	return found
 }
 
+// evaluated says whether a frame may be of code that the page evaluated under the name of a script that it has loaded.
+func (p *Places) evaluated(tab int, f stacks.Frame) bool {
+	return f.Evaluated && p.loads.Loaded(p.v, sourcemap.Script{Tab: tab, URL: f.URL})
+}
+
 // Generated says whether a frame without a known original place has one, or may have one. A script that is served as
 // written is its own source. Code without a web address was made by other code.
 func (p *Places) Generated(tab int, f stacks.Frame) bool {
 	if p == nil || f.URL == "" || f.Line == 0 {
 		return false
 	}
-	return !f.IsWeb() || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
+	return !f.IsWeb() || p.evaluated(tab, f) || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
 }
 
 // ofLibrary reports whether a frame is not the project's own code. pos is its original place, if that is known.
@@ -153,28 +170,37 @@ func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
 
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
 // marks it as not the developer's own, it is the first frame in the developer's code, or in that of the components that the
-// message names.
-func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
+// message names. It returns false with the frame alone where that place is not known (yet).
+func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, bool) {
 	top := TopFrame(c)
 	first, ok := p.find(c, top)
 	if !ofLibrary(top, first, ok) {
-		return first, ok
+		return top, first, ok
 	}
 	for _, line := range c.Stack {
-		if f, found := stacks.Parse(line); found {
-			pos, found := p.find(c, f)
-			if !found && p != nil && f.IsWeb() && !p.Generated(c.Tab(), f) { // it is its own source
-				pos, found = sourcemap.Position{Source: p.Clean(f.URL), Line: f.Line, Column: f.Column}, true
+		f, is := stacks.Parse(line)
+		if !is {
+			continue
+		}
+		f = f.In(c.Stack)
+		pos, found := p.find(c, f)
+		if !found && p != nil && f.IsWeb() {
+			if p.Generated(c.Tab(), f) {
+				if !ofLibrary(f, pos, false) { // its place may not be known yet, but a frame below is other code
+					return f, pos, false
+				}
+				continue
 			}
-			if found && !ofLibrary(f, pos, true) {
-				return pos, true
-			}
+			pos, found = sourcemap.Position{Source: p.Clean(f.URL), Line: f.Line, Column: f.Column}, true // it is its own source
+		}
+		if found && !ofLibrary(f, pos, true) {
+			return f, pos, true
 		}
 	}
-	if _, pos := p.component(c); pos.Source != "" {
-		return pos, true
+	if f, pos := p.component(c); pos.Source != "" {
+		return f, pos, true
 	}
-	return first, ok
+	return top, first, ok
 }
 
 // component returns the first component of the project that a message names, such as a warning of React. The frame has no
@@ -193,18 +219,18 @@ func (p *Places) component(c *event.Console) (stacks.Frame, sourcemap.Position) 
 }
 
 // Place returns the source of an entry for package diff: its original place, or false with the best known place.
-func (p *Places) Place(c *event.Console) (diff.Place, bool) {
-	pos, ok := p.Source(c)
-	if ofLibrary(TopFrame(c), pos, ok) {
+func (p *Places) Place(c *event.Console) (report.Place, bool) {
+	source, pos, ok := p.Source(c)
+	if ofLibrary(source, pos, ok) {
 		if f, at := p.component(c); f.URL != "" && at.Source == "" {
-			return diff.Place{File: f.URL, Line: f.Line, Generated: p.Generated(c.Tab(), f)}, false
+			return report.Place{File: f.URL, Line: f.Line, Generated: p.Generated(c.Tab(), f)}, false
 		}
 	}
 	if ok {
-		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
+		return report.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
-	place := diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}
-	if place.Generated && p != nil && p.coming[sourcemap.Script{Tab: c.Tab(), URL: c.URL}] && len(p.late) < maxUnplaced {
+	place := report.Place{File: source.URL, Line: source.Line, Generated: p.Generated(c.Tab(), source)}
+	if place.Generated && p != nil && p.coming[sourcemap.Script{Tab: c.Tab(), URL: source.URL}] && len(p.late) < maxUnplaced {
 		p.late = append(p.late, c)
 	}
 	return place, false
@@ -214,22 +240,22 @@ func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 // generated code. See [Places.CallerOf].
 func (p *Places) Initiator(ev event.Event) (source string, generated bool) {
 	place := p.InitiatorPlace(ev)
-	return diff.PlaceName(place), place.Generated
+	return report.PlaceName(place), place.Generated
 }
 
 // InitiatorPlace is [Places.CallerOf] for package diff.
-func (p *Places) InitiatorPlace(ev event.Event) diff.Place { return p.CallerOf(ev).place() }
+func (p *Places) InitiatorPlace(ev event.Event) report.Place { return p.CallerOf(ev).place() }
 
 // StackPlace is [Places.Caller] for package diff.
-func (p *Places) StackPlace(tab int, at int64, stack []string) diff.Place {
+func (p *Places) StackPlace(tab int, at int64, stack []string) report.Place {
 	return p.Caller(tab, at, stack).place()
 }
 
-func (c Caller) place() diff.Place {
+func (c Caller) place() report.Place {
 	if c.Original.Source != "" {
-		return diff.Place{File: c.Original.Source, Line: c.Original.Line, Shared: c.Original.Shared}
+		return report.Place{File: c.Original.Source, Line: c.Original.Line, Shared: c.Original.Shared}
 	}
-	return diff.Place{File: c.URL, Line: c.Line, Generated: c.Generated}
+	return report.Place{File: c.URL, Line: c.Line, Generated: c.Generated}
 }
 
 // Caller is the code that made a request or opened a connection.
@@ -254,25 +280,44 @@ func (p *Places) CallerOf(ev event.Event) Caller {
 	case *event.WebSocket:
 		at, stack = e.At, e.Stack
 	}
-	c := p.Caller(ev.Header().Tab(), at, stack)
+	tab := ev.Header().Tab()
+	c := p.caller(tab, at, stack)
 	_, request := ev.(*event.Network)
 	if p == nil || c.URL != "" && !c.library || c.URL == "" && request { // the browser made it
 		return c
 	}
-	if at, stack = p.loads.Created(p.v, ev); len(stack) > 0 {
-		if first := p.Caller(ev.Header().Tab(), at, stack); first.URL != "" && !first.library {
+	if began, creator := p.loads.Created(p.v, ev); len(creator) > 0 {
+		if first := p.caller(tab, began, creator); first.URL != "" && !first.library {
 			return first
 		}
 	}
-	return c
+	return p.placed(tab, at, c)
 }
 
 // Caller returns the first frame of a stack that is the project's own, of code that ran in a tab at a time. It is one whose
 // original place is known and not ignored, or of a script that is its own source. A frame whose map is still being fetched
-// counts as one. Generated code is left out only where the original place of a frame below it is known. A wrapper of the
+// counts as one, and so does code that was evaluated under the name of a module. Generated code is left out only where the original place of a frame below it is known. A wrapper of the
 // project is left out where its caller is known too. Without any it is the first frame of generated code, or of a library.
 // It has no address if the stack has no frame.
 func (p *Places) Caller(tab int, at int64, stack []string) Caller {
+	return p.placed(tab, at, p.caller(tab, at, stack))
+}
+
+// placed adds the original place of a library's line, whose map is needed only where no other code is known.
+func (p *Places) placed(tab int, at int64, c Caller) Caller {
+	if !c.library || c.Original.Source != "" {
+		return c
+	}
+	if pos, ok := p.findAt(tab, at, c.Frame); ok {
+		c.Original = pos
+	} else {
+		c.Generated = p.Generated(tab, c.Frame)
+	}
+	return c
+}
+
+// caller is [Places.Caller] without the original place of a library's line.
+func (p *Places) caller(tab int, at int64, stack []string) Caller {
 	var wrapper, coming, generated, library Caller
 	own := func(c Caller) Caller {
 		if coming.URL != "" {
@@ -290,8 +335,8 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 		if !ok || f.URL == "" {
 			continue
 		}
-		c := Caller{Frame: f}
-		if f.Function == "(document)" { // its own markup
+		c := Caller{Frame: f.In(stack)}
+		if f = c.Frame; f.Function == "(document)" { // its own markup
 			return c
 		}
 		if stacks.IsLibrary(f.URL) {
@@ -304,13 +349,15 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 				continue
 			}
 		} else if ofLibrary(f, pos, false) && (p == nil || !p.coming[sourcemap.Script{Tab: tab, URL: f.URL}]) {
-			c.Generated = p.Generated(tab, f)
 			keep(&library, c)
 			continue
 		} else if c.Generated = p.Generated(tab, f); c.Generated {
-			if p == nil || !p.coming[sourcemap.Script{Tab: tab, URL: f.URL}] {
+			if stacks.Module(f.URL) == "" && (p == nil || !p.coming[sourcemap.Script{Tab: tab, URL: f.URL}]) {
 				keep(&generated, c)
 				continue
+			}
+			if generated.URL != "" {
+				c = generated
 			}
 			if wrapper.URL != "" {
 				c = wrapper
@@ -343,12 +390,12 @@ func (p *Places) isWrapper(line string) bool {
 
 // Explain has a report name the places of its entries, and the changes after which they first appeared. The changes are
 // those in the scope that the options have by then.
-func (p *Places) Explain(o *diff.Options) {
+func (p *Places) Explain(o *window.Options) {
 	p.ExplainIn(o, o.Workspace, o.Workspace != "")
 }
 
 // ExplainIn is [Places.Explain] with the changes of one workspace, whichever the options have, for a reader who is in it or not.
-func (p *Places) ExplainIn(o *diff.Options, workspace string, inWorkspace bool) {
+func (p *Places) ExplainIn(o *window.Options, workspace string, inWorkspace bool) {
 	o.Original, o.Initiator, o.Logged = p.Place, p.InitiatorPlace, p.Logged
 	o.Introduced = p.introduced(*o, workspace, inWorkspace)
 	if p != nil && p.edits.Made != nil {
@@ -367,10 +414,11 @@ func (p *Places) Stack(c *event.Console) []string {
 		if !ok {
 			continue
 		}
+		f = f.In(c.Stack)
 		if pos, ok := p.find(c, f); ok {
 			lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.Function, pos.Source, pos.Line, pos.Column)
 		} else if p.Generated(c.Tab(), f) {
-			lines[i] = diff.Marked(line, true)
+			lines[i] = line + report.Mark(true)
 		}
 	}
 	return lines
@@ -414,8 +462,8 @@ const (
 	askFor   = 256
 )
 
-// AskForMaps requests the maps of errors, warnings, failed requests and failed connections as they arrive, so that a later answer need not
-// wait. It returns when ctx ends.
+// AskForMaps requests the maps of errors, warnings, failed requests and connections that failed or closed as they arrive, so that a
+// later answer need not wait. It returns when ctx ends.
 func (o *Observer) AskForMaps(ctx context.Context) {
 	if o.Originals.Maps == nil {
 		return
@@ -433,7 +481,7 @@ func (o *Observer) AskForMaps(ctx context.Context) {
 			}
 			request = v.Network().Next()
 			for _, e := range v.WebSocket().Marked(max(socket, v.WebSocket().Next()-min(v.WebSocket().Next(), askFor))) {
-				if e.Op == "error" {
+				if e.Op == "error" || e.Op == "close" && !e.Leaving {
 					places.InitiatorPlace(e)
 				}
 			}
@@ -463,13 +511,13 @@ func (o *Observer) AskForMaps(ctx context.Context) {
 
 // Logged returns where an error was logged that came from another place, for package diff. It returns false unless that
 // is the project's own code, as far as is known.
-func (p *Places) Logged(c *event.Console) (diff.Place, bool) {
+func (p *Places) Logged(c *event.Console) (report.Place, bool) {
 	f, ok := stacks.Parse(c.Logged)
 	if !ok || p == nil {
-		return diff.Place{File: f.URL, Line: f.Line}, ok && !ofLibrary(f, sourcemap.Position{}, false)
+		return report.Place{File: f.URL, Line: f.Line}, ok && !ofLibrary(f, sourcemap.Position{}, false)
 	}
 	if pos, found := p.find(c, f); found {
-		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, !ofLibrary(f, pos, true)
+		return report.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, !ofLibrary(f, pos, true)
 	}
-	return diff.Place{File: f.URL, Line: f.Line}, !ofLibrary(f, sourcemap.Position{}, false) && !p.Generated(c.Tab(), f)
+	return report.Place{File: f.URL, Line: f.Line}, !ofLibrary(f, sourcemap.Position{}, false) && !p.Generated(c.Tab(), f)
 }

@@ -9,11 +9,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/inflight"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/rawcost"
+	"tidemark.dev/tidemark/host/internal/rawtext"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -28,7 +29,7 @@ const (
 
 // Listing is a page of a buffer. Agents get it as lines unless they request JSON.
 type Listing[T any] struct {
-	// PageText is [diff.Untrusted] when there are entries, because they quote pages.
+	// PageText is [report.Untrusted] when there are entries, because they quote pages.
 	PageText string `json:"page_text,omitempty"`
 	Entries  []T    `json:"entries"`
 	// Next is the position to pass as after for what this page does not have; nil at the end.
@@ -71,10 +72,10 @@ type ReadParams struct {
 
 // EntryHead begins every entry of a raw read.
 type EntryHead struct {
-	Position uint64    `json:"position"`
-	At       diff.Time `json:"at"`
-	Tab      int       `json:"tab"`
-	Masked   int       `json:"masked,omitempty"`
+	Position uint64      `json:"position"`
+	At       report.Time `json:"at"`
+	Tab      int         `json:"tab"`
+	Masked   int         `json:"masked,omitempty"`
 	// Cut names the parts of the entry that were shortened to fit max_tokens.
 	Cut []string `json:"cut,omitempty"`
 
@@ -179,7 +180,7 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 		page.Next = &hits[taken-1].pos
 	}
 	if len(page.Entries) > 0 {
-		page.PageText = diff.Untrusted
+		page.PageText = report.Untrusted
 	}
 	return page, nil
 }
@@ -189,28 +190,26 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 func fill[T any, P event.Pointer[T], E any, R rawEntry[E]](page *Listing[E], hits []hit[T], b bounds, newest bool, show func(EntryHead, *T) E) (taken int) {
 	most := max(b.tokens-around, minMaxTokens/2)
 	each := max(most/min(max(len(hits), 1), 4), min(most, leastEntry))
-	used, last := 0, ""
-	known := map[string]bool{}
+	used := 0
+	var known rawtext.Folder
 	for ; taken < len(hits); taken++ {
 		h := hits[taken]
 		if newest {
 			h = hits[len(hits)-1-taken]
 		}
 		head := P(h.v).Header()
-		e := show(EntryHead{Position: h.pos, At: diff.Time{Time: head.Time()}, Tab: head.Tab(), Masked: head.Masked}, h.v)
-		same := R(&e).same()
-		R(&e).head().key = same
-		lines := ""
-		if b.asJSON || same == "" || !known[same] || R(&e).ordered() && same != last {
+		e := show(EntryHead{Position: h.pos, At: report.Time{Time: head.Time()}, Tab: head.Tab(), Masked: head.Masked}, h.v)
+		R(&e).head().key = R(&e).same()
+		if b.asJSON || !known.Has(traits[E, R](&e)) {
 			need := fit[E, R](&e, each, b.asJSON)
-			if lines = written[E, R](&e); b.asJSON || lines == "" || !known[lines] {
+			if b.asJSON || !known.Has(traits[E, R](&e)) {
 				used += need
 			}
 		}
 		if used > most && taken > 0 {
 			break
 		}
-		known[same], known[lines], last = true, true, same
+		known.Add(traits[E, R](&e))
 		page.Entries = append(page.Entries, e)
 	}
 	slices.SortStableFunc(page.Entries, func(a, b E) int {
@@ -304,15 +303,14 @@ func levelOf(c *event.Console, rules *noise.Rules) event.Level {
 }
 
 func logEntry(h EntryHead, c *event.Console, level event.Level, places *Places) LogEntry {
-	source := c.URL
-	if source != "" && c.Line > 0 {
-		source = fmt.Sprintf("%s:%d:%d", c.URL, c.Line, c.Column)
-	}
-	generated := false
-	if p, ok := places.Source(c); ok {
-		source = fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
-	} else {
-		generated = places.Generated(c.Tab(), TopFrame(c))
+	f, at, known := places.Source(c)
+	source, generated := f.URL, false
+	switch {
+	case known:
+		source = fmt.Sprintf("%s:%d:%d", at.Source, at.Line, at.Column)
+	case source != "" && f.Line > 0:
+		source = fmt.Sprintf("%s:%d:%d", f.URL, f.Line, f.Column)
+		generated = places.Generated(c.Tab(), f)
 	}
 	return LogEntry{
 		EntryHead: h, Level: level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.Stack(c),

@@ -8,9 +8,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/inflight"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -32,17 +32,17 @@ type RequestEntry struct {
 	Method string `json:"method"`
 	URL    string `json:"url"`
 	// Operation is the name of the GraphQL operation.
-	Operation  string    `json:"operation,omitempty"`
-	Resource   string    `json:"resource,omitempty"`
-	Status     int       `json:"status"`
-	Error      string    `json:"error,omitempty"`
-	Canceled   bool      `json:"canceled,omitempty"`
-	StartedAt  diff.Time `json:"started_at"`
-	DurationMs float64   `json:"duration_ms"`
-	Mime       string    `json:"mime,omitempty"`
-	Size       int64     `json:"size,omitempty"`
-	Cached     bool      `json:"cached,omitempty"`
-	Stream     bool      `json:"stream,omitempty"`
+	Operation  string      `json:"operation,omitempty"`
+	Resource   string      `json:"resource,omitempty"`
+	Status     int         `json:"status"`
+	Error      string      `json:"error,omitempty"`
+	Canceled   bool        `json:"canceled,omitempty"`
+	StartedAt  report.Time `json:"started_at"`
+	DurationMs float64     `json:"duration_ms"`
+	Mime       string      `json:"mime,omitempty"`
+	Size       int64       `json:"size,omitempty"`
+	Cached     bool        `json:"cached,omitempty"`
+	Stream     bool        `json:"stream,omitempty"`
 	// Initiator is the code that made the request, as file:line; Generated is true where that is generated code.
 	Initiator string `json:"initiator,omitempty"`
 	Generated bool   `json:"generated,omitempty"`
@@ -51,7 +51,10 @@ type RequestEntry struct {
 	Target     string `json:"target,omitempty"`
 	Backfilled bool   `json:"backfilled,omitempty"`
 
-	page string // the page's origin
+	page string    // the page's origin
+	sent time.Time // orders requests that were sent in the same millisecond
+	// library is true for a request that succeeded, and that only code of libraries made. A line does not name that code.
+	library bool
 }
 
 // BodiesParams are the arguments of get_network_bodies.
@@ -115,7 +118,7 @@ func readRequests(ctx context.Context, o *Observer, client *checkpoint.Client, p
 		// A request without an answer has no status, and the later pages of a read repeat none.
 		if err == nil && p.StatusMin == 0 && p.After == nil {
 			if page.Open, page.OpenTotal = inflight.List(v, client.Scope, p.Method, p.URL, p.Tab); page.OpenTotal > 0 {
-				page.PageText = diff.Untrusted
+				page.PageText = report.Untrusted
 			}
 		}
 		return page, places, err
@@ -170,10 +173,12 @@ func (p *RequestsParams) matches(_ uint64, n *event.Network) bool {
 func requestEntry(h EntryHead, n *event.Network, places *Places) RequestEntry {
 	e := RequestEntry{
 		EntryHead: h, Method: n.Method, URL: n.URL, Operation: n.Operation, Resource: n.Resource, Status: n.Status, Error: n.Error, Canceled: n.Canceled,
-		StartedAt: diff.Time{Time: time.UnixMilli(n.Started)}, DurationMs: n.Duration, Mime: n.Mime, Size: n.Size, Cached: n.Cached, Stream: n.Stream,
-		Detail: n.Detail, Target: n.Target, Backfilled: n.Backfilled, page: n.Origin(),
+		StartedAt: report.Time{Time: time.UnixMilli(n.Started)}, DurationMs: n.Duration, Mime: n.Mime, Size: n.Size, Cached: n.Cached, Stream: n.Stream,
+		Detail: n.Detail, Target: n.Target, Backfilled: n.Backfilled, page: n.Origin(), sent: n.Sent(),
 	}
-	e.Initiator, e.Generated = places.Initiator(n)
+	by := places.CallerOf(n)
+	place := by.place()
+	e.Initiator, e.Generated, e.library = report.PlaceName(place), place.Generated, by.library && !n.Failed()
 	return e
 }
 

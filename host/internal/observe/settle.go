@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/storms"
 	"tidemark.dev/tidemark/host/internal/tabs"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // A page is settled when no event arrived for quiet and no request younger than slowRequest is in flight. An older
@@ -27,6 +28,8 @@ type Settled struct {
 	OK               bool
 	Because          string
 	NoDOM, noCapture []int
+	cutOff           int  // tabs that answered, but not at the end, where less than syncTimeout was left
+	synced           bool // they were asked
 }
 
 // settle waits as requested. updates is the position of the first update that the client has not seen. It returns an
@@ -49,6 +52,9 @@ func (o *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 			o.sync(ctx, r, deadline, out)
 			v = o.store.View(o.clock())
 			if wait, because, storm = unsettled(o.clock(), v, r, updates); because == "" {
+				wait, because = quiet, out.unanswered()
+			}
+			if because == "" {
 				if out.OK = observes(v, r); !out.OK {
 					out.Because = "nothing is observed"
 				}
@@ -77,32 +83,48 @@ func (o *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 }
 
 // UntilQuiet waits until the pages in scope have no request in flight, of any age, and no more events arrive.
-func (o *Observer) UntilQuiet(ctx context.Context, options diff.Options, timeout time.Duration) (*Settled, error) {
+func (o *Observer) UntilQuiet(ctx context.Context, options window.Options, timeout time.Duration) (*Settled, error) {
 	return o.settle(ctx, &changesRequest{options: options, wait: "settled", timeout: timeout, slow: true}, 0)
 }
 
-// sync makes the browsers deliver pending events, and records the watched tabs in scope that did not answer.
+// sync makes the browsers deliver pending events, and records the watched tabs in scope that did not answer. A tab that
+// answered before and did not within what is left of the wait, which is less than syncTimeout, is cut off.
 func (o *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Time, out *Settled) {
-	if o.browsers == nil {
-		return
-	}
 	timeout := min(syncTimeout, deadline.Sub(o.clock()))
-	if timeout <= 0 {
+	if o.browsers == nil || timeout <= 0 {
 		return
 	}
+	short := out.synced && timeout < syncTimeout
 	noDOM, noCapture := o.browsers.Sync(ctx, timeout)
-	out.NoDOM, out.noCapture = nil, nil
+	before := *out
+	*out = Settled{synced: true}
 	for _, t := range o.store.View(o.clock()).Tabs {
 		if !t.Watched || !r.options.InScope(t.Subject()) {
 			continue
 		}
-		if slices.Contains(noDOM, t.ID) {
+		if slices.Contains(noDOM, t.ID) && (!short || slices.Contains(before.NoDOM, t.ID)) {
 			out.NoDOM = append(out.NoDOM, t.ID)
 		}
-		if slices.Contains(noCapture, t.ID) {
+		switch {
+		case !slices.Contains(noCapture, t.ID):
+		case short && !slices.Contains(before.noCapture, t.ID):
+			out.cutOff++
+		default:
 			out.noCapture = append(out.noCapture, t.ID)
 		}
 	}
+}
+
+// unanswered says that tabs did not deliver their events, so that nothing is known of them; "" if all did. A page without
+// a content script, such as one of the browser's own, does deliver them.
+func (s *Settled) unanswered() string {
+	if n := len(s.noCapture); n > 0 {
+		return fmt.Sprintf("%d tab(s) did not answer in time", n)
+	}
+	if s.cutOff > 0 {
+		return fmt.Sprintf("the wait ended before %d tab(s) delivered their last events", s.cutOff)
+	}
+	return ""
 }
 
 // unsettled returns why the pages in scope are not settled, and the longest wait before the next look. It returns ""
@@ -116,7 +138,7 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 			return left, "no navigation or hot update occurred", false
 		}
 	}
-	if s, newest, ok := diff.Ongoing(v, r.options); ok {
+	if s, newest, ok := storms.Ongoing(v, r.options); ok {
 		// One that has not repeated since the wait began may have ended.
 		return quiet, "a storm continues: " + s.Line(), newest.After(r.began)
 	}
@@ -124,8 +146,13 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 		return wait, because, false
 	}
 	for _, t := range v.Tabs {
-		if since := now.Sub(t.LastEvent); since < quiet && r.options.InScope(t.Subject()) {
+		since := now.Sub(t.LastEvent)
+		switch left := v.EmptyKnownAt(&t, now).Sub(now); {
+		case !r.options.InScope(t.Subject()):
+		case since < quiet:
 			return quiet - since, "events are still arriving", false
+		case left > 0:
+			return left, "an error was thrown, and it is not known yet whether the page is empty", false
 		}
 	}
 	return 0, "", false
@@ -149,7 +176,7 @@ func inFlight(now time.Time, v *capture.View, r *changesRequest) (time.Duration,
 			soonest = min(soonest, slowRequest-age)
 		}
 		_, path := capture.SplitURL(f.URL)
-		flights = append(flights, event.Unbroken(f.Method)+" "+event.Unbroken(path))
+		flights = append(flights, event.Method(f.Method)+" "+event.Unbroken(path))
 	}
 	if len(flights) == 0 {
 		return 0, ""

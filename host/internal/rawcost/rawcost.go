@@ -7,10 +7,10 @@ import (
 	"hash/maphash"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tokens"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // The default limits of a raw read: its entries, its estimated tokens, and the lines that it shows of one stack.
@@ -22,7 +22,7 @@ const (
 
 // Of returns what estimates the tokens that the raw reads of logs, requests, connections and actions would take for
 // a report's window, within their default limits.
-func Of(from capture.Moment, v *capture.View, o *diff.Options) func() int {
+func Of(from capture.Moment, v *capture.View, o *window.Options) func() int {
 	inScope := o.InScope
 	if o.EveryTab() {
 		inScope = nil

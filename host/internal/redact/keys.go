@@ -1,6 +1,11 @@
 package redact
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // strength is how certain it is that the value of a key is secret.
 type strength int
@@ -17,6 +22,11 @@ const (
 func (r *Redactor) SecretKey(key string) bool { return r.keyStrength(key) > maybe }
 
 func (r *Redactor) keyStrength(key string) strength {
+	if isUnusual(key) {
+		if key = plainKey(key); isForeign(key, r.foreign) {
+			return weak
+		}
+	}
 	if !r.hasStem(key) {
 		return innocent
 	}
@@ -53,9 +63,47 @@ func (r *Redactor) keyStrength(key string) strength {
 
 // isOpen reports whether an object under this key is searched, because it holds more than the secret.
 func (r *Redactor) isOpen(key string) bool {
-	words := keyWords(key)
+	words := keyWords(plainKey(key))
 	return len(words) > 0 && r.open[words[len(words)-1]] && r.keyStrength(key) == weak
 }
+
+// isForeign reports whether one of the words of a key that is not ASCII ends like a secret in another language.
+func isForeign(key string, ends []string) bool {
+	words := strings.FieldsFunc(strings.ToLower(key), func(c rune) bool { return c < 0x80 && !isLetterRune(c) || isWideBlank(c) })
+	return slices.ContainsFunc(words, func(word string) bool { return endsInAny(word, ends) })
+}
+
+// isUnusual reports whether a key has escapes or other characters than ASCII.
+func isUnusual(key string) bool {
+	for i := range len(key) {
+		if c := key[i]; c >= 0x80 || c == '%' || c == '\\' {
+			return true
+		}
+	}
+	return false
+}
+
+// plainKey undoes percent-encoding and the escapes of JSON in a key: pass%77ord, \u0070assword.
+func plainKey(key string) string {
+	key = jsonEscapes.ReplaceAllStringFunc(key, func(escape string) string {
+		c, _ := strconv.ParseUint(escape[len(escape)-4:], 16, 16) // four digits
+		if c >= 0xd800 && c < 0xe000 {
+			return " "
+		}
+		return string(rune(c))
+	})
+	return percentEscapes.ReplaceAllStringFunc(key, func(run string) string {
+		if decoded, ok := unescape(run); ok {
+			return decoded
+		}
+		return " "
+	})
+}
+
+var (
+	jsonEscapes    = regexp.MustCompile(`\\+u[0-9A-Fa-f]{4}`)
+	percentEscapes = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
+)
 
 func containsAny(s string, parts []string) bool {
 	for _, p := range parts {

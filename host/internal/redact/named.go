@@ -38,7 +38,7 @@ func (r *Redactor) namedKey(s string, sep int) namedKey {
 	}
 	name := s[v.from:v.to]
 	// A name with a masked part does not count: masking again would see another name.
-	if strings.ContainsFunc(name, func(c rune) bool { return c >= 0x80 || c != ' ' && !isKeyByte(byte(c)) }) || strings.Contains(name, r.mask[:len(r.mask)-1]) {
+	if strings.ContainsFunc(name, func(c rune) bool { return c < 0x80 && c != ' ' && c != '\\' && !isKeyByte(byte(c)) }) || strings.Contains(name, r.mask[:len(r.mask)-1]) {
 		return namedKey{}
 	}
 	strength := r.keyStrength(name)
@@ -54,7 +54,7 @@ func (r *Redactor) namedKey(s string, sep int) namedKey {
 // part finds the content of the part of a multipart form that has this name (RFC 7578): between the
 // empty line after the part's headers and the next boundary.
 func (n namedKey) part(s string, k keyAt) (from, to int) {
-	if n.key == "" || !strings.HasSuffix(s[:k.from], "form-data; ") {
+	if n.key == "" || !inFormData(s[:k.from]) {
 		return 0, 0
 	}
 	for from = n.end; ; { // the rest of the part's headers, line by line
@@ -80,11 +80,21 @@ func (n namedKey) part(s string, k keyAt) (from, to int) {
 	return from, to
 }
 
+// inFormData reports whether a text ends within the header of a part of a form.
+func inFormData(s string) bool {
+	s = s[max(0, len(s)-maxPartHeader):]
+	return strings.Contains(lower(s[strings.LastIndexByte(s, '\n')+1:]), "form-data;")
+}
+
+// maxPartHeader is how much of a part's header is read before its name, in bytes.
+const maxPartHeader = 300
+
 // secretElement finds the text of an XML element that is named like a secret key and whose start tag
-// is s[tag:end]: `<wsse:Password Type="…">…</wsse:Password>`. Text with spaces is prose.
+// is s[tag:end]: `<wsse:Password Type="…">…</wsse:Password>`. In an element whose name is weak evidence, text with spaces is
+// prose unless it looks like a secret.
 func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to int) {
 	full := s[tag+1 : end]
-	if full == "" || !isLetter(full[0]) || full[len(full)-1] == '/' {
+	if full == "" || !isLetter(full[0]) && full[0] < 0x80 || full[len(full)-1] == '/' {
 		return "", 0, 0
 	}
 	if i := strings.IndexAny(full, " \t\r\n"); i >= 0 {
@@ -111,7 +121,10 @@ func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to 
 	}
 	// A custom element's name has a dash, and its text is more often a label.
 	structured := !strings.Contains(name, "-")
-	if from >= to || strings.ContainsAny(s[from:to], " \t\r\n") || !r.isSecretValue(s, valueAt{from, to, true}, min(strength, weak), structured) {
+	if from < to && strings.ContainsAny(s[from:to], " \t\r\n") {
+		structured = structured && strength == strong
+	}
+	if from >= to || !r.isSecretValue(s, valueAt{from, to, true}, min(strength, weak), structured) {
 		return "", 0, 0
 	}
 	return name, from, to

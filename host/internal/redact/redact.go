@@ -23,9 +23,13 @@ type Redactor struct {
 	mask                                       string
 	headers, any, last, maybe, innocentLast    map[string]bool
 	prose, words, placeholders                 map[string]bool
-	schemes, lineSchemes                       map[string]bool
+	schemes, lineSchemes, tokens, listHeaders  map[string]bool
 	phraseLast, open, public                   map[string]bool // phraseLast: the last words of phrases
 	phrases, anyEnd, lastEnd, stems, variables []string
+	foreign                                    []string
+	schemaTypes                                map[string]bool
+	counted                                    []string
+	codeFiles                                  []string
 	// named are the user's phrases of keys.
 	named  []string
 	values []valueRule
@@ -39,27 +43,33 @@ func (r *Redactor) Mask() string { return r.mask }
 func (r *Redactor) Text(s string) (string, int) { return r.text(s, 0, nil) }
 
 func (r *Redactor) text(s string, depth int, tr *trace) (string, int) {
-	return r.maskAll(s, looksStructured(s), depth, tr)
+	return withoutHidden(r, s, tr, func(r *Redactor, s string, tr *trace) (string, int) {
+		return r.maskAll(s, looksStructured(s), depth, tr)
+	})
 }
 
 // Body masks secrets in structured data: JSON or a form. It treats a page or an XML document as free text.
 func (r *Redactor) Body(s string) (string, int) { return r.body(s, nil) }
 
 func (r *Redactor) body(s string, tr *trace) (string, int) {
-	return r.maskAll(s, !looksMarkedUp(s), 0, tr)
+	return withoutHidden(r, s, tr, func(r *Redactor, s string, tr *trace) (string, int) {
+		return r.maskAll(s, !looksMarkedUp(s), 0, tr)
+	})
 }
 
 // URL masks secrets in parameters, query, fragment and user info.
 func (r *Redactor) URL(s string) (string, int) { return r.url(s, nil) }
 
 func (r *Redactor) url(s string, tr *trace) (string, int) {
-	n := 0
-	if i := strings.IndexAny(s, ";?#"); i >= 0 {
-		s, n = r.maskPairs(s, i, true, tr)
-	}
-	s, m := r.maskEncoded(s, 0, tr)
-	s, v := r.maskValues(s, tr)
-	return s, n + m + v
+	return withoutHidden(r, s, tr, func(r *Redactor, s string, tr *trace) (string, int) {
+		n := 0
+		if i := strings.IndexAny(s, ";?#"); i >= 0 {
+			s, n = r.maskPairs(s, i, true, tr)
+		}
+		s, m := r.maskEncoded(s, 0, tr)
+		s, v := r.maskValues(s, tr)
+		return s, n + m + v
+	})
 }
 
 // Headers masks the values of secret headers, and secrets inside the others. It changes the map.
@@ -83,7 +93,12 @@ func (r *Redactor) header(name, value string, tr *trace) (string, int) {
 		p.mask(0, len(value), KindHeader, strings.ToLower(name))
 		return p.done()
 	}
-	return r.text(value, 0, tr)
+	n := 0
+	if name = strings.ToLower(name); r.listHeaders[name] {
+		value, n = maskListHeader(r, name, value, tr)
+	}
+	value, m := r.text(value, 0, tr)
+	return value, n + m
 }
 
 // SecretHeader reports whether a header's whole value is secret.

@@ -8,6 +8,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 
 	"tidemark.dev/tidemark/protocol"
 )
@@ -18,7 +19,9 @@ type Rules struct {
 	Mask string `json:"mask"`
 	// Headers lists the lower-case names of headers with secret values.
 	Headers []string `json:"headers"`
-	Keys    struct {
+	// ListHeaders lists the lower-case names of headers that list names, of which clients misuse one for a token.
+	ListHeaders []string `json:"list_headers"`
+	Keys        struct {
 		// Any: a key is secret when one of its words is here.
 		Any []string `json:"any"`
 		// AnyEnd: a key is secret when one of its words ends like this (newpassword).
@@ -29,6 +32,12 @@ type Rules struct {
 		LastEnd []string `json:"last_end"`
 		// Maybe: a key whose last word is here is secret when its value looks like one, anywhere.
 		Maybe []string `json:"maybe"`
+		// Foreign: a key is secret when one of its words, in lower case, ends like this. Weak evidence in free text.
+		Foreign []string `json:"foreign"`
+		// Tokens: an object under a key that is maybe secret is, when a value under one of these keys looks like a token.
+		Tokens []string `json:"tokens"`
+		// Counted: a number after a key that ends like this is a count.
+		Counted []string `json:"counted"`
 		// Phrases: a key is secret when it contains these words in a row.
 		Phrases []string `json:"phrases"`
 		// InnocentLast: a key that ends in one of these words is not secret (password_length).
@@ -47,6 +56,10 @@ type Rules struct {
 		Variables []string `json:"variables"`
 		// Open: an object under a key that ends in one of these words is searched, not masked as a whole.
 		Open []string `json:"open"`
+		// SchemaTypes: an object with such a type describes a value and does not have one.
+		SchemaTypes []string `json:"schema_types"`
+		// CodeFiles: a key that ends in one of these is the name of a file. What follows it is secret when it looks like a secret.
+		CodeFiles []string `json:"code_files"`
 		// Schemes: after `Authorization:` these words belong to the secret that follows.
 		Schemes []string `json:"schemes"`
 		// LineSchemes are schemes whose parameters extend to the end of the line.
@@ -70,6 +83,8 @@ type ValueRule struct {
 	// the pattern.
 	Keep  string `json:"keep"`
 	After string `json:"after"`
+	// Base64 requires a secret in the JSON that the match encodes.
+	Base64 bool `json:"base64"`
 	// Luhn requires the check digit of a payment card.
 	Luhn bool `json:"luhn"`
 }
@@ -96,11 +111,19 @@ type UserValue struct {
 
 // DefaultRules returns the built-in rules.
 func DefaultRules() Rules {
-	var rules Rules
-	if err := json.Unmarshal(protocol.RedactionRules, &rules); err != nil {
+	rules := read[Rules](protocol.RedactionRules)
+	rules.Values = append(rules.Values, read[Rules](protocol.GitleaksRules).Values...)
+	return rules
+}
+
+// OwnValues returns the built-in rules about formats without those of gitleaks.
+func OwnValues() []ValueRule { return read[Rules](protocol.RedactionRules).Values }
+
+func read[T any](data []byte) (v T) {
+	if err := json.Unmarshal(data, &v); err != nil {
 		panic(err) // the rules are part of the program; a test reads them
 	}
-	return rules
+	return v
 }
 
 // Default returns a redactor with the built-in rules.
@@ -133,8 +156,14 @@ func Extend(base Rules, user User) (*Redactor, error) {
 		variables:    k.Variables,
 		phraseLast:   map[string]bool{},
 		anyEnd:       k.AnyEnd,
+		counted:      k.Counted,
 		lastEnd:      k.LastEnd,
+		codeFiles:    k.CodeFiles,
 		stems:        slices.Clone(k.Stems),
+		foreign:      k.Foreign,
+		schemaTypes:  set(k.SchemaTypes),
+		tokens:       set(k.Tokens),
+		listHeaders:  set(base.ListHeaders),
 	}
 	for _, p := range k.Phrases {
 		r.phrases = append(r.phrases, " "+p+" ")
@@ -142,11 +171,7 @@ func Extend(base Rules, user User) (*Redactor, error) {
 		r.any[strings.ReplaceAll(p, " ", "")] = true
 	}
 	for _, v := range base.Values {
-		rule, err := compile(v)
-		if err != nil {
-			return nil, fmt.Errorf("redaction rules: value %q: %w", v.ID, err)
-		}
-		r.values = append(r.values, rule)
+		r.values = append(r.values, builtIn(v))
 	}
 	if err := r.add(user); err != nil {
 		return nil, err
@@ -203,14 +228,25 @@ func userWords(key string) ([]string, error) {
 	return words, nil
 }
 
-// compile compiles the patterns of a rule.
+// builtIn returns a rule of the program, which is compiled when it is first tried. A test compiles all.
+func builtIn(v ValueRule) valueRule {
+	return valueRule{
+		ValueRule: v,
+		find:      sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(v.Pattern) }),
+		unless:    sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(v.Unless) }),
+		keep:      expandable(v.Keep),
+		after:     expandable(v.After),
+	}
+}
+
+// compile compiles the pattern of a user's rule.
 func compile(v ValueRule) (valueRule, error) {
 	c := valueRule{ValueRule: v}
 	if v.Pattern == "" {
 		return c, errors.New("it has no pattern; add a regular expression that matches its secrets")
 	}
-	var err error
-	if c.find, err = regexp.Compile(v.Pattern); err != nil {
+	find, err := regexp.Compile(v.Pattern)
+	if err != nil {
 		return c, fmt.Errorf("its pattern is invalid (%w); patterns are RE2, see https://github.com/google/re2/wiki/Syntax", err)
 	}
 	tree, err := syntax.Parse(v.Pattern, syntax.Perl)
@@ -223,12 +259,7 @@ func compile(v ValueRule) (valueRule, error) {
 	if slices.Contains(v.Needs, "") {
 		return c, errors.New("needs has an empty string, which every text contains; remove it")
 	}
-	if v.Unless != "" {
-		if c.unless, err = regexp.Compile(v.Unless); err != nil {
-			return c, err
-		}
-	}
-	c.keep, c.after = expandable(v.Keep), expandable(v.After)
+	c.find = func() *regexp.Regexp { return find }
 	return c, nil
 }
 

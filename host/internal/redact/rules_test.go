@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -93,18 +94,24 @@ func TestARuleThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	for i := range maxRules {
 		many.Values = append(many.Values, UserValue{ID: strings.Repeat("x", i+1), Pattern: "x"})
 	}
-	if _, err := Extend(DefaultRules(), many); err == nil || !strings.Contains(err.Error(), "256 rules are too many, the limit is ") {
+	if _, err := Extend(DefaultRules(), many); err == nil || !strings.Contains(err.Error(), "512 rules are too many, the limit is ") {
 		t.Errorf("too many rules: %v", err)
 	}
 }
 
-func TestEveryShippedRuleHasIDAndNeeds(t *testing.T) {
+func TestEveryShippedRuleCompilesAndHasIDAndNeeds(t *testing.T) {
 	seen := map[string]bool{}
 	for _, v := range DefaultRules().Values {
 		if v.ID == "" || seen[v.ID] {
 			t.Errorf("the id %q is missing or there twice", v.ID)
 		}
 		seen[v.ID] = true
+		if _, err := compile(v); err != nil {
+			t.Errorf("%s: %v", v.ID, err)
+		}
+		if v.Unless != "" {
+			regexp.MustCompile(v.Unless)
+		}
 		if len(v.Needs) == 0 && !v.Luhn {
 			t.Errorf("%s is tried on every text", v.ID)
 		}

@@ -1,15 +1,17 @@
 package redact
 
 import (
+	"encoding/base64"
 	mathbits "math/bits"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // valueRule is a compiled [ValueRule].
 type valueRule struct {
 	ValueRule
-	find, unless *regexp.Regexp
+	find, unless func() *regexp.Regexp
 	keep, after  string // as Go expands them
 }
 
@@ -31,7 +33,7 @@ type need struct {
 type ruleSet [maxRules / 64]uint64
 
 // maxRules bounds the number of rules about values.
-const maxRules = 256
+const maxRules = 512
 
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
 
@@ -77,10 +79,11 @@ func (n *needs) of(s string) ruleSet {
 
 func (r *Redactor) maskValues(s string, tr *trace) (string, int) {
 	n := 0
+	cards := hasDigits(s, 14)
 	for word, bits := range r.needs.of(s) {
 		for ; bits != 0; bits &= bits - 1 {
 			rule := &r.values[word*64+mathbits.TrailingZeros64(bits)]
-			if !rule.applies(s) {
+			if rule.Luhn && !cards || !rule.applies(s) {
 				continue
 			}
 			var m int
@@ -93,14 +96,15 @@ func (r *Redactor) maskValues(s string, tr *trace) (string, int) {
 
 func (r *Redactor) maskValue(s string, rule *valueRule, tr *trace) (string, int) {
 	p := r.pass(s, tr)
-	for _, at := range rule.find.FindAllStringSubmatchIndex(s, -1) {
+	find := rule.find()
+	for _, at := range find.FindAllStringSubmatchIndex(s, -1) {
 		from, to := at[0], at[1]
 		found := s[from:to]
-		if rule.unless != nil && rule.unless.MatchString(found) || rule.Luhn && !luhn(found) || r.cutsMask(s, from) || r.cutsMask(s, to) {
+		if rule.Unless != "" && rule.unless().MatchString(found) || rule.Luhn && !luhn(found) || rule.Base64 && !r.encodesSecret(found) || r.cutsMask(s, from) || r.cutsMask(s, to) {
 			continue
 		}
-		from += len(rule.find.ExpandString(nil, rule.keep, s, at))
-		to -= len(rule.find.ExpandString(nil, rule.after, s, at))
+		from += len(find.ExpandString(nil, rule.keep, s, at))
+		to -= len(find.ExpandString(nil, rule.after, s, at))
 		if s[from:to] != r.mask {
 			p.mask(from, to, KindValue, rule.ID)
 		}
@@ -115,26 +119,43 @@ func (r *Redactor) cutsMask(s string, at int) bool {
 
 // applies reports whether the pattern is worth trying on a text that contains a needed literal.
 func (v *valueRule) applies(s string) bool {
-	switch {
-	case v.Luhn:
-		return hasDigits(s, 14)
-	case len(v.Needs) == 1 && len(v.Needs[0]) == 1:
-		return strings.Contains(s, v.Needs[0])
-	}
-	return true
+	return len(v.Needs) != 1 || len(v.Needs[0]) > 1 || strings.Contains(s, v.Needs[0])
 }
 
-// hasDigits reports whether s has n digits in a row, with single spaces or dashes between them.
+// maxBase64 bounds the length of encoded JSON that is searched, in bytes. What is longer is a map of a source or a file.
+const maxBase64 = 4 << 10
+
+// encodesSecret reports whether the JSON that a text encodes has a secret.
+func (r *Redactor) encodesSecret(s string) bool {
+	if len(s) > maxBase64 {
+		return false
+	}
+	s = strings.TrimRight(s, "=")
+	if len(s)%4 == 1 { // it was cut
+		s = s[:len(s)-1]
+	}
+	decoded, err := base64.RawURLEncoding.DecodeString(strings.NewReplacer("+", "-", "/", "_").Replace(s))
+	if err != nil || !utf8.Valid(decoded) {
+		return false
+	}
+	_, n := r.Body(string(decoded))
+	return n > 0
+}
+
+// hasDigits reports whether s has n digits in a row, with single blanks, dashes, dots or underscores between them.
 func hasDigits(s string, n int) bool {
 	run, gap := 0, 0
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9':
 			run, gap = run+1, 0
 			if run == n {
 				return true
 			}
-		case (c == ' ' || c == '-') && gap == 0:
+		case (c == ' ' || c == '-' || c == '_' || c == '.') && gap == 0:
+			gap = 1
+		case c >= 0x80 && gap == 0 && blankAt(s, i) > 0:
+			i += blankAt(s, i) - 1
 			gap = 1
 		default:
 			run, gap = 0, 0

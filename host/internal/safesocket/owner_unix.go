@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -52,4 +53,25 @@ func CheckFile(path string, info fs.FileInfo) error {
 		return fmt.Errorf("%s can be read by others (mode %s)", path, info.Mode().Perm())
 	}
 	return nil
+}
+
+// CheckWriters checks that only this user, or root, can write to a file or directory. The error has the command that ensures it.
+func CheckWriters(path string, info fs.FileInfo) error {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() && st.Uid != 0 {
+		return fmt.Errorf("%s belongs to another user (id %d), who can write to it. Run `sudo chown %d %s` if you trust its content.", path, st.Uid, os.Getuid(), quoted(path))
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("other users can write to %s (mode %o). Check its content, then run `chmod go-w %s`.", path, mode, quoted(path))
+	}
+	return nil
+}
+
+// quoted returns a path as a shell reads it.
+func quoted(path string) string {
+	for _, c := range path {
+		if c != '/' && c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+		}
+	}
+	return path
 }

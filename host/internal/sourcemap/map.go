@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/jsondepth"
 )
 
 // Map is a source map. It is immutable.
@@ -84,6 +86,9 @@ const (
 	maxSources  = 1 << 18
 	maxNames    = 1 << 20
 	maxSections = 1 << 14
+	// maxName bounds the name of a source with the address and the root that resolve it, in bytes. Of a longer one, the end of
+	// the name alone is kept.
+	maxName = 8 << 10
 	// maxUnordered is the most segments of a line in an unordered map, because a look-up reads all of them.
 	maxUnordered = 1 << 12
 )
@@ -105,6 +110,9 @@ func Parse(address string, data []byte) (*Map, error) {
 		data = data[end+1:]
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if jsondepth.Exceeds(data, jsondepth.Most) {
+		return nil, damaged("its lists and objects are nested too deep")
+	}
 	if !gjson.ValidBytes(data) {
 		return nil, damaged("it is not JSON")
 	}
@@ -160,29 +168,35 @@ func (m *Map) read(address string, obj gjson.Result) error {
 	if !f.sections.IsArray() {
 		return damaged("sections must be a list")
 	}
-	sections := f.sections.Array()
-	if len(sections) > maxSections {
-		return damaged("it has %d sections", len(sections))
+	n := 0
+	var err error
+	f.sections.ForEach(func(_, s gjson.Result) bool {
+		if n++; n > maxSections {
+			err = damaged("it has more than %d sections", maxSections)
+		} else {
+			err = m.section(address, s)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// section adds a section of an indexed map.
+func (m *Map) section(address string, s gjson.Result) error {
+	line, ok1 := index(s.Get("offset.line"))
+	column, ok2 := index(s.Get("offset.column"))
+	if !ok1 || !ok2 {
+		return damaged("a section has no offset")
 	}
-	for _, s := range sections {
-		line, ok1 := index(s.Get("offset.line"))
-		column, ok2 := index(s.Get("offset.column"))
-		if !ok1 || !ok2 {
-			return damaged("a section has no offset")
-		}
-		if n := len(m.parts); n > 0 && cmp.Or(cmp.Compare(m.parts[n-1].line, line), cmp.Compare(m.parts[n-1].column, column)) >= 0 {
-			return damaged("sections are not in order")
-		}
-		inner := s.Get("map")
-		f := fieldsOf(inner)
-		if !inner.IsObject() || f.sections.Exists() { // nested sections are forbidden by the standard
-			return damaged("a section has no map")
-		}
-		if err := m.add(address, f, line, column); err != nil {
-			return err
-		}
+	if n := len(m.parts); n > 0 && cmp.Or(cmp.Compare(m.parts[n-1].line, line), cmp.Compare(m.parts[n-1].column, column)) >= 0 {
+		return damaged("sections are not in order")
 	}
-	return nil
+	inner := s.Get("map")
+	f := fieldsOf(inner)
+	if !inner.IsObject() || f.sections.Exists() { // nested sections are forbidden by the standard
+		return damaged("a section has no map")
+	}
+	return m.add(address, f, line, column)
 }
 
 // index returns a non-negative whole number.
@@ -201,27 +215,33 @@ func (m *Map) add(address string, f fields, line, column int32) error {
 	if root != "" && !strings.HasSuffix(root, "/") {
 		root += "/"
 	}
-	for _, s := range f.sources.Array() {
-		if len(m.sources) == maxSources {
-			return damaged("it has more than %d sources", maxSources)
-		}
+	f.sources.ForEach(func(_, s gjson.Result) bool {
 		name := ""
-		if s.Type == gjson.String { // null is a source without a name
+		switch {
+		case s.Type != gjson.String: // null is a source without a name
+		case len(address)+len(root)+len(s.Str) > maxName:
+			name = resolve("", s.Str[max(0, len(s.Str)-maxName):])
+		default:
 			name = resolve(address, root+s.Str)
 		}
 		m.sources = append(m.sources, source{name: name})
 		p.count++
+		return len(m.sources) <= maxSources
+	})
+	if len(m.sources) > maxSources {
+		return damaged("it has more than %d sources", maxSources)
 	}
 	if f.contents.IsArray() {
 		m.keepStyles(m.sources[p.first:], f.contents)
 	}
 	if f.names.IsArray() {
-		for _, n := range f.names.Array() {
-			if len(m.names) == maxNames {
-				return damaged("it has more than %d names", maxNames)
-			}
+		f.names.ForEach(func(_, n gjson.Result) bool {
 			m.names = append(m.names, strings.Clone(n.Str))
 			p.nameCount++
+			return len(m.names) <= maxNames
+		})
+		if len(m.names) > maxNames {
+			return damaged("it has more than %d names", maxNames)
 		}
 	}
 	ignored := f.ignored
@@ -229,11 +249,14 @@ func (m *Map) add(address string, f fields, line, column int32) error {
 		ignored = f.oldIgnored
 	}
 	if ignored.IsArray() {
-		for _, v := range ignored.Array() {
+		left := p.count // each source once
+		ignored.ForEach(func(_, v gjson.Result) bool {
 			if n, ok := index(v); ok && n < p.count {
 				m.sources[p.first+n].ignored = true
 			}
-		}
+			left--
+			return left > 0
+		})
 	}
 	if err := p.scan(); err != nil {
 		return err

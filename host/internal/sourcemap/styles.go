@@ -10,6 +10,12 @@ import (
 // maxStyles limits the text of style blocks that a map keeps, in bytes.
 const maxStyles = 256 << 10
 
+// maxBlocks limits the number of these blocks, and maxComponent the file in which they are looked for, in bytes.
+const (
+	maxBlocks    = 4096
+	maxComponent = 4 << 20
+)
+
 // block is a style block of a component's file, such as one of Vue or Svelte.
 type block struct {
 	source string
@@ -18,7 +24,30 @@ type block struct {
 	text string
 }
 
-var styleBlock = regexp.MustCompile(`(?is)<style\b[^>]*>(.*?)</style\s*>`)
+// The beginning and the end of a style block.
+var (
+	styleStart = regexp.MustCompile(`(?i)<style\b`)
+	styleEnd   = regexp.MustCompile(`(?i)</style\s*>`)
+)
+
+// nextStyle returns the text of the first style block of a component's file, and what follows the block. Each part of the
+// content is read once, however many blocks begin or do not end.
+func nextStyle(content string) (from, to, after int, ok bool) {
+	start := styleStart.FindStringIndex(content)
+	if start == nil {
+		return 0, 0, 0, false
+	}
+	tag := strings.IndexByte(content[start[1]:], '>')
+	if tag < 0 {
+		return 0, 0, 0, false
+	}
+	from = start[1] + tag + 1
+	end := styleEnd.FindStringIndex(content[from:])
+	if end == nil {
+		return 0, 0, 0, false
+	}
+	return from, from + end[0], from + end[1], true
+}
 
 // keepStyles keeps the style blocks in the contents of components' files.
 func (m *Map) keepStyles(sources []source, contents gjson.Result) {
@@ -30,16 +59,23 @@ func (m *Map) keepStyles(sources []source, contents gjson.Result) {
 			return false
 		}
 		name := sources[i].name
-		if content.Type != gjson.String || !strings.HasSuffix(name, ".vue") && !strings.HasSuffix(name, ".svelte") && !strings.HasSuffix(name, ".astro") {
+		if content.Type != gjson.String || len(content.Str) > maxComponent || !strings.HasSuffix(name, ".vue") && !strings.HasSuffix(name, ".svelte") && !strings.HasSuffix(name, ".astro") {
 			return true
 		}
-		for _, at := range styleBlock.FindAllStringSubmatchIndex(content.Str, -1) {
-			if left -= at[3] - at[2]; left < 0 {
+		line := 1
+		for rest := content.Str; ; {
+			from, to, after, ok := nextStyle(rest)
+			if !ok {
+				return true
+			}
+			if left -= to - from; left < 0 || len(m.styles) == maxBlocks {
 				return false
 			}
-			m.styles = append(m.styles, block{name, 1 + strings.Count(content.Str[:at[2]], "\n"), strings.Clone(content.Str[at[2]:at[3]])})
+			line += strings.Count(rest[:from], "\n")
+			m.styles = append(m.styles, block{name, line, strings.Clone(rest[from:to])})
+			line += strings.Count(rest[from:after], "\n")
+			rest = rest[after:]
 		}
-		return true
 	})
 }
 

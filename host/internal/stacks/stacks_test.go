@@ -22,6 +22,20 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestModule(t *testing.T) {
+	const chunk = "http://localhost/_next/static/chunks/_099wiqnnowdq5._.js"
+	for address, want := range map[string]string{
+		chunk: "", chunk + "?id=5": "", chunk + "?id=%": "", chunk + "?id=%255B": "[",
+		chunk + "?id=%255Bproject%255D/src/Item.jsx+%255Bapp-client%255D+(ecmascript)":            "src/Item.jsx",
+		chunk + "?id=%255Bproject%255D%252Fapp%252F%255Bid%255D%252Fa+b.tsx+%255Bapp-client%255D": "app/[id]/a b.tsx",
+		chunk + "?id=%255Bproject%255D/node_modules/swr/index.js+%255Bapp-client%255D":            "node_modules/swr/index.js",
+	} {
+		if got := stacks.Module(address); got != want {
+			t.Errorf("%s: %q, not %q", address, got, want)
+		}
+	}
+}
+
 func TestWrappers(t *testing.T) {
 	const (
 		send   = "send (http://localhost/src/http.ts?t=1:5:10)"
@@ -44,7 +58,8 @@ func TestWrappers(t *testing.T) {
 		{"with a library in it", []made{{"/tasks", []string{axios, send, axios, tasks}}, {"/users", []string{axios, send, axios, create}}}, true},
 		{"one endpoint", []made{{"/tasks", []string{send, tasks}}, {"/tasks", []string{send, create}}}, false},
 		{"one caller: it makes them in a loop", []made{{"/tasks", []string{send, tasks}}, {"/users", []string{send, tasks}}}, false},
-		{"callers of callers", []made{{"/tasks", []string{send, tasks, form}}, {"/users", []string{send, tasks, create}}}, false},
+		{"callers of its only caller", []made{{"/tasks", []string{send, tasks, form}}, {"/users", []string{send, tasks, create}}}, true},
+		{"callers of its only caller, to one endpoint", []made{{"/tasks", []string{send, tasks, form}}, {"/tasks", []string{send, tasks, create}}}, false},
 		{"no caller", []made{{"/tasks", []string{send}}, {"/users", []string{send}}}, false},
 		{"it calls itself", []made{{"/tasks", []string{send, send, tasks}}, {"/users", []string{send, tasks}}}, false},
 		{"nothing", nil, false},
@@ -71,7 +86,15 @@ func TestLibraries(t *testing.T) {
 		"webpack://app/./src/App.js":                                              false,
 		"http://localhost/socket.io/socket.io.js":                                 true,
 		"src/unpkg.com/a.js":                                                      false,
-		"src/api.ts":                                                              false,
+		"http://localhost/_next/static/chunks/node_modules_next_dist_05y3._.js":   true,
+		"http://localhost/_next/static/chunks/1daa_next_dist_compiled_react-.js":  true,
+		"http://localhost/_next/static/chunks/1q96_modules_next_dist_1sqry.js":    true,
+		"http://localhost/_next/static/chunks/turbopack-_11q0wbt2n0d9y._.js":      true,
+		"turbopack:///[turbopack]/shared/runtime/runtime-utils.ts":                true,
+		"turbopack:///[project]/src/Item.jsx":                                     false,
+		"http://localhost/_next/static/chunks/_099wiqnnowdq5._.js":                false,
+		"http://localhost/_next/static/chunks/src_modules_shop_099wiq._.js":       false,
+		"src/api.ts": false,
 	} {
 		if got := stacks.IsLibrary(file); got != want {
 			t.Errorf("%s: a library: %v", file, got)

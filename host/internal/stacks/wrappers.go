@@ -8,7 +8,7 @@ import (
 )
 
 // Wrappers finds the functions of a project through which its other code makes its requests. Their line says nothing of a
-// request: requests to several endpoints, made by several callers, went through it.
+// request: requests to several endpoints, made by several callers, went through it, or through the only function that calls it.
 type Wrappers struct {
 	seed   maphash.Seed
 	passed map[uint64]passed // by frame
@@ -50,13 +50,23 @@ func (w *Wrappers) Add(endpoint event.EndpointKey, stack []string) {
 	}
 }
 
-// Has reports whether a line of a stack is one of a wrapper.
+// maxInside bounds how many functions are called one by the other before a wrapper calls the innermost.
+const maxInside = 16
+
+// Has reports whether a line of a stack is one of a wrapper. What only a wrapper calls is inside of it.
 func (w *Wrappers) Has(line string) bool {
 	if w.passed == nil {
 		return false
 	}
-	p := w.passed[w.key(line)]
-	return p.endpoints && p.callers
+	at := w.key(line)
+	for range maxInside {
+		p := w.passed[at]
+		if !p.endpoints || p.callers {
+			return p.endpoints
+		}
+		at = p.caller
+	}
+	return false
 }
 
 // key identifies a frame. The query of its address is left out: development servers count the versions of a file there.

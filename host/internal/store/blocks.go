@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"tidemark.dev/tidemark/host/internal/boltfile"
 )
 
 // A block is closed when its entries take blockBytes, or partsPerBlock commits have added to it. One
@@ -46,7 +48,7 @@ func (b block) key() []byte {
 
 func blockOf(key, value []byte) (block, error) {
 	if len(key) != keyBytes {
-		return block{}, fmt.Errorf("%w: a block's key has %d bytes", errDamaged, len(key))
+		return block{}, fmt.Errorf("%w: a block's key has %d bytes", boltfile.ErrDamaged, len(key))
 	}
 	n := binary.BigEndian.Uint32(key[8:])
 	return block{
@@ -120,11 +122,11 @@ func checksum(key, packed []byte) uint32 {
 
 func (s *Store) unseal(key, sealed, into []byte) ([]byte, error) {
 	if len(sealed) < 4 || binary.BigEndian.Uint32(sealed) != checksum(key, sealed[4:]) {
-		return nil, fmt.Errorf("%w: wrong checksum", errDamaged)
+		return nil, fmt.Errorf("%w: wrong checksum", boltfile.ErrDamaged)
 	}
 	data, err := s.opener.DecodeAll(sealed[4:], into[:0])
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		return nil, fmt.Errorf("%w: %w", boltfile.ErrDamaged, err)
 	}
 	return data, nil
 }
@@ -150,7 +152,7 @@ func (s *Store) openBlock(b block, sealed, into []byte) (opened, error) {
 	}
 	n, width := binary.Uvarint(data)
 	if width <= 0 || n > uint64(len(data)-width) {
-		return opened{}, fmt.Errorf("%w: a block has no entries", errDamaged)
+		return opened{}, fmt.Errorf("%w: a block has no entries", boltfile.ErrDamaged)
 	}
 	return opened{data, data[width : width+int(n)], data[width+int(n):]}, nil
 }
@@ -166,7 +168,7 @@ func newEncoder(w *bytes.Buffer) *msgpack.Encoder {
 
 func unmarshal(data []byte, into any) error {
 	if err := msgpack.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%w: %w", errDamaged, err)
+		return fmt.Errorf("%w: %w", boltfile.ErrDamaged, err)
 	}
 	return nil
 }

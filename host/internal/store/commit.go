@@ -8,6 +8,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 	"go.etcd.io/bbolt"
 
+	"tidemark.dev/tidemark/host/internal/boltfile"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -32,7 +33,7 @@ func (s *Store) Commit(d *capture.Delta, more map[string][]byte) error {
 	}
 	s.mu.Unlock()
 	w := &writer{s: s, logs: logs}
-	err := guard(func() error {
+	err := boltfile.Guard(func() error {
 		return s.db.Update(func(tx *bbolt.Tx) error {
 			w.tx = tx
 			if err := w.delta(d); err != nil {

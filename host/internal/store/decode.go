@@ -2,25 +2,29 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"unsafe"
 
 	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
+	"tidemark.dev/tidemark/host/internal/boltfile"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// Entries of tabs are read field by field, in the order in which encode.go writes them: reading them by reflection was
-// most of a daemon's start. Words that many entries share are kept once for a block. Entries of other subjects are read
-// by reflection.
+// Entries of tabs are read field by field, in the order in which encode.go writes them: reading them by reflection, or
+// through the library's reader of streams, was most of a daemon's start. Words that many entries share are kept once for a
+// block. Entries of other subjects, and what is rare, are read by the library.
 
 // decodeEntries reads the entries of a block. Nothing of them is a part of data: a caller can use its memory again, and what
 // keeps a text does not keep the block. The list is spare, if that is not nil.
 func decodeEntries(section capture.Section, data []byte, n uint32, spare capture.List) (capture.List, error) {
 	if int(n) > len(data) {
-		return nil, fmt.Errorf("%w: %d entries in %d bytes", errDamaged, n, len(data))
+		return nil, fmt.Errorf("%w: %d entries in %d bytes", boltfile.ErrDamaged, n, len(data))
 	}
 	left := bytes.NewReader(data)
 	r := entryReader{d: msgpack.NewDecoder(left), left: left, data: data, words: map[string]string{}}
@@ -43,10 +47,10 @@ func decodeEntries(section capture.Section, data []byte, n uint32, spare capture
 		case *capture.Change:
 			r.change(e)
 		default:
-			r.err = r.d.Decode(e)
+			r.library(func() error { return r.d.Decode(e) })
 		}
 		if r.err != nil {
-			return nil, fmt.Errorf("%w: %w", errDamaged, r.err)
+			return nil, fmt.Errorf("%w: %w", boltfile.ErrDamaged, r.err)
 		}
 	}
 	return list, nil
@@ -54,57 +58,166 @@ func decodeEntries(section capture.Section, data []byte, n uint32, spare capture
 
 // entryReader reads fields; the first error wins, after which nothing more is read.
 type entryReader struct {
+	data []byte // all of it
+	at   int    // how much of it was read
+	// d reads from left, which library sets to the place.
 	d    *msgpack.Decoder
-	left *bytes.Reader // what d reads
-	data []byte        // all of it
+	left *bytes.Reader
 	// piece has copies of texts: one that is kept must not keep the whole block in memory.
 	piece []byte
 	words map[string]string
-	err   error
+	// recent has the word that each field of a struct had last, which is often that of the next entry too.
+	recent [headFields + networkFields]string
+	field  int
+	err    error
 }
 
 // each calls field for every field of a struct, by its place. Fields that this program does not know are skipped,
-// those that an older one did not write are not called for.
+// those that an older one did not write are not called for, nor are those that are zero: most are.
 func (r *entryReader) each(known int, field func(i int)) {
-	n, err := r.d.DecodeArrayLen()
-	for i := range max(0, n) {
-		if r.err = err; r.err != nil {
-			return
-		}
-		if i < known {
+	n := r.length(msgpcode.FixedArrayLow, msgpcode.FixedArrayHigh, msgpcode.Array16)
+	for i := 0; i < n && r.err == nil; i++ {
+		if r.at < len(r.data) && isZero(r.data[r.at]) {
+			r.at++
+		} else if i < known {
+			r.field = i
 			field(i)
-			err = r.err
 		} else {
-			err = r.d.Skip()
+			r.library(r.d.Skip)
 		}
 	}
-	r.err = err
 }
 
-func take[T any](r *entryReader, into *T, decode func() (T, error)) {
-	if r.err == nil {
-		*into, r.err = decode()
+// isZero says whether a code is the whole of a number, a text, a flag, or a list or map that is nil, and zero.
+func isZero(code byte) bool {
+	return code == 0 || code == msgpcode.FixedStrLow || code == msgpcode.False || code == msgpcode.Nil
+}
+
+// library has the library read at the place.
+func (r *entryReader) library(read func() error) {
+	if r.err != nil {
+		return
+	}
+	_, _ = r.left.Seek(int64(r.at), io.SeekStart)
+	r.err = read()
+	r.at = len(r.data) - r.left.Len()
+}
+
+// code reads the byte that a value begins with; that of nil after an error.
+func (r *entryReader) code() byte {
+	if r.err == nil && r.at == len(r.data) {
+		r.err = io.ErrUnexpectedEOF
+	}
+	if r.err != nil {
+		return msgpcode.Nil
+	}
+	r.at++
+	return r.data[r.at-1]
+}
+
+// number reads a number of 1, 2, 4 or 8 bytes.
+func (r *entryReader) number(width int) uint64 {
+	if width > len(r.data)-r.at {
+		r.err = io.ErrUnexpectedEOF
+		return 0
+	}
+	b := r.data[r.at : r.at+width]
+	r.at += width
+	switch width {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.BigEndian.Uint16(b))
+	case 4:
+		return uint64(binary.BigEndian.Uint32(b))
+	default:
+		return binary.BigEndian.Uint64(b)
 	}
 }
 
-func (r *entryReader) int(into *int)     { take(r, into, r.d.DecodeInt) }
-func (r *entryReader) int64(into *int64) { take(r, into, r.d.DecodeInt64) }
-func (r *entryReader) bool(into *bool)   { take(r, into, r.d.DecodeBool) }
+// length reads how many elements a value has whose code has a small length in it, or is the first of those that 2 and 4 bytes
+// with the length follow; -1 for nil.
+func (r *entryReader) length(low, high, long byte) int {
+	switch c := r.code(); {
+	case c >= low && c <= high:
+		return int(c - low)
+	case c == long:
+		return int(r.number(2))
+	case c == long+1:
+		return int(r.number(4))
+	case c != msgpcode.Nil:
+		r.unexpected(c)
+	}
+	return -1
+}
+
+func (r *entryReader) unexpected(code byte) { r.err = fmt.Errorf("unexpected code %#x", code) }
+
+func (r *entryReader) int64(into *int64) {
+	switch c := r.code(); {
+	case msgpcode.IsFixedNum(c):
+		*into = int64(int8(c))
+	case c >= msgpcode.Uint8 && c <= msgpcode.Uint64:
+		*into = int64(r.number(1 << (c - msgpcode.Uint8)))
+	case c >= msgpcode.Int8 && c <= msgpcode.Int64:
+		width := 1 << (c - msgpcode.Int8)
+		unused := 64 - 8*width
+		*into = int64(r.number(width)<<unused) >> unused
+	case c != msgpcode.Nil:
+		r.unexpected(c)
+	}
+}
+
+func (r *entryReader) int(into *int) {
+	n := int64(0)
+	r.int64(&n)
+	*into = int(n)
+}
+
+func (r *entryReader) float(into *float64) {
+	if r.err == nil && r.at < len(r.data) && r.data[r.at] == msgpcode.Double {
+		r.at++
+		*into = math.Float64frombits(r.number(8))
+		return
+	}
+	r.library(func() (err error) {
+		*into, err = r.d.DecodeFloat64()
+		return err
+	})
+}
+
+func (r *entryReader) bool(into *bool) {
+	switch c := r.code(); c {
+	case msgpcode.True:
+		*into = true
+	case msgpcode.False, msgpcode.Nil:
+		*into = false
+	default:
+		r.unexpected(c)
+	}
+}
 
 // bytes reads a text as a part of the data.
 func (r *entryReader) bytes() []byte {
-	n := 0
-	take(r, &n, r.d.DecodeBytesLen)
-	if r.err != nil || n <= 0 {
-		return nil
+	n := uint64(0)
+	switch c := r.code(); {
+	case msgpcode.IsFixedString(c):
+		n = uint64(c & msgpcode.FixedStrMask)
+	case c >= msgpcode.Str8 && c <= msgpcode.Str32:
+		n = r.number(1 << (c - msgpcode.Str8))
+	case c >= msgpcode.Bin8 && c <= msgpcode.Bin32:
+		n = r.number(1 << (c - msgpcode.Bin8))
+	case c != msgpcode.Nil:
+		r.unexpected(c)
 	}
-	if n > r.left.Len() {
+	if r.err == nil && n > uint64(len(r.data)-r.at) {
 		r.err = io.ErrUnexpectedEOF
+	}
+	if r.err != nil {
 		return nil
 	}
-	at := len(r.data) - r.left.Len()
-	_, r.err = r.left.Seek(int64(n), io.SeekCurrent)
-	return r.data[at : at+n]
+	r.at += int(n)
+	return r.data[r.at-int(n) : r.at]
 }
 
 // Texts of at most shortText bytes are together in copies of pieceBytes.
@@ -136,17 +249,21 @@ func (r *entryReader) word(into *string) {
 	if len(b) == 0 {
 		return
 	}
-	w, known := r.words[string(b)]
-	if !known {
-		w = string(b)
-		r.words[w] = w
+	recent := &r.recent[r.field]
+	if string(b) != *recent {
+		w, known := r.words[string(b)]
+		if !known {
+			w = string(b)
+			r.words[w] = w
+		}
+		*recent = w
 	}
-	*into = w
+	*into = *recent
 }
 
 func (r *entryReader) texts(into *[]string) {
-	n := 0
-	if take(r, &n, r.d.DecodeArrayLen); r.err != nil || n < 0 {
+	n := r.length(msgpcode.FixedArrayLow, msgpcode.FixedArrayHigh, msgpcode.Array16)
+	if r.err != nil || n < 0 {
 		return
 	}
 	*into = []string{}
@@ -160,8 +277,8 @@ func (r *entryReader) texts(into *[]string) {
 }
 
 func (r *entryReader) headers(into *map[string]string) {
-	n := 0
-	if take(r, &n, r.d.DecodeMapLen); r.err != nil || n < 0 {
+	n := r.length(msgpcode.FixedMapLow, msgpcode.FixedMapHigh, msgpcode.Map16)
+	if r.err != nil || n < 0 {
 		return
 	}
 	*into = map[string]string{}
@@ -180,7 +297,7 @@ func (r *entryReader) headers(into *map[string]string) {
 const (
 	headFields      = 4
 	consoleFields   = 14
-	networkFields   = 24
+	networkFields   = 25
 	websocketFields = 13
 	actionFields    = 6
 	changeFields    = 6
@@ -264,7 +381,7 @@ func (r *entryReader) network(e *event.Network) {
 		case 10:
 			r.int64(&e.Started)
 		case 11:
-			take(r, &e.Duration, r.d.DecodeFloat64)
+			r.float(&e.Duration)
 		case 12:
 			r.word(&e.Mime)
 		case 13:
@@ -289,6 +406,8 @@ func (r *entryReader) network(e *event.Network) {
 			r.bool(&e.Refused)
 		case 23:
 			r.word(&e.Detail)
+		case 24:
+			r.int(&e.Order)
 		default:
 			r.head(&e.Head, i)
 		}
@@ -357,7 +476,7 @@ func (r *entryReader) change(e *capture.Change) {
 		case 0:
 			r.word(&e.Op)
 		case 1:
-			r.err = r.d.Decode(&e.Element)
+			r.library(func() error { return r.d.Decode(&e.Element) })
 		case 2:
 			r.word(&e.How)
 		case 3:

@@ -127,6 +127,7 @@ func (w *entryWriter) network(e *event.Network) {
 	w.texts(e.Operation)
 	w.flags(e.Refused)
 	w.texts(e.Detail)
+	w.ints(int64(e.Order))
 }
 
 func (w *entryWriter) websocket(e *event.WebSocket) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/boltfile"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/protocol"
@@ -170,7 +171,7 @@ func (k *Keeper) commit() error {
 	k.waiting = nil
 	k.mu.Unlock()
 	err := k.write()
-	if errors.Is(err, errDamaged) {
+	if errors.Is(err, boltfile.ErrDamaged) {
 		k.o.Log.Error("the journal is damaged and is replaced by a new one", "error", err)
 		if err = k.setAside(); err == nil {
 			err = k.write()
@@ -254,7 +255,7 @@ func (k *Keeper) write() error {
 func (k *Keeper) setAside() error {
 	old := k.Disk()
 	aside := fmt.Sprintf("%s.damaged-%s", old.Path(), k.o.Clock().UTC().Format("20060102T150405.000"))
-	_ = guard(old.db.Close) // it is damaged: its error does not matter
+	_ = boltfile.Guard(old.db.Close) // it is damaged: its error does not matter
 	if err := os.Rename(old.Path(), aside); err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package store
 
 import (
 	"iter"
+	"sync"
 
 	"go.etcd.io/bbolt"
 
+	"tidemark.dev/tidemark/host/internal/boltfile"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -19,6 +21,8 @@ type Past struct {
 	lost  int
 	// spares are buffers for blocks, sealed and opened.
 	spares [][]byte
+	// decoding are the goroutines that decode blocks.
+	decoding sync.WaitGroup
 }
 
 // Past begins a reading. Index is the index of the store whose tables share values with the reading.
@@ -27,7 +31,7 @@ func (s *Store) Past(index *capture.Index) (*Past, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.logs = s.logs
-	err := guard(func() (err error) {
+	err := boltfile.Guard(func() (err error) {
 		p.tx, err = s.db.Begin(false)
 		return err
 	})
@@ -37,18 +41,21 @@ func (s *Store) Past(index *capture.Index) (*Past, error) {
 	return p, nil
 }
 
-// Close ends the reading.
-func (p *Past) Close() { _ = guard(p.tx.Rollback) }
+// Close ends the reading. It waits until no block is decoded ahead.
+func (p *Past) Close() {
+	p.decoding.Wait()
+	_ = boltfile.Guard(p.tx.Rollback)
+}
 
 // Lost counts the entries that could not be read so far.
 func (p *Past) Lost() int { return p.lost }
 
 // sealed is a block as it is on disk.
 func (p *Past) sealed(section capture.Section, b block) (data []byte, err error) {
-	err = guard(func() error {
+	err = boltfile.Guard(func() error {
 		bucket := p.tx.Bucket([]byte(section))
 		if bucket == nil {
-			return errDamaged
+			return boltfile.ErrDamaged
 		}
 		data = append(p.spare(), bucket.Get(b.key())...)
 		return nil
@@ -105,13 +112,13 @@ type decoded struct {
 	err            error
 }
 
-// decode opens a block in a separate goroutine, which ends even if no receiver waits. Spare is a list for its entries, or
+// decode opens a block in a separate goroutine, which ends even if no receiver waits, before [Past.Close] returns. Spare is a list for its entries, or
 // nil.
 func (p *Past) decode(section capture.Section, b block, spare capture.List) <-chan decoded {
 	done := make(chan decoded, 1)
 	data, err := p.sealed(section, b)
 	into := p.spare()
-	go func() {
+	p.decoding.Go(func() {
 		d := decoded{block: b, sealed: data, opened: into, err: err}
 		if d.err == nil {
 			var content opened
@@ -121,22 +128,28 @@ func (p *Past) decode(section capture.Section, b block, spare capture.List) <-ch
 			}
 		}
 		done <- d
-	}()
+	})
 	return done
 }
 
 // Entries implements [capture.Past]. It records and skips unreadable entries.
 func (p *Past) Entries(section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
-	return p.entries(section, from, to, false)
+	return p.entries(section, from, to, nil)
 }
 
-// entries yields entries. With once set, a yielded entry may be used only until the next one.
-func (p *Past) entries(section capture.Section, from, to uint64, once bool) iter.Seq2[uint64, event.Event] {
+// entries yields entries. The first block of them may already be decoded: then they are yielded once, and each may be used
+// only until the next one.
+func (p *Past) entries(section capture.Section, from, to uint64, first <-chan decoded) iter.Seq2[uint64, event.Event] {
 	return func(yield func(uint64, event.Event) bool) {
 		log := p.logs[section]
 		i := log.find(from)
 		var coming []<-chan decoded
 		var spare []capture.List
+		once := first != nil
+		if once {
+			coming = append(coming, first)
+			i++
+		}
 		for {
 			for ; len(coming) < ahead && i < len(log.blocks) && log.blocks[i].pos < to; i++ {
 				var list capture.List
@@ -150,7 +163,7 @@ func (p *Past) entries(section capture.Section, from, to uint64, once bool) iter
 			}
 			d := <-coming[0]
 			coming = coming[1:]
-			p.release(d.sealed, d.opened)
+			p.release(d.opened, d.sealed) // taken in the reverse order: what was opened takes much more room
 			if d.err != nil {
 				p.miss(section, d.block, d.err)
 				continue
@@ -255,6 +268,9 @@ func (p *Past) DOMState(pos uint64) *capture.DOMState {
 	return page
 }
 
+// smallFields is what an entry on disk takes beside the texts that count for its buffer: numbers, flags and short words.
+const smallFields = 120
+
 // Tail implements [capture.Journal].
 func (p *Past) Tail(section capture.Section, limit capture.Limit, index *capture.Index) capture.Tail {
 	log := p.logs[section]
@@ -262,14 +278,17 @@ func (p *Past) Tail(section capture.Section, limit capture.Limit, index *capture
 		return capture.Tail{From: 1, Entries: func(func(uint64, event.Event) bool) {}}
 	}
 	framed := section == capture.NetworkSection || section == capture.DOMSection
-	i := len(log.blocks) - 1
-	n, raw := int(log.blocks[i].entries), int(log.blocks[i].raw)
-	for i > 0 && (n < limit.Count && raw < limit.Bytes || framed && !log.blocks[i].framed) {
+	// An entry takes more in a buffer than on disk.
+	more := max(0, capture.EntryBytes(section)-smallFields)
+	i, n, size := len(log.blocks), 0, 0
+	for i > 0 && (n < limit.Count && size < limit.Bytes || framed && !log.blocks[i].framed) {
 		i--
-		n, raw = n+int(log.blocks[i].entries), raw+int(log.blocks[i].raw)
+		b := log.blocks[i]
+		n, size = n+int(b.entries), size+int(b.raw)+int(b.entries)*more
 	}
 	from := log.blocks[i].pos
-	t := capture.Tail{From: from, Entries: p.entries(section, from, 1<<63-1, true)}
+	// The first block is decoded while the entries of other sections are taken.
+	t := capture.Tail{From: from, Entries: p.entries(section, from, 1<<63-1, p.decode(section, log.blocks[i], nil))}
 	if i > 0 {
 		t.Before = log.blocks[i-1].last
 	}

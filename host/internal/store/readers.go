@@ -1,11 +1,13 @@
 package store
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 
 	"tidemark.dev/tidemark/host/internal/alike"
+	"tidemark.dev/tidemark/host/internal/boltfile"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 )
@@ -85,18 +87,41 @@ func EncodeClients(list []checkpoint.ClientState) ([]byte, error) {
 // problems. The rest is valid.
 func (s *Store) State() (st *capture.State, problems []error) {
 	st = &capture.State{}
-	if !s.read(stateKey, "the capture state", st, &problems) {
+	if !s.read(stateKey, "the capture state", &stateFile{st}, &problems) {
 		return nil, problems
 	}
 	var gaps gapFile
 	if s.read(gapsKey, "the list of gaps", &gaps, &problems) {
 		st.Gaps = gaps.state()
 	}
+	problems = append(problems, s.missing(st.Next)...)
 	var live []capture.LiveElement
 	if s.read(liveKey, "the visible error elements", &live, &problems) {
 		st.Live = &live
 	}
 	return st, problems
+}
+
+// missing reports the entries before a position that no block has, although later or earlier ones have theirs.
+func (s *Store) missing(next capture.Positions) (problems []error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for track, section := range capture.Sections {
+		blocks := s.logs[section].blocks
+		n := uint64(0)
+		for i, b := range blocks {
+			if i > 0 {
+				n += b.pos - min(b.pos, blocks[i-1].end())
+			}
+		}
+		if last := len(blocks) - 1; last >= 0 {
+			n += next[track] - min(next[track], blocks[last].end())
+		}
+		if n > 0 {
+			problems = append(problems, fmt.Errorf("%w: %d entries of %s are missing", boltfile.ErrDamaged, n, section))
+		}
+	}
+	return problems
 }
 
 // Readers reads the named checkpoints and the clients' cursors. Index is the index of the store whose tables they

@@ -66,6 +66,15 @@ func (f *gapFile) state() *capture.GapState {
 	return st
 }
 
+// stateFile is a [capture.State].
+type stateFile struct{ *capture.State }
+
+// DecodeMsgpack implements [msgpack.CustomDecoder].
+func (f *stateFile) DecodeMsgpack(d *msgpack.Decoder) error {
+	st := f.State
+	return decodeFields(d, &st.Started, &st.Saved, &st.LastTab, &st.Masked, &st.Next, &st.Browsers, &st.Tabs, &st.Gaps, &st.Live, &st.URLs, &st.Mistimed)
+}
+
 // pageState is a [capture.DOMState].
 type pageState struct {
 	Elements []elementCount

@@ -17,17 +17,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"runtime/debug"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
+	"tidemark.dev/tidemark/host/internal/boltfile"
 	"tidemark.dev/tidemark/host/internal/capture"
 )
 
@@ -77,14 +74,11 @@ const (
 	oldFormat = "2"
 )
 
-// errDamaged says that the file's content is not as it was written.
-var errDamaged = errors.New("the file is damaged")
-
 // Open opens the database at a path, and creates a missing one. It renames a damaged one, starts with an empty store,
 // and reports this to the user in notice.
 func Open(path string, limits Limits, now time.Time) (s *Store, notice string, err error) {
 	s, err = open(path, limits)
-	if err == nil || !errors.Is(err, errDamaged) {
+	if err == nil || !errors.Is(err, boltfile.ErrDamaged) {
 		return s, "", err
 	}
 	aside := fmt.Sprintf("%s.damaged-%s", path, now.UTC().Format("20060102T150405.000"))
@@ -104,71 +98,30 @@ func open(path string, limits Limits) (_ *Store, err error) {
 	if s.opener, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true)); err != nil {
 		return nil, err
 	}
-	// A panic leaves the file open, and Windows does not rename an open file.
-	var file *os.File
-	open := func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		file, err = os.OpenFile(name, flag, mode)
-		return file, err
-	}
-	if err := guard(func() error {
-		if err := plausible(path); err != nil {
-			return err
-		}
-		s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType, OpenFile: open})
-		return err
-	}); err != nil {
-		_ = file.Close() // nil has nothing to close
-		switch {
-		case errors.Is(err, bolterrors.ErrTimeout):
-			return nil, fmt.Errorf("%s is in use by another program: %w", path, err)
-		case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.EISDIR):
-			return nil, fmt.Errorf("cannot open the journal: %w", err)
-		case errors.Is(err, errDamaged):
-			return nil, err
-		}
+	if s.db, err = boltfile.Open(path); errors.Is(err, boltfile.ErrDamaged) {
+		return nil, err
+	} else if err != nil {
 		return nil, fmt.Errorf("cannot open the journal: %w", err)
 	}
 	if err := s.load(); err != nil {
-		_ = guard(s.db.Close) // this may fail on a damaged file
-		_ = file.Close()
+		_ = boltfile.Guard(s.db.Close) // this may fail on a damaged file
 		return nil, err
 	}
 	return s, nil
 }
 
-// plausible returns an error for a file that is cut off: reading beyond its end would crash.
-func plausible(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case info.IsDir():
-		return &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
-	case info.Size() > 0 && info.Size() < 4*int64(os.Getpagesize()):
-		return fmt.Errorf("%w: it has only %d bytes", errDamaged, info.Size())
-	}
-	return nil
-}
-
 // load makes the buckets and reads which blocks there are. It walks every page of the trees once.
 func (s *Store) load() error {
 	complete := false
-	err := guard(func() error {
+	err := boltfile.Guard(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
-			if info, err := os.Stat(s.path); err != nil {
-				return err
-			} else if info.Size() < tx.Size() {
-				return fmt.Errorf("%w: it is cut off at %d of %d bytes", errDamaged, info.Size(), tx.Size())
-			}
 			if b := tx.Bucket(metaBucket); b != nil {
 				switch f := string(b.Get(formatKey)); f {
 				case format:
 					complete = true
 				case oldFormat:
 				default:
-					return fmt.Errorf("%w: its format is %q, not %q", errDamaged, f, format)
+					return fmt.Errorf("%w: its format is %q, not %q", boltfile.ErrDamaged, f, format)
 				}
 				s.id = string(b.Get(idKey))
 			}
@@ -196,7 +149,7 @@ func (s *Store) load() error {
 	if s.id == "" {
 		s.id = rand.Text()
 	}
-	return guard(func() error {
+	return boltfile.Guard(func() error {
 		return s.db.Update(func(tx *bbolt.Tx) error {
 			for _, section := range capture.Sections {
 				if _, err := tx.CreateBucketIfNotExists([]byte(section)); err != nil {
@@ -210,24 +163,6 @@ func (s *Store) load() error {
 			return errors.Join(meta.Put(formatKey, []byte(format)), meta.Put(idKey, []byte(s.id)))
 		})
 	})
-}
-
-// guard calls into the database. A damaged file makes bbolt refuse it or panic, or the system fault where
-// the file is shorter than it says; all of these become errDamaged.
-func guard(do func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errDamaged, p)
-		}
-	}()
-	err = do()
-	for _, sign := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch, bolterrors.ErrIncompatibleValue} {
-		if errors.Is(err, sign) {
-			return fmt.Errorf("%w: %w", errDamaged, err)
-		}
-	}
-	return err
 }
 
 // ID identifies this store. Positions of one store mean nothing in another.
@@ -259,12 +194,12 @@ func (s *Store) Damaged() []Damage {
 // Close closes the file. No reading may be open.
 func (s *Store) Close() error {
 	s.opener.Close()
-	return errors.Join(s.packer.Close(), guard(s.db.Close))
+	return errors.Join(s.packer.Close(), boltfile.Guard(s.db.Close))
 }
 
 // value reads a value of the meta bucket, nil if it is missing.
 func (s *Store) value(key string) (data []byte, err error) {
-	err = guard(func() error {
+	err = boltfile.Guard(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
 			data = bytes.Clone(tx.Bucket(metaBucket).Get([]byte(key)))
 			return nil

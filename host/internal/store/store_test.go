@@ -22,7 +22,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -155,8 +157,8 @@ func TestARestartChangesNothing(t *testing.T) {
 }
 
 func encode(t fataler, v *capture.View, at time.Time) string {
-	r := diff.Compute(v.MomentAt(at), v, diff.Options{Noise: noise.Default()})
-	data, err := diff.Encode(r)
+	r := diff.Compute(v.MomentAt(at), v, window.Options{Noise: noise.Default()})
+	data, err := report.Encode(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,5 +444,52 @@ func TestAKeeperTriesAgainAndLosesNothing(t *testing.T) {
 	}
 	if strings.Join(texts, " ") != "before after" {
 		t.Errorf("kept: %q", texts)
+	}
+}
+
+// TestABufferIsFilledFromNotMuchMoreThanItHolds: entries that are read and leave the buffer at once delay a start.
+func TestABufferIsFilledFromNotMuchMoreThanItHolds(t *testing.T) {
+	limits := capture.DefaultLimits()
+	for section, fields := range map[string]string{
+		"console":   `"level":"log","via":"console","text":%q,"url":"http://localhost:5173/src/app.js","line":42,"column":7`,
+		"websocket": `"id":"1234.56","url":"ws://localhost:5173/live","op":"received","text":%q`,
+		"network":   `"id":"1234.5","method":"GET","url":"http://localhost:5173/api/items/7","resource":"fetch","status":200,"started":1,"duration":1.5,"mime":"application/json","response_headers":{"content-type":"application/json"},"response_body":%q`,
+		"action":    `"action":"click","target":%q,"selector":"#pay"`,
+	} {
+		for _, text := range []string{"short", strings.Repeat("a kettle ", 40)} {
+			w := enginetest.New(t, capture.Limits{})
+			s := open(t, filepath.Join(t.TempDir(), "journal.db"), store.DefaultLimits())
+			w.Store.Keep()
+			for range 130 {
+				var raw []string
+				for range 200 {
+					raw = append(raw, w.Event(section, fmt.Sprintf(fields, text)))
+				}
+				w.SendAll(raw)
+				commit(t, s, w.Store, w.Now)
+			}
+			of := capture.Section(section)
+			if section == "action" {
+				of = capture.ActionsSection
+			}
+			restored := restore(t, s, limits, w.Now)
+			live, again := w.Store.View(w.Now), restored.View(w.Now)
+			if from, want := again.FirstInRing(of), live.FirstInRing(of); from != want || want == 1 {
+				t.Errorf("%s: the buffer begins at %d, before at %d", section, from, want)
+			}
+			past, err := s.Past(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tail := past.Tail(of, limits[of.Track()], restored.Index())
+			next := again.Now().Pos[of.Track()]
+			if read, held := next-tail.From, next-again.FirstInRing(of); len(text) > 100 && float64(read) > 1.35*float64(held) {
+				t.Errorf("%s: %d entries are read for %d", section, read, held)
+			} else {
+				t.Logf("%s of %d bytes: %d entries are read for %d", section, len(text), read, held)
+			}
+			past.Close()
+			_ = s.Close()
+		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -91,7 +91,7 @@ func TestNoArgumentsAreEmptyOnes(t *testing.T) {
 
 func TestAnAnswerThatQuotesIsMarkedAndAnErrorHasNone(t *testing.T) {
 	got, err := echo.Call(t.Context(), &owner{}, nil, []byte(`{"ref":"e1"}`))
-	if a, ok := got.(*answer); err != nil || !ok || a.Ref != "e1" || a.PageText != diff.Untrusted {
+	if a, ok := got.(*answer); err != nil || !ok || a.Ref != "e1" || a.PageText != report.Untrusted {
 		t.Errorf("%+v %v", got, err)
 	}
 	if got, err := echo.Call(t.Context(), &owner{}, nil, []byte(`{"ref":"fails"}`)); got != nil || err == nil {

@@ -12,8 +12,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -164,7 +164,7 @@ func (a *Agents) acting() map[*checkpoint.Client]*protocol.ViewActs {
 	}
 	acts := map[*checkpoint.Client]*protocol.ViewActs{}
 	for client, agent := range a.leases.ByClient() {
-		acts[client] = &protocol.ViewActs{Tab: agent.Tab, Title: titles[agent.Tab], What: agent.What, Now: agent.Acting, Since: diff.Time{Time: agent.Since}.String(), Stopped: agent.Stopped}
+		acts[client] = &protocol.ViewActs{Tab: agent.Tab, Title: titles[agent.Tab], What: agent.What, Now: agent.Acting, Since: report.Time{Time: agent.Since}.String(), Stopped: agent.Stopped}
 	}
 	return acts
 }
@@ -229,7 +229,7 @@ func (a *Agents) all() (list []protocol.ViewAgent, listed map[int]int) {
 			shown.Name = fmt.Sprintf("%s %d", shown.Name, alike[shown.Name])
 		}
 		if !k.since.IsZero() {
-			shown.Since = diff.Time{Time: k.since}.String()
+			shown.Since = report.Time{Time: k.since}.String()
 		}
 		list = append(list, shown)
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -122,7 +122,7 @@ func (v *Viewer) Calls(ctx context.Context, p protocol.ViewCallsParams) (*protoc
 		if p.From == "" {
 			p.From = checkpoint.Start
 		}
-		w, err := v.window(ctx, 0, p.From, p.To)
+		w, err := v.between(ctx, 0, p.From, p.To)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (v *Viewer) Calls(ctx context.Context, p protocol.ViewCallsParams) (*protoc
 // GistOf returns a one-line summary of an answer, for the list of calls.
 func GistOf(answer any) string {
 	switch a := answer.(type) {
-	case *diff.Report:
+	case *report.Report:
 		return a.Summary
 	case *observe.CheckpointCreated:
 		return a.Name + ": " + a.Summary
@@ -178,7 +178,7 @@ func GistOf(answer any) string {
 
 // TokensOf returns the tokens of an answer that counted them, 0 for any other.
 func TokensOf(answer any) int {
-	if r, ok := answer.(*diff.Report); ok {
+	if r, ok := answer.(*report.Report); ok {
 		return r.TokenCount
 	}
 	return 0
@@ -186,7 +186,7 @@ func TokensOf(answer any) int {
 
 // RawReadOf returns what estimates the tokens of the raw read that an answer replaces, nil for answers that replace none.
 func RawReadOf(answer any) func() int {
-	if r, ok := answer.(*diff.Report); ok {
+	if r, ok := answer.(*report.Report); ok {
 		return r.RawTokens
 	}
 	return nil
@@ -199,7 +199,7 @@ func ShownArguments(set string, raw []byte) string {
 	if set != tool.Act || json.Unmarshal(raw, &v) != nil {
 		return CanonicalArguments(raw)
 	}
-	data, err := diff.Encode(withoutTyped(v))
+	data, err := report.Encode(withoutTyped(v))
 	if err != nil {
 		return ""
 	}
@@ -235,7 +235,7 @@ func CanonicalArguments(raw []byte) string {
 	if json.Unmarshal(raw, &v) != nil {
 		return string(raw)
 	}
-	data, err := diff.Encode(v)
+	data, err := report.Encode(v)
 	if err != nil {
 		return string(raw)
 	}

@@ -10,10 +10,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -40,7 +40,7 @@ func (v *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 		}
 	}
 	switch p.Severity {
-	case "", string(diff.All), string(diff.Warnings), string(diff.ErrorsOnly):
+	case "", string(report.All), string(report.Warnings), string(report.ErrorsOnly):
 	default:
 		return nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
@@ -54,12 +54,12 @@ func (v *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 	if from == "" {
 		from = checkpoint.Start
 	}
-	w, err := v.window(ctx, p.Tab, from, to)
+	w, err := v.between(ctx, p.Tab, from, to)
 	if err != nil {
 		return nil, err
 	}
 	s := &entrySearch{p: p, rules: v.rules.In("", v.clock()).Rules, places: v.observer.OriginalsIn(w.v), text: strings.ToLower(p.Text)}
-	s.level = map[string]byte{string(diff.Warnings): protocol.MarkWarning, string(diff.ErrorsOnly): protocol.MarkError}[p.Severity]
+	s.level = map[string]byte{string(report.Warnings): protocol.MarkWarning, string(report.ErrorsOnly): protocol.MarkError}[p.Severity]
 	view := w.v.Until(w.to)
 	for _, name := range capture.Sections {
 		if len(p.Lanes) == 0 || slices.Contains(p.Lanes, string(name)) {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -20,7 +20,7 @@ func (v *Viewer) Popup(ctx context.Context, instance string, p protocol.Overview
 	}
 	for i, c := range s.list {
 		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{
-			Name: v.named.Address("", c), At: diff.Time{Time: c.At}.String(), Note: c.Note,
+			Name: v.named.Address("", c), At: report.Time{Time: c.At}.String(), Note: c.Note,
 			Severity: string(s.spans[i].Severity), Errors: s.spans[i].Errors, Warnings: s.spans[i].Warnings, NotObserved: s.spans[i].NotObserved,
 		})
 	}

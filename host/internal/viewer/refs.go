@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/protocol"
 )
 
 // referring collects references from a report to its entries.
 type referring struct {
-	w      *window
-	o      diff.Options
+	w      *between
+	o      window.Options
 	places *observe.Places
 	// wanted are the endpoints whose latencies are listed.
 	wanted map[capture.EndpointKey][]*protocol.ViewRef
@@ -25,14 +26,14 @@ type referring struct {
 var timed = []string{"network.failures", "network.known_failures", "network.degraded", "network.recovered"}
 
 // list returns the references of a list of the report.
-func (r *referring) list(name, lane string, refs []*diff.Ref) []protocol.ViewRef {
+func (r *referring) list(name, lane string, refs []*report.Ref) []protocol.ViewRef {
 	out := make([]protocol.ViewRef, len(refs))
 	for i, ref := range refs {
 		out[i] = protocol.ViewRef{Lane: lane, Positions: []uint64{}}
 		if ref == nil {
 			continue
 		}
-		out[i].Positions = ref.Positions[max(0, len(ref.Positions)-diff.MaxRefs):]
+		out[i].Positions = ref.Positions[max(0, len(ref.Positions)-report.MaxRefs):]
 		out[i].Tab, out[i].Selector = ref.Tab, ref.Element.Selector
 		if lane == "" {
 			out[i].Lane = laneOf(ref.Event)
@@ -79,11 +80,12 @@ func placeOf(places *observe.Places, c *event.Console) *protocol.Place {
 	if c.URL == "" {
 		return nil
 	}
+	f, o, ok := places.Source(c)
 	p := &protocol.Place{URL: c.URL, Line: c.Line, Column: c.Column}
-	if o, ok := places.Source(c); ok {
+	if ok {
 		p.File, p.FileLine, p.FileColumn = o.Source, o.Line, o.Column
 	} else {
-		p.Generated = places.Generated(c.Tab(), observe.TopFrame(c))
+		p.URL, p.Line, p.Column, p.Generated = f.URL, f.Line, f.Column, places.Generated(c.Tab(), f)
 	}
 	return p
 }
@@ -101,10 +103,10 @@ func callerOf(places *observe.Places, ev event.Event) *protocol.Place {
 	return p
 }
 
-func (r *referring) all(report *diff.Report) map[string][]protocol.ViewRef {
+func (r *referring) all(answer *report.Report) map[string][]protocol.ViewRef {
 	out := map[string][]protocol.ViewRef{}
 	r.wanted = map[capture.EndpointKey][]*protocol.ViewRef{}
-	for section, lists := range report.Lists {
+	for section, lists := range answer.Lists {
 		for list, refs := range lists {
 			name := strings.TrimPrefix(section+"."+list, ".")
 			out[name] = r.list(name, section, refs)

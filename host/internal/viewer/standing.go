@@ -7,9 +7,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -23,8 +24,8 @@ type standing struct {
 	// newest is the checkpoint since which the state is reported, nil for the start.
 	newest *checkpoint.Checkpoint
 	from   capture.Moment
-	o      diff.Options
-	now    *diff.Report
+	o      window.Options
+	now    *report.Report
 }
 
 // standing computes the current state of one tab of a scope, or of all (0).

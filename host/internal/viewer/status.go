@@ -3,6 +3,7 @@ package viewer
 import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
@@ -14,12 +15,14 @@ type Status struct {
 	Browsers []BrowserStatus `json:"browsers"`
 	Clients  []ClientStatus  `json:"clients"`
 	// Severity and Summary cover everything in memory.
-	Severity diff.Severity `json:"severity"`
-	Summary  string        `json:"summary"`
+	Severity report.Severity `json:"severity"`
+	Summary  string          `json:"summary"`
 	// NoiseProblems lists the unused noise rules and why they are unused.
 	NoiseProblems []string `json:"noise_problems,omitempty"`
 	// Masked counts the secrets that were masked so far.
 	Masked int `json:"masked"`
+	// Mistimed counts the events whose time could not be right. They have the time of their arrival.
+	Mistimed int `json:"mistimed,omitempty"`
 	// Goroutines counts the daemon's goroutines.
 	Goroutines int `json:"goroutines,omitempty"`
 	// HTTP is the address for agents over streamable HTTP, nil when it is off.
@@ -74,8 +77,8 @@ type TabStatus struct {
 type ClientStatus struct {
 	Name string `json:"name"`
 	// Scope lists the origins that it can observe, "all" for everything.
-	Scope string    `json:"scope"`
-	Since diff.Time `json:"since"`
+	Scope string      `json:"scope"`
+	Since report.Time `json:"since"`
 	// Held is true while the user suspends it.
 	Held bool `json:"held,omitempty"`
 }
@@ -84,7 +87,7 @@ type ClientStatus struct {
 func (v *Viewer) Status(client *checkpoint.Client) *Status {
 	scope := client.Scope
 	view := v.store.View(v.clock())
-	s := &Status{Browsers: []BrowserStatus{}, Clients: []ClientStatus{}, Masked: view.Masked}
+	s := &Status{Browsers: []BrowserStatus{}, Clients: []ClientStatus{}, Masked: view.Masked, Mistimed: view.Mistimed}
 	for _, b := range view.Browsers {
 		shown := BrowserStatus{Name: b.Name, Instance: b.Instance, Extension: b.Extension, Connected: b.Connected, Tabs: []TabStatus{}}
 		for _, t := range view.Tabs {
@@ -103,7 +106,7 @@ func (v *Viewer) Status(client *checkpoint.Client) *Status {
 		if key == "" {
 			key = "all"
 		}
-		s.Clients = append(s.Clients, ClientStatus{c.Name, key, diff.Time{Time: c.Since}, suspended[c.Client] != ""})
+		s.Clients = append(s.Clients, ClientStatus{c.Name, key, report.Time{Time: c.Since}, suspended[c.Client] != ""})
 	}
 	o := v.rules.Of(client).Options(scope)
 	o.Beginning = true

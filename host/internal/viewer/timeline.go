@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -183,7 +183,7 @@ func lane[E any](r *laneReader, name string, view entries[E], after uint64, head
 
 // hides says whether a noise rule matches an event, whether or not a report shows it as new.
 func hides(rules *noise.Rules, ev event.Event) bool {
-	return rules.BuiltIn(ev) != nil || rules.User(ev, diff.Fold) != nil
+	return rules.BuiltIn(ev) != nil || rules.User(ev, window.Fold) != nil
 }
 
 func markOfConsole(c *event.Console, rules *noise.Rules) byte {

@@ -22,12 +22,12 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/debugger"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/signal"
@@ -35,6 +35,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -118,7 +119,7 @@ func (v *Viewer) Scope(tab int) (checkpoint.Scope, error) {
 }
 
 // options returns the options of the viewer's reports.
-func (v *Viewer) options(scope checkpoint.Scope, tab int) diff.Options {
+func (v *Viewer) options(scope checkpoint.Scope, tab int) window.Options {
 	o := v.rules.Of(&checkpoint.Client{Scope: scope}).Options(scope)
 	o.Tab = tab
 	return o
@@ -157,8 +158,8 @@ func watchingPaused(v *capture.View, instance string) bool {
 	})
 }
 
-// window is a pair of moments that the viewer named.
-type window struct {
+// between is two moments that the viewer named.
+type between struct {
 	scope    checkpoint.Scope
 	tab      int
 	from, to capture.Moment
@@ -167,14 +168,14 @@ type window struct {
 	v                *capture.View
 }
 
-// window finds two moments. An empty to means now. An empty from means the newest checkpoint before it, or else the
+// between finds two moments. An empty to means now. An empty from means the newest checkpoint before it, or else the
 // start.
-func (v *Viewer) window(ctx context.Context, tab int, from, to string) (*window, error) {
+func (v *Viewer) between(ctx context.Context, tab int, from, to string) (*between, error) {
 	scope, err := v.Scope(tab)
 	if err != nil {
 		return nil, err
 	}
-	w := &window{scope: scope, tab: tab, v: v.store.View(v.clock()), toName: strings.TrimSpace(to), fromName: strings.TrimSpace(from)}
+	w := &between{scope: scope, tab: tab, v: v.store.View(v.clock()), toName: strings.TrimSpace(to), fromName: strings.TrimSpace(from)}
 	if w.toName == "" {
 		w.toName = observe.Now
 	}
@@ -196,13 +197,13 @@ func (v *Viewer) window(ctx context.Context, tab int, from, to string) (*window,
 		return nil, err
 	}
 	if w.from.At.After(w.to.At) {
-		return nil, usererr.Invalid("%s (%s) is later than %s (%s). Swap the two.", w.fromName, diff.Time{Time: w.from.At}, w.toName, diff.Time{Time: w.to.At})
+		return nil, usererr.Invalid("%s (%s) is later than %s (%s). Swap the two.", w.fromName, report.Time{Time: w.from.At}, w.toName, report.Time{Time: w.to.At})
 	}
 	return w, nil
 }
 
 // until returns the end of the window, nil for now.
-func (w *window) until() *capture.Moment {
+func (w *between) until() *capture.Moment {
 	if w.toName == observe.Now {
 		return nil
 	}
@@ -215,13 +216,13 @@ func (v *Viewer) Report(ctx context.Context, p protocol.ViewReportParams) (*prot
 }
 
 func (v *Viewer) report(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, *observe.Places, error) {
-	w, err := v.window(ctx, p.Tab, p.From, p.To)
+	w, err := v.between(ctx, p.Tab, p.From, p.To)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := v.options(w.scope, p.Tab)
-	switch o.Filter = diff.Filter(p.Severity); o.Filter {
-	case "", diff.All, diff.Warnings, diff.ErrorsOnly:
+	switch o.Filter = report.Filter(p.Severity); o.Filter {
+	case "", report.All, report.Warnings, report.ErrorsOnly:
 	default:
 		return nil, nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
@@ -315,7 +316,7 @@ const maxHidden = 100
 
 // Hidden lists the entries that noise rules hide from a report, and why.
 func (v *Viewer) Hidden(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewHidden, error) {
-	w, err := v.window(ctx, p.Tab, p.From, p.To)
+	w, err := v.between(ctx, p.Tab, p.From, p.To)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +325,7 @@ func (v *Viewer) Hidden(ctx context.Context, p protocol.ViewReportParams) (*prot
 	rules := v.rules.Of(&checkpoint.Client{Scope: w.scope})
 	found := map[noiserules.EntryKey]*protocol.HiddenEntry{}
 	var list []*protocol.HiddenEntry
-	diff.Entries(w.from, w.v.Until(w.to), o, func(n diff.Entry) {
+	window.Entries(w.from, w.v.Until(w.to), o, func(n window.Entry) {
 		if !n.Hidden() {
 			return
 		}

@@ -67,6 +67,10 @@ func (ws *Workspaces) Refer(to func(root string) map[uint64]string, deleting fun
 	ws.o.references, ws.o.deleting = to, deleting
 }
 
+// OnKnown sets what returns the largest number of a snapshot of a workspace that others know. No new one gets a number up to it.
+// The function must not call back. Call it before the first workspace is opened.
+func (ws *Workspaces) OnKnown(known func(root string) uint64) { ws.o.known = known }
+
 // OnTaken sets what is called after each new snapshot, whatever it was taken for. The function must not call back. Call it before
 // the first workspace is opened.
 func (ws *Workspaces) OnTaken(taken func(root string, number uint64)) { ws.o.taken = taken }
@@ -79,8 +83,8 @@ type Pruned struct {
 	// Deleted are the numbers of the snapshots. Forced are those of them that something refers to, with what does.
 	Deleted []uint64
 	Forced  []provider.Forced
-	// Freed and Left are bytes.
-	Freed, Left int64
+	// Freed, Left, and Over are bytes. Over is by how much more than the policy's remains, which no other deletion frees.
+	Freed, Left, Over int64
 	// Kept counts the snapshots that remain, Referred those of them that something refers to.
 	Kept, Referred int
 }
@@ -100,6 +104,9 @@ func (w *Workspace) Prune(ctx context.Context, policy provider.Policy) (p Pruned
 	}
 	left := w.provider.Size()
 	p = Pruned{Deleted: choice.Delete, Forced: choice.Forced, Freed: max(0, before-left), Left: left}
+	if policy.Bytes > 0 {
+		p.Over = max(0, left-policy.Bytes)
+	}
 	for _, s := range w.provider.List() {
 		if p.Kept++; references[s.Number] != "" {
 			p.Referred++
@@ -221,6 +228,12 @@ type Stored struct {
 	Missing bool `json:"missing,omitempty"`
 }
 
+// Keeps reports whether there is a store of a workspace, open or not.
+func (ws *Workspaces) Keeps(root string) bool {
+	dir, err := directoryOf(filepath.Join(ws.o.Dir, ID(root)))
+	return err == nil && dir == root
+}
+
 // Stored lists the stores of all workspaces, by their names.
 func (ws *Workspaces) Stored() ([]Stored, error) {
 	entries, err := os.ReadDir(ws.o.Dir)
@@ -245,11 +258,13 @@ func (ws *Workspaces) Stored() ([]Stored, error) {
 	return all, nil
 }
 
-// Discard deletes all that is stored of a workspace that no longer exists, after what begin does. It returns the bytes that are
-// free then.
+// Discard deletes all that is stored of a workspace that no longer exists or that the user does not allow, after what begin does.
+// It returns the bytes that are free then.
 func (ws *Workspaces) Discard(root string, begin func() error) (freed int64, err error) {
 	if _, err := os.Lstat(root); !errors.Is(err, fs.ErrNotExist) {
-		return 0, usererr.Invalid("%s exists. Without gone, prune deletes its snapshots.", root)
+		if _, err := ws.Root(root); err == nil || usererr.CodeOf(err) != usererr.NotAllowed {
+			return 0, usererr.Invalid("%s exists and is allowed. Without gone, prune deletes its snapshots.", root)
+		}
 	}
 	store := filepath.Join(ws.o.Dir, ID(root))
 	if dir, err := directoryOf(store); err != nil || dir != root {

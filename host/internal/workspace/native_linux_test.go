@@ -24,6 +24,11 @@ func TestBtrfsSnapshotsOfWhatAnotherProcessEdits(t *testing.T) {
 	whatAnotherProcessEdits(t, disktest.Btrfs(t, disktest.Options{Bytes: 1 << 30}), subvolume.Create)
 }
 
+// TestSnapshotsOfWhatAnotherProcessEditsWithinASecond: the times of files show none of the edits.
+func TestSnapshotsOfWhatAnotherProcessEditsWithinASecond(t *testing.T) {
+	whatAnotherProcessEdits(t, disktest.Seconds(t), func(dir string) error { return os.Mkdir(dir, 0o755) })
+}
+
 // onBtrfs makes a subvolume and a directory on Btrfs, and returns what they are in.
 func onBtrfs(t *testing.T) string {
 	t.Helper()

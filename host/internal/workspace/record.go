@@ -215,6 +215,7 @@ func recordBetween(ctx context.Context, w *Workspace, all []tracked.Snapshot, fr
 		w.queue.add(b)
 		return
 	}
+	masked := map[*event.FileChange][2]string{} // paths of files whose names have secrets
 	for i := range d.Files {
 		f := &d.Files[i]
 		e := changeOf(f)
@@ -234,9 +235,17 @@ func recordBetween(ctx context.Context, w *Workspace, all []tracked.Snapshot, fr
 		}
 		w.edited = earlier(w.edited, e, e.Edited)
 		b.events = append(b.events, e)
+		path, n := w.comparer.MaskPath(f.Path)
+		from, more := w.comparer.MaskPath(f.OldPath)
+		if e.Masked = n + more; e.Masked > 0 {
+			masked[e] = [2]string{event.FilePath(path), event.FilePath(from)}
+		}
 	}
 	w.edited = removed(w.edited, w.Dir, b.events, since)
 	w.findTails(b.events)
+	for e, paths := range masked {
+		e.Path, e.From, e.Tail = paths[0], paths[1], ""
+	}
 	// A file may have been renamed to the path of one that was removed.
 	slices.SortStableFunc(b.events, func(x, y event.Event) int {
 		return cmp.Compare(after(x), after(y))

@@ -18,10 +18,13 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // viewLife is how long a view is kept after it was last asked for.
@@ -118,7 +121,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		}
 	}
 	skip := a.rules.skip()
-	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
+	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, storeDir), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
 	w.watching = &watching{start: func() (watch.Watcher, error) {
 		watcher, err := watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
 		if err != nil { // then each snapshot compares everything
@@ -130,6 +133,9 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		return watcher, nil
 	}}
 	options.Changes = w.watching
+	if o.known != nil {
+		options.Known = func() uint64 { return o.known(w.Dir) }
+	}
 	if w.native != nil {
 		options.Freezer = w.native
 	}
@@ -311,11 +317,12 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	}
 	name := "s" + strconv.FormatUint(number, 10)
 	dir := filepath.Join(views, name)
-	if err := os.WriteFile(dir+usedSuffix, nil, 0o600); err != nil {
+	stamp, _ := safefile.Read(dir+usedSuffix, sha256.Size) // without one it is made again
+	if err := os.WriteFile(dir+usedSuffix, stamp, 0o600); err != nil {
 		return "", err
 	}
 	if _, err := os.Lstat(dir); err == nil {
-		if same, err := tracked.Intact(ctx, w.provider, number, dir); same || err != nil {
+		if same, err := tracked.Intact(ctx, w.provider, number, dir, stamp); same || err != nil {
 			return dir, err
 		}
 		if err := tracked.RemoveAll(dir); err != nil { // something was changed in it
@@ -326,13 +333,16 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	if err := tracked.RemoveAll(making); err != nil {
 		return "", err
 	}
-	if err := w.native.Checkout(ctx, w.provider, number, making, true); err != nil {
+	if err := checkout(ctx, w, number, making, true); err != nil {
 		return "", errors.Join(err, os.Remove(dir+usedSuffix))
 	}
 	if err := os.Rename(making, dir); err != nil {
 		return "", errors.Join(err, tracked.RemoveAll(making))
 	}
-	return dir, nil
+	if stamp, err = tracked.Stamp(ctx, dir); err != nil {
+		return dir, ctx.Err() // without a stamp, such as of a path that is too long, it is made again
+	}
+	return dir, os.WriteFile(dir+usedSuffix, stamp, 0o600)
 }
 
 // Views returns the directories of the views that exist, by the numbers of their snapshots.
@@ -350,7 +360,7 @@ func (w *Workspace) Views() map[uint64]string {
 	return views
 }
 
-// A view has a file beside it whose time is when the view was last asked for. While it is made it has another name.
+// A view has a file beside it with its [tracked.Stamp], whose time is when the view was last asked for. While it is made it has another name.
 const (
 	usedSuffix   = ".used"
 	makingSuffix = ".making"
@@ -403,7 +413,51 @@ func (w *Workspace) Clone(ctx context.Context, number uint64, dir string) error 
 		return err
 	}
 	defer end()
-	return w.native.Checkout(ctx, w.provider, number, dir, false)
+	return checkout(ctx, w, number, dir, false)
+}
+
+// storeDir is the directory of the snapshots in that of a workspace.
+const storeDir = "store"
+
+// Share makes a snapshot the first one of a copy of it, which [Workspace.Clone] made and nothing has changed since. That takes
+// no room, and reads no file of the copy. The error is [fs.ErrExist] where there are snapshots of an earlier directory of that
+// path.
+func Share(ctx context.Context, w *Workspace, number uint64, dir string) error {
+	end, err := w.begin()
+	if err != nil {
+		return err
+	}
+	defer end()
+	home := filepath.Join(w.o.Dir, ID(dir))
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return err
+	}
+	copied := dir
+	if subvolume.Is(dir) { // its files have the stats of the original
+		copied = ""
+	}
+	if err := tracked.Share(ctx, w.provider, number, filepath.Join(home, storeDir), copied); err != nil {
+		return errors.Join(err, os.RemoveAll(home))
+	}
+	return nil
+}
+
+// Unshare removes what [Share] made of a directory that no workspace was opened of since.
+func (ws *Workspaces) Unshare(dir string) error {
+	home := filepath.Join(ws.o.Dir, ID(dir))
+	if _, err := directoryOf(home); err == nil {
+		return nil
+	}
+	return os.RemoveAll(home)
+}
+
+// checkout is [tracked.Provider.Checkout], in the fastest way.
+func checkout(ctx context.Context, w *Workspace, number uint64, dir string, readOnly bool) error {
+	err := w.native.Checkout(ctx, w.provider, number, dir, readOnly)
+	if objects.NoRoom(err) {
+		return fmt.Errorf("%w. Free some space on the disk of %s and try again.", err, filepath.Dir(dir))
+	}
+	return err
 }
 
 // Estimate returns what [Workspace.Clone] takes. It measures that beside dir.

@@ -47,6 +47,7 @@ type Options struct {
 
 	references func(root string) map[uint64]string
 	deleting   func(root string, numbers []uint64)
+	known      func(root string) uint64
 	taken      func(root string, number uint64)
 }
 
@@ -310,6 +311,17 @@ func (ws *Workspaces) Dirs() (dirs []string) {
 	for _, o := range ws.all() {
 		if _, begun, _ := o.w.watching.now(); begun {
 			dirs = append(dirs, o.allowed.root)
+		}
+	}
+	return dirs
+}
+
+// Others returns the other directories that the user allows as workspaces.
+func (ws *Workspaces) Others(root string) (dirs []string) {
+	all, _ := ws.o.Grants.All() // decisions that cannot be read allow none
+	for _, d := range all {
+		if d.Dir != root && d.Has(grants.Workspace) {
+			dirs = append(dirs, d.Dir)
 		}
 	}
 	return dirs

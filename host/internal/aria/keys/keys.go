@@ -53,3 +53,12 @@ func FoldDigits(s string) string {
 	}
 	return b.String()
 }
+
+// Address returns where a link with keys leads, as the page writes it; "" if that is the page itself or a script.
+func Address(keys string) string {
+	_, a, found := strings.Cut(" "+keys, " href=")
+	if !found || a == "#" || strings.HasPrefix(a, "javascript:") {
+		return ""
+	}
+	return a
+}

@@ -32,6 +32,8 @@ type Options struct {
 	Secrets bool
 	// Exact neither masks nor escapes text, for a patch that is to be applied. It is not safe to show.
 	Exact bool
+	// MaskPaths masks secrets in the names of files too, unless Exact is set: such a name finds no file.
+	MaskPaths bool
 	// Binary adds files that are not text to the patch, as Git's binary patches: binary files, and those too large to
 	// compare by line. Their contents have at most 64 MiB together.
 	Binary bool
@@ -59,6 +61,8 @@ const (
 	Renamed Kind = "renamed"
 	// Mode means that only the permissions changed.
 	Mode Kind = "mode"
+	// Xattrs means that only extended attributes changed.
+	Xattrs Kind = "xattrs"
 	// Retyped means that a file became a link or a directory, or the reverse.
 	Retyped Kind = "retyped"
 )
@@ -67,8 +71,8 @@ const (
 type Diff struct {
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`
-	// Files are the changed files, sorted by path. Directories are among them where they are empty or their permissions
-	// changed.
+	// Files are the changed files, sorted by path. Directories are among them where they are empty, or their permissions
+	// or extended attributes changed.
 	Files []File `json:"files"`
 	// Added and Removed count the lines of the files that are counted.
 	Added   int `json:"added"`
@@ -186,6 +190,13 @@ func (c *Comparer) Diff(ctx context.Context, from, to uint64, o Options) (*Diff,
 		// A file that was only renamed, or has only other permissions, needs no text.
 		shown := f.Content == Text || f.Content == Directory || f.binary != nil || f.Content != Beyond && !f.contentChanged()
 		d.Applies = d.Applies && shown && !f.cut
+		if o.MaskPaths && !o.Exact {
+			for _, path := range []*string{&f.Path, &f.OldPath} {
+				masked := 0
+				*path, masked = c.MaskPath(*path)
+				d.Masked += masked
+			}
+		}
 	}
 	d.Applies = d.Applies && d.Masked == 0 && d.Escaped == 0 && d.Shortened == 0
 	return d, nil
@@ -218,7 +229,7 @@ func (c *Comparer) list(ctx context.Context, d *Diff, changes []tree.Change, pat
 			d.Touched++
 			continue
 		}
-		if f.isDir() && f.Change != Mode && implied(changes, i) {
+		if f.isDir() && f.Change != Mode && f.Change != Xattrs && implied(changes, i) {
 			continue
 		}
 		d.Files = append(d.Files, f)
@@ -280,8 +291,26 @@ func kind(f *File) Kind {
 		return Modified
 	case f.Before.Mode != f.After.Mode:
 		return Mode
+	case len(f.xattrs()) > 0:
+		return Xattrs
 	}
 	return ""
+}
+
+// xattrs returns the names of the extended attributes that a file got, lost or has with another value.
+func (f *File) xattrs() (names []string) {
+	if f.Before == nil || f.After == nil || f.Before.Kind != f.After.Kind {
+		return nil
+	}
+	for _, sides := range [][2][]tree.Xattr{{f.Before.Xattrs, f.After.Xattrs}, {f.After.Xattrs, f.Before.Xattrs}} {
+		for _, x := range sides[0] {
+			if !slices.ContainsFunc(sides[1], func(o tree.Xattr) bool { return o.Name == x.Name && string(o.Value) == string(x.Value) }) {
+				names = append(names, x.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // contentChanged reports whether the bytes of a file or the target of a link differ. Those of a file that was not read may.

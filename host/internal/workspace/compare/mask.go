@@ -21,14 +21,17 @@ type shown struct {
 	limit int
 	// strict masks the value of every secret key, as in structured data.
 	strict bool
-	// keys are the private keys in the text, found when the first line is shown. They are longer than what is shown around
-	// a change, so that the lines in their middle say nothing about them.
+	// keys are the private keys and the parts of forms in the text, found when the first line is shown. They have more lines than
+	// are shown around a change, so that some of these say nothing about them.
 	keys   [][2]int
 	looked bool
 }
 
-// privateKey is the only form of a secret that spans lines, as package redact has it.
+// privateKey is a secret that spans lines, as package redact has it.
 var privateKey = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`)
+
+// partHead is the line that names a part of a form, whose value is in the lines after it.
+var partHead = regexp.MustCompile(`(?im)^content-disposition:`)
 
 // shownLine is a line that may leave the package, with what was done to it.
 type shownLine struct {
@@ -44,6 +47,13 @@ func (s *shown) lines(from, n, most int) []shownLine {
 		s.looked = true
 		if !s.exact && strings.Contains(s.text.s, "PRIVATE KEY") {
 			s.keys = pieces(privateKey.FindAllStringIndex(s.text.s, -1))
+		}
+		if !s.exact && partHead.MatchString(s.text.s) {
+			_, found := s.c.redactor.Explain(s.text.s, redact.FormText)
+			for _, f := range found {
+				s.keys = append(s.keys, [2]int{f.From, f.To})
+			}
+			s.keys = apart(s.keys)
 		}
 	}
 	var all []shownLine
@@ -96,6 +106,9 @@ func (s *shown) mask(all []shownLine, secrets [][2]int) {
 		form = redact.FormJSON
 	}
 	_, found := s.c.redactor.Explain(joined.String(), form)
+	if !s.strict {
+		found = append(found, redact.ExplainData(s.c.redactor, joined.String())...)
+	}
 	for _, f := range found {
 		secrets = append(secrets, [2]int{f.From, f.To})
 	}
@@ -125,6 +138,9 @@ func (s *shown) mask(all []shownLine, secrets [][2]int) {
 		}
 	}
 }
+
+// MaskPath masks the secrets in the name of a file, and counts them.
+func (c *Comparer) MaskPath(path string) (string, int) { return c.redactor.Text(path) }
 
 func pieces(indexes [][]int) [][2]int {
 	all := make([][2]int, len(indexes))

@@ -28,7 +28,7 @@ func (d *Diff) WriteText(w io.Writer) error {
 			p.file(f)
 		}
 	}
-	for _, kind := range []Kind{Added, Modified, Removed, Renamed, Mode, Retyped} {
+	for _, kind := range []Kind{Added, Modified, Removed, Renamed, Mode, Xattrs, Retyped} {
 		if n := beyond[kind]; n > 0 {
 			p.line(fmt.Sprintf("# %d more %s files are not shown: the limit is reached", n, kind))
 		}
@@ -53,7 +53,10 @@ func (p *printer) note(f *File, what string) { p.line("# ", Quote(f.Path), ": ",
 func (p *printer) file(f *File) {
 	switch {
 	case f.Content == Directory:
-		p.note(f, "directory "+modes(f))
+		if f.Change != Xattrs {
+			p.note(f, "directory "+modes(f))
+		}
+		p.xattrs(f, "directory ")
 		return
 	case f.contentChanged() && f.Content != Text && f.binary == nil:
 		p.note(f, withheld(f))
@@ -70,8 +73,20 @@ func (p *printer) file(f *File) {
 	if f.Before != nil && f.After != nil && f.Before.Kind == f.After.Kind && f.Before.Mode != f.After.Mode && gitMode(f.Before) == gitMode(f.After) {
 		p.note(f, modes(f))
 	}
+	p.xattrs(f, "")
 	if f.LeftOut > 0 {
 		p.note(f, fmt.Sprintf("%d more changed lines are left out: the limit is reached", f.LeftOut))
+	}
+}
+
+// xattrs names the extended attributes that changed. Their values are not shown.
+func (p *printer) xattrs(f *File, what string) {
+	var names []string
+	for _, name := range f.xattrs() {
+		names = append(names, Quote(name))
+	}
+	if len(names) > 0 {
+		p.note(f, what+"xattrs "+strings.Join(names, ", "))
 	}
 }
 

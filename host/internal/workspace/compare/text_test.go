@@ -243,8 +243,8 @@ func TestStat(t *testing.T) {
 // TestModesAndKinds: what Git does not know is a note, and a directory is named only where nothing else shows it.
 func TestModesAndKinds(t *testing.T) {
 	m := newMemory()
-	m.take(files{"run": "x\n", "private": "x\n", "kind": "x\n", "d/f": "x\n", "empty/x": "y\n"})
-	m.take(files{"run": "x\n", "private": "x\n", "kind": "-> run", "d/f": "x\n", "new/x/y": "z\n"})
+	m.take(files{"run": "x\n", "private": "x\n", "kind": "x\n", "d/f": "x\n", "e/f": "x\n", "tagged": "x\n", "empty/x": "y\n"})
+	m.take(files{"run": "x\n", "private": "x\n", "kind": "-> run", "d/f": "x\n", "e/f": "x\n", "tagged": "x\n", "new/x/y": "z\n"})
 	change := func(path string, change func(*tree.Entry)) tree.Change {
 		e := &tree.Entry{Kind: tree.Dir}
 		if n := m.trees[1].Lookup(path); n != nil {
@@ -254,9 +254,11 @@ func TestModesAndKinds(t *testing.T) {
 		return tree.Change{Path: path, After: e}
 	}
 	changes := []tree.Change{
-		change("run", func(e *tree.Entry) { e.Mode = 0o755 }), change("private", func(e *tree.Entry) { e.Mode = 0o600 }),
+		change("run", func(e *tree.Entry) { e.Mode, e.Xattrs = 0o755, []tree.Xattr{{Name: "user.d"}} }), change("private", func(e *tree.Entry) { e.Mode = 0o600 }),
 		change("d", func(e *tree.Entry) { e.Mode = 0o700 }), change("d/f", func(e *tree.Entry) { e.Mtime = 7 }),
 		change("hollow", func(e *tree.Entry) { e.Mode = 0o755 }),
+		change("tagged", func(e *tree.Entry) { e.Xattrs = []tree.Xattr{{Name: "user.a", Value: []byte("1")}, {Name: "user.b"}} }),
+		change("e", func(e *tree.Entry) { e.Xattrs = []tree.Xattr{{Name: "user.c"}} }),
 	}
 	tree.Sort(changes)
 	if err := m.trees[1].Apply(changes); err != nil {
@@ -267,6 +269,7 @@ func TestModesAndKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `# d: directory mode 755 → 700
+# e: directory xattrs user.c
 diff --git a/empty/x b/empty/x
 deleted file mode 100644
 --- a/empty/x
@@ -297,6 +300,8 @@ new file mode 100644
 diff --git a/run b/run
 old mode 100644
 new mode 100755
+# run: xattrs user.d
+# tagged: xattrs user.a, user.b
 `
 	if got := d.Text(); got != want || d.Touched != 1 {
 		t.Errorf("%d touched; got\n%s\nwant\n%s", d.Touched, got, want)
@@ -420,4 +425,23 @@ func TestBytesOfALine(t *testing.T) {
 			t.Fatalf("%q %q %d", once, twice, n)
 		}
 	})
+}
+
+// TestSecretsInNamesAreMasked, of renamed files too.
+func TestSecretsInNamesAreMasked(t *testing.T) {
+	token := "ghp_" + strings.Repeat("a1B2c3", 6)
+	moved := strings.Repeat("the same line\n", 20)
+	before, after := files{"old " + token + ".txt": moved}, files{"new.txt": moved, "pass " + token + ".txt": "x\n"}
+	d := diffOf(t, before, after, compare.Options{MaskPaths: true})
+	if text := d.Text(); strings.Contains(text, "ghp_") || strings.Count(text, "[masked]") < 3 || d.Masked != 2 || d.Applies {
+		t.Errorf("%d are masked: %s", d.Masked, text)
+	}
+	for _, f := range d.Files {
+		if strings.Contains(f.Path+f.OldPath, "ghp_") {
+			t.Errorf("%+v", f)
+		}
+	}
+	if d := diffOf(t, before, after, compare.Options{MaskPaths: true, Exact: true}); !strings.Contains(d.Text(), token) || !d.Applies {
+		t.Error(d.Text())
+	}
 }

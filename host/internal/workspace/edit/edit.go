@@ -25,6 +25,7 @@ import (
 	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
 // File is what is at a path. Nil is nothing.
@@ -218,15 +219,15 @@ type Restorer interface {
 }
 
 // Recover ends what [Do] began in a directory: done is true where all is as it wrote. Else what is as it wrote is set back to a
-// snapshot of the state before.
-func Recover(ctx context.Context, w Restorer, dir string, before uint64, wrote map[string]string) (done bool, err error) {
+// snapshot of the state before. Differs are the paths for which that was not possible, with the reasons.
+func Recover(ctx context.Context, w Restorer, dir string, before uint64, wrote map[string]string) (done bool, differs []tree.Problem, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	if err := root.RemoveAll(staging); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	var ours, made []string
 	for _, name := range slices.Sorted(maps.Keys(wrote)) {
@@ -240,20 +241,22 @@ func Recover(ctx context.Context, w Restorer, dir string, before uint64, wrote m
 		}
 	}
 	if len(ours)+len(made) == len(wrote) {
-		return true, nil
+		return true, nil, nil
 	}
 	if len(ours) > 0 {
 		plan, err := w.PrepareRestore(ctx, before, ours)
 		if err != nil {
-			return false, err
+			return false, nil, err
 		}
 		plan.Leave()
-		if _, err := w.Restore(ctx, plan); err != nil {
-			return false, err
+		result, err := w.Restore(ctx, plan)
+		if err != nil {
+			return false, nil, err
 		}
+		differs = result.Differs
 	}
 	for _, name := range slices.Backward(made) { // one that is not empty has files of others
 		_ = root.Remove(filepath.FromSlash(name))
 	}
-	return false, nil
+	return false, differs, nil
 }

@@ -1,10 +1,13 @@
 package edit_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/workspace/edit"
@@ -15,7 +18,7 @@ import (
 func steps() []edit.Step {
 	text := func(s string) *edit.File { return &edit.File{Mode: 0o640, Data: []byte(s)} }
 	dir, link := &edit.File{Mode: fs.ModeDir}, &edit.File{Mode: fs.ModeSymlink, Data: []byte("b")}
-	return []edit.Step{
+	list := []edit.Step{
 		{Path: "a", From: text("a"), To: text("A")},
 		{Path: "b", From: text("b")},
 		{Path: "c/d/e", To: text("e")},
@@ -27,7 +30,28 @@ func steps() []edit.Step {
 		{Path: "tree", From: dir, To: text("tree")},
 		{Path: "tree/y", From: text("y")},
 	}
+	if !makesLinks() {
+		return slices.DeleteFunc(list, func(s edit.Step) bool { return s.To == link })
+	}
+	return list
 }
+
+// makesLinks reports whether a symbolic link can be made here. Wine 8 makes none, and on Windows not every user may.
+var makesLinks = sync.OnceValue(func() bool {
+	dir, err := os.MkdirTemp("", "links")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "link")
+	if err = os.Symlink("nowhere", path); err == nil {
+		_, err = os.Lstat(path) // Wine 8 may say that it made one
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "symbolic links are not tested, because none can be made here: %v\n", err)
+	}
+	return err == nil
+})
 
 func workspace(t *testing.T) *os.Root {
 	t.Helper()
@@ -64,11 +88,20 @@ func TestStepsOfEveryKind(t *testing.T) {
 			t.Errorf("%s is %+v, %v", s.Path, now, err)
 		}
 	}
-	if list, _ := os.ReadDir(root.Name()); len(list) != 6 { // a, c, file, l, other, tree
-		t.Errorf("there is %v", list)
+	want := "a c file l other tree"
+	if !makesLinks() {
+		want = "a c file other tree"
+	}
+	var names []string
+	list, err := os.ReadDir(root.Name())
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); err != nil || got != want {
+		t.Errorf("there is %s, %v", got, err)
 	}
 	// All is as it was written, so that nothing is set back.
-	if done, err := edit.Recover(t.Context(), nil, root.Name(), 1, edit.Wrote(all)); err != nil || !done {
+	if done, _, err := edit.Recover(t.Context(), nil, root.Name(), 1, edit.Wrote(all)); err != nil || !done {
 		t.Errorf("%t, %v", done, err)
 	}
 }
@@ -88,6 +121,9 @@ func TestAFileThatChangedIsNotTouched(t *testing.T) {
 	}
 	if after := strings.Join(treetest.States(t, root.Name()), "\n"); after != before {
 		t.Errorf("%s\nbefore:\n%s", after, before)
+	}
+	if !makesLinks() {
+		return
 	}
 	outside := t.TempDir()
 	if err := root.Symlink(outside, "out"); err != nil {

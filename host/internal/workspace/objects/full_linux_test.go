@@ -81,3 +81,41 @@ func TestACollectionWithoutRoomChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedContentsAreNotDugUp: another store has them, too, until it is removed.
+func TestSharedContentsAreNotDugUp(t *testing.T) {
+	disk := disktest.Small(t, "16m")
+	dir, other := filepath.Join(disk, "store"), filepath.Join(disk, "other")
+	contents := randomContents(12, 1<<20)
+	ids, _ := store(t, dir, contents)
+	s := open(t, dir)
+	defer func() { _ = s.Close() }()
+	if err := s.Share(other); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(disk, "full"), make([]byte, 3<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	half := func(id objects.ID) bool { return id != ids[0] && id != ids[1] && id != ids[2] && id != ids[3] }
+	if freed, err := s.Collect(context.Background(), objects.None, half); !objects.NoRoom(err) || freed != 0 {
+		t.Fatalf("%d bytes were freed, %v", freed, err)
+	}
+	o := open(t, other)
+	if damages := o.Check(); len(damages) > 0 {
+		t.Fatal(damages)
+	}
+	for i, id := range ids {
+		if got, err := o.Get(id); err != nil || !bytes.Equal(got, contents[i]) {
+			t.Fatalf("content %d: %v", i, err)
+		}
+	}
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(other); err != nil {
+		t.Fatal(err)
+	}
+	if freed, err := s.Collect(context.Background(), objects.None, half); err != nil || freed < 3<<20 {
+		t.Fatalf("%d bytes were freed, %v", freed, err)
+	}
+}

@@ -86,6 +86,16 @@ func (x *index) grow() {
 	}
 }
 
+// in returns the contents that are in a pack.
+func (x *index) in(pack uint32) (rows []row) {
+	for _, n := range x.slots {
+		if n != 0 && x.row(n-1).at.pack == pack {
+			rows = append(rows, *x.row(n - 1))
+		}
+	}
+	return rows
+}
+
 // remove forgets a content.
 func (x *index) remove(id ID) {
 	if x.used == 0 {

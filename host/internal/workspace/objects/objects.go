@@ -6,7 +6,7 @@
 //   - A record that was cut short, or damaged, is never taken for a whole one: [Open] drops an end that no whole record
 //     follows, and [Store.Get] returns only bytes that have the hash they were asked by. A damage takes only the contents in
 //     it. One that was found damaged is stored again when it is put again.
-//   - Equal contents are stored once.
+//   - Equal contents are stored once. Stores that share packs ([Store.Share]) never change what another one has.
 //   - Only the user can read the files (0700, 0600).
 //   - A collection that is killed loses no live content: a file is removed after its live contents are on disk elsewhere.
 //
@@ -60,11 +60,14 @@ type Store struct {
 
 	mu    sync.Mutex
 	index index
-	// damaged are contents that could not be read back, with where they are. They are not in the index.
+	// damaged are contents that could not be read back, with where they are. They are not in the index. found counts those
+	// that were found, ever.
 	damaged map[ID]place
-	// notes say what Open cut off.
-	notes []string
-	packs map[uint32]*pack
+	found   int
+	// notes say what Open cut off, missing what it found no longer there, or not wholly.
+	notes   []string
+	missing []string
+	packs   map[uint32]*pack
 	// active takes records. It is nil until the first record is written.
 	active *pack
 	next   uint32 // number of the next pack
@@ -103,7 +106,13 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(numbers) == 0 {
+		s.missing = []string{s.path(s.next) + " does not exist"}
+	}
 	for i, n := range numbers {
+		for ; s.next < n; s.next++ {
+			s.missing = append(s.missing, s.path(s.next)+" does not exist")
+		}
 		p, err := openPack(s.path(n), n)
 		if err != nil {
 			return nil, errors.Join(err, s.closePacks())
@@ -114,7 +123,7 @@ func Open(dir string) (*Store, error) {
 			return nil, errors.Join(err, s.closePacks())
 		}
 		s.stored += p.bytes()
-		if last && p.size < packSize {
+		if last && p.size < packSize && !p.shared() {
 			s.active = p
 		}
 	}
@@ -150,8 +159,12 @@ func (s *Store) load(p *pack, last bool) error {
 			}
 		}
 	})
-	if err != nil || !last || end == p.size {
+	if err != nil || end == p.size {
 		return err
+	}
+	s.missing = append(s.missing, fmt.Sprintf("%s ends at %d within a record", p.file.Name(), p.size))
+	if !last {
+		return nil
 	}
 	note, err := p.cut(end)
 	if note != "" {
@@ -243,9 +256,32 @@ func (s *Store) Get(id ID) ([]byte, error) {
 		}
 		err = cmp.Or(err, error(&DamagedError{s.path(at.pack), int64(at.offset), fmt.Errorf("the content %d is not %s", at.item, id)}))
 	}
-	s.index.remove(id)
-	s.damaged[id] = at
+	if !damaged {
+		s.damage(id, at)
+		s.check(s.packs[at.pack]) // damage is seldom alone
+	}
 	return nil, err
+}
+
+// damage notes that a content cannot be read back.
+func (s *Store) damage(id ID, at place) {
+	s.index.remove(id)
+	if _, known := s.damaged[id]; !known {
+		s.found++
+	}
+	s.damaged[id] = at
+}
+
+// Missing says what of the store was not there when it was opened: packs without which there are later ones, and ends. A
+// collection leaves such gaps too, so it is the cause only where contents are missing.
+func (s *Store) Missing() []string { return s.missing }
+
+// Found returns how many contents were ever found damaged. It is larger when there are new ones, and those that they were
+// stored with.
+func (s *Store) Found() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found
 }
 
 // read returns a block, from memory when it was read before, of a damaged record perhaps with an error.
@@ -392,33 +428,49 @@ func (s *Store) Check() []string {
 	defer s.mu.Unlock()
 	damages := slices.Clone(s.notes)
 	for _, n := range slices.Sorted(maps.Keys(s.packs)) {
-		p := s.packs[n]
-		if err := p.whole(func(offset uint32, _ header, items []item) {
-			if len(items) == 0 {
-				return
-			}
-			b, err := p.read(offset, s.decoder)
-			lost := false
-			for i, it := range items {
-				if b != nil && IDOf(b.content(i)) == it.id {
-					continue
-				}
-				at := place{n, offset, uint16(i)}
-				if now, known := s.index.get(it.id); known && now != at {
-					continue // it is stored again
-				}
-				s.index.remove(it.id)
-				s.damaged[it.id] = at
-				if lost = true; err == nil {
-					damages = append(damages, fmt.Sprintf("%s: the content %d at %d is not %s", p.file.Name(), i, offset, it.id))
-				}
-			}
-			if err != nil && lost {
-				damages = append(damages, err.Error())
-			}
-		}); err != nil {
-			damages = append(damages, err.Error())
-		}
+		damages = append(damages, s.check(s.packs[n])...)
 	}
 	return damages
+}
+
+// check is [Store.Check] for one pack.
+func (s *Store) check(p *pack) (damages []string) {
+	s.cache = cache{} // what is on disk counts
+	if _, err := os.Lstat(p.file.Name()); errors.Is(err, os.ErrNotExist) {
+		damages = append(damages, p.file.Name()+" does not exist any more. Its contents can be read until the daemon ends")
+	}
+	found := map[uint32]bool{}
+	err := p.whole(func(offset uint32, _ header, items []item) {
+		found[offset] = true
+		if len(items) == 0 {
+			return
+		}
+		b, err := p.read(offset, s.decoder)
+		lost := false
+		for i, it := range items {
+			if b != nil && IDOf(b.content(i)) == it.id {
+				continue
+			}
+			at := place{p.number, offset, uint16(i)}
+			if now, known := s.index.get(it.id); known && now != at {
+				continue // it is stored again
+			}
+			s.damage(it.id, at)
+			if lost = true; err == nil {
+				damages = append(damages, fmt.Sprintf("%s: the content %d at %d is not %s", p.file.Name(), i, offset, it.id))
+			}
+		}
+		if err != nil && lost {
+			damages = append(damages, err.Error())
+		}
+	})
+	if err == nil {
+		return damages
+	}
+	for _, r := range s.index.in(p.number) {
+		if !found[r.at.offset] {
+			s.damage(r.id, r.at)
+		}
+	}
+	return append(damages, err.Error())
 }

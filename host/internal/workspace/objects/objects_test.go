@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -176,6 +177,46 @@ func TestADamagedByteIsNoticed(t *testing.T) {
 		}
 		if got, err := s.Get(id); err == nil && !bytes.Equal(got, content) {
 			t.Fatalf("byte %d: %q", i, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStoresThatSharePacksAddToTheirOwn: what one of them writes is not in a pack of the other one, also after both were opened
+// again.
+func TestStoresThatSharePacksAddToTheirOwn(t *testing.T) {
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	s := open(t, one)
+	common, err := s.Put([]byte("common"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Share(two); err != nil {
+		t.Fatal(err)
+	}
+	stores := []*objects.Store{s, open(t, two)}
+	var own []objects.ID
+	for round := range 2 {
+		for i, s := range stores {
+			id, err := s.Put(fmt.Appendf(nil, "%d of %d", round, i))
+			if err := errors.Join(err, s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			own = append(own, id)
+		}
+		stores = []*objects.Store{open(t, one), open(t, two)}
+	}
+	for i, s := range stores {
+		if damages := s.Check(); len(damages) > 0 || !s.Has(common) {
+			t.Errorf("store %d: %q", i, damages)
+		}
+		for k, id := range own {
+			if s.Has(id) != (k%2 == i) {
+				t.Errorf("store %d has what store %d wrote: %v", i, k%2, s.Has(id))
+			}
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

@@ -60,6 +60,9 @@ const minHole = 16 << 10
 // digUp makes holes of the records of a pack in which nothing is live, and reports whether it made one. It needs no room. A
 // kill leaves a record, or a hole.
 func (s *Store) digUp(p *pack, live func(ID) bool) (dug bool, err error) {
+	if p.shared() {
+		return false, nil
+	}
 	if err := dig(p.file, p.size, minHole); err != nil {
 		return false, nil //nolint:nilerr // the filesystem has no holes
 	}

@@ -79,7 +79,8 @@ type Snapshot struct {
 	Reference string
 	// Problems are the paths whose state is not certain, as "path: reason".
 	Problems []string
-	// Files counts the entries, Changed those that changed since the snapshot before. A provider that does not know has -1.
+	// Files counts the entries, Changed the files and links that changed since the snapshot before, or the directories where
+	// nothing else did. A provider that does not know has -1.
 	Files, Changed int
 }
 
@@ -112,10 +113,18 @@ func (e *UnknownError) Error() string {
 type FullError struct {
 	// Budget and Used are in bytes.
 	Budget, Used int64
+	// Changing is a file that was read Times times, because it changed while it was read, "" if there was none. Its size is Size.
+	Changing string
+	Times    int
+	Size     int64
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("there is no room for the snapshot: the snapshots of this workspace take %s of %s. Delete some, exclude large paths from snapshots, or raise the budget.",
+	if e.Changing != "" {
+		return fmt.Sprintf("there is no room for the snapshot: %q (%s) changed while it was read. It was read %d times, and each reading takes room until the snapshot is complete. The snapshots of this workspace take %s of %s. Exclude the file from snapshots, or raise the budget.",
+			e.Changing, mib(e.Size), e.Times, mib(e.Used), mib(e.Budget))
+	}
+	return fmt.Sprintf("there is no room for the snapshot: the snapshots of this workspace take %s of %s. Delete some with `tidemark timeline prune --mib MIB`, exclude large paths from snapshots, or raise the budget.",
 		mib(e.Used), mib(e.Budget))
 }
 

@@ -55,7 +55,8 @@ type Choice struct {
 // checkpoints, branches, and safety snapshots younger than [SafetyAge], each with the name of what refers to it.
 //
 // The newest snapshot is never deleted. Those that are referred to are deleted only for the hard budget, the oldest first,
-// after everything else. Count and age do not need Stored.Spans.
+// after everything else. Where contents that stay exceed the budget by themselves, it deletes none that frees no contents.
+// Count and age do not need Stored.Spans.
 func (p Policy) Choose(stored Stored, references map[uint64]string, now time.Time) Choice {
 	snapshots := slices.SortedFunc(slices.Values(stored.Snapshots), func(a, b Snapshot) int { return cmp.Compare(a.Number, b.Number) })
 	kept := map[uint64]bool{}
@@ -81,12 +82,21 @@ func (p Policy) Choose(stored Stored, references map[uint64]string, now time.Tim
 	}
 	room := newRoom(stored, kept)
 	choice := Choice{}
-	for ; p.Bytes > 0 && room.bytes > p.Bytes && len(free) > 0; free = free[1:] {
-		room.remove(free[0])
+	var removed []uint64
+	for _, n := range append(free, referred...) {
+		if p.Bytes == 0 || room.bytes <= p.Bytes {
+			break
+		}
+		room.remove(n)
+		removed = append(removed, n)
 	}
-	for ; p.Bytes > 0 && room.bytes > p.Bytes && len(referred) > 0; referred = referred[1:] {
-		room.remove(referred[0])
-		choice.Forced = append(choice.Forced, Forced{referred[0], references[referred[0]]})
+	if room.bytes-stored.Fixed > p.Bytes {
+		removed = slices.DeleteFunc(removed, func(n uint64) bool { return room.keep(n) })
+	}
+	for _, n := range removed {
+		if by, is := references[n]; is {
+			choice.Forced = append(choice.Forced, Forced{n, by})
+		}
 	}
 	for _, s := range snapshots {
 		if !kept[s.Number] {
@@ -106,6 +116,8 @@ type room struct {
 	order []uint64 // of the kept ones
 	spans []Span
 	bytes int64
+	// dropped are the spans that [room.remove] dropped.
+	dropped []Span
 }
 
 func newRoom(stored Stored, kept map[uint64]bool) *room {
@@ -132,6 +144,16 @@ func (r *room) remove(number uint64) {
 			return false
 		}
 		r.bytes -= s.Bytes
+		r.dropped = append(r.dropped, s)
 		return true
 	})
+}
+
+// keep takes back the removal of a snapshot, if that freed nothing, and reports whether it did.
+func (r *room) keep(number uint64) bool {
+	if slices.ContainsFunc(r.dropped, func(s Span) bool { return s.First <= number && number <= s.Last && s.Bytes > 0 }) {
+		return false
+	}
+	r.kept[number] = true
+	return true
 }

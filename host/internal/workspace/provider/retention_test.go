@@ -106,11 +106,31 @@ func TestTheBudgetIsHard(t *testing.T) {
 			}
 			return all
 		}
-		if got.Over > 0 && left(true)+left(false) > 0 {
-			t.Fatalf("%+v, though more could go", got)
+		frees := func(i uint64) bool {
+			without := maps.Clone(kept)
+			without[i] = false
+			return needed(without) < needed(kept)
 		}
-		if len(got.Forced) > 0 && left(false) > 0 {
-			t.Fatalf("%+v, though others could go", got)
+		if vain := got.Left-stored.Fixed > policy.Bytes; vain {
+			for i := range kept {
+				if kept[i] && i != uint64(n) && frees(i) {
+					t.Fatalf("%+v, though s%d could go", got, i)
+				}
+			}
+			for _, i := range got.Delete {
+				with := maps.Clone(kept)
+				with[i] = true
+				if policy.Count == 0 && needed(with) == needed(kept) {
+					t.Fatalf("%+v, though s%d freed nothing", got, i)
+				}
+			}
+		} else {
+			if got.Over > 0 && left(true)+left(false) > 0 {
+				t.Fatalf("%+v, though more could go", got)
+			}
+			if len(got.Forced) > 0 && left(false) > 0 {
+				t.Fatalf("%+v, though others could go", got)
+			}
 		}
 		forced := map[uint64]bool{}
 		for _, f := range got.Forced {
@@ -142,7 +162,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{&provider.UnknownError{Number: 7}, "no snapshot yet"},
 		{&provider.UnknownError{Number: 7, Nearest: 5}, "the nearest one is s5"},
-		{&provider.FullError{Budget: 2 << 30, Used: 2000 << 20}, "2000.0 MiB of 2048.0 MiB. Delete some"},
+		{&provider.FullError{Budget: 2 << 30, Used: 2000 << 20}, "2000.0 MiB of 2048.0 MiB. Delete some with `tidemark timeline prune --mib MIB`"},
 	} {
 		if !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%q is not in %q", c.want, c.err)

@@ -87,13 +87,10 @@ func (r *run) undone(err error) error {
 	if failed != nil {
 		return fmt.Errorf("%w\nThe workspace could not be set back: %w. Its state before is s%d.", err, failed, r.j.Safety)
 	}
-	for _, c := range r.conflicts {
-		err = fmt.Errorf("%w\n%q is left as it is now: %s. Its state before is in s%d.", err, c.Path, c.Reason, r.j.Safety)
+	if len(r.conflicts) == 0 && kept == "" {
+		return err
 	}
-	if kept != "" {
-		err = fmt.Errorf("%w\nFiles that were changed after they had been moved away are in %s.", err, kept)
-	}
-	return err
+	return &PartialError{Err: err, Safety: r.j.Safety, Differs: r.conflicts, Kept: kept}
 }
 
 // prepare does everything that can be done without touching the workspace, and writes the journal.
@@ -125,6 +122,12 @@ func (r *run) prepare(ctx context.Context) error {
 // check compares the paths of the plan with what the safety snapshot recorded of them. The last check reads files whose
 // stat does not prove that they are unchanged.
 func (r *run) check(ctx context.Context, last bool) error {
+	created := map[string]bool{}
+	for i := range r.plan.Steps {
+		if s := &r.plan.Steps[i]; s.Before == nil {
+			created[s.Path] = true
+		}
+	}
 	for i := range r.plan.Steps {
 		s := &r.plan.Steps[i]
 		if err := ctx.Err(); err != nil {
@@ -132,6 +135,9 @@ func (r *run) check(ctx context.Context, last bool) error {
 		}
 		n := r.plan.nodes[s.Path]
 		if s.Before == nil {
+			if created[tree.Parent(s.Path)] {
+				continue // where case is ignored, it would be found in another spelling of that directory
+			}
 			if _, err := r.stat(s.Path); err == nil {
 				if there, err := r.listed(s.Path); there || err != nil {
 					return errors.Join(err, &ChangedError{s.Path, "it was created in the meantime"})
@@ -361,10 +367,15 @@ func (r *run) set(s *setting) error {
 	if before == nil {
 		before = &attributes{}
 	}
-	if err := r.parent.set(base(s.Path), before, s.After); err != nil {
-		return fmt.Errorf("cannot set the attributes of %q: %w", s.Path, err)
+	err = r.parent.set(base(s.Path), before, s.After)
+	switch {
+	case err == nil:
+		return nil
+	case now.Kind == tree.Dir && sameButTimes(before, s.After) && errors.Is(err, fs.ErrPermission):
+		r.untimed = append(r.untimed, tree.Problem{Path: s.Path, Reason: "cannot set its times: " + r.parent.refusal(base(s.Path), now, err)})
+		return nil
 	}
-	return nil
+	return fmt.Errorf("cannot set the attributes of %q: %w", s.Path, err)
 }
 
 // do does an operation.
@@ -468,8 +479,17 @@ func (r *run) verify(ctx context.Context, result *Result) error {
 	}
 	r.held.Now(func(now *tree.Tree) { changes = groupsOf(now, changes).apart(changes) })
 	left := map[string]bool{}
+	for path := range r.plan.stay {
+		left[path] = true
+	}
 	for _, p := range r.plan.Left {
 		left[p.Path] = true
+	}
+	for _, p := range r.untimed {
+		if !left[p.Path] {
+			left[p.Path] = true
+			result.Differs = append(result.Differs, p)
+		}
 	}
 	for _, c := range changes {
 		_, hidden := r.plan.hidden(c.Path)

@@ -8,7 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errNotDir error = unix.ENOTDIR
+var (
+	errNotDir     error = unix.ENOTDIR
+	errOtherMount error = unix.EXDEV
+)
 
 // fill adds what only the system's own structure has.
 func (s *stamp) fill(info os.FileInfo) {
@@ -76,6 +79,12 @@ func (d *dir) chown(name string, like stamp) error {
 	}
 	return d.in.Lchown(name, like.user, like.group)
 }
+
+// access returns why this user may not search or write to what a name is, nil otherwise.
+func (d *dir) access(name string, mode uint32) error { return unix.Access(d.path(name), mode) }
+
+// owns reports whether this user may set the attributes of a name, of which s is the stamp.
+func (d *dir) owns(_ string, s stamp) bool { return os.Geteuid() == 0 || s.user == os.Geteuid() }
 
 // sync makes the names in a directory survive a loss of power.
 func (d *dir) sync() error {

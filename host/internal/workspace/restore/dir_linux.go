@@ -12,7 +12,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
-var errNotDir error = unix.ENOTDIR
+var (
+	errNotDir     error = unix.ENOTDIR
+	errOtherMount error = unix.EXDEV
+)
 
 // dir is an open directory. Names are resolved in it, whatever becomes of its path. No symbolic link is followed.
 type dir struct{ fd int }
@@ -153,6 +156,22 @@ func (d *dir) chown(name string, like stamp) error {
 		return nil
 	}
 	return unix.Fchownat(d.fd, name, like.user, like.group, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// access returns why this user may not search or write to what a name is, nil otherwise.
+func (d *dir) access(name string, mode uint32) error { return unix.Faccessat(d.fd, name, mode, 0) }
+
+// owns reports whether this user may set the attributes of a name, of which s is the stamp. The system opens with O_NOATIME on the
+// same condition.
+func (d *dir) owns(name string, s stamp) bool {
+	if s.user == os.Geteuid() {
+		return true
+	}
+	f, err := d.file(name, unix.O_NOATIME)
+	if err != nil {
+		return s.Kind == tree.Link && os.Geteuid() == 0 // no link can be opened
+	}
+	return f.Close() == nil
 }
 
 func (d *dir) chmod(name string, mode uint16) error {

@@ -167,7 +167,7 @@ func contents(w *world) []string {
 		if err == nil && d.Type().IsRegular() {
 			b, _ := os.ReadFile(path)
 			rel, _ := filepath.Rel(w.dir, path)
-			all = append(all, rel+" "+string(b))
+			all = append(all, filepath.ToSlash(rel)+" "+string(b))
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package restore
 
 import (
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -10,7 +11,9 @@ import (
 type opened struct {
 	root *dir
 	// dirs are the inodes of the directories in which something is changed.
-	dirs       map[string]uint64
+	dirs map[string]uint64
+	// replaced accepts other directories at their paths.
+	replaced   bool
 	parent     *dir
 	parentPath string
 }
@@ -26,7 +29,7 @@ func (o *opened) in(path string) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if inode, ok := o.dirs[at]; ok {
+	if inode, ok := o.dirs[at]; ok && !o.replaced {
 		if st, err := d.stat("."); err != nil || st.Inode != inode {
 			d.close()
 			return nil, errNotDir // it was replaced
@@ -52,6 +55,21 @@ func (o *opened) listed(path string) (bool, error) {
 	}
 	names, err := d.names()
 	return slices.Contains(names, tree.Base(path)), err
+}
+
+// otherSpelling returns the name that a directory lists in place of one, where case is ignored: the same but for case. It is ""
+// if the directory lists the name itself, or neither.
+func (d *dir) otherSpelling(name string) (other string) {
+	names, _ := d.names()
+	for _, n := range names {
+		if n == name {
+			return ""
+		}
+		if strings.EqualFold(n, name) {
+			other = n
+		}
+	}
+	return other
 }
 
 // base returns the last name of a path, "." for the workspace itself.

@@ -273,20 +273,19 @@ func (p *Plan) look() error {
 	if err != nil {
 		return err
 	}
+	planned := map[string]bool{}
+	for _, s := range p.Steps {
+		planned[s.Path] = true
+	}
 	stay := map[string]string{}
 	mounts := map[string]bool{}
-	problem := func(path, why string) {
-		if slices.ContainsFunc(p.Problems, func(known tree.Problem) bool { return known.Path == path }) {
-			return
-		}
-		p.Problems = append(p.Problems, tree.Problem{Path: path, Reason: why})
-	}
+	p.permit(root)
 	for _, s := range p.Steps {
 		parent := tree.Parent(s.Path)
 		if s.Path != "" && !mounts[parent] {
 			if d, err := root.sub(parent); err == nil {
 				if there, err := d.mount(); err == nil && there != here {
-					problem(s.Path, "it is on another filesystem than the workspace")
+					p.problem(s.Path, "it is on another filesystem than the workspace")
 				} else {
 					mounts[parent] = true
 				}
@@ -297,7 +296,9 @@ func (p *Plan) look() error {
 		case s.Kind == Create:
 			if d, err := root.sub(parent); err == nil {
 				if st, err := d.stat(tree.Base(s.Path)); err == nil && st.Kind == 0 {
-					problem(s.Path, "a socket, a pipe or a device is in its place")
+					p.problem(s.Path, "a socket, a pipe or a device is in its place")
+				} else if other := d.otherSpelling(tree.Base(s.Path)); err == nil && other != "" && !planned[tree.Join(parent, other)] {
+					p.problem(s.Path, fmt.Sprintf("it is spelled %q now. Restore both", other))
 				}
 				d.close()
 			}
@@ -305,12 +306,12 @@ func (p *Plan) look() error {
 			in, err := p.unrecorded(root, s.Path)
 			switch {
 			case err != nil && !absent(err):
-				problem(s.Path, "it cannot be listed: "+reason(err))
+				p.problem(s.Path, "it cannot be listed: "+reason(err))
 			case in == "":
 			case s.After == nil:
 				stay[s.Path] = fmt.Sprintf("it has %q in it, which is part of no snapshot", in)
 			default:
-				problem(s.Path, fmt.Sprintf("it is a directory with %q in it, which is part of no snapshot", in))
+				p.problem(s.Path, fmt.Sprintf("it is a directory with %q in it, which is part of no snapshot", in))
 			}
 		}
 	}

@@ -109,13 +109,19 @@ func (r *run) conflict(path, why string) {
 }
 
 // rollback sets the workspace back. What is to be done is seen from the workspace and the staging directory, so that it can
-// be interrupted, and repeated. What the user changed meanwhile is left as it is.
+// be interrupted, and repeated. What the user changed meanwhile is left as it is. Files are set back into a directory that was
+// made again.
 func (r *run) rollback() (kept string, err error) {
 	r.leave()
+	r.replaced = true // a directory that came back gets its files back
 	r.unlock()
 	for i := len(r.j.Operations) - 1; i >= 0; i-- {
-		if err := r.undo(i); err != nil {
-			return "", fmt.Errorf("%q: %w", r.j.Operations[i].Path, err)
+		path := r.j.Operations[i].Path
+		err := r.undo(i)
+		if refused(err) {
+			r.conflict(path, "it cannot be set back: "+reason(err))
+		} else if err != nil {
+			return "", fmt.Errorf("%q: %w", path, err)
 		}
 		if r.j.Operations[i].Old.Kind == tree.Dir || r.j.Operations[i].New.Kind == tree.Dir {
 			r.leave()
@@ -126,8 +132,8 @@ func (r *run) rollback() (kept string, err error) {
 		if s.Before == nil {
 			continue
 		}
-		if err := r.reset(s); err != nil {
-			return "", fmt.Errorf("%q: %w", s.Path, err)
+		if err := r.reset(s); err != nil { // its content is as before
+			r.conflict(s.Path, "its attributes cannot be set back: "+reason(err))
 		}
 	}
 	if err := r.syncDirs(); err != nil {
@@ -141,6 +147,12 @@ func (r *run) rollback() (kept string, err error) {
 	return r.finish(undoneFile)
 }
 
+// refused reports whether an error means that another attempt would fail too: the system does not allow this user to rename, or
+// something is mounted on the way. The content is in the snapshot of the state before.
+func refused(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errOtherMount)
+}
+
 // reset sets attributes back, if no other than the restore changed them.
 func (r *run) reset(s *setting) error {
 	now, err := r.stat(s.Path)
@@ -151,7 +163,11 @@ func (r *run) reset(s *setting) error {
 		return err
 	}
 	if !s.of(now) {
-		r.conflict(s.Path, "it was changed in the meantime")
+		why := "it was changed in the meantime"
+		if now.Kind == tree.Dir && s.Is.Kind == tree.Dir {
+			why = anotherDir
+		}
+		r.conflict(s.Path, why)
 		return nil
 	}
 	from := s.After
@@ -206,21 +222,29 @@ func (r *run) undo(i int) error {
 	return nil
 }
 
+// anotherDir is why a directory is not as before.
+const anotherDir = "another directory was put in its place. It keeps its attributes and what is in it"
+
 // bring brings back what was moved away.
 func (r *run) bring(d *dir, old, path string) error {
-	if _, err := r.staging.stat(old); err != nil {
-		if absent(err) {
-			return nil // it was not moved away
-		}
+	was, err := r.staging.stat(old)
+	if absent(err) {
+		return nil // it was not moved away
+	}
+	if err != nil {
 		return err
 	}
 	if d == nil {
-		r.conflict(path, "its directory was moved or replaced in the meantime")
+		r.conflict(path, "its directory was moved or removed in the meantime")
 		return nil
 	}
-	err := move(r.staging, old, d, base(path))
+	err = move(r.staging, old, d, base(path))
 	if errors.Is(err, fs.ErrExist) {
-		r.conflict(path, "something else was put in its place")
+		why := "something else was put in its place"
+		if now, err := d.stat(base(path)); err == nil && now.Kind == tree.Dir && was.Kind == tree.Dir {
+			why = anotherDir
+		}
+		r.conflict(path, why)
 		return nil
 	}
 	return err

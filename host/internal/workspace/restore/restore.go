@@ -8,6 +8,8 @@
 //     returns a [ChangedError] that names the path.
 //   - A process that is killed at any moment leaves the workspace wholly before or wholly after, once [Recover] ran.
 //     What was edited between the kill and the recovery keeps its newest state, and is reported.
+//   - What the system does not allow this user to change is a problem of the plan, but for times alone. What it no longer allows
+//     to be set back is reported, and blocks no later restore.
 //   - Every new content is written and compared with the recorded one before anything in the workspace is touched. A full
 //     disk leaves the workspace as it was.
 //   - Symbolic links are never followed, the workspace's own .git and what the provider skips are never touched. Paths
@@ -62,6 +64,8 @@ type Plan struct {
 	Problems []tree.Problem
 	// Left are the paths that stay different from the target, with the reasons.
 	Left []tree.Problem
+	// Recovered is what was done about an earlier restore that was interrupted, nil if none was.
+	Recovered *Recovery
 
 	p     *tracked.Provider
 	paths []string
@@ -147,6 +151,39 @@ func (e *BlockedError) Error() string {
 	return b.String()
 }
 
+// PartialError means that a restore failed, and that not everything could be set back.
+type PartialError struct {
+	// Err is why the restore failed.
+	Err error
+	// Safety is the snapshot of the state before.
+	Safety uint64
+	// Differs are the paths that are not as before, with the reasons.
+	Differs []tree.Problem
+	// Kept is that of [Result].
+	Kept string
+}
+
+// maxNamed bounds the paths that an error names.
+const maxNamed = 10
+
+func (e *PartialError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Err.Error())
+	for i, p := range e.Differs {
+		if i == maxNamed {
+			fmt.Fprintf(&b, "\n%d more paths are left as they are now. Their state before is in s%d.", len(e.Differs)-i, e.Safety)
+			break
+		}
+		fmt.Fprintf(&b, "\n%q is left as it is now: %s. Its state before is in s%d.", p.Path, p.Reason, e.Safety)
+	}
+	if e.Kept != "" {
+		fmt.Fprintf(&b, "\nFiles that were changed after they had been moved away are in %s.", e.Kept)
+	}
+	return b.String()
+}
+
+func (e *PartialError) Unwrap() error { return e.Err }
+
 var (
 	errNoExchange = errors.New("the filesystem cannot exchange two names")
 	// errUsed is the answer to a second Apply.
@@ -155,7 +192,8 @@ var (
 
 // Prepare takes a snapshot of the workspace and plans what would set the paths back to the target. Paths are relative,
 // with "/"; a directory stands for everything in it. No paths mean the whole workspace. An earlier restore that was
-// interrupted is set back first. Nothing else in the workspace changes.
+// interrupted is set back first. Nothing else in the workspace changes. After an error, a plan that is not nil has only what
+// was recovered.
 func Prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []string) (*Plan, error) {
 	for _, path := range paths {
 		if err := valid(path); err != nil {
@@ -174,18 +212,23 @@ func Prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []st
 		return nil, err
 	}
 	defer held.Release()
-	if _, err := recoverHeld(p, held); err != nil {
+	plan := &Plan{Target: target, p: p, paths: paths, used: true}
+	if plan.Recovered, err = recoverHeld(p, held); err != nil {
 		return nil, err
 	}
 	if _, err := p.Diff(target, target); err != nil {
-		return nil, err // before a snapshot is taken for nothing
+		return plan, err // before a snapshot is taken for nothing
 	}
 	safety, _, err := held.Take(ctx, fmt.Sprintf("before s%d is restored", target))
 	if err != nil {
-		return nil, fmt.Errorf("cannot take the snapshot of the state before: %w", err)
+		return plan, fmt.Errorf("cannot take the snapshot of the state before: %w", err)
 	}
-	plan := &Plan{Target: target, Safety: safety.Number, p: p, paths: paths}
-	return plan, plan.compute(held)
+	plan.Safety = safety.Number
+	if err := plan.compute(held); err != nil {
+		return plan, err
+	}
+	plan.used = false
+	return plan, nil
 }
 
 // valid checks a path of a caller.
@@ -244,7 +287,9 @@ func (p *Plan) prune(out map[string]string) {
 		s := &p.Steps[i]
 		if _, ok := out[s.Path]; !ok && dirs[s.Path] != "" && s.Before != nil && s.Before.Kind == tree.Dir && (s.After == nil || s.After.Kind != tree.Dir) {
 			out[s.Path] = fmt.Sprintf("it has %q in it, which stays", dirs[s.Path])
-			p.Left = append(p.Left, tree.Problem{Path: s.Path, Reason: out[s.Path]})
+			if !p.blocked(s.Path) {
+				p.Left = append(p.Left, tree.Problem{Path: s.Path, Reason: out[s.Path]})
+			}
 		}
 		if _, ok := out[s.Path]; ok && s.Before != nil {
 			dirs[tree.Parent(s.Path)] = s.Path

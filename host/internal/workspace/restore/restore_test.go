@@ -322,6 +322,32 @@ func TestOddNames(t *testing.T) {
 	w.is(want)
 }
 
+// TestOneOfTwoSpellings: where case is ignored, a path that is spelled in another way now needs both to be restored.
+func TestOneOfTwoSpellings(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	w.write("readme", "one", "src/a", "a")
+	target := w.take()
+	want := w.read()
+	w.must(os.Remove(w.path("readme")), os.RemoveAll(w.path("src"))) // Wine does not rename a file to another spelling
+	w.write("README", "one", "SRC/a", "a")
+	_, err := os.Stat(w.path("readme"))
+	ignored := err == nil
+	for one, other := range map[string]string{"readme": "README", "src": "SRC", "src/a": "SRC"} {
+		t.Run(one, func(t *testing.T) {
+			plan := w.prepare(target, one)
+			if blocked := len(plan.Problems) > 0; blocked != ignored {
+				t.Fatalf("case is ignored: %v; problems: %v", ignored, plan.Problems)
+			}
+			if plan := w.prepare(target, one, other); len(plan.Problems) > 0 {
+				t.Error(plan.Problems)
+			}
+		})
+	}
+	w.apply(w.prepare(target))
+	w.is(want)
+}
+
 // TestWhatNoSnapshotHasStays: the repository, skipped paths, sockets and pipes, and the directories they are in.
 func TestWhatNoSnapshotHasStays(t *testing.T) {
 	w := newWorld(t, t.TempDir())

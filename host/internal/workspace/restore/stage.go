@@ -41,6 +41,8 @@ type run struct {
 	// byPath are the numbers of operations that put something at a path.
 	byPath    map[string]int
 	conflicts []tree.Problem
+	// untimed are the directories of others whose times stay different.
+	untimed []tree.Problem
 }
 
 // newRun opens the workspace and the store.

@@ -64,14 +64,24 @@ func (d *dir) set(name string, from, to *attributes) error {
 			return err
 		}
 	}
-	if err := d.setTime(name, to.Mtime); err != nil {
+	now, err := d.stat(name)
+	if err != nil {
 		return err
 	}
-	now, err := d.stat(name)
-	if err != nil || now.Mode == to.Mode {
-		return err
+	if now.Mtime != to.Mtime {
+		if err := d.setTime(name, to.Mtime); err != nil {
+			return err
+		}
+	}
+	if now.Mode == to.Mode {
+		return nil
 	}
 	return d.chmod(name, to.Mode)
+}
+
+// sameButTimes reports whether only times are to be set.
+func sameButTimes(from, to *attributes) bool {
+	return from.Mode == to.Mode && sameXattrs(from.Xattrs, to.Xattrs)
 }
 
 // absent reports whether an error means that nothing is at a path, or no directory on the way.

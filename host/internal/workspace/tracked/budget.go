@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
 // Take is [Provider.Take] for the holder.
@@ -46,6 +47,7 @@ func (h *Held) within(ctx context.Context, label string) (s *Snapshot, same bool
 	if s, same, err = p.take(ctx, label, h.Listed); !errors.Is(err, objects.ErrFull) {
 		return s, same, err
 	}
+	first := err
 	// How much it needs is not known before it is taken.
 	for _, part := range []int64{0, 8, 2, 1} {
 		more, err := h.makeRoom(ctx, part)
@@ -62,14 +64,18 @@ func (h *Held) within(ctx context.Context, label string) (s *Snapshot, same bool
 	if _, err := h.makeRoom(ctx, 0); err != nil {
 		return nil, false, err
 	}
-	return nil, false, &provider.FullError{Budget: p.options.Budget, Used: p.Size()}
+	full := &provider.FullError{Budget: p.options.Budget, Used: p.Size()}
+	if changing := (*tree.ChangingError)(nil); errors.As(err, &changing) || errors.As(first, &changing) {
+		full.Changing, full.Times, full.Size = changing.Path, changing.Times, changing.Size
+	}
+	return nil, false, full
 }
 
 // limit bounds the contents to what the history leaves of the budget.
 func limit(p *Provider) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.objects.SetLimit(max(1, p.options.Budget-p.history.size-inlineDelta))
+	p.objects.SetLimit(max(1, p.options.Budget-p.history.bytes()-2*inlineDelta))
 }
 
 // makeRoom deletes the oldest snapshots that nothing refers to until a part of the budget is free, none for 0, and

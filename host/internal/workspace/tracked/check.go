@@ -1,17 +1,24 @@
 package tracked
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
+
+// maxMissing bounds what of the store a text says is missing.
+const maxMissing = 5
 
 // Check reads everything that the snapshots need, and returns the damages, one line each.
 func (p *Provider) Check() []string {
@@ -19,12 +26,18 @@ func (p *Provider) Check() []string {
 	defer p.mu.Unlock()
 	damages := p.objects.Check()
 	if p.lost > 0 {
-		why := "the machine ended before their contents were on disk"
+		why := "contents of them are in no file of " + filepath.Join(p.options.Store, objectsDir)
+		if missing := p.objects.Missing(); len(missing) > 0 {
+			why += fmt.Sprintf(", where %s", strings.Join(missing[:min(len(missing), maxMissing)], " and "))
+		}
 		if damage := (*objects.DamagedError)(nil); errors.As(p.why, &damage) {
 			why = damage.Error()
+		} else if errors.Is(p.why, errRecord) {
+			why = errRecord.Error()
 		}
 		damages = append(damages, fmt.Sprintf("%d snapshots were lost: %s. A copy of the history with them is in %s", p.lost, why, p.history.file.Name()+cutSuffix))
 	}
+	damages = append(damages, p.history.damages...)
 	if p.history.cut > 0 {
 		damages = append(damages, fmt.Sprintf("%s has an end of %d bytes that was not whole; a copy is in %s", p.history.file.Name(), p.history.cut, p.history.file.Name()+cutSuffix))
 	}
@@ -39,13 +52,7 @@ func (p *Provider) Check() []string {
 		}
 		var missing []string
 		for path, n := range t.All() {
-			ids, err := p.idsOf(&n.Entry)
-			for _, id := range ids {
-				if !p.objects.Has(id) {
-					err = objects.ErrMissing
-				}
-			}
-			if err != nil {
+			if p.lacks(&n.Entry) {
 				missing = append(missing, path)
 			}
 		}
@@ -56,9 +63,74 @@ func (p *Provider) Check() []string {
 	return damages
 }
 
+// examine returns the files whose last recorded content the store lacks. They are to be read again: what a snapshot has is
+// whole, whatever happened to the content that an earlier one stored. Broken means that the last tree itself cannot be read
+// back. It looks once after opening, and whenever damage was found since.
+func examine(p *Provider, damage int) (doubted []string, broken bool, err error) {
+	if damage == p.examined {
+		return nil, false, nil
+	}
+	if doubted, err = p.now.Doubt(p.lacks); err != nil || len(p.all) == 0 {
+		return doubted, false, err
+	}
+	if p.examined < 0 {
+		return doubted, false, nil // opening has read it
+	}
+	if _, err = p.treeAt(len(p.all) - 1); errors.Is(err, objects.ErrMissing) {
+		return doubted, true, nil
+	}
+	return doubted, false, err
+}
+
+// texts returns problems as a snapshot lists them.
+func texts(problems []tree.Problem) []string {
+	var lines []string
+	for _, problem := range problems {
+		lines = append(lines, problem.Path+": "+problem.Reason)
+	}
+	slices.Sort(lines)
+	if more := len(lines) - maxProblems; more > 0 {
+		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
+// again adds the paths to what may have changed whose state was not certain: they are problems until they can be read.
+func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
+	if dirty == nil {
+		dirty = tree.Dirty{}
+	}
+	for _, path := range uncertain {
+		dirty.Path(path)
+	}
+	return dirty
+}
+
+// Stamp identifies a directory with everything in it, as it is now, by inodes and by the times that nobody can put back. Of a
+// subvolume it is empty: what can only be read needs none.
+func Stamp(ctx context.Context, dir string) ([]byte, error) {
+	if subvolume.Is(dir) {
+		return nil, nil
+	}
+	hash := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = stamp(hash, path)
+		}
+		return err
+	})
+	return hash.Sum(nil), err
+}
+
 // Intact reports whether a directory that [Provider.Checkout] of a provider wrote has the paths of a snapshot with their
-// kinds, sizes and times. It reads no contents.
-func Intact(ctx context.Context, p *Provider, number uint64, dir string) (bool, error) {
+// kinds, sizes and times, and the [Stamp] that it had then. It reads no contents.
+func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []byte) (bool, error) {
+	if now, err := Stamp(ctx, dir); err != nil || !bytes.Equal(now, was) {
+		return false, ctx.Err()
+	}
 	p.mu.Lock()
 	i, err := p.get(number)
 	var t *tree.Tree

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -219,6 +221,76 @@ func modeOf(e *tree.Entry, readOnly bool) os.FileMode {
 		}
 	}
 	return mode
+}
+
+// Share makes a new directory the store of a copy of a snapshot. It has that snapshot, under its number, and shares the
+// contents with the provider's store. Where copied is not "", it is the directory of the copy, whose files are not those of a snapshot of
+// the filesystem: the store has their stats, so that the next snapshot of the copy need not read them. Nothing may have changed
+// the copy since it was made. After an error the directory does not exist.
+func Share(ctx context.Context, p *Provider, number uint64, store, copied string) error {
+	held, err := p.Hold(ctx) // a collection would remove the tree that is written below
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, err := p.get(number)
+	if err != nil {
+		return err
+	}
+	records, err := alone(p, i, copied)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(store, 0o700); err != nil {
+		return err
+	}
+	if err := shareInto(p, store, records); err != nil {
+		return errors.Join(err, os.RemoveAll(store))
+	}
+	return nil
+}
+
+// alone returns records of which a snapshot, by its place in the list, is the only one.
+func alone(p *Provider, i int, copied string) (records []*record, err error) {
+	rec := *p.all[i].rec
+	if copied != "" {
+		t := p.now
+		if i < len(p.all)-1 {
+			if t, err = p.treeAt(i); err != nil {
+				return nil, err
+			}
+		}
+		rec.Delta, rec.DeltaAt, rec.Changed = nil, stream{}, rec.Files
+		rec.Tree, err = p.store(func(w io.Writer) error { return t.EncodeCopy(w, copied, p.options.Clock()) })
+		return []*record{&rec}, err
+	}
+	// Its tree is the last whole one, and what changed since.
+	from := i
+	for from > 0 && !p.all[from].rec.Tree.is() {
+		from--
+	}
+	for _, s := range p.all[from:i] {
+		records = append(records, s.rec)
+	}
+	records = append(records, &rec)
+	for _, s := range p.all[from:i] {
+		records = append(records, &record{Number: s.Number, Deleted: true})
+	}
+	return records, nil
+}
+
+// shareInto fills the directory of a store.
+func shareInto(p *Provider, store string, records []*record) error {
+	if err := p.objects.Share(filepath.Join(store, objectsDir)); err != nil {
+		return err
+	}
+	h, _, err := openHistory(filepath.Join(store, historyFile))
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.append(records...), h.sync(), h.close(), objects.SyncDir(store))
 }
 
 // RemoveAll removes a checkout: read-only ones too, and subvolumes. It removes nothing if something is mounted on the

@@ -24,7 +24,7 @@ func (c *collector) run(ctx context.Context, waste objects.Waste) error {
 	if objects.NoRoom(err) {
 		// What only deleted snapshots need can go before the history is rewritten.
 		giveReserve(p)
-		if err := p.history.file.Sync(); err != nil {
+		if err := p.history.sync(); err != nil {
 			return err
 		}
 		if failed := c.collect(ctx, waste); failed != nil && !objects.NoRoom(failed) {
@@ -98,7 +98,7 @@ func compact(p *Provider) error {
 			kept = append(kept, i)
 		}
 	}
-	if len(kept) == len(p.all) && p.lost == 0 {
+	if len(kept) == len(p.all) && p.lost == 0 && !p.history.torn {
 		return nil
 	}
 	var all []*Snapshot
@@ -169,7 +169,7 @@ func rebase(p *Provider, i, before int) (*Snapshot, error) {
 		changes = tree.Compose(steps...)
 	}
 	if before != i-1 {
-		rec.Delta, rec.DeltaAt, rec.Changed = nil, stream{}, len(changes)
+		rec.Delta, rec.DeltaAt, rec.Changed = nil, stream{}, countChanged(changes)
 		if err := p.encodeDelta(&rec, changes); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -183,6 +184,15 @@ func (c *contents) idsOf(e *tree.Entry) ([]objects.ID, error) {
 	}
 	chunks, err := c.chunks(e.Content)
 	return append(chunks, e.Content), err
+}
+
+// lacks reports whether the store lacks a content of an entry, or knows that it is damaged.
+func (c *contents) lacks(e *tree.Entry) bool {
+	if !e.Chunked {
+		return e.Kind == tree.File && e.Content != objects.ID{} && !c.objects.Has(e.Content)
+	}
+	ids, err := c.idsOf(e)
+	return err != nil || slices.ContainsFunc(ids, func(id objects.ID) bool { return !c.objects.Has(id) })
 }
 
 func (c *contents) chunks(list objects.ID) ([]objects.ID, error) {

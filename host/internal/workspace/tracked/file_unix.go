@@ -4,6 +4,8 @@ package tracked
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -13,6 +15,14 @@ import (
 func sparse(f *os.File, size int64) bool {
 	var st unix.Stat_t
 	return size >= 2*page && unix.Fstat(int(f.Fd()), &st) == nil && st.Blocks*512 < size/page*page
+}
+
+// stamp writes what identifies the state of a path.
+func stamp(w io.Writer, path string) error {
+	var st unix.Stat_t
+	err := unix.Lstat(path, &st)
+	_, _ = fmt.Fprintln(w, path, st.Ino, st.Ctim.Sec, st.Ctim.Nsec) // a hash takes everything
+	return err
 }
 
 // dataIn returns where a sparse file has data, nil if the filesystem does not say so.

@@ -170,6 +170,85 @@ func TestAPruneThatFreesNothingDeletesNothing(t *testing.T) {
 	}
 }
 
+// TestAPruneThatFreesNothingBringsItsSnapshotsBack: the history was rewritten already when it turns out that the contents that
+// stay have no room to be copied.
+func TestAPruneThatFreesNothingBringsItsSnapshotsBack(t *testing.T) {
+	disk := disktest.Small(t, "8m")
+	workspace := filepath.Join(t.TempDir(), "workspace")
+	r := &room{T: t, workspace: workspace, options: tracked.Options{Workspace: workspace, Store: filepath.Join(disk, "store"), Clock: time.Now}}
+	if err := os.Mkdir(workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	t.Cleanup(func() { _ = r.p.Close() })
+	contents := map[uint64][]byte{}
+	for n := range uint64(2) { // in the first snapshot's pack, half of each record is needed by the second one
+		for i := range 200 {
+			if content := incompressible(8_000); n == 0 || i%2 == 0 {
+				r.write(fmt.Sprint("f", i), content)
+				if i == 0 {
+					contents[n+1] = content
+				}
+			}
+		}
+		r.take()
+	}
+	fill(t, disk, 0)
+	size := r.p.Size()
+	for range 2 {
+		if _, err := r.p.Prune(context.Background(), 1); !objects.NoRoom(err) || !strings.Contains(err.Error(), "No snapshot was deleted") {
+			t.Fatal(err)
+		}
+		if list := r.p.List(); len(list) != 2 || r.p.Size() > size+100_000 {
+			t.Fatalf("%+v, %d of %d bytes", list, r.p.Size(), size)
+		}
+		for n, content := range contents {
+			r.has(n, "f0", content)
+		}
+		if damages := r.p.Check(); len(damages) > 0 {
+			t.Fatal(damages)
+		}
+		if err := r.p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.open()
+	}
+	if err := os.Remove(filepath.Join(disk, "filled")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.p.Prune(context.Background(), 1); err != nil || len(r.p.List()) != 1 || r.p.Size() > size*2/3 {
+		t.Fatalf("%+v, %v", r.p.List(), err)
+	}
+}
+
+// TestRetainDeletesNothingInVain, on a full disk: the newest snapshot needs all contents.
+func TestRetainDeletesNothingInVain(t *testing.T) {
+	disk := disktest.Small(t, "40m")
+	workspace := filepath.Join(t.TempDir(), "workspace")
+	r := &room{T: t, workspace: workspace, options: tracked.Options{Workspace: workspace, Store: filepath.Join(disk, "store"), Clock: time.Now}}
+	if err := os.Mkdir(workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	t.Cleanup(func() { _ = r.p.Close() })
+	references := map[uint64]string{}
+	for i := range 6 {
+		r.write(fmt.Sprint("r", i), incompressible(8_000_000))
+		s, _, err := r.p.Take(context.Background(), "")
+		if (err != nil) != (i == 5) || err != nil && !objects.NoRoom(err) {
+			t.Fatal(i, err)
+		}
+		if err == nil && i != 1 {
+			references[s.Number] = "m1, mine"
+		}
+	}
+	list := r.p.List()
+	choice, err := r.p.Retain(context.Background(), provider.Policy{Bytes: 10 << 20}, references)
+	if len(choice.Delete) > 0 || len(r.p.List()) != len(list) || err == nil && choice.Over < 20<<20 {
+		t.Fatalf("%+v, %v", choice, err)
+	}
+}
+
 // contentOf is the content of a snapshot's file.
 func contentOf(name string) []byte {
 	content := make([]byte, 300_000)
@@ -218,7 +297,7 @@ func TestAKilledPruneOfAFullDiskLosesNothing(t *testing.T) {
 	}
 	returned, doomed := map[uint64]bool{}, map[uint64]bool{}
 	hunt := killtest.Hunt{
-		Dir: dir, Steps: []string{"prune"}, Short: 2, Usual: 10,
+		Dir: dir, Steps: []string{"prune"}, Short: 2, Usual: 4,
 		Said: func(step, rest string) {
 			for text := range strings.FieldsSeq(rest) {
 				n, err := strconv.ParseUint(text, 10, 64)
@@ -266,4 +345,18 @@ func TestAKilledPruneOfAFullDiskLosesNothing(t *testing.T) {
 		},
 	}
 	hunt.Run(t)
+}
+
+// TestACheckMissesAFileThatIsStillOpen, before the end of the process loses what is in it.
+func TestACheckMissesAFileThatIsStillOpen(t *testing.T) {
+	r := newRoom(t, tracked.Options{})
+	r.write("f", []byte("content"))
+	r.take()
+	path := filepath.Join(r.options.Store, "objects", "00000001.pack")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if damages := r.p.Check(); len(damages) != 1 || !strings.HasPrefix(damages[0], path+" does not exist any more") {
+		t.Fatalf("%q", damages)
+	}
 }

@@ -80,7 +80,7 @@ func (p *Provider) Skip(number uint64) (func(path string) bool, error) {
 }
 
 // Sync makes every snapshot survive a loss of power.
-func (h *Held) Sync() error { return errors.Join(h.p.objects.Sync(), h.p.history.file.Sync()) }
+func (h *Held) Sync() error { return errors.Join(h.p.objects.Sync(), h.p.history.sync()) }
 
 // Place writes a file or a link of a snapshot as a name that does not exist yet. Of a file whose content was not recorded
 // it writes an empty one.

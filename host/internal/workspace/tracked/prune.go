@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
 // Delete deletes snapshots, none if one does not exist. What only they need is freed by the next [Provider.Prune].
@@ -110,25 +111,31 @@ func full(err error, deleted int, freed int64) error {
 	return fmt.Errorf("%w. %d snapshots were deleted, %.1f MiB are free again. Free some space on this disk and try again.", err, deleted, float64(max(0, freed))/(1<<20))
 }
 
-// end is where the history ends, after it was rewritten so often.
+// end is where the history ends, after it was rewritten so often, with the snapshots that it has.
 type end struct {
 	size      int64
 	rewritten int
+	all       []*Snapshot
+	now       *tree.Tree
+	highest   uint64
 }
 
 func endOf(p *Provider) end {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return end{p.history.size, p.rewritten}
+	return end{p.history.size, p.rewritten, slices.Clone(p.all), p.now, p.highest}
 }
 
 // undelete takes back a deletion that freed nothing, if nothing but it was recorded since.
 func undelete(p *Provider, since end, numbers []uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.rewritten != since.rewritten || p.history.cutTo(since.size, len(numbers)) != nil {
+	switch {
+	case p.rewritten == since.rewritten && p.history.cutTo(since.size, len(numbers)) == nil:
+	case p.rewritten == since.rewritten || p.highest != since.highest || !rewriteAs(p, since.all, numbers):
 		return false
 	}
+	p.all, p.now = since.all, since.now
 	for _, n := range numbers {
 		if i, ok := p.index(n); ok {
 			p.all[i].deleted = false
@@ -136,6 +143,37 @@ func undelete(p *Provider, since end, numbers []uint64) bool {
 	}
 	p.unsynced = true
 	return true
+}
+
+// rewriteAs makes the history one of snapshots, of which some are not deleted after all.
+func rewriteAs(p *Provider, all []*Snapshot, numbers []uint64) bool {
+	var records []*record
+	for _, s := range all {
+		records = append(records, s.rec)
+	}
+	for _, s := range all {
+		if s.deleted && !slices.Contains(numbers, s.Number) {
+			records = append(records, &record{Number: s.Number, Deleted: true})
+		}
+	}
+	if n := len(all); n == 0 || all[n-1].Number < p.highest {
+		records = append(records, &record{Number: p.highest, Deleted: true})
+	}
+	next, replaced, err := p.history.rewrite(records)
+	if next != nil {
+		p.history = next
+	}
+	if !replaced {
+		return false
+	}
+	p.rewritten++
+	p.deltas, p.whole = 0, 0
+	for _, rec := range records {
+		if !rec.Deleted {
+			p.count(rec)
+		}
+	}
+	return err == nil
 }
 
 // reserveFile is a file of the store that is given up when the disk is full: a deletion has to be recorded before it frees

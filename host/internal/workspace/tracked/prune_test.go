@@ -28,53 +28,35 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 	top := t.TempDir()
 	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(t *rapid.T) {
-		base, err := os.MkdirTemp(top, "case")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = tracked.RemoveAll(base) }()
-		workspace, store := filepath.Join(base, "workspace"), filepath.Join(base, "store")
-		if err := os.Mkdir(workspace, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var changes tracked.Changes
-		watched := rapid.Bool().Draw(t, "watched")
-		begin := func() *tracked.Provider {
-			if watched {
-				changes = treetest.Compare(t, workspace)
-			}
-			return openProvider(t, workspace, store, changes)
-		}
-		p := begin()
-		defer func() { _ = p.Close() }()
-		was := map[uint64][]string{}
+		p := newSide(t, top, editor, rapid.Bool().Draw(t, "watched"))
 		var highest uint64
 		some := func() []uint64 {
-			all := slices.Sorted(maps.Keys(was))
+			all := slices.Sorted(maps.Keys(p.was))
 			return rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, len(all), rapid.ID[uint64]).Draw(t, "numbers")
 		}
 		for range rapid.IntRange(2, 16).Draw(t, "steps") {
 			step := rapid.SampledFrom([]string{"take", "take", "take", "delete", "prune", "reopen", "cancel"}).Draw(t, "step")
-			if len(was) == 0 && step != "reopen" {
+			if len(p.was) == 0 && step != "reopen" {
 				step = "take"
 			}
 			switch step {
 			case "take":
 				for range rapid.IntRange(0, 8).Draw(t, "edits") {
-					editor.Edit(t, workspace)
+					editor.Edit(t, p.dir)
 				}
 				s, same, err := p.Take(context.Background(), "test")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, there := was[s.Number]; same && !there || !same && s.Number <= highest {
+				if _, there := p.was[s.Number]; same && !there || !same && s.Number <= highest {
 					t.Fatalf("s%d after s%d, the same: %v", s.Number, highest, same)
 				}
 				highest = s.Number
-				was[s.Number] = treetest.Read(t, workspace)
+				p.was[s.Number] = treetest.Read(t, p.dir)
 			case "delete", "prune", "cancel":
 				numbers := some()
 				ctx, cancel := context.WithCancel(context.Background())
+				var err error
 				switch step {
 				case "delete":
 					err = p.Delete(numbers...)
@@ -93,18 +75,18 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, n := range numbers {
-					delete(was, n)
+					delete(p.was, n)
 				}
 			case "reopen":
 				if err := p.Close(); err != nil {
 					t.Fatal(err)
 				}
-				p = begin()
+				p.open(t)
 			}
 		}
 		check := func() {
 			paths := map[string]bool{}
-			for _, lines := range was {
+			for _, lines := range p.was {
 				for _, line := range lines {
 					paths[treetest.Path(t, line)] = true
 				}
@@ -113,11 +95,11 @@ func TestWhatIsNotDeletedStays(t *testing.T) {
 			for _, s := range p.List() {
 				list = append(list, s.Number)
 			}
-			if want := slices.Sorted(maps.Keys(was)); !slices.Equal(list, want) {
+			if want := slices.Sorted(maps.Keys(p.was)); !slices.Equal(list, want) {
 				t.Fatalf("%v instead of %v", list, want)
 			}
-			for n, want := range was {
-				dir := filepath.Join(base, fmt.Sprintf("s%d", n))
+			for n, want := range p.was {
+				dir := filepath.Join(p.base, fmt.Sprintf("s%d", n))
 				if err := p.Checkout(context.Background(), n, dir, false); err != nil {
 					t.Fatal(err)
 				}
@@ -371,5 +353,22 @@ func TestACheckoutOutlivesItsSnapshot(t *testing.T) {
 	}
 	if u, err := r.p.Usage(context.Background()); err != nil || u.Contents > 100_000 {
 		t.Fatalf("%+v, %v", u, err)
+	}
+}
+
+// TestAFileThatChangesAllTheTimeIsNamed, when its readings fill the budget.
+func TestAFileThatChangesAllTheTimeIsNamed(t *testing.T) {
+	change := func() {}
+	r := newRoom(t, tracked.Options{Budget: 16 << 20, Clock: func() time.Time {
+		change() // the clock is read between the opening and the reading of a file
+		return time.Now()
+	}})
+	change = func() { r.write("busy", incompressible(6<<20)) }
+	change()
+	_, _, err := r.p.Take(context.Background(), "")
+	change = func() {}
+	full := &provider.FullError{}
+	if !errors.As(err, &full) || full.Changing != "busy" || full.Times < 2 || !strings.Contains(err.Error(), `"busy" (6.0 MiB) changed while it was read`) {
+		t.Fatal(err)
 	}
 }

@@ -186,7 +186,7 @@ func (s *survey) extend() error {
 func (p *Provider) Size() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.objects.Size() + p.history.size
+	return p.objects.Size() + p.history.bytes()
 }
 
 // Usage returns what the snapshots take on disk. It reads the whole history.
@@ -238,7 +238,7 @@ func measure(p *Provider) (u provider.Usage, spans map[span]int64, err error) {
 		return u, nil, err
 	}
 	spans = map[span]int64{}
-	u.History = p.history.size
+	u.History = p.history.bytes()
 	if err := p.objects.Each(func(id objects.ID, bytes int64, other bool) {
 		c, isContent := need.contents[key(id)]
 		switch {
@@ -253,6 +253,20 @@ func measure(p *Provider) (u provider.Usage, spans map[span]int64, err error) {
 	}); err != nil {
 		return u, nil, err
 	}
-	u.Contents = p.objects.Size() + p.history.size - u.History - u.Reclaimable
+	u.Contents = p.objects.Size() + p.history.bytes() - u.History - u.Reclaimable
 	return u, spans, nil
+}
+
+// countChanged is what [Snapshot.Changed] counts. The time of a directory changes with each file that is created in it.
+func countChanged(changes []tree.Change) int {
+	dirs := 0
+	for _, c := range changes {
+		if cmp.Or(c.After, c.Before).Kind == tree.Dir {
+			dirs++
+		}
+	}
+	if dirs < len(changes) {
+		return len(changes) - dirs
+	}
+	return dirs
 }

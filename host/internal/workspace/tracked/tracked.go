@@ -6,6 +6,7 @@
 //   - A snapshot that was returned survives the end of the process. After a loss of power, those of the last 100 ms may
 //     be missing.
 //   - What could not be read is named in the snapshot. An incomplete snapshot never passes for a complete one.
+//   - A file whose recorded content is known to be damaged is read again by the next snapshot, which stores it anew.
 //   - Nothing writes to the workspace.
 //
 // Not recorded: owners, sockets, pipes and devices; extended attributes except on Linux; on Windows access lists, streams
@@ -39,6 +40,12 @@ const inlineDelta = 64 << 10
 // maxProblems bounds the problems that a snapshot lists.
 const maxProblems = 100
 
+// objectsDir is the directory of a store that has the contents, historyFile the file that has the history.
+const (
+	objectsDir  = "objects"
+	historyFile = "history"
+)
+
 // Options open a provider.
 type Options struct {
 	// Workspace is the directory of which snapshots are taken, Store the directory where they are kept.
@@ -52,13 +59,17 @@ type Options struct {
 	Changes Changes
 	// Freezer makes a copy of the workspace for each snapshot to read. Nil reads the workspace itself.
 	Freezer Freezer
-	Clock   func() time.Time
+	// Clock returns the time of the filesystem. It is called from several goroutines.
+	Clock func() time.Time
 	// Budget bounds what the store takes on disk, in bytes; 0 is no bound. A snapshot that would exceed it first has the
 	// oldest snapshots deleted to which References does not refer, then fails with a [provider.FullError]. Without
 	// References nothing is deleted for it. A collection may exceed the budget for a moment, by one file of contents.
 	Budget int64
 	// References are the snapshots that something refers to, with the name of what does. It must not call the provider.
 	References func() map[uint64]string
+	// Known returns the largest number of a snapshot that others know, so that it is not used again if the history has lost it.
+	// It must not call the provider. Nil is none.
+	Known func() uint64
 	// Deleting is called with snapshots before they are deleted. A kill may leave them. It must not call the provider.
 	Deleting func(numbers []uint64)
 }
@@ -82,7 +93,8 @@ type Snapshot struct {
 	Label    string
 	// Problems are the paths whose state is not certain, as "path: reason".
 	Problems []string
-	// Files counts the entries, Changed those that changed since the snapshot before.
+	// Files counts the entries, Changed the files and links that changed since the snapshot before, or the directories where
+	// nothing else did.
 	Files, Changed int
 	// Native names the filesystem that keeps a snapshot of its own, "" if none does. The provider itself does not set it.
 	Native string
@@ -113,7 +125,10 @@ type Provider struct {
 	// since the last whole tree, whole the bytes of that tree.
 	unsynced      bool
 	deltas, whole int64
-	// lost counts the newest snapshots that have no contents any more, why is the reason for the first of them.
+	// examined is how many contents had been found damaged when the contents of now were last examined, -1 before the first
+	// time.
+	examined int
+	// lost counts the snapshots that were lost when the store was opened, why is the reason for the first of them.
 	lost int
 	why  error
 	// highest is the largest number that a snapshot ever had.
@@ -131,19 +146,19 @@ func Open(o Options) (*Provider, error) {
 	if err := os.MkdirAll(o.Store, 0o700); err != nil {
 		return nil, err
 	}
-	contents, err := openContents(filepath.Join(o.Store, "objects"))
+	contents, err := openContents(filepath.Join(o.Store, objectsDir))
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{contents: contents, options: o, end: make(chan struct{}), turn: make(chan struct{}, 1), reading: map[*tree.Tree]bool{}}
+	p := &Provider{contents: contents, options: o, end: make(chan struct{}), turn: make(chan struct{}, 1), reading: map[*tree.Tree]bool{}, examined: -1}
 	var records []*record
-	if p.history, records, err = openHistory(filepath.Join(o.Store, "history")); err != nil {
+	if p.history, records, err = openHistory(filepath.Join(o.Store, historyFile)); err != nil {
 		return nil, errors.Join(err, contents.close())
 	}
 	p.memory.Need(comparing)
 	if err := p.load(records); err != nil {
 		p.memory.Need(0)
-		return nil, errors.Join(err, p.history.file.Close(), contents.close())
+		return nil, errors.Join(err, p.history.close(), contents.close())
 	}
 	release(p.now.Files)
 	p.need(0)
@@ -154,13 +169,25 @@ func Open(o Options) (*Provider, error) {
 
 // load makes the list of snapshots and the last tree from the history.
 func (p *Provider) load(records []*record) error {
+	gap := false
 	for _, rec := range records {
+		if rec.behind && rec.Number > p.highest+1 { // else the damaged record was no snapshot
+			gap = true
+			lose(p, errRecord)
+		}
 		p.highest = max(p.highest, rec.Number)
 		if rec.Deleted {
 			if s := p.find(rec.Number); s != nil {
 				s.deleted = true
 			}
 			continue
+		}
+		if gap {
+			if err := rejoin(p, rec); err != nil {
+				lose(p, err)
+				continue
+			}
+			gap = false
 		}
 		p.all = append(p.all, &Snapshot{
 			Number: rec.Number, At: time.Unix(0, rec.At), Label: rec.Label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec,
@@ -178,19 +205,55 @@ func (p *Provider) load(records []*record) error {
 			return err
 		}
 		p.all = p.all[:len(p.all)-1]
-		p.lost++
-		p.why = err
+		lose(p, err)
 	}
 	if p.now == nil {
 		p.now = tree.New()
 	}
-	if p.lost > 0 {
+	if p.options.Known != nil {
+		p.highest = max(p.highest, p.options.Known())
+	}
+	if p.lost > 0 || p.history.torn {
 		if err := p.history.keep(); err != nil {
 			return err
 		}
 		return compact(p) // what follows must not be taken for changes since a lost one
 	}
 	return nil
+}
+
+// lose notes that a snapshot is lost.
+func lose(p *Provider, why error) {
+	p.lost++
+	if p.why == nil {
+		p.why = why
+	}
+}
+
+// errRecord is why snapshots after a damaged record are lost: what they have is known only as changes.
+var errRecord = errors.New("their records in the history, or those that they need, are damaged")
+
+// rejoin makes the record of a snapshot the next one after the last in the list, instead of after one that is lost. That takes
+// its whole tree.
+func rejoin(p *Provider, rec *record) error {
+	if !rec.Tree.is() {
+		return errRecord
+	}
+	t, err := p.decode(rec)
+	if err != nil {
+		return err
+	}
+	rec.Delta, rec.DeltaAt, rec.Changed = nil, stream{}, rec.Files
+	if len(p.all) == 0 {
+		return nil
+	}
+	before, err := p.treeAt(len(p.all) - 1)
+	if err != nil {
+		return err
+	}
+	changes := tree.Compare(before, t)
+	rec.Changed = countChanged(changes)
+	return p.encodeDelta(rec, changes)
 }
 
 // count adds a record to the sums by which the next whole tree is due.
@@ -229,7 +292,7 @@ func (p *Provider) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.memory.Need(0)
-	return errors.Join(p.contents.close(), p.history.file.Sync(), p.history.file.Close())
+	return errors.Join(p.contents.close(), p.history.sync(), p.history.close())
 }
 
 // syncOften makes what was written survive a loss of power, contents before the history that names them.
@@ -243,13 +306,13 @@ func (p *Provider) syncOften() {
 		case <-tick.C:
 		}
 		p.mu.Lock()
-		due, file := p.unsynced, p.history.file
+		due, history := p.unsynced, *p.history
 		p.unsynced = false
 		p.mu.Unlock()
 		if !due {
 			continue
 		}
-		if err := errors.Join(p.objects.Sync(), file.Sync()); err != nil {
+		if err := errors.Join(p.objects.Sync(), history.sync()); err != nil {
 			p.mu.Lock()
 			p.unsynced = true
 			p.mu.Unlock()
@@ -301,6 +364,14 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	if !whole {
 		dirty = again(dirty, p.uncertain)
 	}
+	damage := p.objects.Found()
+	doubted, broken, err := examine(p, damage)
+	if err != nil {
+		return nil, false, err
+	}
+	if !whole {
+		dirty = again(dirty, doubted)
+	}
 	scanner := p.scanner()
 	var found *tree.Found
 	frozen, whole, err := freeze(ctx, p, scanner, dirty, whole)
@@ -326,13 +397,19 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	}
 	problems := texts(found.Problems)
 	last := p.last()
-	if len(found.Changes) == 0 && last != nil && slices.Equal(problems, last.Problems) && last.rec.Rules == p.options.Rules {
+	if len(found.Changes) == 0 && !broken && last != nil && slices.Equal(problems, last.Problems) && last.rec.Rules == p.options.Rules {
 		seen := *last
 		seen.Seen = began
-		p.all[len(p.all)-1] = &seen
+		if len(doubted) > 0 { // they were stored again
+			if err := p.objects.Flush(); err != nil {
+				return nil, false, err
+			}
+			p.unsynced = true
+		}
+		p.all[len(p.all)-1], p.examined = &seen, damage
 		return &seen, true, p.now.Accept(found)
 	}
-	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes), Problems: problems, Rules: p.options.Rules}
+	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: countChanged(found.Changes), Problems: problems, Rules: p.options.Rules}
 	if len(p.all) > 0 { // the first one is only a tree
 		if err := p.encodeDelta(rec, found.Changes); err != nil {
 			return nil, false, err
@@ -347,7 +424,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 		return nil, false, err
 	}
 	rec.Files = p.now.Files
-	if err := p.keep(rec, len(p.all) == 0); err != nil {
+	if err := p.keep(rec, broken || len(p.all) == 0); err != nil {
 		if fresh {
 			p.now = tree.New()
 			return nil, false, err
@@ -360,34 +437,10 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	}
 	s = &Snapshot{Number: rec.Number, At: time.Unix(0, rec.At), Seen: began, Label: label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec}
 	p.all = append(p.all, s)
-	p.highest = s.Number
+	p.highest, p.examined = s.Number, damage
 	p.count(rec)
 	p.unsynced = true
 	return s, false, nil
-}
-
-// texts returns problems as a snapshot lists them.
-func texts(problems []tree.Problem) []string {
-	var lines []string
-	for _, problem := range problems {
-		lines = append(lines, problem.Path+": "+problem.Reason)
-	}
-	slices.Sort(lines)
-	if more := len(lines) - maxProblems; more > 0 {
-		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more", more))
-	}
-	return lines
-}
-
-// again adds the paths to what may have changed whose state was not certain: they are problems until they can be read.
-func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
-	if dirty == nil {
-		dirty = tree.Dirty{}
-	}
-	for _, path := range uncertain {
-		dirty.Path(path)
-	}
-	return dirty
 }
 
 // keep writes a snapshot: its contents first.

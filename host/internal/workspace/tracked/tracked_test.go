@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,29 +39,10 @@ func TestEachSnapshotIsTheTreeAsItWas(t *testing.T) {
 	top := t.TempDir()
 	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(t *rapid.T) {
-		base, err := os.MkdirTemp(top, "case")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = tracked.RemoveAll(base) }()
-		workspace, store := filepath.Join(base, "workspace"), filepath.Join(base, "store")
-		if err := os.Mkdir(workspace, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var changes tracked.Changes
-		watched := rapid.Bool().Draw(t, "watched")
-		begin := func() *tracked.Provider {
-			if watched {
-				changes = treetest.Compare(t, workspace)
-			}
-			return openProvider(t, workspace, store, changes)
-		}
-		p := begin()
-		defer func() { _ = p.Close() }()
-		was := map[uint64][]string{}
+		p := newSide(t, top, editor, rapid.Bool().Draw(t, "watched"))
 		for range rapid.IntRange(1, 6).Draw(t, "snapshots") {
 			for range rapid.IntRange(0, 12).Draw(t, "edits") {
-				editor.Edit(t, workspace)
+				editor.Edit(t, p.dir)
 			}
 			s, _, err := p.Take(context.Background(), "test")
 			if err != nil {
@@ -69,16 +51,16 @@ func TestEachSnapshotIsTheTreeAsItWas(t *testing.T) {
 			if len(s.Problems) > 0 {
 				t.Fatal(s.Problems)
 			}
-			was[s.Number] = treetest.Read(t, workspace)
+			p.was[s.Number] = treetest.Read(t, p.dir)
 			if rapid.Bool().Draw(t, "reopen") {
 				if err := p.Close(); err != nil {
 					t.Fatal(err)
 				}
-				p = begin()
+				p.open(t)
 			}
 		}
-		for n, want := range was {
-			dir := filepath.Join(base, fmt.Sprintf("s%d", n))
+		for n, want := range p.was {
+			dir := filepath.Join(p.base, fmt.Sprintf("s%d", n))
 			if err := p.Checkout(context.Background(), n, dir, false); err != nil {
 				t.Fatal(err)
 			}
@@ -86,13 +68,13 @@ func TestEachSnapshotIsTheTreeAsItWas(t *testing.T) {
 				t.Fatalf("s%d is\n%q\nwas\n%q", n, got, want)
 			}
 		}
-		for from := range was {
-			for to := range was {
+		for from := range p.was {
+			for to := range p.was {
 				changes, err := p.Diff(from, to)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if same := slices.Equal(was[from], was[to]); same && len(changes) > 1 { // the workspace itself may have another time
+				if same := slices.Equal(p.was[from], p.was[to]); same && len(changes) > 1 { // the workspace itself may have another time
 					t.Fatalf("from s%d to s%d: %+v", from, to, changes)
 				}
 			}
@@ -232,7 +214,7 @@ func TestAFirstSnapshotThatFindsNoRoomIsTakenAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, same, err := p.Take(context.Background(), "room")
-	if err != nil || same || s.Files != 23 || s.Changed < 23 {
+	if err != nil || same || s.Files != 23 || s.Changed != 20 {
 		t.Fatal(s, same, err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
@@ -387,11 +369,8 @@ func TestWhatFindsNoRoomLeavesNothing(t *testing.T) {
 
 // TestASnapshotSaysWhenItsStateWasLastSeen: a look that finds nothing changed moves that time, not the snapshot's own.
 func TestASnapshotSaysWhenItsStateWasLastSeen(t *testing.T) {
-	now := time.Unix(1_700_000_000, 0)
-	r := newRoom(t, tracked.Options{Clock: func() time.Time {
-		now = now.Add(time.Second)
-		return now
-	}})
+	var seconds atomic.Int64
+	r := newRoom(t, tracked.Options{Clock: func() time.Time { return time.Unix(1_700_000_000+seconds.Add(1), 0) }})
 	r.write("a", []byte("one"))
 	take := func(same bool) *tracked.Snapshot {
 		t.Helper()
@@ -426,14 +405,19 @@ func TestAnEstimateOfACheckout(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.Symlink("0", filepath.Join(dir, "sub", "link")), os.WriteFile(filepath.Join(dir, "sub", "big"), make([]byte, 1<<20), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	files := 302
+	if _, err := os.Lstat(filepath.Join(dir, "sub", "link")); err != nil {
+		files-- // Wine makes none, and says that it did
+	}
 	p := openProvider(t, dir, store, nil)
+	defer func() { _ = p.Close() }()
 	s, _, err := p.Take(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	above := t.TempDir()
 	e, err := tracked.EstimateCheckout(t.Context(), p, s.Number, filepath.Join(above, "copy"))
-	if err != nil || e.Files != 302 || e.Bytes < 1<<20+300*6 || e.Bytes > 1<<20+300*6+10 || e.Time <= 0 {
+	if err != nil || e.Files != files || e.Bytes < 1<<20+300*6 || e.Bytes > 1<<20+300*6+10 || e.Time <= 0 {
 		t.Errorf("the estimate is %+v, %v", e, err)
 	}
 	if left, _ := os.ReadDir(above); len(left) != 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
@@ -26,13 +27,35 @@ type encoded struct {
 const maxPath = 1 << 16
 
 // Encode writes the tree with its stats.
-func (t *Tree) Encode(w io.Writer) error {
+func (t *Tree) Encode(w io.Writer) error { return t.encode(w, func(string, *Node) {}) }
+
+// EncodeCopy writes the tree of a copy in a directory, with the stats of that. Nothing may have changed the copy since it was
+// made. Now is the time. What differs in size, time or mode all the same is read by the next scan, and so is what was written just
+// before.
+func (t *Tree) EncodeCopy(w io.Writer, dir string, now time.Time) error {
+	r, err := openRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return t.encode(w, func(path string, n *Node) {
+		st, err := r.stat(path)
+		n.Ctime, n.Inode, n.Racy = st.Ctime, st.Inode, false
+		if n.Hard != 0 {
+			n.Hard = st.Inode
+		}
+		n.Racy = err != nil || !n.clean(st) || racy(now, st)
+	})
+}
+
+func (t *Tree) encode(w io.Writer, change func(path string, n *Node)) error {
 	e := msgpack.NewEncoder(w)
 	var n Node
 	var err error
 	before := ""
 	each("", t.root, func(path string, r ref) bool {
 		n.unpack(r.record)
+		change(path, &n)
 		shared := common(before, path)
 		err = e.Encode(&encoded{Shared: shared, Path: path[shared:], Entry: n.Entry, Ctime: n.Ctime, Inode: n.Inode, Racy: n.Racy})
 		before = path

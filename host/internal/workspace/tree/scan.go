@@ -29,7 +29,7 @@ type Scanner struct {
 	Skip func(path string) bool
 	// Read reads and stores a file's content. It may be called from several goroutines.
 	Read func(f *os.File, size int64) (Content, error)
-	// Clock returns the time of the filesystem.
+	// Clock returns the time of the filesystem. It is called from several goroutines.
 	Clock func() time.Time
 	// Listed lets a scan believe what a directory lists of a file that has not changed for [settled], where directories
 	// list more than names (Windows). That is much faster than to open each file. A change to a file is not listed before
@@ -70,10 +70,6 @@ func (d Dirty) AddAll(dir string) { d[dir] = nil }
 type Problem struct {
 	Path, Reason string
 }
-
-// racyWindow is how far before the moment of its reading a change may lie that a later one could have the same times as.
-// Linux stamps files with the time of the last tick, up to 10 ms old. Other filesystems have coarser times.
-const racyWindow = 20 * time.Millisecond
 
 // tries is how often a file is read that changes while it is read.
 const tries = 4
@@ -492,7 +488,7 @@ func (w *walk) inspect(path string) (*Node, error) {
 		if err != nil {
 			return &Node{Entry: Entry{Kind: File, Unread: reason(err)}}, nil
 		}
-		n := &Node{Entry: Entry{Kind: st.Kind, Mode: st.Mode, Mtime: st.Mtime}, Ctime: st.Ctime, Inode: st.Inode}
+		n := &Node{Entry: Entry{Kind: st.Kind, Mode: st.Mode, Mtime: st.Mtime}, Ctime: st.Ctime, Inode: st.Inode, Racy: racy(w.Clock(), st)}
 		switch st.Kind {
 		case Link:
 			n.Target, err = w.root.readlink(path)
@@ -540,44 +536,6 @@ func (e errStore) Unwrap() error { return e.error }
 
 // StoreError wraps an error that ends the scan instead of being reported for one file.
 func StoreError(err error) error { return errStore{err} }
-
-// readFrom reads a file of which its path has said st. It reports whether to read it again, because it changed since: the
-// path may lead elsewhere by now, and what is open may never have been there as it is.
-func (w *walk) readFrom(r *root, path string, n *Node, st Stat, try int) (again bool, err error) {
-	f, now, err := r.open(path)
-	if gone(err) || errors.Is(err, errKind) {
-		return try < tries, nil
-	}
-	if err != nil {
-		n.Size, n.Unread = st.Size, reason(err)
-		return false, nil
-	}
-	defer func() { _ = f.Close() }()
-	began := w.Clock()
-	c, err := w.Read(f, now.Size)
-	if store := (errStore{}); errors.As(err, &store) {
-		return false, store.error
-	}
-	if err != nil {
-		n.Size, n.Unread = st.Size, reason(err)
-		return false, nil
-	}
-	n.Xattrs = xattrsOf(f)
-	after, err := statFile(f)
-	if err == nil && (now != st || after != now || c.Size != now.Size) {
-		if try < tries {
-			return true, nil
-		}
-		n.Unread = changed
-	}
-	n.Size, n.Content, n.Chunked, n.Sparse = c.Size, c.Content, c.Chunked, c.Sparse
-	n.Mode, n.Mtime, n.Ctime, n.Inode = now.Mode, now.Mtime, now.Ctime, now.Inode
-	if now.Links > 1 {
-		n.Hard = now.Inode
-	}
-	n.Racy = began.Sub(time.Unix(0, max(now.Mtime, now.Ctime))) < racyWindow
-	return false, nil
-}
 
 // reason is an error without the path, which its reader knows.
 func reason(err error) string {

@@ -149,6 +149,25 @@ func (t *Tree) find(path string) ref {
 	return r
 }
 
+// Doubt has the next scan read the files again of which doubted is true, and returns their paths. [Scanner.Some] must be told
+// of them.
+func (t *Tree) Doubt(doubted func(*Entry) bool) (paths []string, err error) {
+	var n Node
+	t.root.sub.files("", func(dir, name string, r ref) {
+		if n.unpack(r.record); n.Kind == File && doubted(&n.Entry) {
+			paths = append(paths, Join(dir, name))
+		}
+	})
+	return paths, t.put(func(yield func(string, *Node) bool) {
+		for _, path := range paths {
+			n := t.Lookup(path)
+			if n.Racy = true; !yield(path, n) {
+				return
+			}
+		}
+	})
+}
+
 // Lookup returns a copy of the node at a path, nil if there is none.
 func (t *Tree) Lookup(path string) *Node { return t.find(path).node() }
 
@@ -254,3 +273,17 @@ func Join(dir, name string) string {
 func Within(path, dir string) bool {
 	return dir == "" || path == dir || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
 }
+
+// ChangingError is an error of the store at a file that was read several times, because it changed while it was read. What was
+// read before is in the store too.
+type ChangingError struct {
+	Path string
+	// Times counts the readings. Size is in bytes.
+	Times int
+	Size  int64
+	Err   error
+}
+
+func (e *ChangingError) Error() string { return fmt.Sprintf("%s: %s: %v", e.Path, changed, e.Err) }
+
+func (e *ChangingError) Unwrap() error { return e.Err }

@@ -16,6 +16,8 @@ type watchedDir struct {
 	name   string
 	parent *watchedDir // nil for the workspace
 	wd     int32
+	// added is how many calls of Take came before it was watched.
+	added int
 	// children are the watched directories in it, nil where there are none.
 	children map[string]*watchedDir
 }
@@ -138,7 +140,7 @@ func (w *inotify) addTree(parent *watchedDir, name, path string) {
 	d := w.dirs[wd]
 	switch {
 	case d == nil:
-		d = &watchedDir{wd: wd}
+		d = &watchedDir{wd: wd, added: w.takes}
 		w.dirs[wd] = d
 	case d.parent != parent || d.name != name:
 		d.leave() // it was moved, and its new place is reached first

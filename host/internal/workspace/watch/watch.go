@@ -2,7 +2,9 @@
 //
 // Guarantees:
 //   - [Watcher.Take] includes every change that was complete before the call. A change is never reported only as
-//     something else: what the system lost or could not watch is reported as "anything may have changed".
+//     something else: what the system lost or could not watch is reported as "anything may have changed". So is a change
+//     by a name that is gone again (a hard link), unless its directory was created, and the name removed, before the
+//     directory could be watched.
 //   - Watching changes nothing in the directory, and needs no file in it.
 //
 // Only Linux has a watcher. Elsewhere every snapshot compares everything, because nothing proves that a change is already

@@ -42,6 +42,9 @@ type inotify struct {
 	dirty tree.Dirty
 	names int
 	whole bool
+	given names
+	// takes counts the calls of Take.
+	takes int
 	// limited is why something is not watched, "" where everything is. refused is one of the paths.
 	limited, refused string
 	failed           error // why no more events are read
@@ -154,7 +157,7 @@ func (w *inotify) read() {
 		for b := buffer[:n]; len(b) >= unix.SizeofInotifyEvent; {
 			size := int(binary.NativeEndian.Uint32(b[12:]))
 			name := strings.TrimRight(string(b[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+size]), "\x00")
-			w.event(int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:]), name) //nolint:gosec // as the kernel wrote it
+			w.event(int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:]), binary.NativeEndian.Uint32(b[8:]), name) //nolint:gosec // as the kernel wrote it
 			b = b[unix.SizeofInotifyEvent+size:]
 		}
 		w.mu.Unlock()
@@ -162,16 +165,16 @@ func (w *inotify) read() {
 }
 
 // event takes an event. The caller holds the lock.
-func (w *inotify) event(wd int32, mask uint32, name string) {
+func (w *inotify) event(wd int32, mask, cookie uint32, base string) {
 	if mask&unix.IN_Q_OVERFLOW != 0 {
 		w.rewatch() // directories may have been created, moved and removed unseen
 		w.arrived() // their cookies may be lost, and everything is compared now
 		return
 	}
 	if wd == w.cookies {
-		if done, ok := w.waiting[name]; ok {
+		if done, ok := w.waiting[base]; ok {
 			close(done)
-			delete(w.waiting, name)
+			delete(w.waiting, base)
 		}
 		return
 	}
@@ -192,30 +195,38 @@ func (w *inotify) event(wd int32, mask uint32, name string) {
 			w.refused = d.path()
 		}
 		return
-	case name == "" && d.parent == nil:
+	case base == "" && d.parent == nil:
 		w.touchAll("")
 		return
-	case name == "":
+	case base == "":
 		w.touch(d.parent.path(), d.name)
 		return
 	}
 	dir := d.path()
-	path := tree.Join(dir, name)
+	path := tree.Join(dir, base)
 	if w.options.Skip(path) {
 		return
 	}
-	w.touch(dir, name)
+	w.touch(dir, base)
 	if mask&unix.IN_ISDIR == 0 {
+		switch key := (name{d, base}); {
+		case mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
+			w.given.give(key, w.absolute(path), cookie)
+		case mask&unix.IN_MOVED_FROM != 0:
+			w.given.move(key, cookie)
+		case mask&unix.IN_DELETE == 0:
+			w.given.change(key, w.absolute(path), w.takes-d.added < 2)
+		}
 		return
 	}
-	switch child := d.children[name]; {
+	switch child := d.children[base]; {
 	case mask&(unix.IN_MOVED_FROM|unix.IN_DELETE) != 0:
 		w.forget(child)
 	case mask&(unix.IN_MOVED_TO|unix.IN_CREATE) != 0:
 		w.forget(child)
-		w.addTree(d, name, path)
+		w.addTree(d, base, path)
 	case child == nil: // its mode may allow now to watch it
-		w.addTree(d, name, path)
+		w.addTree(d, base, path)
 	}
 }
 
@@ -236,7 +247,8 @@ func (w *inotify) Take(ctx context.Context) (tree.Dirty, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.restore()
-	dirty, whole := w.dirty, w.whole || w.limited != ""
+	dirty, whole := w.dirty, w.given.doubt() || w.whole || w.limited != ""
+	w.takes++
 	w.dirty, w.whole, w.names = tree.Dirty{}, false, 0
 	return dirty, whole, nil
 }

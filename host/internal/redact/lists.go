@@ -1,0 +1,112 @@
+package redact
+
+import "strings"
+
+// Secrets in lists: a key and its value as two texts of an array, tokens in an object, and a header that is a list.
+
+// pairInArray finds the value of a secret key that are the only two texts of an array: ["password","hunter2"]. sep is the
+// comma between them. It returns an empty value where there is none.
+func (r *Redactor) pairInArray(s string, sep int) (key string, v valueAt) {
+	if sep == 0 || !isQuote(s[sep-1]) {
+		return "", v
+	}
+	k := keyBefore(s, sep)
+	quote := k.from - 1
+	if !k.quoted || k.from == k.to || quote < 0 || s[quote] != s[sep-1] {
+		return "", v
+	}
+	slashes := 0
+	for quote > 0 && s[quote-1] == '\\' {
+		quote--
+		slashes++
+	}
+	open := skipSpaceBefore(s, quote)
+	if open == 0 || s[open-1] != '[' {
+		return "", v
+	}
+	key = s[k.from:k.to]
+	strength := r.keyStrength(key)
+	if r.headers[lower(key)] {
+		strength = strong
+	}
+	if strength < weak {
+		return "", v
+	}
+	value := r.valueAfter(s, sep, true, 0)
+	end := value.to + slashes + 1
+	if end > len(s) || !value.quoted {
+		return "", v
+	}
+	if end = skipSpace(s, end); end == len(s) || s[end] != ']' {
+		return "", v
+	}
+	// One array alone may as well be a list of names.
+	outer := skipSpaceBefore(s, open-1)
+	nested := outer > 0 && (s[outer-1] == '[' || s[outer-1] == ',')
+	if !r.isSecretValue(s, value, min(strength, weak), nested && strength == strong) {
+		return "", v
+	}
+	return key, value
+}
+
+func skipSpaceBefore(s string, i int) int {
+	for i > 0 && (s[i-1] == ' ' || s[i-1] == '\t' || s[i-1] == '\n' || s[i-1] == '\r') {
+		i--
+	}
+	return i
+}
+
+// hasTokens reports whether an object under a key such as `tokens` has a token, by its own keys.
+func (r *Redactor) hasTokens(object string) bool {
+	key := ""
+	for i := 0; i < len(object); i++ {
+		if object[i] != '"' {
+			continue
+		}
+		from := i + 1
+		i = closingQuote(object, from, '"', 0)
+		text := object[from:i]
+		if next := skipSpace(object, min(i+1, len(object))); next < len(object) && object[next] == ':' {
+			key = lower(text)
+			continue
+		}
+		if r.tokens[key] && len(text) >= 16 && r.looksSecret(text, true) && !strings.ContainsAny(text, " \t\n") {
+			return true
+		}
+		key = ""
+	}
+	return false
+}
+
+// maskListHeader masks the tokens in a header that is a list of names.
+func maskListHeader(r *Redactor, name, value string, tr *trace) (string, int) {
+	p := r.pass(value, tr)
+	after := false // the name before says what follows
+	for from := 0; from < len(value); {
+		to := len(value)
+		if i := strings.IndexByte(value[from:], ','); i >= 0 {
+			to = from + i
+		}
+		start := from
+		for start < to && (value[start] == ' ' || value[start] == '\t') {
+			start++
+		}
+		part := strings.TrimRight(value[start:to], " \t")
+		tail := strings.LastIndexByte(part, '.') + 1
+		switch {
+		case part == r.mask || part == "":
+		case after:
+			p.mask(start, start+len(part), KindHeader, name)
+		case isToken(part[tail:]):
+			p.mask(start+tail, start+len(part), KindHeader, name)
+		}
+		after = r.SecretKey(part)
+		from = to + 1
+	}
+	return p.done()
+}
+
+// isToken reports whether a part of a name is not made of words.
+func isToken(s string) bool {
+	return len(s) >= 16 && strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, isLetterRune) && !strings.ContainsAny(s, "[]")
+}
