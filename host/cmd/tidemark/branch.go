@@ -5,7 +5,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 )
 
 // methods are how conversations were continued, as a user reads them.
@@ -16,7 +16,7 @@ var methods = map[string]string{
 }
 
 // agentLines describes the agent of a branch, nil for none.
-func agentLines(g *timeline.BranchAgent) (lines []string) {
+func agentLines(g *answers.BranchAgent) (lines []string) {
 	if g == nil {
 		return nil
 	}

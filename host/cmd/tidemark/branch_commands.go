@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -293,8 +294,14 @@ merged by lines. The state before is a snapshot: ` + "`tidemark timeline undo`" 
 			var a branches.Applied
 			show := func() error { return showApplied(cmd.OutOrStdout(), &a) }
 			if !yes {
-				if err := callAndShow(cmd, "branch_apply", p, &a, asJSON, show); err != nil || asJSON || len(a.Conflicts) > 0 || len(a.Steps) == 0 {
+				if err := callAndShow(cmd, "branch_apply", p, &a, asJSON, show); err != nil {
 					return err
+				}
+				if len(a.Conflicts) > 0 {
+					return fmt.Errorf("nothing was applied, because of %d conflicts. Use --conflicts mark, original or branch.", len(a.Conflicts))
+				}
+				if asJSON || len(a.Steps) == 0 {
+					return nil
 				}
 				agreed := &asking{}
 				if !agreed.ask(cmd, "Do this? [y/N] ") {
@@ -309,33 +316,32 @@ merged by lines. The state before is a snapshot: ` + "`tidemark timeline undo`" 
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.Conflicts, "conflicts", "", "for files that both changed: mark (write both with markers), original or branch (default: apply nothing)")
+	f.StringVar(&p.Conflicts, "conflicts", "", "for lines that both changed: mark (write both with markers), original or branch (default: apply nothing)")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&asJSON, "json", false, "print JSON: without --yes, the plan")
 	return cmd
 }
 
 func showApplied(out io.Writer, a *branches.Applied) error {
+	t := render.Table{Indent: "  "}
+	head := fmt.Sprintf("Applying to %s:", grants.Printable(a.Workspace))
 	switch {
 	case a.Done && a.Operation != "":
-		return render.Line(out, "Applied %d changes to %s. The state before is %s; `tidemark timeline undo %s` brings it back.", len(a.Steps), grants.Printable(a.Workspace), a.Safety, a.Operation)
-	case len(a.Steps) == 0 && len(a.Conflicts) == 0:
-		return render.Line(out, "Nothing to apply: %s has all changes of the branch.", grants.Printable(a.Workspace))
+		head = fmt.Sprintf("Applied %d changes to %s. The state before is %s; `tidemark timeline undo %s` brings it back.", len(a.Steps), grants.Printable(a.Workspace), a.Safety, a.Operation)
+	case len(a.Steps)+len(a.Conflicts) == 0:
+		head = fmt.Sprintf("Nothing to apply to %s.", grants.Printable(a.Workspace))
+	default:
+		for _, s := range a.Steps {
+			t.Row(s.Change, s.Path)
+		}
 	}
-	t := render.Table{Indent: "  "}
-	for _, s := range a.Steps {
-		t.Row(s.Change, s.Path)
-	}
-	for _, c := range a.Conflicts {
+	for _, c := range slices.Concat(a.Conflicts, a.Settled) {
 		t.Row("conflict", c.Path, c.Why)
 	}
-	if err := render.Line(out, "Applying to %s:", grants.Printable(a.Workspace)); err != nil {
+	if err := render.Line(out, "%s", head); err != nil {
 		return err
 	}
-	if err := t.Write(out); err != nil || len(a.Conflicts) == 0 {
-		return err
-	}
-	return render.Line(out, "Use --conflicts mark, original or branch for the conflicts.")
+	return t.Write(out)
 }
 
 func newBranchRemove() *cobra.Command {
@@ -353,7 +359,7 @@ there is ended, and the branch is removed.`,
 			}
 			var a branches.Removed
 			return callAndShow(cmd, "branch_remove", p, &a, asJSON, func() error {
-				return render.Line(cmd.OutOrStdout(), "Removed %s, %s", a.SessionID, grants.Printable(a.Workspace))
+				return render.Line(cmd.OutOrStdout(), "Removed %s, %s. `tidemark timeline undo %s` brings it back.", a.SessionID, grants.Printable(a.Workspace), a.Operation)
 			})
 		},
 	}

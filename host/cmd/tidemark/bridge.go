@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
+	"slices"
 	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/hangup"
+	"tidemark.dev/tidemark/host/internal/mcpserver"
 )
 
 // bridge carries JSON-RPC lines between an agent and the daemon. An agent outlives daemons: when one
@@ -55,7 +58,7 @@ func (b *bridge) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { b.hangUp() }()
-	fromAgent := lines(ctx, b.in)
+	fromAgent := lines(ctx, b.in, mcpserver.MaxLine)
 	var gone <-chan struct{}
 	for fromAgent != nil || len(b.pending) > 0 {
 		select {
@@ -94,14 +97,19 @@ func (b *bridge) run(ctx context.Context) error {
 }
 
 // lines reads lines until the end of r. Its goroutine may outlive ctx: only the end of the process or of the
-// connection can end its read.
-func lines(ctx context.Context, r io.Reader) <-chan []byte {
+// connection can end its read. Of a line of more than most bytes, it returns the first most+1.
+func lines(ctx context.Context, r io.Reader, most int) <-chan []byte {
 	ch := make(chan []byte)
 	go func() {
 		defer close(ch)
 		buffered := bufio.NewReaderSize(r, 64<<10)
 		for {
-			line, err := buffered.ReadBytes('\n')
+			var line []byte
+			part, err := buffered.ReadSlice('\n')
+			for ; errors.Is(err, bufio.ErrBufferFull); part, err = buffered.ReadSlice('\n') {
+				line = append(line, part[:min(len(part), max(0, most+1-len(line)))]...)
+			}
+			line = append(line, part[:min(len(part), max(0, most+1-len(line)))]...)
 			if line = bytes.TrimSpace(line); len(line) > 0 {
 				select {
 				case ch <- line:
@@ -122,7 +130,7 @@ func (b *bridge) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.conn, b.fromIt = conn, lines(ctx, conn)
+	b.conn, b.fromIt = conn, lines(ctx, conn, math.MaxInt32)
 	return nil
 }
 
@@ -141,6 +149,10 @@ type message struct {
 }
 
 func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
+	if len(line) > mcpserver.MaxLine {
+		_, err := io.WriteString(b.out, mcpserver.TooLong)
+		return err
+	}
 	if !json.Valid(line) { // it would end the connection to the daemon
 		return b.answer(nil, "error", map[string]any{"code": parseError, "message": "Parse error: the line is not valid JSON"})
 	}
@@ -270,13 +282,15 @@ func (b *bridge) fromDaemon(line []byte) error {
 			return nil
 		}
 		b.forget(string(m.ID)) // a long-lived request has ended
-		for i, r := range b.pending {
-			if bytes.Equal(r.id, m.ID) {
-				b.pending = append(b.pending[:i:i], b.pending[i+1:]...)
-				break
-			}
-		}
+		b.settled(m.ID)
 	}
 	_, err := b.out.Write(append(line, '\n'))
 	return err
+}
+
+// settled forgets a request that was answered or cancelled.
+func (b *bridge) settled(id json.RawMessage) {
+	if i := slices.IndexFunc(b.pending, func(r request) bool { return bytes.Equal(r.id, id) }); i >= 0 {
+		b.pending = slices.Delete(b.pending, i, i+1)
+	}
 }

@@ -54,6 +54,7 @@ func (b *bridge) follow(m message, line []byte) (lasts bool) {
 		return true
 	case m.Method == "notifications/cancelled":
 		b.forget(string(p.Params.RequestID))
+		b.settled(p.Params.RequestID)
 	}
 	return false
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/project"
 )
 
@@ -110,5 +111,51 @@ func TestALineThatIsNotJSONIsAnswered(t *testing.T) {
 	const refused = `{"error":{"code":-32700,"message":"Parse error: the line is not valid JSON"},"id":null,"jsonrpc":"2.0"}`
 	if len(got) != 4 || got[0] != refused || got[1] != refused || !strings.Contains(got[2], "from the daemon") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestAnEndlessLineIsRefused: its connection stays usable.
+func TestAnEndlessLineIsRefused(t *testing.T) {
+	var out bytes.Buffer
+	b := &bridge{in: io.MultiReader(strings.NewReader(strings.Repeat("x", 100<<20)+"\n"), strings.NewReader("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")), out: &out, dial: func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go echo(theirs)
+		return ours, nil
+	}}
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.SplitAfter(out.String(), "\n"); len(got) != 3 || got[0] != mcpserver.TooLong || !strings.Contains(got[1], "from the daemon") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestACancelledRequestIsForgotten: the daemon does not answer it, so the bridge neither waits for it nor repeats it.
+func TestACancelledRequestIsForgotten(t *testing.T) {
+	const (
+		list   = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+		cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+		ping   = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+	)
+	daemons := 0
+	var out bytes.Buffer
+	b := &bridge{in: strings.NewReader(list + "\n" + cancel + "\n" + ping + "\n"), out: &out, dial: func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		if daemons++; daemons > 1 {
+			go echo(theirs)
+			return ours, nil
+		}
+		go func() {
+			for read := bufio.NewScanner(theirs); read.Scan() && read.Text() != cancel; {
+			}
+			_ = theirs.Close()
+		}()
+		return ours, nil
+	}}
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != `{"jsonrpc":"2.0","id":2,"result":"from the daemon"}`+"\n" {
+		t.Error(got)
 	}
 }

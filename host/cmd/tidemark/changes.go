@@ -12,9 +12,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/viewclient"
 )
@@ -92,14 +92,14 @@ func compareChanges(cmd *cobra.Command, c *viewclient.Client, p observe.ChangesP
 
 // showAndJudge shows a report and fails when its severity reaches --fail-on.
 func showAndJudge(cmd *cobra.Command, raw json.RawMessage, asJSON bool, failOn string) error {
-	var report diff.Report
-	if err := json.Unmarshal(raw, &report); err != nil {
+	var r report.Report
+	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}
-	if err := show(cmd.OutOrStdout(), raw, asJSON, &report); err != nil {
+	if err := show(cmd.OutOrStdout(), raw, asJSON, &r); err != nil {
 		return err
 	}
-	return judge(&report, failOn)
+	return judge(&r, failOn)
 }
 
 func checkFailOn(failOn string) error {
@@ -110,20 +110,20 @@ func checkFailOn(failOn string) error {
 }
 
 // judge fails when the severity of a report reaches --fail-on. A report of nothing cannot pass it.
-func judge(report *diff.Report, failOn string) error {
+func judge(r *report.Report, failOn string) error {
 	switch {
 	case failOn == "":
-	case reaches(report, failOn):
+	case reaches(r, failOn):
 		return errConditionHeld
-	case report.Coverage != nil && report.Coverage.Unwatched:
-		return usererr.New(usererr.NoBrowser, "--fail-on has nothing to check: %s. Open the page with `tidemark browser URL` and run this again", report.Coverage.Note)
+	case r.Coverage != nil && r.Coverage.Unwatched:
+		return usererr.New(usererr.NoBrowser, "--fail-on has nothing to check: %s. Open the page with `tidemark browser URL` and run this again", r.Coverage.Note)
 	}
 	return nil
 }
 
 // reaches reports whether the severity of a report reaches --fail-on.
-func reaches(report *diff.Report, failOn string) bool {
-	return failOn != "" && (report.Severity == diff.Error || report.Severity == diff.Warning && failOn == "warning")
+func reaches(r *report.Report, failOn string) bool {
+	return failOn != "" && (r.Severity == report.Error || r.Severity == report.Warning && failOn == "warning")
 }
 
 // watchChanges shows reports until the command is interrupted, or until one reaches --fail-on.
@@ -131,33 +131,33 @@ func watchChanges(cmd *cobra.Command, c *viewclient.Client, p observe.ChangesPar
 	out := cmd.OutOrStdout()
 	first := true
 	return c.Watch(cmd.Context(), p, func(line []byte) error {
-		var report diff.Report
-		if err := json.Unmarshal(line, &report); err != nil {
+		var r report.Report
+		if err := json.Unmarshal(line, &r); err != nil {
 			return err
 		}
-		if !first && report.Empty() {
+		if !first && r.Empty() {
 			return nil
 		}
 		if !first && !asJSON {
 			fmt.Fprintln(out)
 		}
 		first = false
-		if err := show(out, line, asJSON, &report); err != nil {
+		if err := show(out, line, asJSON, &r); err != nil {
 			return err
 		}
-		if reaches(&report, failOn) {
+		if reaches(&r, failOn) {
 			return errConditionHeld
 		}
 		return nil
 	})
 }
 
-func show(out io.Writer, raw []byte, asJSON bool, report *diff.Report) error {
+func show(out io.Writer, raw []byte, asJSON bool, r *report.Report) error {
 	if asJSON {
 		_, err := fmt.Fprintf(out, "%s\n", raw)
 		return err
 	}
-	return render.Report(out, report, terminalWidth(out))
+	return render.Report(out, r, terminalWidth(out))
 }
 
 // terminalWidth returns the width of the terminal in columns, 120 when it is unknown.

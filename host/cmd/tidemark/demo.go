@@ -16,10 +16,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/demo"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/viewclient"
 )
 
@@ -122,14 +122,14 @@ func (d *demoRun) show(ctx context.Context, n int, b demo.Breakage) error {
 	if err := d.steps(ctx, b.Trigger); err != nil {
 		return err
 	}
-	report, err := d.look(ctx, quiet)
+	answer, err := d.look(ctx, quiet)
 	if err != nil {
 		return err
 	}
 	if err := render.Line(d.out, "\n%s\n%s\n", render.Rule(fmt.Sprintf("%d  %s", n, b.Title), d.width), render.Faint(b.Story)); err != nil {
 		return err
 	}
-	if err := render.Report(d.out, report, d.width); err != nil {
+	if err := render.Report(d.out, answer, d.width); err != nil {
 		return err
 	}
 	b.Mend(d.shop)
@@ -139,23 +139,23 @@ func (d *demoRun) show(ctx context.Context, n int, b demo.Breakage) error {
 	if err := d.steps(ctx, b.Recover); err != nil {
 		return err
 	}
-	report, err = d.look(ctx, quiet)
+	answer, err = d.look(ctx, quiet)
 	if err != nil {
 		return err
 	}
-	line := report.Summary
-	for _, r := range report.Network.Recovered {
+	line := answer.Summary
+	for _, r := range answer.Network.Recovered {
 		line += fmt.Sprintf("; %s %s returns %d again", r.Method, r.URL, r.Status)
 	}
 	return render.Line(d.out, "\n%s", render.Faint("edit reverted: "+line))
 }
 
-func (d *demoRun) look(ctx context.Context, p observe.ChangesParams) (*diff.Report, error) {
+func (d *demoRun) look(ctx context.Context, p observe.ChangesParams) (*report.Report, error) {
 	var raw json.RawMessage
 	if err := d.client.Tool(ctx, "get_changes_since", p, &raw); err != nil {
 		return nil, err
 	}
-	var r diff.Report
+	var r report.Report
 	return &r, json.Unmarshal(raw, &r)
 }
 

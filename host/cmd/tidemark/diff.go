@@ -11,9 +11,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 func newDiff() *cobra.Command {
@@ -78,14 +78,14 @@ The report is colored text at a terminal and Markdown elsewhere. This command ad
 }
 
 func showMarkdown(cmd *cobra.Command, raw json.RawMessage, failOn string) error {
-	var report diff.Report
-	if err := json.Unmarshal(raw, &report); err != nil {
+	var r report.Report
+	if err := json.Unmarshal(raw, &r); err != nil {
 		return err
 	}
-	if err := render.Markdown(cmd.OutOrStdout(), &report); err != nil {
+	if err := render.Markdown(cmd.OutOrStdout(), &r); err != nil {
 		return err
 	}
-	return judge(&report, failOn)
+	return judge(&r, failOn)
 }
 
 // isTerminal reports whether out is a terminal.

@@ -108,7 +108,7 @@ func diagnose(ctx context.Context, sys *installer.System, h home.Home) (*diagnos
 	} else {
 		d.Checks = append(d.Checks, without("extension connected", "connected"), without("round", ""))
 	}
-	checks, starts := sys.CheckAgents()
+	checks, starts := sys.CheckAgents(record)
 	d.Checks = append(d.Checks, checks...)
 	for _, s := range starts {
 		if !answers {

@@ -64,7 +64,8 @@ func newPrune() *cobra.Command {
 		Short: "Delete old file snapshots of a workspace",
 		Long: `Delete old file snapshots of a workspace. Without flags, what [snapshots] in config.toml does not keep: by default
 500 snapshots, 7 days, 2 GiB. Snapshots of checkpoints, of moments that you added, and of branches are deleted only for --mib,
-as the last ones. With --gone and a directory that no longer exists, or one of its sessions, all of its snapshots are deleted.`,
+as the last ones. With --gone and a directory that no longer exists or is not allowed, or one of its sessions, all of its
+snapshots are deleted.`,
 		Example: `  tidemark timeline prune
   tidemark timeline prune --keep 50 --mib 200
   tidemark timeline prune --gone ~/old/shop`,
@@ -97,6 +98,9 @@ as the last ones. With --gone and a directory that no longer exists, or one of i
 				if p.MiB == 0 && a.Referred > 0 && (len(a.Deleted) == 0 || p.Count > 0 && a.Kept > p.Count) {
 					line += fmt.Sprintf(" %d of them are of moments that you added, checkpoints, branches or restores of the last hour. Only --mib deletes these.", a.Referred)
 				}
+				if p.MiB > 0 && a.OverBytes > 0 {
+					line += fmt.Sprintf(" That is more than %d MiB: deleting other snapshots would free nothing, because the newest one has their contents.", p.MiB)
+				}
 				return render.Line(cmd.OutOrStdout(), "%s", line)
 			})
 		},
@@ -105,7 +109,7 @@ as the last ones. With --gone and a directory that no longer exists, or one of i
 	f.IntVar(&p.Count, "keep", 0, "how many snapshots to keep, unless something refers to more")
 	f.Float64Var(&p.Days, "days", 0, "delete what is older")
 	f.Int64Var(&p.MiB, "mib", 0, "delete until they take at most this many MiB")
-	f.BoolVar(&p.Gone, "gone", false, "delete all snapshots of a directory that no longer exists")
+	f.BoolVar(&p.Gone, "gone", false, "delete all snapshots of a directory that no longer exists or is not allowed")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -113,6 +113,11 @@ func install(cmd *cobra.Command, home home.Home, o installer.Options, asked *ask
 	if err != nil {
 		return err
 	}
+	if !asked.dryRun {
+		if err := sys.RemoveLeftovers(o.Record); err != nil {
+			return fmt.Errorf("cannot remove temporary files of a killed installation: %w. Remove them by hand.", err)
+		}
+	}
 	steps, err := sys.Plan(o)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -77,5 +78,52 @@ func TestARelativeHomeIsOnePlace(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "h", "journal.db")); err != nil {
 		t.Error(err)
+	}
+}
+
+// All that an installation writes is absolute, with relative homes of Tidemark and of the user too.
+func TestAnInstallationWritesOnlyAbsolutePaths(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{".claude", ".cursor", ".codex", ".gemini", ".config/chromium"} {
+		if err := os.MkdirAll(filepath.Join(dir, "user", d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(command string) string {
+		t.Helper()
+		cmd := exec.Command("tidemark", command, "--yes")
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "HOME=user", "TIDEMARK_HOME=h", "XDG_CONFIG_HOME=", "CODEX_HOME=")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		return string(out)
+	}
+	if out := run("install"); !strings.Contains(out, filepath.Join(dir, "h", "extension", "installed")) {
+		t.Errorf("the extension's directory is relative:\n%s", out[strings.Index(out, "Extension\n"):])
+	}
+	record, err := installer.ReadRecord(filepath.Join(dir, "h", "install.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, w := range record.Written {
+		if !filepath.IsAbs(w.Path) {
+			t.Errorf("a relative path is recorded: %s", w.Path)
+		}
+		text, _ := os.ReadFile(w.Path) // the extension's is a directory
+		for _, m := range regexp.MustCompile(`"?(?:path|command)"?\s*[:=]\s*["']([^"']*)["']`).FindAllStringSubmatch(string(text), -1) {
+			if commands++; !filepath.IsAbs(m[1]) {
+				t.Errorf("%s: %s", w.Path, m[0])
+			}
+		}
+	}
+	if len(record.Written) < 8 || commands < 8 {
+		t.Errorf("%d commands in %+v", commands, record.Written)
+	}
+	run("uninstall")
+	if _, err := os.Lstat(filepath.Join(dir, "h")); !os.IsNotExist(err) {
+		t.Errorf("the home is left: %v", err)
 	}
 }

@@ -130,7 +130,10 @@ func newProjectDeny() *cobra.Command {
 			if err != nil {
 				return denyNow(cmd, dir, err)
 			}
-			return showDecision(cmd.OutOrStdout(), d)
+			if err := showDecision(cmd.OutOrStdout(), d); err != nil {
+				return err
+			}
+			return showStored(cmd.OutOrStdout(), s, d.Dir)
 		},
 	}
 }

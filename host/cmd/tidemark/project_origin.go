@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,4 +106,28 @@ func denyNow(cmd *cobra.Command, dir string, err error) error {
 		return errors.Join(err, failed)
 	}
 	return fmt.Errorf("%w\nUntil the running daemon stops, %s is denied all the same.", err, grants.Printable(resolved))
+}
+
+// showStored names what stays stored of a directory that was denied, and how it is deleted.
+func showStored(out io.Writer, s *grants.Store, denied string) error {
+	h, err := home.Find(version)
+	if err != nil {
+		return err
+	}
+	all, err := workspace.New(workspace.Options{Dir: h.Workspaces()}).Stored()
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		if !grants.Within(one.Workspace, denied) {
+			continue
+		}
+		if d, err := s.Lookup(one.Workspace); err != nil || d.Has(grants.Workspace) {
+			continue
+		}
+		if err := render.Line(out, "Its snapshots stay (%s). To delete them, run `tidemark timeline prune --gone %s`.", mib(one.Bytes), grants.Printable(one.Workspace)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/rawtext"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/variables"
 )
 
 // pagingFlags adds the flags that every raw read takes.
@@ -73,7 +76,7 @@ func rest[T any](cmd *cobra.Command, page *observe.Listing[T]) error {
 
 func at(h observe.EntryHead) string { return clock(h.At) }
 
-func clock(t diff.Time) string { return render.Faint(t.Local().Format("15:04:05.000")) }
+func clock(t report.Time) string { return render.Faint(t.Local().Format("15:04:05.000")) }
 
 // times returns how often equal entries occurred, "" for one.
 func times(n int) string {
@@ -94,7 +97,7 @@ func newLogs() *cobra.Command {
 		return callAndShow(cmd, "get_browser_logs", p, &page, *asJSON, func() error {
 			for _, g := range observe.Folded(page.Entries) {
 				e := g.First
-				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s%s  %s", at(e.EntryHead), render.Level(e.Level), render.Flat(e.Message), times(g.Count), render.Faint(render.Flat(diff.Marked(e.Source, e.Generated)))); err != nil {
+				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s%s  %s", at(e.EntryHead), render.Level(e.Level), variables.Quote(e.Message), times(g.Count), render.Faint(render.Flat(report.Marked(e.Source, e.Generated)))); err != nil {
 					return err
 				}
 			}
@@ -138,8 +141,7 @@ func newNetwork() *cobra.Command {
 		return callAndShow(cmd, "get_network_requests", p.RequestsParams, &page, *asJSON, func() error {
 			t := render.Table{}
 			for _, g := range observe.Folded(page.Entries) {
-				e := g.First
-				t.Row(requestCells(e, g.Count)...)
+				t.Row(requestCells(&g)...)
 			}
 			if err := t.Write(cmd.OutOrStdout()); err != nil {
 				return err
@@ -151,15 +153,16 @@ func newNetwork() *cobra.Command {
 }
 
 // requestCells returns the cells of a table of requests.
-func requestCells(e *observe.RequestEntry, count int) []string {
-	address := e.URL + times(count)
-	for _, more := range []string{e.Operation, diff.Marked(e.Initiator, e.Generated), e.Detail} {
+func requestCells(g *observe.Group[observe.RequestEntry]) []string {
+	e := g.First
+	address := e.URL + times(g.Count)
+	for _, more := range []string{e.Operation, report.Marked(e.Initiator, e.Generated), e.Detail} {
 		if more = strings.TrimSpace(render.Flat(more)); more != "" {
 			address += "  " + render.Faint(more)
 		}
 	}
 	return []string{
-		fmt.Sprint(e.Position), clock(e.StartedAt), render.Status(e.Status, e.Error, e.Canceled), e.Method, fmt.Sprintf("%.0f ms", e.DurationMs), e.Resource, address,
+		fmt.Sprint(e.Position), clock(e.StartedAt), render.Status(e.Status, e.Error, e.Canceled), event.Method(e.Method), rawtext.Range(g.Least, g.Most) + " ms", e.Resource, address,
 	}
 }
 
@@ -169,7 +172,7 @@ func showBodies(cmd *cobra.Command, page *observe.Listing[observe.BodiesEntry]) 
 	for i := range page.Entries {
 		e := &page.Entries[i]
 		t := render.Table{}
-		t.Row(requestCells(&e.RequestEntry, 1)...)
+		t.Row(requestCells(&observe.Folded([]observe.RequestEntry{e.RequestEntry})[0])...)
 		if err := t.Write(out); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/terminal"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -184,7 +185,7 @@ func (m *commandMoments) send(ctx context.Context, c recording.Command) string {
 	var a timeline.Commanded
 	err := clientOf(m.home).Tool(ctx, "terminal_command", timeline.CommandParams{
 		Dir: c.Dir, Label: c.String(),
-		Terminal: timeline.Terminal{Recording: m.recording, Offset: c.Offset, Status: c.Status, Ms: c.Ms},
+		Terminal: answers.Terminal{Recording: m.recording, Offset: c.Offset, Status: c.Status, Ms: c.Ms},
 	}, &a)
 	if err != nil {
 		return ""

@@ -189,6 +189,9 @@ func coverageOf(c *conversation.SourceCoverage) string {
 			words = append(words, fmt.Sprintf("%d %s", w.n, w.text))
 		}
 	}
+	if c.Unread > 0 {
+		words = append(words, mib(c.Unread)+" of the transcript are not read yet")
+	}
 	return strings.Join(words, "; ")
 }
 

@@ -68,7 +68,7 @@ and your rules under [redact] in config.toml. The command needs no daemon and st
 			}
 			r, err := config.Redactor()
 			if err != nil {
-				return fmt.Errorf("%s: %w", home.Config, err)
+				return err
 			}
 			text, err := textToRedact(cmd, args)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 )
 
 func newSession() *cobra.Command {
@@ -23,7 +24,7 @@ func newSession() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				var a timeline.About
+				var a answers.About
 				return callAndShow(cmd, tool, timeline.SessionParams{Where: where}, &a, asJSON, func() error {
 					return render.Line(cmd.OutOrStdout(), "%s  %s%s", render.Bold(a.ID), a.Workspace, done)
 				})
@@ -56,7 +57,7 @@ func newSessionList() *cobra.Command {
 				}
 				p.Dir = where.Dir
 			}
-			var a timeline.Sessions
+			var a answers.Sessions
 			return callAndShow(cmd, "session_list", p, &a, asJSON, func() error {
 				if len(a.Sessions) == 0 {
 					return render.Line(cmd.OutOrStdout(), "No sessions yet. An agent's first moment begins one, or `tidemark session start`.")

@@ -40,6 +40,9 @@ func newStatus() *cobra.Command {
 			if err := json.Unmarshal(raw, &s); err != nil {
 				return err
 			}
+			if unreadable != nil {
+				s.Summary = "" // it would be about no page
+			}
 			return showStatus(cmd, &s)
 		},
 	}
@@ -49,9 +52,11 @@ func newStatus() *cobra.Command {
 
 func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 	out := cmd.OutOrStdout()
-	how, what := render.Standing(s.Severity, s.Summary)
-	if err := render.Line(out, "%s  %s", how, what); err != nil {
-		return err
+	if s.Summary != "" {
+		how, what := render.Standing(s.Severity, s.Summary)
+		if err := render.Line(out, "%s  %s", how, what); err != nil {
+			return err
+		}
 	}
 	if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("   tidemark %s, pid %d, %s", s.Version, s.PID, s.Socket))); err != nil {
 		return err
@@ -79,6 +84,11 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 	}
 	for _, problem := range s.NoiseProblems {
 		if err := render.Line(out, "\n%s", problem); err != nil {
+			return err
+		}
+	}
+	if s.Mistimed > 0 {
+		if err := render.Line(out, "\nEvents with an impossible time, which have the time of their arrival instead: %d.", s.Mistimed); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
@@ -45,12 +47,12 @@ A moment is the ID of a moment (m12) or of a file snapshot (s12), the name of a 
 
 // whereIs names the session that a command is about: the one of the argument, else the current one of a directory. The
 // first time in a project, it asks whether the project is allowed.
-func whereIs(cmd *cobra.Command, session string, dirs ...string) (timeline.Where, error) {
+func whereIs(cmd *cobra.Command, session string, dirs ...string) (moments.Where, error) {
 	if _, err := projectOrigins(); err != nil {
 		warnUnreadable(cmd, err)
 	}
 	if session != "" {
-		return timeline.Where{Session: session}, nil
+		return moments.Where{Session: session}, nil
 	}
 	dir := ""
 	if len(dirs) > 0 {
@@ -59,18 +61,18 @@ func whereIs(cmd *cobra.Command, session string, dirs ...string) (timeline.Where
 	if dir == "" {
 		var err error
 		if dir, _, err = currentProject(); err != nil {
-			return timeline.Where{}, err
+			return moments.Where{}, err
 		}
 	}
 	resolved, err := grants.Resolve(dir)
 	if errors.Is(err, fs.ErrNotExist) { // the daemon's error says what there is of it
 		resolved, err = grants.Former(dir)
-		return timeline.Where{Dir: resolved}, err
+		return moments.Where{Dir: resolved}, err
 	}
 	if err != nil {
-		return timeline.Where{}, err
+		return moments.Where{}, err
 	}
-	return timeline.Where{Dir: resolved}, askOnce(cmd, resolved)
+	return moments.Where{Dir: resolved}, askOnce(cmd, resolved)
 }
 
 // askOnce asks at a terminal whether a project is allowed, if nobody has decided yet.
@@ -119,7 +121,7 @@ func newTimelineList() *cobra.Command {
 			if p.Where, err = whereIs(cmd, first(args)); err != nil {
 				return err
 			}
-			var a timeline.List
+			var a answers.List
 			return callAndShow(cmd, "timeline_list", p, &a, asJSON, func() error { return showTimeline(cmd.OutOrStdout(), &a) })
 		},
 	}
@@ -132,7 +134,7 @@ func newTimelineList() *cobra.Command {
 	return cmd
 }
 
-func showTimeline(out io.Writer, a *timeline.List) error {
+func showTimeline(out io.Writer, a *answers.List) error {
 	head := render.Bold(a.ID) + "  " + grants.Printable(a.Workspace)
 	if a.BranchOf != nil {
 		head += render.Faint("  branch of " + a.BranchOf.Session + " at " + a.BranchOf.FsSnapshot)
@@ -155,7 +157,7 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 			return err
 		}
 	}
-	changed := map[string]timeline.ListSnapshot{}
+	changed := map[string]answers.ListSnapshot{}
 	for _, s := range a.FsSnapshots {
 		changed[s.ID] = s
 	}
@@ -197,7 +199,7 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 }
 
 // earlier says how to list what precedes a list.
-func earlier(a *timeline.List) string {
+func earlier(a *answers.List) string {
 	if len(a.Moments) == 0 {
 		return ""
 	}
@@ -206,7 +208,7 @@ func earlier(a *timeline.List) string {
 
 func newFsSnapshot() *cobra.Command {
 	cmd := &cobra.Command{Use: "fs-snapshot", Short: "Manage file snapshots", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	var a timeline.AddedSnapshot
+	var a answers.AddedSnapshot
 	add := newAdd("Take a snapshot of all files, with a moment", "fs_snapshot_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
 		return showMoment(out, fmt.Sprintf("%s of %s: %s", a.Moment, a.SessionID, a.ID), a.Note, a.Fence)
 	})
@@ -216,7 +218,7 @@ func newFsSnapshot() *cobra.Command {
 
 func newMoment() *cobra.Command {
 	cmd := &cobra.Command{Use: "moment", Short: "Manage moments", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	var a timeline.Added
+	var a answers.Added
 	add := newAdd("Add a moment, with a snapshot of all files", "moment_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
 		if a.FsSnapshot == false {
 			return showMoment(out, fmt.Sprintf("%s of %s, without a snapshot: %s", a.ID, a.SessionID, a.Reason), "", a.Fence)
@@ -336,7 +338,7 @@ else with $VISUAL, else with the first editor that is found.`,
 			if err != nil {
 				return err
 			}
-			var a timeline.Sought
+			var a answers.Sought
 			err = callAndShow(cmd, "timeline_seek", timeline.SeekParams{Where: where, To: to}, &a, asJSON, func() error {
 				what := a.FsSnapshot
 				if a.Moment != "" {

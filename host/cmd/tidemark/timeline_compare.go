@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
@@ -55,7 +56,7 @@ git apply, with binary files; it is not safe for a terminal. If the patch cannot
 			if p.Paths, err = inWorkspace(cmd, p.Where, paths, p.From, p.To); err != nil {
 				return err
 			}
-			var a timeline.Difference
+			var a answers.Difference
 			return callAndShow(cmd, "timeline_diff", p, &a, asJSON, func() error { return showDifference(cmd.OutOrStdout(), cmd.ErrOrStderr(), &a, p.Exact) })
 		},
 	}
@@ -103,7 +104,7 @@ func isPath(arg string) bool {
 	return err == nil && strings.Contains(arg, ".")
 }
 
-func showDifference(out, errOut io.Writer, a *timeline.Difference, exact bool) error {
+func showDifference(out, errOut io.Writer, a *answers.Difference, exact bool) error {
 	if exact {
 		if !a.Applies {
 			return partial(a)
@@ -143,7 +144,7 @@ func showDifference(out, errOut io.Writer, a *timeline.Difference, exact bool) e
 }
 
 // partial is the error about a patch that is not whole.
-func partial(a *timeline.Difference) error {
+func partial(a *answers.Difference) error {
 	var without []string
 	for _, f := range a.Files {
 		if f.Why != "" {
@@ -181,7 +182,7 @@ func newBlame() *cobra.Command {
 				return err
 			}
 			p.Path = first(paths)
-			var a timeline.Blamed
+			var a answers.Blamed
 			return callAndShow(cmd, "timeline_blame", p, &a, asJSON, func() error { return showBlame(cmd.OutOrStdout(), &a) })
 		},
 	}
@@ -193,10 +194,13 @@ func newBlame() *cobra.Command {
 	return cmd
 }
 
-// cutLines cuts the lines off a path such as src/a.ts:40-52.
+// cutLines cuts the lines off a path such as src/a.ts:40-52. The name of a file that exists is whole.
 func cutLines(arg string, p *timeline.BlameParams) (path string, err error) {
 	i := strings.LastIndexByte(arg, ':')
 	if i < 0 {
+		return arg, nil
+	}
+	if _, err := os.Lstat(arg); err == nil {
 		return arg, nil
 	}
 	from, to, ranged := strings.Cut(arg[i+1:], "-")
@@ -214,7 +218,7 @@ func cutLines(arg string, p *timeline.BlameParams) (path string, err error) {
 	return arg[:i], nil
 }
 
-func showBlame(out io.Writer, a *timeline.Blamed) error {
+func showBlame(out io.Writer, a *answers.Blamed) error {
 	calls := map[string]string{}
 	for _, c := range a.Calls {
 		calls[c.FsSnapshot] = c.Call
@@ -237,7 +241,7 @@ func showBlame(out io.Writer, a *timeline.Blamed) error {
 		if len(label) > maxBlameLabel {
 			label = strings.ToValidUTF8(label[:maxBlameLabel], "") + "…"
 		}
-		t.Row(id, render.Faint(when), render.Faint(label), strconv.Itoa(l.Line), l.Text)
+		t.Text(l.Text, id, render.Faint(when), render.Faint(label), strconv.Itoa(l.Line))
 	}
 	if err := t.Write(out); err != nil {
 		return err

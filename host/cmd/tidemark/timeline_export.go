@@ -45,6 +45,9 @@ AsciinemaPlayer.create({ url: "fix-cart/index.json", format: "segmented" }, elem
 			if segmented && (to == "" || to == "-") {
 				return usageError{errors.New("--segmented writes a directory. Name a new one with --output.")}
 			}
+			if ttyrec && (to == "" || to == "-") && isTerminal(cmd.OutOrStdout()) {
+				return usageError{errors.New("--ttyrec writes what the program printed, which this terminal would obey. Name a file with --output, or use a pipe.")}
+			}
 			if idle < 0 {
 				return usageError{errors.New("--idle-limit must not be negative")}
 			}

@@ -16,6 +16,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/sessions"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
@@ -75,12 +78,12 @@ so ([branches] terminal), and otherwise without a terminal.`,
 
 // startBranch starts a branch. Before a long copy it shows the plan and asks, unless the plan is to be printed as JSON. The branch
 // is nil where the user does not agree.
-func startBranch(cmd *cobra.Command, p *branches.Params, asJSON bool) (*timeline.Branched, error) {
+func startBranch(cmd *cobra.Command, p *branches.Params, asJSON bool) (*answers.Branched, error) {
 	c, err := clientFor("timeline_branch")
 	if err != nil {
 		return nil, err
 	}
-	var a timeline.Branched
+	var a answers.Branched
 	if err := c.Tool(cmd.Context(), "timeline_branch", p, &a); err != nil || a.Plan == nil || asJSON {
 		return &a, err
 	}
@@ -95,13 +98,13 @@ func startBranch(cmd *cobra.Command, p *branches.Params, asJSON bool) (*timeline
 		}
 		return nil, render.Line(cmd.OutOrStdout(), "No branch was made.")
 	}
-	p.Confirm, a = true, timeline.Branched{}
+	p.Confirm, a = true, answers.Branched{}
 	return &a, c.Tool(cmd.Context(), "timeline_branch", p, &a)
 }
 
 // tryEach starts a branch for each message, all from one moment.
 func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bool) error {
-	list := []timeline.Branched{}
+	list := []answers.Branched{}
 	name := p.Name
 	for i, message := range messages {
 		p.Name, p.Message = fmt.Sprintf("%s-%d", name, i+1), message
@@ -124,7 +127,7 @@ func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bo
 	return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
 }
 
-func showBranch(out io.Writer, a *timeline.Branched) error {
+func showBranch(out io.Writer, a *answers.Branched) error {
 	lines := []string{render.Bold(a.ID) + "  " + grants.Printable(a.Workspace), render.Faint("files of " + a.FsSnapshot + "; undo with `tidemark timeline undo`")}
 	lines = append(lines, agentLines(a.Agent)...)
 	for _, note := range []string{a.Note, a.Problem} {
@@ -140,7 +143,7 @@ func showBranch(out io.Writer, a *timeline.Branched) error {
 
 func newRestore() *cobra.Command {
 	var at momentFlags
-	var p timeline.RestoreParams
+	var p operations.RestoreParams
 	var yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "restore MOMENT [PATH…]",
@@ -183,20 +186,20 @@ The state before is a snapshot: ` + "`tidemark timeline undo`" + ` brings it bac
 
 // inWorkspace returns paths of the command line as paths in the workspace of a session: the one that a moment names, as in
 // m3@shop-1, or else that of where.
-func inWorkspace(cmd *cobra.Command, where timeline.Where, args []string, moments ...string) ([]string, error) {
+func inWorkspace(cmd *cobra.Command, where moments.Where, args []string, ids ...string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
-	for _, m := range moments {
-		if _, session := sessions.Cut(m); session != "" && where.Session == "" {
-			where = timeline.Where{Session: session}
+	for _, id := range ids {
+		if _, session := sessions.Cut(id); session != "" && where.Session == "" {
+			where = moments.Where{Session: session}
 		}
 	}
 	c, err := clientFor("session_show")
 	if err != nil {
 		return nil, err
 	}
-	var s timeline.About
+	var s answers.About
 	if err := c.Tool(cmd.Context(), "session_show", timeline.SessionParams{Where: where}, &s); err != nil {
 		return nil, err
 	}
@@ -225,7 +228,7 @@ func inWorkspace(cmd *cobra.Command, where timeline.Where, args []string, moment
 }
 
 func newUndo() *cobra.Command {
-	var p timeline.UndoParams
+	var p operations.UndoParams
 	var yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "undo [OPERATION]",
@@ -244,6 +247,7 @@ func newUndo() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.Session, "session", "", "ID of a session (default: that of the working directory)")
+	f.BoolVar(&p.Leave, "leave", false, "leave paths that cannot be restored as they are")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&asJSON, "json", false, "print JSON: without --yes, the plan")
 	return cmd
@@ -252,10 +256,10 @@ func newUndo() *cobra.Command {
 // planAndDo shows the plan of a restore, asks, and restores. If the files changed since, it shows the present plan and asks
 // again.
 func planAndDo(cmd *cobra.Command, yes, asJSON bool, call func(confirm bool, plan string) (tool string, args any)) error {
-	var a timeline.Restored
+	var a answers.Restored
 	show := func(confirm bool) error {
 		tool, args := call(confirm, a.Plan)
-		a = timeline.Restored{}
+		a = answers.Restored{}
 		return callAndShow(cmd, tool, args, &a, asJSON, func() error { return showRestore(cmd.OutOrStdout(), &a) })
 	}
 	if yes {
@@ -282,7 +286,7 @@ func planAndDo(cmd *cobra.Command, yes, asJSON bool, call func(confirm bool, pla
 	return nil
 }
 
-func showRestore(out io.Writer, a *timeline.Restored) error {
+func showRestore(out io.Writer, a *answers.Restored) error {
 	var counts []string
 	for _, kind := range []string{"create", "replace", "delete", "attributes"} {
 		if n := a.Changes[kind]; n > 0 {
@@ -295,7 +299,7 @@ func showRestore(out io.Writer, a *timeline.Restored) error {
 	}
 	switch {
 	case a.FsSnapshot == "":
-		head = "Done."
+		head = "Undid " + event.OneLine(a.Undid) + "."
 		if !a.Done {
 			head = "This " + a.Note + "."
 		}
@@ -304,7 +308,7 @@ func showRestore(out io.Writer, a *timeline.Restored) error {
 	case len(counts) > 0:
 		head = fmt.Sprintf("Restoring %s: %s", a.FsSnapshot, strings.Join(counts, ", "))
 	}
-	if !a.Done && a.Note != "" && a.FsSnapshot != "" {
+	if a.Note != "" && a.FsSnapshot != "" {
 		if err := render.Line(out, "%s", event.OneLine(a.Note)); err != nil {
 			return err
 		}
@@ -380,8 +384,8 @@ func newOp() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var a timeline.Operations
-			return callAndShow(cmd, "timeline_operations", timeline.OperationsParams{Where: where}, &a, asJSON, func() error {
+			var a operations.Log
+			return callAndShow(cmd, "timeline_operations", operations.LogParams{Where: where}, &a, asJSON, func() error {
 				if len(a.Operations) == 0 {
 					return render.Line(cmd.OutOrStdout(), "No operations yet.")
 				}
@@ -393,13 +397,41 @@ func newOp() *cobra.Command {
 					}
 					t.Row(o.At.Local().Format("2006-01-02 15:04:05"), o.ID, o.State, o.What, render.Faint(before))
 				}
-				return t.Write(cmd.OutOrStdout())
+				if err := t.Write(cmd.OutOrStdout()); err != nil {
+					return err
+				}
+				return showDiffers(cmd.OutOrStdout(), a.Operations)
 			})
 		},
 	}
 	log.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(log)
 	return cmd
+}
+
+// maxDiffers is how many paths are shown that an operation did not set back. JSON has more.
+const maxDiffers = 10
+
+// showDiffers shows what operations that failed did not set back.
+func showDiffers(out io.Writer, list []operations.Entry) error {
+	for _, o := range list {
+		if len(o.Differs) == 0 {
+			continue
+		}
+		lines := []string{"", o.ID + " did not set back:"}
+		for i, p := range o.Differs {
+			if i == maxDiffers {
+				lines = append(lines, fmt.Sprintf("  … and %d more; --json lists them", len(o.Differs)-i))
+				break
+			}
+			lines = append(lines, "  "+p)
+		}
+		lines = append(lines, fmt.Sprintf("`%s` brings back the state before it.", o.Restore))
+		if err := render.Line(out, "%s", strings.Join(lines, "\n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newCheck() *cobra.Command {

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/timeline"
 )
@@ -143,7 +143,7 @@ func callNode(c *sessiontree.Call) treeNode {
 	}
 	n := treeNode{text: timeOf(c.At.Time) + "  " + cutTo(event.OneLine(c.Title), titleWidth) + outcome + faint(took, c.Moment)}
 	n.below = fileNodes(c.Files)
-	if c.Severity != "" && c.Severity != diff.Clean {
+	if c.Severity != "" && c.Severity != report.Clean {
 		n.below = append(n.below, treeNode{text: standingOf(c)})
 	}
 	for _, inner := range c.Calls {

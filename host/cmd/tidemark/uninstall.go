@@ -55,6 +55,11 @@ func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked 
 	if err != nil {
 		return err
 	}
+	if !asked.dryRun {
+		if err := sys.RemoveLeftovers(record); err != nil {
+			return err
+		}
+	}
 	steps := sys.PlanRemoval(record)
 	recorded := len(steps)
 	unrecorded := sys.PlanUnrecorded(record, h.State)
@@ -88,11 +93,6 @@ func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked 
 	}
 	if c.interrupted() {
 		return c.end()
-	}
-	if !asked.dryRun {
-		if err := record.RemoveLeftovers(); err != nil {
-			return err
-		}
 	}
 	if dir := record.Extension(); dir != "" {
 		c.heading(installer.Extension)

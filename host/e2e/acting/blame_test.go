@@ -103,6 +103,54 @@ func TestARefusalNamesWhatCoversAndWhatClips(t *testing.T) {
 	}
 }
 
+// TestAnElementThatCoversWhatIsInsideItDoesSoByAPseudoElement: its own position is not to blame.
+func TestAnElementThatCoversWhatIsInsideItDoesSoByAPseudoElement(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{
+		"/app.css": ".card { position: relative }\n\n.card::after { content: ''; inset: 0; z-index: 2;\n  position: absolute }\n" +
+			".form::before { content: ''; position: fixed; bottom: 0;\n  left: 0; width: 100%; height: 60px }\n.form::after { content: 'x'; position: absolute; top: 0; left: 0 }\n" +
+			".behind { position: relative;\n  z-index: -1 }\n.veil::before { content: ''; position: fixed; inset: 0 }\n",
+		"/{$}": e2etest.StorePage("Shop", `<link rel="stylesheet" href="/app.css"><div class="card" style="width: 200px"><button>Pay</button></div>
+		<form class="form"><button style="position: fixed; bottom: 10px; z-index: -1">Send</button></form><div style="background: white"><button class="behind">Deep</button></div>`),
+		"/veil": e2etest.StorePage("Shop", `<link rel="stylesheet" href="/app.css"><button>Pay</button><div style="position: absolute"><i class="veil"></i></div>`),
+	})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	covered := func(page, name string, want act.Blame, by string) {
+		d := a.Refusal("browser_click", map[string]any{"ref": e2etest.RefOf(t, page, `"`+name+`"`)}, protocol.RefusedCovered, 0)
+		if d.Refused.Blame == nil || *d.Refused.Blame != want || by != "" && d.Refused.CoveredBy != by {
+			t.Errorf("%s: got %+v, want %+v; covered by %q", name, d.Refused.Blame, want, d.Refused.CoveredBy)
+		}
+	}
+	page := a.Look()
+	covered(page, "Pay", act.Blame{Element: "div.card::after", Style: "position: absolute", Rule: ".card::after", Sheet: "app.css:4"}, `::after of div "Pay"`)
+	covered(page, "Send", act.Blame{Element: "form.form::before", Style: "position: fixed", Rule: ".form::before", Sheet: "app.css:5"}, "")
+	covered(page, "Deep", act.Blame{Style: "z-index: -1", Rule: ".behind", Sheet: "app.css:9"}, "")
+	covered(a.Do("browser_navigate", map[string]any{"url": s.URL + "/veil"}), "Pay", act.Blame{Element: "i.veil::before", Style: "position: fixed", Rule: ".veil::before", Sheet: "app.css:10"}, "::before of #main > div > i.veil")
+}
+
+// TestTheLineOfACompiledStyleSheet is that of its source map, or is marked, and the name is that of the file.
+func TestTheLineOfACompiledStyleSheet(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	const rules = ".off {\n  pointer-events: none }\n"
+	s := e2etest.NewSite(t, map[string]string{
+		"/app.css": "\n" + rules + "/*# sourceMappingURL=app.css.map */\n", "/lost.css": rules + "/*# sourceMappingURL=lost.css.map */\n",
+		"/app.css.map": `{"version":3,"sources":["src/app.scss"],"mappings":";AAOA;EACE"}`,
+		"/{$}":         e2etest.StorePage("Shop", `<link rel="stylesheet" href="/app.css"><button class="off">Pay</button>`),
+		"/lost":        e2etest.StorePage("Shop", `<link rel="stylesheet" href="/lost.css"><button class="off">Pay</button>`),
+		"/inserted":    e2etest.StorePage("Shop", `<button class="off">Pay</button><script>const style = document.createElement('style'); style.textContent = "\n.off {\n pointer-events: none }\n/*# source" + "MappingURL=cart.component.css.map */"; document.head.append(style)</script>`),
+	})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	for path, want := range map[string]string{"/": "src/app.scss:9", "/lost": "lost.css:2 (generated)", "/inserted": "cart.component.css:3 (generated)"} {
+		page := a.Do("browser_navigate", map[string]any{"url": s.URL + path})
+		d := a.Refusal("browser_click", map[string]any{"ref": e2etest.RefOf(t, page, `"Pay"`)}, protocol.RefusedPointer, 0)
+		if got := d.Refused.Blame; got == nil || got.Sheet != want {
+			t.Errorf("%s: %+v, want %s", path, got, want)
+		}
+	}
+}
+
 // TestAnElementThatNoPointerHitsIsNotCovered: what is behind it is not to blame, nor what lies beside an element that was
 // moved away.
 func TestAnElementThatNoPointerHitsIsNotCovered(t *testing.T) {

@@ -26,8 +26,8 @@ type world struct {
 	home, project string
 	// hooks is where the input of every hook is copied to.
 	hooks string
-	// unpacked are the files of Tidemark's home with what is compressed in them, nil before they were read.
-	unpacked map[string][]byte
+	// written are the files of Tidemark's home with what is compressed in them, nil before they were read.
+	written map[string]string
 }
 
 func newWorld(t *testing.T) *world {
@@ -217,7 +217,7 @@ func (w *world) tree(agent string, made ...string) {
 // nothingSecret checks that no file of Tidemark has a secret, but for the project's own files.
 func (w *world) nothingSecret(secrets ...string) {
 	w.Helper()
-	w.unpacked = nil
+	w.written = nil
 	w.nothingOnDisk(filepath.Join(w.Home, "workspaces"), secrets...)
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/testing/modelserver"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/host/testing/treetest"
@@ -35,7 +35,7 @@ func (w *world) momentOf(call string) string {
 	w.Helper()
 	id := ""
 	if err := testbed.Eventually(w.Context(), func() (bool, error) {
-		var list timeline.List
+		var list answers.List
 		if err := json.Unmarshal([]byte(w.tidemark("timeline", "list", "--json")), &list); err != nil {
 			return false, err
 		}
@@ -53,9 +53,9 @@ func (w *world) momentOf(call string) string {
 }
 
 // branch starts a branch, and waits until its agent has ended.
-func (w *world) branch(env []string, args ...string) *timeline.Branched {
+func (w *world) branch(env []string, args ...string) *answers.Branched {
 	w.Helper()
-	var b timeline.Branched
+	var b answers.Branched
 	if err := json.Unmarshal([]byte(w.asUser(env, append([]string{"timeline", "session-branch", "--json"}, args...)...)), &b); err != nil {
 		w.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestABranchContinuesTheConversationOfCodex(t *testing.T) {
 		modelserver.Turn{Text: "The second is done."},
 	)
 	moment := w.momentOf("call_2") // all are there
-	var list timeline.List
+	var list answers.List
 	if err := json.Unmarshal([]byte(w.tidemark("timeline", "list", "--kind", "stop", "--json")), &list); err != nil || len(list.Moments) < 2 {
 		t.Fatalf("the stops are %+v, %v", list.Moments, err)
 	}

@@ -19,7 +19,8 @@ import (
 	"tidemark.dev/tidemark/host/testing/modelserver"
 )
 
-// cuts is how many points of a conversation of Codex are tried. Each starts Codex twice, so that ordinary runs try few.
+// cuts is how many points of a conversation of Codex are tried. Each starts Codex twice, so that ordinary runs try few
+// and `make conversations` tries 500.
 func cuts(t *testing.T) int {
 	t.Helper()
 	if n, err := strconv.Atoi(os.Getenv("TIDEMARK_CUTS")); err == nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/branches"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/modelserver"
 )
@@ -120,15 +120,15 @@ func TestABranchDoesDifferentlyWhatBrokeThePage(t *testing.T) {
 	w.tidemark("changes", "--wait", "settled")
 	for _, one := range []struct {
 		dir, ports string
-		severity   diff.Severity
-	}{{w.project, "", diff.Error}, {b.Workspace, fmt.Sprint(b.Agent.Ports), diff.Clean}} {
+		severity   report.Severity
+	}{{w.project, "", report.Error}, {b.Workspace, fmt.Sprint(b.Agent.Ports), report.Clean}} {
 		cmd := w.Command("changes", "--since", "start", "--json")
 		cmd.Dir, cmd.Env = one.dir, append(cmd.Env, "TIDEMARK_PORT_OFFSET="+one.ports)
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r diff.Report
+		var r report.Report
 		decode(t, string(out), &r)
 		if r.Severity != one.severity {
 			t.Errorf("in %s, the report is %s", one.dir, out)
@@ -136,7 +136,7 @@ func TestABranchDoesDifferentlyWhatBrokeThePage(t *testing.T) {
 	}
 	var c branches.Comparison
 	decode(t, w.tidemark("branch", "compare", "differently", "--json"), &c)
-	if c.A.Severity != diff.Clean || c.B.Severity != diff.Error || c.A.Browser == nil || c.A.Browser.Severity != diff.Clean || c.B.Browser == nil || c.B.Browser.Severity != diff.Error {
+	if c.A.Severity != report.Clean || c.B.Severity != report.Error || c.A.Browser == nil || c.A.Browser.Severity != report.Clean || c.B.Browser == nil || c.B.Browser.Severity != report.Error {
 		t.Errorf("the severities are %q and %q: %+v, %+v", c.A.Severity, c.B.Severity, c.A.Browser, c.B.Browser)
 	}
 	if fmt.Sprint(c.A.Files, c.B.Files, c.Different) != "[cart.js] [cart.js] [cart.js]" || c.A.Calls != 1 || c.B.Calls != 9 || c.A.Tokens == nil || c.B.Tokens == nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/testing/modelserver"
 	"tidemark.dev/tidemark/host/testing/testbed"
@@ -32,10 +32,10 @@ func (w *world) prepared(id string) other {
 }
 
 // ofSource returns the moments of a source, once there are so many with a snapshot.
-func (w *world) ofSource(source string, n int) (found []timeline.ListMoment) {
+func (w *world) ofSource(source string, n int) (found []answers.ListMoment) {
 	w.Helper()
 	if err := testbed.Eventually(w.Context(), func() (bool, error) {
-		var list timeline.List
+		var list answers.List
 		if err := json.Unmarshal([]byte(w.tidemark("timeline", "list", "--json")), &list); err != nil {
 			return false, err
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/branches"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/host/testing/treetest"
@@ -129,13 +129,13 @@ func (w *world) edited(call string) {
 }
 
 // branch starts a branch from now.
-func (w *world) branch(name, message string) *timeline.Branched {
+func (w *world) branch(name, message string) *answers.Branched {
 	w.Helper()
 	args := []string{"timeline", "session-branch", "--moment", "now", "--name", name}
 	if message != "" {
 		args = append(args, "--message", message)
 	}
-	var b timeline.Branched
+	var b answers.Branched
 	w.json(&b, args...)
 	return &b
 }
@@ -291,7 +291,11 @@ func TestConflictsOfABranchAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := fmt.Sprint(treetest.Read(t, w.project))
-	text := w.run("branch", "apply", "other-way")
+	shown := w.try("branch", "apply", "other-way")
+	if shown.Code == 0 || !strings.Contains(shown.Err, "nothing was applied") {
+		t.Errorf("a plan with conflicts: %+v", shown)
+	}
+	text := shown.Out
 	for _, want := range []string{"both changed the same lines", "the original deleted it, the branch changed it"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the plan lacks %q: %s", want, text)
@@ -319,6 +323,71 @@ func TestConflictsOfABranchAreShown(t *testing.T) {
 	}
 	if text := w.run("branch", "compare", "other-way", "original"); !strings.Contains(text, "files changed") {
 		t.Errorf("the comparison is %s", text)
+	}
+}
+
+// TestASideIsTakenOnlyWhereBothChanged: what one side changed alone is merged, whichever side is chosen for the conflicts.
+func TestASideIsTakenOnlyWhereBothChanged(t *testing.T) {
+	for side, want := range map[string][3]string{
+		"original": {"ORIGINAL\ntwo\nthree\nfour\nFIVE\n", "ours\n", ""},
+		"branch":   {"BRANCH\ntwo\nthree\nfour\nFIVE\n", "theirs\n", "newer\n"},
+	} {
+		t.Run(side, func(t *testing.T) {
+			w := newWorld(t, "")
+			w.write("title.md", "title\n\ntext\n")
+			w.write("both.bin", "\x00\n")
+			b := w.branch("other-way", "")
+			in := func(name string) string { return filepath.Join(b.Workspace, name) }
+			put(t, in("cart.js"), "BRANCH\ntwo\nthree\nfour\nFIVE\n")
+			put(t, in("title.md"), "title\n\ntext\nlast\n")
+			put(t, in("both.bin"), "\x00theirs\n")
+			put(t, in("old.js"), "newer\n")
+			w.write("cart.js", "ORIGINAL\ntwo\nthree\nfour\nfive\n")
+			w.write("title.md", "new title\n\ntext\n")
+			w.write("both.bin", "\x00ours\n")
+			if err := os.Remove(filepath.Join(w.project, "old.js")); err != nil {
+				t.Fatal(err)
+			}
+			out := w.run("branch", "apply", "other-way", "--yes", "--conflicts", side)
+			if strings.Contains(out, "title.md") {
+				t.Errorf("what is merged without a conflict is listed as one: %s", out)
+			}
+			for _, text := range []string{"cart.js", "the lines of the " + side + " are taken", "both.bin", "old.js", "that of the " + side + " is taken"} {
+				if !strings.Contains(out, text) {
+					t.Errorf("the answer lacks %q: %s", text, out)
+				}
+			}
+			w.has(filepath.Join(w.project, "cart.js"), want[0])
+			w.has(filepath.Join(w.project, "title.md"), "new title\n\ntext\nlast\n")
+			w.has(filepath.Join(w.project, "both.bin"), "\x00"+want[1])
+			w.has(filepath.Join(w.project, "old.js"), want[2])
+		})
+	}
+}
+
+// TestARemovalIsUndoneAsTheLastOperation, and each undo says what it undid.
+func TestARemovalIsUndoneAsTheLastOperation(t *testing.T) {
+	w := newWorld(t, "")
+	w.git("config", "user.name", "Test")
+	w.git("config", "user.email", "test@example.com")
+	kept, held := w.branch("kept", ""), w.branch("held", "")
+	put(t, filepath.Join(kept.Workspace, "new.js"), "new\n")
+	put(t, filepath.Join(held.Workspace, "new.js"), "held\n")
+	w.run("branch", "commit", "kept", "-m", "New")
+	removed := w.run("branch", "rm", "held")
+	if !strings.Contains(removed, "`tidemark timeline undo op4` brings it back") {
+		t.Errorf("the removal says %s", removed)
+	}
+	if out := w.run("timeline", "undo", "--yes"); out != "Undid op4, remove branch held.\n" {
+		t.Errorf("the undo says %q", out)
+	}
+	w.has(filepath.Join(held.Workspace, "new.js"), "held\n")
+	w.git("rev-parse", "--verify", "kept")
+	if out := w.run("timeline", "undo", "--yes"); !strings.HasPrefix(out, "Undid op3, commit branch kept") {
+		t.Errorf("the next undo says %q", out)
+	}
+	if log := w.run("timeline", "op", "log"); !strings.Contains(log, "remove branch held") || strings.Contains(log, "undo op2") {
+		t.Errorf("the log is %s", log)
 	}
 }
 

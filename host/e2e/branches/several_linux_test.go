@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tidemark.dev/tidemark/host/internal/branches"
-	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/testing/disktest"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
@@ -23,7 +23,7 @@ import (
 func TestSeveralWaysFromOneMoment(t *testing.T) {
 	w := newWorld(t, "")
 	w.edited("toolu_1")
-	var list []timeline.Branched
+	var list []answers.Branched
 	w.json(&list, "timeline", "session-branch", "--moment", "now", "--name", "way", "--try", "run: echo map > cart.js", "--try", "run: echo list > cart.js")
 	w.ended()
 	if len(list) != 2 || list[0].Name != "way-1" || list[1].Name != "way-2" || list[0].Agent.Ports == list[1].Agent.Ports {

@@ -413,3 +413,25 @@ func TestALoadThatABreakpointInterruptsIsAnsweredAtThePause(t *testing.T) {
 	a.Debugger("debugger_resume", nil)
 	p.WaitForTitle("ready")
 }
+
+// TestAStepThatRanOutPausesNothingLater: the code that it was to stop in threw.
+func TestAStepThatRanOutPausesNothingLater(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	a, p := w.OpenScript(t, "function parse(text) {\n  return text.trim();\n}\nfunction count(n) {\n  const next = n + 1;\n  return next;\n}\nfunction more() {\n  document.title = 'count ' + count(1);\n}\n")
+	b := a.Breakpoint(map[string]any{"url": "app.js", "line": 2})
+	p.Start(`setTimeout(() => parse(undefined), 0)`)
+	a.Paused()
+	out := a.Debugger("debugger_step", map[string]any{"kind": "out"})
+	if out.State != "running" || !strings.Contains(strings.Join(out.Notes, " "), "The step ended") {
+		t.Errorf("%+v", out)
+	}
+	var list debugger.BreakpointList
+	a.Call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
+	args := map[string]any{"url": "app.js", "line": 5, "paths": []string{"n"}}
+	a.Trace(args)
+	p.Start(`setTimeout(more, 0)`)
+	p.WaitForTitle("count 2")
+	if got := a.Trace(args); got.Hits != 1 || got.Evolution["n"] != "1" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -24,7 +24,7 @@ func TestWhatTheDebuggerSawIsInTheReport(t *testing.T) {
 	p.Start(`document.getElementById('go').click()`)
 	a.Paused()
 	snapshot := a.TakeVariables(map[string]any{"label": "at the breakpoint"})
-	now := until(t, other, func(d *diff.VariablesDiff) bool { return len(d.Pauses) == 1 && len(d.Snapshots) == 1 })
+	now := until(t, other, func(d *report.VariablesDiff) bool { return len(d.Pauses) == 1 && len(d.Snapshots) == 1 })
 	if at := now.Pauses[0]; !at.Paused || at.Reason != "breakpoint" || at.By == "" || at.Place == "" {
 		t.Errorf("%+v", at)
 	}
@@ -34,13 +34,13 @@ func TestWhatTheDebuggerSawIsInTheReport(t *testing.T) {
 	a.Do("breakpoint_remove", map[string]any{"id": b.ID})
 	a.Debugger("debugger_resume", nil)
 	p.WaitForTitle("6")
-	if later := until(t, other, func(d *diff.VariablesDiff) bool { return !d.Pauses[0].Paused }); later.TotalNewEvents != 3 {
+	if later := until(t, other, func(d *report.VariablesDiff) bool { return !d.Pauses[0].Paused }); later.TotalNewEvents != 3 {
 		t.Errorf("%+v", later)
 	}
 	trace := map[string]any{"url": "app.js", "line": 4, "paths": []string{"sum"}}
 	a.Trace(trace)
 	p.Start(`document.getElementById('go').click()`)
-	traced := until(t, other, func(d *diff.VariablesDiff) bool {
+	traced := until(t, other, func(d *report.VariablesDiff) bool {
 		a.Trace(trace) // which reads the hits so far
 		return len(d.Hits) == 1 && d.Hits[0].Count > 1
 	})
@@ -50,7 +50,7 @@ func TestWhatTheDebuggerSawIsInTheReport(t *testing.T) {
 }
 
 // until looks at what is new since the checkpoint until the section is as it should be.
-func until(t *testing.T, a *e2etest.Agent, done func(*diff.VariablesDiff) bool) (d *diff.VariablesDiff) {
+func until(t *testing.T, a *e2etest.Agent, done func(*report.VariablesDiff) bool) (d *report.VariablesDiff) {
 	t.Helper()
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		r := a.ChangesWith(map[string]any{"checkpoint": "before_debugging", "include": []string{"variables"}})

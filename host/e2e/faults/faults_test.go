@@ -22,7 +22,7 @@ func onSmallDisk(t *testing.T, size int) *testbed.World {
 		t.Skip("only root can mount a disk")
 	}
 	w := e2etest.LoggedWorld(t)
-	if err := syscall.Mount("tmpfs", w.Home, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+	if err := syscall.Mount("tmpfs", w.Home, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size)); err != nil {
 		t.Skipf("no disk can be mounted here: %v", err)
 	}
 	t.Cleanup(func() { // before the world is closed
@@ -224,7 +224,7 @@ func TestAHomeThatCannotBeWrittenTo(t *testing.T) {
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_RDONLY, "mode=0700"); err != nil {
 		t.Skipf("no disk can be mounted here: %v", err)
 	}
 	defer func() {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -155,13 +155,13 @@ func TestAnAgentOutlivesTheDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Close() }()
-	ask := func(args map[string]any) *diff.Report {
+	ask := func(args map[string]any) *report.Report {
 		t.Helper()
 		text, err := a.Text("get_changes_since", args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r diff.Report
+		var r report.Report
 		if err := json.Unmarshal([]byte(text), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestAnAgentOutlivesTheDaemon(t *testing.T) {
 		}
 	}
 	// A call that is under way while the daemon is killed is answered by the next one.
-	answered := make(chan *diff.Report, 1)
+	answered := make(chan *report.Report, 1)
 	go func() {
 		answered <- ask(map[string]any{"wait": "reload", "timeout_ms": 1500})
 	}()

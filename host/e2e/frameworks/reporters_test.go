@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/npm"
 	"tidemark.dev/tidemark/host/testing/testbed"
@@ -62,7 +62,7 @@ func TestErrorsThatFrameworksReportAreWhereTheyWereThrown(t *testing.T) {
 				if said := e2etest.Said(done.Broke); strings.Count(said, "(reading 'reduce')") != 1 {
 					t.Errorf("not one error: %s", said)
 				}
-				var r *diff.Report
+				var r *report.Report
 				if err := testbed.Eventually(t.Context(), func() (bool, error) { // an answer does not wait long for a source map
 					r = a.ChangesWith(map[string]any{"checkpoint": "auto_0", "wait": "settled"})
 					return len(r.Console.NewErrors) > 0 && !r.Console.NewErrors[0].Generated, nil

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
@@ -28,11 +28,11 @@ func TestAReportBetweenMomentsNamesTheSessionsEditsWhoeverAsks(t *testing.T) {
 	}
 	w := e2etest.ConfiguredWorld(t, fmt.Sprintf("[http]\nport = %d\n", port))
 	app := startVite(t)
-	s := &session{t, w, "askers", app.dir}
+	s := &session{t, w, "askers", app.Dir}
 	other := &session{t, w, "other", t.TempDir()}
 	s.records()
 	other.records()
-	p := w.Open(t, app.url)
+	p := w.Open(t, app.URL)
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
 	s.starts()
 	moment := func(of *session, label string) (id, session string) {
@@ -45,7 +45,7 @@ func TestAReportBetweenMomentsNamesTheSessionsEditsWhoeverAsks(t *testing.T) {
 		return m.ID, m.SessionID
 	}
 	from, of := moment(s, "before")
-	app.edit("src/price.js", "(cents / 100)", "cents.value")
+	app.Edit("src/price.js", "(cents / 100)", "cents.value")
 	if err := os.WriteFile(filepath.Join(other.dir, "notes.txt"), []byte("notes"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +54,9 @@ func TestAReportBetweenMomentsNamesTheSessionsEditsWhoeverAsks(t *testing.T) {
 		t.Fatalf("the hook says %q", said)
 	}
 	to, _ := moment(s, "after")
-	names := func(who, report, moment string) {
+	names := func(who, changed, moment string) {
 		t.Helper()
-		found := introduced(t, report)
+		found := introduced(t, changed)
 		if len(found) == 0 {
 			t.Errorf("%s: no edit is named", who)
 		}
@@ -66,7 +66,7 @@ func TestAReportBetweenMomentsNamesTheSessionsEditsWhoeverAsks(t *testing.T) {
 			}
 		}
 	}
-	inside := w.RunIn(app.dir, "diff", from, to, "--json")
+	inside := w.RunIn(app.Dir, "diff", from, to, "--json")
 	if inside.Code != 0 {
 		t.Fatalf("%+v", inside)
 	}
@@ -90,12 +90,12 @@ func TestAReportBetweenMomentsNamesTheSessionsEditsWhoeverAsks(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(w.RunIn(app.dir, "status", "--json").Out), &status); err != nil || len(status.Browsers) != 1 {
+	if err := json.Unmarshal([]byte(w.RunIn(app.Dir, "status", "--json").Out), &status); err != nil || len(status.Browsers) != 1 {
 		t.Fatalf("%+v, %v", status, err)
 	}
 	tabs := []string{""}
 	for _, tab := range status.Browsers[0].Tabs {
-		if strings.HasPrefix(tab.URL, app.url) {
+		if strings.HasPrefix(tab.URL, app.URL) {
 			tabs = append(tabs, fmt.Sprint("&tab=", tab.ID))
 		}
 	}
@@ -115,14 +115,14 @@ func TestAReportBetweenMomentsNamesTheSessionsEditsWhoeverAsks(t *testing.T) {
 		}
 		data, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		var answer struct{ Report *diff.Report }
+		var answer struct{ Report *report.Report }
 		if err := json.Unmarshal(data, &answer); err != nil || answer.Report == nil {
 			t.Fatalf("%s: %s %v", url, data, err)
 		}
-		report, err2 := json.Marshal(answer.Report)
+		changed, err2 := json.Marshal(answer.Report)
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
-		names("the live API "+tab, string(report), at)
+		names("the live API "+tab, string(changed), at)
 	}
 }

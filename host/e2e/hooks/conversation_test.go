@@ -15,30 +15,30 @@ import (
 func TestABrokenPageNamesTheCallAndThePromptBehindIt(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "conversation-" + app.url, app.dir}
+	s := &session{t, w, "conversation-" + app.URL, app.Dir}
 	run := func(args ...string) string {
 		t.Helper()
-		r := w.RunIn(app.dir, args...)
+		r := w.RunIn(app.Dir, args...)
 		if r.Code != 0 {
 			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
 		}
 		return r.Out
 	}
-	run("project", "allow", "--grant", "conversation", app.dir)
+	run("project", "allow", "--grant", "conversation", app.Dir)
 	run("session", "start")
 	t.Cleanup(func() {
 		run("session", "end")
-		run("project", "forget", app.dir)
+		run("project", "forget", app.Dir)
 	})
-	p := w.Open(t, app.url)
+	p := w.Open(t, app.URL)
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
 	s.starts()
 	s.hook("UserPromptSubmit", map[string]any{"prompt": "show cents", "prompt_id": "p1"})
 	run("timeline", "moment", "add", "--label", "before the edit") // on a busy machine a hook does not wait for its moment
-	app.edit("src/price.js", "(cents / 100)", "cents.value")
+	app.Edit("src/price.js", "(cents / 100)", "cents.value")
 	if said := s.hook("PostToolUse", map[string]any{
 		"tool_name": "Edit", "tool_use_id": "toolu_1", "prompt_id": "p1", "duration_ms": 20,
-		"tool_input": map[string]any{"file_path": filepath.Join(app.dir, "src/price.js"), "new_string": "cents.value"}, "tool_response": map[string]any{"ok": true},
+		"tool_input": map[string]any{"file_path": filepath.Join(app.Dir, "src/price.js"), "new_string": "cents.value"}, "tool_response": map[string]any{"ok": true},
 	}); !strings.Contains(said, "TypeError") {
 		t.Fatalf("the broken edit is not reported: %q", said)
 	}

@@ -3,9 +3,6 @@ package hooks
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,37 +10,26 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/testing/devserver"
 	"tidemark.dev/tidemark/host/testing/e2etest"
-	"tidemark.dev/tidemark/host/testing/npm"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
-// devServers are the development servers that serve the application of testdata/devservers/app.
+// devServers are the development servers that serve the application of package devserver.
 var devServers = []string{"vite", "webpack", "next"}
 
 // startDevServer installs the application with one of them, prepares it where that is not nil, and serves it.
 func startDevServer(t *testing.T, name string, prepare func(*devApp)) *devApp {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("packages are installed from npm: not with -short")
-	}
-	if _, err := exec.LookPath("npm"); err != nil {
-		t.Skip(err)
-	}
-	app := &devApp{t: t, dir: e2etest.Repository(filepath.Join(".cache/devservers", name))}
-	from := "testdata/devservers/"
-	if err := errors.Join(npm.Install(from+name, app.dir), npm.Overlay(app.dir, from+name), npm.Overlay(app.dir, from+"app")); err != nil {
-		t.Fatal(err)
-	}
+	var start func(*devserver.App)
 	if prepare != nil {
-		prepare(app)
+		start = func(a *devserver.App) { prepare(&devApp{a, t}) }
 	}
-	app.serve(exec.Command("node", "serve.mjs"))
-	return app
+	return &devApp{devserver.Start(t, name, "app", start), t}
 }
 
-// broken are edits that break the application of testdata/devservers/app: while it is compiled, while it renders, in its
+// broken are edits that break the application of package devserver: while it is compiled, while it renders, in its
 // requests, or in what another file makes of it.
 var broken = []struct{ file, from, to string }{
 	{"src/price.js", "(cents / 100)", "cents.value"},
@@ -75,10 +61,10 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 		t.Run(server, func(t *testing.T) {
 			w := e2etest.SharedWorld(t)
 			app := startDevServer(t, server, nil)
-			s := &session{t, w, "devserver-" + app.url, app.dir}
+			s := &session{t, w, "devserver-" + app.URL, app.Dir}
 			s.records()
 			p := app.opens(s)
-			if r := w.RunIn(app.dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
+			if r := w.RunIn(app.Dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
 				t.Fatal(r.Err)
 			}
 			edits := broken
@@ -88,7 +74,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 			named := 0
 			for _, e := range edits {
 				since := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-				app.edit(e.file, e.from, e.to)
+				app.Edit(e.file, e.from, e.to)
 				said := s.edited(e.file)
 				found, broke := app.broke(s, since)
 				if !broke { // a module that only effects use is not run again: a developer reloads
@@ -112,13 +98,13 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 					named++
 				} else {
 					t.Logf("%s (%s → %s) is not named: %+v; the hook says %q", e.file, e.from, e.to, found, said)
-					t.Logf("what broke since: %s", w.RunIn(app.dir, "timeline", "find-regression", since, "--json").Out)
+					t.Logf("what broke since: %s", w.RunIn(app.Dir, "timeline", "find-regression", since, "--json").Out)
 				}
-				app.edit(e.file, e.to, e.from)
+				app.Edit(e.file, e.to, e.from)
 				s.edited(e.file)
 				app.reload(p)
 				app.shows(p)
-				w.RunIn(app.dir, "changes", "--wait", "settled") // no agent edits as a page loads
+				w.RunIn(app.Dir, "changes", "--wait", "settled") // no agent edits as a page loads
 			}
 			t.Logf("%d of %d edits are named", named, len(edits))
 			if missed := len(edits) - named; missed > max(1, len(edits)/20) {
@@ -129,13 +115,13 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 }
 
 // broke waits until errors since a time are reported, or for a while, and returns the changes that they name.
-func (a *devApp) broke(s *session, since string) (found []diff.Introduced, broke bool) {
-	a.t.Helper()
-	ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Second)
+func (a *devApp) broke(s *session, since string) (found []report.Introduced, broke bool) {
+	a.Helper()
+	ctx, cancel := context.WithTimeout(a.Context(), 5*time.Second)
 	defer cancel()
 	_ = testbed.Eventually(ctx, func() (bool, error) { // a busy machine builds slowly
-		report := s.w.RunIn(a.dir, "changes", "--since", since, "--wait", "settled", "--json").Out
-		found, broke = introduced(a.t, report), strings.Contains(report, `"severity":"error"`)
+		r := s.w.RunIn(a.Dir, "changes", "--since", since, "--wait", "settled", "--json").Out
+		found, broke = introduced(a.t, r), strings.Contains(r, `"severity":"error"`)
 		return broke, nil
 	})
 	return found, broke
@@ -143,16 +129,16 @@ func (a *devApp) broke(s *session, since string) (found []diff.Introduced, broke
 
 // reload loads the page again, also while it loads itself.
 func (a *devApp) reload(p *e2etest.Tab) {
-	a.t.Helper()
-	if err := testbed.Eventually(a.t.Context(), func() (bool, error) { return p.Tab.Do(chromedp.Reload()) == nil, nil }); err != nil {
-		a.t.Fatalf("the page cannot be loaded again: %v", err)
+	a.Helper()
+	if err := testbed.Eventually(a.Context(), func() (bool, error) { return p.Tab.Do(chromedp.Reload()) == nil, nil }); err != nil {
+		a.Fatalf("the page cannot be loaded again: %v", err)
 	}
 }
 
 // opens opens the page in a session, loaded while it is watched: of an earlier load the updates may be missing.
 func (a *devApp) opens(s *session) *e2etest.Tab {
-	a.t.Helper()
-	p := s.w.Open(a.t, a.url)
+	a.Helper()
+	p := s.w.Open(a.t, a.URL)
 	a.shows(p)
 	s.starts()
 	a.reload(p)
@@ -162,11 +148,11 @@ func (a *devApp) opens(s *session) *e2etest.Tab {
 
 // shows waits until the page shows its items.
 func (a *devApp) shows(p *e2etest.Tab) {
-	a.t.Helper()
-	if err := testbed.Eventually(a.t.Context(), func() (bool, error) {
+	a.Helper()
+	if err := testbed.Eventually(a.Context(), func() (bool, error) {
 		return p.Tab.JS(`if (!document.querySelector('li')) throw new Error('no items')`) == nil, nil // it may load again
 	}); err != nil {
-		a.t.Fatalf("the page shows no items: %v", err)
+		a.Fatalf("the page shows no items: %v", err)
 	}
 }
 
@@ -175,27 +161,27 @@ func (a *devApp) shows(p *e2etest.Tab) {
 func TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce(t *testing.T) {
 	w := e2etest.SeparateWorld(t) // webpack has one port in each test, and a tab of another test may find its server there
 	app := startDevServer(t, "webpack", nil)
-	s := &session{t, w, "overlay-" + app.url, app.dir}
-	p := w.Open(t, app.url)
+	s := &session{t, w, "overlay-" + app.URL, app.Dir}
+	p := w.Open(t, app.URL)
 	app.shows(p)
 	for _, c := range []struct{ from, to, want string }{
 		{"export", "throw new RangeError('no items today');\nexport", "no items today"},
 		{"</ul>", "</ol>", "Expected"},
 	} {
 		since := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-		app.edit("src/App.jsx", c.from, c.to)
+		app.Edit("src/App.jsx", c.from, c.to)
 		if _, broke := app.broke(s, since); !broke {
 			t.Errorf("%s: nothing is reported", c.to)
 		}
-		var report diff.Report
-		r := w.RunIn(app.dir, "changes", "--since", since, "--wait", "settled", "--json")
-		if err := json.Unmarshal([]byte(r.Out), &report); err != nil {
+		var answer report.Report
+		r := w.RunIn(app.Dir, "changes", "--since", since, "--wait", "settled", "--json")
+		if err := json.Unmarshal([]byte(r.Out), &answer); err != nil {
 			t.Fatal(err, r.Err)
 		}
-		if report.Errors = len(report.Console.NewErrors) + len(report.DOM.NewErrorElements); report.Errors != 1 || !strings.Contains(r.Out, c.want) {
+		if answer.Errors = len(answer.Console.NewErrors) + len(answer.DOM.NewErrorElements); answer.Errors != 1 || !strings.Contains(r.Out, c.want) {
 			t.Errorf("%s: not one entry that says %q: %s", c.to, c.want, r.Out)
 		}
-		app.edit("src/App.jsx", c.to, c.from)
+		app.Edit("src/App.jsx", c.to, c.from)
 		app.reload(p)
 		app.shows(p)
 	}

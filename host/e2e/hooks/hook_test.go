@@ -1,29 +1,26 @@
 package hooks
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"tidemark.dev/tidemark/host/testing/devserver"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
-// devApp is an application in development: a directory, and a server for it.
+// devApp is an application in development, whose page shows a list of items.
 type devApp struct {
-	t        *testing.T
-	dir, url string
-	// stop ends the server.
-	stop func()
+	*devserver.App
+	t *testing.T
 }
 
 // startVite serves the application of testdata with the Vite of node_modules, and perhaps more environment variables.
@@ -37,81 +34,22 @@ func startVite(t *testing.T, env ...string) *devApp {
 	if _, err := os.Stat(filepath.Join(modules, "vite")); err != nil {
 		t.Skipf("%v; make build installs it", err)
 	}
-	app := &devApp{t: t, dir: t.TempDir()}
+	app := &devApp{&devserver.App{TB: t, Dir: t.TempDir()}, t}
 	files, err := txtar.ParseFile("testdata/vite-app.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files.Files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(app.dir, f.Name)), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(app.Dir, f.Name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		app.write(f.Name, string(f.Data))
+		app.Write(f.Name, string(f.Data))
 	}
-	if err := os.Symlink(modules, filepath.Join(app.dir, "node_modules")); err != nil {
+	if err := os.Symlink(modules, filepath.Join(app.Dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	app.serve(exec.Command(node, "serve.mjs", modules), env...)
+	app.Serve(exec.Command(node, "serve.mjs", modules), env...)
 	return app
-}
-
-// serve starts the development server, which prints its address, and ends it with the test. The application's pages are
-// then the project's.
-func (a *devApp) serve(cmd *exec.Cmd, env ...string) {
-	a.t.Helper()
-	cmd.Dir, cmd.Stderr, cmd.Env = a.dir, os.Stderr, append(os.Environ(), env...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		a.t.Fatal(err)
-	}
-	url, ended := make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer close(url)
-		for lines, told := bufio.NewScanner(out), false; lines.Scan(); {
-			if line := strings.TrimSuffix(strings.TrimSpace(lines.Text()), "/"); !told && strings.HasPrefix(line, "http://") {
-				url <- line
-				told = true
-			}
-		}
-	}()
-	a.stop = sync.OnceFunc(func() {
-		_ = in.Close() // it ends with its input
-		<-ended
-		_ = cmd.Wait()
-	})
-	a.t.Cleanup(a.stop)
-	if a.url = <-url; a.url == "" {
-		a.t.Fatal("the server did not start")
-	}
-	a.write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", a.url))
-}
-
-func (a *devApp) write(name, text string) {
-	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(a.dir, name), []byte(text), 0o600); err != nil {
-		a.t.Fatal(err)
-	}
-}
-
-// edit replaces a piece of a file, as an agent would.
-func (a *devApp) edit(name, from, to string) {
-	a.t.Helper()
-	data, err := os.ReadFile(filepath.Join(a.dir, name))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	if strings.Count(string(data), from) != 1 {
-		a.t.Fatalf("%s has %q %d times", name, from, strings.Count(string(data), from))
-	}
-	a.write(name, strings.Replace(string(data), from, to, 1))
 }
 
 // session is an agent's session with the hook set up, in a project's directory.
@@ -205,8 +143,8 @@ func (s *session) stops() string {
 func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "vite-" + app.url, app.dir}
-	p := w.Open(t, app.url)
+	s := &session{t, w, "vite-" + app.URL, app.Dir}
+	p := w.Open(t, app.URL)
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
 	if said := s.starts(); said != "" {
 		t.Fatalf("the page is fine as the session starts: %s", said)
@@ -242,7 +180,7 @@ func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T
 		if e.cause != nil {
 			breaking++
 		}
-		app.edit(e.file, e.from, e.to)
+		app.Edit(e.file, e.from, e.to)
 		began := time.Now()
 		said := s.edited(e.file)
 		t.Logf("edit %d of %s, after %s: %s", i+1, e.file, time.Since(began).Round(time.Millisecond), said)

@@ -13,7 +13,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/testing/devserver"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -22,9 +23,9 @@ import (
 func TestAnErrorNamesTheEditThatIntroducedIt(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "introduced-" + app.url, app.dir}
+	s := &session{t, w, "introduced-" + app.URL, app.Dir}
 	s.records()
-	p := w.Open(t, app.url)
+	p := w.Open(t, app.URL)
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
 	s.starts()
 	for _, e := range []struct {
@@ -42,10 +43,10 @@ func TestAnErrorNamesTheEditThatIntroducedIt(t *testing.T) {
 		{"src/App.jsx", "items().then", "items().them", 8, "stack"},
 	} {
 		since := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-		app.edit(e.file, e.from, e.to)
+		app.Edit(e.file, e.from, e.to)
 		said := s.edited(e.file)
 		t.Logf("%s: %s", e.file, said)
-		found := introduced(t, w.RunIn(app.dir, "changes", "--since", since, "--json").Out)
+		found := introduced(t, w.RunIn(app.Dir, "changes", "--since", since, "--json").Out)
 		for _, by := range found {
 			t.Logf("%+v", by)
 		}
@@ -58,7 +59,7 @@ func TestAnErrorNamesTheEditThatIntroducedIt(t *testing.T) {
 		if !strings.Contains(said, "after "+e.file) {
 			t.Errorf("%s is not named: %s", e.file, said)
 		}
-		if !slices.ContainsFunc(found, func(by diff.Introduced) bool { return slices.Contains(by.Evidence, e.evidence) }) {
+		if !slices.ContainsFunc(found, func(by report.Introduced) bool { return slices.Contains(by.Evidence, e.evidence) }) {
 			t.Errorf("no %s for %s: %+v", e.evidence, e.file, found)
 		}
 		for _, by := range found {
@@ -66,7 +67,7 @@ func TestAnErrorNamesTheEditThatIntroducedIt(t *testing.T) {
 				t.Errorf("%s is said to be introduced by %+v", e.file, by)
 			}
 		}
-		app.edit(e.file, e.to, e.from)
+		app.Edit(e.file, e.to, e.from)
 		if said := s.edited(e.file); said != "" {
 			t.Errorf("%s is repaired: %s", e.file, said)
 		}
@@ -77,33 +78,33 @@ func TestAnErrorNamesTheEditThatIntroducedIt(t *testing.T) {
 // before another file was changed, and whose server then fails for a reason outside of the project.
 func TestAnErrorNamesNoEditThatHadRun(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	app := &devApp{t: t, dir: t.TempDir()}
+	app := &devApp{&devserver.App{TB: t, Dir: t.TempDir()}, t}
 	var down atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if rw.Header().Set("Cache-Control", "no-store"); down.Load() {
 			http.Error(rw, "Error: connect ECONNREFUSED db:5432", http.StatusInternalServerError)
 			return
 		}
-		http.FileServer(http.Dir(app.dir)).ServeHTTP(rw, r)
+		http.FileServer(http.Dir(app.Dir)).ServeHTTP(rw, r)
 	}))
 	t.Cleanup(server.Close)
-	app.url = server.URL
-	app.write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", app.url))
-	app.write("index.html", "<title>Shop</title><link rel=icon href='data:,'><button id=total>Total</button><script src=/util.js></script><script src=/main.js></script>\n")
-	app.write("util.js", "const money = {\n  euro: (n) => n.toFixed(2) + ' EUR',\n};\n")
-	app.write("main.js", "document.getElementById('total').onclick = () => {\n  const sum = 12;\n  document.title = 'Total ' + money.euro(sum);\n};\n")
-	app.write("notes.md", "None.\n")
-	s := &session{t, w, "ran-" + app.url, app.dir}
+	app.URL = server.URL
+	app.Write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", app.URL))
+	app.Write("index.html", "<title>Shop</title><link rel=icon href='data:,'><button id=total>Total</button><script src=/util.js></script><script src=/main.js></script>\n")
+	app.Write("util.js", "const money = {\n  euro: (n) => n.toFixed(2) + ' EUR',\n};\n")
+	app.Write("main.js", "document.getElementById('total').onclick = () => {\n  const sum = 12;\n  document.title = 'Total ' + money.euro(sum);\n};\n")
+	app.Write("notes.md", "None.\n")
+	s := &session{t, w, "ran-" + app.URL, app.Dir}
 	s.records()
-	p := w.Open(t, app.url)
+	p := w.Open(t, app.URL)
 	s.starts()
-	click := func(since, has string) (found []diff.Introduced) {
+	click := func(since, has string) (found []report.Introduced) {
 		t.Helper()
 		p.Do(chromedp.Click("#total"))
 		if err := testbed.Eventually(t.Context(), func() (bool, error) {
-			report := w.RunIn(app.dir, "changes", "--since", since, "--wait", "settled", "--json").Out
-			found = introduced(t, report)
-			return strings.Contains(report, has), nil
+			answer := w.RunIn(app.Dir, "changes", "--since", since, "--wait", "settled", "--json").Out
+			found = introduced(t, answer)
+			return strings.Contains(answer, has), nil
 		}); err != nil {
 			t.Fatalf("%s is not reported: %v", has, err)
 		}
@@ -111,13 +112,13 @@ func TestAnErrorNamesNoEditThatHadRun(t *testing.T) {
 	}
 	now := func() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 
-	app.edit("main.js", "'Total '", "'Sum '")
+	app.Edit("main.js", "'Total '", "'Sum '")
 	s.edited("main.js")
 	p.Reload()
 	if found := click(now(), `"type":"click"`); len(found) > 0 {
 		t.Errorf("nothing broke: %+v", found)
 	}
-	app.edit("util.js", "euro:", "eur:")
+	app.Edit("util.js", "euro:", "eur:")
 	s.edited("util.js")
 	p.Reload()
 	for _, by := range click(now(), "money.euro is not a function") {
@@ -125,23 +126,23 @@ func TestAnErrorNamesNoEditThatHadRun(t *testing.T) {
 			t.Errorf("the line had run, and is said to be introduced by %+v", by)
 		}
 	}
-	app.edit("util.js", "eur:", "euro:")
+	app.Edit("util.js", "eur:", "euro:")
 	s.edited("util.js")
 	p.Reload()
 	click(now(), `"type":"click"`)
-	app.edit("notes.md", "None", "Some")
+	app.Edit("notes.md", "None", "Some")
 	s.edited("notes.md")
 	since := now()
 	down.Store(true)
 	p.Reload()
-	report := ""
+	answer := ""
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
-		report = w.RunIn(app.dir, "changes", "--since", since, "--wait", "settled", "--json").Out
-		return strings.Contains(report, "ECONNREFUSED"), nil
+		answer = w.RunIn(app.Dir, "changes", "--since", since, "--wait", "settled", "--json").Out
+		return strings.Contains(answer, "ECONNREFUSED"), nil
 	}); err != nil {
-		t.Fatal(err, report)
+		t.Fatal(err, answer)
 	}
-	if found := introduced(t, report); len(found) > 0 {
+	if found := introduced(t, answer); len(found) > 0 {
 		t.Errorf("the database went down, and it is said to be introduced by %+v", found)
 	}
 }
@@ -164,13 +165,13 @@ func (s *session) records() {
 }
 
 // introduced returns the changes that a report names.
-func introduced(t *testing.T, report string) (found []diff.Introduced) {
+func introduced(t *testing.T, answer string) (found []report.Introduced) {
 	t.Helper()
-	var r diff.Report
-	if err := json.Unmarshal([]byte(report), &r); err != nil {
-		t.Fatalf("%v: %s", err, report)
+	var r report.Report
+	if err := json.Unmarshal([]byte(answer), &r); err != nil {
+		t.Fatalf("%v: %s", err, answer)
 	}
-	add := func(by *diff.Introduced) {
+	add := func(by *report.Introduced) {
 		if by != nil {
 			found = append(found, *by)
 		}

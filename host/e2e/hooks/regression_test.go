@@ -63,10 +63,10 @@ type edits struct {
 func startEdits(t *testing.T, w *e2etest.World, name string, seed int, env ...string) *edits {
 	t.Helper()
 	app := startVite(t, env...)
-	e := &edits{app, &session{t, w, fmt.Sprintf("%s-%d-%s", name, seed, app.url), app.dir}, rand.New(rand.NewPCG(uint64(seed), 7)), nil, 0} //nolint:gosec // a seed is small
-	app.write("src/app.css", "body { margin: 1px; }\n")
+	e := &edits{app, &session{t, w, fmt.Sprintf("%s-%d-%s", name, seed, app.URL), app.Dir}, rand.New(rand.NewPCG(uint64(seed), 7)), nil, 0} //nolint:gosec // a seed is small
+	app.Write("src/app.css", "body { margin: 1px; }\n")
 	e.records()
-	e.page = w.Open(t, app.url)
+	e.page = w.Open(t, app.URL)
 	e.shows(e.page)
 	e.starts()
 	return e
@@ -74,29 +74,29 @@ func startEdits(t *testing.T, w *e2etest.World, name string, seed int, env ...st
 
 // harmless makes an edit that breaks nothing.
 func (e *edits) harmless() {
-	e.devApp.t.Helper()
+	e.devApp.Helper()
 	e.count++
 	h := harmless[e.random.IntN(len(harmless))]
 	text := e.read(h.file)
 	at := regexp.MustCompile(h.pattern).FindStringIndex(text)
-	e.write(h.file, text[:at[0]]+fmt.Sprintf(h.to, e.count)+text[at[1]:])
+	e.Write(h.file, text[:at[0]]+fmt.Sprintf(h.to, e.count)+text[at[1]:])
 	e.edited(h.file)
 }
 
 func (e *edits) read(file string) string {
-	e.devApp.t.Helper()
-	data, err := os.ReadFile(filepath.Join(e.devApp.dir, file))
+	e.devApp.Helper()
+	data, err := os.ReadFile(filepath.Join(e.devApp.Dir, file))
 	if err != nil {
-		e.devApp.t.Fatal(err)
+		e.devApp.Fatal(err)
 	}
 	return string(data)
 }
 
 func (e *edits) find(args ...string) (a regression.Regression) {
-	e.devApp.t.Helper()
-	r := e.w.RunIn(e.devApp.dir, append([]string{"timeline", "find-regression", "--json"}, args...)...)
+	e.devApp.Helper()
+	r := e.w.RunIn(e.devApp.Dir, append([]string{"timeline", "find-regression", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(r.Out), &a); r.Code != 0 || err != nil {
-		e.devApp.t.Fatalf("exit %d, %v: %s%s", r.Code, err, r.Out, r.Err)
+		e.devApp.Fatalf("exit %d, %v: %s%s", r.Code, err, r.Out, r.Err)
 	}
 	return a
 }
@@ -112,7 +112,7 @@ func TestTheEditThatBrokeThePageIsFound(t *testing.T) {
 					e.harmless()
 					continue
 				}
-				e.edit(broken.file, broken.from, broken.to)
+				e.Edit(broken.file, broken.from, broken.to)
 				if said := e.edited(broken.file); !strings.Contains(said, "after "+broken.file) {
 					t.Errorf("the hook does not name %s: %s", broken.file, said)
 				}
@@ -124,7 +124,7 @@ func TestTheEditThatBrokeThePageIsFound(t *testing.T) {
 			if a.Diff == nil || !strings.Contains(a.Diff.Text, broken.to) {
 				t.Errorf("the difference is not that of the edit: %+v", a.Diff)
 			}
-			if r := e.w.RunIn(e.devApp.dir, "timeline", "restore", a.Before, "--yes"); r.Code != 0 {
+			if r := e.w.RunIn(e.devApp.Dir, "timeline", "restore", a.Before, "--yes"); r.Code != 0 {
 				t.Fatal(r.Err)
 			}
 			e.shows(e.page)
@@ -164,7 +164,7 @@ func TestTheEditIsFoundAfterARestart(t *testing.T) {
 	e := startEdits(t, e2etest.SeparateWorld(t), "restart", 1)
 	broken := breaking[6] // which only the hot update and the order of edits tell
 	e.harmless()
-	e.edit(broken.file, broken.from, broken.to)
+	e.Edit(broken.file, broken.from, broken.to)
 	e.edited(broken.file)
 	e.harmless()
 	before := e.find()

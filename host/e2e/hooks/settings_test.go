@@ -1,16 +1,14 @@
 package hooks
 
 import (
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
@@ -42,33 +40,33 @@ func TestErrorsOfSettingsNameNoOtherEdit(t *testing.T) {
 			}
 			w := e2etest.SeparateWorld(t) // the directory is that of other tests, whose settings could be the cause too
 			app := startDevServer(t, c.server, func(app *devApp) {
-				app.write(".env.local", "VITE_API=/api\nNEXT_PUBLIC_API=/api\n")
-				app.write("src/api.js", c.module+"\nexport async function items() {\n  const answer = await fetch(`${base}/items`);\n  return answer.json();\n}\n")
-				app.write("src/roles.js", "export const roles = ['buyer'];\n") // no page has it
-				if err := os.MkdirAll(filepath.Join(app.dir, "node_modules/where"), 0o700); err != nil {
+				app.Write(".env.local", "VITE_API=/api\nNEXT_PUBLIC_API=/api\n")
+				app.Write("src/api.js", c.module+"\nexport async function items() {\n  const answer = await fetch(`${base}/items`);\n  return answer.json();\n}\n")
+				app.Write("src/roles.js", "export const roles = ['buyer'];\n") // no page has it
+				if err := os.MkdirAll(filepath.Join(app.Dir, "node_modules/where"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				app.write("node_modules/where/package.json", `{"name":"where","version":"1.0.0","type":"module","main":"index.js"}`)
-				app.write("node_modules/where/index.js", "export const base = '/api';\n")
+				app.Write("node_modules/where/package.json", `{"name":"where","version":"1.0.0","type":"module","main":"index.js"}`)
+				app.Write("node_modules/where/index.js", "export const base = '/api';\n")
 			})
-			t.Cleanup(func() { _ = os.RemoveAll(filepath.Join(app.dir, "node_modules/where")) })
-			s := &session{t, w, "settings-" + app.url, app.dir}
+			t.Cleanup(func() { _ = os.RemoveAll(filepath.Join(app.Dir, "node_modules/where")) })
+			s := &session{t, w, "settings-" + app.URL, app.Dir}
 			s.records()
 			p := app.opens(s)
-			if r := w.RunIn(app.dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
+			if r := w.RunIn(app.Dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
 				t.Fatal(r.Err)
 			}
 			since := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-			app.edit("src/roles.js", "'buyer'", "'buyer', 'seller'")
+			app.Edit("src/roles.js", "'buyer'", "'buyer', 'seller'")
 			s.edited("src/roles.js")
-			app.edit("src/app.css", "body {", "main { margin: 2px; } body {")
+			app.Edit("src/app.css", "body {", "main { margin: 2px; } body {")
 			s.edited("src/app.css")
 			files := c.breaks(app)
 			said := s.edited(files[0])
 			if c.restarts { // a developer edits on, and notices later
-				app.edit("src/app.css", "2px", "3px")
+				app.Edit("src/app.css", "2px", "3px")
 				s.edited("src/app.css")
-				app.restart()
+				app.Restart()
 			}
 			found, broke := app.broke(s, since)
 			for range 2 { // a server starts again in its own time
@@ -80,14 +78,14 @@ func TestErrorsOfSettingsNameNoOtherEdit(t *testing.T) {
 			if !broke {
 				t.Fatalf("nothing is reported; the hook says %q", said)
 			}
-			wrong := func(by diff.Introduced) bool { return !slices.Contains(files, by.Path) }
-			if slices.ContainsFunc(found, wrong) || c.named != "" && !slices.ContainsFunc(found, func(by diff.Introduced) bool { return by.Path == c.named }) {
-				t.Errorf("%q broke it, and the errors name %+v: %s", files, found, w.RunIn(app.dir, "changes", "--since", since, "--json").Out)
+			wrong := func(by report.Introduced) bool { return !slices.Contains(files, by.Path) }
+			if slices.ContainsFunc(found, wrong) || c.named != "" && !slices.ContainsFunc(found, func(by report.Introduced) bool { return by.Path == c.named }) {
+				t.Errorf("%q broke it, and the errors name %+v: %s", files, found, w.RunIn(app.Dir, "changes", "--since", since, "--json").Out)
 			}
-			if found := w.RunIn(app.dir, "timeline", "find-regression", since).Out; strings.Contains(found, "roles.js:") || strings.Contains(found, "after src/app.css") {
+			if found := w.RunIn(app.Dir, "timeline", "find-regression", since).Out; strings.Contains(found, "roles.js:") || strings.Contains(found, "after src/app.css") {
 				t.Errorf("what broke: %s", found)
 			}
-			app.edit("src/app.css", "main { margin:", "main { padding:") // what is edited later is no cause either
+			app.Edit("src/app.css", "main { margin:", "main { padding:") // what is edited later is no cause either
 			s.edited("src/app.css")
 			app.reload(p)
 			if found, _ := app.broke(s, since); slices.ContainsFunc(found, wrong) {
@@ -98,45 +96,26 @@ func TestErrorsOfSettingsNameNoOtherEdit(t *testing.T) {
 }
 
 func environment(a *devApp) []string {
-	a.write(".env.local", "VITE_API=/apx\nNEXT_PUBLIC_API=/apx\n")
+	a.Write(".env.local", "VITE_API=/apx\nNEXT_PUBLIC_API=/apx\n")
 	return []string{".env.local"}
 }
 
 // packages changes the files that `npm install` of another version changes.
 func packages(a *devApp) []string {
-	a.edit("package.json", "\n}", ",\n  \"description\": \"where 2.0.0\"\n}")
+	a.Edit("package.json", "\n}", ",\n  \"description\": \"where 2.0.0\"\n}")
 	const installed = "node_modules/.package-lock.json" // Vite bundles packages again when it differs
-	was, err := os.ReadFile(filepath.Join(a.dir, installed))
+	was, err := os.ReadFile(filepath.Join(a.Dir, installed))
 	if err != nil {
-		a.t.Fatal(err)
+		a.Fatal(err)
 	}
-	a.t.Cleanup(func() { a.write(installed, string(was)) })
+	a.Cleanup(func() { a.Write(installed, string(was)) })
 	for _, lock := range []string{"package-lock.json", installed} {
-		a.edit(lock, "\"lockfileVersion\"", "\"where\": \"2.0.0\",\n  \"lockfileVersion\"")
+		a.Edit(lock, "\"lockfileVersion\"", "\"where\": \"2.0.0\",\n  \"lockfileVersion\"")
 	}
 	return append([]string{"package.json", "package-lock.json"}, oneFile(a)...)
 }
 
 func oneFile(a *devApp) []string {
-	a.write("node_modules/where/index.js", "export const base = '/apx';\n")
+	a.Write("node_modules/where/index.js", "export const base = '/apx';\n")
 	return []string{"node_modules/where/index.js"}
-}
-
-// restart starts the server again, at the same address.
-func (a *devApp) restart() {
-	a.t.Helper()
-	a.stop()
-	at, err := url.Parse(a.url)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	settings := filepath.Join(a.dir, ".tidemark.toml")
-	was, err := os.Stat(settings)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	a.serve(exec.Command("node", "serve.mjs"), "PORT="+at.Port())
-	if err := os.Chtimes(settings, was.ModTime(), was.ModTime()); err != nil { // nobody edited it
-		a.t.Fatal(err)
-	}
 }

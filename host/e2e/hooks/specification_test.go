@@ -35,9 +35,9 @@ func shape(of object, under string) (fields []string) {
 // TestTheSpecification takes the specification of time travel by its sentences: requests, events, commands, the data model and
 // failures. The names of requests, parameters and fields are the specification's; `aw` is `tidemark`.
 //
-// What needs other conditions has its own tests. In host/internal/timeline: TestASnapshotThatFailsLeavesAMomentAndCanBeRetried,
-// TestAProviderThatIsDegradedIsOnTheTimeline, TestMomentsOfABurstShareASnapshot. In host/internal/workspace/provider:
-// TestCountAndAge, TestTheBudgetIsHard.
+// What needs other conditions has its own tests. In host/internal/timeline: TestASnapshotThatFailsLeavesAMomentAndCanBeRetried. In
+// its moments: TestAProviderThatIsDegradedIsOnTheTimeline, TestMomentsOfABurstShareASnapshot. In
+// host/internal/workspace/provider: TestCountAndAge, TestTheBudgetIsHard.
 func TestTheSpecification(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it records a terminal")

@@ -31,33 +31,33 @@ func (l *listed) last(source string) string {
 func TestAnEditThatBreaksTheViteApplicationIsUndoneFromTheTimeline(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "timeline-" + app.url, app.dir}
+	s := &session{t, w, "timeline-" + app.URL, app.Dir}
 	run := func(args ...string) string {
 		t.Helper()
-		r := w.RunIn(app.dir, args...)
+		r := w.RunIn(app.Dir, args...)
 		if r.Code != 0 {
 			t.Fatalf("%q exits with %d: %s", args, r.Code, r.Err)
 		}
 		return r.Out
 	}
-	run("project", "allow", app.dir)
+	run("project", "allow", app.Dir)
 	run("session", "start")
 	t.Cleanup(func() {
 		run("session", "end")
-		run("project", "forget", app.dir)
+		run("project", "forget", app.Dir)
 	})
-	p := w.Open(t, app.url)
+	p := w.Open(t, app.URL)
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
 	if said := s.starts(); said != "" {
 		t.Fatalf("the page is fine as the session starts: %s", said)
 	}
 	s.hook("UserPromptSubmit", map[string]any{"prompt": "show cents", "prompt_id": "p1"})
 	run("timeline", "moment", "add", "--label", "before the edit") // on a busy machine a hook does not wait for its moment
-	whole, err := os.ReadFile(filepath.Join(app.dir, "src/price.js"))
+	whole, err := os.ReadFile(filepath.Join(app.Dir, "src/price.js"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	app.edit("src/price.js", "(cents / 100)", "cents.value")
+	app.Edit("src/price.js", "(cents / 100)", "cents.value")
 	if said := s.edited("src/price.js"); !strings.Contains(said, "TypeError") {
 		t.Fatalf("the broken edit is not reported: %q", said)
 	}
@@ -96,7 +96,7 @@ func TestAnEditThatBreaksTheViteApplicationIsUndoneFromTheTimeline(t *testing.T)
 		t.Errorf("the branch %+v has %q, %v", branch, got, err)
 	}
 	run("timeline", "restore", prompt, "--yes")
-	if got, err := os.ReadFile(filepath.Join(app.dir, "src/price.js")); err != nil || string(got) != string(whole) {
+	if got, err := os.ReadFile(filepath.Join(app.Dir, "src/price.js")); err != nil || string(got) != string(whole) {
 		t.Errorf("the restored file is %q, %v", got, err)
 	}
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)

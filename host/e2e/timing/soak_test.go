@@ -70,9 +70,9 @@ func TestSoak(t *testing.T) {
 	if now := e2etest.DaemonPID(t, w); now != pid {
 		t.Errorf("the daemon was replaced: %d, then %d", pid, now)
 	}
-	// The first half fills the buffers.
+	// The first half fills the buffers. Beside other work, garbage comes and goes by tens of MiB; what is kept never goes.
 	third, last := memory[len(memory)/2:len(memory)*3/4], memory[len(memory)*3/4:]
-	if a, b := median(third), median(last); b > a*1.1+4 {
+	if a, b := slices.Min(third), slices.Min(last); b > a*1.1+4 {
 		t.Errorf("the daemon's memory grows: %.1f MiB, then %.1f MiB", a, b)
 	}
 	tenths := make([]string, 10)

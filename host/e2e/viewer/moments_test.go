@@ -56,7 +56,7 @@ func TestMomentsInTheViewer(t *testing.T) {
 
 	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
 	v.JS(`await press('Moments')`)
-	v.Shows("the cart counts", `sets have a "size", see <b>`, "3 changes")
+	v.Shows("the cart counts", `sets have a "size", see <b>`, "2 changes")
 	v.JS(`
 globalThis.row = (label) => [...document.querySelectorAll('.moment')].find((one) => one.textContent.includes(label));
 row('sets have').querySelector('.moment-head').click();

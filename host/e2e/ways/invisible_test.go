@@ -33,7 +33,7 @@ var probes = []string{
 	`attempt(() => Reflect.construct(WebSocket, ['::'], Array))`,
 	`attempt(() => new XMLHttpRequest().send())`, `attempt(() => new XMLHttpRequest().open('BAD METHOD', '/'))`, `attempt(() => new XMLHttpRequest().open())`,
 	// constructors
-	`[WebSocket, Worker, SharedWorker].map((C) => [C.name, C.length, String(C), C.prototype.constructor === C, Object.getPrototypeOf(C) === EventTarget, Reflect.ownKeys(C).map(String).sort(),
+	`[WebSocket, EventSource, Worker, SharedWorker].map((C) => [C.name, C.length, String(C), C.prototype.constructor === C, Object.getPrototypeOf(C) === EventTarget, Reflect.ownKeys(C).map(String).sort(),
 		...[[C, 'prototype'], [C.prototype, 'constructor'], [window, C.name]].map(([o, n]) => { const d = Object.getOwnPropertyDescriptor(o, n); return [d.writable, d.enumerable, d.configurable, 'get' in d] })])`,
 	`[WebSocket.CONNECTING, WebSocket.OPEN, WebSocket.CLOSING, WebSocket.CLOSED]`,
 	`(() => { const s = new WebSocket(location.origin.replace('http', 'ws') + '/none'); return [s instanceof WebSocket, s.constructor === WebSocket, Object.prototype.toString.call(s), Reflect.ownKeys(s), Object.getPrototypeOf(s) === WebSocket.prototype, s.url.endsWith('/none'), s.readyState] })()`,
@@ -78,7 +78,7 @@ var probes = []string{
 const probed = `<!doctype html><title>probed</title><link rel=icon href=data:,><body><script nonce=probed>
 const functions = [...['log', 'info', 'debug', 'warn', 'error', 'assert', 'trace', 'dir', 'dirxml', 'table', 'group', 'groupCollapsed'].map((n) => [console, n]),
   [window, 'fetch'], [XMLHttpRequest.prototype, 'open'], [XMLHttpRequest.prototype, 'send'], [WebSocket.prototype, 'send'], [Response.prototype, 'json'],
-  [ServiceWorkerContainer.prototype, 'register'], [window, 'WebSocket'], [window, 'Worker'], [window, 'SharedWorker'], [Function.prototype, 'toString']]
+  [ServiceWorkerContainer.prototype, 'register'], [window, 'WebSocket'], [window, 'EventSource'], [window, 'Worker'], [window, 'SharedWorker'], [Function.prototype, 'toString']]
 const pause = (ms) => new Promise((done) => setTimeout(done, ms))
 // Lines and columns differ by nothing but the probe.
 const stack = (e) => typeof e.stack === 'string' ? e.stack.replaceAll(location.origin, '') : e.stack

@@ -27,7 +27,7 @@ func TestTheListingBesideAnErrorIsShort(t *testing.T) {
 		t.Errorf("the page is too small for this test: %s", text)
 	}
 	text := open("/broken")
-	e2etest.Holds(t, text, "error: Error: no cart (app.js:2)")
+	e2etest.Holds(t, text, `error: "Error: no cart" (app.js:2)`)
 	if n := tokens.Estimate(text); n > 400 {
 		t.Errorf("%d tokens: %s", n, text)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
@@ -35,7 +35,7 @@ func TestWhatAnAgentWasGivenIsNotListedAgain(t *testing.T) {
 	}
 	r := a.ChangesWith(map[string]any{"wait": "settled"})
 	t.Log(e2etest.Show(r))
-	if r.Severity != diff.Error || len(r.Console.NewErrors)+len(r.Network.Failures) > 0 || len(r.Repeated) != 2 || r.Summary != "no new problems; 2 repeated errors" {
+	if r.Severity != report.Error || len(r.Console.NewErrors)+len(r.Network.Failures) > 0 || len(r.Repeated) != 2 || r.Summary != "no new problems; 2 repeated errors" {
 		t.Errorf("%s", e2etest.Show(r))
 	}
 	p.JS(`unseen()`)
@@ -73,14 +73,14 @@ func TestAMessageThatTypingTakesBackIsAFlash(t *testing.T) {
 	p.JS(`nick.blur()`)
 	r := a.ChangesWith(map[string]any{"wait": "settled"})
 	t.Log(e2etest.Show(r))
-	if r.Severity != diff.Clean || len(r.DOM.Flashes) != 1 || len(r.DOM.NewErrorElements) > 0 {
+	if r.Severity != report.Clean || len(r.DOM.Flashes) != 1 || len(r.DOM.NewErrorElements) > 0 {
 		t.Errorf("%s", e2etest.Show(r))
 	}
 	write("mail", "ad")
 	p.WaitUntil(`!alarm.hidden`)
 	write("mail", "a@example.org")
 	p.JS(`mail.blur()`)
-	if r = a.ChangesWith(map[string]any{"wait": "settled"}); r.Severity != diff.Warning || len(r.DOM.NewErrorElements) != 1 {
+	if r = a.ChangesWith(map[string]any{"wait": "settled"}); r.Severity != report.Warning || len(r.DOM.NewErrorElements) != 1 {
 		t.Errorf("with an alert role: %s", e2etest.Show(r))
 	}
 	d := a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Name"`), "text": "Ada Byron"})
@@ -98,16 +98,16 @@ func TestAPageThatGoesEmptyIsReported(t *testing.T) {
 		window.after = (ms) => new Promise((r) => setTimeout(r, ms))</script>`})
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
-	changes := func() *diff.Report { return a.ChangesWith(map[string]any{"wait": "settled"}) }
+	changes := func() *report.Report { return a.ChangesWith(map[string]any{"wait": "settled"}) }
 	changes()
 	p.JS(`clear(); await after(400)`) // longer than a page may be empty between two views
-	if r := changes(); r.DOM.PageEmptySince != nil || r.Severity != diff.Clean {
+	if r := changes(); r.DOM.PageEmptySince != nil || r.Severity != report.Clean {
 		t.Errorf("without an error: %s", e2etest.Show(r))
 	}
 	p.JS(`draw(); await after(50); unmount(); await after(400)`)
 	r := changes()
 	t.Log(e2etest.Show(r))
-	if r.DOM.PageEmptySince == nil || r.Severity != diff.Error || len(r.Console.NewErrors) != 1 {
+	if r.DOM.PageEmptySince == nil || r.Severity != report.Error || len(r.Console.NewErrors) != 1 {
 		t.Errorf("%s", e2etest.Show(r))
 	}
 	p.JS(`history.pushState({}, '', '?view=2')`)

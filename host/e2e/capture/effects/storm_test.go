@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
@@ -40,8 +40,8 @@ func TestAnActionDoesNotWaitForAPageInAStorm(t *testing.T) {
 	began := time.Now()
 	r := a.ChangesWith(map[string]any{"wait": "settled", "timeout_ms": 10000})
 	if *r.Settled || time.Since(began) > 5*time.Second || !strings.Contains(r.UnsettledBecause, "a storm continues: GET /notifications ×") ||
-		len(r.Storms) != 1 || r.Severity != diff.Warning ||
-		slices.ContainsFunc(r.Network.NewEndpoints, func(e diff.Endpoint) bool { return e.URL == "/notifications" }) {
+		len(r.Storms) != 1 || r.Severity != report.Warning ||
+		slices.ContainsFunc(r.Network.NewEndpoints, func(e report.Endpoint) bool { return e.URL == "/notifications" }) {
 		t.Errorf("after %s: %+v, %s", time.Since(began), r.Storms, r.Summary)
 	}
 	for range 2 {
@@ -56,7 +56,7 @@ func TestAnActionDoesNotWaitForAPageInAStorm(t *testing.T) {
 	if r := a.ChangesWith(map[string]any{"wait": "settled", "timeout_ms": 10000}); !*r.Settled {
 		t.Errorf("when it has ended: %s", r.Summary)
 	}
-	if r := a.Changes(); r.Severity != diff.Clean || r.Storms != nil {
+	if r := a.Changes(); r.Severity != report.Clean || r.Storms != nil {
 		t.Errorf("then: %s", r.Summary)
 	}
 }
@@ -71,8 +71,8 @@ func TestASocketThatIsRefusedAndTriesAgainIsAStorm(t *testing.T) {
 	w.Open(t, s.URL)
 	began := time.Now()
 	for {
-		r := a.ChangesWith(map[string]any{"checkpoint": diff.Time{Time: began.Add(-time.Second)}.String()})
-		if len(r.Storms) == 1 && strings.HasPrefix(r.Storms[0].What, "WebSocket /live") && r.Severity == diff.Warning && len(r.WebSocket.ErrorMessages) == 1 && r.WebSocket.Disconnections == nil {
+		r := a.ChangesWith(map[string]any{"checkpoint": report.Time{Time: began.Add(-time.Second)}.String()})
+		if len(r.Storms) == 1 && strings.HasPrefix(r.Storms[0].What, "WebSocket /live") && r.Severity == report.Warning && r.Storms[0].Error != "" && r.WebSocket.ErrorMessages == nil && r.WebSocket.Disconnections == nil {
 			break
 		}
 		if time.Since(began) > 15*time.Second {
@@ -93,7 +93,7 @@ func TestAPageThatPollsSettles(t *testing.T) {
 		t.Errorf("%s", r.Summary)
 	}
 	time.Sleep(3 * time.Second) // what is claimed is about a span
-	if r := a.Changes(); r.Severity != diff.Clean || r.Storms != nil {
+	if r := a.Changes(); r.Severity != report.Clean || r.Storms != nil {
 		t.Errorf("%s", r.Summary)
 	}
 }

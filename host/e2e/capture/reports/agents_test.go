@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/demo"
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -74,10 +74,10 @@ func TestTwoProjectsDoNotHearOrOverwriteEachOther(t *testing.T) {
 		}
 	}
 	p1.JS(`console.error('only here')`)
-	if r := a1.ChangesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != diff.Error {
+	if r := a1.ChangesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != report.Error {
 		t.Errorf("the project itself: %s", e2etest.Show(r))
 	}
-	if r := a2.ChangesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != diff.Clean || r.Coverage != nil {
+	if r := a2.ChangesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != report.Clean || r.Coverage != nil {
 		t.Errorf("the other project: %s", e2etest.Show(r))
 	}
 	for _, a := range []*e2etest.Agent{a1, a2} {
@@ -94,7 +94,7 @@ func TestAReloadKeepsHistoryAndIsNoNews(t *testing.T) {
 	a.Changes()
 	p.Reload()
 	r := a.Changes()
-	if len(r.Repeated) != 1 || r.Severity != diff.Error || r.DOM.NewErrorElements != nil || r.DOM.DisappearedElements != nil || r.Actions.NewActions[0].Type != "reload" {
+	if len(r.Repeated) != 1 || r.Severity != report.Error || r.DOM.NewErrorElements != nil || r.DOM.DisappearedElements != nil || r.Actions.NewActions[0].Type != "reload" {
 		t.Errorf("after a reload: %s", e2etest.Show(r))
 	}
 	all := a.ChangesWith(map[string]any{"checkpoint": "2020-01-01"})
@@ -135,10 +135,10 @@ func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
 	if r := a.ChangesWith(map[string]any{"wait": "reload", "timeout_ms": 200}); *r.Settled || !strings.Contains(r.Summary, "not settled: no navigation or hot update occurred") {
 		t.Errorf("no edit was made: %s", e2etest.Show(r))
 	}
-	answer := make(chan *diff.Report, 1)
+	answer := make(chan *report.Report, 1)
 	go func() {
 		text, err := a.Text("get_changes_since", map[string]any{"wait": "reload", "timeout_ms": 15000})
-		var r diff.Report
+		var r report.Report
 		if err == nil {
 			err = json.Unmarshal([]byte(text), &r)
 		}
@@ -149,16 +149,16 @@ func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
 	}()
 	close(broken)
 	edit <- struct{}{} // the development server tells the page only now
-	if r := <-answer; r.Severity != diff.Error || !*r.Settled {
+	if r := <-answer; r.Severity != report.Error || !*r.Settled {
 		t.Errorf("the edit broke the page: %s", e2etest.Show(r))
 	}
 }
 
 // onlySlow says whether nothing is wrong but that requests took long, as they do on a machine that is
 // busy with other tests.
-func onlySlow(r *diff.Report) bool {
-	found, _ := diff.SplitSummary(r.Summary)
-	return r.Severity == diff.Warning && found == fmt.Sprintf("%d degraded endpoint(s)", len(r.Network.Degraded))
+func onlySlow(r *report.Report) bool {
+	found, _ := report.SplitSummary(r.Summary)
+	return r.Severity == report.Warning && found == fmt.Sprintf("%d degraded endpoint(s)", len(r.Network.Degraded))
 }
 
 func TestEveryBreakageOfTheDemoIsTold(t *testing.T) {
@@ -214,7 +214,7 @@ func TestEveryBreakageOfTheDemoIsTold(t *testing.T) {
 				p.Reload()
 			}
 			steps(b.Recover)
-			if r := a.Changes(); r.Severity != diff.Clean && !onlySlow(r) || len(e.Failures) > 0 && r.Network.Recovered == nil && strings.HasPrefix(e.Failures[0].URL, "/api/") {
+			if r := a.Changes(); r.Severity != report.Clean && !onlySlow(r) || len(e.Failures) > 0 && r.Network.Recovered == nil && strings.HasPrefix(e.Failures[0].URL, "/api/") {
 				t.Errorf("after it was mended: %s", e2etest.Show(r))
 			}
 		})

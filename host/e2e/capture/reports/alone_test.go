@@ -16,7 +16,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
@@ -50,10 +50,10 @@ func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
 		_ = cmd.Wait()
 	})
 	a := w.NewAgent(t) // before the browser is there
-	var r *diff.Report
+	var r *report.Report
 	err = testbed.Eventually(context.Background(), func() (bool, error) {
 		r = a.ChangesWith(map[string]any{"checkpoint": "2020-01-01T00:00:00Z", "wait": "settled"})
-		return r.Severity == diff.Error && r.DOM.NewErrorElements != nil, nil
+		return r.Severity == report.Error && r.DOM.NewErrorElements != nil, nil
 	})
 	text := e2etest.Show(r)
 	for _, part := range []string{`"message": "on load"`, `"url": "/gone.json",`, `"status": 500`, `"url": "/gone.png",`, `"text": "Shown"`} {
@@ -167,8 +167,8 @@ func TestTheCommandLine(t *testing.T) {
 		t.Errorf("--watch --fail-on: %+v", r)
 	}
 	r := w.RunIn(project, "changes", "--json")
-	var report diff.Report
-	if err := json.Unmarshal([]byte(r.Out), &report); err != nil || report.Severity != diff.Error || report.Checkpoint != "auto_2" {
+	var answer report.Report
+	if err := json.Unmarshal([]byte(r.Out), &answer); err != nil || answer.Severity != report.Error || answer.Checkpoint != "auto_2" {
 		t.Errorf("--json: %v %+v", err, r)
 	}
 	for _, c := range []struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
@@ -46,7 +46,7 @@ func TestAWorkerThatIsEndedComesBackAndSaysWhatItMissed(t *testing.T) {
 	w.EndWorker(t)
 	p.JS(`console.error('while it was away')`)
 	p.Reload()
-	var r *diff.Report
+	var r *report.Report
 	err := testbed.Eventually(context.Background(), func() (bool, error) {
 		if err := p.Tab.JS(`console.error('after it came back')`); err != nil {
 			return false, err

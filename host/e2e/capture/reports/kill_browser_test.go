@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
@@ -154,7 +154,7 @@ func TestAKilledBrowserOrWorkerLeavesOnlyReportedGaps(t *testing.T) {
 	read()
 	gaps := e2etest.ChangesOf(t, w, "--since", "2020-01-01").Coverage.Gaps
 	told := func(from, to time.Time) bool {
-		return slices.ContainsFunc(gaps, func(g diff.GapSpan) bool {
+		return slices.ContainsFunc(gaps, func(g report.GapSpan) bool {
 			return !g.From.After(to) && (g.To == nil || !g.To.Before(from))
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
@@ -28,7 +28,7 @@ func TestWhatIsIgnoredInThePopupIsHiddenFromThenOn(t *testing.T) {
 	s.Answer("/api/cart", 500)
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
-	if r := a.Changes(); r.Severity != diff.Warning {
+	if r := a.Changes(); r.Severity != report.Warning {
 		t.Fatalf("%s", e2etest.Show(r))
 	}
 	popup := w.Open(t, installer.Origin+"popup/index.html")
@@ -43,7 +43,7 @@ await until(() => { const text = document.body.innerText; return %s });`, label,
 	}
 	press("Ignore", `text.includes('Ignored: list of') && text.includes('hidden as noise')`)
 	p.Reload()
-	if r := a.Changes(); r.Severity != diff.Clean || r.NoiseHidden != 1 {
+	if r := a.Changes(); r.Severity != report.Clean || r.NoiseHidden != 1 {
 		t.Errorf("ignored: %s", e2etest.Show(r))
 	}
 
@@ -66,7 +66,7 @@ await until(() => { const text = document.body.innerText; return %s });`, label,
 
 	// What else breaks is told.
 	p.JS(`location.hash = '#broken'; location.reload()`)
-	if r := a.ChangesWith(map[string]any{"wait": "reload"}); r.Severity != diff.Error || len(r.Console.NewErrors) != 1 || len(r.Network.Failures) != 1 || r.NoiseHidden != 1 {
+	if r := a.ChangesWith(map[string]any{"wait": "reload"}); r.Severity != report.Error || len(r.Console.NewErrors) != 1 || len(r.Network.Failures) != 1 || r.NoiseHidden != 1 {
 		t.Errorf("broken: %s", e2etest.Show(r))
 	}
 
@@ -74,7 +74,7 @@ await until(() => { const text = document.body.innerText; return %s });`, label,
 	p.JS(`location.hash = ''`)
 	press("Undo", `!text.includes('Ignored:')`)
 	p.Reload()
-	if r := a.Changes(); r.Severity != diff.Warning || len(r.Repeated) != 1 || r.NoiseHidden != 0 {
+	if r := a.Changes(); r.Severity != report.Warning || len(r.Repeated) != 1 || r.NoiseHidden != 0 {
 		t.Errorf("taken back: %s", e2etest.Show(r))
 	}
 }

@@ -1,14 +1,11 @@
 package reports
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +13,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/coder/websocket"
-	"github.com/klauspost/compress/zstd"
-	bolt "go.etcd.io/bbolt"
 
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -62,7 +57,7 @@ func TestNoPlantedSecretIsTold(t *testing.T) {
 	}
 	_ = a.Close()
 	mustRun(t, w, "stop")
-	for file, content := range files(t, w.World) {
+	for file, content := range e2etest.Written(t, w.World) {
 		told["file "+file] = content
 	}
 
@@ -98,7 +93,7 @@ func TestNoPlantedSecretIsTold(t *testing.T) {
 	if n := strings.Count(read, "[masked]"); n < len(secrets) { // what carried a secret is told, without it
 		t.Errorf("%d masks for %d secrets", n, len(secrets))
 	}
-	journal := told["file "+filepath.Join(w.Home, "journal.db")+" decompressed"]
+	journal := told["file "+filepath.Join(w.Home, "journal.db")]
 	for _, row := range innocent { // so what is in the journal can be seen here
 		if row.Channel == "console_text" && !strings.Contains(journal, row.Text) {
 			t.Errorf("%s is not seen in the journal", row.ID)
@@ -261,82 +256,6 @@ func mustRun(t *testing.T, w *e2etest.World, args ...string) string {
 		t.Fatalf("%s: %d %s", args, r.Code, r.Err)
 	}
 	return r.Out + r.Err
-}
-
-// files are the contents of all that Tidemark has written: as they are, and those of the journal
-// decompressed as well. The browser's own profile is not Tidemark's.
-func files(t *testing.T, w *testbed.World) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(w.Home, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == w.Profile() {
-			return errOr(err, fs.SkipDir)
-		}
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		content, err := os.ReadFile(path)
-		all[path] = string(content)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	journal := filepath.Join(w.Home, "journal.db")
-	if len(all[journal]) == 0 {
-		t.Fatalf("there is no journal among %d files", len(all))
-	}
-	all[journal+" decompressed"] = decompressed(t, journal)
-	return all
-}
-
-func errOr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
-}
-
-// decompressed is the content of a journal, read without the program's own code.
-func decompressed(t *testing.T, path string) string {
-	t.Helper()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	decoder, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	var all strings.Builder
-	blocks := 0
-	var walk func(b *bolt.Bucket) error
-	walk = func(b *bolt.Bucket) error {
-		return b.ForEach(func(k, v []byte) error {
-			if v == nil {
-				return walk(b.Bucket(k))
-			}
-			if at := bytes.Index(v, []byte{0x28, 0xb5, 0x2f, 0xfd}); at >= 0 && at < 8 { // zstd's magic number
-				data, err := decoder.DecodeAll(v[at:], nil)
-				if err != nil {
-					return err
-				}
-				blocks++
-				v = data
-			}
-			all.Write(v)
-			all.WriteByte('\n')
-			return nil
-		})
-	}
-	if err := db.View(func(tx *bolt.Tx) error {
-		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return walk(b) })
-	}); err != nil || blocks == 0 {
-		t.Fatalf("%d blocks (%v)", blocks, err)
-	}
-	return all.String()
 }
 
 // texts are the strings of all JSON in a text, line by line, and its other lines.

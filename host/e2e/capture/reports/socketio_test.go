@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/npm"
 	"tidemark.dev/tidemark/host/testing/testbed"
@@ -59,21 +59,21 @@ func TestClientsOfSocketIOAreNamedByTheCodeThatMadeThem(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	for _, c := range []struct {
 		page  string
-		holds func(r *diff.Report) bool
+		holds func(r *report.Report) bool
 	}{
-		{"/path", func(r *diff.Report) bool { // it polls a path that nobody serves
+		{"/path", func(r *report.Report) bool { // it polls a path that nobody serves
 			f := r.Network.Failures
 			return len(f) == 1 && f[0].URL == "/sockets/" && f[0].Status == 404 && f[0].Count >= 3 && f[0].Initiator == "path.js:2" && !f[0].Generated
 		}},
-		{"/socket", func(r *diff.Report) bool { // so it does by WebSocket
+		{"/socket", func(r *report.Report) bool { // so it does by WebSocket
 			f := r.WebSocket.ErrorMessages
 			return len(f) == 1 && f[0].URL == "/sockets/" && f[0].Count >= 3 && f[0].Initiator == "socket.js:3" && !f[0].Generated && len(r.WebSocket.Disconnections) == 0
 		}},
-		{"/token", func(r *diff.Report) bool { // it is refused in the answer to a poll
+		{"/token", func(r *report.Report) bool { // it is refused in the answer to a poll
 			f := r.Network.Failures
 			return len(f) == 1 && f[0].URL == "/socket.io/" && f[0].Status == 200 && f[0].Detail == "the token has expired" && f[0].Initiator == "token.js:3" && len(r.Console.NewWarnings) == 0
 		}},
-		{"/room", func(r *diff.Report) bool { // it is refused in a frame
+		{"/room", func(r *report.Report) bool { // it is refused in a frame
 			f := r.WebSocket.ErrorMessages
 			return len(f) == 1 && strings.Contains(f[0].Message, "the token has expired") && f[0].Initiator == "room.js:3" && len(r.Network.Failures) == 0
 		}},
@@ -82,7 +82,7 @@ func TestClientsOfSocketIOAreNamedByTheCodeThatMadeThem(t *testing.T) {
 			origin := socketIO(t)
 			w.Open(t, origin+c.page)
 			a := w.NewAgent(t, "--origin", origin)
-			var r *diff.Report
+			var r *report.Report
 			if err := testbed.Eventually(t.Context(), func() (bool, error) {
 				r = a.ChangesWith(map[string]any{"checkpoint": "auto_0"})
 				return c.holds(r), nil

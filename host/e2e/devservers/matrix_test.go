@@ -1,0 +1,148 @@
+package devservers
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/testing/devserver"
+	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
+)
+
+// serversEnv names the servers of `make dev-servers`, "all" for all. Without it a short form runs.
+const serversEnv = "TIDEMARK_DEV_SERVERS"
+
+// short is what CI runs: one server, and of each kind an edit.
+var short = []string{"text", "style", "syntax", "undefined at render"}
+
+// TestEditsInDevelopmentServers: a healthy edit is clean, a broken one is reported with its place, and a repair is clean.
+func TestEditsInDevelopmentServers(t *testing.T) {
+	chosen := strings.Split(os.Getenv(serversEnv), ",")
+	for _, s := range servers {
+		if all := chosen[0] == "all"; !all && !slices.Contains(chosen, s.name) && (chosen[0] != "" || s.name != servers[0].name) {
+			continue
+		}
+		for _, way := range []string{"debugger", "quiet"} {
+			t.Run(s.name+"/"+way, func(t *testing.T) {
+				way := strings.TrimPrefix(way, "debugger")
+				c := begin(t, s, way)
+				for _, e := range s.edits {
+					if chosen[0] == "" && !slices.Contains(short, e.kind) {
+						continue
+					}
+					t.Run(e.kind, func(t *testing.T) { c.edit(t, e) })
+				}
+			})
+		}
+	}
+}
+
+// check is a page of a development server with an agent that edits.
+type check struct {
+	server
+	app     *devserver.App
+	agent   *e2etest.Agent
+	witness *witness
+}
+
+func begin(t *testing.T, s server, way string) *check {
+	t.Helper()
+	w := e2etest.WorldIn(t, way)
+	c := &check{server: s, app: devserver.Start(t, s.name, s.shared, nil)}
+	c.agent = w.NewAgent(t, "--origin", c.app.URL)
+	p := w.Open(t, c.app.URL)
+	c.witness = watch(t, p)
+	c.restore(t)
+	return c
+}
+
+// restore waits until the page is as it should be and its agent has seen that.
+func (c *check) restore(t *testing.T) {
+	t.Helper()
+	c.shows(t, c.baseline)
+	c.agent.T = t
+	c.agent.Changes()
+	c.witness.take()
+}
+
+func (c *check) shows(t *testing.T, what string) {
+	t.Helper()
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { return c.witness.holds(what), nil }); err != nil {
+		t.Fatalf("the page never shows %s", what)
+	}
+}
+
+// edit makes an edit and repairs it.
+func (c *check) edit(t *testing.T, e edit) {
+	c.agent.T, c.witness.p.T = t, t
+	r := c.after(t, e.file, e.from, e.to, e.then)
+	errors, warnings := c.witness.take()
+	covered := c.witness.covered()
+	if unseen := e.shows != "" && !c.witness.holds(e.shows); unseen || !e.healthy && len(errors)+len(warnings) == 0 && !covered {
+		c.reload(t) // not every server runs effects again
+		r = c.agent.Changes()
+		errors, warnings = c.witness.take()
+		covered = c.witness.covered()
+	}
+	switch broken := len(errors) > 0 || covered; {
+	case e.healthy && (broken || e.shows != "" && !c.witness.holds(e.shows)):
+		t.Errorf("the edit is not healthy: %q, covered %v", errors, covered)
+	case e.healthy && r.Severity != report.Clean:
+		t.Errorf("a healthy edit is not clean: %s", e2etest.Show(r))
+	case !e.healthy && !broken && len(warnings) == 0:
+		t.Errorf("the edit breaks nothing")
+	case broken && r.Severity != report.Error, !broken && !e.healthy && r.Severity == report.Clean:
+		t.Errorf("what breaks is not reported: %q, %q, covered %v: %s", errors, warnings, covered, e2etest.Show(r))
+	}
+	if e.place != "" {
+		c.placed(t, e, r)
+	}
+	r = c.after(t, e.file, e.to, e.from, "")
+	if c.witness.holds(c.baseline) && !c.witness.covered() {
+		if errors, _ := c.witness.take(); r.Severity == report.Error && len(errors) == 0 {
+			t.Errorf("the repair is not clean: %s", e2etest.Show(r))
+		}
+	} else if r.Severity == report.Clean && (r.Settled == nil || *r.Settled) {
+		t.Errorf("the page is not repaired, and the agent is told nothing: %s", e2etest.Show(r))
+	}
+	if !c.witness.holds(c.baseline) || c.witness.covered() {
+		c.reload(t)
+	}
+	c.restore(t)
+}
+
+// reload loads the page again, as a developer would, also while it loads itself.
+func (c *check) reload(t *testing.T) {
+	t.Helper()
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { return c.witness.p.Tab.Do(chromedp.Reload()) == nil, nil }); err != nil {
+		t.Fatalf("the page cannot be loaded again: %v", err)
+	}
+}
+
+// after edits a file and returns what the agent is told.
+func (c *check) after(t *testing.T, file, from, to, then string) *report.Report {
+	t.Helper()
+	c.app.Edit(file, from, to)
+	began := time.Now()
+	r := c.agent.ChangesWith(map[string]any{"wait": "reload", "timeout_ms": 10000})
+	t.Logf("%s → %s: %s after %d ms, %q, %d tokens", from, to, r.Severity, time.Since(began).Milliseconds(), r.Summary, r.TokenCount)
+	if then == "" {
+		return r
+	}
+	c.witness.p.JS(then)
+	return c.agent.Changes()
+}
+
+// placed fails unless the report has the place of an error, or marks its line as generated.
+func (c *check) placed(t *testing.T, e edit, r *report.Report) {
+	t.Helper()
+	if text := e2etest.Show(r); !strings.Contains(text, e.place) && !strings.Contains(text, `"generated": true`) {
+		t.Errorf("%s is not in %s", e.place, text)
+	}
+}

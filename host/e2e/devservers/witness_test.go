@@ -1,0 +1,98 @@
+package devservers
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
+)
+
+// witness records by a connection of its own what goes wrong in a tab.
+type witness struct {
+	p *e2etest.Tab
+
+	mu               sync.Mutex
+	errors, warnings []string
+	urls             map[network.RequestID]string
+}
+
+func watch(t *testing.T, p *e2etest.Tab) *witness {
+	t.Helper()
+	w := &witness{p: p, urls: map[network.RequestID]string{}}
+	if err := chromedp.Listen(p.Ctx, w.hear); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *witness) hear(ev any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch ev := ev.(type) {
+	case *runtime.EventConsoleAPICalled:
+		text := ""
+		for _, arg := range ev.Args {
+			text += " " + string(arg.Value) + arg.Description
+		}
+		switch ev.Type {
+		case runtime.ConsoleAPICalledTypeError, runtime.ConsoleAPICalledTypeAssert:
+			w.errors = append(w.errors, "console.error"+text)
+		case runtime.ConsoleAPICalledTypeWarning:
+			w.warnings = append(w.warnings, "console.warn"+text)
+		}
+	case *runtime.EventExceptionThrown:
+		text := ev.ExceptionDetails.Text
+		if ev.ExceptionDetails.Exception != nil {
+			text += " " + ev.ExceptionDetails.Exception.Description
+		}
+		w.errors = append(w.errors, text)
+	case *log.EventEntryAdded:
+		if ev.Entry.Level == log.EntryLevelError {
+			w.errors = append(w.errors, ev.Entry.Text+" "+ev.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		w.urls[ev.RequestID] = ev.Request.URL
+	case *network.EventResponseReceived:
+		if ev.Response.Status >= http.StatusBadRequest {
+			w.errors = append(w.errors, fmt.Sprintf("%d %s", ev.Response.Status, ev.Response.URL))
+		}
+	case *network.EventLoadingFailed:
+		if !ev.Canceled {
+			w.errors = append(w.errors, ev.ErrorText+" "+w.urls[ev.RequestID])
+		}
+	}
+}
+
+// take returns what went wrong since the last call, and pictures that cannot be shown.
+func (w *witness) take() (errors, warnings []string) {
+	if w.holds(`[...document.images].some((e) => e.complete && e.naturalWidth === 0)`) { // a server may answer with its page
+		w.mu.Lock()
+		w.errors = append(w.errors, "a picture is not shown")
+		w.mu.Unlock()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	errors, warnings = w.errors, w.warnings
+	w.errors, w.warnings = nil, nil
+	return errors, warnings
+}
+
+// overlays are the elements by which development servers show an error over the page.
+const overlays = `vite-error-overlay, #webpack-dev-server-client-overlay, #react-refresh-overlay, nextjs-portal, parcel-error-overlay, astro-dev-overlay, rsbuild-error-overlay`
+
+// holds reports whether an expression is true in the page, false while it loads.
+func (w *witness) holds(expression string) bool {
+	return w.p.Tab.JS(fmt.Sprintf(`if (!(%s)) throw new Error('not so')`, expression)) == nil
+}
+
+// covered reports whether an overlay shows an error. Next.js has its element all the time.
+func (w *witness) covered() bool {
+	return w.holds(`[...document.querySelectorAll('` + overlays + `')].some((e) => e.localName !== 'nextjs-portal' || e.shadowRoot?.querySelector('[role=dialog], [data-nextjs-dialog]'))`)
+}

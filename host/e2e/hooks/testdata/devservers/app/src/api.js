@@ -1,4 +1,0 @@
-export async function items() {
-  const answer = await fetch('/api/items');
-  return answer.json();
-}

@@ -1,3 +1,0 @@
-export const empty = { lines: [] };
-
-export const add = (cart, item) => ({ lines: [...cart.lines, item] });

@@ -1,1 +1,0 @@
-export const price = (cents) => (cents / 100).toFixed(2);

@@ -1,5 +1,0 @@
-'use client';
-
-import App from '../src/App.jsx';
-
-export default App;

@@ -1,1 +1,0 @@
-export default { turbopack: { root: import.meta.dirname }, devIndicators: false };

@@ -1,0 +1,97 @@
+package snapshots
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
+)
+
+// TestItemsThatScriptsMayOperateAreCounted: a script that listens to clicks on items leaves no sign on them.
+func TestItemsThatScriptsMayOperateAreCounted(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	items := strings.Repeat(`<li>Card</li>`, 10)
+	s := e2etest.NewSite(t, map[string]string{
+		"/one":  `<!doctype html><title>Cards</title><h1>Cards</h1><ul id="l">` + items + `</ul><ul><li><a href="/a">A</a></li></ul>`,
+		"/two":  `<!doctype html><title>Cards</title><h1>Cards</h1><ul>` + items + `</ul><article>One card</article>`,
+		"/none": `<!doctype html><title>Cards</title><h1>Cards</h1><ul><li><a href="/a">A</a></li></ul><div role="status"><ul><li>Said</li></ul></div><div><b>A</b><p>Word</p></div>`,
+		"/divs": `<!doctype html><title>Cards</title><h1>Cards</h1><section>` + strings.Repeat(`<div class="card"><div>Name</div><div>Price</div></div>`, 4) + `</section>`,
+	})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL+"/one")
+	p.JS(`l.onclick = (event) => event.target.remove()`)
+	first := a.Look()
+	found := regexp.MustCompile(`# 10 items not shown; root: (e\d+) with interactive_only: false shows them`).FindStringSubmatch(first)
+	if found == nil {
+		t.Fatal("they are not counted")
+	}
+	e2etest.Lacks(t, first, `"Card"`)
+	e2etest.Holds(t, a.Snapshot(map[string]any{"root": found[1], "interactive_only": false}), `"Card"`)
+	p.Do(chromedp.Navigate(s.URL + "/two"))
+	e2etest.Holds(t, a.Look(), "# 11 items not shown; interactive_only: false shows them")
+	p.Do(chromedp.Navigate(s.URL + "/divs"))
+	e2etest.Holds(t, a.Look(), "# 4 items not shown; interactive_only: false shows them")
+	p.Do(chromedp.Navigate(s.URL + "/none"))
+	e2etest.Lacks(t, a.Look(), "not shown")
+}
+
+// TestControlsWithoutNamesHaveHints: from what their authors wrote for machines.
+func TestControlsWithoutNamesHaveHints(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Hints</title><main>
+		<button data-testid="remove-row"></button><button><svg width="9" height="9"><use href="#icon-cart"></use></svg></button>
+		<button><i class="fas fa-fw fa-trash"></i></button><a href="/basket"><img src="/i/basket.svg?v=2"></a><a href="/plain"><span></span></a>
+		<input name="surname"><button title="Close"></button><button>Named</button><div tabindex="0"><b>Said</b></div></main>`})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `(hint "remove-row")`, `(hint "icon-cart")`, `(hint "trash")`, `(hint "basket.svg /basket")`, `(hint "/plain")`, `textbox [e`, `(hint "surname")`, `button "Close"`)
+	if n := strings.Count(first, "(hint"); n != 6 {
+		t.Errorf("%d hints", n)
+	}
+}
+
+// TestWhatAPointerCannotHitIsMarked: by a style or by the attribute that makes it inert. A frame of text has a line.
+func TestWhatAPointerCannotHitIsMarked(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Marks</title><style>.off button { pointer-events: none }</style><main><div id="w" class="off"><button>Buy</button></div>
+		<button disabled style="pointer-events:none">Never</button><section inert aria-label="Drawer"><button>Inside</button></section><label>Box<input type="checkbox" style="pointer-events:none"></label>
+		<iframe src="/notes.txt"></iframe></main>`})
+	s.Mux.HandleFunc("/notes.txt", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, "Only words")
+	})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `[no-pointer]`, `region "Drawer" [`, `[inert]`, "- iframe [e")
+	e2etest.Lacks(t, first, "Inside", "Only words")
+	if n := strings.Count(first, "no-pointer"); n != 1 {
+		t.Errorf("%d are marked", n)
+	}
+	e2etest.Holds(t, a.Everything(), "Only words")
+	p.JS(`w.className = ''`)
+	e2etest.Holds(t, a.Look(), `button "Buy"`, `# was [no-pointer]`)
+}
+
+// TestLinksCarryTheirAddress: where nothing else distinguishes two, and all fits.
+func TestLinksCarryTheirAddress(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Links</title><main id="m"><a href="/one">More</a><a href="/two">More</a><a href="/same">Same</a><a href="/same">Same</a><a href="#">Top</a><a href="#">Top</a>
+		<ul><li>Ada <a href="/ada">Edit</a></li><li>Bob <a href="/bob">Edit</a></li></ul></main>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `[href="/one"]`, `[href="/two"]`)
+	if n := strings.Count(first, "href"); n != 2 {
+		t.Errorf("%d addresses", n)
+	}
+	e2etest.Lacks(t, a.Snapshot(map[string]any{"full_snapshot": true, "max_tokens": 100}), "href")
+	p.JS(`m.insertAdjacentHTML('beforeend', '<a href="/three">More</a>')`)
+	e2etest.Holds(t, a.Look(), `link "More" [e`, `[href="/three"]`)
+}
