@@ -16,12 +16,15 @@ FUZZTIME ?= 30s
 SOAK     ?= 30m
 KILLS    ?= 200
 CASES    ?= 2000
+CHECKS   ?= 30
+ACTIONS  ?= 2000
+CORRUPT  ?= 5000
 REPOSITORY ?=
 AGAINST  ?=
 TARGETS  ?=
 
 # What make generate writes.
-GENERATED := extension/protocol.ts extension/report.ts extension/timeline.ts extension/regression.ts extension/sessiontree.ts extension/branches.ts extension/methods.ts host/internal/api/operations.go
+GENERATED := extension/protocol.ts extension/report.ts extension/timeline.ts extension/regression.ts extension/sessiontree.ts extension/branches.ts extension/methods.ts host/internal/api/operations.go protocol/redaction-gitleaks.json
 
 # The end-to-end tests run the program that was built.
 export TIDEMARK_TEST_BINARY := $(CURDIR)/bin/tidemark
@@ -48,24 +51,30 @@ build: bin/tidemark ## bin/tidemark, and the unpacked extension in extension/dis
 run: chromium build ## A demo: a shop is broken in several ways, and Tidemark says what changed
 	@bin/tidemark demo
 
+# The packages that start goroutines, or import what shares something between them, in their tests or without. The race
+# detector runs in these. The linters have already run go vet.
+GOROUTINES = $(shell git grep --untracked -lE '^\s*go [[:alnum:]_.]+|\.Go\b|t\.Parallel\b|^(import|)\s*"(sync|sync/atomic|testing/synctest)"$$' -- '*.go' ':!:host/e2e' ':!:.ci/dist' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
+
 .PHONY: test
+test: export RAPID_CHECKS := $(CHECKS)
 test: chromium build lint ## Everything: linters, types, Go tests with -race, extension, end to end in Chromium
 	@mkdir -p .cache; rm -f .cache/report .cache/vitest.json
 	@echo "testing the extension …"
 	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/test.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/test.log; exit 1; }; }
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
-	@echo "testing the host, and both together in Chromium …"
-	@{ go test $(RACE) -timeout 20m -json $$(go list ./... | grep -v /host/e2e/) ./.ci/caps ./.ci/prose ./.ci/report || true; } | REPORT=.cache/report go run ./.ci/report go
+	@echo "testing what runs in several goroutines, with the race detector …"
+	@{ go test $(RACE) -vet=off -timeout 20m -json $(GOROUTINES) || true; } | REPORT=.cache/report go run ./.ci/report go
+	@echo "testing the rest, and all together in Chromium …"
 	@# The program under test has no race detector; one in the tests would only watch the library that drives the browser.
-	@{ go test -timeout 20m -json $$(go list ./host/e2e/... | grep -v /host/e2e/timing) || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ go test -vet=off -timeout 20m -json $$(go list ./... ./.ci/caps ./.ci/prose ./.ci/report | grep -v /host/e2e/timing | grep -vxFf <(go list $(GOROUTINES))) || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing capture once more, without the debugger …"
-	@{ TIDEMARK_TEST_WAY=quiet go test -timeout 20m -json ./host/e2e/capture/... || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ TIDEMARK_TEST_WAY=quiet go test -vet=off -timeout 20m -json ./host/e2e/capture/... || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing what is sensitive to time, alone …"
-	@{ go test -timeout 40m -json ./host/e2e/timing || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ go test -vet=off -timeout 40m -json ./host/e2e/timing || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
 
 # What is tested as Windows programs: all that reads and writes a workspace, its timeline, settings and decisions.
-WINDOWS := ./host/internal/workspace/... ./host/internal/timeline ./host/internal/filechanges ./host/internal/grants ./host/internal/project ./host/internal/home ./host/internal/store ./installer/safefile
+WINDOWS := ./host/internal/workspace/... ./host/internal/timeline/... ./host/internal/filechanges ./host/internal/grants ./host/internal/project ./host/internal/home ./host/internal/store ./installer/safefile
 
 .PHONY: test-windows
 test-windows: ## Tests of workspaces, the timeline, decisions and the store as Windows programs, by Wine, which it installs where root may
@@ -106,8 +115,12 @@ dist-check: $(LINT) node_modules/.ready ## A release in small (TARGETS=all: the 
 	@TIDEMARK_DIST=$(TARGETS) go -C .ci/dist test -count=1 -timeout 30m ./...
 
 .PHONY: bench
-bench: chromium build ## Every figure against its target, published in docs/bench.json and README.md; AGAINST=REV: beside an older commit
-	@go run ./host/bench $(if $(AGAINST),-against $(AGAINST),-publish)
+bench: chromium build ## Every figure about browsers against its target, published in docs/bench.json and README.md; AGAINST=REV: beside an older commit
+	@go run ./host/bench -only browsers $(if $(AGAINST),-against $(AGAINST),-publish)
+
+.PHONY: bench-timetravel
+bench-timetravel: chromium build ## The same for figures about workspaces, sessions, terminals and conversations
+	@go run ./host/bench -only timetravel $(if $(AGAINST),-against $(AGAINST),-publish)
 
 .PHONY: screenshots
 screenshots: chromium build ## docs/images: a picture of each view, light and dark
@@ -119,18 +132,38 @@ soak: chromium build ## Soak test: mixed load for SOAK (30m), a flood, KILLS (20
 	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -p 1 -count=1 -timeout 3h -v -run 'TestSoak|Flood|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e/... | grep -v '^=== '
 
 .PHONY: kill-workspace
-kill-workspace: ## Snapshots, deletions, collections and restores of a workspace, and what the timeline does, each killed KILLS (200) times
-	@TIDEMARK_KILLS=$(KILLS) go test -p 1 -count=1 -timeout 1h -v -run Killed ./host/internal/workspace/... ./host/internal/timeline | { grep -v '^=== \|no test files\|no tests to run' || true; }
+kill-workspace: ## Snapshots, deletions, collections and restores of a workspace, what the timeline does, and branches, each killed KILLS (200) times
+	@TIDEMARK_KILLS=$(KILLS) go test -p 1 -count=1 -timeout 2h -v -run 'Killed|AKill|ACrash' ./host/internal/workspace/... ./host/internal/timeline ./host/internal/branches | { grep -v '^=== \|no test files\|no tests to run' || true; }
+
+.PHONY: corruptions
+corruptions: build ## Damaged stores, CORRUPT (5000) of them, and a sixteenth as many damaged homes: the daemon explains each
+	@TIDEMARK_CORRUPT=$(CORRUPT) go test -vet=off -count=1 -timeout 3h -v -run Corrupted ./host/e2e/faults | grep -v '^=== \|^    --- PASS'
 
 .PHONY: fuzz-workspace
 fuzz-workspace: ## Workspaces that another process edits, CASES (2000) of them for each: snapshots, deletions, restores, the timeline
 	@for package in workspace workspace/tracked workspace/restore timeline; do \
-	  go test ./host/internal/$$package -count=1 -timeout 6h -v -run 'AnotherProcess|EachSnapshotIs|NotDeletedStays|ARestoreIs|EachMomentIs' -rapid.checks=$(CASES) | { grep -v '^=== ' || true; }; \
+	  go test ./host/internal/$$package -count=1 -timeout 6h -v -run 'AnotherProcess|EachSnapshotIs|ACopyBegins|NotDeletedStays|ARestoreIs|EachMomentIs' -rapid.checks=$(CASES) | { grep -v '^=== ' || true; }; \
 	done
+
+.PHONY: properties
+properties: ## Properties of random values and histories, CASES (2000) of them for each; make test tries CHECKS (30)
+	@RAPID_CHECKS=$(CASES) go test -vet=off -count=1 -timeout 6h $$(git grep -l '"pgregory.net/rapid"' -- '*_test.go' ':!:host/internal/workspace' ':!:host/internal/timeline' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
+
+.PHONY: conversations
+conversations: build ## Real agents: sessions of 200 calls are recorded whole, and conversations of Codex are cut at 500 points
+	@TIDEMARK_ROUNDS=50 TIDEMARK_CUTS=500 go test -vet=off -count=1 -timeout 2h -v -run 'RecordedWhole|CutAnywhere' ./host/e2e/agents | grep -v '^=== '
 
 .PHONY: regressions
 regressions: chromium build ## Regressions: 30 that an edit causes are found, 10 that none causes are not blamed on one; 60 breaking edits on three servers
 	@TIDEMARK_REGRESSIONS=30 TIDEMARK_OUTAGES=10 TIDEMARK_BROKEN=20 go test -count=1 -timeout 1h -v -run 'TestTheEditThatBrokeThePageIsFound|TestAServerThatWentDownIsNoEdit|TestEachDevelopmentServersErrorsNameTheirEdit|TestErrorsOfSettingsNameNoOtherEdit' ./host/e2e/hooks | grep -v '^=== '
+
+.PHONY: dev-servers
+dev-servers: chromium build ## Edits in the development servers of SERVERS (all), beside an independent record of the page
+	@TIDEMARK_DEV_SERVERS=$(or $(SERVERS),all) go test -count=1 -timeout 1h -v -run TestEditsInDevelopmentServers ./host/e2e/devservers | grep -v '^=== '
+
+.PHONY: components
+components: chromium build ## Page snapshots of ten components made by others, beside the browser's own tree: ACTIONS (2000) random actions
+	@TIDEMARK_COMPONENT_ACTIONS=$(ACTIONS) go test -count=1 -timeout 2h -v -run TestComponentsOfOthers ./host/e2e/frameworks | grep -v '^=== '
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (30s)
@@ -150,6 +183,7 @@ generate: ## Write generated files anew
 	@go test -count=1 ./protocol/table -update >/dev/null
 	@go tool tygo generate --config protocol/tygo.yaml
 	@go run ./host/internal/viewer/generate
+	@go run ./host/internal/redact/generate
 
 .PHONY: chromium
 chromium:

@@ -154,16 +154,16 @@ type Start struct {
 }
 
 // CheckAgents checks that the installed agents start a program that exists. It also returns how they start it,
-// without duplicates.
-func (s *System) CheckAgents() (checks []Check, starts []Start) {
+// without duplicates. An entry that the record lists and that is missing is broken.
+func (s *System) CheckAgents(r *Record) (checks []Check, starts []Start) {
 	for i := range agents {
 		a := &agents[i]
 		if !a.present(s) {
 			continue
 		}
-		c, start := s.checkAgent(a)
+		c, start := s.checkAgent(a, r)
 		checks = append(checks, c)
-		if c, ok := s.checkHooks(a); ok {
+		if c, ok := s.checkHooks(a, r); ok {
 			checks = append(checks, c)
 		}
 		if start != nil && !slices.ContainsFunc(starts, func(o Start) bool { return o.Command == start.Command && slices.Equal(o.Args, start.Args) }) {
@@ -177,10 +177,13 @@ func (s *System) CheckAgents() (checks []Check, starts []Start) {
 }
 
 // checkAgent checks an agent's entry for the MCP server, which is its first setting.
-func (s *System) checkAgent(a *agent) (Check, *Start) {
+func (s *System) checkAgent(a *agent, r *Record) (Check, *Start) {
 	set := a.settings[0]
 	path := set.file(s)
 	c := Check{Link: "agent", Subject: a.name, State: None, Detail: "not registered in " + path, Fix: "run `tidemark install --agent " + a.id + "` to register it"}
+	if r.lists(path, set.path) {
+		c.State, c.Detail, c.Fix = Broken, path+" no longer has the entry that `tidemark install` wrote", "run `tidemark install --agent "+a.id+"` to write it"
+	}
 	f, err := s.look(path)
 	if err != nil {
 		c.State, c.Detail, c.Fix = Broken, err.Error(), "make it a readable file"
@@ -201,7 +204,7 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 	start.Command, start.Args = settings.CommandOf(entries[0])
 	switch _, ok := s.program(start.Command); {
 	case !set.ours(entries[0]):
-		c.Detail, c.Fix = fmt.Sprintf("%s has an entry named %q that does not start `tidemark mcp`", path, settings.ServerName), "rename it and run `tidemark install --agent "+a.id+"`"
+		c.State, c.Detail, c.Fix = None, fmt.Sprintf("%s has an entry named %q that does not start `tidemark mcp`", path, settings.ServerName), "rename it and run `tidemark install --agent "+a.id+"`"
 		return c, nil
 	case !ok:
 		c.State, c.Detail = Broken, fmt.Sprintf("%s starts %s, which is not an executable", path, start.Command)
@@ -213,15 +216,18 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 }
 
 // checkHooks checks that every hook set up for Tidemark runs a program that exists. It returns false when the agent
-// has no such hook. That is not broken: the user may have declined hooks.
-func (s *System) checkHooks(a *agent) (Check, bool) {
-	hooks, found := 0, 0
+// has no such hook. That is not broken unless the record lists one: the user may have declined hooks.
+func (s *System) checkHooks(a *agent, r *Record) (Check, bool) {
+	hooks, found, missing := 0, 0, ""
 	for _, set := range a.settings[1:] {
 		if set.beside {
 			continue
 		}
 		hooks++
 		path := set.file(s)
+		if r.lists(path, set.path) {
+			missing = path
+		}
 		c := Check{Link: "hooks", Subject: a.name, State: Broken, Fix: "run `tidemark install --agent " + a.id + "`; if install skips the hook, remove it first"}
 		f, err := s.look(path)
 		if err != nil {
@@ -257,6 +263,9 @@ func (s *System) checkHooks(a *agent) (Check, bool) {
 				return c, true
 			}
 		}
+	}
+	if found == 0 && missing != "" {
+		return Check{"hooks", a.name, Broken, missing + " no longer has the hooks that `tidemark install` wrote", "run `tidemark install --agent " + a.id + "` to write them"}, true
 	}
 	if found == 0 {
 		return Check{}, false

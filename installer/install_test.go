@@ -165,7 +165,7 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 						fmt.Fprintf(&text, "%s, %s:\n%s", a.id, there.name, diff)
 					}
 				}
-				checks, starts := h.CheckAgents()
+				checks, starts := h.CheckAgents(h.record)
 				if len(checks) != min(len(a.settings), 2) || slices.ContainsFunc(checks, func(c Check) bool { return c.State != OK }) || len(starts) != 1 || starts[0].Command != h.binary || !slices.Equal(starts[0].Args, []string{"mcp"}) {
 					t.Errorf("%s on %s: %+v, %+v", a.id, system, checks, starts)
 				}
@@ -237,7 +237,7 @@ func TestSettingsThatCannotBeWrittenAreLeft(t *testing.T) {
 		if steps[0].Problem != nil {
 			said = steps[0].Problem.Error()
 		}
-		checks, _ := h.CheckAgents()
+		checks, _ := h.CheckAgents(h.record)
 		fmt.Fprintf(&text, "%s, %s:\n  install %s\n  doctor  %s: %s\n", c.agent, c.name, strings.ReplaceAll(said, h.Root, ""), checks[0].State, strings.ReplaceAll(checks[0].Detail, h.Root, ""))
 		if checks[0].Fix != "" {
 			fmt.Fprintf(&text, "          → %s\n", checks[0].Fix)
@@ -275,11 +275,11 @@ func TestHooksStandBesideOthers(t *testing.T) {
 	of := func(checks []Check, _ []Start) Check {
 		return checks[slices.IndexFunc(checks, func(c Check) bool { return c.Link == "hooks" })]
 	}
-	if c := of(h.CheckAgents()); c.State != Broken || c.Detail != file+" runs /elsewhere/tidemark, which is not an executable" {
+	if c := of(h.CheckAgents(h.record)); c.State != Broken || c.Detail != file+" runs /elsewhere/tidemark, which is not an executable" {
 		t.Errorf("%+v", c)
 	}
 	h.program("/elsewhere/tidemark")
-	if c := of(h.CheckAgents()); c.State != OK || c.Detail != "9 of 9 events run `tidemark hook`" {
+	if c := of(h.CheckAgents(h.record)); c.State != OK || c.Detail != "9 of 9 events run `tidemark hook`" {
 		t.Errorf("%+v", c)
 	}
 	if err := os.RemoveAll(h.disk("/elsewhere")); err != nil {
@@ -307,7 +307,7 @@ func TestEmptySettingsAreFilled(t *testing.T) {
 		h.write("/home/me/.cursor/mcp.json", old, 0o600)
 		before := h.all()
 		h.install()
-		if checks, _ := h.CheckAgents(); checks[0].State != OK {
+		if checks, _ := h.CheckAgents(h.record); checks[0].State != OK {
 			t.Errorf("%q: %+v in %q", old, checks, h.read("/home/me/.cursor/mcp.json"))
 		}
 		h.uninstall()

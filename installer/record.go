@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"tidemark.dev/tidemark/installer/safefile"
 	"tidemark.dev/tidemark/installer/settings"
@@ -74,6 +73,12 @@ func (r *Record) find(path string, registry bool) *Written {
 	return nil
 }
 
+// lists reports whether an installation wrote an entry of a settings file.
+func (r *Record) lists(path string, entry []string) bool {
+	w := r.find(path, false)
+	return w != nil && slices.ContainsFunc(w.Edits, func(e settings.Edit) bool { return slices.Equal(e.Path, entry) })
+}
+
 // Put records a write before it is made, so that nothing is ever written unrecorded.
 func (r *Record) Put(w Written) error {
 	if old := r.find(w.Path, w.Registry); old != nil {
@@ -111,23 +116,7 @@ func (r *Record) forget(w Written) error {
 
 // RemoveLeftovers removes the temporary files that killed installations left beside the record. No installation may be under
 // way.
-func (r *Record) RemoveLeftovers() error {
-	dir, prefix := filepath.Dir(r.path), "."+filepath.Base(r.path)+"."
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	for _, e := range entries {
-		number, is := strings.CutPrefix(e.Name(), prefix)
-		if !is || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
+func (r *Record) RemoveLeftovers() error { return safefile.RemoveLeftovers(r.path) }
 
 func (r *Record) save() error {
 	if len(r.Written) == 0 {

@@ -169,6 +169,76 @@ func TestLeftoversOfAKilledInstallationAreRemoved(t *testing.T) {
 	}
 }
 
+// TestLeftoversBesideSettingsAreRemoved, and files of others stay.
+func TestLeftoversBesideSettingsAreRemoved(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.agent(&agents[1]) // Cursor
+	h.write("/home/me/dotfiles/mcp.json", "{}", 0o600)
+	if err := os.Symlink("../dotfiles/mcp.json", h.disk("/home/me/.cursor/mcp.json")); err != nil {
+		t.Fatal(err)
+	}
+	h.install()
+	before := h.all()
+	for _, path := range []string{"/home/me/dotfiles/.mcp.json.3141592653", "/home/me/.cursor/.hooks.json.27"} {
+		h.write(path, "half a fi", 0o600)
+	}
+	if err := h.RemoveLeftovers(h.record); err != nil {
+		t.Fatal(err)
+	}
+	h.same(before)
+	for _, path := range []string{"/home/me/.cursor/.mcp.json.27.bak", "/home/me/.cursor/.rules.json.27"} {
+		h.write(path, "theirs", 0o600)
+	}
+	before = h.all()
+	if err := h.RemoveLeftovers(h.record); err != nil {
+		t.Fatal(err)
+	}
+	h.same(before)
+}
+
+// TestAMissingEntryIsBroken where an installation wrote it, and not set up where none did.
+func TestAMissingEntryIsBroken(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.agent(&agents[1]) // Cursor
+	states := func() (entry, hooks Check) {
+		checks, _ := h.CheckAgents(h.record)
+		for _, c := range checks {
+			if c.Link == "agent" {
+				entry = c
+			} else {
+				hooks = c
+			}
+		}
+		return entry, hooks
+	}
+	if entry, hooks := states(); entry.State != None || hooks.State != "" {
+		t.Errorf("before an installation: %+v, %+v", entry, hooks)
+	}
+	h.install()
+	if entry, hooks := states(); entry.State != OK || hooks.State != OK {
+		t.Errorf("after an installation: %+v, %+v", entry, hooks)
+	}
+	for _, text := range []string{"{}", ""} {
+		for _, file := range []string{"/home/me/.cursor/mcp.json", "/home/me/.cursor/hooks.json"} {
+			if h.write(file, text, 0o600); text == "" {
+				if err := os.Remove(h.disk(file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		entry, hooks := states()
+		for _, c := range []Check{entry, hooks} {
+			if c.State != Broken || !strings.Contains(c.Detail, "no longer has the") || !strings.Contains(c.Fix, "run `tidemark install --agent cursor`") {
+				t.Errorf("%q: %+v", text, c)
+			}
+		}
+	}
+	h.install()
+	if entry, hooks := states(); entry.State != OK || hooks.State != OK {
+		t.Errorf("after the fix: %+v, %+v", entry, hooks)
+	}
+}
+
 // TestARecordWithEntriesTwiceIsRemovedOnce: copies of entries, as a restored backup may have them, are one.
 func TestARecordWithEntriesTwiceIsRemovedOnce(t *testing.T) {
 	h := newFakeHome(t, "linux")

@@ -238,6 +238,18 @@ func (s *System) takeBack(st *Step, f *found, r *Record) error {
 	return s.Forget(st, r)
 }
 
+// RemoveLeftovers removes the temporary files that killed installations left, beside the record and beside the files that it lists:
+// a file is recorded before it is written. No other installation may be under way.
+func (s *System) RemoveLeftovers(r *Record) error {
+	err := r.RemoveLeftovers()
+	for _, w := range r.Written {
+		if !w.Registry && w.Group != Extension {
+			err = errors.Join(err, safefile.RemoveLeftovers(s.disk(w.Path)))
+		}
+	}
+	return err
+}
+
 // removeDirs removes the directories and keys that were created, if they are empty.
 func (s *System) removeDirs(w Written) {
 	for _, dir := range slices.Backward(w.Dirs) {

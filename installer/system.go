@@ -41,6 +41,9 @@ func ThisSystem() (*System, error) {
 	if err != nil {
 		return nil, err
 	}
+	if home, err = filepath.Abs(home); err != nil {
+		return nil, err
+	}
 	return &System{OS: runtime.GOOS, Home: home, Getenv: os.Getenv, Registry: userRegistry()}, nil
 }
 

@@ -17,8 +17,6 @@ func (e exception) allows(o over) bool {
 var exceptions = []exception{
 	{filesOfPackage, "host/cmd/tidemark", "one file a command"},
 	{linesOfPackage, "host/cmd/tidemark", "one file a command, and each only calls the packages"},
-	{linesOfPackage, "host/internal/diff", "the sections of a report leave out what others say, so one computation makes all"},
-	{linesOfPackage, "host/internal/timeline", "what goes back to a moment holds the lock of a workspace's line; what does without it is in the packages below"},
 	{filesOfPackage, "host/bench", "one file a figure"},
 	{linesOfPackage, "host/bench", "one file a figure, and nothing imports it"},
 	{methodsOfType, "host/internal/workspace/restore.dir", "every system has its own methods, and a build has those of one"},

@@ -1,5 +1,5 @@
-// Command report reads the results of test runners. It prints failures, the ten slowest tests, and as its last line
-// the number of all tests: "412 passed, 0 failed, 3 skipped".
+// Command report reads the results of test runners. It prints failures, the ten slowest tests, why each failed
+// test failed, and as its last line the number of all tests: "412 passed, 0 failed, 3 skipped".
 //
 //	go test -json ./... | go run ./.ci/report go
 //	go run ./.ci/report vitest FILE.json
@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,7 +25,14 @@ import (
 // counts are the tests of one runner. Only leaves count: a test with subtests is its subtests.
 type counts struct {
 	Passed, Failed, Skipped int
-	Slowest                 []timed `json:",omitempty"`
+	Slowest                 []timed   `json:",omitempty"`
+	Failures                []failure `json:",omitempty"`
+}
+
+// failure is a test that failed, with the lines that say why.
+type failure struct {
+	Test string
+	Said []string
 }
 
 // timed is how long a test took, its subtests included.
@@ -117,6 +125,7 @@ func readGo(in io.Reader, out io.Writer) (counts, error) {
 					fmt.Fprintf(out, "FAIL  %s  %.1f s\n", e.Package, e.Elapsed)
 					if !failedIn[e.Package] {
 						c.Failed++
+						c.Failures = append(c.Failures, failure{name, said(output[name])})
 						fmt.Fprint(out, strings.Join(output[name], ""))
 					}
 				} else if e.Action == "pass" {
@@ -146,28 +155,46 @@ func readGo(in io.Reader, out io.Writer) (counts, error) {
 			below := slices.ContainsFunc(results, func(o result) bool { return o.action == "fail" && strings.HasPrefix(o.name, t.name+"/") })
 			if !below {
 				c.Failed++
+				c.Failures = append(c.Failures, failure{t.name, said(output[t.name])})
 			}
 			fmt.Fprintf(out, "\n%s", strings.Join(output[t.name], ""))
-			fmt.Fprint(out, strings.Join(found(output[t.name]), ""))
 		}
 	}
 	return c, nil
 }
 
-// found is what a property test says of its first failure, before the steps that led to it: they can be so many that only
-// the end of them is read.
-func found(lines []string) []string {
+// maxSaid and maxLine bound what is repeated of a failure, in lines and in bytes of one.
+const maxSaid, maxLine = 16, 600
+
+// position begins what a test says.
+var position = regexp.MustCompile(`^\s+[\w.-]+\.go:\d+: `)
+
+// said is what a test says of its failure: the lines from a panic, a race or the first failure of a property test on, else
+// what it printed itself. Between them may be thousands of lines of the programs under test.
+func said(lines []string) []string {
 	from := slices.IndexFunc(lines, func(l string) bool {
-		return strings.Contains(l, "[rapid] failed after") || strings.Contains(l, "[rapid] flaky test")
+		return strings.HasPrefix(l, "panic: ") || strings.Contains(l, "WARNING: DATA RACE") || strings.Contains(l, "[rapid] failed after") || strings.Contains(l, "[rapid] flaky test")
 	})
-	if from < 0 {
-		return nil
+	var list []string
+	own := false
+	for i, l := range lines {
+		switch {
+		case from >= 0:
+			own = i >= from && !strings.Contains(l, "[rapid] draw")
+		case position.MatchString(l):
+			own = true
+		default: // what a test prints goes on with a deeper indentation
+			own = own && strings.HasPrefix(l, "        ")
+		}
+		if own {
+			l = strings.TrimRight(l, "\n")
+			list = append(list, l[:min(len(l), maxLine)])
+		}
 	}
-	to := slices.IndexFunc(lines[from:], func(l string) bool { return strings.Contains(l, "Failed test output:") })
-	if to < 0 {
-		return nil
+	if from < 0 { // what a test logs before it fails looks the same
+		return list[max(0, len(list)-maxSaid):]
 	}
-	return lines[from : from+to]
+	return list[:min(len(list), maxSaid)]
 }
 
 // reason is the last line that a skipped test printed before its result.
@@ -200,19 +227,22 @@ func readVitest(file string, out io.Writer) (counts, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return counts{}, err
 	}
+	var failures []failure
 	for _, file := range r.TestResults {
 		for _, t := range file.AssertionResults {
 			if t.Status == "failed" {
+				failures = append(failures, failure{t.FullName, t.FailureMessages})
 				fmt.Fprintf(out, "\nFAIL  %s\n%s\n", t.FullName, strings.Join(t.FailureMessages, "\n"))
 			}
 		}
 		if file.Status == "failed" && len(file.AssertionResults) == 0 { // it could not be read
+			failures = append(failures, failure{file.Name, []string{file.Message}})
 			fmt.Fprintf(out, "\nFAIL  %s\n%s\n", file.Name, file.Message)
 			r.NumFailedTests++
 		}
 	}
 	fmt.Fprintf(out, "ok    extension: %d tests\n", r.NumPassedTests)
-	return counts{Passed: r.NumPassedTests, Failed: r.NumFailedTests, Skipped: r.NumPendingTests + r.NumTodoTests}, nil
+	return counts{Passed: r.NumPassedTests, Failed: r.NumFailedTests, Skipped: r.NumPendingTests + r.NumTodoTests, Failures: failures}, nil
 }
 
 // total prints the sum, and fails when a test failed or none ran.
@@ -233,12 +263,19 @@ func total(out io.Writer) error {
 		sum.Passed += c.Passed
 		sum.Failed += c.Failed
 		sum.Skipped += c.Skipped
+		sum.Failures = append(sum.Failures, c.Failures...)
 		sum.Slowest = slowest(append(sum.Slowest, c.Slowest...))
 	}
 	if len(sum.Slowest) > 0 {
 		fmt.Fprintln(out, "\nslowest tests:")
 		for _, t := range sum.Slowest {
 			fmt.Fprintf(out, "%7.1f s  %s\n", t.Seconds, t.Test)
+		}
+	}
+	if len(sum.Failures) > 0 {
+		fmt.Fprintln(out, "\nfailed tests:")
+		for _, f := range sum.Failures {
+			fmt.Fprintf(out, "%s\n%s\n", f.Test, strings.Join(f.Said, "\n"))
 		}
 	}
 	line := fmt.Sprintf("%d passed, %d failed", sum.Passed, sum.Failed)

@@ -50,23 +50,31 @@ func TestAFailureIsCountedOnceAndEndsTheReportWithAnError(t *testing.T) {
 	}
 }
 
-// TestWhatAPropertyTestFoundIsSaidLast: after its steps, of which there can be thousands.
-func TestWhatAPropertyTestFoundIsSaidLast(t *testing.T) {
+// TestTheTotalSaysWhyTestsFailed, without what the programs under test printed meanwhile.
+func TestTheTotalSaysWhyTestsFailed(t *testing.T) {
 	t.Setenv("REPORT", filepath.Join(t.TempDir(), "report"))
-	const in = `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: [rapid] flaky test, can not reproduce a failure\n"}
-{"Action":"output","Package":"p","Test":"TestA","Output":"        Original traceback (s3 is wrong):\n"}
-{"Action":"output","Package":"p","Test":"TestA","Output":"        Failed test output:\n"}
-{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: [rapid] draw edit: 0x1\n"}
-{"Action":"output","Package":"p","Test":"TestA","Output":"--- FAIL: TestA (1.00s)\n"}
-{"Action":"fail","Package":"p","Test":"TestA","Elapsed":1}
-{"Action":"fail","Package":"p","Elapsed":1}
-`
-	var out strings.Builder
-	if err := run([]string{"go"}, strings.NewReader(in), &out); err != nil {
-		t.Fatal(err)
+	for test, lines := range map[string][]string{
+		"TestPlain":    {"    a_test.go:7: wrong:\n", "        one\n", "time=2 level=INFO msg=noise\n", "        two noise\n", "    a_test.go:9: also wrong\n"},
+		"TestProperty": {"    a_test.go:7: [rapid] flaky test, can not reproduce a failure\n", "        s3 is wrong\n", "    a_test.go:7: [rapid] draw noise: 0x1\n"},
+		"TestRace":     {"    a_test.go:7: noise\n", "WARNING: DATA RACE\n", "  clock.go:3\n"},
+	} {
+		var in strings.Builder
+		for _, line := range lines {
+			fmt.Fprintf(&in, `{"Action":"output","Package":"p","Test":%q,"Output":%q}`+"\n", test, line)
+		}
+		fmt.Fprintf(&in, `{"Action":"fail","Package":"p","Test":%q,"Elapsed":1}`+"\n", test)
+		if err := report(in.String(), "go"); err != nil {
+			t.Fatal(err)
+		}
 	}
-	_, last, _ := strings.Cut(out.String(), "--- FAIL")
-	if !strings.Contains(last, "s3 is wrong") || strings.Contains(last, "draw") {
+	var out strings.Builder
+	_ = run([]string{"total"}, strings.NewReader(""), &out)
+	for _, want := range []string{"p TestPlain\n    a_test.go:7: wrong:\n        one\n    a_test.go:9: also wrong\n", "s3 is wrong", "clock.go:3"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in %s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "noise") || !strings.HasSuffix(out.String(), "\n0 passed, 3 failed\n") {
 		t.Error(out.String())
 	}
 }

@@ -2,8 +2,10 @@ package safefile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Replace writes a file atomically: a reader sees the old content or the new. It keeps the file's permissions and
@@ -17,6 +19,28 @@ func Replace(path string, data []byte) error {
 		mode = info.Mode().Perm()
 	}
 	return Write(path, data, mode)
+}
+
+// RemoveLeftovers removes the temporary files that killed processes left while they wrote path. Nobody may be writing it.
+func RemoveLeftovers(path string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		number, is := strings.CutPrefix(e.Name(), prefix)
+		if !is || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Write replaces path with a file of this mode, atomically: a reader sees the old content or the new. It replaces a
