@@ -26,7 +26,7 @@ func shortHook(t *testing.T, in io.Reader) (out, errOut string) {
 	var o, e strings.Builder
 	began := time.Now()
 	runHook(context.Background(), hookOptions{timeout: time.Second / 10, debug: true}, in, &o, &e)
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	return o.String(), e.String()
@@ -118,7 +118,7 @@ func TestAFrozenDaemonIsToldOfWithHowToEndIt(t *testing.T) {
 	if !errors.Is(err, home.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "does not respond. End the process") {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %s", took)
 	}
 }

@@ -36,7 +36,7 @@ func TestOddFilesOfARepositoryAreRefused(t *testing.T) {
 	t.Run("command", func(t *testing.T) {
 		home := t.TempDir()
 		oddfiles.Each(t, project.FileName, func(path string) error {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, "tidemark", "changes")
 			cmd.Dir = filepath.Dir(path)

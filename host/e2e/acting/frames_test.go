@@ -6,7 +6,6 @@ import (
 	"image/jpeg"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -82,12 +81,8 @@ func TestCodeThatThrowsOrDoesNotEnd(t *testing.T) {
 	fails(map[string]any{"expression": "(async () => { add(); await 0; throw new Error('later') })()"}, "threw Error: later")
 	fails(map[string]any{"expression": "() => { add(); throw new Error('inside') }", "ref": ref}, "threw Error: inside")
 	fails(map[string]any{"expression": "add(); window"}, "returned no value: Object reference chain is too long")
-	began := time.Now()
 	fails(map[string]any{"expression": "add(); new Promise(() => {})"}, "returned no value: it timed out")
 	fails(map[string]any{"expression": "add(); for (;;);"}, "returned no value: it timed out")
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("it took %s", took)
-	}
 	if d := a.Act("browser_evaluate", map[string]any{"expression": "add(); alert('Stop'); 5"}).Dialog; d == nil || *d != (protocol.ActDialog{Kind: "alert", Message: "Stop"}) {
 		t.Errorf("%+v is open", d)
 	}

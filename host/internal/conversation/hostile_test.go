@@ -42,7 +42,7 @@ func (w *world) hostile(fill func(f *os.File) error) *conversation.Shown {
 // bounded is [world.show] within bounds.
 func (w *world) bounded() *conversation.Shown {
 	w.Helper()
-	const within, memory = 20 * time.Second, 512 << 20
+	const within, memory = 2 * time.Minute, 512 << 20
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -96,7 +96,7 @@ func TestWhatIsNotReadYetOfATranscriptIsSaid(t *testing.T) {
 	}
 	began := time.Now()
 	w.store.Close()
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the store was closed in %s", took)
 	}
 }

@@ -149,7 +149,7 @@ func TestAGapOfTheWorkspaceIsOneOfTheFiles(t *testing.T) {
 	mine, other := at(w, t, checkpoint.Scope{Workspace: shop}), at(w, t, checkpoint.Scope{Workspace: "/srv"})
 	w.Changes(mine, params{})
 	w.Changes(other, params{})
-	capture.NewSink(w.Store, capture.Workspaces, func() time.Time { return w.Now }).Miss(event.InWorkspace(shop), protocol.GapRecorderFailed, w.Now, 0)
+	capture.NewSink(w.Store, capture.Workspaces, w.Clock).Miss(event.InWorkspace(shop), protocol.GapRecorderFailed, w.Now, 0)
 	if r := w.Changes(mine, params{Include: []string{"console"}}); r.Coverage != nil {
 		t.Errorf("no section of files was reported: %s", show(r))
 	}

@@ -134,7 +134,7 @@ func answers(t *testing.T, text string) map[string]string {
 	tabs := protocol.Tabs{Tabs: []protocol.Tab{{ID: 7, URL: enginetest.Page + "/", Title: text, Note: text, Watched: true, DOM: true}}}
 	f.decoder.Mask(&tabs)
 	w.SetTab(tabs.Tabs[0])
-	e := engine.New(engine.Options{Store: w.Store, Noise: noise.Default(), Pages: f, Hands: f, Debugger: f, Clock: func() time.Time { return w.Now }, Location: time.UTC, Sets: tool.Sets})
+	e := engine.New(engine.Options{Store: w.Store, Noise: noise.Default(), Pages: f, Hands: f, Debugger: f, Clock: w.Clock, Location: time.UTC, Sets: tool.Sets})
 	c := &checkpoint.Client{}
 	out := map[string]string{}
 	call := func(name, tool, args string) {

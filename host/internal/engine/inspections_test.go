@@ -103,11 +103,11 @@ func TestAGapOfARecorderIsOneOfItsSections(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	w.Changes(a, params{})
-	capture.NewSink(w.Store, "files", func() time.Time { return w.Now }).Miss(event.InWorkspace("/srv"), protocol.GapRecorderFailed, w.Now, 0)
+	capture.NewSink(w.Store, "files", w.Clock).Miss(event.InWorkspace("/srv"), protocol.GapRecorderFailed, w.Now, 0)
 	if r := w.Changes(a, params{}); r.Coverage != nil {
 		t.Errorf("no section of files was reported: %s", show(r))
 	}
-	capture.NewSink(w.Store, capture.Browsers, func() time.Time { return w.Now }).Miss(event.Subject{}, protocol.GapRecorderFailed, w.Now, 3)
+	capture.NewSink(w.Store, capture.Browsers, w.Clock).Miss(event.Subject{}, protocol.GapRecorderFailed, w.Now, 3)
 	if r := w.Changes(a, params{}); r.Coverage == nil || r.Coverage.Dropped != 3 {
 		t.Errorf("a gap of the browsers' recorder: %s", show(r))
 	}

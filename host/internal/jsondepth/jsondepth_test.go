@@ -68,7 +68,7 @@ func TestNoTextTakesLong(t *testing.T) {
 		began := time.Now()
 		jsondepth.Exceeds(text, jsondepth.Most)
 		jsondepth.Exceeds(append([]byte(`"`), text...), jsondepth.Most)
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%q again and again takes %s", part, took)
 		}
 	}

@@ -35,8 +35,8 @@ type app struct {
 func newApp(t *testing.T) *app {
 	t.Helper()
 	page := enginetest.New(t, capture.Limits{})
-	a := &app{world: start(t, func() time.Time { return page.Now }), t: t, page: page, pause: 5 * time.Second, hook: time.Second}
-	a.Store, a.Rules, a.Observer, a.Clock = page.Store, page.Engine.Rules, page.Engine.Observer, func() time.Time { return page.Now }
+	a := &app{world: start(t, page.Clock), t: t, page: page, pause: 5 * time.Second, hook: time.Second}
+	a.Store, a.Rules, a.Observer, a.Clock = page.Store, page.Engine.Rules, page.Engine.Observer, page.Clock
 	a.Edits = observe.Edits{Update: noise.Default().Update, Name: func(e *event.FileChange, _ bool, i *report.Introduced) {
 		i.Moment, _ = timeline.OfChange(a.Timeline, e)
 	}}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,20 +27,25 @@ type world struct {
 	store *conversation.Store
 	root  string
 	start time.Time
-	now   time.Time
+	clock atomic.Int64 // in nanoseconds
 }
+
+func (w *world) now() time.Time { return time.Unix(0, w.clock.Load()) }
+
+func (w *world) pass(d time.Duration) { w.clock.Add(int64(d)) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	start := time.Now().Add(-time.Hour).Truncate(time.Second)
-	w := &world{T: t, root: t.TempDir(), start: start, now: start}
+	w := &world{T: t, root: t.TempDir(), start: start}
+	w.clock.Store(start.UnixNano())
 	root, err := filepath.EvalSymlinks(w.root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.root = root
 	w.store, err = conversation.Open(conversation.Options{
-		Dir: filepath.Join(t.TempDir(), "recordings"), Redactor: redact.Default(), Clock: func() time.Time { return w.now }, Log: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(t.TempDir(), "recordings"), Redactor: redact.Default(), Clock: w.now, Log: slog.New(slog.DiscardHandler),
 		Root: func(string, ...string) (string, error) { return root, nil },
 	})
 	if err != nil {
@@ -51,8 +57,8 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) record(e conversation.Event) {
 	w.Helper()
-	w.now = w.now.Add(time.Second)
-	e.Agent, e.Session, e.Dir, e.At = "claude", "one", w.root, w.now.UnixMilli()
+	w.pass(time.Second)
+	e.Agent, e.Session, e.Dir, e.At = "claude", "one", w.root, w.now().UnixMilli()
 	e.Describe()
 	if err := w.store.Record(e); err != nil {
 		w.Fatal(err)
@@ -87,9 +93,9 @@ func (w *world) change(path string, seconds float64, snapshot uint64) *event.Fil
 func (w *world) tree(moments []answers.ListMoment, changes ...*event.FileChange) *Tree {
 	w.Helper()
 	b := &builder{tree: &Tree{Turns: []*Turn{}}, calls: map[string]*Call{}}
-	outlines := w.store.Outlines(w.root, w.start.UnixMilli(), w.now.UnixMilli())
+	outlines := w.store.Outlines(w.root, w.start.UnixMilli(), w.now().UnixMilli())
 	for _, o := range outlines {
-		b.addConversation(o, w.start, w.now)
+		b.addConversation(o, w.start, w.now())
 	}
 	b.addMoments(moments)
 	b.sort()
@@ -145,9 +151,9 @@ func TestATreeHasCallsWithTheirFiles(t *testing.T) {
 	w.call("b1", "", "Bash", map[string]string{"command": "npm run build"})                                                                                     // until 3 s
 	w.record(conversation.Event{Kind: conversation.Result, Turn: "t1", Call: "task", Tool: "Agent", Outcome: conversation.OK, DurationMs: 900, Spawned: "sub"}) // until 4 s
 	w.edit("s1", "sub", "sub.js")                                                                                                                               // until 5 s
-	w.now = w.now.Add(-500 * time.Millisecond)                                                                                                                  // the next one overlaps
+	w.pass(-500 * time.Millisecond)                                                                                                                             // the next one overlaps
 	w.call("b2", "", "Bash", map[string]string{"command": "sed -i s/a/b/ x"})                                                                                   // until 5.5 s
-	w.now = w.now.Add(-800 * time.Millisecond)                                                                                                                  //
+	w.pass(-800 * time.Millisecond)                                                                                                                             //
 	w.call("b3", "", "Bash", map[string]string{"command": "touch y"})                                                                                           // until 5.7 s
 	moments := []answers.ListMoment{
 		{ID: "m1", At: w.at(1), Source: records.FromPrompt, Anchor: &answers.Anchor{Agent: "claude", Session: "one", Turn: "t1"}},
@@ -170,7 +176,7 @@ func TestATreeHasCallsWithTheirFiles(t *testing.T) {
 // Where the conversation is not recorded, the moments of agents are the tree.
 func TestMomentsAreTheTreeWithoutAConversation(t *testing.T) {
 	w := newWorld(t)
-	w.now = w.now.Add(time.Minute)
+	w.pass(time.Minute)
 	anchor := func(call string) *answers.Anchor {
 		return &answers.Anchor{Agent: "cursor", Session: "two", Message: call}
 	}
@@ -221,7 +227,7 @@ func TestMadePrefersTheRecordedChange(t *testing.T) {
 	w.call("b1", "", "Bash", map[string]string{"command": "first"})                     // until 2 s
 	w.call("b2", "", "Bash", map[string]string{"command": "second"})                    // until 3 s
 	s := capture.New(capture.DefaultLimits(), noise.Default(), w.start.Add(-time.Minute))
-	f := &Finder{Conversations: w.store, Store: s, Clock: func() time.Time { return w.now.Add(time.Minute) }}
+	f := &Finder{Conversations: w.store, Store: s, Clock: func() time.Time { return w.now().Add(time.Minute) }}
 	bounds := *w.change("x", 0, 7)
 	bounds.Edited, bounds.Since, bounds.At = 0, w.start.UnixMilli(), w.start.Add(4*time.Second).UnixMilli()
 	calls, prompts := f.Made(t.Context(), []event.FileChange{bounds})

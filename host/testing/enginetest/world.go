@@ -170,6 +170,9 @@ func (w *World) Pass(d time.Duration) {
 	w.Now = w.Now.Add(d)
 }
 
+// Clock returns the time of the world. Any goroutine may call it, unlike reading Now.
+func (w *World) Clock() time.Time { return w.clock() }
+
 // newStanding returns a world in which time stands still, before it has begun.
 func newStanding(t testing.TB) *World {
 	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}

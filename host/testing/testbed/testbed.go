@@ -30,7 +30,7 @@ import (
 const WayEnv = "TIDEMARK_TEST_WAY"
 
 // Patience bounds every wait for a browser. A wait that reaches it has failed.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // World is a daemon's home with a browser that is connected to it.
 type World struct {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/e2etest"
@@ -39,26 +38,6 @@ func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
 	close(end)
 	e2etest.Holds(t, e2etest.Said(late(t, a.Act("browser_wait_for", map[string]any{"settled": true})).Broke), "GET /slow 500")
 	e2etest.Holds(t, a.Everything(), "answered 500")
-}
-
-// TestWaitingOnAPageThatCannotBeReadEndsInTime: an answer is given within the time that was asked for.
-func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
-	w := e2etest.SharedWorld(t)
-	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Gone", `<a href="http://127.0.0.1:1/">Leave</a>`), "/text": `<!doctype html><title>Text</title><p>Nothing but text.`})
-	a := w.AgentOf(t, s, "http://127.0.0.1:1")
-	w.Open(t, s.URL)
-	e2etest.Holds(t, a.Act("browser_navigate", map[string]any{"url": s.URL + "/text"}).Page, "interactive_only: false shows the text")
-	a.Do("browser_navigate", map[string]any{"url": s.URL})
-	a.Refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0)
-	began := time.Now()
-	_, err := a.Text("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 1000})
-	if took := time.Since(began); took > 2500*time.Millisecond {
-		t.Errorf("after %s: %v", took, err)
-	}
-	if err == nil || strings.TrimSpace(err.Error()) == "" {
-		t.Errorf("no reason is given: %v", err)
-	}
-	a.Cannot("no_such_tool", nil, usererr.NotFound, `there is no tool "no_such_tool"`)
 }
 
 // TestAReferenceOfAClosedTabActsOnNoOther: references count from one in each tab.

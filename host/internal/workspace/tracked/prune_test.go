@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -253,10 +254,10 @@ func TestTheBudgetIsKept(t *testing.T) {
 
 // TestRetainFreesWhatItChose, and says what had to go.
 func TestRetainFreesWhatItChose(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	r := newRoom(t, tracked.Options{Clock: func() time.Time { return now }})
+	var hours atomic.Int64
+	r := newRoom(t, tracked.Options{Clock: func() time.Time { return time.Unix(1e9, 0).Add(time.Duration(hours.Load()) * time.Hour) }})
 	for i := range 8 {
-		now = now.Add(time.Hour)
+		hours.Add(1)
 		r.write("file", incompressible(500_000))
 		if n := r.take(); n != uint64(i+1) {
 			t.Fatal(n)
