@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -28,5 +30,28 @@ func TestOpenRequestsAreListed(t *testing.T) {
 	w.Send("network", `"id":"s","method":"GET","url":"http://localhost:5173/api/ndjson","resource":"fetch","status":200,"started":1,"duration":79000`)
 	if text := inLines(t, w, a, "get_network_requests", `{"url":"ndjson"}`); strings.Contains(text, "open") {
 		t.Error(text)
+	}
+}
+
+// TestOpenRequestsFitMaxTokens: they need at most half of them, the newest stay, and all are counted.
+func TestOpenRequestsFitMaxTokens(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	for i := range 30 {
+		sendRequest(w, fmt.Sprint(i), fmt.Sprintf(`"method":"GET","url":"http://localhost:5173/rows/%d","status":200,"started":1769164199000,"duration":10`, i))
+		w.Send("request", fmt.Sprintf(`"id":"o%d","method":"GET","url":"http://localhost:5173/api/stream/%d/of/a/long/address?with=%s","resource":"fetch"`, i, i, strings.Repeat("a-value-", 12)))
+	}
+	for most, open := range map[int]string{100: "# 30 more open", 200: "# 29 more open", 2000: "# 25 more open"} {
+		text := inLines(t, w, a, "get_network_requests", fmt.Sprintf(`{"max_tokens":%d}`, most))
+		if n := tokens.Estimate(text); n > most {
+			t.Errorf("within %d: %d tokens:\n%s", most, n, text)
+		}
+		if !strings.Contains(text, open) || most > 100 && !strings.Contains(text, "GET /api/stream/29/") {
+			t.Errorf("within %d:\n%s", most, text)
+		}
+		data, err := w.Call(a, "get_network_requests", fmt.Sprintf(`{"max_tokens":%d,"format":"json"}`, 3*most))
+		if n := tokens.Estimate(data); err != nil || n > 3*most || !strings.Contains(data, `"open_total":30`) {
+			t.Errorf("JSON within %d: %d tokens, %v:\n%s", 3*most, n, err, data)
+		}
 	}
 }

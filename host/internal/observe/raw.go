@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
+	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -90,6 +91,8 @@ type reading[T, E any] struct {
 	show  func(EntryHead, *T) E
 	// file reports whether an entry that matches is only counted as a file; nil: none is.
 	file func(*T) bool
+	// open returns the newest entries that have not ended, and counts all; nil: there are none of the kind.
+	open func() ([]inflight.Request, int)
 	// what are the entries, in the plural.
 	what string
 }
@@ -170,6 +173,10 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 		}
 		hits = hits[max(0, len(hits)-b.limit):]
 	}
+	if r.open != nil && newest { // the later pages of a read repeat none
+		page.Open, page.OpenTotal = r.open()
+		b.tokens -= page.fitOpen(min(b.tokens/2, b.tokens-around-minMaxTokens/2))
+	}
 	taken := fill[T, P, E, R](page, hits, b, newest, r.show)
 	page.Left = len(hits) - taken
 	switch {
@@ -179,10 +186,35 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 	case !newest && (more || page.Left > 0):
 		page.Next = &hits[taken-1].pos
 	}
-	if len(page.Entries) > 0 {
+	if len(page.Entries) > 0 || page.OpenTotal > 0 {
 		page.PageText = report.Untrusted
 	}
 	return page, nil
+}
+
+// fitOpen leaves out the oldest open requests until the rest needs at most so many tokens. It returns how many.
+func (l *Listing[T]) fitOpen(most int) (need int) {
+	for i := range slices.Backward(l.Open) {
+		n := l.openCost(&l.Open[i])
+		if need+n > most {
+			l.Open = l.Open[i+1:]
+			break
+		}
+		need += n
+	}
+	return need
+}
+
+// openCost is about how many tokens an open request needs.
+func (l *Listing[T]) openCost(r *inflight.Request) int {
+	if !l.asJSON {
+		return tokens.Estimate(openLine(r))
+	}
+	data, err := report.Encode(r)
+	if err != nil {
+		return 0 // plain values always marshal
+	}
+	return tokens.Estimate(data) + 1
 }
 
 // fill adds entries to a page until they need more tokens than allowed: from the oldest on, or from the newest. It returns

@@ -113,14 +113,14 @@ func readRequests(ctx context.Context, o *Observer, client *checkpoint.Client, p
 			match: p.matches,
 			show:  func(h EntryHead, n *event.Network) RequestEntry { return requestEntry(h, n, places) },
 			file:  file,
-			what:  "requests",
+			open: func() ([]inflight.Request, int) {
+				if p.StatusMin > 0 {
+					return nil, 0 // a request without an answer has no status
+				}
+				return inflight.List(v, client.Scope, p.Method, p.URL, p.Tab)
+			},
+			what: "requests",
 		})
-		// A request without an answer has no status, and the later pages of a read repeat none.
-		if err == nil && p.StatusMin == 0 && p.After == nil {
-			if page.Open, page.OpenTotal = inflight.List(v, client.Scope, p.Method, p.URL, p.Tab); page.OpenTotal > 0 {
-				page.PageText = report.Untrusted
-			}
-		}
 		return page, places, err
 	})
 }
