@@ -15,7 +15,7 @@ import { inPage } from './in-page';
 import type { Sessions, TabSend } from './sessions';
 
 /** How long all of it may take, in ms. */
-const MOST_MS = 700;
+const MOST_MS = 2000;
 /** How many elements upwards, and how many components outwards, are looked at. */
 const MAX_UP = 6;
 const MAX_OUT = 25;
