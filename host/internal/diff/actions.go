@@ -7,7 +7,7 @@ import (
 
 func (c *computation) actions() *report.ActionsDiff {
 	d := &report.ActionsDiff{}
-	var shown []report.Action
+	shown := make([]report.Action, 0, min(report.MaxEntries, c.View.Actions().Next()-c.From.Pos[capture.Actions]))
 	for pos, a := range c.View.Actions().From(c.From.Pos[capture.Actions]) {
 		if c.Options.Covers(c.section, pos, a.Subject, a.At) && (c.Options.Own == nil || !c.Options.Own(a.Tab(), a.At)) {
 			d.TotalNewActions++

@@ -276,10 +276,11 @@ func (v View[T]) Labels(pos uint64) iter.Seq2[uint64, uint64] {
 
 // Label returns the label of the value at a position, 0 when the ring does not hold it or has no labels.
 func (v View[T]) Label(pos uint64) uint64 {
-	for _, label := range v.Until(pos + 1).Labels(pos) {
-		return label
+	if v.labels == nil || pos < v.first || pos >= v.next {
+		return 0
 	}
-	return 0
+	slot := int(pos - v.base)
+	return v.labels[slot/v.chunk][slot%v.chunk]
 }
 
 // Until is the view without the values from a position on.

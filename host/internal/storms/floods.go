@@ -1,6 +1,7 @@
 package storms
 
 import (
+	"maps"
 	"math/rand/v2"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -58,17 +59,22 @@ func (f *Finder) floodsIn(v ring.View[event.Console], first, some uint64) (flood
 		met   uint64
 		slots uint
 	}
-	loaded := remembered[int, int64]{all: loads(f.w.View)} // what a page logs each time it is loaded is no flood
-	never := func() int64 { return 0 }
+	loaded, since := loads(f.w.View), v.At(first).At // what a page logs each time it is loaded is no flood
+	maps.DeleteFunc(loaded, func(_ int, at int64) bool { return at < since })
 	lines := byLabel[*lineCount]{}
 	n := v.Next() - first
 	chance := rand.New(rand.NewPCG(first, v.Next())) // lines that take turns are all met
 	for i := range some {
 		from, to := n*i/some, n*(i+1)/some
 		at := from + chance.Uint64N(to-from)
-		label, e := v.Label(first+at), v.At(first+at)
-		if label == 0 || e.At <= loaded.of(e.Tab(), never) {
+		label := v.Label(first + at)
+		if label == 0 {
 			continue
+		}
+		if len(loaded) > 0 { // else no entry need be looked at
+			if e := v.At(first + at); e.At <= loaded[e.Tab()] {
+				continue
+			}
 		}
 		l := lines.of(label, func() *lineCount { return &lineCount{} })
 		l.met++
