@@ -57,6 +57,7 @@ GOROUTINES = $(shell git grep --untracked -lE '^\s*go [[:alnum:]_.]+|\.Go\b|t\.P
 
 .PHONY: test
 test: export RAPID_CHECKS := $(CHECKS)
+test: export RAPID_SEED ?= 1
 test: chromium build lint ## Everything: linters, types, Go tests with -race, extension, end to end in Chromium
 	@mkdir -p .cache; rm -f .cache/report .cache/vitest.json
 	@echo "testing the extension …"

@@ -12,6 +12,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/seed"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -45,13 +46,7 @@ func heldLines(t *testing.T, w *testbed.World) map[int]int {
 // extension's worker together, at random instants of a numbered stream.
 func TestWhateverIsKilledEveryAcknowledgedEventIsThere(t *testing.T) {
 	w := e2etest.LoggedWorld(t)
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 0))
-	defer func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	}()
+	random := rand.New(rand.NewPCG(seed.For(t), 0))
 	number, life := 0, 0
 	when := map[int]time.Time{}
 	lost := map[int]bool{} // numbers that died with a worker before they were acknowledged

@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
+	"tidemark.dev/tidemark/host/testing/seed"
 )
 
 // world is a watched workspace, and a second provider of it that compares everything each time.
@@ -95,9 +96,7 @@ func TestEveryChangeIsReported(t *testing.T) {
 func (w *world) change(rounds, depth int) {
 	t := w.t
 	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	t.Log("seed", seed)
-	random := rand.New(rand.NewPCG(1, seed)) //nolint:gosec // a test's edits
+	random := rand.New(rand.NewPCG(1, seed.For(t))) //nolint:gosec // a test's edits
 	name := func() string { return string(rune('a' + random.IntN(6))) }
 	some := func() string {
 		parts := []string{}
