@@ -596,7 +596,7 @@ export const DebugPrefix = "debug_";
 export const MethodDebugState = "debug_state";
 /**
  * MethodDebugScripts takes [DebugCaller] and returns [DebugScripts]: the code that the tab has loaded.
- * It starts debugging.
+ * It starts debugging. The response follows the events that the browser has reported of it.
  */
 export const MethodDebugScripts = "debug_scripts";
 /**

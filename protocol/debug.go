@@ -9,7 +9,7 @@ const (
 	// paused. It does not start debugging.
 	MethodDebugState = "debug_state"
 	// MethodDebugScripts takes [DebugCaller] and returns [DebugScripts]: the code that the tab has loaded.
-	// It starts debugging.
+	// It starts debugging. The response follows the events that the browser has reported of it.
 	MethodDebugScripts = "debug_scripts"
 	// MethodDebugBreakpoint takes [DebugBreakpointParams] and returns [DebugPlaced]. It sets a breakpoint, or moves
 	// an existing one with the same id. It starts debugging.

@@ -66,6 +66,19 @@ async function pause(): Promise<void> {
   await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ by: 'claude', reason: 'breakpoint' }));
 }
 
+test('scripts are listed in the order in which they were last loaded', async () => {
+  await set();
+  for (const [scriptId, url] of [
+    ['1', 'http://localhost/a.js'],
+    ['2', 'http://localhost/b.js'],
+    ['3', 'http://localhost/a.js'],
+  ])
+    debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', { scriptId, url, startLine: 0 });
+  await expect(debugging.answer('debug_scripts', caller)).resolves.toEqual({
+    scripts: [{ url: 'http://localhost/b.js' }, { url: 'http://localhost/a.js' }],
+  });
+});
+
 test('a pause that nobody ends is ended, and it is said how', async () => {
   await set();
   await pause();

@@ -521,6 +521,7 @@ function scripts(session: DebugSession): DebugScripts {
   for (const { scripts } of session.threads.values()) {
     for (const { url, map } of scripts.values()) {
       if (!/^https?:/.test(url)) continue;
+      found.delete(url); // one that was loaded again is a new one
       found.set(url, { url, ...(map !== '' && { map: map.startsWith('data:') ? 'data:' : map }) });
     }
   }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,8 @@ const (
 	debugTimeout = 10 * time.Second
 	// captureTime is the additional time for reading a large graph of objects.
 	captureTime = 10 * time.Second
+	// loadsWait bounds the wait for the ends of requests for scripts that run already.
+	loadsWait = time.Second
 )
 
 // Tabs provides the tabs of browsers as targets. A call that names no tab refers to the one that its client used last.
@@ -126,7 +129,36 @@ func (t *tab) State(ctx context.Context, p protocol.DebugStateParams) (*protocol
 }
 
 func (t *tab) Scripts(ctx context.Context, caller protocol.DebugCaller) (*protocol.DebugScripts, error) {
-	return call[protocol.DebugScripts](ctx, t, protocol.MethodDebugScripts, func(id int) any { caller.Tab = id; return caller }, 0)
+	loaded, err := call[protocol.DebugScripts](ctx, t, protocol.MethodDebugScripts, func(id int) any { caller.Tab = id; return caller }, 0)
+	if err != nil {
+		return nil, err
+	}
+	urls := map[string]bool{}
+	for _, s := range loaded.Scripts {
+		urls[s.URL] = true
+	}
+	return loaded, t.arrived(ctx, urls)
+}
+
+// arrived waits until the host knows that the requests for these scripts ended: the browser can report it after it runs
+// them, and source maps are of code that was loaded. The error is that of ctx.
+func (t *tab) arrived(ctx context.Context, scripts map[string]bool) error {
+	timer := time.NewTimer(loadsWait)
+	defer timer.Stop()
+	for {
+		changed := t.tabs.Store.Changed()
+		v := t.tabs.Store.View(t.tabs.Clock())
+		if !slices.ContainsFunc(v.Flights, func(f capture.Flight) bool { return f.Tab == t.number && scripts[f.URL] }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C: // a script that is being loaded once more
+			return nil
+		case <-changed:
+		}
+	}
 }
 
 func (t *tab) SetBreakpoint(ctx context.Context, p protocol.DebugBreakpointParams) (*protocol.DebugPlaced, error) {

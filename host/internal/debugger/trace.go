@@ -147,6 +147,9 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 			break
 		}
 	}
+	if note := c.ownLine(at); note != "" && len(out.Places) > 0 {
+		out.Notes = append(out.Notes, note)
+	}
 	c.keepReport(params.ID, p, out, recorded.Hits)
 	if err := c.recordHits(ctx, params.ID, p, fresh); err != nil {
 		return nil, err
