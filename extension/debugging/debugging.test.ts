@@ -79,6 +79,21 @@ test('scripts are listed in the order in which they were last loaded', async () 
   });
 });
 
+test('the source map of evaluated code is that of the newest', async () => {
+  const map = (url: string) => debugging.answer('debug_map', { ...caller, url });
+  const url = 'http://localhost/chunk.js?id=item';
+  await expect(map(url)).resolves.toEqual({}); // it starts no session
+  expect(sent).toEqual([]);
+  await set();
+  for (const [scriptId, sourceMapURL] of [
+    ['1', 'data:,1'],
+    ['2', 'data:,2'],
+  ])
+    debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', { scriptId, url, sourceMapURL, startLine: 0 });
+  await expect(map(url)).resolves.toEqual({ map: 'data:,2' });
+  await expect(map('http://localhost/other.js')).resolves.toEqual({});
+});
+
 test('a pause that nobody ends is ended, and it is said how', async () => {
   await set();
   await pause();

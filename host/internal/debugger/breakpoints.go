@@ -158,13 +158,19 @@ func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 	b.Original = true
 	named := regexp.MustCompile(endsWith(b.url))
 	maps := c.maps(ctx, mapsWait)
+	replaced := map[string]bool{}
 	for _, s := range likeliest(loaded.Scripts, b.url) {
+		script := updatedBy(s.URL)
+		if evaluated := strings.Contains(s.URL, "?id="); replaced[script] && !evaluated { // it has an older copy
+			continue
+		}
 		m := maps.mapOf(s.URL)
 		if maps.code != nil && m == nil && named.MatchString(s.URL) {
 			b.unmapped = cmp.Or(b.unmapped, s.URL)
 		}
 		if places := b.placesIn(s.URL, m); len(places) > 0 {
 			b.Places = append(b.Places, places...)
+			replaced[script] = true
 			if stem(s.URL) == stem(b.url) {
 				break // a server with one address per file has hundreds of others
 			}
@@ -206,7 +212,8 @@ func likeliest(scripts []protocol.DebugScriptLine, path string) []protocol.Debug
 	var mapped []protocol.DebugScriptLine
 	files := map[string]bool{}
 	for _, s := range slices.Backward(scripts) {
-		if file := (sourcemap.Script{URL: s.URL}).File().URL; s.Map != "" && !files[file] {
+		file := sourcemap.Script{URL: s.URL}.File().URL
+		if s.Map != "" && !files[file] && (isWeb(file) || stem(file) == stem(path)) {
 			files[file] = true
 			mapped = append(mapped, s)
 		}
@@ -215,6 +222,16 @@ func likeliest(scripts []protocol.DebugScriptLine, path string) []protocol.Debug
 		return cmp.Compare(boolInt(stem(a.URL) != stem(path)), boolInt(stem(b.URL) != stem(path)))
 	})
 	return mapped
+}
+
+// updatedBy returns the script whose modules a hot update replaces: of webpack's `main.1f0a.hot-update.js`, `main.js`, of what
+// Turbopack evaluates as `chunk.js?id=…`, `chunk.js`.
+func updatedBy(update string) string {
+	script, _, _ := strings.Cut(update, "?id=")
+	if name, ext, ok := strings.Cut(script, ".hot-update."); ok {
+		return name[:max(strings.LastIndexByte(name, '.'), 0)] + "." + ext
+	}
+	return script
 }
 
 func boolInt(b bool) int {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"regexp"
 	"slices"
@@ -38,7 +39,9 @@ func shifted(name string, by int) []byte {
 // modules is a browser whose page has loaded scripts with source maps, the oldest first. It keeps the places of what is set.
 type modules struct {
 	scripts []string
-	places  []string
+	// maps are those in code that was evaluated.
+	maps   map[string][]byte
+	places []string
 	// listed is called before it lists the scripts.
 	listed func()
 }
@@ -50,7 +53,11 @@ func (m *modules) debug(_ context.Context, _ string, params, answer any) error {
 			m.listed()
 		}
 		for _, s := range m.scripts {
-			out.Scripts = append(out.Scripts, protocol.DebugScriptLine{URL: enginetest.Page + s, Map: "data:"})
+			out.Scripts = append(out.Scripts, protocol.DebugScriptLine{URL: address(s), Map: "data:"})
+		}
+	case *protocol.DebugMap:
+		if data := m.maps[strings.TrimPrefix(params.(protocol.DebugMapParams).URL, enginetest.Page)]; data != nil {
+			out.Map = "data:application/json;base64," + base64.StdEncoding.EncodeToString(data)
 		}
 	case *protocol.DebugPlaced:
 		out.Locations = m.set(params.(protocol.DebugBreakpointParams).Breakpoint.Places)
@@ -65,12 +72,20 @@ func (m *modules) set(places []protocol.DebugPlace) (found []protocol.DebugLocat
 	for _, p := range places {
 		m.places = append(m.places, fmt.Sprintf("%s%s:%d", strings.TrimPrefix(p.URL, enginetest.Page), p.Pattern, p.Line))
 		for _, s := range m.scripts {
-			if url := enginetest.Page + s; url == p.URL || p.Pattern != "" && regexp.MustCompile(p.Pattern).MatchString(url) {
+			if url := address(s); url == p.URL || p.Pattern != "" && regexp.MustCompile(p.Pattern).MatchString(url) {
 				found = append(found, protocol.DebugLocation{Thread: 1, URL: url, Line: p.Line, Column: p.Column})
 			}
 		}
 	}
 	return found
+}
+
+// address is that of a script, by its path on the page's server.
+func address(script string) string {
+	if strings.HasPrefix(script, "/") {
+		return enginetest.Page + script
+	}
+	return script
 }
 
 // setters set what pauses or records at line 2 of src/tick.js, and return what the answer says of it.
@@ -165,6 +180,59 @@ func TestAnOlderCopyOfAModuleIsNotTakenForTheNewest(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestWhatIsSetAfterABundlersHotUpdateIsInTheCodeOfTheUpdate: the older copy of the module is in a script that is still there.
+func TestWhatIsSetAfterABundlersHotUpdateIsInTheCodeOfTheUpdate(t *testing.T) {
+	const (
+		bundle   = "/main.js"
+		first    = "/main.1f0ac5a3bb2f4c5e9d10.hot-update.js"
+		second   = "/main.9d10c5a3bb2f4c5e1f0a.hot-update.js"
+		inChunk  = appChunk + "?id=%255Bproject%255D/src/tick.js+%255Bapp-client%255D+(ecmascript)"
+		inServer = appChunk + "?id=%255Bproject%255D/src/tick.js+%255Bapp-ssr%255D+(ecmascript)"
+		module   = "webpack-internal:///./src/tick.js"
+	)
+	for name, c := range map[string]struct {
+		served, evaluated map[string]int // the lines before those of the file
+		scripts, want     []string
+	}{
+		"webpack":              {map[string]int{bundle: 9, first: 2, second: 5}, nil, []string{bundle, first, second}, []string{second + ":7"}},
+		"another entry":        {map[string]int{bundle: 9, "/worker.js": 7, first: 2}, nil, []string{bundle, "/worker.js", first}, []string{first + ":4", "/worker.js:9"}},
+		"Turbopack":            {map[string]int{appChunk: 9}, map[string]int{inChunk: 2, inServer: 3}, []string{appChunk, inServer, inChunk}, []string{inChunk + ":4", inServer + ":5"}},
+		"evaluated by webpack": {map[string]int{bundle: 9}, map[string]int{module: 1}, []string{bundle, module}, []string{module + ":3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{}
+			w := enginetest.NewWithMaps(t, s.fetch)
+			page := &modules{scripts: c.scripts, maps: map[string][]byte{}}
+			for script, by := range c.served {
+				s.put(script, shifted("src/tick.js", by))
+			}
+			for script, by := range c.evaluated {
+				page.maps[script] = shifted("src/tick.js", by)
+			}
+			w.Debugged = page.debug
+			for _, script := range c.scripts {
+				if _, served := c.served[script]; !served {
+					continue
+				}
+				loaded(w, script, "")
+				if !strings.Contains(script, ".hot-update.") { // its map is known before the update
+					throw(w, "boom", script, 1)
+					w.Changes(w.Agent(), params{})
+					s.fetched(w)
+					w.Pass(time.Second)
+				}
+			}
+			answer := setBreakpoint(t, w, "")
+			if !slices.Equal(page.places, c.want) {
+				t.Errorf("set at %q", page.places)
+			}
+			if !strings.Contains(answer, "src/tick.js:2:1 = ") {
+				t.Errorf("answered %q", answer)
+			}
+		})
 	}
 }
 
