@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/devserver"
 	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestATracepointIsInTheCodeThatRuns: one follows each hot update, another is set as soon as the page runs the update.
@@ -42,13 +43,17 @@ func traceUpdates(t *testing.T, s server, way string) {
 		t.Helper()
 		return a.Trace(map[string]any{"url": "src/cart.js", "line": line, "paths": []string{path}, "limit": 1000, "wait_ms": 300})
 	}
-	trace(4, "item.name")
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { // a server that compiles can be slow to send a map
+		return len(trace(4, "item.name").Places) > 0, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for version := range 3 {
 		if version > 0 {
 			app.Write("src/cart.js", cart(version))
 		}
 		c.shows(t, fmt.Sprintf("globalThis.version === %d", version))
-		if set := trace(version+5, "made.length"); len(set.Places) != 1 {
+		if set := trace(version+5, "made.length"); len(set.Places) == 0 || !strings.Contains(set.Places[0], fmt.Sprintf("src/cart.js:%d:", version+5)) {
 			t.Errorf("version %d: set at %q, %q", version, set.Places, set.Notes)
 		}
 		p.JS(`document.querySelector('li button').click()`)

@@ -183,11 +183,15 @@ func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 	return nil
 }
 
+// mapped reports whether a source map provided the place of a breakpoint, which scripts that load move meanwhile.
+func (c *debugCall) mapped(b *breakpoint) (mapped bool) {
+	c.inspector.sessions.with(c.target, func(*session) { mapped = b.mapped })
+	return mapped
+}
+
 // ownLine reports that a breakpoint is at a line of the script, because its source map is not available; "" if it is not.
 func (c *debugCall) ownLine(b *breakpoint) string {
-	mapped := false
-	c.inspector.sessions.with(c.target, func(*session) { mapped = b.mapped })
-	if mapped || b.unmapped == "" {
+	if b.unmapped == "" || c.mapped(b) {
 		return ""
 	}
 	return fmt.Sprintf("no source map of %s is available, so line %d is that of the script", event.Named(c.target.Code().Short(b.unmapped)), b.line)

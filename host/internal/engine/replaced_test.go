@@ -120,6 +120,8 @@ func setBreakpoint(t *testing.T, w *enginetest.World, condition string) string {
 const (
 	oldCopy = "/src/tick.js?t=1795696137580"
 	newCopy = "/src/tick.js?t=1795696139241"
+	// endOfTick is the pattern of addresses that end with the path.
+	endOfTick = `^([^?#]*/)?src/tick\.js([?#].*)?$`
 )
 
 // updatedModule is a page in which a hot update has just replaced a module: the host has its first copy and its map alone.
@@ -233,6 +235,24 @@ func TestWhatIsSetAfterABundlersHotUpdateIsInTheCodeOfTheUpdate(t *testing.T) {
 				t.Errorf("answered %q", answer)
 			}
 		})
+	}
+}
+
+// TestATracepointMovesOnceTheSourceMapIsThere: a server that compiles can be slow.
+func TestATracepointMovesOnceTheSourceMapIsThere(t *testing.T) {
+	w, s, page := updatedModule(t)
+	delete(s.maps, newCopy)
+	loaded(w, newCopy, "")
+	a := w.Agent()
+	for _, want := range []string{endOfTick + ":2", newCopy + ":6", newCopy + ":6"} {
+		if _, err := w.Engine.Inspector.SnapshotTrace(t.Context(), a, debugger.TraceParams{URL: "src/tick.js", Line: 2, Paths: []string{"n"}}); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(page.places, []string{want}) {
+			t.Errorf("set at %q, not %q", page.places, want)
+		}
+		s.put(newCopy, shifted("tick.js", 4))
+		w.Pass(time.Minute)
 	}
 }
 
