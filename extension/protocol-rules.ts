@@ -211,6 +211,14 @@ export const PARAMS = {
     thread: 'number?',
     wait_ms: 'number?',
   },
+  DebugMapParams: {
+    tab: 'number',
+    by: 'string',
+    client: 'number?',
+    release_ms: 'number',
+    evaluate: 'boolean?',
+    url: 'string',
+  },
   DebugBreakpointParams: {
     tab: 'number',
     by: 'string',

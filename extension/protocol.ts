@@ -596,9 +596,14 @@ export const DebugPrefix = "debug_";
 export const MethodDebugState = "debug_state";
 /**
  * MethodDebugScripts takes [DebugCaller] and returns [DebugScripts]: the code that the tab has loaded.
- * It starts debugging.
+ * It starts debugging. The response follows the events that the browser has reported of it.
  */
 export const MethodDebugScripts = "debug_scripts";
+/**
+ * MethodDebugMap takes [DebugMapParams] and returns [DebugMap]: the source map in code that was evaluated. It does not
+ * start debugging.
+ */
+export const MethodDebugMap = "debug_map";
 /**
  * MethodDebugBreakpoint takes [DebugBreakpointParams] and returns [DebugPlaced]. It sets a breakpoint, or moves
  * an existing one with the same id. It starts debugging.
@@ -911,6 +916,21 @@ export interface DebugScriptLine {
   url: string;
   /**
    * Map is the reference to its source map; "" for none, "data:" for an inline map.
+   */
+  map?: string;
+}
+/**
+ * DebugMapParams name the newest code of an address.
+ */
+export interface DebugMapParams extends DebugCaller {
+  url: string;
+}
+/**
+ * DebugMap is the source map of code.
+ */
+export interface DebugMap {
+  /**
+   * Map is an inline source map in full; "" for none.
    */
   map?: string;
 }

@@ -9,8 +9,11 @@ const (
 	// paused. It does not start debugging.
 	MethodDebugState = "debug_state"
 	// MethodDebugScripts takes [DebugCaller] and returns [DebugScripts]: the code that the tab has loaded.
-	// It starts debugging.
+	// It starts debugging. The response follows the events that the browser has reported of it.
 	MethodDebugScripts = "debug_scripts"
+	// MethodDebugMap takes [DebugMapParams] and returns [DebugMap]: the source map in code that was evaluated. It does not
+	// start debugging.
+	MethodDebugMap = "debug_map"
 	// MethodDebugBreakpoint takes [DebugBreakpointParams] and returns [DebugPlaced]. It sets a breakpoint, or moves
 	// an existing one with the same id. It starts debugging.
 	MethodDebugBreakpoint = "debug_breakpoint"
@@ -200,6 +203,18 @@ type DebugScripts struct {
 type DebugScriptLine struct {
 	URL string `json:"url"`
 	// Map is the reference to its source map; "" for none, "data:" for an inline map.
+	Map string `json:"map,omitempty"`
+}
+
+// DebugMapParams name the newest code of an address.
+type DebugMapParams struct {
+	DebugCaller `tstype:",extends"`
+	URL         string `json:"url"`
+}
+
+// DebugMap is the source map of code.
+type DebugMap struct {
+	// Map is an inline source map in full; "" for none.
 	Map string `json:"map,omitempty"`
 }
 

@@ -9,10 +9,12 @@ import {
   CodeInvalid,
   CodePaused,
   CodeUnknown,
+  type DebugCaller,
   DebugPrefix,
   MethodAct,
   MethodAgents,
   MethodAria,
+  MethodDebugScripts,
   MethodSourceMap,
   MethodSync,
   type SyncParams,
@@ -43,7 +45,12 @@ export interface CommandParties {
 
 /** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
 export async function answer(parties: CommandParties, method: string, params: unknown): Promise<unknown> {
-  if (method.startsWith(DebugPrefix)) return await parties.debugging.answer(method, params);
+  if (method.startsWith(DebugPrefix)) {
+    const answered = await parties.debugging.answer(method, params);
+    if (method === MethodDebugScripts)
+      await sync(parties, { tabs: [(params as DebugCaller).tab], timeout_ms: LOADS_MS });
+    return answered;
+  }
   switch (method) {
     case MethodAct:
       return maskedResult(await parties.acting.act(readActParams(params)));
@@ -60,6 +67,9 @@ export async function answer(parties: CommandParties, method: string, params: un
       throw new CodedError(CodeUnknown, `The extension does not know the method "${method}".`);
   }
 }
+
+/** How long a tab may take to deliver what it loaded, in ms. A busy page does not. */
+const LOADS_MS = 500;
 
 /** How long frames are waited for when the debugger holds one of them, in ms. */
 const PAUSED_FRAME_MS = 1500;

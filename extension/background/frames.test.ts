@@ -214,6 +214,31 @@ test('sync names who did not answer, and posts everything before it answers', as
   expect(order).toEqual(['drained', 'drained']);
 });
 
+test('what is known of the scripts of a tab is posted before they are listed', async () => {
+  const order: string[] = [];
+  const parties = {
+    tabs: { all: () => [7, 8] },
+    frames: { flush: async () => true },
+    source: { barrier: async (tab: number) => void order.push(`barrier ${tab}`) },
+    port: { drained: async () => void order.push('drained') },
+    maps,
+    debugging: {
+      ...debugging,
+      answer: async (method: string) => {
+        order.push(method);
+        return { scripts: [] };
+      },
+    },
+    acting,
+    activity: new Activity(),
+    agents: () => undefined,
+  };
+  await expect(answer(parties, 'debug_scripts', { tab: 7, by: 'a', release_ms: 1 })).resolves.toEqual({
+    scripts: [],
+  });
+  expect(order).toEqual(['debug_scripts', 'barrier 7', 'drained']);
+});
+
 test('what the host may not ask is refused with a code', async () => {
   const parties = {
     tabs: { all: () => [] },

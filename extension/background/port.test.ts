@@ -264,6 +264,19 @@ test('requests to the host get their answer, its error, or that it was lost', as
   await expect(c).rejects.toThrow('lost');
 });
 
+test('what happened before a request or an answer is posted before it', async () => {
+  const { port, last } = setup({ answer: async () => ({ scripts: [] }) });
+  port.connect();
+  last().welcome();
+  port.emit(log('a'));
+  void port.request('debug_place', {});
+  port.emit(log('b'));
+  last().say({ type: 'request', id: 5, method: 'debug_scripts', params: {} });
+  await vi.advanceTimersByTimeAsync(0);
+  const types = last().got.map(({ type }) => type);
+  expect(types).toEqual(['hello', 'events', 'request', 'events', 'response']);
+});
+
 test('drained waits until everything was posted', async () => {
   const { port, last } = setup();
   port.emit(log('a'));

@@ -287,6 +287,7 @@ export class HostPort {
       }, REQUEST_MS);
       this.#pending.set(id, { resolve, reject, timer });
       const request: Request = { type: TypeRequest, id, method, params };
+      this.flush(); // the host answers with what it knows
       port.postMessage(request);
     });
   }
@@ -303,7 +304,9 @@ export class HostPort {
   #answer({ id, method, params }: Request): void {
     const port = this.#port;
     const respond = (response: Omit<Response, 'type' | 'id'>): void => {
-      if (this.#port === port) port?.postMessage({ type: TypeResponse, id, ...response });
+      if (this.#port !== port) return;
+      this.flush(); // the host reads an answer with what it knows
+      port?.postMessage({ type: TypeResponse, id, ...response });
     };
     this.#options.answer(method, params).then(
       (result) => respond({ result }),

@@ -66,6 +66,34 @@ async function pause(): Promise<void> {
   await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ by: 'claude', reason: 'breakpoint' }));
 }
 
+test('scripts are listed in the order in which they were last loaded', async () => {
+  await set();
+  for (const [scriptId, url] of [
+    ['1', 'http://localhost/a.js'],
+    ['2', 'http://localhost/b.js'],
+    ['3', 'http://localhost/a.js'],
+  ])
+    debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', { scriptId, url, startLine: 0 });
+  await expect(debugging.answer('debug_scripts', caller)).resolves.toEqual({
+    scripts: [{ url: 'http://localhost/b.js' }, { url: 'http://localhost/a.js' }],
+  });
+});
+
+test('the source map of evaluated code is that of the newest', async () => {
+  const map = (url: string) => debugging.answer('debug_map', { ...caller, url });
+  const url = 'http://localhost/chunk.js?id=item';
+  await expect(map(url)).resolves.toEqual({}); // it starts no session
+  expect(sent).toEqual([]);
+  await set();
+  for (const [scriptId, sourceMapURL] of [
+    ['1', 'data:,1'],
+    ['2', 'data:,2'],
+  ])
+    debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', { scriptId, url, sourceMapURL, startLine: 0 });
+  await expect(map(url)).resolves.toEqual({ map: 'data:,2' });
+  await expect(map('http://localhost/other.js')).resolves.toEqual({});
+});
+
 test('a pause that nobody ends is ended, and it is said how', async () => {
   await set();
   await pause();

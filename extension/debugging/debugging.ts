@@ -12,6 +12,7 @@ import {
   type DebugBreakpointParams,
   type DebugCaller,
   type DebugEvaluateParams,
+  type DebugMap,
   type DebugNames,
   type DebugPlaced,
   type DebugPlaceText,
@@ -26,6 +27,7 @@ import {
   MethodDebugEnd,
   MethodDebugEvaluate,
   MethodDebugLeave,
+  MethodDebugMap,
   MethodDebugNames,
   MethodDebugPlace,
   MethodDebugRemove,
@@ -47,6 +49,7 @@ import {
   readCaller,
   readEvaluateParams,
   readExceptions,
+  readMapParams,
   readRemoveParams,
   readRunParams,
   readStateParams,
@@ -160,6 +163,8 @@ export class Debugging {
         return await this.#state(readStateParams(method, params));
       case MethodDebugScripts:
         return scripts(await this.#begin(caller));
+      case MethodDebugMap:
+        return inlineMap(this.#sessions.get(caller.tab), readMapParams(method, params).url);
       case MethodDebugBreakpoint:
         return await this.#setBreakpoint(readBreakpointParams(method, params));
       case MethodDebugRemove:
@@ -516,15 +521,26 @@ export class Debugging {
   }
 }
 
+/** Addresses of code, as the page loaded it and as webpack evaluates modules. */
+const CODE = /^(?:https?|webpack-internal):/;
+
 function scripts(session: DebugSession): DebugScripts {
   const found = new Map<string, DebugScriptLine>();
   for (const { scripts } of session.threads.values()) {
     for (const { url, map } of scripts.values()) {
-      if (!/^https?:/.test(url)) continue;
+      if (!CODE.test(url)) continue;
+      found.delete(url); // one that was loaded again is a new one
       found.set(url, { url, ...(map !== '' && { map: map.startsWith('data:') ? 'data:' : map }) });
     }
   }
   return { scripts: [...found.values()] };
+}
+
+/** The source map in the newest code of an address. */
+function inlineMap(session: DebugSession | undefined, url: string): DebugMap {
+  const all = [...(session?.threads.values() ?? [])].flatMap(({ scripts }) => [...scripts.values()]);
+  const map = all.findLast((script) => script.url === url)?.map ?? '';
+  return map.startsWith('data:') ? { map } : {};
 }
 
 /** Has the targets below one be attached, and wait for it. */

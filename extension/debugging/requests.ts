@@ -5,6 +5,7 @@ import {
   type DebugBreakpointParams,
   type DebugCaller,
   type DebugEvaluateParams,
+  type DebugMapParams,
   type DebugRemoveParams,
   type DebugRunParams,
   type DebugStateParams,
@@ -34,6 +35,9 @@ export function readCaller(method: string, params: unknown): DebugCaller {
 
 /** Reads the parameters of {@link MethodDebugState}. */
 export const readStateParams = reader<DebugStateParams>(PARAMS.DebugStateParams);
+
+/** Reads the parameters of {@link MethodDebugMap}. */
+export const readMapParams = reader<DebugMapParams>(PARAMS.DebugMapParams);
 
 /** Reads the parameters of {@link MethodDebugBreakpoint}. */
 export const readBreakpointParams = reader<DebugBreakpointParams>(PARAMS.DebugBreakpointParams);

@@ -43,7 +43,7 @@ export async function trace(session: DebugSession, params: DebugTraceParams): Pr
       await found.end();
       throw error;
     }
-  }
+  } else await found.move(params.places);
   await found.wait(params.wait_ms);
   const told = found.told();
   if (found.full) await found.end();
@@ -96,14 +96,14 @@ class Trace {
     const { id, original = false } = this.#params;
     this.#unfollow = await this.#session.breakpoints.follow(id, {
       original,
-      move: async (places) => await this.#move(places),
+      move: async (places) => await this.move(places),
     });
     await Promise.all([...this.#session.threads.values()].map(async (thread) => await this.#place(thread)));
   }
 
-  /** New code has the place. What it calls the variables is read at its first hit. */
-  async #move(places: readonly DebugPlace[]): Promise<void> {
-    if (this.full) return;
+  /** Code has the place that was not known to have it. What it calls the variables is read at its first hit. */
+  async move(places: readonly DebugPlace[]): Promise<void> {
+    if (this.full || JSON.stringify(places) === JSON.stringify(this.#places)) return;
     this.#places = places;
     if (this.#fast === true) this.#fast = undefined;
     await Promise.all([...this.#session.threads.values()].map(async (thread) => await this.#again(thread)));

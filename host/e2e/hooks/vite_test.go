@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,6 @@ func TestATracepointFollowsAHotUpdate(t *testing.T) {
 	// One edit: the update of a second one would replace the module after it was traced.
 	app.Edit("src/tick.js", "export function tick(n) {\n  const times = n * 3;", "// moved\nexport function tick(n) {\n  const times = n * 4;")
 	updated("n * 4")
-	a.Call("get_changes_since", map[string]any{"wait": "settled"}, &report.Report{}) // the host knows of the new copy
 	p.JS(`tick(5)`)
 	if tr := trace(3, "n"); tr.State != "tracing" {
 		t.Errorf("%+v", tr)
@@ -76,6 +76,43 @@ func TestATracepointFollowsAHotUpdate(t *testing.T) {
 		if strings.Contains(place, "evaluated") {
 			t.Errorf("after a reload: %q", place)
 		}
+	}
+}
+
+// TestABreakpointFollowsAHotUpdate: one that was there before it, and one that is set as soon as the page runs the new copy.
+func TestABreakpointFollowsAHotUpdate(t *testing.T) {
+	for _, way := range []string{"debugger", "quiet"} {
+		t.Run(way, func(t *testing.T) {
+			w := e2etest.WorldIn(t, strings.TrimPrefix(way, "debugger"))
+			app := startVite(t)
+			app.Write("src/tick.js", "export function tick(n) {\n  const times = n * 2;\n  return times;\n}\n")
+			app.Edit("src/main.js", "show(App);", "show(App);\nimport { tick } from './tick.js';\nwindow.tick = tick;\nimport.meta.hot?.accept('./tick.js', (next) => { window.tick = next.tick; });")
+			a := w.NewAgent(t, "--origin", app.URL, "--tools", "observe,debug")
+			p := w.Open(t, app.URL)
+			app.shows(p)
+			hit := func(id, source string) {
+				t.Helper()
+				if th := a.Paused(); !slices.Equal(th.Breakpoints, []string{id}) || !strings.HasPrefix(th.Stack[0].Source, source) {
+					t.Errorf("paused at %+v, by %v; want %s by %s", th.Stack[0], th.Breakpoints, source, id)
+				}
+				a.Debugger("debugger_resume", nil)
+			}
+			before := a.Breakpoint(map[string]any{"url": "src/tick.js", "line": 3, "condition": "n === 1"})
+			for i := range 3 {
+				app.Edit("src/tick.js", "tick(n) {\n", "tick(n) {\n  void 0;\n")
+				if err := testbed.Eventually(t.Context(), func() (bool, error) {
+					return p.Tab.JS(fmt.Sprintf(`if (String(tick).split('void').length < %d) throw new Error('not yet')`, i+2)) == nil, nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+				after := a.Breakpoint(map[string]any{"url": "src/tick.js", "line": i + 4, "condition": "n === 2"})
+				p.Start(`tick(1)`)
+				hit(before.ID, "src/tick.js:3:")
+				p.Start(`tick(2)`)
+				hit(after.ID, fmt.Sprintf("src/tick.js:%d:", i+4))
+				a.Call("breakpoint_remove", map[string]any{"id": after.ID}, &debugger.BreakpointList{})
+			}
+		})
 	}
 }
 

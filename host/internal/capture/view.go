@@ -68,6 +68,8 @@ type Flight struct {
 	Tab         int
 	Origin      string
 	Method, URL string
+	// At is when the browser began it, in milliseconds since the Unix epoch.
+	At int64
 	// Began is when the host heard of it, and Number how many requests it had heard of before.
 	Began  time.Time
 	Number uint64

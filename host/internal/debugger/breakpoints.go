@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -23,6 +24,8 @@ type breakpoint struct {
 	line, column int
 	// mapped is true once a source map provided its place.
 	mapped bool
+	// unmapped is the loaded script of that name if its source map is not available.
+	unmapped string
 }
 
 // BreakpointParams are the arguments of breakpoint_set.
@@ -142,8 +145,7 @@ func (i *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client
 }
 
 // locate finds the places of a breakpoint in generated code: in the script of that address, in source files by the
-// source maps of loaded scripts, or in any script whose address ends with the path. Of a module that a hot update
-// replaced it finds the newest copy.
+// source maps of loaded scripts, or in any script whose address ends with the path.
 func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 	loaded, err := c.target.Scripts(ctx, c.caller)
 	if err != nil {
@@ -154,10 +156,21 @@ func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 		return nil
 	}
 	b.Original = true
+	named := regexp.MustCompile(endsWith(b.url))
 	maps := c.maps(ctx, mapsWait)
+	replaced := map[string]bool{}
 	for _, s := range likeliest(loaded.Scripts, b.url) {
-		if places := b.placesIn(s.URL, maps.mapOf(s.URL)); len(places) > 0 {
+		script := updatedBy(s.URL)
+		if evaluated := strings.Contains(s.URL, "?id="); replaced[script] && !evaluated { // it has an older copy
+			continue
+		}
+		m := maps.mapOf(s.URL)
+		if maps.code != nil && m == nil && named.MatchString(s.URL) {
+			b.unmapped = cmp.Or(b.unmapped, s.URL)
+		}
+		if places := b.placesIn(s.URL, m); len(places) > 0 {
 			b.Places = append(b.Places, places...)
+			replaced[script] = true
 			if stem(s.URL) == stem(b.url) {
 				break // a server with one address per file has hundreds of others
 			}
@@ -165,9 +178,23 @@ func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 	}
 	b.mapped = len(b.Places) > 0
 	if !b.mapped {
-		b.Places = []protocol.DebugPlace{{Pattern: endsWith(b.url), Line: b.line, Column: b.column}}
+		b.Places = []protocol.DebugPlace{{Pattern: named.String(), Line: b.line, Column: b.column}}
 	}
 	return nil
+}
+
+// mapped reports whether a source map provided the place of a breakpoint, which scripts that load move meanwhile.
+func (c *debugCall) mapped(b *breakpoint) (mapped bool) {
+	c.inspector.sessions.with(c.target, func(*session) { mapped = b.mapped })
+	return mapped
+}
+
+// ownLine reports that a breakpoint is at a line of the script, because its source map is not available; "" if it is not.
+func (c *debugCall) ownLine(b *breakpoint) string {
+	if b.unmapped == "" || c.mapped(b) {
+		return ""
+	}
+	return fmt.Sprintf("no source map of %s is available, so line %d is that of the script", event.Named(c.target.Code().Short(b.unmapped)), b.line)
 }
 
 // placesIn returns the places of a breakpoint in a script, by its map.
@@ -183,11 +210,15 @@ func (b *breakpoint) placesIn(script string, m *sourcemap.Map) []protocol.DebugP
 	return places
 }
 
-// likeliest returns the scripts with maps, those named like path first, the newest first.
+// likeliest returns the scripts with maps, those named like path first, the newest first. Of a module that hot updates
+// replaced it returns the newest copy: the page runs no other.
 func likeliest(scripts []protocol.DebugScriptLine, path string) []protocol.DebugScriptLine {
 	var mapped []protocol.DebugScriptLine
+	files := map[string]bool{}
 	for _, s := range slices.Backward(scripts) {
-		if s.Map != "" {
+		file := sourcemap.Script{URL: s.URL}.File().URL
+		if s.Map != "" && !files[file] && (isWeb(file) || stem(file) == stem(path)) {
+			files[file] = true
 			mapped = append(mapped, s)
 		}
 	}
@@ -195,6 +226,16 @@ func likeliest(scripts []protocol.DebugScriptLine, path string) []protocol.Debug
 		return cmp.Compare(boolInt(stem(a.URL) != stem(path)), boolInt(stem(b.URL) != stem(path)))
 	})
 	return mapped
+}
+
+// updatedBy returns the script whose modules a hot update replaces: of webpack's `main.1f0a.hot-update.js`, `main.js`, of what
+// Turbopack evaluates as `chunk.js?id=…`, `chunk.js`.
+func updatedBy(update string) string {
+	script, _, _ := strings.Cut(update, "?id=")
+	if name, ext, ok := strings.Cut(script, ".hot-update."); ok {
+		return name[:max(strings.LastIndexByte(name, '.'), 0)] + "." + ext
+	}
+	return script
 }
 
 func boolInt(b bool) int {
@@ -283,6 +324,8 @@ func (c *debugCall) line(ctx context.Context, b *breakpoint, placed *protocol.De
 	if len(l.Places) == 0 {
 		l.State = "waiting"
 		l.Note = fmt.Sprintf("No loaded code has %s line %d; the breakpoint is set once it loads.", b.url, b.line)
+	} else if note := c.ownLine(b); note != "" {
+		l.Note = strings.ToUpper(note[:1]) + note[1:] + "."
 	}
 	return l
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,8 @@ const (
 	debugTimeout = 10 * time.Second
 	// captureTime is the additional time for reading a large graph of objects.
 	captureTime = 10 * time.Second
+	// loadsWait bounds the wait for the ends of requests for scripts that run already.
+	loadsWait = time.Second
 )
 
 // Tabs provides the tabs of browsers as targets. A call that names no tab refers to the one that its client used last.
@@ -126,7 +129,36 @@ func (t *tab) State(ctx context.Context, p protocol.DebugStateParams) (*protocol
 }
 
 func (t *tab) Scripts(ctx context.Context, caller protocol.DebugCaller) (*protocol.DebugScripts, error) {
-	return call[protocol.DebugScripts](ctx, t, protocol.MethodDebugScripts, func(id int) any { caller.Tab = id; return caller }, 0)
+	loaded, err := call[protocol.DebugScripts](ctx, t, protocol.MethodDebugScripts, func(id int) any { caller.Tab = id; return caller }, 0)
+	if err != nil {
+		return nil, err
+	}
+	urls := map[string]bool{}
+	for _, s := range loaded.Scripts {
+		urls[s.URL] = true
+	}
+	return loaded, t.arrived(ctx, urls)
+}
+
+// arrived waits until the host knows that the requests for these scripts ended: the browser can report it after it runs
+// them, and source maps are of code that was loaded. The error is that of ctx.
+func (t *tab) arrived(ctx context.Context, scripts map[string]bool) error {
+	timer := time.NewTimer(loadsWait)
+	defer timer.Stop()
+	for {
+		changed := t.tabs.Store.Changed()
+		v := t.tabs.Store.View(t.tabs.Clock())
+		if !slices.ContainsFunc(v.Flights, func(f capture.Flight) bool { return f.Tab == t.number && scripts[f.URL] }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C: // a script that is being loaded once more
+			return nil
+		case <-changed:
+		}
+	}
 }
 
 func (t *tab) SetBreakpoint(ctx context.Context, p protocol.DebugBreakpointParams) (*protocol.DebugPlaced, error) {
@@ -176,7 +208,7 @@ func (t *tab) Leave(ctx context.Context, caller protocol.DebugCaller, last bool,
 func (t *tab) Code() Code {
 	now := t.tabs.Clock()
 	v := t.tabs.Store.View(now)
-	c := &tabCode{places: t.tabs.Observer.OriginalsIn(v), tab: t.number, now: now.UnixMilli()}
+	c := &tabCode{places: t.tabs.Observer.OriginalsIn(v), tab: t, now: now.UnixMilli(), evaluated: map[string]*sourcemap.Map{}}
 	for _, open := range v.Tabs {
 		if open.ID == t.number {
 			c.origin = open.Origin
@@ -188,25 +220,41 @@ func (t *tab) Code() Code {
 // tabCode is the code that a tab runs at a moment.
 type tabCode struct {
 	places *observe.Places // nil without source maps
-	tab    int
+	tab    *tab
 	origin string
 	now    int64
+	// evaluated are the maps that were read from code.
+	evaluated map[string]*sourcemap.Map
 }
 
 func (c *tabCode) Map(ctx context.Context, script string) *sourcemap.Map {
-	if !strings.HasPrefix(script, "http://") && !strings.HasPrefix(script, "https://") {
+	s := sourcemap.Script{Tab: c.tab.number, URL: script}
+	switch {
+	case c.places == nil || script == "":
 		return nil
-	}
-	return c.await(ctx, script)
-}
-
-// await returns the map of a script at any address.
-func (c *tabCode) await(ctx context.Context, script string) *sourcemap.Map {
-	s := sourcemap.Script{Tab: c.tab, URL: script}
-	if c.places == nil || c.places.Evaluated(s) {
-		return nil
+	case !isWeb(script) || c.places.Evaluated(s):
+		return c.mapIn(ctx, script)
 	}
 	return c.places.Maps.Await(ctx, s, c.places.Holds(s, c.now))
+}
+
+func isWeb(script string) bool {
+	return strings.HasPrefix(script, "http://") || strings.HasPrefix(script, "https://")
+}
+
+// mapIn returns the map that code contains which the tab evaluated.
+func (c *tabCode) mapIn(ctx context.Context, script string) *sourcemap.Map {
+	if m, known := c.evaluated[script]; known {
+		return m
+	}
+	found, err := call[protocol.DebugMap](ctx, c.tab, protocol.MethodDebugMap, func(id int) any {
+		return protocol.DebugMapParams{DebugCaller: protocol.DebugCaller{Tab: id}, URL: script}
+	}, 0)
+	if err != nil {
+		return nil
+	}
+	c.evaluated[script], _ = inlineMap(script, found.Map)
+	return c.evaluated[script]
 }
 
 func (c *tabCode) Clean(name string) string { return c.places.Clean(name) }
@@ -223,7 +271,7 @@ func (c *tabCode) Short(script string) string {
 }
 
 func (c *tabCode) Generated(script string, line, column int) bool {
-	return c.places.Generated(c.tab, stacks.Frame{URL: script, Line: line, Column: column})
+	return c.places.Generated(c.tab.number, stacks.Frame{URL: script, Line: line, Column: column})
 }
 
 // DebugScript returns the breakpoints in a script of a tab that is about to run.
@@ -278,11 +326,9 @@ func (t *Tabs) namesMap(ctx context.Context, number int, p protocol.DebugNamesPa
 	if m, inline := inlineMap(p.URL, p.Map); inline {
 		return m
 	}
-	now := t.Clock()
-	code := &tabCode{places: t.Observer.OriginalsIn(t.Store.View(now)), tab: number, now: now.UnixMilli()}
 	ctx, cancel := context.WithTimeout(ctx, mapsWait)
 	defer cancel()
-	return code.await(ctx, p.URL)
+	return (&tab{t, number}).Code().Map(ctx, p.URL)
 }
 
 // inlineMap returns the map that a data: address contains, nil if it cannot be read.

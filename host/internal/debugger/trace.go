@@ -131,8 +131,9 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 	if err := c.locate(ctx, at); err != nil {
 		return nil, err
 	}
+	at, places := c.traced(p, at)
 	params := protocol.DebugTraceParams{
-		DebugCaller: c.caller, ID: c.traceID(p, at), Places: at.Places, Original: at.Original,
+		DebugCaller: c.caller, ID: at.ID, Places: places, Original: at.Original,
 		Paths: paths, Condition: p.Condition, Every: p.Every, Limit: p.Limit, WaitMs: p.WaitMs,
 	}
 	recorded, err := c.target.Trace(ctx, params)
@@ -142,10 +143,13 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 	fresh := c.newHits(params.ID, recorded.Hits)
 	out := c.traceAnswer(ctx, p, recorded, fresh)
 	for _, went := range out.Evolution {
-		if at.mapped && strings.Contains(went, "no such variable") {
+		if c.mapped(at) && strings.Contains(went, "no such variable") {
 			out.Notes = append(out.Notes, generatedNames)
 			break
 		}
+	}
+	if note := c.ownLine(at); note != "" && len(out.Places) > 0 {
+		out.Notes = append(out.Notes, note)
 	}
 	c.keepReport(params.ID, p, out, recorded.Hits)
 	if err := c.recordHits(ctx, params.ID, p, fresh); err != nil {
@@ -157,22 +161,26 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 	return out, nil
 }
 
-// traceID returns the id of the client's tracepoint with these arguments, or of a new one with the given places.
-func (c *debugCall) traceID(p TraceParams, at *breakpoint) (id string) {
+// traced returns the client's tracepoint with these arguments, or a new one that was found now, and its places. One whose source
+// map was missing before gets those of now.
+func (c *debugCall) traced(p TraceParams, now *breakpoint) (at *breakpoint, places []protocol.DebugPlace) {
 	key := fmt.Sprintf("%q %d %d %q %q %d %d", p.URL, p.Line, p.Column, p.Paths, p.Condition, p.Every, p.Limit)
 	c.inspector.sessions.with(c.target, func(s *session) {
 		for _, one := range s.traces {
-			if one.client == c.client && one.key == key {
-				id = one.id
+			if at = one.at; one.client == c.client && one.key == key {
+				if !at.mapped && now.mapped {
+					at.Places, at.mapped = now.Places, true
+				}
+				places = slices.Clone(at.Places)
 				return
 			}
 		}
 		c.inspector.sessions.last++
-		id = fmt.Sprintf("tp-%d", c.inspector.sessions.last)
-		at.ID = id
-		s.traces = append(s.traces, trace{client: c.client, key: key, id: id, at: at})
+		now.ID = fmt.Sprintf("tp-%d", c.inspector.sessions.last)
+		at, places = now, slices.Clone(now.Places)
+		s.traces = append(s.traces, trace{client: c.client, key: key, id: now.ID, at: now})
 	})
-	return id
+	return at, places
 }
 
 // withTrace calls do with a tracepoint, under the lock.

@@ -18,8 +18,8 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Index records when tabs loaded code, in milliseconds since the Unix epoch. Cached code is the same code as before,
-// so it counts as no load. It is safe for concurrent use. Its lock is taken within that of the source maps, never around it.
+// Index records when tabs loaded code, in milliseconds since the Unix epoch. Code that comes from the browser's cache again is
+// the same as before, so it counts as no load. It is safe for concurrent use. Its lock is taken within that of the source maps, never around it.
 type Index struct {
 	mu sync.Mutex
 	// network and console are the positions up to which the buffers have been read.
@@ -66,10 +66,10 @@ func (l *Index) readLocked(v *capture.View) {
 		l.network = pos + 1
 		l.wrappers.Add(asked(n), n.Stack)
 		l.take(v, n)
-		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
+		s := sourcemap.Script{Tab: n.Tab(), URL: n.URL}
+		if n.Cached && l.of[s] != nil || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
 		}
-		s := sourcemap.Script{Tab: n.Tab(), URL: n.URL}
 		if l.of[s] == nil {
 			file := s.File()
 			l.files[file] = append(l.files[file], s)
@@ -163,11 +163,13 @@ func (l *Index) Loaded(v *capture.View, s sourcemap.Script) bool {
 
 // Holds returns the condition that a map belongs to the code that ran at a time. The tab must have loaded nothing
 // from the code's address in between. Also, no hot update may have changed the server's file between that load and
-// the map's. It knows the loads up to the end of the view, at least.
+// the map's. It knows the loads up to the end of the view, at least. A request in flight may be a load already: the browser can
+// report what code does before it reports that the code has arrived.
 func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.Holds {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readLocked(v)
+	again, replaced := begun(v, s)
 	return func(fetched int64) bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -181,6 +183,9 @@ func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.H
 			}
 		}
 		changed := func(t int64) bool { return ran < t && t <= fetched }
+		if slices.ContainsFunc(again, func(t int64) bool { return t <= max(at, fetched) }) || slices.ContainsFunc(replaced, changed) {
+			return false
+		}
 		for _, other := range l.files[s.File()] {
 			if other != s && slices.ContainsFunc(l.of[other], changed) {
 				return false
@@ -190,6 +195,25 @@ func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.H
 			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix) && !(u.logged && l.told(v, s.Tab, u.at))
 		})
 	}
+}
+
+// begun returns the starts of a tab's requests in flight: for a script, and for what replaces it on the server.
+func begun(v *capture.View, s sourcemap.Script) (again, replaced []int64) {
+	path, _, _ := strings.Cut(s.URL, "?")
+	origin, _ := capture.SplitURL(s.URL)
+	for i := range v.Flights {
+		f := &v.Flights[i]
+		if f.Tab != s.Tab || !strings.HasPrefix(f.URL, origin) {
+			continue
+		}
+		switch {
+		case f.URL == s.URL:
+			again = append(again, f.At)
+		case isHotUpdate(f.URL) && !isHotUpdate(s.URL), strings.HasPrefix(f.URL, path) && (sourcemap.Script{Tab: f.Tab, URL: f.URL}).File() == s.File():
+			replaced = append(replaced, f.At)
+		}
+	}
+	return again, replaced
 }
 
 // IsWrapper reports whether a line of a stack is one of a function that others of the project make their requests through.
