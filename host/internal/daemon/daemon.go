@@ -99,7 +99,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 		listeners = append(listeners, counted{l, present})
 	}
 	d := &daemon{
-		home: h, version: h.Version, log: log, stop: stop, config: config, life: ctx, age: h.Ages(),
+		home: h, version: h.Version, log: log, stop: stop, config: config, life: ctx, age: home.Ages(h),
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
 	journalLimits.Aged = d.age

@@ -7,12 +7,12 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-func (h Home) clockFile() string { return filepath.Join(h.State, "clock.json") }
+func clockFile(h Home) string { return filepath.Join(h.State, "clock.json") }
 
-// Ages returns what tells how old things are. It continues from what earlier processes saw of the system's clock.
-func (h Home) Ages() retention.Age {
-	saved, _ := safefile.Read(h.clockFile(), maxOwnFile) // without it, everything counts as young
+// Ages returns what tells how old the things of a home are. It continues from what earlier processes saw of the system's clock.
+func Ages(h Home) retention.Age {
+	saved, _ := safefile.Read(clockFile(h), maxOwnFile) // without it, everything counts as young
 	return retention.NewClock(retention.System, saved, func(data []byte) {
-		_ = safefile.Write(h.clockFile(), data, 0o600) // what is not saved counts as less
+		_ = safefile.Write(clockFile(h), data, 0o600) // what is not saved counts as less
 	}).Age
 }
