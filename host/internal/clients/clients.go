@@ -203,13 +203,13 @@ func (r *Registry) left(s *record, now time.Time) (left bool, forgotten []*check
 	defer r.mu.Unlock()
 	if s.connections--; s.connections == 0 {
 		s.seen = now
-		forgotten = r.trimLocked(now)
+		forgotten = r.trimLocked()
 	}
 	return s.connections == 0, forgotten
 }
 
 // trimLocked forgets clients that cannot reconnect, and those that were absent for too long.
-func (r *Registry) trimLocked(now time.Time) (forgotten []*checkpoint.Client) {
+func (r *Registry) trimLocked() (forgotten []*checkpoint.Client) {
 	away := 0
 	for i := len(r.list) - 1; i >= 0; i-- {
 		s := r.list[i]
@@ -249,7 +249,7 @@ func (r *Registry) returning(name string, scope checkpoint.Scope, now time.Time)
 	if !s.User { // it was restored from disk
 		s.User = true
 	}
-	return s.Client, r.trimLocked(now)
+	return s.Client, r.trimLocked()
 }
 
 // All returns the clients in the order in which they joined. Clients of single requests are in the order of their last
