@@ -133,7 +133,7 @@ func (s *System) planLink(b *Found, l link, manifest []byte, r *Record) Step {
 		return st
 	}
 	st.After, st.written.Content = manifest, string(manifest)
-	f, err := s.look(l.path)
+	f, err := s.lookFor(&st)
 	if err == nil {
 		err = f.writable(l.path)
 	}
@@ -174,7 +174,7 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 		}
 		st := Step{Group: Agents, ID: a.id, Name: a.name, Path: path}
 		st.written = Written{Group: Agents, Name: a.name, Path: path, TOML: set.format == settings.Format(settings.TOML{})}
-		found, err := s.look(path)
+		found, err := s.lookFor(&st)
 		if err == nil {
 			err = found.writable(path)
 		}
@@ -196,7 +196,7 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 func (s *System) planContent(a *agent, path string, content []byte, r *Record) Step {
 	st := Step{Group: Agents, ID: a.id, Name: a.name, Path: path, After: content}
 	st.written = Written{Group: Agents, Name: a.name, Path: path, Content: string(content)}
-	f, err := s.look(path)
+	f, err := s.lookFor(&st)
 	if err == nil {
 		err = f.writable(path)
 	}

@@ -476,22 +476,66 @@ func TestAFileThatChangesWhileSomebodyIsAskedIsLeft(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeWrittenLeavesNothing: neither a half of it nor a record of it.
+// TestWhatCannotBeWrittenLeavesNothing: neither a half of it nor a record of it, whether it was known before or not.
 func TestWhatCannotBeWrittenLeavesNothing(t *testing.T) {
 	h := newFakeHome(t, "linux")
 	h.browser(&products[0])
 	h.write("/home/me/.config/x", "", 0o644)
+	planned := h.plan(Options{})
 	if err := os.Symlink("gone", h.disk("/home/me/.config/google-chrome")); err != nil {
 		t.Fatal(err)
 	}
 	before := h.all()
-	steps := h.plan(Options{})
-	if err := h.Apply(&steps[0], h.record); err == nil || !strings.HasPrefix(err.Error(), "cannot write "+steps[0].Path+": ") {
-		t.Errorf("%v", err)
+	for _, steps := range [][]Step{planned, h.plan(Options{})} {
+		err := steps[0].Problem
+		if err == nil {
+			err = h.Apply(&steps[0], h.record)
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), "cannot read "+steps[0].Path+": ") || !strings.Contains(err.Error(), "google-chrome is a link to") {
+			t.Errorf("%v", err)
+		}
+		h.same(before)
+		if h.readRecord(); len(h.record.Written) != 0 {
+			t.Errorf("%+v", h.record.Written)
+		}
 	}
-	h.same(before)
-	if h.readRecord(); len(h.record.Written) != 0 {
-		t.Errorf("%+v", h.record.Written)
+}
+
+// TestLinksThatChangedSinceThePlanAreNotFollowed, whether they are of the file or of its directory. What the user has seen is
+// what is written.
+func TestLinksThatChangedSinceThePlanAreNotFollowed(t *testing.T) {
+	for _, swapped := range []string{"/home/me/.cursor", "/home/me/.cursor/mcp.json"} {
+		for _, settings := range []string{"", "{\n}\n"} {
+			h := newFakeHome(t, "linux")
+			h.agent(&agents[1])
+			path := "/home/me/.cursor/mcp.json"
+			if settings != "" {
+				h.write(path, settings, 0o600)
+			}
+			if swapped == path && settings == "" {
+				continue
+			}
+			steps := h.plan(Options{})
+			h.write("/elsewhere/mcp.json", settings, 0o600)
+			if settings == "" {
+				if err := os.Remove(h.disk("/elsewhere/mcp.json")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			to := "/elsewhere"
+			if swapped == path {
+				to = "/elsewhere/mcp.json"
+			}
+			if err := errors.Join(os.Rename(h.disk(swapped), h.disk("/moved")), os.Symlink(h.disk(to), h.disk(swapped))); err != nil {
+				t.Fatal(err)
+			}
+			before := h.all()
+			i := slices.IndexFunc(steps, func(st Step) bool { return st.Path == path })
+			if err := h.Apply(&steps[i], h.record); err == nil || !strings.Contains(err.Error(), "run this again") {
+				t.Errorf("%s, %q: %v", swapped, settings, err)
+			}
+			h.same(before)
+		}
 	}
 }
 

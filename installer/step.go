@@ -41,6 +41,8 @@ type Step struct {
 	// Left says what remains after the step is made, and what to do by hand.
 	Left error
 
+	// real is the path without links, as it was when the step was planned.
+	real     string
 	written  Written
 	registry bool
 	removes  bool
@@ -99,6 +101,41 @@ func (s *System) look(path string) (*found, error) {
 	return &found{real, data, info.Mode().Perm()}, nil
 }
 
+// lookFor looks at the file of a step that is being planned.
+func (s *System) lookFor(st *Step) (*found, error) {
+	f, err := s.look(st.Path)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil {
+		st.real = f.path
+	} else if st.real, err = safefile.Resolve(s.disk(st.Path)); err != nil {
+		return nil, unable(st.Path, "read", err)
+	}
+	return f, nil
+}
+
+// put writes data in place of what was looked at, nil for none, or removes that for nil. It writes nowhere but in the directory
+// in which the step was planned, even if another one comes to that path meanwhile.
+func (st *Step) put(f *found, mode fs.FileMode) (err error) {
+	p, err := safefile.OpenPlace(st.real)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	now, _, err := p.ReadInfo(maxSettings)
+	switch {
+	case f == nil && err == nil, err == nil && !bytes.Equal(now, f.data), f != nil && errors.Is(err, fs.ErrNotExist):
+		return errors.New("it changed in the meantime; run this again")
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if st.After == nil {
+		return p.Remove()
+	}
+	return p.Write(st.After, mode)
+}
+
 // writable returns an error for a read-only file. A rename would ignore its mode.
 func (f *found) writable(path string) error {
 	if f != nil && f.mode&0o200 == 0 {
@@ -123,9 +160,13 @@ func (s *System) Apply(st *Step, r *Record) error {
 	if st.registry {
 		return s.applyKey(st, r)
 	}
-	f, err := s.look(st.Path)
+	planned := st.real
+	f, err := s.lookFor(st)
 	if err != nil {
 		return err
+	}
+	if st.real != planned {
+		return fmt.Errorf("%s led to %s and leads to %s now; run this again", st.Path, planned, st.real)
 	}
 	if err := f.writable(st.Path); err != nil {
 		return err
@@ -140,9 +181,9 @@ func (s *System) Apply(st *Step, r *Record) error {
 	if st.removes {
 		return s.takeBack(st, f, r)
 	}
-	disk, mode := s.disk(st.Path), st.Group.newMode()
+	mode := st.Group.newMode()
 	if f != nil {
-		disk, mode = f.path, f.mode
+		mode = f.mode
 	}
 	w := st.written
 	w.Created = f == nil
@@ -159,18 +200,15 @@ func (s *System) Apply(st *Step, r *Record) error {
 	if err := r.Put(w); err != nil {
 		return err
 	}
-	err = os.MkdirAll(filepath.Dir(s.disk(st.Path)), 0o700)
-	if err == nil {
-		err = writeFile(disk, st.After, mode)
-	}
-	if err != nil {
+	if err := st.put(f, mode); err != nil {
 		err = unable(st.Path, "write", err)
 		if !known { // nothing was written
 			s.removeDirs(w)
 			err = errors.Join(err, r.forget(w))
 		}
+		return err
 	}
-	return err
+	return nil
 }
 
 // parent returns the directory of a path of any system.
@@ -226,13 +264,13 @@ func (s *System) applyKey(st *Step, r *Record) error {
 
 // takeBack undoes a recorded write.
 func (s *System) takeBack(st *Step, f *found, r *Record) error {
-	if st.After != nil {
-		if err := writeFile(f.path, st.After, f.mode); err != nil {
-			return unable(st.Path, "write", err)
+	if f != nil {
+		do := "write"
+		if st.After == nil {
+			do = "remove"
 		}
-	} else if f != nil {
-		if err := os.Remove(f.path); err != nil {
-			return unable(st.Path, "remove", err)
+		if err := st.put(f, f.mode); err != nil {
+			return unable(st.Path, do, err)
 		}
 	}
 	return s.Forget(st, r)

@@ -140,7 +140,7 @@ func (s *System) planRemoval(w Written) Step {
 		}
 		return st
 	}
-	f, err := s.look(w.Path)
+	f, err := s.lookFor(&st)
 	if err != nil {
 		st.Problem = err
 		return st

@@ -2,7 +2,6 @@ package safefile
 
 import (
 	"errors"
-	"os"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -17,11 +16,11 @@ const inUse = 2 * time.Second
 // mostWait is how long a try waits at most for the next one: a file that others read again and again is free only for moments.
 const mostWait = 20 * time.Millisecond
 
-// rename renames a file in place of another one. Windows refuses that while a program, or a virus scanner, has it open.
-func rename(from, to string) error {
+// patiently renames a file in place of another one. Windows refuses that while a program, or a virus scanner, has it open.
+func patiently(rename func() error) error {
 	began, wait := time.Now(), time.Millisecond
 	for {
-		err := os.Rename(from, to)
+		err := rename()
 		if !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) || time.Since(began)+wait > inUse {
 			return err
 		}

@@ -14,11 +14,17 @@ func Replace(path string, data []byte) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	p := &Place{dir, path}
+	defer func() { _ = p.Close() }()
 	mode := os.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
+	if info, err := dir.Lstat(filepath.Base(path)); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
-	return Write(path, data, mode)
+	return p.Write(data, mode)
 }
 
 // RemoveLeftovers removes the temporary files that killed processes left while they wrote path. Nobody may be writing it.
@@ -45,28 +51,12 @@ func RemoveLeftovers(path string) error {
 
 // Write replaces path with a file of this mode, atomically: a reader sees the old content or the new. It replaces a
 // link, not the link's target.
-func Write(path string, data []byte, mode os.FileMode) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+func Write(path string, data []byte, mode os.FileMode) error {
+	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Chmod(mode)
-	}
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return rename(tmp.Name(), path)
+	p := &Place{dir, path}
+	defer func() { _ = p.Close() }()
+	return p.Write(data, mode)
 }

@@ -62,11 +62,23 @@ func open(path string, limit int64) (*os.File, fs.FileInfo, error) {
 
 // ReadInfo is [Read] that also returns the [fs.FileInfo] of the file that was read.
 func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
-	f, info, err := open(path, limit)
+	f, _, err := open(path, limit)
 	if err != nil {
 		return nil, nil, err
 	}
+	return readAll(f, path, limit)
+}
+
+// readAll reads a file of at most limit bytes, and closes it.
+func readAll(f *os.File, path string, limit int64) ([]byte, fs.FileInfo, error) {
 	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err == nil {
+		err = check(path, info, limit)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	_ = f.SetReadDeadline(time.Now().Add(patience)) // only a kernel file that blocks supports a deadline
 	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	if _, err := data.ReadFrom(io.LimitReader(f, limit+1)); err != nil {

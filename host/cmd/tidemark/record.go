@@ -86,7 +86,7 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 		args = []string{defaultShell()}
 	}
 	store := recording.Store{Dir: h.Terminals()}
-	if _, err := store.Prune(time.Now(), settings.Terminals.Policy()); err != nil {
+	if _, err := store.Prune(home.Ages(h), settings.Terminals.Policy()); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "tidemark: cannot delete old recordings: %v\n", err)
 	}
 	// What a user types to interrupt is for the program. Signals to this process close its terminal.

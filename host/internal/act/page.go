@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -540,8 +541,12 @@ func inWorkspace(workspace, path string) (string, error) {
 	if err != nil {
 		return "", usererr.Invalid("cannot read the workspace %s: %v", workspace, err)
 	}
-	if within, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(within) {
+	within, err := filepath.Rel(root, real)
+	if err != nil || !filepath.IsLocal(within) {
 		return "", usererr.New(usererr.SwitchedOff, "%s is outside the workspace %s. Only files inside it can be uploaded.", path, workspace)
+	}
+	if at, why := winname.Here(filepath.ToSlash(within)); at != "" {
+		return "", usererr.Invalid("%s cannot be uploaded: %s", path, why)
 	}
 	if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() {
 		return "", usererr.Invalid("%s cannot be uploaded: it is not a regular file", path)

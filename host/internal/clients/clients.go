@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -36,6 +37,7 @@ type Registry struct {
 	// Constant after New, except for the callbacks, which are registered before the first client joins.
 	store                                       *capture.Store
 	clock                                       func() time.Time
+	age                                         retention.Age
 	onConnect, onDisconnect, onForget, onRename []func(*checkpoint.Client)
 
 	mu   sync.Mutex
@@ -64,8 +66,9 @@ type State struct {
 }
 
 // New returns an empty registry. A client that joins counts as having seen everything in the store.
-func New(store *capture.Store, clock func() time.Time) *Registry {
-	return &Registry{store: store, clock: clock}
+// Age tells how long a client has been away.
+func New(store *capture.Store, clock func() time.Time, age retention.Age) *Registry {
+	return &Registry{store: store, clock: clock, age: age}
 }
 
 // OnConnect registers a callback for a client's first connection.
@@ -200,20 +203,20 @@ func (r *Registry) left(s *record, now time.Time) (left bool, forgotten []*check
 	defer r.mu.Unlock()
 	if s.connections--; s.connections == 0 {
 		s.seen = now
-		forgotten = r.trimLocked(now)
+		forgotten = r.trimLocked()
 	}
 	return s.connections == 0, forgotten
 }
 
 // trimLocked forgets clients that cannot reconnect, and those that were absent for too long.
-func (r *Registry) trimLocked(now time.Time) (forgotten []*checkpoint.Client) {
+func (r *Registry) trimLocked() (forgotten []*checkpoint.Client) {
 	away := 0
 	for i := len(r.list) - 1; i >= 0; i-- {
 		s := r.list[i]
 		if s.connections > 0 {
 			continue
 		}
-		if away++; s.id == "" || away > maxAway || now.Sub(s.seen) > forgetAfter {
+		if away++; s.id == "" || away > maxAway || r.age(s.seen, forgetAfter) > forgetAfter {
 			r.list = slices.Delete(r.list, i, i+1)
 			forgotten = append(forgotten, s.Client)
 		}
@@ -246,7 +249,7 @@ func (r *Registry) returning(name string, scope checkpoint.Scope, now time.Time)
 	if !s.User { // it was restored from disk
 		s.User = true
 	}
-	return s.Client, r.trimLocked(now)
+	return s.Client, r.trimLocked()
 }
 
 // All returns the clients in the order in which they joined. Clients of single requests are in the order of their last

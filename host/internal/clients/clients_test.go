@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/retention"
 )
 
 // newRegistry makes a registry with a clock that the test moves, and a log of callbacks.
@@ -17,7 +18,7 @@ func newRegistry() (r *clients.Registry, now *time.Time, log *[]string) {
 	now, log = new(time.Time), &[]string{}
 	*now = time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)
 	clock := func() time.Time { return *now }
-	r = clients.New(capture.New(capture.DefaultLimits(), noise.Default(), clock()), clock)
+	r = clients.New(capture.New(capture.DefaultLimits(), noise.Default(), clock()), clock, retention.Wall(clock))
 	note := func(what string) func(*checkpoint.Client) {
 		return func(c *checkpoint.Client) { *log = append(*log, what+" "+c.Name) }
 	}

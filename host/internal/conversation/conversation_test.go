@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -49,7 +50,7 @@ func newWorld(t *testing.T) *world {
 	w.set(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
 	dir := t.TempDir()
 	w.o = conversation.Options{
-		Dir: filepath.Join(dir, "recordings"), Redactor: redact.Default(), Clock: w.now, Log: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(dir, "recordings"), Redactor: redact.Default(), Clock: w.now, Age: retention.Wall(time.Now), Log: slog.New(slog.DiscardHandler),
 		Root: func(dir string, needed ...string) (string, error) {
 			if w.denied || !slices.Contains(needed, grants.Conversation) || !event.Within(dir, root) {
 				return "", usererr.New(usererr.NotAllowed, "not allowed")

@@ -15,10 +15,9 @@ import (
 const pruneEach = time.Hour
 
 // prune deletes the conversations that are too old, and the oldest ones until all take no more than they may.
-func (s *Store) prune(limits Settings) retention.Pruned {
-	now := s.o.Clock()
+func (s *Store) prune(age retention.Age, limits Settings) retention.Pruned {
 	s.mu.Lock()
-	s.pruned = now
+	s.pruned = s.o.Clock()
 	list := s.all()
 	s.mu.Unlock()
 	byID := map[string]*file{}
@@ -29,7 +28,7 @@ func (s *Store) prune(limits Settings) retention.Pruned {
 			files = append(files, retention.File{ID: f.id, Bytes: info.Size(), Written: info.ModTime()})
 		}
 	}
-	done, err := retention.Prune(now, retention.Policy{Age: limits.age(), Bytes: limits.bytes()}, files, func(id string) (bool, error) {
+	done, err := retention.Prune(age, retention.Policy{Age: limits.age(), Bytes: limits.bytes()}, files, func(id string) (bool, error) {
 		err := s.remove(byID[id])
 		return err == nil, err
 	})
@@ -68,7 +67,7 @@ func (s *Store) room(f *file) error {
 	size := f.size
 	f.mu.Unlock()
 	if due {
-		s.prune(s.o.Settings)
+		s.prune(s.o.Age, s.o.Settings)
 	}
 	if limit := s.o.Settings.bytes(); size >= limit {
 		return fmt.Errorf("recording %s takes %d MiB, which is all that recordings may take. Raise mib in [recordings] of config.toml, or run `tidemark recordings rm %s`", f.id, limit>>20, f.id)

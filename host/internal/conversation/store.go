@@ -19,6 +19,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -57,7 +58,9 @@ type Options struct {
 	// Spool is the file of what hooks reported while no daemon ran.
 	Spool *Spool
 	Clock func() time.Time
-	Log   *slog.Logger
+	// Age tells how old a conversation is. Nil is [retention.Never].
+	Age retention.Age
+	Log *slog.Logger
 }
 
 // Store has the conversations on disk. It is safe for concurrent use.
@@ -132,6 +135,9 @@ func Open(o Options) (*Store, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the directory of recorded conversations: %w", err)
 	}
+	if o.Age == nil {
+		o.Age = retention.Never
+	}
 	s := &Store{o: o, files: map[string]*file{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	entries, err := os.ReadDir(o.Dir)
@@ -149,7 +155,7 @@ func Open(o Options) (*Store, error) {
 		}
 		s.files[id] = &file{id: id, path: path}
 	}
-	s.prune(o.Settings)
+	s.prune(o.Age, o.Settings)
 	s.drainSoon()
 	return s, nil
 }

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -301,9 +302,9 @@ func (s *Store) Prune(_ context.Context, _ *checkpoint.Client, p PruneParams) (*
 	if s.failed != nil {
 		return nil, s.failed
 	}
-	limits := s.o.Settings
-	if p.Days != 0 {
-		limits.Days = p.Days
+	limits, age := s.o.Settings, s.o.Age
+	if p.Days != 0 { // as the user sees the times
+		limits.Days, age = p.Days, retention.Wall(s.o.Clock)
 	}
 	if p.MiB != 0 {
 		limits.MiB = p.MiB
@@ -311,6 +312,6 @@ func (s *Store) Prune(_ context.Context, _ *checkpoint.Client, p PruneParams) (*
 	if err := limits.Check(); err != nil {
 		return nil, usererr.Invalid("%s", err.Error())
 	}
-	done := s.prune(limits)
+	done := s.prune(age, limits)
 	return &Removed{append([]string{}, done.Deleted...), done.Freed}, nil
 }

@@ -40,6 +40,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/safesocket"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
@@ -98,9 +99,10 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 		listeners = append(listeners, counted{l, present})
 	}
 	d := &daemon{
-		home: h, version: h.Version, log: log, stop: stop, config: config, life: ctx,
+		home: h, version: h.Version, log: log, stop: stop, config: config, life: ctx, age: home.Ages(h),
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
+	journalLimits.Aged = d.age
 	before := d.restore(limits, journalLimits)
 	endFiles := d.composeFiles(before.captured, redactor)
 	d.compose(listeners[0], before, redactor)
@@ -188,6 +190,8 @@ type daemon struct {
 	// agents holds a value while a change of acting agents is not yet sent to browsers.
 	agents chan struct{}
 	config *Config
+	// age tells how old things are.
+	age retention.Age
 
 	// life ends with the daemon. own counts the browsers that agents opened, which end with it. lives is locked
 	// during a launch.
@@ -216,7 +220,7 @@ func (d *daemon) compose(browsers net.Listener, before restored, redactor *redac
 		Held:   func(bytes int) { d.mapMemory.Need(int64(bytes)) },
 	})
 	d.engine = engine.New(engine.Options{
-		Store: captured, Noise: before.rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+		Store: captured, Noise: before.rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Age: d.age, Location: time.Local,
 		Debugger: d.hub, Debugging: d.config.Debugger, Launcher: launcher{d}, Launching: d.config.Browser, Config: d.home.Config,
 		UserNoise: userNoise(d.home, time.Now(), d.journal.notice), Version: d.version,
 		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source}, Timeline: d.timeline, Workspaces: d.timeline, Conversations: d.conversations,

@@ -22,7 +22,7 @@ import (
 func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor) (end func()) {
 	d.workspaces = workspace.New(workspace.Options{
 		Grants: &grants.Store{File: d.home.Grants(), Lock: d.home.LockGrants, Own: []string{d.home.State, filepath.Dir(d.home.Config)}, Clock: time.Now},
-		Dir:    d.home.Workspaces(), Redactor: redactor, Settings: d.config.Snapshots, Clock: time.Now, Log: d.log,
+		Dir:    d.home.Workspaces(), Redactor: redactor, Settings: d.config.Snapshots, Clock: time.Now, Age: d.age, Log: d.log,
 		Recorded: func(root string) (uint64, time.Time) { return capture.Recorded(captured, root) },
 	})
 	t, notice, err := timeline.Open(timeline.Options{
@@ -44,7 +44,7 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 	d.timeline = t
 	if d.conversations, err = conversation.Open(conversation.Options{
 		Dir: d.home.Recordings(), Root: d.workspaces.Root, Redactor: redactor, Settings: d.config.Recordings,
-		Formerly: func(dir string) []string { return timeline.Formerly(t, dir) }, Spool: spool(d.home), Clock: time.Now, Log: d.log,
+		Formerly: func(dir string) []string { return timeline.Formerly(t, dir) }, Spool: spool(d.home), Clock: time.Now, Age: d.age, Log: d.log,
 	}); err != nil {
 		d.log.Error("cannot open the recordings, so no conversation is recorded", "error", err)
 		d.conversations = conversation.Broken(err)

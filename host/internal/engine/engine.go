@@ -28,6 +28,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/sessiontree"
 	"tidemark.dev/tidemark/host/internal/signal"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -88,6 +89,8 @@ type Options struct {
 	// Disk may be nil. Then everything is in memory only.
 	Disk  observe.Disk
 	Clock func() time.Time
+	// Age tells how long a client has been away. Nil is [retention.Never].
+	Age retention.Age
 	// Launcher may be nil. Then agents cannot open browsers.
 	Launcher  launch.Launcher
 	Launching launch.Settings
@@ -113,7 +116,10 @@ func New(o Options) *Engine {
 	if o.Sets == nil {
 		o.Sets = tool.DefaultSets
 	}
-	registry := clients.New(o.Store, o.Clock)
+	if o.Age == nil {
+		o.Age = retention.Never
+	}
+	registry := clients.New(o.Store, o.Clock, o.Age)
 	named := &checkpoint.Registry{}
 	changed := &signal.Signal{}
 	if o.Timeline == nil {

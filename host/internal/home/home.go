@@ -196,7 +196,7 @@ func lockFile(h Home) string { return filepath.Join(h.Run, "daemon.lock") }
 // directories.
 func (h Home) Kept() []string {
 	var all []string
-	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Recordings(), h.Terminals()} {
+	for _, path := range []string{h.Token(), h.Log(), clockFile(h), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Recordings(), h.Terminals()} {
 		if _, err := os.Lstat(path); err == nil {
 			all = append(all, path)
 		}

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -42,7 +43,7 @@ func TestABrowserStaysWhileAnAgentUsesIt(t *testing.T) {
 		store := capture.New(capture.DefaultLimits(), noise.Default(), time.Now())
 		store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Session: "life", Stream: "s", First: 1}, time.Now())
 		store.SetTabs("i", []protocol.Tab{{ID: 7, URL: "http://localhost/", Watched: true}}, time.Now())
-		registry := clients.New(store, time.Now)
+		registry := clients.New(store, time.Now, retention.Never)
 		all := pages.New(pages.Options{Store: store, Clock: time.Now})
 		own := browser{make(chan struct{})}
 		e := New(Options{Store: store, Pages: all, Clients: registry, Launcher: own, Clock: time.Now})

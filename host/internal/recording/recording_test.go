@@ -313,11 +313,11 @@ func TestStore(t *testing.T) {
 	if err := s.Remove(ids[2]); usererr.CodeOf(err) != usererr.NotFound {
 		t.Error(err)
 	}
-	done, err := s.Prune(now.Add(2*time.Hour), retention.Policy{Age: 30 * time.Minute})
+	done, err := s.Prune(retention.Wall(func() time.Time { return now.Add(2 * time.Hour) }), retention.Policy{Age: 30 * time.Minute})
 	if err != nil || len(done.Deleted) != 1 || done.Deleted[0] != ids[0] || done.Freed == 0 {
 		t.Errorf("by age: %+v, %v", done, err)
 	}
-	done, err = s.Prune(now, retention.Policy{Bytes: 1})
+	done, err = s.Prune(retention.Wall(func() time.Time { return now }), retention.Policy{Bytes: 1})
 	if err != nil || len(done.Deleted) != 1 || done.Deleted[0] != ids[3] {
 		t.Errorf("by size: %+v, %v", done, err)
 	}

@@ -138,7 +138,7 @@ func remove(path string) error {
 }
 
 // Prune deletes recordings as a policy says. A recording that is being written is never deleted.
-func (s Store) Prune(now time.Time, p retention.Policy) (retention.Pruned, error) {
+func (s Store) Prune(age retention.Age, p retention.Policy) (retention.Pruned, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return retention.Pruned{}, nil
@@ -158,7 +158,7 @@ func (s Store) Prune(now time.Time, p retention.Policy) (retention.Pruned, error
 			files = append(files, retention.File{ID: id, Bytes: info.Size() + beside[id], Written: info.ModTime()})
 		}
 	}
-	return retention.Prune(now, p, files, func(id string) (bool, error) {
+	return retention.Prune(age, p, files, func(id string) (bool, error) {
 		err := remove(s.path(id))
 		if errors.Is(err, filelock.ErrTaken) || errors.Is(err, fs.ErrNotExist) {
 			return false, nil

@@ -1,8 +1,11 @@
-// Package retention deletes files that are too old, and the oldest ones of those that take too much (pure).
+// Package retention tells how old things are, whatever the system's clock is set to ([Clock]). It deletes files that are too
+// old, and the oldest ones of those that take too much.
 package retention
 
 import (
+	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"time"
 )
@@ -31,20 +34,28 @@ type Pruned struct {
 	Freed int64
 }
 
-// Prune deletes the files that were last written before the policy's age, and then the oldest until the others are within its
-// size. Remove deletes a file, and returns false for one that is in use or no longer exists. After an error, Prune continues
+// noLimit is the limit of ages that only order files.
+const noLimit = math.MaxInt64
+
+// Prune deletes the files that are older than the policy's age, and then the oldest until the others are within its size.
+// Remove deletes a file, and returns false for one that is in use or no longer exists. After an error, Prune continues
 // with the other files, and returns all errors at the end.
-func Prune(now time.Time, p Policy, files []File, remove func(id string) (bool, error)) (Pruned, error) {
-	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b File) int { return a.Written.Compare(b.Written) })
+func Prune(age Age, p Policy, files []File, remove func(id string) (bool, error)) (Pruned, error) {
+	type aged struct {
+		File
+		age time.Duration
+	}
+	all := make([]aged, len(files))
 	var total int64
-	for _, f := range files {
+	for i, f := range files {
+		all[i] = aged{f, age(f.Written, cmp.Or(max(0, p.Age), noLimit))}
 		total += f.Bytes
 	}
+	slices.SortStableFunc(all, func(a, b aged) int { return cmp.Or(cmp.Compare(b.age, a.age), a.Written.Compare(b.Written)) })
 	var done Pruned
 	var failed error
-	for _, f := range files {
-		if (p.Age <= 0 || now.Sub(f.Written) <= p.Age) && (p.Bytes <= 0 || total <= p.Bytes) {
+	for _, f := range all {
+		if (p.Age <= 0 || f.age <= p.Age) && (p.Bytes <= 0 || total <= p.Bytes) {
 			continue
 		}
 		deleted, err := remove(f.ID)

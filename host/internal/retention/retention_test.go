@@ -31,7 +31,7 @@ func TestPrune(t *testing.T) {
 		"by size, further": {retention.Policy{Bytes: 30}, []string{"oldest", "old"}, true},
 		"by both":          {retention.Policy{Age: 210 * time.Minute, Bytes: 1}, []string{"oldest", "old", "new"}, true},
 	} {
-		done, err := retention.Prune(now, c.policy, files, func(id string) (bool, error) {
+		done, err := retention.Prune(retention.Wall(func() time.Time { return now }), c.policy, files, func(id string) (bool, error) {
 			if id == "broken" {
 				return false, broken
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 	"go.etcd.io/bbolt"
@@ -45,7 +46,7 @@ func (s *Store) Commit(d *capture.Delta, more map[string][]byte) error {
 					return err
 				}
 			}
-			return w.trim(d.State.Saved)
+			return w.trim()
 		})
 	})
 	if err != nil {
@@ -210,21 +211,26 @@ func (sw *sectionWriter) flush() error {
 }
 
 // trim drops the oldest blocks until the rest is within the limits.
-func (w *writer) trim(now int64) error {
+func (w *writer) trim() error {
 	var total int64
 	for _, log := range w.logs {
 		total += log.bytes
 	}
-	oldest := now - w.s.limits.Age.Milliseconds()
 	for {
 		var section capture.Section
 		var first *block
+		var oldest time.Duration
 		for name, log := range w.logs {
-			if len(log.blocks) > log.tail.parts && (first == nil || log.blocks[0].last < first.last) {
-				section, first = name, &log.blocks[0]
+			if len(log.blocks) <= log.tail.parts {
+				continue
+			}
+			b := &log.blocks[0]
+			age := w.s.limits.Aged(time.UnixMilli(b.last), w.s.limits.Age)
+			if first == nil || age > oldest || age == oldest && b.last < first.last {
+				section, first, oldest = name, b, age
 			}
 		}
-		if first == nil || total <= w.s.limits.Bytes && first.last >= oldest {
+		if first == nil || total <= w.s.limits.Bytes && oldest <= w.s.limits.Age {
 			return nil
 		}
 		if err := w.tx.Bucket([]byte(section)).Delete(first.key()); err != nil {

@@ -26,13 +26,15 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/boltfile"
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/retention"
 )
 
 // Limits bound the journal.
 type Limits struct {
-	// Bytes on disk, compressed; Age of the newest entry of a block.
+	// Bytes on disk, compressed; Age of the newest entry of a block, as Aged tells it. Nil is [retention.Never].
 	Bytes int64
 	Age   time.Duration
+	Aged  retention.Age
 }
 
 // DefaultLimits are enough for some days of work.
@@ -91,6 +93,9 @@ func Open(path string, limits Limits, now time.Time) (s *Store, notice string, e
 }
 
 func open(path string, limits Limits) (_ *Store, err error) {
+	if limits.Aged == nil {
+		limits.Aged = retention.Never
+	}
 	s := &Store{path: path, limits: limits, logs: map[capture.Section]*sectionLog{}}
 	if s.packer, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockBytes), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true)); err != nil {
 		return nil, err

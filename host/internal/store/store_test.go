@@ -23,6 +23,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
@@ -233,7 +234,7 @@ func TestAnAcknowledgementFollowsTheCommit(t *testing.T) {
 func TestTheOldestIsLetGoOf(t *testing.T) {
 	w := enginetest.New(t, small(5))
 	path := filepath.Join(t.TempDir(), "journal.db")
-	disk := open(t, path, store.Limits{Bytes: 60 << 10, Age: 100 * time.Hour})
+	disk := open(t, path, store.Limits{Bytes: 60 << 10, Age: 100 * time.Hour, Aged: retention.Wall(func() time.Time { return w.Now })})
 	defer func() { _ = disk.Close() }()
 	w.Store.Keep()
 	for i := range 400 {
@@ -268,6 +269,56 @@ func TestTheOldestIsLetGoOf(t *testing.T) {
 	defer past.Close()
 	if first := past.First()[capture.Console]; first <= 7600 {
 		t.Errorf("the oldest is %d", first)
+	}
+}
+
+// TestASetClockDropsNothing: neither what was written before it was set forward, nor what was written until it was corrected. All
+// of it is dropped when it is old.
+func TestASetClockDropsNothing(t *testing.T) {
+	const day, years = 24 * time.Hour, 2 * 365 * 24 * time.Hour
+	w := enginetest.New(t, small(5))
+	ran := time.Duration(0)
+	clock := retention.NewClock(func() retention.Reading { return retention.Reading{At: w.Now, Boot: "a", Ran: ran} }, nil, func([]byte) {})
+	disk := open(t, filepath.Join(t.TempDir(), "journal.db"), store.Limits{Bytes: 64 << 20, Age: 7 * day, Aged: clock.Age})
+	defer func() { _ = disk.Close() }()
+	w.Store.Keep()
+	log := func() {
+		for range 80 { // enough for whole blocks
+			w.Log("error", "failed")
+			w.Request("GET", "/api", 500, 5)
+			commit(t, disk, w.Store, w.Now)
+		}
+	}
+	first := func() map[capture.Section]uint64 {
+		t.Helper()
+		past, err := disk.Past(w.Store.Index())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer past.Close()
+		f := past.First()
+		return map[capture.Section]uint64{capture.ConsoleSection: f[capture.Console], capture.NetworkSection: f[capture.Network]}
+	}
+	for _, step := range []time.Duration{years, -years, 0} {
+		log()
+		w.Pass(step)
+	}
+	for section, now := range first() {
+		if now != 1 {
+			t.Errorf("%s begins at %d after the clock was set", section, now)
+		}
+	}
+	for range 9 {
+		w.Pass(day)
+		ran += day
+		w.Log("log", "fresh") // the network has only what is old
+		commit(t, disk, w.Store, w.Now)
+	}
+	log()
+	for section, now := range first() {
+		if now <= 160 { // those of before the clock was corrected
+			t.Errorf("%s begins at %d", section, now)
+		}
 	}
 }
 

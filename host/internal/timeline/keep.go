@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -63,10 +64,11 @@ func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p Prune
 		return nil, err
 	}
 	policy := provider.Policy{Count: p.Count, Age: time.Duration(p.Days * 24 * float64(time.Hour)), Bytes: p.MiB << 20}
+	age := retention.Wall(t.o.Clock) // as the user sees the times
 	if policy == (provider.Policy{}) {
-		policy = t.o.Workspaces.Policy()
+		policy, age = t.o.Workspaces.Policy(), t.o.Workspaces.Age
 	}
-	done, err := w.Prune(ctx, policy)
+	done, err := w.Prune(ctx, policy, age)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
@@ -78,6 +79,11 @@ func (ws *Workspaces) OnTaken(taken func(root string, number uint64)) { ws.o.tak
 // Policy returns what the user's settings keep.
 func (ws *Workspaces) Policy() provider.Policy { return ws.o.Settings.Policy() }
 
+// Age tells how old a snapshot is.
+func (ws *Workspaces) Age(written time.Time, limit time.Duration) time.Duration {
+	return ws.o.Age(written, limit)
+}
+
 // Pruned is what a deletion of snapshots did.
 type Pruned struct {
 	// Deleted are the numbers of the snapshots. Forced are those of them that something refers to, with what does.
@@ -89,8 +95,8 @@ type Pruned struct {
 	Kept, Referred int
 }
 
-// Prune deletes what a policy does not keep, and frees what no snapshot needs.
-func (w *Workspace) Prune(ctx context.Context, policy provider.Policy) (p Pruned, err error) {
+// Prune deletes what a policy does not keep by an age, and frees what no snapshot needs.
+func (w *Workspace) Prune(ctx context.Context, policy provider.Policy, age retention.Age) (p Pruned, err error) {
 	end, err := w.begin()
 	if err != nil {
 		return p, err
@@ -98,7 +104,7 @@ func (w *Workspace) Prune(ctx context.Context, policy provider.Policy) (p Pruned
 	defer end()
 	before := w.provider.Size()
 	references := w.references()
-	choice, err := w.provider.Retain(ctx, policy, references)
+	choice, err := w.provider.Retain(ctx, policy, age, references)
 	if err == nil && len(choice.Delete) == 0 {
 		_, err = w.provider.Prune(ctx) // of snapshots that were deleted before
 	}
@@ -143,7 +149,7 @@ func (w *Workspace) due() bool {
 		return false
 	}
 	more := policy.Count / 10
-	return len(all) > policy.Count+more && len(free) > more || w.o.Clock().Sub(free[0].At) > policy.Age+time.Hour
+	return len(all) > policy.Count+more && len(free) > more || w.o.Age(free[0].At, policy.Age) > policy.Age+time.Hour
 }
 
 // prune deletes what the user's policy does not keep, if that is due.
@@ -157,7 +163,7 @@ func (w *Workspace) prune(ctx context.Context) {
 	if !due {
 		return
 	}
-	p, err := w.Prune(ctx, w.o.Settings.Policy())
+	p, err := w.Prune(ctx, w.o.Settings.Policy(), w.o.Age)
 	if err != nil && ctx.Err() == nil {
 		w.o.Log.Warn("cannot delete old snapshots", "workspace", w.Dir, "error", err)
 	} else if len(p.Deleted) > 0 {

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/recorder"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -107,7 +108,7 @@ func TestABtrfsSubvolumeHasItsSnapshots(t *testing.T) {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	policy := workspace.Settings{Count: 1}.Policy()
-	pruned, err := w.Prune(ctx, policy)
+	pruned, err := w.Prune(ctx, policy, retention.Never)
 	must(err)
 	if entries, err = os.ReadDir(native); err != nil || len(entries) != 1 || len(pruned.Deleted) != 1 {
 		t.Errorf("%v, %+v, %v", entries, pruned, err)

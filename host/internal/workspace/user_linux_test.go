@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -86,7 +87,7 @@ func asUser(t *testing.T, dir string) {
 	if _, _, err := w.Take(ctx, "test", "", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Prune(ctx, workspace.Settings{Count: 1}.Policy()); err != nil {
+	if _, err := w.Prune(ctx, workspace.Settings{Count: 1}.Policy(), retention.Never); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(native); err != nil || allowed && len(left) != 1 {

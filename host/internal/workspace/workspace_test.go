@@ -21,6 +21,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -153,8 +154,9 @@ func TestNothingIsPrunedAgainAndAgain(t *testing.T) {
 	if _, err := store.Allow(t.Context(), dir, nil, nil); err != nil {
 		t.Fatal(err)
 	}
+	clock := func() time.Time { return time.Now().Add(later) }
 	all := workspace.New(workspace.Options{
-		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: func() time.Time { return time.Now().Add(later) }, Log: slog.New(slog.DiscardHandler),
+		Grants: store, Dir: filepath.Join(top, "home"), Redactor: redact.Default(), Clock: clock, Age: retention.Wall(clock), Log: slog.New(slog.DiscardHandler),
 		Settings: workspace.Settings{Count: 20, Days: 7},
 	})
 	references := map[uint64]string{1: "m1, mine"}
@@ -180,7 +182,7 @@ func TestNothingIsPrunedAgainAndAgain(t *testing.T) {
 		if got := workspace.Due(w); got != want {
 			t.Errorf("with %v: due %v, want %v", references, got, want)
 		}
-		done, err := w.Prune(t.Context(), workspace.Settings{Count: 20, Days: 7}.Policy())
+		done, err := w.Prune(t.Context(), workspace.Settings{Count: 20, Days: 7}.Policy(), retention.Wall(clock))
 		if err != nil || done.Kept != kept || done.Referred != len(references) {
 			t.Errorf("%+v, %v", done, err)
 		}

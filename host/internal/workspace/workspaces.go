@@ -21,6 +21,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -43,7 +44,9 @@ type Options struct {
 	// that may be lost. Nil is that nothing is lost.
 	Recorded func(root string) (snapshot uint64, saved time.Time)
 	Clock    func() time.Time
-	Log      *slog.Logger
+	// Age tells how old a snapshot is. Nil is [retention.Never].
+	Age retention.Age
+	Log *slog.Logger
 
 	references func(root string) map[uint64]string
 	deleting   func(root string, numbers []uint64)
@@ -89,6 +92,9 @@ type allowed struct {
 
 // New returns no open workspaces.
 func New(o Options) *Workspaces {
+	if o.Age == nil {
+		o.Age = retention.Never
+	}
 	return &Workspaces{o: o, queue: queue{wake: make(chan struct{}, 1)}, open: map[string]*opening{}, opened: map[string]bool{}, branches: map[string]string{}}
 }
 

@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
@@ -120,7 +121,7 @@ func (w *World) Pass(d time.Duration) {
 func (w *World) Start() {
 	w.T.Helper()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w.Workspaces = workspace.New(workspace.Options{Grants: w.Grants, Dir: filepath.Join(w.Top, "workspaces"), Redactor: redact.Default(), Clock: w.Now, Log: log})
+	w.Workspaces = workspace.New(workspace.Options{Grants: w.Grants, Dir: filepath.Join(w.Top, "workspaces"), Redactor: redact.Default(), Clock: w.Now, Age: retention.Wall(w.Now), Log: log})
 	var err error
 	w.Timeline, w.Notice, err = timeline.Open(timeline.Options{
 		Path: filepath.Join(w.Top, "timeline.db"), Branches: filepath.Join(w.Top, "branches"), Workspaces: w.Workspaces, Settings: w.Settings, Clock: w.Now, Log: log,

@@ -69,7 +69,7 @@ func (ls *Lines) References(root string) map[uint64]string {
 		switch {
 		case o.Kind == records.OpBranch && o.State == records.Done:
 			refs[o.Target] = "branch " + o.Branch
-		case o.Safety != 0 && ls.o.Clock().Sub(o.At) < provider.SafetyAge:
+		case o.Safety != 0 && ls.o.Workspaces.Age(o.At, provider.SafetyAge) < provider.SafetyAge:
 			refs[o.Safety] = "the state before " + o.ID()
 		}
 	}

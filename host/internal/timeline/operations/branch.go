@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
@@ -25,7 +26,7 @@ import (
 // maxMessage bounds the message for the agent of a branch, in bytes.
 const maxMessage = 64 << 10
 
-// branchName is what the name of a branch looks like. It is the name of a directory on every system.
+// branchName is what the name of a branch looks like. It is the name of a directory, where the system has such a name.
 var branchName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
 
 // BranchParams are the parameters of timeline_branch.
@@ -98,6 +99,9 @@ func (b *Beginning) follow(l *moments.Line) {
 func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p BranchParams) (*answers.Branched, error) {
 	if !branchName.MatchString(p.Name) {
 		return nil, usererr.Invalid("name is %q; it must have 1 to 50 lower-case letters, digits, - and _, and begin with a letter or a digit", p.Name)
+	}
+	if _, why := winname.Here(p.Name); why != "" {
+		return nil, usererr.Invalid("name is %q, which cannot be that of a directory: %s", p.Name, why)
 	}
 	if len(p.Message) > maxMessage {
 		return nil, usererr.Invalid("message has %d bytes; the limit is %d", len(p.Message), maxMessage)

@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"syscall"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -112,6 +114,9 @@ func Complete(root *os.Root, steps []Step) ([]Step, error) {
 	var all []Step
 	for _, s := range steps {
 		if s.To != nil {
+			if at, why := winname.Here(s.Path); at != "" {
+				return nil, usererr.Invalid("cannot write %q: %s. Rename it first.", at, why)
+			}
 			var missing []Step
 			for dir := path.Dir(s.Path); !known[dir]; dir = path.Dir(dir) {
 				known[dir] = true

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/retention"
 )
 
 // SafetyAge is how long the safety snapshot of a restore counts as referred to.
@@ -57,7 +59,7 @@ type Choice struct {
 // The newest snapshot is never deleted. Those that are referred to are deleted only for the hard budget, the oldest first,
 // after everything else. Where contents that stay exceed the budget by themselves, it deletes none that frees no contents.
 // Count and age do not need Stored.Spans.
-func (p Policy) Choose(stored Stored, references map[uint64]string, now time.Time) Choice {
+func (p Policy) Choose(stored Stored, references map[uint64]string, age retention.Age) Choice {
 	snapshots := slices.SortedFunc(slices.Values(stored.Snapshots), func(a, b Snapshot) int { return cmp.Compare(a.Number, b.Number) })
 	kept := map[uint64]bool{}
 	for _, s := range snapshots {
@@ -70,7 +72,7 @@ func (p Policy) Choose(stored Stored, references map[uint64]string, now time.Tim
 		case i == len(snapshots)-1:
 		case is:
 			referred = append(referred, s.Number)
-		case p.Age > 0 && now.Sub(s.At) > p.Age:
+		case p.Age > 0 && age(s.At, p.Age) > p.Age:
 			delete(kept, s.Number)
 		default:
 			free = append(free, s.Number)

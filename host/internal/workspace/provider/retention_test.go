@@ -9,10 +9,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 )
 
 var noon = time.Date(2026, 1, 23, 12, 0, 0, 0, time.UTC)
+
+var age = retention.Wall(func() time.Time { return noon })
 
 // snapshots makes snapshots one hour apart, the newest an hour ago.
 func snapshots(n int) []provider.Snapshot {
@@ -40,14 +43,14 @@ func TestCountAndAge(t *testing.T) {
 		{"the old ones go by age", provider.Policy{Age: 150 * time.Minute}, 5, nil, []uint64{1, 2, 3}},
 		{"the newest stays at any age", provider.Policy{Age: time.Minute}, 3, map[uint64]string{2: "x"}, []uint64{1}},
 	} {
-		got := c.policy.Choose(provider.Stored{Snapshots: snapshots(c.n)}, c.references, noon)
+		got := c.policy.Choose(provider.Stored{Snapshots: snapshots(c.n)}, c.references, age)
 		if !slices.Equal(got.Delete, c.want) || len(got.Forced) > 0 {
 			t.Errorf("%s: %+v instead of %v", c.name, got, c.want)
 		}
 	}
 	future := snapshots(3)
 	future[0].At = noon.Add(1000 * time.Hour)
-	if got := (provider.Policy{Age: time.Hour}).Choose(provider.Stored{Snapshots: future}, nil, noon); !slices.Equal(got.Delete, []uint64{2}) {
+	if got := (provider.Policy{Age: time.Hour}).Choose(provider.Stored{Snapshots: future}, nil, age); !slices.Equal(got.Delete, []uint64{2}) {
 		t.Errorf("a snapshot of the future has no age: %+v", got)
 	}
 }
@@ -73,7 +76,7 @@ func TestTheBudgetIsHard(t *testing.T) {
 		if rapid.Bool().Draw(t, "count") {
 			policy.Count = rapid.IntRange(1, n).Draw(t, "most")
 		}
-		got := policy.Choose(stored, references, noon)
+		got := policy.Choose(stored, references, age)
 
 		kept := map[uint64]bool{}
 		for _, s := range stored.Snapshots {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"syscall"
 
+	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -80,6 +81,26 @@ func (p *Plan) permit(root *dir) {
 			p.Left = append(p.Left, one)
 		}
 	}
+}
+
+// named is [winname.Here]. Tests replace it.
+var named = winname.Here
+
+// name takes out the steps that would write a path that this system does not have. They are problems of the plan, one for
+// everything below such a directory.
+func (p *Plan) name() {
+	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool {
+		if s.After == nil {
+			return false
+		}
+		at, why := named(s.Path)
+		if at == "" {
+			return false
+		}
+		p.problem(at, "cannot write it: "+why)
+		p.stay[s.Path] = s.Before != nil
+		return true
+	})
 }
 
 // problem adds a problem, if its path has none.

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -320,6 +321,39 @@ func TestOddNames(t *testing.T) {
 	w.must(os.Rename(w.path("readme"), w.path("README")))
 	w.apply(w.prepare(target))
 	w.is(want)
+}
+
+// TestNamesThatWindowsDoesNotHaveAreNotWritten: they are problems of the plan, and stay as they are where the others are restored.
+func TestNamesThatWindowsDoesNotHaveAreNotWritten(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no snapshot has them")
+	}
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	w.write("aux.c", "one", "nul/a", "one", "nul/b/c", "one", "s:t", "one", "good", "one", "changed.", "one", "new ", "one")
+	target := w.take()
+	w.must(os.Remove(w.path("aux.c")), os.RemoveAll(w.path("nul")), os.Remove(w.path("s:t")))
+	w.write("good", "two", "changed.", "two", "com1", "two")
+	restore.Naming(winname.InPath)
+	defer restore.Naming(winname.Here)
+	plan := w.prepare(target)
+	var blocked []string
+	for _, p := range plan.Problems {
+		blocked = append(blocked, p.Path)
+		if !strings.HasPrefix(p.Reason, "cannot write it: on Windows, ") {
+			t.Errorf("%+v", p)
+		}
+	}
+	if slices.Sort(blocked); !slices.Equal(blocked, []string{"aux.c", "changed.", "nul", "s:t"}) {
+		t.Errorf("%q", blocked)
+	}
+	plan.Leave()
+	w.apply(plan)
+	for path, want := range map[string]string{"good": "one", "changed.": "two", "new ": "one", "aux.c": "", "nul": "", "s:t": "", "com1": ""} {
+		if data, err := os.ReadFile(w.path(path)); string(data) != want || (err == nil) != (want != "") {
+			t.Errorf("%q has %q, %v", path, data, err)
+		}
+	}
 }
 
 // TestOneOfTwoSpellings: where case is ignored, a path that is spelled in another way now needs both to be restored.

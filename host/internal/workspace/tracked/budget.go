@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"time"
 
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -93,7 +93,7 @@ func (h *Held) makeRoom(ctx context.Context, part int64) (more bool, err error) 
 		}
 		budget := p.options.Budget
 		references := p.options.References()
-		choice = provider.Policy{Bytes: max(1, budget-budget/part)}.Choose(stored, references, time.Time{})
+		choice = provider.Policy{Bytes: max(1, budget-budget/part)}.Choose(stored, references, retention.Never)
 		choice.Delete = slices.DeleteFunc(choice.Delete, func(n uint64) bool { _, is := references[n]; return is })
 		if len(choice.Delete) == 0 {
 			return false, nil

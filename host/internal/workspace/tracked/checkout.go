@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -64,6 +65,9 @@ func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly 
 	var links [][2]string
 	nodes := map[string]*tree.Node{}
 	for path, n := range t.All() {
+		if at, why := winname.Here(path); at != "" {
+			return fmt.Errorf("cannot write %q: %s. Exclude it from snapshots, and rename it where it was made", at, why)
+		}
 		switch {
 		case path == "":
 		case n.Kind == tree.Dir:

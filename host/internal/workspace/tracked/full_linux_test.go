@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -79,7 +80,7 @@ func TestPruningAFullDiskFreesRoom(t *testing.T) {
 	for _, leave := range []int64{1 << 20, 0} {
 		r, contents := newFullRoom(t, leave)
 		before := free(t, r.options.Store)
-		choice, err := r.p.Retain(context.Background(), provider.Policy{Bytes: 16 << 20}, nil)
+		choice, err := r.p.Retain(context.Background(), provider.Policy{Bytes: 16 << 20}, retention.Never, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +244,7 @@ func TestRetainDeletesNothingInVain(t *testing.T) {
 		}
 	}
 	list := r.p.List()
-	choice, err := r.p.Retain(context.Background(), provider.Policy{Bytes: 10 << 20}, references)
+	choice, err := r.p.Retain(context.Background(), provider.Policy{Bytes: 10 << 20}, retention.Never, references)
 	if len(choice.Delete) > 0 || len(r.p.List()) != len(list) || err == nil && choice.Over < 20<<20 {
 		t.Fatalf("%+v, %v", choice, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -202,13 +203,13 @@ func giveReserve(p *Provider) { _ = os.Remove(filepath.Join(p.options.Store, res
 
 // Retain deletes the snapshots that a policy does not keep. See [provider.Policy.Choose]. The choice says what was deleted,
 // and what is left on disk.
-func (p *Provider) Retain(ctx context.Context, policy provider.Policy, references map[uint64]string) (all provider.Choice, err error) {
+func (p *Provider) Retain(ctx context.Context, policy provider.Policy, age retention.Age, references map[uint64]string) (all provider.Choice, err error) {
 	for {
 		stored, err := p.Stored(ctx)
 		if err != nil {
 			return all, err
 		}
-		choice := policy.Choose(stored, references, p.options.Clock())
+		choice := policy.Choose(stored, references, age)
 		over := policy.Bytes > 0 && p.Size() > policy.Bytes
 		if len(choice.Delete) > 0 || over && len(all.Delete) == 0 {
 			if _, err := p.pruneWithin(ctx, policy.Bytes, choice.Delete); err != nil {

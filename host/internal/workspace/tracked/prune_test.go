@@ -18,6 +18,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/treetest"
@@ -265,7 +266,7 @@ func TestRetainFreesWhatItChose(t *testing.T) {
 	}
 	retain := func(p provider.Policy, references map[uint64]string) provider.Choice {
 		t.Helper()
-		choice, err := r.p.Retain(context.Background(), p, references)
+		choice, err := r.p.Retain(context.Background(), p, retention.Wall(func() time.Time { return now }), references)
 		if err != nil {
 			t.Fatal(err)
 		}
