@@ -96,7 +96,7 @@ lint: $(LINT) $(VALE) node_modules/.ready extension/dist/manifest.json ## Format
 	@go vet ./.ci/caps ./.ci/prose ./.ci/report
 	@go mod tidy -diff || { echo "go.mod and go.sum are not current; run go mod tidy" >&2; exit 1; }
 	@go run ./.ci/caps
-	@$(LINT) run ./...
+	@$(LINT) run --allow-parallel-runners ./...
 	@$(LINT) fmt --diff ./... | { ! grep . ; } || { echo "not formatted; make fmt" >&2; exit 1; }
 	@go run ./.ci/prose
 	@.ci/once check $(NPM) run check

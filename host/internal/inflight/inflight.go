@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/rawtext"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
 // Most bounds the requests that [List] returns.
@@ -52,8 +53,28 @@ func List(v *capture.View, scope checkpoint.Scope, method, url string, tab int) 
 	return newest, len(found)
 }
 
-// Line describes the request in a line.
+// Fit leaves out the oldest requests of a list until the others need at most so many tokens, in lines or as JSON. It returns
+// the others and how many tokens they need.
+func Fit(list []Request, most int, asJSON bool) (kept []Request, need int) {
+	for i := range slices.Backward(list) {
+		n := tokens.Estimate(list[i].Line() + "\n")
+		if asJSON {
+			data, err := report.Encode(&list[i])
+			if err != nil {
+				continue // plain values always marshal
+			}
+			n = tokens.Estimate(data) + 1
+		}
+		if need+n > most {
+			return list[i+1:], need
+		}
+		need += n
+	}
+	return list, need
+}
+
+// Line describes the request in a line of a raw read.
 func (r *Request) Line() string {
 	address, _ := rawtext.Clip("url", r.URL, maxAddress)
-	return fmt.Sprintf("%s %s since %s, %s", event.Method(r.Method), rawtext.Address(address, r.page), r.StartedAt, (time.Duration(r.OpenMs) * time.Millisecond).Round(time.Second))
+	return fmt.Sprintf("# open: %s %s since %s, %s", event.Method(r.Method), rawtext.Address(address, r.page), r.StartedAt, (time.Duration(r.OpenMs) * time.Millisecond).Round(time.Second))
 }

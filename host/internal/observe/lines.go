@@ -11,7 +11,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
-	"tidemark.dev/tidemark/host/internal/inflight"
 	"tidemark.dev/tidemark/host/internal/rawcost"
 	"tidemark.dev/tidemark/host/internal/rawtext"
 	"tidemark.dev/tidemark/host/internal/report"
@@ -177,7 +176,7 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 		fmt.Fprintf(&b, "# no %s%s%s\n", ended, what, files(", "))
 	}
 	for i := range l.Open {
-		b.WriteString(openLine(&l.Open[i]))
+		b.WriteString(l.Open[i].Line() + "\n")
 	}
 	if more := l.OpenTotal - len(l.Open); more > 0 {
 		fmt.Fprintf(&b, "# %d more open\n", more)
@@ -205,9 +204,6 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
-
-// openLine is an open request in a line.
-func openLine(r *inflight.Request) string { return "# open: " + r.Line() + "\n" }
 
 // clipped cuts a text of an entry in place and notes it.
 func (h *EntryHead) clipped(name string, s *string, most int) {

@@ -79,3 +79,14 @@ func (u *unplaced) forget(client *checkpoint.Client) {
 	defer u.mu.Unlock()
 	delete(u.of, client)
 }
+
+// Give records the entries that an answer shows to a client, and what it reports as over. The caller has the client's
+// turn.
+func Give(o *Observer, client *checkpoint.Client, shown []alike.Entry, over []uint64) {
+	client.Lock()
+	client.GiveLocked(shown, over)
+	client.Unlock()
+	if o.disk != nil {
+		o.disk.ReadersChanged()
+	}
+}

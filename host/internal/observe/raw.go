@@ -17,7 +17,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
-	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -106,14 +105,12 @@ type bounds struct {
 func (p *ReadParams) check() (b bounds, err error) {
 	b = bounds{limit: rawcost.Entries, tokens: rawcost.Tokens, asJSON: p.Format == "json"}
 	if p.Limit != nil {
-		b.limit = *p.Limit
-		if b.limit < 1 || b.limit > maxLimit {
+		if b.limit = *p.Limit; b.limit < 1 || b.limit > maxLimit {
 			return b, usererr.Invalid("limit is %d; it must be from 1 to %d", b.limit, maxLimit)
 		}
 	}
 	if p.MaxTokens != nil {
-		b.tokens = *p.MaxTokens
-		if b.tokens < minMaxTokens {
+		if b.tokens = *p.MaxTokens; b.tokens < minMaxTokens {
 			return b, usererr.Invalid("max_tokens is %d; it must be %d or more", b.tokens, minMaxTokens)
 		}
 	}
@@ -174,8 +171,10 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 		hits = hits[max(0, len(hits)-b.limit):]
 	}
 	if r.open != nil && newest { // the later pages of a read repeat none
-		page.Open, page.OpenTotal = r.open()
-		b.tokens -= page.fitOpen(min(b.tokens/2, b.tokens-around-minMaxTokens/2))
+		open, total := r.open()
+		kept, need := inflight.Fit(open, min(b.tokens/2, b.tokens-around-minMaxTokens/2), b.asJSON)
+		page.Open, page.OpenTotal = kept, total
+		b.tokens -= need
 	}
 	taken := fill[T, P, E, R](page, hits, b, newest, r.show)
 	page.Left = len(hits) - taken
@@ -190,31 +189,6 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 		page.PageText = report.Untrusted
 	}
 	return page, nil
-}
-
-// fitOpen leaves out the oldest open requests until the rest needs at most so many tokens. It returns how many.
-func (l *Listing[T]) fitOpen(most int) (need int) {
-	for i := range slices.Backward(l.Open) {
-		n := l.openCost(&l.Open[i])
-		if need+n > most {
-			l.Open = l.Open[i+1:]
-			break
-		}
-		need += n
-	}
-	return need
-}
-
-// openCost is about how many tokens an open request needs.
-func (l *Listing[T]) openCost(r *inflight.Request) int {
-	if !l.asJSON {
-		return tokens.Estimate(openLine(r))
-	}
-	data, err := report.Encode(r)
-	if err != nil {
-		return 0 // plain values always marshal
-	}
-	return tokens.Estimate(data) + 1
 }
 
 // fill adds entries to a page until they need more tokens than allowed: from the oldest on, or from the newest. It returns
