@@ -256,7 +256,8 @@ func TestTheBudgetIsKept(t *testing.T) {
 // TestRetainFreesWhatItChose, and says what had to go.
 func TestRetainFreesWhatItChose(t *testing.T) {
 	var hours atomic.Int64
-	r := newRoom(t, tracked.Options{Clock: func() time.Time { return time.Unix(1e9, 0).Add(time.Duration(hours.Load()) * time.Hour) }})
+	clock := func() time.Time { return time.Unix(1e9, 0).Add(time.Duration(hours.Load()) * time.Hour) }
+	r := newRoom(t, tracked.Options{Clock: clock})
 	for i := range 8 {
 		hours.Add(1)
 		r.write("file", incompressible(500_000))
@@ -266,7 +267,7 @@ func TestRetainFreesWhatItChose(t *testing.T) {
 	}
 	retain := func(p provider.Policy, references map[uint64]string) provider.Choice {
 		t.Helper()
-		choice, err := r.p.Retain(context.Background(), p, retention.Wall(func() time.Time { return now }), references)
+		choice, err := r.p.Retain(context.Background(), p, retention.Wall(clock), references)
 		if err != nil {
 			t.Fatal(err)
 		}
