@@ -69,7 +69,7 @@ func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := btrfs.Open(w.dir, filepath.Join(dir, "native"), time.Now)
+	store, err := btrfs.Open(context.Background(), w.dir, filepath.Join(dir, "native"), time.Now)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -196,7 +197,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 	if err := w.Clone(ctx, place.Snapshot.Number, making); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot copy the files of %s: %w", records.SnapshotID(place.Snapshot.Number), err), tracked.RemoveAll(making))
 	}
-	if err := os.Rename(making, dir); err != nil {
+	if err := dataset.Rename(making, dir); err != nil {
 		return nil, errors.Join(err, tracked.RemoveAll(making))
 	}
 	first := records.Moment{Kind: records.Auto, Source: records.FromBranch}

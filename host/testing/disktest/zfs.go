@@ -1,0 +1,68 @@
+package disktest
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Pool is a pool of ZFS in a file.
+type Pool struct {
+	// Name is that of its dataset, which is mounted on Dir.
+	Name, Dir string
+}
+
+// ZFS makes a pool of a size in bytes. It needs a ZFS that is for tests: `make test-zfs` starts one.
+func ZFS(t *testing.T, bytes int64) Pool {
+	t.Helper()
+	if os.Getenv("TIDEMARK_TEST_ZFS") == "" {
+		t.Skip("ZFS is tested by make test-zfs")
+	}
+	top := t.TempDir()
+	p := Pool{Name: "tidemark-test-" + strings.ToLower(rand.Text()[:8]), Dir: filepath.Join(top, "zfs")}
+	image := filepath.Join(top, "image")
+	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, bytes)); err != nil {
+		t.Fatal(err)
+	}
+	zpool(t, "create", "-o", "cachefile=none", "-O", "mountpoint="+p.Dir, "-O", "atime=off", p.Name, image)
+	t.Cleanup(func() { zpool(t, "destroy", "-f", p.Name) })
+	return p
+}
+
+// Create makes a dataset of a directory of the pool.
+func (p Pool) Create(t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, dir string) (name string) {
+	t.Helper()
+	rel, err := filepath.Rel(p.Dir, dir)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	name = p.Name + "/" + rel
+	if out, err := exec.Command("zfs", "create", "-p", name).CombinedOutput(); err != nil { //nolint:gosec,noctx // a test's dataset
+		t.Fatalf("zfs create: %v\n%s", err, out)
+	}
+	return name
+}
+
+// Zfs runs the command of ZFS.
+func Zfs(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "zfs", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("zfs %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func zpool(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.Command("zpool", args...).CombinedOutput(); err != nil { //nolint:gosec,noctx // a test's pool, which it outlives
+		t.Fatalf("zpool %v: %v\n%s", args, err, out)
+	}
+}
