@@ -3,11 +3,13 @@ package disktest
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Pool is a pool of ZFS in a file.
@@ -28,8 +30,26 @@ func ZFS(t *testing.T, bytes int64) Pool {
 	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, bytes)); err != nil {
 		t.Fatal(err)
 	}
-	zpool(t, "create", "-o", "cachefile=none", "-O", "mountpoint="+p.Dir, "-O", "atime=off", p.Name, image)
-	t.Cleanup(func() { zpool(t, "destroy", "-f", p.Name) })
+	pool := func(args ...string) error {
+		out, err := exec.Command("zpool", args...).CombinedOutput() //nolint:gosec,noctx // a test's pool, which outlives its context
+		if err != nil {
+			err = fmt.Errorf("zpool %v: %w: %s", args, err, out)
+		}
+		return err
+	}
+	if err := pool("create", "-o", "cachefile=none", "-O", "mountpoint="+p.Dir, "-O", "atime=off", p.Name, image); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := pool("destroy", "-f", p.Name)
+		for i := 0; err != nil && i < 100; i++ { // zfs-fuse ends its mounts after the command that unmounts them
+			time.Sleep(50 * time.Millisecond)
+			err = pool("destroy", "-f", p.Name)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	return p
 }
 
@@ -58,11 +78,4 @@ func Zfs(t *testing.T, args ...string) string {
 		t.Fatalf("zfs %v: %v\n%s", args, err, out)
 	}
 	return string(out)
-}
-
-func zpool(t *testing.T, args ...string) {
-	t.Helper()
-	if out, err := exec.Command("zpool", args...).CombinedOutput(); err != nil { //nolint:gosec,noctx // a test's pool, which it outlives
-		t.Fatalf("zpool %v: %v\n%s", args, err, out)
-	}
 }

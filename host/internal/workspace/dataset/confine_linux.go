@@ -6,24 +6,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine has a mount ignore set-user-ID programs and devices. OpenZFS mounts a clone so by its properties, zfs-fuse does not.
-func confine(dir string) error {
+// confine has a mount ignore set-user-ID programs and devices, and refuse writing if it is read-only. OpenZFS mounts a clone so by
+// its properties. zfs-fuse mounts without them, and refuses only some ways of writing.
+func confine(dir string, readOnly bool) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return &fs.PathError{Op: "statfs", Path: dir, Err: err}
 	}
-	const confined = unix.ST_NOSUID | unix.ST_NODEV
-	if st.Flags&confined == confined {
-		return nil
+	want, flags := int64(unix.ST_NOSUID|unix.ST_NODEV), uintptr(unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NODEV)
+	if readOnly {
+		want, flags = want|unix.ST_RDONLY, flags|unix.MS_RDONLY
 	}
-	flags := uintptr(unix.MS_REMOUNT | unix.MS_BIND | unix.MS_NOSUID | unix.MS_NODEV)
-	if st.Flags&unix.ST_RDONLY != 0 {
-		flags |= unix.MS_RDONLY
+	if st.Flags&want == want {
+		return nil
 	}
 	if err := unix.Mount("", dir, "", flags, ""); err != nil {
 		return &fs.PathError{Op: "mount with nosuid and nodev", Path: dir, Err: err}
 	}
 	return nil
+}
+
+// sealed reports whether a mount is read-only.
+func sealed(dir string) (bool, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return false, &fs.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	return st.Flags&unix.ST_RDONLY != 0, nil
 }
 
 // Free returns which part of a dataset is free for its users, from 0 to 1.

@@ -135,7 +135,7 @@ func Clone(ctx context.Context, dataset, snapshot, dir string, readOnly bool) er
 	}
 	_, err := run(ctx, append(args, dataset+"@"+snapshot, name)...)
 	if err == nil {
-		if err = confine(dir); err == nil {
+		if err = confine(dir, readOnly); err == nil {
 			return nil
 		}
 	}
@@ -156,7 +156,7 @@ func Seal(ctx context.Context, dir string) error {
 	if _, err := run(ctx, "set", "readonly=on", d.Name); err != nil {
 		return err
 	}
-	return confine(dir)
+	return confine(dir, true)
 }
 
 // Rename renames a directory. A clone that is mounted on it is mounted on the new one.
@@ -165,41 +165,44 @@ func Rename(from, to string) error {
 	if !ok {
 		return os.Rename(from, to)
 	}
-	ctx := context.Background()
-	if err := os.Mkdir(to, 0o700); err != nil {
+	readOnly, err := sealed(from)
+	if err == nil {
+		err = os.Mkdir(to, 0o700)
+	}
+	if err != nil {
 		return err
 	}
-	if _, err := run(ctx, "set", "mountpoint="+to, d.Name); err != nil && !errors.Is(err, syscall.EBUSY) {
+	ctx := context.Background()
+	_, err = run(ctx, "set", "mountpoint="+to, d.Name)
+	if errors.Is(err, syscall.EBUSY) && !Is(from) {
+		err = ended(ctx, func() bool { return Is(to) }, "mount", d.Name)
+	}
+	if err != nil {
 		return errors.Join(err, remove(to))
 	}
-	if err := mountAgain(ctx, d.Name, to); err != nil {
-		return errors.Join(err, remove(to))
-	}
-	return errors.Join(confine(to), remove(from))
+	return errors.Join(confine(to, readOnly), remove(from))
 }
 
-// How long zfs-fuse may take to end a mount whose directory it has left already.
+// How often, and how long after each other, a command is tried that fails because zfs-fuse has not ended a mount whose directory
+// it has left already.
 const (
-	mountTries = 200
-	mountEvery = 10 * time.Millisecond
+	endingTries = 500
+	endingEvery = 10 * time.Millisecond
 )
 
-// mountAgain mounts a clone, if changing its place has not.
-func mountAgain(ctx context.Context, name, dir string) (err error) {
-	for range mountTries {
-		if Is(dir) {
-			return nil
-		}
-		if _, err = run(ctx, "mount", name); err == nil || !errors.Is(err, syscall.EBUSY) {
+// ended runs a command that needs a mount to have ended, which is no longer in a directory when mounted returns false.
+func ended(ctx context.Context, mounted func() bool, args ...string) error {
+	for i := 0; ; i++ {
+		_, err := run(ctx, args...)
+		if !errors.Is(err, syscall.EBUSY) || mounted() || i == endingTries {
 			return err
 		}
 		select {
-		case <-time.After(mountEvery):
+		case <-time.After(endingEvery):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	return err
 }
 
 // Release destroys the clones that are mounted on a directory and below it. Where anything else is mounted there, it destroys
@@ -227,15 +230,16 @@ func Release(dir string) error {
 // destroy destroys a clone with Tidemark's snapshots of it, and removes the directory that it was mounted on. Clones that were
 // made of these snapshots stay.
 func destroy(ctx context.Context, m mounts.Mount) error {
-	names, err := Snapshots(ctx, m.Source, SnapshotPrefix)
-	for _, name := range names {
-		err = errors.Join(err, Drop(ctx, m.Source, name))
-	}
-	if err == nil {
-		err = setFree(ctx, m.Source)
-	}
-	if err == nil {
-		_, err = run(ctx, "destroy", m.Source)
+	try := func() error { return ended(ctx, func() bool { return Is(m.At) }, "destroy", m.Source) }
+	err := try()
+	if err != nil && !errors.Is(err, syscall.EBUSY) { // it has snapshots
+		err = drop(ctx, m.Source)
+		if err == nil {
+			err = setFree(ctx, m.Source)
+		}
+		if err == nil {
+			err = try()
+		}
 	}
 	if errors.Is(err, syscall.EBUSY) {
 		return fmt.Errorf("%s was not removed, because a program uses it. Close the programs that work in it and try again: %w", m.At, err)
@@ -244,6 +248,15 @@ func destroy(ctx context.Context, m mounts.Mount) error {
 		return fmt.Errorf("cannot remove the ZFS clone on %s: %w", m.At, err)
 	}
 	return remove(m.At)
+}
+
+// drop destroys Tidemark's snapshots of a dataset.
+func drop(ctx context.Context, name string) error {
+	names, err := Snapshots(ctx, name, SnapshotPrefix)
+	for _, snapshot := range names {
+		err = errors.Join(err, Drop(ctx, name, snapshot))
+	}
+	return err
 }
 
 // setFree lets the clones that were made of a clone outlive it: its snapshots become theirs, up to the one that they were made of.

@@ -7,6 +7,7 @@ package zfs
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -45,7 +46,6 @@ type filesystem struct {
 	within, dir string
 	// prefix begins the names in ZFS of the snapshots of this store.
 	prefix string
-	clock  func() time.Time
 }
 
 // Open opens the snapshots of a workspace, with their files in a directory whose parent exists. To try the user's rights it takes
@@ -62,7 +62,7 @@ func Open(ctx context.Context, workspace, dir string, clock func() time.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	f := &filesystem{dataset: d, within: within, dir: dir, prefix: prefixOf(dir), clock: clock}
+	f := &filesystem{dataset: d, within: within, dir: dir, prefix: prefixOf(dir)}
 	if err := f.try(ctx); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (f *filesystem) Serves() error {
 func (f *filesystem) Free() (float64, error) { return dataset.Free(f.dataset.At) }
 
 func (f *filesystem) Take(ctx context.Context) (string, error) {
-	name := fmt.Sprintf("%s%d", f.prefix, f.clock().UnixNano())
+	name := f.prefix + strings.ToLower(rand.Text())
 	if err := os.WriteFile(f.path(takingName), []byte(f.dataset.Name+"@"+name), 0o600); err != nil {
 		return "", err
 	}

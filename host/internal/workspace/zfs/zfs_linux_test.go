@@ -32,7 +32,7 @@ func TestAKilledProcessLeavesNothing(t *testing.T) { suite(t).Killed(t) }
 func suite(all *testing.T) providertest.Suite {
 	var pool disktest.Pool
 	return providertest.Suite{
-		Driver: zfs.Driver{}, OwnStore: true, NeedsRoot: "mounting ZFS",
+		Driver: zfs.Driver{}, OwnStore: true, Seconds: true, Anywhere: true, NeedsRoot: "mounting ZFS",
 		Dir: func(t *testing.T) string {
 			if pool.Name == "" { // not in the process that is killed
 				pool = disktest.ZFS(all, 2<<30)
