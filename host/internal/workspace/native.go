@@ -152,6 +152,18 @@ func (s Settings) providerOf(dir string) (at, name string) {
 	return at, name
 }
 
+// Instant reports whether the filesystem makes a branch of a snapshot, in the same time for any number of files.
+func (w *Workspace) Instant(number uint64) bool { return w.native.Has(number) }
+
+// viewsAt returns where views and branches go, and why there.
+func (w *Workspace) viewsAt() string {
+	at := w.place.Dir + ": "
+	if w.native != nil && w.native.Serves() == nil && !w.place.Shares {
+		at += w.native.Title() + " makes those of the newest states, for older ones "
+	}
+	return at + w.place.Why
+}
+
 // preferred returns the name of what takes the snapshots.
 func (w *Workspace) preferred() string {
 	if w.native != nil {

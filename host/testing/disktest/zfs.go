@@ -3,7 +3,6 @@ package disktest
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,24 +29,12 @@ func ZFS(t *testing.T, bytes int64) Pool {
 	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, bytes)); err != nil {
 		t.Fatal(err)
 	}
-	pool := func(args ...string) error {
-		out, err := exec.Command("zpool", args...).CombinedOutput() //nolint:gosec,noctx // a test's pool, which outlives its context
-		if err != nil {
-			err = fmt.Errorf("zpool %v: %w: %s", args, err, out)
-		}
-		return err
-	}
-	if err := pool("create", "-o", "cachefile=none", "-O", "mountpoint="+p.Dir, "-O", "atime=off", p.Name, image); err != nil {
-		t.Fatal(err)
+	if out, err := patient("zpool", "create", "-o", "cachefile=none", "-O", "mountpoint="+p.Dir, "-O", "atime=off", p.Name, image); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	t.Cleanup(func() {
-		err := pool("destroy", "-f", p.Name)
-		for i := 0; err != nil && i < 100; i++ { // zfs-fuse ends its mounts after the command that unmounts them
-			time.Sleep(50 * time.Millisecond)
-			err = pool("destroy", "-f", p.Name)
-		}
-		if err != nil {
-			t.Error(err)
+		if out, err := patient("zpool", "destroy", "-f", p.Name); err != nil {
+			t.Errorf("%v: %s", err, out)
 		}
 	})
 	return p
@@ -70,12 +57,24 @@ func (p Pool) Create(t interface {
 	return name
 }
 
-// Zfs runs the command of ZFS.
+// Zfs runs the command of ZFS, and returns its output.
 func Zfs(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "zfs", args...).CombinedOutput()
+	out, err := patient("zfs", args...)
 	if err != nil {
-		t.Fatalf("zfs %v: %v\n%s", args, err, out)
+		t.Fatalf("zfs %v: %v: %s", args, err, out)
 	}
-	return string(out)
+	return out
+}
+
+// patient runs a command, again as long as something is busy: zfs-fuse ends a mount after the command that unmounts it.
+func patient(name string, args ...string) (out string, err error) {
+	for range 200 {
+		b, failed := exec.Command(name, args...).CombinedOutput() //nolint:gosec,noctx // a test's pool, which outlives its context
+		if out, err = string(b), failed; err == nil || !strings.Contains(out, "busy") {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return out, err
 }
