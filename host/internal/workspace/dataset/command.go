@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -65,8 +66,11 @@ var meanings = []struct {
 	{"out of space", syscall.ENOSPC},
 	{"no space left", syscall.ENOSPC},
 	{"quota exceeded", syscall.EDQUOT},
-	{"busy", syscall.EBUSY},
+	{"is busy", syscall.EBUSY},
 }
+
+// quoted are names and directories in a message.
+var quoted = regexp.MustCompile(`'[^']*'`)
 
 // explain returns the command's message as an error, on one line.
 func explain(what, message string, err error) error {
@@ -78,8 +82,9 @@ func explain(what, message string, err error) error {
 	if text == "" {
 		text = err.Error()
 	}
+	plain := strings.ToLower(quoted.ReplaceAllString(text, ""))
 	for _, m := range meanings {
-		if strings.Contains(strings.ToLower(text), m.text) {
+		if strings.Contains(plain, m.text) {
 			return &commandError{what, text, m.is}
 		}
 	}

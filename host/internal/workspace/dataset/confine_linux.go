@@ -35,11 +35,11 @@ func sealed(dir string) (bool, error) {
 	return st.Flags&unix.ST_RDONLY != 0, nil
 }
 
-// Free returns which part of a dataset is free for its users, from 0 to 1.
-func Free(dir string) (float64, error) {
+// Free returns how many bytes are free in a dataset for its users.
+func Free(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, &fs.PathError{Op: "statfs", Path: dir, Err: err}
 	}
-	return float64(st.Bavail) / float64(max(st.Blocks, 1)), nil
+	return int64(st.Bavail) * st.Frsize, nil //nolint:gosec // a pool has less than 2^63 bytes
 }

@@ -10,5 +10,5 @@ func confine(string, bool) error { return nil }
 // sealed is not known, and not needed: a clone is mounted again by its properties.
 func sealed(string) (bool, error) { return false, nil }
 
-// Free returns which part of a dataset is free. It is known on Linux alone.
-func Free(string) (float64, error) { return 0, errors.ErrUnsupported }
+// Free returns how many bytes are free in a dataset. It is known on Linux alone.
+func Free(string) (int64, error) { return 0, errors.ErrUnsupported }

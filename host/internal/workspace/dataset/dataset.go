@@ -296,6 +296,26 @@ func Abandoned(ctx context.Context, dataset string, unneeded func(dir string) bo
 	return err
 }
 
+// Room returns how many bytes a dataset and what shares its room can have at most: those of its pool, or of its quota.
+func Room(ctx context.Context, dataset string) (int64, error) {
+	pool, _, _ := strings.Cut(dataset, "/")
+	out, err := run(ctx, "get", "-H", "-p", "-o", "value", "used,available", pool, dataset)
+	if err != nil {
+		return 0, err
+	}
+	var n [4]int64 // used and available, of both
+	if _, err := fmt.Sscan(out, &n[0], &n[1], &n[2], &n[3]); err != nil {
+		if _, err := fmt.Sscan(out, &n[0], &n[1]); err != nil { // they are the same
+			return 0, fmt.Errorf("zfs get: %q is not understood: %w", out, err)
+		}
+		return n[0] + n[1], nil
+	}
+	if n[3] < n[1] {
+		return n[2] + n[3], nil
+	}
+	return n[0] + n[1], nil
+}
+
 // remove removes an empty directory that ZFS may have removed already.
 func remove(dir string) error {
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {

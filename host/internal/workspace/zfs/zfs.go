@@ -46,6 +46,8 @@ type filesystem struct {
 	within, dir string
 	// prefix begins the names in ZFS of the snapshots of this store.
 	prefix string
+	// room is how many bytes the dataset can have.
+	room int64
 }
 
 // Open opens the snapshots of a workspace, with their files in a directory whose parent exists. To try the user's rights it takes
@@ -64,6 +66,9 @@ func Open(ctx context.Context, workspace, dir string, clock func() time.Time) (*
 	}
 	f := &filesystem{dataset: d, within: within, dir: dir, prefix: prefixOf(dir)}
 	if err := f.try(ctx); err != nil {
+		return nil, err
+	}
+	if f.room, err = dataset.Room(ctx, d.Name); err != nil {
 		return nil, err
 	}
 	return native.New(f, dir, clock), nil
@@ -147,7 +152,10 @@ func (f *filesystem) Serves() error {
 	return nil
 }
 
-func (f *filesystem) Free() (float64, error) { return dataset.Free(f.dataset.At) }
+func (f *filesystem) Free() (float64, error) {
+	free, err := dataset.Free(f.dataset.At)
+	return float64(free) / float64(max(1, f.room)), err
+}
 
 func (f *filesystem) Take(ctx context.Context) (string, error) {
 	name := f.prefix + strings.ToLower(rand.Text())
