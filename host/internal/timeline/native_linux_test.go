@@ -53,7 +53,6 @@ func TestAKilledDaemonOnZFS(t *testing.T) {
 func TestOnZFS(t *testing.T) {
 	timelinetest.OnZFS(t)
 	for name, test := range map[string]func(*testing.T){
-		"PrunedSnapshotsAreNotDamaged":         TestPrunedSnapshotsAreNotDamaged,
 		"EachMomentIsWhatTheWorkspaceWas":      TestEachMomentIsWhatTheWorkspaceWas,
 		"ListsHaveTheMountOfAView":             TestListsHaveTheMountOfAView,
 		"AFeedHasEveryMomentSnapshotAndBranch": TestAFeedHasEveryMomentSnapshotAndBranch,

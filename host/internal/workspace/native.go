@@ -153,10 +153,10 @@ func (s Settings) providerOf(dir string) (at, name string) {
 }
 
 // Instant reports whether the filesystem makes a branch of a snapshot, in the same time for any number of files.
-func (w *Workspace) Instant(number uint64) bool { return w.native.Has(number) }
+func Instant(w *Workspace, number uint64) bool { return w.native.Has(number) }
 
 // viewsAt returns where views and branches go, and why there.
-func (w *Workspace) viewsAt() string {
+func viewsAt(w *Workspace) string {
 	at := w.place.Dir + ": "
 	if w.native != nil && w.native.Serves() == nil && !w.place.Shares {
 		at += w.native.Title() + " makes those of the newest states, for older ones "

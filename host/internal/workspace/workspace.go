@@ -549,7 +549,7 @@ func (w *Workspace) status() Status {
 	}
 	defer end()
 	limited, _ := w.watching.limited()
-	return Status{Dir: w.Dir, Provider: w.preferred(), Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.viewsAt(), Limited: limited}
+	return Status{Dir: w.Dir, Provider: w.preferred(), Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: viewsAt(w), Limited: limited}
 }
 
 // Degraded returns in what way snapshots are worse than they could be here, and why; "" if they are not.

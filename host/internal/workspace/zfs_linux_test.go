@@ -106,7 +106,7 @@ func TestOldViewsOnZFSAreUnmounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _, err := w.Take(t.Context(), "first", "", false)
-	if err != nil || workspace.ProviderOf(s) != workspace.ZFS || !w.Instant(s.Number) {
+	if err != nil || workspace.ProviderOf(s) != workspace.ZFS || !workspace.Instant(w, s.Number) {
 		t.Fatal(s, err)
 	}
 	view, err := w.View(t.Context(), s.Number)

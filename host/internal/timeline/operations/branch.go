@@ -159,7 +159,7 @@ func (ops *Operations) planOf(ctx context.Context, l *moments.Line, snapshot uin
 		return nil, err
 	}
 	at, err := w.Placement(filepath.Join(ops.o.Branches, l.Space))
-	if err != nil || at.Shares || w.Instant(snapshot) {
+	if err != nil || at.Shares || workspace.Instant(w, snapshot) {
 		return nil, err
 	}
 	e, err := w.Estimate(ctx, snapshot, dir)
