@@ -92,7 +92,7 @@ func fit(workspace string) (dataset.Dataset, error) {
 		return d, nil
 	}
 	if m, err := mounts.Of(workspace); err == nil && dataset.Mounted(m) {
-		return d, &native.Unfit{Why: fmt.Sprintf("the project is on a part of the ZFS dataset %s that is mounted by itself, or on a snapshot", m.Source)}
+		return d, &native.Unfit{Why: fmt.Sprintf("only a part of the ZFS dataset %s is mounted here, or a snapshot", m.Source)}
 	}
 	return d, &native.Unfit{Why: "the project is not on ZFS"}
 }

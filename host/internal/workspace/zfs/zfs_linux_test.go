@@ -243,7 +243,7 @@ func TestWhatIsNotOnADatasetHasAReason(t *testing.T) {
 	bound := filepath.Join(w.dir, "bound")
 	w.must(os.Mkdir(bound, 0o755), unix.Mount(w.workspace, bound, "", unix.MS_BIND, ""))
 	defer func() { w.must(unix.Unmount(bound, 0)) }()
-	for dir, want := range map[string]string{w.dir: "the project is not on ZFS", bound: "a part of the ZFS dataset " + w.name + " that is mounted by itself"} {
+	for dir, want := range map[string]string{w.dir: "the project is not on ZFS", bound: "only a part of the ZFS dataset " + w.name + " is mounted here"} {
 		_, err := zfs.Open(t.Context(), dir, filepath.Join(w.dir, "other"), time.Now)
 		if unfit := (&native.Unfit{}); !errors.As(err, &unfit) || unfit.Command != "" || !strings.Contains(unfit.Why, want) {
 			t.Errorf("%s: %v", dir, err)
