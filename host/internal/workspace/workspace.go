@@ -25,6 +25,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
+	"tidemark.dev/tidemark/host/internal/workspace/zfs"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -114,6 +115,9 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		}
 	}
 	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
+		return nil, err
+	}
+	if err := zfs.Present(context.Background(), w.Dir, filepath.Join(w.place.Dir, nativeDir)); err != nil {
 		return nil, err
 	}
 	if w.native, w.unfit = openNative(o, a, w.place); w.native == nil { // there may be some of before

@@ -205,6 +205,17 @@ func ended(ctx context.Context, mounted func() bool, args ...string) error {
 	}
 }
 
+// Mount mounts a clone that is not mounted, where it was. Any other dataset is an error.
+func Mount(ctx context.Context, name, dir string) error {
+	if !cloneName.MatchString(path.Base(name)) {
+		return fmt.Errorf("%s is not mounted", name)
+	}
+	if err := ended(ctx, func() bool { return Is(dir) }, "mount", name); err != nil {
+		return err
+	}
+	return confine(dir, false)
+}
+
 // Release destroys the clones that are mounted on a directory and below it. Where anything else is mounted there, it destroys
 // nothing and returns an error.
 func Release(dir string) error {

@@ -33,6 +33,7 @@ const (
 	takingName  = "taking"  // the file of a snapshot that is being taken or read
 	readingName = "reading" // where it can be read, if ZFS does not show it
 	trialName   = "trial"
+	datasetName = "dataset" // the file with the dataset that the workspace is
 	// makingSuffix is at the end of the place of a clone that is being made.
 	makingSuffix = ".making"
 	// maxName bounds a file in bytes. Names in ZFS have 255 at most.
@@ -71,7 +72,32 @@ func Open(ctx context.Context, workspace, dir string, clock func() time.Time) (*
 	if f.room, err = dataset.Room(ctx, d.Name); err != nil {
 		return nil, err
 	}
+	if within == "." {
+		if err := os.WriteFile(f.path(datasetName), []byte(d.Name), 0o600); err != nil {
+			return nil, err
+		}
+	}
 	return native.New(f, dir, clock), nil
+}
+
+// Present returns an error for a workspace that is only the empty directory on which its dataset is not mounted: a snapshot of
+// it would have all files removed. A branch is mounted again. Dir is the directory of its store, which may not exist.
+func Present(ctx context.Context, workspace, dir string) error {
+	data, err := safefile.Read(filepath.Join(dir, datasetName), maxName)
+	if err != nil {
+		return nil //nolint:nilerr // it was no dataset
+	}
+	if entries, err := os.ReadDir(workspace); err != nil || len(entries) > 0 {
+		return nil //nolint:nilerr // it is used without its dataset
+	}
+	if d, ok := dataset.Of(workspace); ok && d.At == workspace {
+		return nil
+	}
+	name := string(data)
+	if err := dataset.Mount(ctx, name, workspace); err != nil {
+		return fmt.Errorf("%s is empty, because its ZFS dataset %s is not mounted. Run `zfs mount %s` and try again, or remove the directory: %w", workspace, name, name, err)
+	}
+	return nil
 }
 
 // prefixOf returns how the names of the snapshots of a store begin.
@@ -272,7 +298,7 @@ func Discard(dir string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	err = errors.Join(err, tracked.RemoveAll(filepath.Join(dir, readingName)))
+	err = errors.Join(err, tracked.RemoveAll(filepath.Join(dir, readingName)), tracked.RemoveAll(filepath.Join(dir, datasetName)))
 	for _, e := range entries {
 		if !native.Named(e.Name()) && e.Name() != takingName || !e.Type().IsRegular() {
 			continue

@@ -71,7 +71,7 @@ func left(store string, records []provider.Snapshot) error {
 		return err
 	}
 	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), ".differs"); !known[name] {
+		if name := strings.TrimSuffix(e.Name(), ".differs"); !known[name] && name != "dataset" {
 			err = errors.Join(err, fmt.Errorf("%s was left", e.Name()))
 		}
 	}
@@ -440,4 +440,31 @@ func TestADiscardedStoreLeavesNothing(t *testing.T) {
 	w.take()
 	disktest.Zfs(t, "destroy", "-r", w.name)
 	w.must(zfs.Discard(dir), zfs.Discard(filepath.Join(w.dir, "missing")))
+}
+
+// TestAWorkspaceWhoseDatasetIsNotMountedIsNotEmpty: a branch is mounted again, the user's own dataset is named.
+func TestAWorkspaceWhoseDatasetIsNotMountedIsNotEmpty(t *testing.T) {
+	w := newWorld(t, 512<<20, ".")
+	native := filepath.Join(w.dir, "native")
+	w.must(zfs.Present(t.Context(), w.workspace, native)) // an empty one
+	w.write("file", "one")
+	branch := w.checkout(w.take(), false)
+	of := *w
+	of.workspace, of.dir = branch, t.TempDir()
+	of.open()
+	disktest.Zfs(t, "unmount", branch)
+	w.must(zfs.Present(t.Context(), branch, filepath.Join(of.dir, "native")))
+	w.has(branch, "file", "one")
+	var st unix.Statfs_t
+	if err := unix.Statfs(branch, &st); err != nil || st.Flags&unix.ST_NOSUID == 0 {
+		t.Errorf("%x, %v", st.Flags, err)
+	}
+	disktest.Zfs(t, "unmount", w.workspace)
+	if err := zfs.Present(t.Context(), w.workspace, native); err == nil || !strings.Contains(err.Error(), "Run `zfs mount "+w.name+"` and try again") {
+		t.Error(err)
+	}
+	w.write("file", "without it")
+	w.must(zfs.Present(t.Context(), w.workspace, native), os.Remove(filepath.Join(w.workspace, "file")))
+	disktest.Zfs(t, "mount", w.name)
+	w.must(zfs.Present(t.Context(), w.workspace, native))
 }
