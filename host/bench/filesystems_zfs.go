@@ -36,14 +36,7 @@ func onZFS(r *run) (err error) {
 		s.note("not measured: " + err.Error())
 		return s.print()
 	}
-	defer func() {
-		last := command("zpool", "destroy", "-f", pool)
-		for i := 0; last != nil && i < 100; i++ { // zfs-fuse ends its mounts after the command that unmounts them
-			time.Sleep(50 * time.Millisecond)
-			last = command("zpool", "destroy", "-f", pool)
-		}
-		err = errors.Join(err, last)
-	}()
+	defer func() { err = errors.Join(err, patiently("zpool", "destroy", "-f", pool)) }()
 	name := pool + "/workspace"
 	if err := command("zfs", "create", name); err != nil {
 		return err
@@ -58,7 +51,7 @@ func onZFS(r *run) (err error) {
 		one, err := timed(func() error {
 			err := command("zfs", "snapshot", name+"@bare")
 			if err == nil && !shows {
-				err = errors.Join(command("zfs", "clone", "-o", "readonly=on", name+"@bare", pool+"/bare"), command("zfs", "destroy", pool+"/bare"))
+				err = errors.Join(command("zfs", "clone", "-o", "readonly=on", name+"@bare", pool+"/bare"), patiently("zfs", "destroy", pool+"/bare"))
 			}
 			return err
 		})
@@ -68,6 +61,17 @@ func onZFS(r *run) (err error) {
 		return err
 	}
 	return s.print()
+}
+
+// patiently runs a command, again while something is busy: zfs-fuse ends a mount after the command that unmounts it.
+func patiently(name string, args ...string) (err error) {
+	for range 500 {
+		if err = command(name, args...); err == nil || !strings.Contains(err.Error(), "busy") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
 }
 
 func command(name string, args ...string) error {
