@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/zfs"
 )
@@ -42,8 +41,8 @@ func onZFS(r *run) (err error) {
 		return err
 	}
 	n := native{dir: dir, home: top, files: files, open: zfs.Open, row: "ZFS snapshot / bare command"}
-	of, _ := dataset.Of(filepath.Join(dir, "workspace"))
-	shows := of.Frozen("") != ""
+	_, err = os.Lstat(filepath.Join(dir, "workspace", ".zfs", "snapshot"))
+	shows := err == nil
 	if !shows {
 		n.row = "ZFS snapshot / bare commands of zfs-fuse, which shows a snapshot only in a clone"
 	}

@@ -40,11 +40,14 @@ func ZFS(t *testing.T, bytes int64) Pool {
 	return p
 }
 
-// Create makes a dataset of a directory of the pool.
-func (p Pool) Create(t interface {
+// failer is what tests of package testing and of package rapid have.
+type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
-}, dir string) (name string) {
+}
+
+// Create makes a dataset of a directory of the pool.
+func (p Pool) Create(t failer, dir string) (name string) {
 	t.Helper()
 	rel, err := filepath.Rel(p.Dir, dir)
 	if err != nil {

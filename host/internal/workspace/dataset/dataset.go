@@ -83,14 +83,16 @@ func Snapshot(ctx context.Context, dataset, name string) error {
 	return err
 }
 
-// Frozen returns the directory in which ZFS shows a snapshot, "" where it does not, as by zfs-fuse.
+// Frozen returns the directory in which ZFS shows a snapshot, "" where it does not, as by zfs-fuse or in a container.
 func (d Dataset) Frozen(snapshot string) string {
 	dir := filepath.Join(d.At, ".zfs", "snapshot", snapshot)
-	if f, err := os.Open(dir); err == nil { // that mounts it
-		_ = f.Close()
-		return dir
+	if _, err := os.ReadDir(dir); err != nil { // that mounts it
+		return ""
 	}
-	return ""
+	if m, ok := mounts.On(dir); !ok || !ofSnapshot(m) { // an empty directory, say
+		return ""
+	}
+	return dir
 }
 
 // Drop destroys a snapshot, as soon as no clone of it exists. One that does not exist is no error.
