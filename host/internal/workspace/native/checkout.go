@@ -29,7 +29,7 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 	}
 	differs, err := s.differs(k) // before it may be removed
 	if err == nil {
-		err = s.Clone(ctx, k.name(), dir)
+		err = s.of.Clone(ctx, k.name(), dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) { // it was removed behind Tidemark's back
 		s.remove(k)
@@ -41,7 +41,7 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 		err = leaveOut(ctx, dir, skip)
 	}
 	if err == nil && readOnly {
-		err = s.Seal(ctx, dir)
+		err = s.of.Seal(ctx, dir)
 	}
 	if err == nil {
 		return nil

@@ -73,7 +73,7 @@ const differsSuffix = ".differs"
 
 // Store are the snapshots of one workspace. It is safe for concurrent use.
 type Store struct {
-	Filesystem
+	of    Filesystem
 	dir   string
 	clock func() time.Time
 
@@ -128,8 +128,17 @@ func (u *Unfit) Error() string {
 // New returns the snapshots that a filesystem takes of a workspace, with their lists of files in a directory. Call [Store.Settle]
 // before anything else.
 func New(f Filesystem, dir string, clock func() time.Time) *Store {
-	return &Store{Filesystem: f, dir: dir, clock: clock}
+	return &Store{of: f, dir: dir, clock: clock}
 }
+
+// Name is that of the provider.
+func (s *Store) Name() string { return s.of.Name() }
+
+// Title is what users call the filesystem.
+func (s *Store) Title() string { return s.of.Title() }
+
+// Serves returns why views and clones are not made of snapshots, nil if they are.
+func (s *Store) Serves() error { return s.of.Serves() }
 
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 
@@ -139,13 +148,13 @@ func (s *Store) Settle(ctx context.Context, records []tracked.Snapshot) error {
 	for _, r := range records {
 		known[kept{r.Number, r.At.UnixNano()}] = true
 	}
-	names, err := s.Names(ctx)
+	names, err := s.of.Names(ctx)
 	var all []kept
 	for _, name := range names {
 		if k, ok := parse(name); ok && known[k] {
 			all = append(all, k)
 		} else {
-			err = errors.Join(err, s.Remove(name))
+			err = errors.Join(err, s.of.Remove(name))
 		}
 	}
 	entries, failed := os.ReadDir(s.dir)
@@ -184,27 +193,27 @@ func (s *Store) freeze(ctx context.Context) (*tracked.Frozen, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.Whole(); err != nil {
+	if err := s.of.Whole(); err != nil {
 		return nil, err
 	}
-	if free, err := s.Free(); err == nil && free < minFree {
+	if free, err := s.of.Free(); err == nil && free < minFree {
 		s.trim(1)
 	}
-	if err := s.Drop(); err != nil { // its removal failed
+	if err := s.of.Drop(); err != nil { // its removal failed
 		return nil, err
 	}
 	at := s.clock()
-	dir, err := s.Take(ctx)
+	dir, err := s.of.Take(ctx)
 	if full(err) && s.trim(0) {
-		dir, err = s.Take(ctx)
+		dir, err = s.of.Take(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot take a %s snapshot: %w", s.Title(), err)
+		return nil, fmt.Errorf("cannot take a %s snapshot: %w", s.of.Title(), err)
 	}
-	drop := func() { s.note(s.Drop()) }
+	drop := func() { s.note(s.of.Drop()) }
 	f := &tracked.Frozen{Dir: dir, At: at, Drop: drop}
 	f.Keep = func(r *tracked.Snapshot, differs []string) { s.keep(kept{r.Number, r.At.UnixNano()}, differs) }
-	if s.Serves() != nil {
+	if s.of.Serves() != nil {
 		f.Keep = func(*tracked.Snapshot, []string) { drop() }
 	}
 	return f, nil
@@ -241,7 +250,7 @@ func (s *Store) keep(k kept, differs []string) {
 		err = os.WriteFile(s.path(k.name()+differsSuffix), []byte(strings.Join(differs, "\x00")), 0o600)
 	}
 	if err == nil {
-		err = s.Keep(k.name())
+		err = s.of.Keep(k.name())
 	}
 	s.note(err)
 	s.mu.Lock()
@@ -286,7 +295,7 @@ func (s *Store) Trim() {
 		return
 	}
 	most := maxKept
-	if free, err := s.Free(); err == nil && free < minFree {
+	if free, err := s.of.Free(); err == nil && free < minFree {
 		most = 1
 	}
 	s.trim(most)
@@ -315,7 +324,7 @@ func (s *Store) remove(k kept) {
 	s.mu.Lock()
 	s.kept = slices.DeleteFunc(s.kept, func(other kept) bool { return other == k })
 	s.mu.Unlock()
-	s.note(s.Remove(k.name()))
+	s.note(s.of.Remove(k.name()))
 	_ = os.Remove(s.path(k.name() + differsSuffix)) // most have none
 }
 
