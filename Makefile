@@ -84,6 +84,15 @@ test-windows: ## Tests of workspaces, the timeline, decisions and the store as W
 	@.ci/wine -json -short $(WINDOWS) | REPORT=.cache/report-windows go run ./.ci/report go
 	@REPORT=.cache/report-windows go run ./.ci/report total
 
+.PHONY: test-zfs
+test-zfs: ## Tests of snapshots on ZFS, by Debian's zfs-fuse, which it installs where root may, and which it starts and ends
+	@mkdir -p .cache; rm -f .cache/report-zfs
+	@echo "testing on ZFS …"
+	@{ RAPID_CHECKS=$${RAPID_CHECKS:-5} .ci/zfs bash -c '\
+	  go test -vet=off -timeout 20m -count=1 -json ./host/internal/workspace/{zfs,dataset}; \
+	  go test -vet=off -timeout 20m -count=1 -json -p 1 -run ZFS ./host/internal/workspace ./host/internal/timeline/...; true'; } | REPORT=.cache/report-zfs go run ./.ci/report go
+	@REPORT=.cache/report-zfs go run ./.ci/report total
+
 .PHONY: check
 check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
 	@go test -short -vet=off $$(go list ./... | grep -v /host/e2e/) ./host/e2e/{faults,hooks,install} ./.ci/caps ./.ci/prose ./.ci/report | { grep -v 'no test files' || true; }

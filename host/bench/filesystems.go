@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
+	snapshots "tidemark.dev/tidemark/host/internal/workspace/native"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
@@ -23,7 +24,7 @@ const (
 	nativeBytes  = 4 << 30
 )
 
-// filesystems measures snapshots and branches on Btrfs, which it makes in a file. That needs root.
+// filesystems measures snapshots and branches on Btrfs and ZFS, which it makes in files. That needs root.
 func filesystems(r *run) (err error) {
 	top, err := os.MkdirTemp("", "tidemark-filesystems")
 	if err != nil {
@@ -38,13 +39,13 @@ func filesystems(r *run) (err error) {
 	}
 	if why != "" {
 		s.note("not measured: " + why)
-		return s.print()
+		return errors.Join(s.print(), onZFS(r))
 	}
 	defer func() { err = errors.Join(err, exec.CommandContext(context.Background(), "umount", dir).Run()) }() //nolint:gosec // a directory of its own
 	if err := errors.Join(onBtrfs(r, s, dir, files), branching(r, s, dir, files)); err != nil {
 		return err
 	}
-	return s.print()
+	return errors.Join(s.print(), onZFS(r))
 }
 
 // mountBtrfs mounts an empty Btrfs. Why says why that is not possible here.
@@ -61,24 +62,47 @@ func mountBtrfs(top string) (dir, why string, err error) {
 	return dir, "", nil
 }
 
-func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
+func onBtrfs(r *run, s *sheet, dir string, files int) error {
 	if err := subvolume.Create(filepath.Join(dir, "workspace")); err != nil {
 		return err
 	}
-	w, err := newWorkspace(dir, files)
+	at := filepath.Join(dir, "bare")
+	return onFilesystem(r, s, native{
+		dir: dir, home: dir, files: files, open: btrfs.Open, row: "a snapshot / the filesystem's own call",
+		bare: func() (time.Duration, error) {
+			one, err := timed(func() error { return subvolume.Snapshot(filepath.Join(dir, "workspace"), at, true) })
+			return one, errors.Join(err, subvolume.Delete(at))
+		},
+	})
+}
+
+// native is a filesystem whose own snapshots are measured.
+type native struct {
+	// dir has the workspace, home what Tidemark keeps.
+	dir, home string
+	files     int
+	open      func(ctx context.Context, workspace, dir string, clock func() time.Time) (*snapshots.Store, error)
+	// bare takes a snapshot without Tidemark, and removes it, which it does not time.
+	bare func() (time.Duration, error)
+	row  string
+}
+
+func onFilesystem(r *run, s *sheet, n native) (err error) {
+	dir := n.dir
+	w, err := newWorkspace(dir, n.files)
 	if err != nil {
 		return err
 	}
-	store, err := btrfs.Open(w.dir, filepath.Join(dir, "native"), time.Now)
+	store, err := n.open(context.Background(), w.dir, filepath.Join(n.home, "native"), time.Now)
 	if err != nil {
 		return err
 	}
-	if w.watcher, err = watch.New(watch.Options{Dir: w.dir, Cookies: filepath.Join(dir, "cookies")}); err != nil {
+	if w.watcher, err = watch.New(watch.Options{Dir: w.dir, Cookies: filepath.Join(n.home, "cookies")}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.watcher.Close()) }()
 	w.provider, err = tracked.Open(tracked.Options{
-		Workspace: w.dir, Store: filepath.Join(dir, "store"), Changes: w.watcher, Clock: time.Now, Freezer: store, Deleting: func(n []uint64) { store.Forget(n...) },
+		Workspace: w.dir, Store: filepath.Join(n.home, "store"), Changes: w.watcher, Clock: time.Now, Freezer: store, Deleting: func(n []uint64) { store.Forget(n...) },
 	})
 	if err != nil {
 		return err
@@ -93,10 +117,9 @@ func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
 	for i := range r.third(nativePairs) {
 		pair := []func() error{
 			func() error {
-				at := filepath.Join(dir, "bare")
-				one, err := timed(func() error { return subvolume.Snapshot(w.dir, at, true) })
+				one, err := n.bare()
 				bare = append(bare, one)
-				return errors.Join(err, subvolume.Delete(at))
+				return err
 			},
 			func() error {
 				one, err := timed(func() error { last, err = w.take(); return err })
@@ -118,7 +141,7 @@ func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
 		}
 	}
 	share := float64(quantile(ours, .5)) / float64(quantile(bare, .5))
-	s.row("a snapshot / the filesystem's own call", fmt.Sprintf("%.2f times (%s, %s)", share, ms(quantile(ours, .5)), ms(quantile(bare, .5))), fmt.Sprintf("at most %.1f times", budgetNative), share <= budgetNative)
+	s.row(n.row, fmt.Sprintf("%.2f times (%s, %s)", share, ms(quantile(ours, .5)), ms(quantile(bare, .5))), fmt.Sprintf("at most %.1f times", budgetNative), share <= budgetNative)
 	for _, how := range []struct {
 		what     string
 		checkout func(dir string) error
@@ -130,7 +153,7 @@ func onBtrfs(r *run, s *sheet, dir string, files int) (err error) {
 	} {
 		var took []time.Duration
 		for i := range r.third(9) {
-			at := filepath.Join(dir, fmt.Sprintf("out%d", i))
+			at := filepath.Join(n.home, fmt.Sprintf("out%d", i))
 			one, err := timed(func() error { return how.checkout(at) })
 			if err = errors.Join(err, tracked.RemoveAll(at)); err != nil {
 				return err

@@ -176,6 +176,9 @@ func (c *changer) leave(h home.Home, purge bool) error {
 		c.fail(c.sheet.Outcome, errors.New("the browser from `tidemark browser` is still open and would rewrite its profile. Nothing was removed. Close it, then run this again"))
 		return nil
 	}
+	if err := workspace.DiscardNative(h.Workspaces()); err != nil {
+		return fmt.Errorf("cannot remove snapshots of the filesystem: %w", err)
+	}
 	var branches []string
 	for _, dir := range workspace.Beside(h.Workspaces()) {
 		with, err := workspace.RemoveViews(dir)

@@ -13,7 +13,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
+	"tidemark.dev/tidemark/host/testing/disktest"
 	"tidemark.dev/tidemark/host/testing/timelinetest"
 )
 
@@ -33,27 +35,55 @@ func TestOnBtrfs(t *testing.T) {
 		"EachMomentIsWhatTheWorkspaceWas":      TestEachMomentIsWhatTheWorkspaceWas,
 		"ListsHaveTheMountOfAView":             TestListsHaveTheMountOfAView,
 		"AFeedHasEveryMomentSnapshotAndBranch": TestAFeedHasEveryMomentSnapshotAndBranch,
-		"ASnapshotIsOnTheTimeline":             aSnapshotIsOnTheTimeline,
+		"ASnapshotIsOnTheTimeline": func(t *testing.T) {
+			aSnapshotIsOnTheTimeline(t, workspace.Btrfs, subvolume.Is, subvolume.Create, "has the subvolume nested in it")
+		},
 	} {
 		t.Run(name, test)
 	}
 }
 
-// aSnapshotIsOnTheTimeline: its moment, its view and its branch are of Btrfs. What keeps one from being taken is an event.
-func aSnapshotIsOnTheTimeline(t *testing.T) {
+// TestAKilledDaemonOnZFS loses nothing either, and leaves no half of a branch.
+func TestAKilledDaemonOnZFS(t *testing.T) {
+	timelinetest.OnZFS(t)
+	t.Run("AKilledDaemonLosesNothingThatItAcknowledged", TestAKilledDaemonLosesNothingThatItAcknowledged)
+}
+
+// TestOnZFS runs tests again with a workspace that is a dataset. EachMomentIsWhatTheWorkspaceWas is not among them: zfs-fuse stops
+// answering some time after a few dozen branches.
+func TestOnZFS(t *testing.T) {
+	timelinetest.OnZFS(t)
+	for name, test := range map[string]func(*testing.T){
+		"ListsHaveTheMountOfAView":             TestListsHaveTheMountOfAView,
+		"AFeedHasEveryMomentSnapshotAndBranch": TestAFeedHasEveryMomentSnapshotAndBranch,
+		"ASnapshotIsOnTheTimeline": func(t *testing.T) {
+			aSnapshotIsOnTheTimeline(t, workspace.ZFS, dataset.Is, func(dir string) error {
+				of, _ := dataset.Of(filepath.Dir(dir))
+				disktest.Zfs(t, "create", of.Name+"/"+filepath.Base(dir))
+				return nil
+			}, "has the ZFS dataset ")
+		},
+	} {
+		t.Run(name, test)
+	}
+}
+
+// aSnapshotIsOnTheTimeline: its moment, its view and its branch are of the filesystem. What keeps one from being taken, such as a
+// part of the workspace that nest makes, is an event.
+func aSnapshotIsOnTheTimeline(t *testing.T, provider string, is func(dir string) bool, nest func(dir string) error, event string) {
 	w := timelinetest.New(t)
 	w.Write("file", "one")
 	m := w.Edit("first")
 	w.Write("file", "two")
 	s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: m.ID()})
-	if err != nil || s.Provider != workspace.Btrfs || w.Read(filepath.Join(s.Mount, "file")) != "one" || !subvolume.ReadOnly(s.Mount) {
+	if err != nil || s.Provider != provider || w.Read(filepath.Join(s.Mount, "file")) != "one" || !is(s.Mount) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	b, err := w.Operations.Branch(t.Context(), timelinetest.User, operations.BranchParams{Where: w.Here(), From: m.ID(), Name: "other"})
-	if err != nil || !subvolume.Is(b.Workspace) || w.Read(filepath.Join(b.Workspace, "file")) != "one" {
+	if err != nil || !is(b.Workspace) || w.Read(filepath.Join(b.Workspace, "file")) != "one" {
 		t.Fatalf("%+v, %v", b, err)
 	}
-	if a := w.Listed(); a.FsSnapshots[0].Provider != workspace.Btrfs {
+	if a := w.Listed(); a.FsSnapshots[0].Provider != provider {
 		t.Errorf("%+v", a.FsSnapshots)
 	}
 	if _, err := w.Operations.Undo(t.Context(), timelinetest.User, operations.UndoParams{Where: w.Here(), Confirm: true}); err != nil {
@@ -62,13 +92,13 @@ func aSnapshotIsOnTheTimeline(t *testing.T) {
 	if _, err := os.Lstat(b.Workspace); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the branch was not removed: %v", err)
 	}
-	if err := subvolume.Create(filepath.Join(w.Dir, "nested")); err != nil {
+	if err := nest(filepath.Join(w.Dir, "nested")); err != nil {
 		t.Fatal(err)
 	}
 	w.Edit("second")
 	moments := w.Listed().Moments
 	if !slices.ContainsFunc(moments, func(m answers.ListMoment) bool {
-		return m.Source == records.FromProvider && strings.Contains(m.Label, "has the subvolume nested in it")
+		return m.Source == records.FromProvider && strings.Contains(m.Label, event)
 	}) {
 		t.Errorf("%+v", moments)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -24,7 +25,7 @@ type Settings struct {
 	Count int     `toml:"count"`
 	Days  float64 `toml:"days"`
 	MiB   int64   `toml:"mib"`
-	// Provider chooses what takes snapshots, by the path of a directory: "btrfs" or "tracked". A directory has the choice of the
+	// Provider chooses what takes snapshots, by the path of a directory: "zfs", "btrfs" or "tracked". A directory has the choice of the
 	// nearest one at or above it. Without one, or where it cannot be used, it is the first one that can be.
 	Provider map[string]string `toml:"provider"`
 }
@@ -281,14 +282,22 @@ func (ws *Workspaces) Discard(root string, begin func() error) (freed int64, err
 		return 0, err
 	}
 	freed = Size(store)
+	if err := discardOf(store); err != nil {
+		return 0, err
+	}
 	return freed, tracked.RemoveAll(store)
 }
 
-// Size returns what the files in a directory take on disk, in bytes. What cannot be read counts as nothing, and so do
-// subvolumes, whose files share the room of the workspace's.
+// Size returns what the files in a directory take on disk, in bytes. What cannot be read counts as nothing. So do subvolumes and
+// what is mounted, whose files share the room of the workspace's.
 func Size(dir string) (bytes int64) {
+	mounted := map[string]bool{}
+	list, _ := mounts.Below(dir) // where that is not known, nothing is
+	for _, m := range list {
+		mounted[m.At] = true
+	}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && subvolume.Is(path) {
+		if err == nil && d.IsDir() && (mounted[path] || subvolume.Is(path)) {
 			return filepath.SkipDir
 		}
 		if err == nil && d.Type().IsRegular() {

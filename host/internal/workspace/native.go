@@ -1,50 +1,108 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
+	"tidemark.dev/tidemark/host/internal/workspace/native"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/zfs"
 )
 
 // Names of what takes snapshots.
 const (
 	Provider = "tracked"
+	ZFS      = "zfs"
 	Btrfs    = "btrfs"
 )
+
+// natives are the filesystems whose own snapshots are used, in the order of preference.
+var natives = []struct {
+	driver provider.Driver
+	title  string
+	open   func(ctx context.Context, workspace, dir string, clock func() time.Time) (*native.Store, error)
+	// discard removes the snapshots of a store in a directory, which may not exist.
+	discard func(dir string) error
+	// shares is true if views and branches must be on the workspace's filesystem.
+	shares bool
+}{
+	{zfs.Driver{}, "ZFS", zfs.Open, zfs.Discard, false},
+	{btrfs.Driver{}, "Btrfs", btrfs.Open, btrfs.Discard, true},
+}
 
 // nativeDir is the directory of the filesystem's own snapshots, in that of the views. Clean-ups of views leave it alone.
 const nativeDir = "native"
 
-// openNative opens the filesystem's own snapshots of the workspace, or returns why there are none.
-func openNative(o Options, a allowed, place provider.Placement) (store *btrfs.Store, unfit *btrfs.Unfit) {
-	dir := a.root
-	if at, name := o.Settings.providerOf(dir); name == Provider {
-		return nil, &btrfs.Unfit{Why: fmt.Sprintf("config.toml chooses %s for %s", name, at)}
-	}
-	err := btrfs.Fit(dir)
-	if err == nil && len(a.rules.Denied) > 0 {
-		err = &btrfs.Unfit{Why: "a snapshot of the filesystem would have directories in it that you did not allow"}
-	}
-	if err == nil && !place.Shares {
-		err = &btrfs.Unfit{Why: "no directory on the project's filesystem can take them: " + place.Why}
-	}
-	if err == nil {
-		err = place.Create()
-	}
-	if err == nil {
-		store, err = btrfs.Open(dir, filepath.Join(place.Dir, nativeDir), o.Clock)
-	}
-	if err != nil && !errors.As(err, &unfit) {
-		unfit = &btrfs.Unfit{Why: err.Error()}
+// openNative opens the filesystem's own snapshots of the workspace. Unfit has why there are none, by the names of the filesystems.
+func openNative(o Options, a allowed, place provider.Placement) (store *native.Store, unfit map[string]*native.Unfit) {
+	unfit = map[string]*native.Unfit{}
+	at, chosen := o.Settings.providerOf(a.root)
+	for _, n := range natives {
+		name := n.driver.Name()
+		support, err := n.driver.Probe(context.Background(), a.root)
+		switch {
+		case chosen == Provider:
+			err = &native.Unfit{Why: fmt.Sprintf("config.toml chooses %s for %s", chosen, at)}
+		case err != nil:
+		case !support.Supported:
+			err = &native.Unfit{Why: support.Why}
+		case len(a.rules.Denied) > 0:
+			err = &native.Unfit{Why: "a snapshot of the filesystem would have directories in it that you did not allow"}
+		case n.shares && !place.Shares:
+			err = &native.Unfit{Why: "no directory on the project's filesystem can take them: " + place.Why}
+		default:
+			err = place.Create()
+		}
+		if err == nil {
+			if store, err = n.open(context.Background(), a.root, filepath.Join(place.Dir, nativeDir), o.Clock); err == nil {
+				continue
+			}
+		}
+		why := (*native.Unfit)(nil)
+		if !errors.As(err, &why) {
+			why = &native.Unfit{Why: err.Error()}
+		}
+		unfit[name] = why
 	}
 	return store, unfit
+}
+
+// discardIn removes the filesystem's snapshots whose files are in a directory of views.
+func discardIn(views string) (err error) {
+	for _, n := range natives {
+		err = errors.Join(err, n.discard(filepath.Join(views, nativeDir)))
+	}
+	return err
+}
+
+// DiscardNative removes the filesystem's snapshots of all workspaces, by the stores in a directory. The daemon must not run.
+func DiscardNative(stores string) (err error) {
+	entries, _ := os.ReadDir(stores) // else there are none
+	for _, e := range entries {
+		err = errors.Join(err, discardOf(filepath.Join(stores, e.Name())))
+	}
+	return err
+}
+
+// discardOf removes the filesystem's snapshots of the workspace that a store is of.
+func discardOf(store string) error {
+	dir, err := directoryOf(store)
+	if err != nil {
+		return nil //nolint:nilerr // it is of no workspace
+	}
+	err = discardIn(filepath.Join(store, "views"))
+	if beside := provider.Beside(dir); beside != "" {
+		err = errors.Join(err, discardIn(beside))
+	}
+	return err
 }
 
 // discardNative removes the filesystem's snapshots of workspaces that no longer exist, whose files they would keep.
@@ -62,22 +120,16 @@ func (ws *Workspaces) discardNative() {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		views := []string{filepath.Join(store, "views")}
-		if beside := provider.Beside(dir); beside != "" {
-			views = append(views, beside)
-		}
-		for _, of := range views {
-			if err := btrfs.Discard(filepath.Join(of, nativeDir)); err != nil {
-				ws.o.Log.Warn("cannot remove the Btrfs snapshots of a workspace that no longer exists", "workspace", dir, "error", err)
-			}
+		if err := discardOf(store); err != nil {
+			ws.o.Log.Warn("cannot remove the filesystem's snapshots of a workspace that no longer exists", "workspace", dir, "error", err)
 		}
 	}
 }
 
 // mark notes what the filesystem keeps of a snapshot.
-func mark(s *tracked.Snapshot, native *btrfs.Store) {
-	if native.Has(s.Number) {
-		s.Native = Btrfs
+func mark(s *tracked.Snapshot, of *native.Store) {
+	if of.Has(s.Number) {
+		s.Native = of.Name()
 	}
 }
 
@@ -100,23 +152,38 @@ func (s Settings) providerOf(dir string) (at, name string) {
 	return at, name
 }
 
+// Instant reports whether the filesystem makes a branch of a snapshot, in the same time for any number of files.
+func Instant(w *Workspace, number uint64) bool { return w.native.Has(number) }
+
+// viewsAt returns where views and branches go, and why there.
+func viewsAt(w *Workspace) string {
+	at := w.place.Dir + ": "
+	if w.native != nil && w.native.Serves() == nil && !w.place.Shares {
+		at += w.native.Title() + " makes those of the newest states, for older ones "
+	}
+	return at + w.place.Why
+}
+
 // preferred returns the name of what takes the snapshots.
 func (w *Workspace) preferred() string {
 	if w.native != nil {
-		return Btrfs
+		return w.native.Name()
 	}
 	return Provider
 }
 
 // lacking returns why the filesystem's own snapshots are not used though they could be, "" if they are, or cannot be.
-func lacking(native *btrfs.Store, unfit *btrfs.Unfit) string {
-	switch {
-	case native != nil:
-		if err := native.Failed(); err != nil {
-			return "files are read without a Btrfs snapshot: " + err.Error()
+func lacking(of *native.Store, unfit map[string]*native.Unfit) string {
+	if of != nil {
+		if err := of.Failed(); err != nil {
+			return fmt.Sprintf("files are read without a %s snapshot: %v", of.Title(), err)
 		}
-	case unfit.Command != "":
-		return "Btrfs snapshots are not used: " + unfit.Error()
+		return ""
+	}
+	for _, n := range natives {
+		if why := unfit[n.driver.Name()]; why.Command != "" {
+			return fmt.Sprintf("%s snapshots are not used: %v", n.title, why)
+		}
 	}
 	return ""
 }
@@ -126,8 +193,8 @@ func checkProvider(dir, name string) error {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("provider has %q, which is not an absolute path", dir)
 	}
-	if name != Provider && name != Btrfs {
-		return fmt.Errorf("provider of %q is %q; it must be %q or %q", dir, name, Btrfs, Provider)
+	if name != Provider && name != ZFS && name != Btrfs {
+		return fmt.Errorf("provider of %q is %q; it must be %q, %q or %q", dir, name, ZFS, Btrfs, Provider)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 )
 
 // Matrix is which ways there are to take snapshots of a workspace.
@@ -43,7 +45,10 @@ func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 		return nil, err
 	}
 	recorded := time.Since(began)
-	m.Providers = []Choice{unused("zfs", "ZFS", m.Filesystem), byBtrfs(ctx, w), unused("nilfs2", "NILFS2", m.Filesystem), byRecord(w)}
+	for _, n := range natives {
+		m.Providers = append(m.Providers, byFilesystem(ctx, w, n.driver))
+	}
+	m.Providers = append(m.Providers, unused("nilfs2", "NILFS2", m.Filesystem), byRecord(w))
 	for i := range m.Providers {
 		c := &m.Providers[i]
 		if c.Available {
@@ -68,18 +73,27 @@ func unused(name, title, filesystem string) Choice {
 	return c
 }
 
-func byBtrfs(ctx context.Context, w *Workspace) Choice {
-	c := Choice{Name: Btrfs}
-	if w.native == nil {
-		c.Why = w.unfit.Error()
+func byFilesystem(ctx context.Context, w *Workspace, driver provider.Driver) Choice {
+	c := Choice{Name: driver.Name()}
+	if why := w.unfit[c.Name]; why != nil {
+		c.Why = why.Error()
 		return c
 	}
-	took, err := measure(ctx, w)
+	support, err := driver.Probe(ctx, w.Dir)
+	took := time.Duration(0)
+	if err == nil {
+		took, err = measure(ctx, w)
+	}
 	if err != nil {
 		c.Why = err.Error()
 		return c
 	}
-	c.Available, c.Why, c.SnapshotMs = true, "the project is a Btrfs subvolume", milliseconds(took)
+	c.Available, c.Why, c.SnapshotMs = true, support.Why, milliseconds(took)
+	if why := w.native.Serves(); why != nil {
+		c.Seek, c.Branch = "read-only; "+w.place.Why, "writable; "+w.place.Why
+		c.Why += ", from whose snapshots the record is read. They serve no view and no branch: " + why.Error()
+		return c
+	}
 	c.Seek = "read-only, for root too; a snapshot of the newest states, which takes the same time for any number of files"
 	c.Branch = "writable; a snapshot of the newest states, which takes the same time for any number of files"
 	return c

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/installer/safefile"
@@ -127,4 +128,12 @@ func (w *Workspace) excludedBy(file *tree.Entry) (e project.Exclude, err error) 
 	}
 	s, err := project.Parse(filepath.Join(w.Dir, project.FileName), data.Bytes())
 	return s.Exclude, err
+}
+
+// leftOut adds to what is left out of a workspace the directory in which ZFS shows its snapshots. A dataset may list it.
+func leftOut(dir string, skip func(path string) bool) func(path string) bool {
+	if d, ok := dataset.Of(dir); !ok || d.At != dir {
+		return skip
+	}
+	return func(path string) bool { return path == ".zfs" || skip(path) }
 }

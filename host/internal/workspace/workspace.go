@@ -16,14 +16,16 @@ import (
 	"sync"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/native"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
+	"tidemark.dev/tidemark/host/internal/workspace/zfs"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -44,8 +46,8 @@ type Workspace struct {
 	queue    *queue
 	place    provider.Placement // of views
 	// native are the filesystem's own snapshots, nil where there are none because of unfit.
-	native *btrfs.Store
-	unfit  *btrfs.Unfit
+	native *native.Store
+	unfit  map[string]*native.Unfit // by the filesystem's name
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
@@ -115,12 +117,15 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
 		return nil, err
 	}
+	if err := zfs.Present(context.Background(), w.Dir, filepath.Join(w.place.Dir, nativeDir)); err != nil {
+		return nil, err
+	}
 	if w.native, w.unfit = openNative(o, a, w.place); w.native == nil { // there may be some of before
-		if err := btrfs.Discard(filepath.Join(w.place.Dir, nativeDir)); err != nil {
-			o.Log.Warn("cannot remove old Btrfs snapshots", "workspace", w.Dir, "error", err)
+		if err := discardIn(w.place.Dir); err != nil {
+			o.Log.Warn("cannot remove old snapshots of the filesystem", "workspace", w.Dir, "error", err)
 		}
 	}
-	skip := a.rules.skip()
+	skip := leftOut(w.Dir, a.rules.skip())
 	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, storeDir), Skip: skip, Rules: a.stamp, SkipBy: skipBy, Clock: o.Clock, Budget: o.Settings.Policy().Bytes, References: w.references, Deleting: w.deleting}
 	w.watching = &watching{start: func() (watch.Watcher, error) {
 		watcher, err := watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
@@ -143,8 +148,8 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		return nil, fmt.Errorf("cannot open the snapshots of %s: %w", w.Dir, err)
 	}
 	if w.native != nil {
-		if err := w.native.Settle(w.provider.List()); err != nil {
-			o.Log.Warn("cannot remove an old Btrfs snapshot", "workspace", w.Dir, "error", err)
+		if err := w.native.Settle(context.Background(), w.provider.List()); err != nil {
+			o.Log.Warn("cannot remove an old snapshot of the filesystem", "workspace", w.Dir, "error", err)
 		}
 	}
 	if w.recovered, err = restore.Recover(context.Background(), w.provider); err != nil {
@@ -336,7 +341,7 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	if err := checkout(ctx, w, number, making, true); err != nil {
 		return "", errors.Join(err, os.Remove(dir+usedSuffix))
 	}
-	if err := os.Rename(making, dir); err != nil {
+	if err := dataset.Rename(making, dir); err != nil {
 		return "", errors.Join(err, tracked.RemoveAll(making))
 	}
 	if stamp, err = tracked.Stamp(ctx, dir); err != nil {
@@ -433,7 +438,7 @@ func Share(ctx context.Context, w *Workspace, number uint64, dir string) error {
 		return err
 	}
 	copied := dir
-	if subvolume.Is(dir) { // its files have the stats of the original
+	if subvolume.Is(dir) || dataset.Is(dir) { // its files have the stats of the original
 		copied = ""
 	}
 	if err := tracked.Share(ctx, w.provider, number, filepath.Join(home, storeDir), copied); err != nil {
@@ -548,7 +553,7 @@ func (w *Workspace) status() Status {
 	}
 	defer end()
 	limited, _ := w.watching.limited()
-	return Status{Dir: w.Dir, Provider: w.preferred(), Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: w.place.Dir + ": " + w.place.Why, Limited: limited}
+	return Status{Dir: w.Dir, Provider: w.preferred(), Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: viewsAt(w), Limited: limited}
 }
 
 // Degraded returns in what way snapshots are worse than they could be here, and why; "" if they are not.

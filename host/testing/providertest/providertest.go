@@ -31,6 +31,10 @@ type Suite struct {
 	NeedsRoot string
 	// OwnStore is true if the contents of snapshots are in the store, and not on the filesystem of the workspace.
 	OwnStore bool
+	// Seconds is true if the filesystem records times in whole seconds.
+	Seconds bool
+	// Anywhere is true if a clone takes no room on the filesystem that its directory is on.
+	Anywhere bool
 	// Left returns an error for what a process that was killed has left in a store, beside these snapshots. Nil looks at nothing.
 	Left func(store string, snapshots []provider.Snapshot) error
 }

@@ -27,6 +27,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/disktest"
@@ -61,9 +62,14 @@ func New(t *testing.T) *World {
 		t.Fatal(err)
 	}
 	w := &World{T: t, Top: top, Dir: filepath.Join(top, "shop")}
-	if subvolume.On(top) {
+	on, isDataset := dataset.Of(top)
+	switch {
+	case subvolume.On(top):
 		err = subvolume.Create(w.Dir)
-	} else {
+	case isDataset:
+		disktest.Zfs(t, "create", "-o", "mountpoint="+w.Dir, on.Name+"/"+strings.ToLower(rand.Text()))
+		t.Cleanup(func() { w.destroy(on.Name) })
+	default:
 		err = os.Mkdir(w.Dir, 0o755)
 	}
 	if err != nil {
@@ -74,11 +80,26 @@ func New(t *testing.T) *World {
 	w.Start()
 	t.Cleanup(func() {
 		w.Stop()
+		if isDataset {
+			return
+		}
 		if err := tracked.RemoveAll(top); err != nil { // views cannot be written to
 			t.Error(err)
 		}
 	})
 	return w
+}
+
+// destroy destroys the datasets of a workspace, which is in another dataset, with its views and branches.
+func (w *World) destroy(in string) {
+	for name := range strings.FieldsSeq(disktest.Zfs(w.T, "list", "-H", "-o", "name", "-r", "-d", "1", in)) {
+		if name != in {
+			disktest.Zfs(w.T, "destroy", "-R", name)
+		}
+	}
+	if err := tracked.RemoveAll(w.Top); err != nil {
+		w.T.Fatal(err)
+	}
 }
 
 // OnSmallDisk makes a world whose snapshots are on a disk of 12 MiB.

@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -162,7 +163,7 @@ func (ops *Operations) planOf(ctx context.Context, l *moments.Line, snapshot uin
 		return nil, err
 	}
 	at, err := w.Placement(filepath.Join(ops.o.Branches, l.Space))
-	if err != nil || at.Shares {
+	if err != nil || at.Shares || workspace.Instant(w, snapshot) {
 		return nil, err
 	}
 	e, err := w.Estimate(ctx, snapshot, dir)
@@ -200,7 +201,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 	if err := w.Clone(ctx, place.Snapshot.Number, making); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot copy the files of %s: %w", records.SnapshotID(place.Snapshot.Number), err), tracked.RemoveAll(making))
 	}
-	if err := os.Rename(making, dir); err != nil {
+	if err := dataset.Rename(making, dir); err != nil {
 		return nil, errors.Join(err, tracked.RemoveAll(making))
 	}
 	first := records.Moment{Kind: records.Auto, Source: records.FromBranch}

@@ -9,6 +9,16 @@ import (
 // TestOnBtrfs runs tests again with a workspace that is a subvolume.
 func TestOnBtrfs(t *testing.T) {
 	timelinetest.OnBtrfs(t)
+	again(t)
+}
+
+// TestOnZFS runs them with one that is a dataset.
+func TestOnZFS(t *testing.T) {
+	timelinetest.OnZFS(t)
+	again(t)
+}
+
+func again(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"ARestoreLeavesExcludedFilesAlone": TestARestoreLeavesExcludedFilesAlone,
 		"ABranchIsAWorkspaceOfItsOwn":      TestABranchIsAWorkspaceOfItsOwn,

@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -139,7 +140,7 @@ func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session,
 		err = os.Remove(dir)
 	}
 	if err == nil {
-		err = os.Rename(dir+makingSuffix, dir)
+		err = dataset.Rename(dir+makingSuffix, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot bring back the files of branch %s: %w", was.ID, err)

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+	"tidemark.dev/tidemark/host/internal/workspace/native"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -76,9 +78,9 @@ func left(store string, records []provider.Snapshot) error {
 			err = errors.Join(err, fmt.Errorf("%s was left", e.Name()))
 		}
 	}
-	mounted, failed := subvolume.Mounted(store)
-	if mounted != "" {
-		err = errors.Join(err, fmt.Errorf("%s is mounted", mounted))
+	mounted, failed := mounts.Within(store)
+	for _, m := range mounted {
+		err = errors.Join(err, fmt.Errorf("%s is mounted", m.At))
 	}
 	return errors.Join(err, failed)
 }
@@ -87,7 +89,7 @@ func left(store string, records []provider.Snapshot) error {
 type world struct {
 	*testing.T
 	dir, workspace string
-	store          *btrfs.Store
+	store          *native.Store
 	record         *tracked.Provider
 }
 
@@ -102,13 +104,13 @@ func newWorld(t *testing.T, o disktest.Options) *world {
 
 func (w *world) open() {
 	w.Helper()
-	s, err := btrfs.Open(w.workspace, filepath.Join(w.dir, "native"), time.Now)
+	s, err := btrfs.Open(w.Context(), w.workspace, filepath.Join(w.dir, "native"), time.Now)
 	w.must(err)
 	w.store = s
 	w.record, err = tracked.Open(tracked.Options{
 		Workspace: w.workspace, Store: filepath.Join(w.TempDir(), "store"), Clock: time.Now, Freezer: s, Deleting: func(n []uint64) { s.Forget(n...) },
 	})
-	w.must(err, s.Settle(w.record.List()))
+	w.must(err, s.Settle(w.Context(), w.record.List()))
 	w.Cleanup(func() { w.must(w.record.Close()) })
 }
 
@@ -211,8 +213,8 @@ func TestADirectoryIsNoSubvolume(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string]string{dir: "not a Btrfs subvolume", disktest.Small(t, "1m"): "not on Btrfs"} {
-		_, err := btrfs.Open(dir, filepath.Join(top, "native"), time.Now)
-		if unfit := (&btrfs.Unfit{}); !errors.As(err, &unfit) || unfit.Command != "" || !strings.Contains(unfit.Why, want) {
+		_, err := btrfs.Open(t.Context(), dir, filepath.Join(top, "native"), time.Now)
+		if unfit := (&native.Unfit{}); !errors.As(err, &unfit) || unfit.Command != "" || !strings.Contains(unfit.Why, want) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -429,14 +431,14 @@ func TestWhatIsMountedStays(t *testing.T) {
 func TestOldSnapshotsAreRemoved(t *testing.T) {
 	w := newWorld(t, disktest.Options{})
 	const more = 5
-	for i := range btrfs.MaxKept + more {
+	for i := range 50 + more {
 		w.write("file", fmt.Sprint(i))
 		if n := w.take(); n != uint64(i+1) {
 			t.Fatal(n)
 		}
 	}
 	w.store.Trim()
-	if got := len(w.native()); got != btrfs.MaxKept || w.store.Has(more) || !w.store.Has(more+1) {
+	if got := len(w.native()); got != 50 || w.store.Has(more) || !w.store.Has(more+1) {
 		t.Errorf("%d are kept", got)
 	}
 	w.has(w.checkout(1, true), "file", "0")

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -216,74 +215,3 @@ func ioctl(f *os.File, request uintptr, arg []byte) error {
 		}
 	}
 }
-
-const mountTable = "/proc/self/mountinfo"
-
-// Mounted returns a directory at or below dir on which something is mounted, "" if there is none. Clean-ups leave such a
-// directory alone.
-func Mounted(dir string) (string, error) { return mounted(dir, true) }
-
-// MountedIn is Mounted without dir itself.
-func MountedIn(dir string) (string, error) { return mounted(dir, false) }
-
-func mounted(dir string, itself bool) (string, error) {
-	mounts, err := mountPoints()
-	if err != nil {
-		return "", err
-	}
-	if dir, err = real(dir); err != nil {
-		return "", err
-	}
-	for _, at := range mounts {
-		if itself && at == dir || strings.HasPrefix(at, strings.TrimSuffix(dir, "/")+"/") {
-			return at, nil
-		}
-	}
-	return "", nil
-}
-
-// MountOf returns where the filesystem is mounted that a directory is on.
-func MountOf(dir string) (string, error) {
-	mounts, err := mountPoints()
-	if err != nil {
-		return "", err
-	}
-	if dir, err = real(dir); err != nil {
-		return "", err
-	}
-	longest := "/"
-	for _, at := range mounts {
-		if len(at) > len(longest) && (at == dir || strings.HasPrefix(dir, at+"/")) {
-			longest = at
-		}
-	}
-	return longest, nil
-}
-
-// real returns a path of which only the last part may be a link.
-func real(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
-	return filepath.Join(parent, filepath.Base(path)), err
-}
-
-// mountPoints returns where something is mounted.
-func mountPoints() ([]string, error) {
-	data, err := os.ReadFile(mountTable) //nolint:forbidigo // it is the kernel's
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for line := range strings.Lines(string(data)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			all = append(all, unescape.Replace(fields[4]))
-		}
-	}
-	return all, nil
-}
-
-// unescape reads a path as the kernel writes it in its table.
-var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

@@ -28,12 +28,3 @@ func Nested(string) (string, error) { return "", ErrUnsupported }
 
 // Free returns which part of a filesystem is free.
 func Free(string) (float64, error) { return 0, ErrUnsupported }
-
-// Mounted returns a directory at or below dir on which something is mounted. It is known on Linux alone.
-func Mounted(string) (string, error) { return "", nil }
-
-// MountedIn is Mounted without dir itself.
-func MountedIn(string) (string, error) { return "", nil }
-
-// MountOf returns where the filesystem is mounted that a directory is on.
-func MountOf(string) (string, error) { return "", ErrUnsupported }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -107,9 +108,9 @@ func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
 }
 
 // Stamp identifies a directory with everything in it, as it is now, by inodes and by the times that nobody can put back. Of a
-// subvolume it is empty: what can only be read needs none.
+// subvolume or a clone of ZFS it is empty: what can only be read needs none.
 func Stamp(ctx context.Context, dir string) ([]byte, error) {
-	if subvolume.Is(dir) {
+	if subvolume.Is(dir) || dataset.Is(dir) {
 		return nil, nil
 	}
 	hash := sha256.New()

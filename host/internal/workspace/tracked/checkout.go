@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/winname"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -297,16 +298,14 @@ func shareInto(p *Provider, store string, records []*record) error {
 	return errors.Join(h.append(records...), h.sync(), h.close(), objects.SyncDir(store))
 }
 
-// RemoveAll removes a checkout: read-only ones too, and subvolumes. It removes nothing if something is mounted on the
-// directory or below it.
+// RemoveAll removes a checkout: read-only ones too, subvolumes, and clones of ZFS. It removes nothing if anything else is
+// mounted on the directory or below it.
 func RemoveAll(dir string) error {
-	switch mounted, err := subvolume.Mounted(dir); {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
+	if err := dataset.Release(dir); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
 		return err
-	case mounted != "":
-		return fmt.Errorf("%s was not removed, because something is mounted on %s. Unmount it first.", dir, mounted)
 	}
 	if subvolume.Is(dir) && subvolume.Delete(dir) == nil {
 		return nil

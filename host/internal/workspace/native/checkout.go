@@ -1,4 +1,4 @@
-package btrfs
+package native
 
 import (
 	"context"
@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// Checkout is [tracked.Provider.Checkout], by a snapshot where there is one for the record and the directory is on the same
-// filesystem. S may be nil.
+// Checkout is [tracked.Provider.Checkout], by a copy of the snapshot where there is one for the record and the filesystem can
+// make it. S may be nil.
 func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64, dir string, readOnly bool) error {
 	k, ok := s.find(number)
 	if !ok {
@@ -28,14 +27,12 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	from := s.path(k.name())
-	if !subvolume.ReadOnly(from) { // it was removed, or made writable
-		s.remove(k)
-		return p.Checkout(ctx, number, dir, readOnly)
-	}
 	differs, err := s.differs(k) // before it may be removed
 	if err == nil {
-		err = subvolume.Snapshot(from, dir, false)
+		err = s.of.Clone(ctx, k.name(), dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // it was removed behind Tidemark's back
+		s.remove(k)
 	}
 	if err != nil {
 		return p.Checkout(ctx, number, dir, readOnly)
@@ -44,7 +41,7 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 		err = leaveOut(ctx, dir, skip)
 	}
 	if err == nil && readOnly {
-		err = subvolume.SetReadOnly(dir, true)
+		err = s.of.Seal(ctx, dir)
 	}
 	if err == nil {
 		return nil

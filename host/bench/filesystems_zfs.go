@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/zfs"
+)
+
+// filesZFS is how many files the workspace on ZFS has. zfs-fuse takes long to write more.
+const filesZFS = 10_000
+
+// onZFS measures snapshots and branches on ZFS, in a pool that it makes in a file.
+func onZFS(r *run) (err error) {
+	files := r.third(filesZFS)
+	s := r.sheet(fmt.Sprintf("Snapshots on ZFS: %d files, %d edited, a record of the changes included", files, filesEdited))
+	top, err := os.MkdirTemp("", "tidemark-zfs")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tracked.RemoveAll(top)) }()
+	image, pool, dir := filepath.Join(top, "image"), "tidemark-bench-"+strings.ToLower(rand.Text()[:8]), filepath.Join(top, "zfs")
+	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, nativeBytes)); err != nil {
+		return err
+	}
+	if err := command("zpool", "create", "-o", "cachefile=none", "-O", "mountpoint="+dir, pool, image); err != nil {
+		s.note("not measured: " + err.Error())
+		return s.print()
+	}
+	defer func() { err = errors.Join(err, patiently("zpool", "destroy", "-f", pool)) }()
+	name := pool + "/workspace"
+	if err := command("zfs", "create", name); err != nil {
+		return err
+	}
+	n := native{dir: dir, home: top, files: files, open: zfs.Open, row: "ZFS snapshot / bare command"}
+	_, err = os.Lstat(filepath.Join(dir, "workspace", ".zfs", "snapshot"))
+	shows := err == nil
+	if !shows {
+		n.row = "ZFS snapshot / bare commands of zfs-fuse, which shows a snapshot only in a clone"
+	}
+	n.bare = func() (time.Duration, error) {
+		one, err := timed(func() error {
+			err := command("zfs", "snapshot", name+"@bare")
+			if err == nil && !shows {
+				err = errors.Join(command("zfs", "clone", "-o", "readonly=on", name+"@bare", pool+"/bare"), patiently("zfs", "destroy", pool+"/bare"))
+			}
+			return err
+		})
+		return one, errors.Join(err, command("zfs", "destroy", name+"@bare"))
+	}
+	if err := onFilesystem(r, s, n); err != nil {
+		return err
+	}
+	return s.print()
+}
+
+// patiently runs a command, again while something is busy: zfs-fuse ends a mount after the command that unmounts it.
+func patiently(name string, args ...string) (err error) {
+	for range 500 {
+		if err = command(name, args...); err == nil || !strings.Contains(err.Error(), "busy") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
+}
+
+func command(name string, args ...string) error {
+	out, err := exec.CommandContext(context.Background(), name, args...).CombinedOutput() //nolint:gosec // a pool of its own
+	if err != nil {
+		return fmt.Errorf("%s %s: %w %s", name, args[0], err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
