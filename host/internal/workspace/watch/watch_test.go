@@ -26,10 +26,11 @@ type world struct {
 	watcher       watch.Watcher
 	watched, full *tracked.Provider
 	ahead         atomic.Int64 // how far the clock is ahead
+	random        *rand.Rand   // chooses changes
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, dir: filepath.Join(t.TempDir(), "parent", "workspace")}
+	w := &world{t: t, dir: filepath.Join(t.TempDir(), "parent", "workspace"), random: rand.New(rand.NewPCG(1, seed.For(t)))} //nolint:gosec // a test's edits
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestEveryChangeIsReported(t *testing.T) {
 func (w *world) change(rounds, depth int) {
 	t := w.t
 	t.Helper()
-	random := rand.New(rand.NewPCG(1, seed.For(t))) //nolint:gosec // a test's edits
+	random := w.random
 	name := func() string { return string(rune('a' + random.IntN(6))) }
 	some := func() string {
 		parts := []string{}
