@@ -11,6 +11,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/installer"
 )
@@ -200,6 +202,15 @@ func (c *changer) leave(h home.Home, purge bool) error {
 	}
 	for _, dir := range branches {
 		c.sheet.Outcome(string(installer.None), c.short("branches with your files remain in "+dir+". Delete the directory when you no longer need them."))
+		list, err := mounts.Within(dir)
+		if err != nil {
+			return fmt.Errorf("cannot read which branches are mounted: %w", err)
+		}
+		for _, m := range list {
+			if dataset.Mounted(m) {
+				c.sheet.Outcome(string(installer.None), c.short(fmt.Sprintf("to delete %s, run `zfs destroy -r %s` first", m.At, m.Source)))
+			}
+		}
 	}
 	return h.Leave()
 }

@@ -32,6 +32,9 @@ type AddParams struct {
 
 // Add adds a moment: now with a snapshot of the present state, or at an earlier time with the last snapshot before it.
 func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddParams) (*answers.Added, error) {
+	if t.lines.Failed() != nil {
+		return nil, t.lines.Failed()
+	}
 	m := records.Moment{Label: p.Label, Kind: records.Manual, Source: records.FromAgent}
 	if client.User {
 		m.Source = records.FromUser

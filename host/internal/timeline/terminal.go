@@ -34,6 +34,9 @@ func command(ctx context.Context, t *Timeline, client *checkpoint.Client, p Comm
 	if !client.User || p.Dir == "" || p.Recording == "" {
 		return nil, usererr.Invalid("terminal_command is for the user's recorder, which names its directory and its recording")
 	}
+	if t.lines.Failed() != nil {
+		return nil, t.lines.Failed()
+	}
 	p.Recording = t.lines.Label(p.Recording)
 	m, err := t.Record(ctx, p.Dir, records.Moment{Label: p.Label, Source: records.FromTerminal, Terminal: (*records.Terminal)(&p.Terminal)})
 	if err != nil {
