@@ -25,10 +25,13 @@ func Read(path string, limit int64) ([]byte, error) {
 }
 
 // Open opens a regular file of any size for reading. It follows links, and does not wait.
-func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, math.MaxInt64) }
+func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, os.O_RDONLY, math.MaxInt64) }
 
-// open is [Open] for a file of at most limit bytes.
-func open(path string, limit int64) (*os.File, fs.FileInfo, error) {
+// Update is [Open] for reading and writing.
+func Update(path string) (*os.File, fs.FileInfo, error) { return open(path, os.O_RDWR, math.MaxInt64) }
+
+// open opens a regular file of at most limit bytes, as [Open] does.
+func open(path string, flag int, limit int64) (*os.File, fs.FileInfo, error) {
 	// Opening a device can have side effects, so check the file first.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +49,7 @@ func open(path string, limit int64) (*os.File, fs.FileInfo, error) {
 	if err := check(path, info, limit); err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, err := os.OpenFile(path, flag|nonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +65,7 @@ func open(path string, limit int64) (*os.File, fs.FileInfo, error) {
 
 // ReadInfo is [Read] that also returns the [fs.FileInfo] of the file that was read.
 func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
-	f, _, err := open(path, limit)
+	f, _, err := open(path, os.O_RDONLY, limit)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // magic begins every pack. Its last byte is the number of the format.
@@ -103,13 +105,8 @@ func createPack(path string, number uint32) (*pack, error) {
 }
 
 func openPack(path string, number uint32) (*pack, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
+	f, info, err := safefile.Update(path)
 	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		_ = f.Close()
 		return nil, err
 	}
 	p := &pack{number: number, file: f, size: info.Size()}

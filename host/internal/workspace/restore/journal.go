@@ -14,6 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // A restore has one of these files in the store, as far as it has come. The first names the staging directory, in which
@@ -136,7 +137,7 @@ func (j *journal) write(store *dir, in, name string) error {
 
 // readJournal reads a file of the store, nil if there is none.
 func readJournal(path string) (*journal, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY, 0)
+	f, _, err := safefile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/vmihailenco/msgpack/v5"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // historyMagic begins the history. Its last byte is the number of the format.
@@ -89,7 +91,10 @@ func openHistory(path string) (*history, []*record, error) {
 	if err := os.Remove(path + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, _, err := safefile.Update(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +113,7 @@ func (h *history) load() ([]*record, error) {
 		return nil, err
 	}
 	var second []byte
-	if h.second, err = os.OpenFile(h.file.Name()+secondSuffix, os.O_RDWR, 0o600); err == nil {
+	if h.second, _, err = safefile.Update(h.file.Name() + secondSuffix); err == nil {
 		second, err = io.ReadAll(h.second)
 	}
 	readable := err == nil // else it is written again
