@@ -17,7 +17,7 @@ var scripting = []Case{
 	{QuietUntold: "the page cannot observe it, as coverage states", Name: "a shared worker that throws", Severity: failed, Serve: serveScript("/shared.js", "onconnect = () => { throw new Error('shared badly') }"), Script: `new SharedWorker('/shared.js'); await new Promise((done) => setTimeout(done, 200))`, Want: []string{"Error: shared badly"}},
 	{Name: "a srcdoc frame throws", Severity: failed, Script: framed("srcdoc", "<script>setTimeout(() => { throw new Error('in srcdoc') })</script>", ""), Want: []string{"Error: in srcdoc"}},
 	{QuietUntold: "only the console reports it", Name: "a sandboxed frame runs a script", Severity: failed, Script: framed("srcdoc", "<script>1</script>", "f.sandbox = ''"), Want: []string{"sandboxed"}},
-	{Name: "invalid WebAssembly", Severity: failed, Script: `WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 9, 9, 9, 9]))`, Want: []string{"CompileError"}},
+	{Name: "invalid WebAssembly", Severity: failed, Script: `const failed = new Promise((done) => addEventListener('unhandledrejection', done)); WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 9, 9, 9, 9])); await failed`, Want: []string{"CompileError"}},
 	{Name: "an inline script is blocked", Severity: failed, Reload: true, Broken: `<meta http-equiv="Content-Security-Policy" content="script-src 'self'"><script>start()</script>`, Want: []string{"Content Security Policy"}},
 	{Name: "console.error with a style", Severity: failed, Script: `console.error('%c[app]%c cannot render', 'color: red', '')`, Want: []string{"[app] cannot render"}},
 	{Name: "an error with a cause", Severity: failed, Script: `setTimeout(() => { throw new Error('checkout failed', {cause: new Error('no stock')}) })`, Want: []string{"Error: checkout failed"}},
