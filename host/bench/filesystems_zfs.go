@@ -1,18 +1,17 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/zfs"
+	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
 // filesZFS is how many files the workspace on ZFS has. zfs-fuse takes long to write more.
@@ -35,7 +34,7 @@ func onZFS(r *run) (err error) {
 		s.note("not measured: " + err.Error())
 		return s.print()
 	}
-	defer func() { err = errors.Join(err, patiently("zpool", "destroy", "-f", pool)) }()
+	defer func() { err = errors.Join(err, command("zpool", "destroy", "-f", pool)) }()
 	name := pool + "/workspace"
 	if err := command("zfs", "create", name); err != nil {
 		return err
@@ -50,7 +49,7 @@ func onZFS(r *run) (err error) {
 		one, err := timed(func() error {
 			err := command("zfs", "snapshot", name+"@bare")
 			if err == nil && !shows {
-				err = errors.Join(command("zfs", "clone", "-o", "readonly=on", name+"@bare", pool+"/bare"), patiently("zfs", "destroy", pool+"/bare"))
+				err = errors.Join(command("zfs", "clone", "-o", "readonly=on", name+"@bare", pool+"/bare"), command("zfs", "destroy", pool+"/bare"))
 			}
 			return err
 		})
@@ -62,21 +61,10 @@ func onZFS(r *run) (err error) {
 	return s.print()
 }
 
-// patiently runs a command, again while something is busy: zfs-fuse ends a mount after the command that unmounts it.
-func patiently(name string, args ...string) (err error) {
-	for range 500 {
-		if err = command(name, args...); err == nil || !strings.Contains(err.Error(), "busy") {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return err
-}
-
 func command(name string, args ...string) error {
-	out, err := exec.CommandContext(context.Background(), name, args...).CombinedOutput() //nolint:gosec // a pool of its own
+	out, err := disktest.Patient(name, args...)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w %s", name, args[0], err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("%s %s: %w %s", name, args[0], err, strings.TrimSpace(out))
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ import (
 )
 
 // Index records when tabs loaded code, in milliseconds since the Unix epoch. Code that comes from the browser's cache again is
-// the same as before, so it counts as no load. It is safe for concurrent use. Its lock is taken within that of the source maps, never around it.
+// the same as before, so it counts as no load. It is safe for concurrent use. Its lock is taken within that of the source
+// maps, never around it.
 type Index struct {
 	mu sync.Mutex
 	// network and console are the positions up to which the buffers have been read.

@@ -29,8 +29,8 @@ type Reading struct {
 }
 
 // A span ends where the system's clock is more than slack from the clock that nobody sets, or more than startSlack at a start
-// of the machine. What the start adds counts up to stepCounts, and only beyond the times that were expected in the last recent: a battery that is wrong in the
-// same way at each start ages nothing each time.
+// of the machine. What the start adds counts up to stepCounts, and only beyond the times that were expected in the last
+// recent: a battery that is wrong in the same way at each start ages nothing each time.
 const (
 	slack      = int64(time.Minute / time.Millisecond)
 	startSlack = int64(time.Hour / time.Millisecond)

@@ -29,11 +29,11 @@ func ZFS(t *testing.T, bytes int64) Pool {
 	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, bytes)); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := patient("zpool", "create", "-o", "cachefile=none", "-O", "mountpoint="+p.Dir, "-O", "atime=off", p.Name, image); err != nil {
+	if out, err := Patient("zpool", "create", "-o", "cachefile=none", "-O", "mountpoint="+p.Dir, "-O", "atime=off", p.Name, image); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Cleanup(func() {
-		if out, err := patient("zpool", "destroy", "-f", p.Name); err != nil {
+		if out, err := Patient("zpool", "destroy", "-f", p.Name); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
@@ -63,15 +63,16 @@ func (p Pool) Create(t failer, dir string) (name string) {
 // Zfs runs the command of ZFS, and returns its output.
 func Zfs(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := patient("zfs", args...)
+	out, err := Patient("zfs", args...)
 	if err != nil {
 		t.Fatalf("zfs %v: %v: %s", args, err, out)
 	}
 	return out
 }
 
-// patient runs a command, again as long as something is busy: zfs-fuse ends a mount after the command that unmounts it.
-func patient(name string, args ...string) (out string, err error) {
+// Patient runs a command, and returns what it wrote. It runs it again as long as something is busy: zfs-fuse ends a mount after
+// the command that unmounts it.
+func Patient(name string, args ...string) (out string, err error) {
 	for range 200 {
 		b, failed := exec.Command(name, args...).CombinedOutput() //nolint:gosec,noctx // a test's pool, which outlives its context
 		if out, err = string(b), failed; err == nil || !strings.Contains(out, "busy") {
