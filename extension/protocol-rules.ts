@@ -80,6 +80,7 @@ export const EVENTS: Readonly<Record<string, Rules>> = {
     method: { is: 'text', filled: true },
     url: { is: 'text', filled: true },
     resource: { is: 'text', optional: true },
+    operation: { is: 'text', optional: true },
   },
   network: {
     at: { is: 'whole', min: 1 },

@@ -1254,6 +1254,10 @@ export interface RequestEvent extends EventHead {
    * Resource is the browser's resource type in lower case: document, script, fetch, xhr, image …
    */
   resource: string;
+  /**
+   * Operation is the name of the GraphQL operation that the body asks for. The host reads those of addresses itself.
+   */
+  operation?: string;
 }
 /**
  * NetworkEvent is a finished request, or one whose streamed response has started.

@@ -83,6 +83,8 @@ type RequestEvent struct {
 	URL string `json:"url" rule:"url,filled"`
 	// Resource is the browser's resource type in lower case: document, script, fetch, xhr, image …
 	Resource string `json:"resource" rule:"optional"`
+	// Operation is the name of the GraphQL operation that the body asks for. The host reads those of addresses itself.
+	Operation string `json:"operation,omitempty"`
 }
 
 // NetworkEvent is a finished request, or one whose streamed response has started.

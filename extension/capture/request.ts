@@ -1,8 +1,9 @@
 /** One request while it lasts, and the events made of it. */
 import type { Protocol } from 'devtools-protocol';
+import { operationOf } from '../graphql';
 import { ARCHIVE_TYPE, CUT, NOT_TEXT, TEXT_TYPES } from '../page/records';
 import { type AnyEvent, MaxBody } from '../protocol';
-import { redactBody, redactHeaders, redactURL } from '../redact/redact';
+import { redactBody, redactHeaders, redactText, redactURL } from '../redact/redact';
 import type { Session } from './context';
 import { causeLines, initiatorLines, parseStack } from './stack';
 import { byteLength, cutBytes } from './text';
@@ -91,6 +92,7 @@ export interface Ending {
 
 export function requestEvent(tab: number, flight: Flight): RequestEvent {
   const url = redactURL(flight.url);
+  const operation = operationOf(flight.requestBody);
   return {
     kind: 'request',
     at: flight.started,
@@ -100,6 +102,7 @@ export function requestEvent(tab: number, flight: Flight): RequestEvent {
     method: flight.method,
     url: url.text,
     resource: flight.resource,
+    ...(operation !== '' && redactText(operation).masked === 0 && { operation }),
   };
 }
 

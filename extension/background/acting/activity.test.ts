@@ -35,4 +35,12 @@ describe('a request that has not ended', () => {
       'GET /search',
     ]);
   });
+  it('is named with its GraphQL operation', () => {
+    const activity = new Activity();
+    const operation = { kind: 'request', at: Date.now(), tab: 1, method: 'POST', resource: 'fetch' } as const;
+    activity.saw({ ...operation, id: 'a', url: 'http://localhost/graphql?v=1', operation: 'Pay' });
+    activity.saw({ ...operation, id: 'b', url: 'http://localhost/graphql' });
+    expect(activity.unended(1, 0)).toEqual(['POST /graphql?v=1 Pay', 'POST /graphql']);
+    expect(activity.flights(1, 0)).toEqual(['POST /graphql Pay', 'POST /graphql']);
+  });
 });

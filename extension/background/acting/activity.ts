@@ -7,9 +7,10 @@ import { Storms } from './storms';
 
 interface Flight {
   readonly at: number;
+  /** The endpoint: what is in a storm has the same. */
   readonly what: string;
-  /** The query of its address, with the question mark. */
-  readonly query: string;
+  /** The same with the query of its address. */
+  readonly full: string;
   /** When its response started. */
   answered?: number;
 }
@@ -88,13 +89,12 @@ export class Activity {
       const { flights } = state;
       if (event.resource === 'document') state.requested = { path: pathOf(event.url), at: event.at };
       if (flights.size >= MAX_FLIGHTS) flights.clear();
-      flights.set(event.id, { at: Date.now(), what: nameOf(event), query: queryOf(event.url) });
+      flights.set(event.id, { at: Date.now(), what: nameOf(event), full: nameOf(event, queryOf(event.url)) });
     } else if (event.kind === 'network') {
       const state = this.#tabs.get(event.tab);
-      if (state?.flights.delete(event.id) && !state.storms.goesOn(nameOf(event), Date.now())) {
-        state.ended++;
-      }
-      state?.storms.saw(event, nameOf(event));
+      const what = state?.flights.get(event.id)?.what ?? nameOf(event);
+      if (state?.flights.delete(event.id) && !state.storms.goesOn(what, Date.now())) state.ended++;
+      state?.storms.saw(event, what);
       this.changed(event.tab);
     }
   }
@@ -223,8 +223,8 @@ export class Activity {
 
   /** All requests of the tab that began since a time and have not ended, however old. */
   unended(tab: number, since: number): string[] {
-    return this.#begunSince(tab, since).map(({ what, query, answered }) =>
-      answered === undefined ? what + query : `${what}${query} (answered, body not read)`,
+    return this.#begunSince(tab, since).map(({ full, answered }) =>
+      answered === undefined ? full : `${full} (answered, body not read)`,
     );
   }
 
@@ -265,8 +265,11 @@ export class Activity {
   }
 }
 
-/** What a request is called. */
-const nameOf = ({ method, url }: { method: string; url: string }): string => `${method} ${pathOf(url)}`;
+/** What a request is called, with its GraphQL operation. */
+const nameOf = (
+  { method, url, operation = '' }: { method: string; url: string; operation?: string },
+  query = '',
+): string => `${method} ${pathOf(url)}${query} ${operation}`.trimEnd();
 
 /** The most characters of a query in the name of a request that has not ended. */
 const MAX_QUERY = 60;

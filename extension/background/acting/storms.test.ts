@@ -102,4 +102,18 @@ describe('an action', () => {
     activity.saw({ ...request, id: 'c', url: 'http://localhost/feed' });
     expect(activity.flights(1, 0)).toEqual(['GET /feed']);
   });
+  it('waits for another operation at the address of a storm', () => {
+    const activity = new Activity();
+    activity.looks(1);
+    const now = Date.now();
+    const graphql = { tab: 1, method: 'POST', resource: 'fetch', url: 'http://localhost/graphql' } as const;
+    for (let i = 20; i > 0; i--) {
+      const at = now - i * 100;
+      activity.saw({ ...graphql, kind: 'request', at, id: `r${at}`, operation: 'Feed' });
+      activity.saw(ended(at, 95, graphql));
+    }
+    activity.saw({ ...graphql, kind: 'request', at: now, id: 'a', operation: 'Feed' });
+    activity.saw({ ...graphql, kind: 'request', at: now, id: 'b', operation: 'Pay' });
+    expect(activity.flights(1, 0)).toEqual(['POST /graphql Pay']);
+  });
 });

@@ -48,7 +48,7 @@ interface Rhythm {
 }
 
 /** Segments of a path that name one thing among many. */
-const IDS = /\/(?:\d+|[\da-f-]{8,})(?=\/|$)/g;
+const IDS = /\/(?:\d+|[\da-f-]{8,})(?=[/ ]|$)/g;
 
 /** What the flights of an endpoint have in common. */
 const endpointOf = (what: string): string => what.replaceAll(IDS, '/{id}');

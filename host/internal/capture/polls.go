@@ -23,8 +23,8 @@ const (
 type polls map[pollKey]*poll
 
 type pollKey struct {
-	tab                  int
-	method, origin, path string
+	tab                             int
+	method, origin, path, operation string
 }
 
 // poll is the rhythm of one endpoint.
@@ -46,7 +46,7 @@ func (p *polls) takes(e *event.Request) (*poll, bool) {
 		*p = polls{}
 	}
 	origin, path := SplitURL(e.URL)
-	key := pollKey{e.Tab(), e.Method, origin, TemplatePath(path)}
+	key := pollKey{e.Tab(), e.Method, origin, TemplatePath(path), e.Operation}
 	r := (*p)[key]
 	if r == nil {
 		r = &poll{}

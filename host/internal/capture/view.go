@@ -68,6 +68,8 @@ type Flight struct {
 	Tab         int
 	Origin      string
 	Method, URL string
+	// Operation is the name of its GraphQL operation; "" for other requests.
+	Operation string
 	// At is when the browser began it, in milliseconds since the Unix epoch.
 	At int64
 	// Began is when the host heard of it, and Number how many requests it had heard of before.

@@ -55,3 +55,24 @@ func TestOpenRequestsFitMaxTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenRequestsHaveTheirOperation: several operations at one address are told apart while they last, in the list and in what a
+// wait says. An older extension sends no operation.
+func TestOpenRequestsHaveTheirOperation(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	for id, operation := range []string{`,"operation":"Cart"`, `,"operation":"Pay"`, ""} {
+		w.Send("request", fmt.Sprintf(`"id":"g%d","method":"POST","url":"http://localhost:5173/graphql","resource":"fetch"%s`, id, operation))
+		w.Pass(time.Millisecond)
+	}
+	text := inLines(t, w, a, "get_network_requests", `{}`)
+	for _, want := range []string{"# open: POST /graphql Cart since ", "# open: POST /graphql Pay since ", "# open: POST /graphql since "} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+	}
+	data, err := w.Call(a, "get_network_requests", `{"format":"json"}`)
+	if err != nil || strings.Count(data, `"operation":"Pay"`) != 1 || strings.Count(data, `"operation"`) != 2 {
+		t.Errorf("%s %v", data, err)
+	}
+}

@@ -435,3 +435,31 @@ func TestAPageThatLogsAllTheTimeSettlesAfterAnError(t *testing.T) {
 		}
 	})
 }
+
+func TestAWaitNamesTheOperationsOfRequests(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(&event.Request{ID: "g", Method: "POST", URL: "http://localhost/graphql", Resource: "fetch", Operation: "Pay"})
+		short := 500
+		if r, _ := b.wait(params{Wait: "settled", TimeoutMs: &short}); *r.Settled || r.UnsettledBecause != "1 request(s) in flight: POST /graphql Pay" {
+			t.Error(show(r))
+		}
+	})
+}
+
+// TestPollingOfOneOperation: a steady poll at an address does not have a wait ignore other operations there.
+func TestPollingOfOneOperation(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		send := func(at time.Duration, id, name string, took time.Duration) {
+			b.after(at, &event.Request{ID: id, Method: "POST", URL: "http://localhost/graphql", Resource: "fetch", Operation: name})
+			b.after(at+took, &event.Network{ID: id, Method: "POST", URL: "http://localhost/graphql", Resource: "fetch", Status: 200, Operation: name})
+		}
+		for i := range 12 {
+			send(time.Duration(i)*time.Second, fmt.Sprint("p", i), "Poll", 20*time.Millisecond)
+		}
+		send(8*time.Second, "pay", "Pay", 1500*time.Millisecond)
+		time.Sleep(8*time.Second + 10*time.Millisecond)
+		if r, took := b.wait(params{Wait: "settled"}); took < 1400*time.Millisecond {
+			t.Errorf("after %s: %s", took, show(r))
+		}
+	})
+}

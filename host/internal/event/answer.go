@@ -46,6 +46,13 @@ func (n *Network) interpret(r *redact.Redactor) {
 	n.Detail = shorten(OneLine(Clean(detail)), MaxDetail)
 }
 
+// interpret checks the name of the request's GraphQL operation, or finds it in the address.
+func (e *Request) interpret(r *redact.Redactor) {
+	if _, masked := r.Text(e.Operation); masked > 0 || !isOperation(e.Operation) {
+		e.Operation = operation(&Network{URL: e.URL}, 0)
+	}
+}
+
 var (
 	operationName = regexp.MustCompile(`^[_A-Za-z][_0-9A-Za-z]*$`)
 	// namedOperation is the head of an operation in a GraphQL document (https://spec.graphql.org/October2021/#sec-Language.Operations).

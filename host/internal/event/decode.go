@@ -181,6 +181,8 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 		if e.Length == 0 {
 			e.Length = r.uncut
 		}
+	case *Request:
+		e.interpret(d.redact)
 	case *Network:
 		e.interpret(d.redact)
 	case *WebSocket:

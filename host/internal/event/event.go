@@ -104,6 +104,8 @@ func (e *Console) IsUncaught() bool { return e.Via == "exception" || e.Via == "r
 type Request struct {
 	Head
 	ID, Method, URL, Resource string
+	// Operation is the name of its GraphQL operation; "" for other requests, and where an older extension does not know it.
+	Operation string
 }
 
 // EndpointKey identifies an endpoint: the requesting page, and the origin, method and templated path of the request. The

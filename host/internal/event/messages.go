@@ -147,6 +147,8 @@ func (r *reader) readRequestEvent(obj gjson.Result) *Request {
 			seen |= 1 << 2
 		case "resource":
 			m.Resource = r.word(name, v, protocol.MaxShort)
+		case "operation":
+			m.Operation = r.word(name, v, protocol.MaxShort)
 		}
 	})
 	r.require(seen, requestEventNeeds)

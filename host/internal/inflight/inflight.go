@@ -26,8 +26,10 @@ const maxAddress = 75
 
 // Request is a request that has not ended. It has no position yet.
 type Request struct {
-	Method    string      `json:"method"`
-	URL       string      `json:"url"`
+	Method string `json:"method"`
+	URL    string `json:"url"`
+	// Operation is the name of its GraphQL operation.
+	Operation string      `json:"operation,omitempty"`
 	StartedAt report.Time `json:"started_at"`
 	OpenMs    int64       `json:"open_ms"`
 	Tab       int         `json:"tab"`
@@ -47,7 +49,7 @@ func List(v *capture.View, scope checkpoint.Scope, method, url string, tab int) 
 	slices.SortFunc(found, func(a, b capture.Flight) int { return cmp.Compare(a.Number, b.Number) })
 	for _, f := range found[max(0, len(found)-Most):] {
 		newest = append(newest, Request{
-			Method: f.Method, URL: f.URL, StartedAt: report.Time{Time: f.Began}, OpenMs: v.At.Sub(f.Began).Milliseconds(), Tab: f.Tab, page: f.Origin,
+			Method: f.Method, URL: f.URL, Operation: f.Operation, StartedAt: report.Time{Time: f.Began}, OpenMs: v.At.Sub(f.Began).Milliseconds(), Tab: f.Tab, page: f.Origin,
 		})
 	}
 	return newest, len(found)
@@ -76,5 +78,9 @@ func Fit(list []Request, most int, asJSON bool) (kept []Request, need int) {
 // Line describes the request in a line of a raw read.
 func (r *Request) Line() string {
 	address, _ := rawtext.Clip("url", r.URL, maxAddress)
-	return fmt.Sprintf("# open: %s %s since %s, %s", event.Method(r.Method), rawtext.Address(address, r.page), r.StartedAt, (time.Duration(r.OpenMs) * time.Millisecond).Round(time.Second))
+	what := rawtext.Address(address, r.page)
+	if r.Operation != "" {
+		what += " " + rawtext.Word(r.Operation)
+	}
+	return fmt.Sprintf("# open: %s %s since %s, %s", event.Method(r.Method), what, r.StartedAt, (time.Duration(r.OpenMs) * time.Millisecond).Round(time.Second))
 }

@@ -176,7 +176,7 @@ func inFlight(now time.Time, v *capture.View, r *changesRequest) (time.Duration,
 			soonest = min(soonest, slowRequest-age)
 		}
 		_, path := capture.SplitURL(f.URL)
-		flights = append(flights, event.Method(f.Method)+" "+event.Unbroken(path))
+		flights = append(flights, strings.TrimSpace(event.Method(f.Method)+" "+event.Unbroken(path)+" "+f.Operation))
 	}
 	if len(flights) == 0 {
 		return 0, ""
