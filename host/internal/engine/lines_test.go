@@ -165,8 +165,8 @@ func TestEntriesOfWhichTheSameIsWrittenAreFolded(t *testing.T) {
 
 var nextLine = regexp.MustCompile(`(?m)^# next: (\d+)$`)
 
-// TestACutReadContinuesWithNext: whatever the limit, following next from the start reads everything once, and the newest
-// entries with what next leads to are those within the limit.
+// TestACutReadContinuesWithNext: whatever the limit, following next reads everything once, from the start and from the newest
+// entries on.
 func TestACutReadContinuesWithNext(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
@@ -200,11 +200,25 @@ func TestACutReadContinuesWithNext(t *testing.T) {
 			}
 			text := inLines(t, w, a, tool, fmt.Sprintf(`{"max_tokens":%d}`, most))
 			if most == 2000 && strings.Contains(text, "# newest 100 of 300") {
-				continue // nothing was cut
+				continue // only the limit cut it
 			}
 			m := nextLine.FindStringSubmatch(text)
-			if m == nil || m[1] != fmt.Sprint(all-100) || !strings.Contains(text, "older left out to fit max_tokens, 200 by limit\n") || !strings.Contains(text, fmt.Sprintf("\n%d ", all)) {
+			if m == nil || !strings.Contains(text, "older left out to fit max_tokens, 200 by limit\n") || !strings.Contains(text, fmt.Sprintf("\n%d ", all)) {
 				t.Errorf("%s within %d is cut without next to what was left out: %v\n%.300s", tool, most, m, text)
+			}
+			read = map[string]int{}
+			for m != nil {
+				for _, m := range position.FindAllStringSubmatch(text, -1) {
+					read[m[1]]++
+				}
+				text = inLines(t, w, a, tool, fmt.Sprintf(`{"after":%s,"max_tokens":%d}`, m[1], most))
+				m = nextLine.FindStringSubmatch(text)
+			}
+			for _, m := range position.FindAllStringSubmatch(text, -1) {
+				read[m[1]]++
+			}
+			if len(read) != all || read["1"] != 1 || read[fmt.Sprint(all)] != 1 {
+				t.Errorf("%s within %d: read %d of %d entries from the newest on", tool, most, len(read), all)
 			}
 		}
 	}

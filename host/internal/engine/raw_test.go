@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -92,7 +94,11 @@ func TestRawReadsArePaged(t *testing.T) {
 		w.Log("log", "line")
 	}
 	is(`{}`, "1 2 3 4", 0, 4, 0)
-	is(`{"limit":2}`, "3 4", 0, 4, 0)
+	is(`{"limit":2}`, "3 4", observe.Older+3, 4, 0)
+	is(fmt.Sprintf(`{"after":%d,"limit":2}`, observe.Older+3), "1 2", 0, 4, 0)
+	is(`{"limit":3}`, "2 3 4", observe.Older+2, 4, 0)
+	is(fmt.Sprintf(`{"after":%d,"limit":3}`, observe.Older+2), "1", 0, 4, 0)
+	is(`{"limit":4}`, "1 2 3 4", 0, 4, 0)
 	is(`{"after":0,"limit":2}`, "1 2", 2, 4, 0)
 	is(`{"after":2,"limit":2}`, "3 4", 0, 4, 0)
 	is(`{"after":4}`, "", 0, 4, 0)
@@ -101,7 +107,9 @@ func TestRawReadsArePaged(t *testing.T) {
 	}
 	is(`{}`, "5 6 7 8 9 10 11 12 13 14", 0, 10, 4)
 	is(`{"after":2,"limit":3}`, "5 6 7", 7, 10, 4)
-	is(`{"limit":3}`, "12 13 14", 8, 10, 4)
+	is(`{"limit":3}`, "12 13 14", observe.Older+12, 10, 4)
+	is(fmt.Sprintf(`{"after":%d,"limit":3}`, observe.Older+12), "9 10 11", observe.Older+9, 10, 4)
+	is(fmt.Sprintf(`{"after":%d,"limit":3}`, observe.Older+2), "", 0, 10, 4)
 	is(`{"after":8,"limit":3}`, "9 10 11", 11, 10, 4)
 	is(`{"after":13,"limit":1000}`, "14", 0, 10, 4)
 }
@@ -173,6 +181,50 @@ func TestPagingIsComplete(t *testing.T) {
 		}
 		if got != want {
 			rt.Fatalf("read%s, want%s", got, want)
+		}
+	})
+}
+
+// TestPagingFromTheNewestIsComplete: following next from the newest page reads each entry of then once, and no other, whatever cut
+// the pages and whatever arrives meanwhile.
+func TestPagingFromTheNewestIsComplete(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := enginetest.New(t, capture.Limits{})
+		sent := 0
+		send := func(n int) (errors []uint64) {
+			for range n {
+				sent++
+				level := rapid.SampledFrom([]string{"log", "error"}).Draw(rt, "level")
+				if level == "error" {
+					errors = append(errors, uint64(sent))
+				}
+				w.Log(level, strings.Repeat(fmt.Sprint("row ", sent, " "), rapid.SampledFrom([]int{1, 1, 10, 300}).Draw(rt, "length")))
+			}
+			return errors
+		}
+		want := send(rapid.IntRange(0, 60).Draw(rt, "entries"))
+		a, got, after := w.Agent(), []uint64{}, ""
+		for {
+			args := fmt.Sprintf(`{"level":"error","limit":%d,"max_tokens":%d%s}`, rapid.IntRange(1, 20).Draw(rt, "limit"), rapid.IntRange(100, 2000).Draw(rt, "tokens"), after)
+			p := read(t, w, a, "get_browser_logs", args)
+			for i := range p.Entries {
+				if i > 0 && p.Entries[i].Position <= p.Entries[i-1].Position {
+					rt.Fatalf("%s: not in order: %s", args, p.positions())
+				}
+				got = append(got, p.Entries[i].Position)
+			}
+			if p.Next == 0 {
+				break
+			}
+			if len(p.Entries) == 0 {
+				rt.Fatalf("%s: a page without entries leads to another", args)
+			}
+			after = fmt.Sprintf(`,"after":%d`, p.Next)
+			send(rapid.IntRange(0, 5).Draw(rt, "arrive"))
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			rt.Fatalf("read %v, want %v", got, want)
 		}
 	})
 }

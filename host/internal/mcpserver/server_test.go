@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -317,11 +318,11 @@ func TestPagesAreReadOnToTheEnd(t *testing.T) {
 		return p
 	}
 	newest := read(asJSON("max_tokens", 100_000))
-	if len(newest.Entries) != 100 || newest.Entries[99].Position != 250 || newest.Next != 50 || newest.Total != 250 {
+	if len(newest.Entries) != 100 || newest.Entries[99].Position != 250 || newest.Next != observe.Older+151 || newest.Total != 250 {
 		t.Errorf("the newest: %d entries, next %d, total %d", len(newest.Entries), newest.Next, newest.Total)
 	}
 	cut := read(asJSON())
-	if n := len(cut.Entries); n == 0 || n+cut.Left != 100 || cut.Entries[n-1].Position != 250 || cut.Next != 150 {
+	if n := len(cut.Entries); n == 0 || n+cut.Left != 100 || cut.Entries[n-1].Position != 250 || cut.Next != observe.Older+uint64(251-n) {
 		t.Errorf("the newest within max_tokens: %d entries, %d left out, next %d", n, cut.Left, cut.Next)
 	}
 	at, after := uint64(0), uint64(0)

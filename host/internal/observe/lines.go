@@ -184,14 +184,16 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 	switch {
 	case l.Left > 0 && newest:
 		fmt.Fprintf(&b, "# %d older left out to fit max_tokens", l.Left)
-		if beyond := l.Total - len(l.Entries) - l.Left; beyond > 0 {
-			fmt.Fprintf(&b, ", %d by limit", beyond)
+		if l.beyond > 0 {
+			fmt.Fprintf(&b, ", %d by limit", l.beyond)
 		}
 		b.WriteByte('\n')
 	case l.Left > 0:
 		fmt.Fprintf(&b, "# %d left out to fit max_tokens\n", l.Left)
-	case newest && l.Total > len(l.Entries):
+	case l.beyond > 0 && l.Total == len(l.Entries)+l.beyond:
 		fmt.Fprintf(&b, "# newest %d of %d\n", len(l.Entries), l.Total)
+	case l.beyond > 0:
+		fmt.Fprintf(&b, "# %d older left out by limit\n", l.beyond)
 	}
 	if len(l.Missing) > 0 {
 		fmt.Fprintf(&b, "# no longer kept or not in scope: %s\n", strings.Trim(fmt.Sprint(l.Missing), "[]"))

@@ -27,12 +27,16 @@ const (
 	minMaxTokens = 100
 )
 
+// Older, added to a position that is passed as after, requests the newest entries before it. No buffer has as many entries.
+const Older = 1_000_000_000_000
+
 // Listing is a page of a buffer. Agents get it as lines unless they request JSON.
 type Listing[T any] struct {
 	// PageText is [report.Untrusted] when there are entries, because they quote pages.
 	PageText string `json:"page_text,omitempty"`
 	Entries  []T    `json:"entries"`
-	// Next is the position to pass as after for what this page does not have; nil at the end.
+	// Next is what to pass as after for the entries that this page does not have, nil at the end: the position of its last entry, or
+	// where it has the newest entries, [Older] and the position of its first.
 	Next *uint64 `json:"next,omitempty"`
 	// Left counts the entries within the limit that did not fit max_tokens.
 	Left int `json:"left_out,omitempty"`
@@ -50,6 +54,7 @@ type Listing[T any] struct {
 
 	lines  func(*Listing[T]) string
 	asJSON bool
+	beyond int // how many older entries the limit left out of a page of the newest ones
 }
 
 // AgentLines returns the listing in lines, and false if the agent requested JSON.
@@ -126,7 +131,7 @@ type hit[T any] struct {
 	v   *T
 }
 
-// read returns a page of a buffer: the oldest entries following after, or without after the newest.
+// read returns a page of a buffer: the oldest entries following after, or the newest, of all or of those before a position.
 func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scope checkpoint.Scope, p ReadParams, r reading[T, E]) (*Listing[E], error) {
 	b, err := p.check()
 	if err != nil {
@@ -136,10 +141,12 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 		return nil, err
 	}
 	view := r.pick(v)
-	if p.After != nil && *p.After >= view.Next() {
-		return nil, usererr.Invalid("after is %d, but the newest position is %d. Pass next from an earlier answer, or omit after for the newest entries.", *p.After, view.Next()-1)
+	newest, before := p.After == nil, view.Next()
+	if p.After != nil && *p.After > Older && *p.After-Older <= before {
+		newest, before = true, *p.After-Older
+	} else if p.After != nil && *p.After >= before {
+		return nil, usererr.Invalid("after is %d, but the newest position is %d. Pass next from an earlier answer, or omit after for the newest entries.", *p.After, before-1)
 	}
-	newest := p.After == nil
 	page := &Listing[E]{Entries: []E{}, Evicted: view.Evicted(), asJSON: b.asJSON, lines: func(l *Listing[E]) string { return text[E, R](l, r.what, newest) }}
 	var hits []hit[T]
 	for pos, entry := range view.From(0) {
@@ -152,25 +159,17 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 			continue
 		}
 		page.Total++
-		if p.After != nil && (pos <= *p.After || len(hits) > b.limit) {
+		if newest && pos >= before || !newest && (pos <= *p.After || len(hits) > b.limit) {
 			continue // counted only
 		}
-		hits = append(hits, hit[T]{pos, entry})
-		if p.After == nil && len(hits) > 2*b.limit {
+		if hits = append(hits, hit[T]{pos, entry}); newest && len(hits) > b.limit {
 			hits = hits[1:]
+			page.beyond++
 		}
 	}
-	more := len(hits) > b.limit
-	if p.After != nil {
-		hits = hits[:min(len(hits), b.limit)]
-	} else {
-		if more { // what came before it is read next
-			before := hits[0].pos - 1
-			page.Next = &before
-		}
-		hits = hits[max(0, len(hits)-b.limit):]
-	}
-	if r.open != nil && newest { // the later pages of a read repeat none
+	more := page.beyond > 0 || len(hits) > b.limit
+	hits = hits[:min(len(hits), b.limit)]
+	if r.open != nil && p.After == nil { // the later pages of a read repeat none
 		open, total := r.open()
 		kept, need := inflight.Fit(open, min(b.tokens/2, b.tokens-around-minMaxTokens/2), b.asJSON)
 		page.Open, page.OpenTotal = kept, total
@@ -178,12 +177,12 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 	}
 	taken := fill[T, P, E, R](page, hits, b, newest, r.show)
 	page.Left = len(hits) - taken
-	switch {
-	case newest && page.Left > 0:
-		before := hits[0].pos - 1
-		page.Next = &before
-	case !newest && (more || page.Left > 0):
-		page.Next = &hits[taken-1].pos
+	if more || page.Left > 0 {
+		var next uint64
+		if next = hits[taken-1].pos; newest {
+			next = Older + hits[page.Left].pos
+		}
+		page.Next = &next
 	}
 	if len(page.Entries) > 0 || page.OpenTotal > 0 {
 		page.PageText = report.Untrusted
