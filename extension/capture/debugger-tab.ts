@@ -176,7 +176,10 @@ export class DebuggerTab implements WorkerHost {
       'Network.responseReceived': (session, event) => network.response(session, event),
       'Network.dataReceived': (_, event) => network.data(event),
       'Network.loadingFinished': (session, event) => network.finished(session, event),
-      'Network.loadingFailed': (_, event) => network.failed(event),
+      'Network.loadingFailed': (_, event) => {
+        network.failed(event);
+        sockets.failed(event);
+      },
       'Network.webSocketCreated': (session, event) => sockets.created(session, event),
       'Network.webSocketWillSendHandshakeRequest': (_, event) => sockets.handshakeRequest(event),
       'Network.webSocketHandshakeResponseReceived': (session, event) => sockets.handshake(session, event),

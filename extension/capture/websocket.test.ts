@@ -62,6 +62,25 @@ test('the status of an answer to the handshake that was no agreement', () => {
   ]);
 });
 
+test.each([
+  ['net::ERR_HTTP_RESPONSE_CODE_FAILURE: 403', 403, 'the handshake was answered with status 403'],
+  ['net::ERR_CONNECTION_REFUSED', undefined, 'net::ERR_CONNECTION_REFUSED'],
+])('why the load of a handshake failed: %s', (errorText, status, why) => {
+  const { sockets, events } = tracker();
+  const failed: Protocol.Network.LoadingFailedEvent = {
+    requestId: '1',
+    timestamp: 1,
+    type: 'WebSocket',
+    errorText,
+  };
+  sockets.failed(failed);
+  sockets.failed({ ...failed, requestId: 'of no connection' });
+  sockets.error({}, { requestId: '1', timestamp: 1, errorMessage: '' });
+  sockets.closed({}, { requestId: '1', timestamp: 1 });
+  expect(events).toMatchObject([{ op: 'error', text: `the connection could not be established: ${why}` }]);
+  expect((events[0] as { status?: number }).status).toBe(status);
+});
+
 test('the code that opened it stands at its open and its close, not at its frames', () => {
   const { sockets, events } = tracker();
   const response = { status: 101, statusText: 'Switching Protocols', headers: {} };

@@ -26,8 +26,9 @@ interface Connection {
   open: boolean;
   /** What the debugger says of who opened it. */
   readonly initiator?: Protocol.Network.Initiator | undefined;
-  /** The HTTP status of a handshake that was refused. */
+  /** The HTTP status of a handshake that was refused, and what else the browser says of it. */
   status?: number | undefined;
+  reason?: string | undefined;
 }
 
 /**
@@ -102,12 +103,20 @@ export class WebSocketTracker {
     // Nothing names it here. The browser's log entry of the same failure does.
     if (connection.url === UNKNOWN && !connection.open && NOT_OPENED.test(errorMessage)) return;
     connection.status ??= refusedWith(errorMessage);
-    const { open, status } = connection;
+    const { open, status, reason } = connection;
     this.#emit(connection, timestamp, {
       op: 'error',
-      text: errorMessage || connectionError(open, status),
+      text: errorMessage || connectionError(open, status, reason),
       ...(status !== undefined && { status }),
     });
+  }
+
+  /** The handshake had no answer that the browser accepts. Its error follows. */
+  failed({ requestId, errorText }: Protocol.Network.LoadingFailedEvent): void {
+    const connection = this.#connections.get(requestId);
+    if (connection === undefined || connection.open) return;
+    connection.status ??= refusedWith(errorText);
+    connection.reason ??= errorText || undefined;
   }
 
   closed(session: Session, { requestId, timestamp }: Protocol.Network.WebSocketClosedEvent): void {
@@ -162,15 +171,16 @@ export class WebSocketTracker {
   }
 }
 
-/** What is said of a connection that failed, with the HTTP status of a refused handshake if that is known. */
-export function connectionError(open: boolean, status: number | undefined): string {
+/** What is said of a connection that failed, with what is known of why its handshake was refused. */
+export function connectionError(open: boolean, status: number | undefined, reason?: string): string {
   if (open) return 'the connection broke';
   const refused = 'the connection could not be established';
-  return status === undefined ? refused : `${refused}: the handshake was answered with status ${status}`;
+  if (status !== undefined) return `${refused}: the handshake was answered with status ${status}`;
+  return reason === undefined ? refused : `${refused}: ${reason}`;
 }
 
 /** The HTTP status that a message of the browser names for a refused handshake. */
 function refusedWith(message: string): number | undefined {
-  const status = /\bUnexpected response code: (\d{3})\b/.exec(message)?.[1];
+  const status = /\b(?:Unexpected response code|net::ERR_\w+): (\d{3})\b/.exec(message)?.[1];
   return status === undefined ? undefined : Number(status);
 }

@@ -185,6 +185,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o window.Op
 			if ev, ok := e.(*event.WebSocket); ok && ev.Bad && !ev.IsFrame() && s.IsOfSocket(storms.SocketOf(ev)) {
 				if s.Error == "" {
 					s.Error = report.Shorten(socketError(ev))
+					s.Error += refusal(s.Error, ev.Status)
 					s.Also, known = c.also(ev)
 				}
 				known = addEntry(known, alike.Socket(ev))

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,11 +116,20 @@ func socketError(e *event.WebSocket) string {
 	return cmp.Or(e.Text, "the connection failed") // Chromium does not tell a page why
 }
 
+// refusal is the status of a refused handshake, as the end of a line that does not have it; "" if there is none.
+func refusal(text string, status int) string {
+	if status == 0 || strings.Contains(text, strconv.Itoa(status)) {
+		return ""
+	}
+	return fmt.Sprintf(" (status %d)", status)
+}
+
 // socketText says what happened to a connection.
 func socketText(e *event.WebSocket, o *window.Options) string {
 	url := report.SocketAddress(e.Origin(), e.URL)
 	if e.Bad {
-		return "WebSocket " + url + ": " + report.Shorten(event.OneLine(socketError(e))) + from(e, o)
+		text := report.Shorten(event.OneLine(socketError(e)))
+		return "WebSocket " + url + ": " + text + refusal(text, e.Status) + from(e, o)
 	}
 	return strings.TrimSpace("WebSocket "+url+" closed "+report.Shorten(event.OneLine(e.Reason))) + from(e, o)
 }

@@ -179,7 +179,7 @@ func TestLogEntriesThatRepeatOtherEntriesAreNotCounted(t *testing.T) {
 			w.Send("websocket", `"id":"w","url":"ws://localhost:5173/live","op":"error"`)
 			w.Pass(time.Minute)
 			w.Send("console", entry+`,"text":"WebSocket connection to 'ws://localhost:5173/live' failed: "`)
-		}, "WebSocket connection to 'ws://localhost:5173/live' failed:×1"},
+		}, "WebSocket connection to 'ws://localhost:5173/live' failed×1"},
 	} {
 		w := enginetest.New(t, capture.Limits{})
 		c.happen(w)

@@ -133,7 +133,7 @@ func TestAConnectionThatIsRefusedAgainAndAgainIsOneStorm(t *testing.T) {
 	for _, one := range diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{}) {
 		lines = append(lines, one.Line())
 	}
-	if got := strings.Join(lines, "; "); got != "repeated without end: WebSocket /live ×12 in 3.3 s: refused, also logged at live.js:13" {
+	if got := strings.Join(lines, "; "); got != "repeated without end: WebSocket /live ×12 in 3.3 s: refused (status 404), also logged at live.js:13" {
 		t.Error(got)
 	}
 	r := w.Changes(a, params{})

@@ -181,6 +181,9 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 		if e.Length == 0 {
 			e.Length = r.uncut
 		}
+		if _, ok := FailedSocket(e); ok { // Chromium ends it in a colon where it gives no reason
+			e.Text = strings.TrimRight(e.Text, ": ")
+		}
 	case *Request:
 		e.interpret(d.redact)
 	case *Network:
