@@ -103,6 +103,7 @@ func (a *Answer) given() (shown []alike.Entry) {
 	}
 	show(MaxBroke, a.Broke)
 	show(MaxBroke, a.Late.Broke)
+	show(MaxRequests, a.Flashes)
 	show(len(a.Repeated), a.Repeated)
 	show(len(a.Late.Repeated), a.Late.Repeated)
 	return shown

@@ -115,6 +115,16 @@ func Element(k capture.ElementKey, others int) Entry {
 	return Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(others)))}
 }
 
+// Life identifies one time during which an error element was visible, by when it began, in milliseconds since the Unix epoch. It
+// identifies nothing if that is not known.
+func Life(k capture.ElementKey, from int64) Entry {
+	if from == 0 {
+		return Entry{}
+	}
+	of := identify("element", k.Origin, k.Selector, Fingerprint(k.Text))
+	return Entry{Of: uint64(of), As: uint64(of.with("life", strconv.Itoa(k.Tab), strconv.FormatInt(from, 10)))}
+}
+
 // Empty identifies a page that became empty in a tab at a time, in milliseconds since the Unix epoch.
 func Empty(tab int, at int64) Entry {
 	h := identify("empty", strconv.Itoa(tab), strconv.FormatInt(at, 10))

@@ -381,12 +381,12 @@ func addElements(c *computation, elements []elementShown, changes []*capture.Cha
 		}
 	}
 	for _, e := range elements {
-		text := fmt.Sprintf("%q", report.Shorten(event.OneLine(e.Text)))
+		text, life := fmt.Sprintf("%q", report.Shorten(event.OneLine(e.Text))), alike.Life(e.ElementKey, e.From)
 		if e.Flash {
-			add(Consequence{At: e.From, Severity: report.Clean, Text: text, Flash: true}, alike.Entry{})
+			add(Consequence{At: e.From, Severity: report.Clean, Text: text, Flash: true}, life)
 			continue
 		}
-		is := Consequence{At: e.From, Severity: report.Warning, Text: "error element " + event.Selector(e.Selector) + ": " + text, event: appeared(e.ElementKey, e.Life)}
+		is := Consequence{At: e.From, Severity: report.Warning, Text: "error element " + event.Selector(e.Selector) + ": " + text, Entries: []alike.Entry{life}, event: appeared(e.ElementKey, e.Life)}
 		if alike.IsOverlay(e.Selector) {
 			is.Severity = report.Error
 		}

@@ -93,13 +93,19 @@ func (c *computation) dom() *report.DOMDiff {
 		}
 		lives := w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) })
 		for _, l := range lives {
+			life := alike.Life(k, l.From)
 			t := &tally[report.NewElement]{entry: newElement(l, k, c.Tab(k.Tab), w.ref), count: 1, last: w.last, began: appeared(k, l), keys: []alike.Entry{entry}}
+			if l.From > 0 {
+				t.keys = append(t.keys, life)
+			}
 			severity := report.Warning
 			if alike.IsOverlay(k.Selector) {
 				severity = report.Error
 			}
 			switch {
+			case l.Flash && c.Options.WasGiven(life): // by an action, as a flash or while it was visible
 			case l.Flash:
+				t.keys = []alike.Entry{life}
 				flashes = append(flashes, t)
 			case c.duplicates.Shows(k, l.From, entry):
 			case l.To > 0 && c.Options.WasGiven(entry) && slices.ContainsFunc(lives, isFlash): // the reader was given it before it was one
@@ -126,9 +132,10 @@ func (c *computation) dom() *report.DOMDiff {
 	fresh, gone = take(r, byFrequency(fresh)), take(r, byFrequency(gone))
 	introduce(&c.Options, fresh, func(e *report.NewElement) **report.Introduced { return &e.IntroducedBy })
 	d.NewErrorElements, d.DisappearedElements = entries(fresh), entries(gone)
-	d.Flashes = entries(take(r, byFrequency(flashes)))
+	flashes = take(r, byFrequency(flashes))
+	d.Flashes = entries(flashes)
 	slices.SortStableFunc(d.Flashes, func(a, b report.NewElement) int { return a.AppearedAt.Compare(b.AppearedAt.Time) })
-	d.Shown, d.Over = append(d.Shown, keysOf(fresh)...), keysOf(gone)
+	d.Shown, d.Over = slices.Concat(d.Shown, keysOf(fresh), keysOf(flashes)), keysOf(gone)
 	d.Omitted = r.omitted
 	return d
 }

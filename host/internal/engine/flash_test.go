@@ -167,6 +167,55 @@ func TestAFlashIsNotRepeated(t *testing.T) {
 	expect(t, len(r.DOM.Flashes) == 1 && len(r.DOM.NewErrorElements)+len(r.Repeated) == 0 && r.Severity == report.Clean, r)
 }
 
+// TestAFlashIsInOneAnswer: what the answer of an action shows is not in the next report, nor the other way round. Another flash of
+// the same message is.
+func TestAFlashIsInOneAnswer(t *testing.T) {
+	for _, visible := range []bool{false, true} { // when the action was answered
+		w := enginetest.New(t, capture.Limits{})
+		a := w.Agent()
+		w.Changes(a, params{})
+		flash := func(id int, answered func()) {
+			began := w.Now
+			w.Pass(100 * time.Millisecond)
+			w.Element("appeared", id, ".hint", "Too short")
+			w.Pass(300 * time.Millisecond)
+			if visible {
+				answered()
+			}
+			w.Element("gone", id, "", "")
+			w.Send("action", fmt.Sprintf(`"action":"type","target":"textbox Name","value":"x","began":%d`, began.UnixMilli()))
+			if !visible {
+				answered()
+			}
+			w.Pass(5 * time.Second)
+		}
+		from := w.Store.View(w.Now).Now()
+		consequences := func() (fresh int) {
+			for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{Given: a.Given()}) {
+				if !c.Given {
+					fresh++
+					observe.Give(w.Engine.Observer, a, c.Entries, nil)
+				}
+			}
+			return fresh
+		}
+		flash(1, func() {
+			if n := consequences(); n != 1 {
+				t.Errorf("an action reports %d", n)
+			}
+		})
+		r := w.Changes(a, params{})
+		expect(t, len(r.DOM.Flashes)+len(r.DOM.NewErrorElements)+len(r.Repeated) == 0 && r.Severity == report.Clean, r)
+		from = w.Store.View(w.Now).Now()
+		flash(2, func() {})
+		r = w.Changes(a, params{})
+		expect(t, len(r.DOM.Flashes) == 1, r)
+		if n := consequences(); n != 0 {
+			t.Errorf("an action reports %d that the report has", n)
+		}
+	}
+}
+
 func TestAnEmptyPageIsReportedWithItsTabAndOnce(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()

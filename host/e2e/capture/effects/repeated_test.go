@@ -2,6 +2,7 @@ package effects
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -86,6 +87,30 @@ func TestAMessageThatTypingTakesBackIsAFlash(t *testing.T) {
 	d := a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Name"`), "text": "Ada Byron"})
 	t.Logf("\n%s", d)
 	e2etest.Intact(t, d)
+}
+
+// TestAMessageThatCameAndWentIsInOneAnswer, whether it was visible when the action was answered or not.
+func TestAMessageThatCameAndWentIsInOneAnswer(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Brief", `<label>Now <input id="now"></label><p class="error" id="hint" hidden>Too short</p>
+		<label>Soon <input id="soon"></label><p class="error" id="check" hidden>Checking the name</p><script>
+		const brief = (input, message, ms) => { input.oninput = () => { message.hidden = false; setTimeout(() => { message.hidden = true; window.over = true }, ms) } };
+		brief(now, hint, 20); brief(soon, check, 400)</script>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	for field, message := range map[string]string{"Now": "Too short", "Soon": "Checking the name"} {
+		first := a.Whole()
+		a.Changes()
+		p.JS(`window.over = false`)
+		d := a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"`+field+`"`), "text": "Ada"})
+		told := strings.Count(e2etest.Said(d.Broke)+e2etest.Said(d.Flashes), message)
+		p.WaitUntil(`window.over`)
+		r := a.ChangesWith(map[string]any{"wait": "settled"})
+		t.Logf("%s\n%s\n%s", field, d, e2etest.Show(r))
+		if told += len(r.DOM.Flashes) + len(r.DOM.NewErrorElements) + len(r.Repeated); told != 1 {
+			t.Errorf("%s is told %d times", message, told)
+		}
+	}
 }
 
 // TestAPageThatGoesEmptyIsReported until it has content again.
