@@ -61,6 +61,12 @@ func TestWrappers(t *testing.T) {
 		{"callers of its only caller", []made{{"/tasks", []string{send, tasks, form}}, {"/users", []string{send, tasks, create}}}, true},
 		{"callers of its only caller, to one endpoint", []made{{"/tasks", []string{send, tasks, form}}, {"/tasks", []string{send, tasks, create}}}, false},
 		{"no caller", []made{{"/tasks", []string{send}}, {"/users", []string{send}}}, false},
+		{"it makes several for each caller", []made{{"/tasks", []string{send, tasks}}, {"/users", []string{send, tasks}}, {"/tasks", []string{send, create}}, {"/users", []string{send, create}}}, false},
+		{"it has not made all for each caller yet", []made{{"/tasks", []string{send, tasks}}, {"/users", []string{send, tasks}}, {"/tasks", []string{send, create}}}, false},
+		{"several for each caller of its only caller", []made{{"/tasks", []string{send, tasks, form}}, {"/users", []string{send, tasks, form}}, {"/tasks", []string{send, tasks, create}}, {"/users", []string{send, tasks, create}}}, false},
+		{"two callers have the same, a third another one", []made{{"/tasks", []string{send, tasks}}, {"/tasks", []string{send, form}}, {"/users", []string{send, create}}}, true},
+		{"callers have several of their own", []made{{"/tasks", []string{send, tasks}}, {"/lists", []string{send, tasks}}, {"/users", []string{send, create}}}, true},
+		{"callers share one of several", []made{{"/tasks", []string{send, tasks}}, {"/csrf", []string{send, tasks}}, {"/users", []string{send, create}}, {"/csrf", []string{send, create}}}, true},
 		{"it calls itself", []made{{"/tasks", []string{send, send, tasks}}, {"/users", []string{send, tasks}}}, false},
 		{"nothing", nil, false},
 	} {

@@ -2,22 +2,71 @@ package stacks
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // Wrappers finds the functions of a project through which its other code makes its requests. Their line says nothing of a
-// request: requests to several endpoints, made by several callers, went through it, or through the only function that calls it.
+// request: it goes to where their caller says. Requests to several endpoints went through such a line, and not all callers have the
+// same ones. A function that makes several requests itself makes them for each of its callers, and is none. The only function
+// that calls it may be one in its place.
 type Wrappers struct {
 	seed   maphash.Seed
 	passed map[uint64]passed // by frame
 }
 
-// passed is what went through a frame.
-type passed struct {
-	endpoint, caller   uint64 // the first ones
-	endpoints, callers bool   // others went through it as well
+// passed is what went through a frame, by caller.
+type passed []calls
+
+// calls are the endpoints of a caller's requests, the first ones.
+type calls struct {
+	caller    uint64
+	endpoints []uint64
+}
+
+// Bounds of what is remembered of a frame.
+const (
+	maxCallers = 8
+	maxTo      = 6
+)
+
+// add adds a request of a caller.
+func (p passed) add(caller, to uint64) passed {
+	for i := range p {
+		if c := &p[i]; c.caller == caller {
+			if len(c.endpoints) < maxTo && !slices.Contains(c.endpoints, to) {
+				c.endpoints = append(c.endpoints, to)
+			}
+			return p
+		}
+	}
+	if len(p) < maxCallers {
+		p = append(p, calls{caller, []uint64{to}})
+	}
+	return p
+}
+
+// several reports whether there are several endpoints.
+func (p passed) several() bool {
+	return slices.ContainsFunc(p, func(c calls) bool { return len(c.endpoints) > 1 || c.endpoints[0] != p[0].endpoints[0] })
+}
+
+// varies reports whether there are two endpoints of which no caller has both.
+func (p passed) varies() bool {
+	for i, first := range p {
+		for _, a := range first.endpoints {
+			for _, second := range p[i+1:] {
+				for _, b := range second.endpoints {
+					if a != b && !slices.ContainsFunc(p, func(c calls) bool { return slices.Contains(c.endpoints, a) && slices.Contains(c.endpoints, b) }) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
 }
 
 // maxFrames bounds the frames that are remembered. Beyond it, all are forgotten.
@@ -39,12 +88,7 @@ func (w *Wrappers) Add(endpoint event.EndpointKey, stack []string) {
 		}
 		caller := w.key(line)
 		if frame != 0 && frame != caller {
-			p, known := w.passed[frame]
-			if !known {
-				p.endpoint, p.caller = to, caller
-			}
-			p.endpoints, p.callers = p.endpoints || p.endpoint != to, p.callers || p.caller != caller
-			w.passed[frame] = p
+			w.passed[frame] = w.passed[frame].add(caller, to)
 		}
 		frame = caller
 	}
@@ -61,10 +105,10 @@ func (w *Wrappers) Has(line string) bool {
 	at := w.key(line)
 	for range maxInside {
 		p := w.passed[at]
-		if !p.endpoints || p.callers {
-			return p.endpoints
+		if len(p) != 1 || !p.several() {
+			return p.varies()
 		}
-		at = p.caller
+		at = p[0].caller
 	}
 	return false
 }
