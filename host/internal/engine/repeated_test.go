@@ -12,7 +12,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -476,5 +479,63 @@ func TestARepeatedMessageNamesTheCodeThatLoggedIt(t *testing.T) {
 	log(10)
 	if r := w.Changes(a, params{}); len(r.Repeated) != 1 || r.Repeated[0].Initiator != "app.tsx:10" {
 		t.Errorf("%+v", r.Repeated)
+	}
+}
+
+// TestAKnownFailureWithANewAlert: the alert is listed once, whatever it says, and the failure is counted as repeated.
+func TestAKnownFailureWithANewAlert(t *testing.T) {
+	for _, text := range []string{"card is expired", "Refused: card is expired", "POST /api/pay failed with status 422", "Request failed with status code 422", "Something went wrong"} {
+		for _, acts := range []bool{false, true} {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			w.Changes(a, params{})
+			fail := func(id string) {
+				w.Send("network", fmt.Sprintf(`"id":%q,"method":"POST","url":"%s/api/pay","resource":"fetch","status":422,"started":%d,"duration":20,"mime":"application/json","response_body":"{\"message\":\"card is expired\"}"`,
+					id, enginetest.Page, w.Now.UnixMilli()-20))
+			}
+			fail("1")
+			w.Changes(a, params{})
+			from := w.Store.View(w.Now).Now()
+			for i := range 3 { // the alert stays, or is drawn anew
+				w.Pass(5 * time.Second)
+				fail(fmt.Sprint("again", i))
+				if i == 1 {
+					w.Element("gone", 1, "", "")
+				}
+				if i < 2 {
+					w.Element("appeared", 1+i, ".alert", text)
+				}
+				news, failures, repeated := 0, 0, 0
+				if acts {
+					for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{Given: a.Given()}) {
+						switch element := strings.HasPrefix(c.Text, "error element"); {
+						case c.Given && !element:
+							repeated += c.Count
+						case element && !c.Given:
+							news++
+						case !element:
+							failures++
+						}
+						observe.Give(w.Engine.Observer, a, c.Entries, nil)
+					}
+					from = w.Store.View(w.Now).Now()
+				} else {
+					r := w.Changes(a, params{})
+					news, failures = len(r.DOM.NewErrorElements), len(r.Network.Failures)
+					for _, e := range r.Repeated {
+						if !strings.HasPrefix(e.Message, "error element") {
+							repeated += e.Count
+						}
+					}
+				}
+				want := 0
+				if i == 0 {
+					want = 1
+				}
+				if news != want || failures != 0 || repeated != 1 {
+					t.Errorf("%q, by an action: %v, time %d: %d alerts, %d failures, %d repeated", text, acts, i+1, news, failures, repeated)
+				}
+			}
+		}
 	}
 }

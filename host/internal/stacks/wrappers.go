@@ -22,7 +22,8 @@ type passed []calls
 
 // calls are the endpoints of a caller's requests, the first ones.
 type calls struct {
-	caller    uint64
+	caller    uint64 // see callerOf
+	frame     uint64 // the first of it
 	endpoints []uint64
 }
 
@@ -33,7 +34,7 @@ const (
 )
 
 // add adds a request of a caller.
-func (p passed) add(caller, to uint64) passed {
+func (p passed) add(caller, frame, to uint64) passed {
 	for i := range p {
 		if c := &p[i]; c.caller == caller {
 			if len(c.endpoints) < maxTo && !slices.Contains(c.endpoints, to) {
@@ -43,7 +44,7 @@ func (p passed) add(caller, to uint64) passed {
 		}
 	}
 	if len(p) < maxCallers {
-		p = append(p, calls{caller, []uint64{to}})
+		p = append(p, calls{caller, frame, []uint64{to}})
 	}
 	return p
 }
@@ -86,11 +87,11 @@ func (w *Wrappers) Add(endpoint event.EndpointKey, stack []string) {
 		if IsLibrary(line) {
 			continue
 		}
-		caller := w.key(line)
-		if frame != 0 && frame != caller {
-			w.passed[frame] = w.passed[frame].add(caller, to)
+		outer := w.key(line)
+		if frame != 0 && frame != outer {
+			w.passed[frame] = w.passed[frame].add(w.callerOf(line), outer, to)
 		}
-		frame = caller
+		frame = outer
 	}
 }
 
@@ -108,7 +109,7 @@ func (w *Wrappers) Has(line string) bool {
 		if len(p) != 1 || !p.several() {
 			return p.varies()
 		}
-		at = p[0].caller
+		at = p[0].frame
 	}
 	return false
 }
@@ -125,4 +126,18 @@ func (w *Wrappers) key(line string) uint64 {
 	}
 	h.WriteString(place)
 	return h.Sum64()
+}
+
+// longLine is the column from which on a line has several calls: it is of code that a tool made small.
+const longLine = 200
+
+// callerOf identifies what calls a function: by its line, since a call is at one column of it, and what comes after an await at
+// another.
+func (w *Wrappers) callerOf(line string) uint64 {
+	f, ok := Parse(line)
+	if !ok || f.Column >= longLine {
+		return w.key(line)
+	}
+	address, _, _ := strings.Cut(f.URL, "?")
+	return maphash.Comparable(w.seed, Frame{Function: strings.TrimPrefix(f.Function, "async "), URL: address, Line: f.Line})
 }
