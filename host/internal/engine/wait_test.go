@@ -371,3 +371,27 @@ func TestAnAnswerThatNobodyWaitsForEndsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestTheFirstAnswerAfterAnErrorKnowsWhetherThePageIsEmpty, without a wait. Others do not wait for that.
+func TestTheFirstAnswerAfterAnErrorKnowsWhetherThePageIsEmpty(t *testing.T) {
+	live(t, &extensions{answer: func(int) (_, _ []int) { return nil, nil }}, func(t *testing.T, w *enginetest.World) {
+		a := w.Agent()
+		w.Changes(a, params{})
+		time.Sleep(10 * time.Second)
+		w.Log("error", "logged")
+		r, waited := took(w, a, params{})
+		expect(t, len(r.Console.NewErrors) == 1 && waited == 0, r)
+		w.Send("console", `"level":"error","via":"exception","text":"TypeError: no price"`)
+		time.AfterFunc(320*time.Millisecond, func() { w.Send("element", `"op":"emptied","frame":0,"document":"d","id":0`) })
+		r, waited = took(w, a, params{})
+		expect(t, len(r.Console.NewErrors) == 1 && r.DOM.PageEmptySince != nil && waited == 320*time.Millisecond, r)
+		w.Send("element", `"op":"filled","frame":0,"document":"d","id":0`)
+		time.Sleep(10 * time.Second)
+		w.Send("console", `"level":"error","via":"exception","text":"TypeError: it shows something"`)
+		r, waited = took(w, a, params{})
+		expect(t, len(r.Console.NewErrors) == 1 && r.DOM.PageEmptySince == nil && waited == 500*time.Millisecond, r)
+		if r, waited = took(w, a, params{}); waited != 0 {
+			t.Errorf("waited %s: %s", waited, show(r))
+		}
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe/blank"
 	"tidemark.dev/tidemark/host/internal/observe/edited"
 	"tidemark.dev/tidemark/host/internal/rawcost"
 	"tidemark.dev/tidemark/host/internal/report"
@@ -33,10 +34,7 @@ type ChangesParams struct {
 }
 
 // defaultTimeout and maxTimeout bound a wait.
-const (
-	defaultTimeout = 3 * time.Second
-	maxTimeout     = 10 * time.Minute
-)
+const defaultTimeout, maxTimeout = 3 * time.Second, 10 * time.Minute
 
 // changesRequest is a checked [ChangesParams].
 type changesRequest struct {
@@ -232,14 +230,18 @@ func elsewhere(v *capture.View, from capture.Moment, o window.Options) bool {
 	return tab != 0 && (found || !whole)
 }
 
-// wait waits as requested, or returns nil when the request has no wait. The client's other calls continue meanwhile.
+// wait waits as requested, or returns nil when the request has no wait. The client's other calls continue meanwhile. An agent's
+// call without one waits only until it is known whether an error left a page empty.
 func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*Settled, error) {
+	client.Lock()
+	looked, auto, covered := client.LookLocked(), client.AutoName(), client.CoveredLocked()
+	client.Unlock()
 	if r.wait == "" || r.wait == "none" {
+		if o.browsers != nil && !client.User {
+			blank.Await(ctx, o.store, o.clock, covered.At, r.options.InScope)
+		}
 		return nil, nil
 	}
-	client.Lock()
-	looked, auto := client.LookLocked(), client.AutoName()
-	client.Unlock()
 	_, err := o.checkpointOf(client, auto, r)
 	if err != nil {
 		return nil, err // fail before waiting

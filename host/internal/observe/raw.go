@@ -22,10 +22,7 @@ import (
 )
 
 // Limits of a raw read, in entries and in tokens. The default ones are those of [rawcost].
-const (
-	maxLimit     = 1000
-	minMaxTokens = 100
-)
+const maxLimit, minMaxTokens = 1000, 100
 
 // Older, added to a position that is passed as after, requests the newest entries before it. No buffer has as many entries.
 const Older = 1_000_000_000_000

@@ -195,3 +195,27 @@ func TestARequestThatEndsAfterItsActionIsLate(t *testing.T) {
 		t.Errorf("again: %s", e2etest.Show(r))
 	}
 }
+
+// TestTheFirstAnswerHasThatThePageIsEmpty: the one that has the error, without a wait.
+func TestTheFirstAnswerHasThatThePageIsEmpty(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Empty</title><div id="root"><h1>Shop</h1></div><script>
+		window.unmount = () => { setTimeout(() => { root.replaceChildren(); throw new Error('render failed') }) }</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	for range 3 {
+		p.Reload()
+		a.ChangesWith(map[string]any{"wait": "settled"})
+		p.JS(`unmount()`)
+		for {
+			r := a.Changes()
+			if len(r.Console.NewErrors)+len(r.Repeated) == 0 && t.Context().Err() == nil {
+				continue // it has not arrived
+			}
+			if r.DOM.PageEmptySince == nil {
+				t.Errorf("%s", e2etest.Show(r))
+			}
+			break
+		}
+	}
+}
