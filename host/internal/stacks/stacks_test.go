@@ -67,6 +67,7 @@ func TestWrappers(t *testing.T) {
 		{"two callers have the same, a third another one", []made{{"/tasks", []string{send, tasks}}, {"/tasks", []string{send, form}}, {"/users", []string{send, create}}}, true},
 		{"callers have several of their own", []made{{"/tasks", []string{send, tasks}}, {"/lists", []string{send, tasks}}, {"/users", []string{send, create}}}, true},
 		{"callers share one of several", []made{{"/tasks", []string{send, tasks}}, {"/csrf", []string{send, tasks}}, {"/users", []string{send, create}}, {"/csrf", []string{send, create}}}, true},
+		{"three times in a line of its caller", []made{{"/tasks", []string{send, tasks}}, {"/users", []string{send, "list (http://localhost/src/api.ts:20:23)"}}, {"/lists", []string{send, "list (http://localhost/src/api.ts:20:43)"}}}, true},
 		{"its callers go on after an await", []made{{"/tasks", []string{send, tasks}}, {"/users", []string{send, "async list (http://localhost/src/api.ts:20:1)"}}, {"/tasks", []string{send, create}}, {"/users", []string{send, "async create (http://localhost/src/api.ts:29:1)"}}}, false},
 		{"it calls itself", []made{{"/tasks", []string{send, send, tasks}}, {"/users", []string{send, tasks}}}, false},
 		{"nothing", nil, false},

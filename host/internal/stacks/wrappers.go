@@ -20,11 +20,11 @@ type Wrappers struct {
 // passed is what went through a frame, by caller.
 type passed []calls
 
-// calls are the endpoints of a caller's requests, the first ones.
+// calls are the endpoints of a caller's requests, the first ones. What follows an await is at another column than the call before,
+// so that one call in a line may have two frames.
 type calls struct {
-	caller    uint64 // see callerOf
-	frame     uint64 // the first of it
-	endpoints []uint64
+	frame, line uint64
+	endpoints   []uint64
 }
 
 // Bounds of what is remembered of a frame.
@@ -34,9 +34,9 @@ const (
 )
 
 // add adds a request of a caller.
-func (p passed) add(caller, frame, to uint64) passed {
+func (p passed) add(frame, line, to uint64) passed {
 	for i := range p {
-		if c := &p[i]; c.caller == caller {
+		if c := &p[i]; c.frame == frame {
 			if len(c.endpoints) < maxTo && !slices.Contains(c.endpoints, to) {
 				c.endpoints = append(c.endpoints, to)
 			}
@@ -44,9 +44,29 @@ func (p passed) add(caller, frame, to uint64) passed {
 		}
 	}
 	if len(p) < maxCallers {
-		p = append(p, calls{caller, frame, []uint64{to}})
+		p = append(p, calls{frame, line, []uint64{to}})
 	}
 	return p
+}
+
+// byLine joins the callers of a line. There are at least three calls in one if it has three frames; then they stay apart.
+func (p passed) byLine() (lines passed) {
+	for _, c := range p {
+		i := slices.IndexFunc(lines, func(l calls) bool { return l.line == c.line })
+		if i < 0 {
+			lines = append(lines, calls{c.frame, c.line, slices.Clone(c.endpoints)})
+			continue
+		}
+		for _, to := range c.endpoints {
+			if !slices.Contains(lines[i].endpoints, to) {
+				lines[i].endpoints = append(lines[i].endpoints, to)
+			}
+		}
+	}
+	if len(lines) == 1 && len(p) > 2 {
+		return p
+	}
+	return lines
 }
 
 // several reports whether there are several endpoints.
@@ -89,7 +109,7 @@ func (w *Wrappers) Add(endpoint event.EndpointKey, stack []string) {
 		}
 		outer := w.key(line)
 		if frame != 0 && frame != outer {
-			w.passed[frame] = w.passed[frame].add(w.callerOf(line), outer, to)
+			w.passed[frame] = w.passed[frame].add(outer, w.lineOf(line), to)
 		}
 		frame = outer
 	}
@@ -105,7 +125,7 @@ func (w *Wrappers) Has(line string) bool {
 	}
 	at := w.key(line)
 	for range maxInside {
-		p := w.passed[at]
+		p := w.passed[at].byLine()
 		if len(p) != 1 || !p.several() {
 			return p.varies()
 		}
@@ -128,12 +148,11 @@ func (w *Wrappers) key(line string) uint64 {
 	return h.Sum64()
 }
 
-// longLine is the column from which on a line has several calls: it is of code that a tool made small.
+// longLine is the column from which on the calls of a line stay apart: a tool put the code into few lines.
 const longLine = 200
 
-// callerOf identifies what calls a function: by its line, since a call is at one column of it, and what comes after an await at
-// another.
-func (w *Wrappers) callerOf(line string) uint64 {
+// lineOf identifies the function and the line of a frame.
+func (w *Wrappers) lineOf(line string) uint64 {
 	f, ok := Parse(line)
 	if !ok || f.Column >= longLine {
 		return w.key(line)
