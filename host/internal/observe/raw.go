@@ -24,7 +24,7 @@ import (
 // Limits of a raw read, in entries and in tokens. The default ones are those of [rawcost].
 const maxLimit, minMaxTokens = 1000, 100
 
-// Older, added to a position that is passed as after, requests the newest entries before it. No buffer has as many entries.
+// Older is added to a position that is passed as after, which then requests the newest entries before it. No buffer has as many.
 const Older = 1_000_000_000_000
 
 // Listing is a page of a buffer. Agents get it as lines unless they request JSON.
