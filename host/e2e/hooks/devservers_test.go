@@ -26,7 +26,7 @@ func startDevServer(t *testing.T, name string, prepare func(*devApp)) *devApp {
 	if prepare != nil {
 		start = func(a *devserver.App) { prepare(&devApp{a, t}) }
 	}
-	return &devApp{devserver.Start(t, name, "app", start), t}
+	return &devApp{devserver.Start(t, name, []string{"shop", "app"}, start), t}
 }
 
 // broken are edits that break the application of package devserver: while it is compiled, while it renders, in its
