@@ -107,15 +107,23 @@ func (c *check) edit(t *testing.T, e edit) {
 		c.placed(t, place, r)
 	}
 	r = c.after(t, e.file, e.to, e.from, "")
-	if c.witness.holds(shown) && !c.witness.covered() {
-		if errors, _ := c.witness.take(); r.Severity == report.Error && len(errors) == 0 {
-			t.Errorf("the repair is not clean: %s", e2etest.Show(r))
+	stale := c.witness.asksForReload()
+	switch errors, _ := c.witness.take(); {
+	case !c.witness.holds(shown) || c.witness.covered():
+		if r.Severity == report.Clean && (r.Settled == nil || *r.Settled) {
+			t.Errorf("the page is not repaired, and the agent is told nothing: %s", e2etest.Show(r))
 		}
-	} else if r.Severity == report.Clean && (r.Settled == nil || *r.Settled) {
-		t.Errorf("the page is not repaired, and the agent is told nothing: %s", e2etest.Show(r))
-	}
-	if !c.witness.holds(shown) || c.witness.covered() {
 		c.reload(t)
+	case stale:
+		if r.Severity != report.Error {
+			t.Errorf("the server asks for a reload, and the agent is not told: %s", e2etest.Show(r))
+		}
+		c.reload(t)
+		if r = c.agent.ChangesWith(map[string]any{"wait": "reload", "timeout_ms": 10000}); r.Severity == report.Error {
+			t.Errorf("the page that was loaded again is not clean: %s", e2etest.Show(r))
+		}
+	case r.Severity == report.Error && len(errors) == 0:
+		t.Errorf("the repair is not clean: %s", e2etest.Show(r))
 	}
 	c.restore(t)
 }
