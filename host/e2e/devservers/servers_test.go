@@ -5,6 +5,8 @@ import "path"
 // server is a development server with an application, and what an agent does to it.
 type server struct {
 	name string
+	// path is where the application's page is, "" for the server's first one.
+	path string
 	// shared are folders of the application that other servers have too.
 	shared []string
 	edits  []edit
@@ -47,7 +49,7 @@ func editsOf(app, item string) []edit {
 }
 
 var (
-	reactFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "vueapp"}
+	reactFiles, nextFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "app", "nextapp"}, []string{"shop", "vueapp"}
 
 	react, vue = editsOf("src/App.jsx", "src/Item.jsx"), editsOf("src/App.vue", "src/Item.vue")
 )
@@ -58,8 +60,15 @@ const shown = `document.querySelectorAll('li').length === 2 && document.querySel
 var servers = []server{
 	{name: "vite", shared: reactFiles, edits: react},
 	{name: "webpack", shared: reactFiles, edits: react},
-	{name: "next", shared: reactFiles, edits: react},
+	{name: "next", shared: nextFiles, edits: react},
+	{name: "next-webpack", shared: nextFiles, edits: react},
 	{name: "preact", shared: reactFiles, edits: react},
 	{name: "vue", shared: vueFiles, edits: vue},
 	{name: "solid", shared: []string{"shop"}, edits: react},
+	{name: "sveltekit", shared: []string{"shop"}, edits: editsOf("src/App.svelte", "src/Item.svelte")},
+	{name: "nuxt", shared: vueFiles, edits: vue},
+	{name: "react-router", shared: reactFiles, edits: react},
+	{name: "astro", shared: reactFiles, edits: react},
+	{name: "parcel", shared: reactFiles, edits: react},
+	{name: "storybook", path: "/iframe.html?id=app--whole&viewMode=story", shared: reactFiles, edits: react},
 }
