@@ -1,6 +1,6 @@
 // Serves the application with Parcel's development server, and says where. It ends with its standard input.
 import { Parcel } from '@parcel/core';
-import { free } from './command.mjs';
+import { free, serves } from './command.mjs';
 
 process.chdir(import.meta.dirname);
 const port = Number(process.env.PORT) || (await free());
@@ -13,5 +13,5 @@ const bundler = new Parcel({
   hmrOptions: { host: '127.0.0.1', port },
 });
 await bundler.watch();
-console.log(`http://127.0.0.1:${port}`);
+await serves(port);
 process.stdin.on('end', () => process.exit(0)).resume();

@@ -17,6 +17,11 @@ export async function run(command, args, path = '/') {
   const end = () => child.kill();
   child.on('exit', () => process.exit(1));
   process.stdin.on('end', end).resume();
+  await serves(port, path);
+}
+
+// Says where a server serves, once it does.
+export async function serves(port, path = '/') {
   const url = `http://127.0.0.1:${port}`;
   for (;;) {
     const answer = await fetch(url + path).catch(() => undefined);

@@ -1,4 +1,5 @@
-// Serves the application with Vite's development server and plugins, and says where. It ends with its standard input.
+// Serves the application with Vite's development server, and says where. It ends with its standard input. Without plugins the
+// configuration is in a file.
 import { createServer } from 'vite';
 import { api } from './api.mjs';
 
@@ -12,7 +13,7 @@ const routes = {
 export async function serve(...plugins) {
   const server = await createServer({
     root: import.meta.dirname,
-    configFile: false,
+    configFile: plugins.length > 0 ? false : undefined,
     logLevel: 'silent',
     plugins: [routes, ...plugins],
     server: { host: '127.0.0.1', port: Number(process.env.PORT ?? 0) },
