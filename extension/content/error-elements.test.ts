@@ -319,6 +319,28 @@ describe('overlays of development servers', () => {
     expect(told()).toEqual(['appeared vite-error-overlay x is undefined – /app/src/routes/index.tsx:18:34']);
   });
 
+  it('of Astro, which have the same element, are told by message and file', () => {
+    elements.start(window);
+    const overlay = document.createElement('vite-error-overlay');
+    const root = overlay.attachShadow({ mode: 'open' });
+    root.innerHTML =
+      '<label>Use dark theme</label><h2 id="name">Error</h2><h1 id="title">An error occurred.</h1>' +
+      '<div id="message-content">Cannot find <b>x</b></div>' +
+      '<section id="code"><header><h2>src/App.jsx:4:2</h2><a>Open in editor</a></header></section><div id="stack-content">x</div>';
+    document.body.appendChild(overlay);
+    expect(told()).toEqual(['appeared vite-error-overlay Cannot find x – src/App.jsx:4:2']);
+  });
+
+  it('whose message names a place, as Babel does, are told by it', () => {
+    elements.start(window);
+    const overlay = document.createElement('vite-error-overlay');
+    overlay.attachShadow({ mode: 'open' }).innerHTML =
+      '<div id="message-content">/app/src/App.jsx: Unexpected token (24:6)\n\n  22 | (1:1)</div><section id="code"><header><h2></h2></header></section>' +
+      '<div id="stack-content">at run (/app/node_modules/lib/index.js:1:2)</div>';
+    document.body.appendChild(overlay);
+    expect(told()).toEqual([expect.stringMatching(/ – \/app\/src\/App.jsx:24:6$/)]);
+  });
+
   it('of Next.js count only while they show an error', () => {
     elements.start(window);
     const portal = document.createElement('nextjs-portal');

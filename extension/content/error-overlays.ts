@@ -23,15 +23,39 @@ function readParts(root: Node, selectors: readonly string[], max: number): strin
 /** Places in a stack as an overlay shows it: src/routes/index.tsx:18:34. */
 const PLACES = /[^\s()]+:\d+:\d+/g;
 
-/** Reads Vite's overlay: the message, and the file that it names or the first place of its stack that is no package's. */
-function readVite(root: Node, max: number): string {
-  const text = readParts(root, ['.message', '.file'], max);
-  const stack = first(root, '.stack');
-  if (text === '' || stack === null || readParts(root, ['.file'], max) !== '') return text;
-  const own = readText(stack, max)
-    .match(PLACES)
-    ?.find((place) => !/node_modules|\/@/.test(place));
-  return own === undefined ? text : `${text} – ${own}`;
+/** How Babel names a file and a place in it: /src/App.jsx: Unexpected token (24:6). */
+const BABEL = /(?:^|\s)(\S+\.\w+): [\s\S]*?\((\d+:\d+)\)/;
+
+/** The parts of an overlay: its message, the file that it names, and its stack. */
+interface Parts {
+  readonly message: string;
+  readonly file: string;
+  readonly stack: string;
+}
+
+/** Vite's overlay, and Astro's, which has the same element. */
+const VITE: Parts = { message: '.message', file: '.file', stack: '.stack' };
+const ASTRO: Parts = { message: '#message-content', file: '#code header h2', stack: '#stack-content' };
+
+/**
+ * Reads an overlay: the message, and the file that it names, or the place that the message names, or the first place of its stack
+ * that is no package's.
+ */
+function readVite(root: Node, parts: Parts, max: number): string {
+  const text = readParts(root, [parts.message], max);
+  if (text === '') return '';
+  const file =
+    readParts(root, [parts.file], max) || placeIn(text) || ownPlace(readParts(root, [parts.stack], max));
+  return file === '' ? text : `${text} – ${file}`;
+}
+
+function placeIn(message: string): string {
+  const [, file, at] = BABEL.exec(message) ?? [];
+  return file === undefined ? '' : `${file}:${at}`;
+}
+
+function ownPlace(stack: string): string {
+  return stack.match(PLACES)?.find((place) => !/node_modules|\/@/.test(place)) ?? '';
 }
 
 /** Reads a frame that the server's client filled by script. */
@@ -58,7 +82,10 @@ const OVERLAYS: Readonly<Record<string, Overlay>> = {
     selector: 'vite-error-overlay',
     read: (element, max) => {
       const root = shadowRootOf(element);
-      return (root !== null && readVite(root, max)) || readShadow(element, max);
+      return (
+        (root !== null && (readVite(root, VITE, max) || readVite(root, ASTRO, max))) ||
+        readShadow(element, max)
+      );
     },
   },
   'nextjs-portal': {

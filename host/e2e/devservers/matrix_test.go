@@ -1,7 +1,9 @@
 package devservers
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -56,7 +58,7 @@ func begin(t *testing.T, s server, way string) *check {
 	w := e2etest.WorldIn(t, way)
 	c := &check{server: s, app: devserver.Start(t, s.name, s.shared, nil)}
 	c.agent = w.NewAgent(t, "--origin", c.app.URL)
-	p := w.Open(t, c.app.URL)
+	p := w.Open(t, c.app.URL+s.path)
 	c.witness = watch(t, p)
 	c.restore(t)
 	return c
@@ -65,7 +67,7 @@ func begin(t *testing.T, s server, way string) *check {
 // restore waits until the page is as it should be and its agent has seen that.
 func (c *check) restore(t *testing.T) {
 	t.Helper()
-	c.shows(t, c.baseline)
+	c.shows(t, shown)
 	c.agent.T = t
 	c.agent.Changes()
 	c.witness.take()
@@ -81,6 +83,7 @@ func (c *check) shows(t *testing.T, what string) {
 // edit makes an edit and repairs it.
 func (c *check) edit(t *testing.T, e edit) {
 	c.agent.T, c.witness.p.T = t, t
+	place := c.place(t, e)
 	r := c.after(t, e.file, e.from, e.to, e.then)
 	errors, warnings := c.witness.take()
 	covered := c.witness.covered()
@@ -100,19 +103,27 @@ func (c *check) edit(t *testing.T, e edit) {
 	case broken && r.Severity != report.Error, !broken && !e.healthy && r.Severity == report.Clean:
 		t.Errorf("what breaks is not reported: %q, %q, covered %v: %s", errors, warnings, covered, e2etest.Show(r))
 	}
-	if e.place != "" {
-		c.placed(t, e, r)
+	if e.placed {
+		c.placed(t, place, r)
 	}
 	r = c.after(t, e.file, e.to, e.from, "")
-	if c.witness.holds(c.baseline) && !c.witness.covered() {
-		if errors, _ := c.witness.take(); r.Severity == report.Error && len(errors) == 0 {
-			t.Errorf("the repair is not clean: %s", e2etest.Show(r))
-		}
-	} else if r.Severity == report.Clean && (r.Settled == nil || *r.Settled) {
-		t.Errorf("the page is not repaired, and the agent is told nothing: %s", e2etest.Show(r))
-	}
-	if !c.witness.holds(c.baseline) || c.witness.covered() {
+	stale := c.witness.asksForReload()
+	switch errors, _ := c.witness.take(); {
+	case !c.witness.holds(shown) || c.witness.covered():
+		if clean := r.Severity == report.Clean && (r.Settled == nil || *r.Settled); clean && (len(errors) > 0 || c.witness.covered()) {
+			t.Errorf("the page is not repaired, and the agent is told nothing: %q, %s", errors, e2etest.Show(r))
+		} // else the server did not run the code again
 		c.reload(t)
+	case stale:
+		if r.Severity != report.Error {
+			t.Errorf("the server asks for a reload, and the agent is not told: %s", e2etest.Show(r))
+		}
+		c.reload(t)
+		if r = c.agent.ChangesWith(map[string]any{"wait": "reload", "timeout_ms": 10000}); r.Severity == report.Error {
+			t.Errorf("the page that was loaded again is not clean: %s", e2etest.Show(r))
+		}
+	case r.Severity == report.Error && len(errors) == 0:
+		t.Errorf("the repair is not clean: %s", e2etest.Show(r))
 	}
 	c.restore(t)
 }
@@ -139,10 +150,21 @@ func (c *check) after(t *testing.T, file, from, to, then string) *report.Report 
 	return c.agent.Changes()
 }
 
-// placed fails unless the report has the place of an error, or marks its line as generated.
-func (c *check) placed(t *testing.T, e edit, r *report.Report) {
+// place returns the base name and line of what an edit replaces.
+func (c *check) place(t *testing.T, e edit) string {
 	t.Helper()
-	if text := e2etest.Show(r); !strings.Contains(text, e.place) && !strings.Contains(text, `"generated": true`) {
-		t.Errorf("%s is not in %s", e.place, text)
+	data, err := os.ReadFile(filepath.Join(c.app.Dir, e.file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(data), e.from)
+	return fmt.Sprintf("%s:%d", filepath.Base(e.file), 1+strings.Count(before, "\n"))
+}
+
+// placed fails unless the report has the place of an error, or marks its line as generated.
+func (c *check) placed(t *testing.T, place string, r *report.Report) {
+	t.Helper()
+	if text := e2etest.Show(r); !strings.Contains(text, place) && !strings.Contains(text, `"generated": true`) {
+		t.Errorf("%s is not in %s", place, text)
 	}
 }

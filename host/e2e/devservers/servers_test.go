@@ -1,11 +1,15 @@
 package devservers
 
+import "path"
+
 // server is a development server with an application, and what an agent does to it.
 type server struct {
-	name, shared string
-	// baseline is an expression that is true while the page is as it should be.
-	baseline string
-	edits    []edit
+	name string
+	// path is where the application's page is, "" for the server's first one.
+	path string
+	// shared are folders of the application that other servers have too.
+	shared []string
+	edits  []edit
 }
 
 // edit replaces a piece of a file. Its repair puts the piece back.
@@ -17,35 +21,54 @@ type edit struct {
 	then string
 	// healthy edits break nothing.
 	healthy bool
-	// place is the place of the error that the edit makes, as the base name and line of the source, "" for any.
-	place string
+	// placed edits make an error that has a place, which is the line of the piece.
+	placed bool
 }
 
-// react are edits of the application that several servers share.
-var react = []edit{
-	{kind: "text", file: "src/App.jsx", from: "<h1>Items</h1>", to: "<h1>Goods</h1>", shows: `document.querySelector('h1')?.textContent === 'Goods'`, healthy: true},
-	{kind: "style", file: "src/app.css", from: "body {", to: "h1 { color: rgb(1, 2, 3); } body {", shows: `getComputedStyle(document.querySelector('h1')).color === 'rgb(1, 2, 3)'`, healthy: true},
-	{kind: "a module", file: "src/price.js", from: "toFixed(2)", to: "toFixed(3)", shows: `document.querySelector('li')?.textContent.includes('1.200')`, healthy: true},
-	{kind: "a component", file: "src/Item.jsx", from: "        Add\n", to: "        Buy\n", shows: `document.querySelector('li button')?.textContent === 'Buy'`, healthy: true},
-	{kind: "a handler", file: "src/cart.js", from: "[...cart.lines, item]", to: "[item, ...cart.lines]", then: `document.querySelector('li button').click()`, healthy: true},
-	{kind: "an effect", file: "src/title.js", from: "items`", to: "goods`", shows: `document.title.includes('goods')`, healthy: true},
+// editsOf returns the edits of an application whose views are in two files: six that are healthy, and the rest, which break
+// something.
+func editsOf(app, item string) []edit {
+	return []edit{
+		{kind: "text", file: app, from: "<h1>Items</h1>", to: "<h1>Goods</h1>", shows: `document.querySelector('h1')?.textContent === 'Goods'`, healthy: true},
+		{kind: "style", file: "src/app.css", from: "body {", to: "h1 { color: rgb(1, 2, 3); } body {", shows: `getComputedStyle(document.querySelector('h1')).color === 'rgb(1, 2, 3)'`, healthy: true},
+		{kind: "a module", file: "src/price.js", from: "toFixed(2)", to: "toFixed(3)", shows: `document.querySelector('li')?.textContent.includes('1.200')`, healthy: true},
+		{kind: "a component", file: item, from: "Add\n", to: "Buy\n", shows: `document.querySelector('li button')?.textContent.trim() === 'Buy'`, healthy: true},
+		{kind: "a handler", file: "src/cart.js", from: "[...cart.lines, item]", to: "[item, ...cart.lines]", then: `document.querySelector('li button').click()`, healthy: true},
+		{kind: "an effect", file: "src/title.js", from: "items`", to: "goods`", shows: `document.title.includes('goods')`, healthy: true},
 
-	{kind: "syntax", file: "src/App.jsx", from: "</ul>", to: "</ol>", place: "App.jsx:24"},
-	{kind: "missing import", file: "src/App.jsx", from: "./Item.jsx", to: "./Items.jsx", place: "App.jsx:5"},
-	{kind: "undefined at render", file: "src/Item.jsx", from: "item.cents", to: "item.price.cents", place: "Item.jsx:6"},
-	{kind: "failing route", file: "src/api.js", from: "/api/items", to: "/api/goods"},
-	{kind: "error in an effect", file: "src/title.js", from: "`${count} items`", to: "count.items.length", place: "title.js:1"},
-	{kind: "error in a click", file: "src/cart.js", from: "...cart.lines", to: "...cart.rows", then: `document.querySelector('li button').click()`, place: "cart.js:3"},
-	{kind: "rejected promise", file: "src/api.js", from: "return answer.json()", to: "throw new TypeError('no items')", place: "api.js:3"},
-	{kind: "missing picture", file: "src/App.jsx", from: "<h1>", to: `<img src="/none.png" alt="none" /><h1>`},
-	{kind: "warning", file: "src/App.jsx", from: "{list.map((item) => (", to: "{console.warn('list', list.length)}{list.map((item) => ("},
+		{kind: "syntax", file: app, from: "</ul>", to: "</ol>", placed: true},
+		{kind: "missing import", file: app, from: "'./" + path.Base(item), to: "'./Missing" + path.Ext(item), placed: true},
+		{kind: "undefined at render", file: item, from: "item.cents", to: "item.price.cents", placed: true},
+		{kind: "failing route", file: "src/api.js", from: "/api/items", to: "/api/goods"},
+		{kind: "error in an effect", file: "src/title.js", from: "`${count} items`", to: "count.items.length", placed: true},
+		{kind: "error in a click", file: "src/cart.js", from: "...cart.lines", to: "...cart.rows", then: `document.querySelector('li button').click()`, placed: true},
+		{kind: "rejected promise", file: "src/api.js", from: "return answer.json()", to: "throw new TypeError('no items')", placed: true},
+		{kind: "missing picture", file: app, from: "<h1>", to: `<img src="/none.png" alt="none" /><h1>`},
+		{kind: "warning", file: "src/title.js", from: "`${count} items`", to: "(console.warn('count', count), `${count} items`)"},
+	}
 }
 
-// shown is the baseline of applications with the list of items.
+var (
+	reactFiles, nextFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "app", "nextapp"}, []string{"shop", "vueapp"}
+
+	react, vue = editsOf("src/App.jsx", "src/Item.jsx"), editsOf("src/App.vue", "src/Item.vue")
+)
+
+// shown is the baseline of the application.
 const shown = `document.querySelectorAll('li').length === 2 && document.querySelector('h1')?.textContent === 'Items' && document.querySelector('li').textContent.includes('1.20')`
 
 var servers = []server{
-	{name: "vite", shared: "app", baseline: shown, edits: react},
-	{name: "webpack", shared: "app", baseline: shown, edits: react},
-	{name: "next", shared: "app", baseline: shown, edits: react},
+	{name: "vite", shared: reactFiles, edits: react},
+	{name: "webpack", shared: reactFiles, edits: react},
+	{name: "next", shared: nextFiles, edits: react},
+	{name: "next-webpack", shared: nextFiles, edits: react},
+	{name: "preact", shared: reactFiles, edits: react},
+	{name: "vue", shared: vueFiles, edits: vue},
+	{name: "solid", shared: []string{"shop"}, edits: react},
+	{name: "sveltekit", shared: []string{"shop"}, edits: editsOf("src/App.svelte", "src/Item.svelte")},
+	{name: "nuxt", shared: vueFiles, edits: vue},
+	{name: "react-router", shared: reactFiles, edits: react},
+	{name: "astro", shared: reactFiles, edits: react},
+	{name: "parcel", shared: reactFiles, edits: react},
+	{name: "storybook", path: "/iframe.html?id=app--whole&viewMode=story", shared: reactFiles, edits: react},
 }

@@ -38,7 +38,7 @@ func traceUpdates(t *testing.T, s server, way string) {
 	a := w.NewAgent(t, "--origin", app.URL, "--tools", "observe,debug")
 	p := w.Open(t, app.URL)
 	c := &check{server: s, app: app, agent: a, witness: watch(t, p)}
-	c.shows(t, s.baseline)
+	c.shows(t, shown)
 	trace := func(line int, path string) debugger.Trace {
 		t.Helper()
 		return a.Trace(map[string]any{"url": "src/cart.js", "line": line, "paths": []string{path}, "limit": 1000, "wait_ms": 300})

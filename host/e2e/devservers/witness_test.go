@@ -3,11 +3,13 @@ package devservers
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -20,6 +22,7 @@ type witness struct {
 
 	mu               sync.Mutex
 	errors, warnings []string
+	stale            bool // a hot update failed, and the document is still the same
 	urls             map[network.RequestID]string
 }
 
@@ -41,6 +44,7 @@ func (w *witness) hear(ev any) {
 		for _, arg := range ev.Args {
 			text += " " + string(arg.Value) + arg.Description
 		}
+		w.stale = w.stale || strings.Contains(text, "hot-reload. Full reload required")
 		switch ev.Type {
 		case runtime.ConsoleAPICalledTypeError, runtime.ConsoleAPICalledTypeAssert:
 			w.errors = append(w.errors, "console.error"+text)
@@ -57,6 +61,8 @@ func (w *witness) hear(ev any) {
 		if ev.Entry.Level == log.EntryLevelError {
 			w.errors = append(w.errors, ev.Entry.Text+" "+ev.Entry.URL)
 		}
+	case *page.EventFrameNavigated:
+		w.stale = w.stale && ev.Frame.ParentID != ""
 	case *network.EventRequestWillBeSent:
 		w.urls[ev.RequestID] = ev.Request.URL
 	case *network.EventResponseReceived:
@@ -68,6 +74,13 @@ func (w *witness) hear(ev any) {
 			w.errors = append(w.errors, ev.ErrorText+" "+w.urls[ev.RequestID])
 		}
 	}
+}
+
+// asksForReload reports whether the code of the server said that a hot update failed and the page has to be loaded again.
+func (w *witness) asksForReload() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stale
 }
 
 // take returns what went wrong since the last call, and pictures that cannot be shown.

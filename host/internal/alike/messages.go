@@ -427,7 +427,7 @@ func SameOverlay(selector, text, other, otherText string) bool {
 }
 
 // buildLogs begin what the client of a development server logs of a build that failed. It shows an overlay for the same.
-var buildLogs = []string{"[webpack-dev-server] ", "[rspack-dev-server] ", "[vite] Internal Server Error", viteReload, "[hmr] Failed to reload "}
+var buildLogs = []string{"[webpack-dev-server] ", "[rspack-dev-server] ", "[vite] Internal Server Error", viteReload, "[hmr] Failed to reload ", "🚨 [parcel]: "}
 
 // viteReload begins what Vite's client logs of a module that it could not load again. Up to Vite 4 it begins with "[hmr]".
 const viteReload = "[vite] Failed to reload "
@@ -441,19 +441,22 @@ func LogsBuild(e *event.Console) (logs, counts bool) {
 	return true, begins(text, []string{"bundle has ", "Errors while compiling", "Failed to reload "})
 }
 
-// viteOverlay is the overlay of Vite's client.
-const viteOverlay = "vite-error-overlay"
+// viteOverlay is the overlay of Vite's client, parcelOverlay that of Parcel's.
+const (
+	viteOverlay   = "vite-error-overlay"
+	parcelOverlay = "#__parcel__error__overlay__"
+)
 
 // IsBuildOverlay reports whether a selector is that of the overlay of such a client.
 func IsBuildOverlay(selector string) bool {
-	return selector == viteOverlay || strings.HasSuffix(selector, "-dev-server-client-overlay")
+	return selector == viteOverlay || selector == parcelOverlay || strings.HasSuffix(selector, "-dev-server-client-overlay")
 }
 
-// viteFailure begins the message by which Vite has its client show its overlay.
-const viteFailure = `{"type":"error","err":{"message":`
+// buildFailures begin the messages by which Vite and Parcel have their clients show their overlay.
+var buildFailures = []string{`{"type":"error","err":{"message":`, `{"type":"error","diagnostics":{"ansi":`}
 
-// TellsBuildFailed reports whether a frame is that message.
-func TellsBuildFailed(text string) bool { return strings.HasPrefix(text, viteFailure) }
+// TellsBuildFailed reports whether a frame is one of those messages.
+func TellsBuildFailed(text string) bool { return begins(text, buildFailures) }
 
 // ShowsModule reports whether an overlay shows why the server could not compile a module of a given address. Vite
 // answers the request for such a module with status 500.

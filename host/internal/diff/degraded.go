@@ -15,6 +15,13 @@ const (
 	degradedSample = 3
 )
 
+// A development server often answers requests of the application while it compiles. One request that a page makes within
+// updateMs after a hot update must take compileMs longer than it would otherwise have to.
+const (
+	updateMs  = 1000
+	compileMs = 500
+)
+
 // A browser has a few connections to a server, so of many requests that are made at once, most wait for a connection: at least
 // crowd of the same origin during one, others than of its endpoint.
 const crowd = 6
@@ -31,6 +38,7 @@ type timing struct {
 	from, to    float64
 	others      []float64 // by how much other requests of that time were slower than their endpoints' means
 	slow        []*slowRequest
+	updated     bool // the first request was made by a page that had just been updated
 }
 
 // slowRequest is a request that took longer than usual, with how long others of its origin took that were under way with it.
@@ -99,7 +107,7 @@ func (c degradation) time(found map[capture.EndpointKey]*endpointWindow, evidenc
 		if w, t := of(e); t != nil {
 			began := float64(e.Began())
 			if len(t.now) == 0 {
-				t.from, t.to = began, began
+				t.from, t.to, t.updated = began, began, c.updatedBefore(e)
 			}
 			t.from, t.to, t.now = min(t.from, began), max(t.to, began+e.Duration), append(t.now, e.Duration)
 			if e.Duration > degradedMs && len(t.slow) < maxSlow {
@@ -123,6 +131,16 @@ func (c degradation) time(found map[capture.EndpointKey]*endpointWindow, evidenc
 			}
 		}
 	}
+}
+
+// updatedBefore reports whether a request was made soon after a hot update of its page, or while that was being loaded.
+func (c degradation) updatedBefore(e *event.Network) bool {
+	for _, u := range c.View.Updates.From(0) {
+		if since := e.Began() - u.At; u.How == "hot_update" && u.Subject == e.Subject && since <= updateMs && since >= -updateMs {
+			return true
+		}
+	}
+	return false
 }
 
 // jitterMs is added to durations that are compared: a few milliseconds more say nothing of a file that took one.
@@ -155,6 +173,9 @@ func (t *timing) isSlower(w *endpointWindow) bool {
 	}
 	if len(t.now) == 1 {
 		usual += degradedMs
+		if t.updated {
+			usual += compileMs
+		}
 	}
 	return share(t.now, 1, 2) > usual
 }

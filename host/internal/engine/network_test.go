@@ -363,6 +363,9 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 			[]string{"/a 0 40", "/a 50 40", "/a 100 3000"},
 			"",
 		},
+		{"one of a server that compiles", []string{"/a 0 15", "/a 50 15", "/a 100 15"}, []string{"update 0 0", "/a 20 230"}, ""},
+		{"one that is much slower since the server compiled", []string{"/a 0 15", "/a 50 15", "/a 100 15"}, []string{"update 0 0", "/a 20 800"}, "/a"},
+		{"one that is slower long after an update", []string{"/a 0 15", "/a 50 15", "/a 100 15"}, []string{"update 0 0", "/a 9000 230"}, "/a"},
 		{"a document of a server that just started", []string{"/doc 0 37", "/doc 10 37", "/doc 20 37"}, []string{"/doc 0 743"}, ""},
 		{"a file", []string{"/x.js 0 5", "/x.js 10 5", "/x.js 20 5", "/a.css 0 5", "/a.css 0 5", "/a.css 0 5"}, []string{"/x.js 0 900", "/a.css 9000 900"}, ""},
 	} {
@@ -375,6 +378,10 @@ func TestDegradedNeedsEvidence(t *testing.T) {
 					var start, ms int64
 					if _, err := fmt.Sscan(r, &path, &start, &ms); err != nil {
 						t.Fatal(err)
+					}
+					if path == "update" {
+						w.Send("console", fmt.Sprintf(`"level":"debug","via":"console","text":"[vite] hot updated: /a.js","at":%d`, w.Now.UnixMilli()+start))
+						continue
 					}
 					resource := "fetch"
 					if path == "/doc" {

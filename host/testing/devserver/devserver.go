@@ -1,7 +1,7 @@
 // Package devserver runs applications in development servers made by others.
 //
-// The applications are in testdata: a folder for each server, with the versions of its packages, and a folder app that several
-// of them serve.
+// The applications are in testdata: a folder for each server, with the versions of its packages, and folders that several of them
+// share: shop, what needs no framework, app, its views in React, and vueapp, those in Vue.
 package devserver
 
 import (
@@ -32,9 +32,9 @@ type App struct {
 	Stop func()
 }
 
-// Start installs an application of testdata with its packages, adds what is in the shared folder where that is not "", prepares it
-// where prepare is not nil, and serves it. Without npm, and with -short, the test is skipped.
-func Start(t testing.TB, name, shared string, prepare func(*App)) *App {
+// Start installs an application of testdata with its packages, adds what is in shared folders, prepares it where prepare is not nil,
+// and serves it. Without npm, and with -short, the test is skipped.
+func Start(t testing.TB, name string, shared []string, prepare func(*App)) *App {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("packages are installed from npm: not with -short")
@@ -46,8 +46,8 @@ func Start(t testing.TB, name, shared string, prepare func(*App)) *App {
 	alone(t, a.Dir+".lock")
 	from := e2etest.Repository("host/testing/devserver/testdata")
 	err := errors.Join(npm.Install(filepath.Join(from, name), a.Dir), npm.Overlay(a.Dir, filepath.Join(from, name)))
-	if shared != "" {
-		err = errors.Join(err, npm.Overlay(a.Dir, filepath.Join(from, shared)))
+	for _, folder := range shared {
+		err = errors.Join(err, npm.Overlay(a.Dir, filepath.Join(from, folder)))
 	}
 	if err != nil {
 		t.Fatal(err)

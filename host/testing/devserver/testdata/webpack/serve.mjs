@@ -4,6 +4,7 @@ import { Writable } from 'node:stream';
 import ReactRefreshPlugin from '@pmmmwh/react-refresh-webpack-plugin';
 import webpack from 'webpack';
 import WebpackDevServer from 'webpack-dev-server';
+import { api } from './api.mjs';
 
 const resolve = createRequire(import.meta.url).resolve;
 const compiler = webpack({
@@ -37,14 +38,7 @@ const server = new WebpackDevServer(
     hot: true,
     static: { directory: import.meta.dirname, watch: false },
     setupMiddlewares: (middlewares) => [
-      {
-        path: '/api',
-        middleware: (request, response) => {
-          response.statusCode = request.url.startsWith('/items') ? 200 : 500;
-          response.setHeader('Content-Type', 'application/json');
-          response.end(JSON.stringify([{ name: 'pen', cents: 120 }, { name: 'ink', cents: 340 }]));
-        },
-      },
+      { path: '/api', middleware: api },
       ...middlewares,
     ],
   },

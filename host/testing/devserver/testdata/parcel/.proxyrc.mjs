@@ -1,0 +1,3 @@
+import { api } from './api.mjs';
+
+export default (app) => app.use('/api', api);

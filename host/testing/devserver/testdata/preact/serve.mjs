@@ -1,0 +1,4 @@
+import preact from '@preact/preset-vite';
+import { serve } from './vite.mjs';
+
+await serve(preact());

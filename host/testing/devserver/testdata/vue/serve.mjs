@@ -1,0 +1,4 @@
+import vue from '@vitejs/plugin-vue';
+import { serve } from './vite.mjs';
+
+await serve(vue());
