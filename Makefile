@@ -93,6 +93,16 @@ test-zfs: ## Tests of snapshots on ZFS, by Debian's zfs-fuse, which it installs 
 	  go test -vet=off -timeout 20m -count=1 -json -p 1 -run ZFS ./host/internal/workspace ./host/internal/timeline/...; true'; } | REPORT=.cache/report-zfs go run ./.ci/report go
 	@REPORT=.cache/report-zfs go run ./.ci/report total
 
+# What is tested on NILFS2. Other packages than the first two have tests of it among others.
+NILFS2 := ./host/internal/workspace/nilfs2 ./host/internal/workspace/nilfscp ./host/internal/workspace ./host/internal/timeline ./host/internal/timeline/moments ./host/internal/timeline/operations
+
+.PHONY: test-nilfs2
+test-nilfs2: ## Tests of snapshots on NILFS2, in a virtual machine with Debian's kernel. What it needs it installs where root may
+	@mkdir -p .cache; rm -f .cache/report-nilfs2
+	@echo "testing on NILFS2 …"
+	@RAPID_CHECKS=$${RAPID_CHECKS:-5} .ci/nilfs2 tests $(NILFS2) | REPORT=.cache/report-nilfs2 go run ./.ci/report go || [ "$${PIPESTATUS[0]}" = 77 ]
+	@[ ! -e .cache/report-nilfs2 ] || REPORT=.cache/report-nilfs2 go run ./.ci/report total
+
 .PHONY: check
 check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
 	@go test -short -vet=off $$(go list ./... | grep -v /host/e2e/) ./host/e2e/{faults,hooks,install} ./.ci/caps ./.ci/prose ./.ci/report | { grep -v 'no test files' || true; }

@@ -8,12 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/testing/disktest"
 	"tidemark.dev/tidemark/host/testing/timelinetest"
@@ -62,6 +65,34 @@ func TestOnZFS(t *testing.T) {
 				disktest.Zfs(t, "create", of.Name+"/"+filepath.Base(dir))
 				return nil
 			}, "has the ZFS dataset ")
+		},
+	} {
+		t.Run(name, test)
+	}
+}
+
+// TestAKilledDaemonOnNILFS2 loses nothing either, and leaves no half of a branch.
+func TestAKilledDaemonOnNILFS2(t *testing.T) {
+	timelinetest.OnNILFS2(t)
+	t.Run("AKilledDaemonLosesNothingThatItAcknowledged", TestAKilledDaemonLosesNothingThatItAcknowledged)
+}
+
+// TestOnNILFS2 runs tests again with a workspace of which checkpoints are promoted. Its branches are copies.
+func TestOnNILFS2(t *testing.T) {
+	timelinetest.OnNILFS2(t)
+	for name, test := range map[string]func(*testing.T){
+		"AMovedWorkspaceKeepsItsMoments":       TestAMovedWorkspaceKeepsItsMoments,
+		"AMovedWorkspaceTakesItsBranchesAlong": TestAMovedWorkspaceTakesItsBranchesAlong,
+		"PrunedSnapshotsAreNotDamaged":         TestPrunedSnapshotsAreNotDamaged,
+		"EachMomentIsWhatTheWorkspaceWas":      TestEachMomentIsWhatTheWorkspaceWas,
+		"ListsHaveTheMountOfAView":             TestListsHaveTheMountOfAView,
+		"AFeedHasEveryMomentSnapshotAndBranch": TestAFeedHasEveryMomentSnapshotAndBranch,
+		"ASnapshotIsOnTheTimeline": func(t *testing.T) {
+			branch := func(dir string) bool { return filepath.Base(dir) == "other" && nilfscp.On(dir) && !nilfscp.Is(dir) }
+			aSnapshotIsOnTheTimeline(t, workspace.NILFS2, func(dir string) bool { return branch(dir) || nilfscp.Is(dir) }, func(dir string) error {
+				t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+				return errors.Join(os.Mkdir(dir, 0o755), unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"))
+			}, "something is mounted on ")
 		},
 	} {
 		t.Run(name, test)

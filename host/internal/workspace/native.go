@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
 	"tidemark.dev/tidemark/host/internal/workspace/native"
+	"tidemark.dev/tidemark/host/internal/workspace/nilfs2"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/zfs"
@@ -22,6 +23,7 @@ const (
 	Provider = "tracked"
 	ZFS      = "zfs"
 	Btrfs    = "btrfs"
+	NILFS2   = "nilfs2"
 )
 
 // natives are the filesystems whose own snapshots are used, in the order of preference.
@@ -36,6 +38,7 @@ var natives = []struct {
 }{
 	{zfs.Driver{}, "ZFS", zfs.Open, zfs.Discard, false},
 	{btrfs.Driver{}, "Btrfs", btrfs.Open, btrfs.Discard, true},
+	{nilfs2.Driver{}, "NILFS2", nilfs2.Open, nilfs2.Discard, false},
 }
 
 // nativeDir is the directory of the filesystem's own snapshots, in that of the views. Clean-ups of views leave it alone.
@@ -153,13 +156,17 @@ func (s Settings) providerOf(dir string) (at, name string) {
 }
 
 // Instant reports whether the filesystem makes a branch of a snapshot, in the same time for any number of files.
-func Instant(w *Workspace, number uint64) bool { return w.native.Has(number) }
+func Instant(w *Workspace, number uint64) bool { return w.native.Clones(number) }
 
 // viewsAt returns where views and branches go, and why there.
 func viewsAt(w *Workspace) string {
 	at := w.place.Dir + ": "
 	if w.native != nil && w.native.Serves() == nil && !w.place.Shares {
-		at += w.native.Title() + " makes those of the newest states, for older ones "
+		what := "those"
+		if w.native.Views() {
+			what = "views"
+		}
+		at += fmt.Sprintf("%s makes %s of the newest states, for others ", w.native.Title(), what)
 	}
 	return at + w.place.Why
 }
@@ -193,8 +200,8 @@ func checkProvider(dir, name string) error {
 	if !filepath.IsAbs(dir) {
 		return fmt.Errorf("provider has %q, which is not an absolute path", dir)
 	}
-	if name != Provider && name != ZFS && name != Btrfs {
-		return fmt.Errorf("provider of %q is %q; it must be %q, %q or %q", dir, name, ZFS, Btrfs, Provider)
+	if name != Provider && name != ZFS && name != Btrfs && name != NILFS2 {
+		return fmt.Errorf("provider of %q is %q; it must be %q, %q, %q or %q", dir, name, ZFS, Btrfs, NILFS2, Provider)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 	for _, n := range natives {
 		m.Providers = append(m.Providers, byFilesystem(ctx, w, n.driver))
 	}
-	m.Providers = append(m.Providers, unused("nilfs2", "NILFS2", m.Filesystem), byRecord(w))
+	m.Providers = append(m.Providers, byRecord(w))
 	for i := range m.Providers {
 		c := &m.Providers[i]
 		if c.Available {
@@ -59,18 +59,6 @@ func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 		}
 	}
 	return m, nil
-}
-
-// unused is a filesystem whose own snapshots are not used.
-func unused(name, title, filesystem string) Choice {
-	c := Choice{Name: name, Why: "the project is not on " + title}
-	switch filesystem {
-	case name:
-		c.Why = "this version of Tidemark does not use the snapshots of " + title
-	case "":
-		c.Why = "the system does not say which filesystem the project is on"
-	}
-	return c
 }
 
 func byFilesystem(ctx context.Context, w *Workspace, driver provider.Driver) Choice {
@@ -92,6 +80,11 @@ func byFilesystem(ctx context.Context, w *Workspace, driver provider.Driver) Cho
 	if why := w.native.Serves(); why != nil {
 		c.Seek, c.Branch = "read-only; "+w.place.Why, "writable; "+w.place.Why
 		c.Why += ", from whose snapshots the record is read. They serve no view and no branch: " + why.Error()
+		return c
+	}
+	if w.native.Views() {
+		c.Seek = "read-only, for root too; a mount of the newest states, which takes the same time for any number of files"
+		c.Branch = "writable; " + w.place.Why
 		return c
 	}
 	c.Seek = "read-only, for root too; a snapshot of the newest states, which takes the same time for any number of files"

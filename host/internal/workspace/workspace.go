@@ -341,7 +341,7 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	if err := checkout(ctx, w, number, making, true); err != nil {
 		return "", errors.Join(err, os.Remove(dir+usedSuffix))
 	}
-	if err := dataset.Rename(making, dir); err != nil {
+	if err := native.Rename(making, dir); err != nil {
 		return "", errors.Join(err, tracked.RemoveAll(making))
 	}
 	if stamp, err = tracked.Stamp(ctx, dir); err != nil {

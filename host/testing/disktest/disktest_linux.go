@@ -45,9 +45,10 @@ var images = map[string]struct {
 	program string
 	options []string
 }{
-	"xfs":   {320 << 20, "mkfs.xfs", []string{"-q", "-m", "reflink=1"}},
-	"btrfs": {128 << 20, "mkfs.btrfs", []string{"-q"}},
-	"ext4":  {128 << 20, "mkfs.ext4", []string{"-q", "-F", "-I", "128"}},
+	"xfs":    {320 << 20, "mkfs.xfs", []string{"-q", "-m", "reflink=1"}},
+	"btrfs":  {128 << 20, "mkfs.btrfs", []string{"-q"}},
+	"ext4":   {128 << 20, "mkfs.ext4", []string{"-q", "-F", "-I", "128"}},
+	"nilfs2": {512 << 20, "mkfs.nilfs2", []string{"-q", "-f", "-B", "256"}},
 }
 
 func made(t *testing.T, kind string, o Options) string {
@@ -55,7 +56,7 @@ func made(t *testing.T, kind string, o Options) string {
 	root(t)
 	how := images[kind]
 	if _, err := exec.LookPath(how.program); err != nil {
-		t.Skipf("%s is missing; on Debian it is in the package %sprogs", how.program, map[string]string{"xfs": "xfs", "btrfs": "btrfs-", "ext4": "e2fs"}[kind])
+		t.Skipf("%s is missing; on Debian it is in the package %s", how.program, map[string]string{"xfs": "xfsprogs", "btrfs": "btrfs-progs", "ext4": "e2fsprogs", "nilfs2": "nilfs-tools"}[kind])
 	}
 	top := t.TempDir()
 	image, dir := filepath.Join(top, "image"), filepath.Join(top, kind)

@@ -23,6 +23,17 @@ func User() string { return os.Getenv(userEnv) }
 // AsUser runs the calling test again as a user without rights, in a directory that is given to them. It needs root.
 func AsUser(t *testing.T, dir string, env ...string) {
 	t.Helper()
+	asUser(t, dir, nil, env)
+}
+
+// AsUserWith is AsUser with a program that allow gives rights to.
+func AsUserWith(t *testing.T, dir string, allow func(program string) error, env ...string) {
+	t.Helper()
+	asUser(t, dir, allow, env)
+}
+
+func asUser(t *testing.T, dir string, allow func(program string) error, env []string) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a test as another user")
 	}
@@ -34,6 +45,11 @@ func AsUser(t *testing.T, dir string, env ...string) {
 	self := filepath.Join(dir, "test")
 	if err := errors.Join(os.WriteFile(self, program, 0o755), os.Chown(dir, nobody, nobody)); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
+	}
+	if allow != nil {
+		if err := allow(self); err != nil {
+			t.Fatal(err)
+		}
 	}
 	enter(t, dir)
 	cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run", "^"+t.Name()+"$") //nolint:gosec // this test

@@ -18,6 +18,12 @@ func TestOnZFS(t *testing.T) {
 	again(t)
 }
 
+// TestOnNILFS2 runs them with one of which checkpoints are promoted.
+func TestOnNILFS2(t *testing.T) {
+	timelinetest.OnNILFS2(t)
+	again(t)
+}
+
 func again(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"ARestoreLeavesExcludedFilesAlone": TestARestoreLeavesExcludedFilesAlone,

@@ -16,6 +16,8 @@ type Mount struct {
 	At, Root string
 	// Type is the filesystem, such as "btrfs". Source is what is mounted, such as a device.
 	Type, Source string
+	// Flags are the options of the mount, such as "ro,nosuid", Options those of the filesystem. Commas separate them.
+	Flags, Options string
 }
 
 const table = "/proc/self/mountinfo"
@@ -33,10 +35,12 @@ func all() ([]Mount, error) {
 	for line := range strings.Lines(string(data)) {
 		place, what, ok := strings.Cut(line, " - ")
 		at, of := strings.Fields(place), strings.Fields(what)
-		if !ok || len(at) < 5 || len(of) < 2 {
+		if !ok || len(at) < 6 || len(of) < 2 {
 			return nil, fmt.Errorf("%s has a line that is not understood: %q", table, line)
 		}
-		list = append(list, Mount{At: unescape.Replace(at[4]), Root: unescape.Replace(at[3]), Type: of[0], Source: unescape.Replace(of[1])})
+		list = append(list, Mount{
+			At: unescape.Replace(at[4]), Root: unescape.Replace(at[3]), Type: of[0], Source: unescape.Replace(of[1]), Flags: at[5], Options: of[len(of)-1],
+		})
 	}
 	return list, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/installer/safefile"
 )
@@ -17,6 +19,12 @@ import (
 // make it. S may be nil.
 func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64, dir string, readOnly bool) error {
 	k, ok := s.find(number)
+	if ok && s.Views() {
+		if readOnly {
+			return s.view(ctx, p, k, dir)
+		}
+		ok = false
+	}
 	if !ok {
 		return p.Checkout(ctx, number, dir, readOnly)
 	}
@@ -50,6 +58,27 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 		return err
 	}
 	return p.Checkout(ctx, number, dir, readOnly) // such as files of other users that are left out
+}
+
+// view makes a read-only view of a snapshot: the snapshot itself, if that has nothing else than the record.
+func (s *Store) view(ctx context.Context, p *tracked.Provider, k kept, dir string) error {
+	skip, err := p.Skip(k.number)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	differs, err := s.differs(k)
+	if err == nil && len(differs) == 0 {
+		if err = s.of.(Viewer).View(ctx, k.name(), dir, skip); err == nil {
+			return nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		s.remove(k)
+	}
+	return p.Checkout(ctx, k.number, dir, true)
 }
 
 // differs returns the files of a snapshot of which the record has another state.
@@ -88,6 +117,14 @@ func leaveOut(ctx context.Context, dir string, skip func(path string) bool) erro
 		}
 		return fs.SkipDir
 	})
+}
+
+// Rename renames a view, which may be mounted.
+func Rename(from, to string) error {
+	if nilfscp.Is(from) {
+		return nilfscp.Rename(from, to)
+	}
+	return dataset.Rename(from, to)
 }
 
 // removeIn removes a name in a directory, whose time stays as it is.

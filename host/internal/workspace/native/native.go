@@ -59,6 +59,16 @@ type Filesystem interface {
 	Seal(ctx context.Context, dir string) error
 }
 
+// Viewer is a [Filesystem] that makes no copies. A view shows the snapshot itself, and a clone is made by the record. Clone and Seal
+// are not called.
+type Viewer interface {
+	Filesystem
+	// View shows a snapshot in a directory, without the workspace's repository. Skip returns what else must not be seen there. Nil
+	// is nothing. Where that cannot be hidden, and after any error, the directory does not exist. The error is [fs.ErrNotExist] if
+	// the snapshot no longer exists.
+	View(ctx context.Context, name, dir string, skip func(path string) bool) error
+}
+
 const (
 	// maxKept is how many snapshots of the filesystem are kept, the newest ones: each pins what the workspace has deleted since,
 	// files that the record leaves out included.
@@ -264,6 +274,15 @@ func (s *Store) keep(k kept, differs []string) {
 func (s *Store) Has(number uint64) bool {
 	_, ok := s.find(number)
 	return ok
+}
+
+// Clones reports whether the filesystem makes the clone of a record. S may be nil.
+func (s *Store) Clones(number uint64) bool { return s.Has(number) && !s.Views() }
+
+// Views reports whether the filesystem makes views and no clones.
+func (s *Store) Views() bool {
+	_, is := s.of.(Viewer)
+	return is
 }
 
 func (s *Store) find(number uint64) (k kept, ok bool) {

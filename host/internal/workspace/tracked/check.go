@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -110,7 +111,7 @@ func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
 // Stamp identifies a directory with everything in it, as it is now, by inodes and by the times that nobody can put back. Of a
 // subvolume or a clone of ZFS it is empty: what can only be read needs none.
 func Stamp(ctx context.Context, dir string) ([]byte, error) {
-	if subvolume.Is(dir) || dataset.Is(dir) {
+	if subvolume.Is(dir) || dataset.Is(dir) || nilfscp.Is(dir) {
 		return nil, nil
 	}
 	hash := sha256.New()
@@ -169,6 +170,9 @@ func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []b
 		rel = filepath.ToSlash(rel)
 		if rel == "." {
 			rel = ""
+		}
+		if d.IsDir() && ours(rel) && nilfscp.Is(dir) { // an empty one, in place of the repository
+			return fs.SkipDir
 		}
 		left--
 		if n := t.Lookup(rel); n == nil || !asWritten(path, d, &n.Entry) {

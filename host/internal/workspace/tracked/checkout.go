@@ -13,6 +13,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -298,10 +299,14 @@ func shareInto(p *Provider, store string, records []*record) error {
 	return errors.Join(h.append(records...), h.sync(), h.close(), objects.SyncDir(store))
 }
 
-// RemoveAll removes a checkout: read-only ones too, subvolumes, and clones of ZFS. It removes nothing if anything else is
-// mounted on the directory or below it.
+// RemoveAll removes a checkout: read-only ones too, subvolumes, clones of ZFS, and mounts of snapshots of NILFS2. It removes
+// nothing if anything else is mounted on the directory or below it.
 func RemoveAll(dir string) error {
-	if err := dataset.Release(dir); err != nil {
+	err := nilfscp.Release(dir)
+	if err == nil {
+		err = dataset.Release(dir)
+	}
+	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
