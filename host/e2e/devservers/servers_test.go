@@ -5,8 +5,6 @@ import "path"
 // server is a development server with an application, and what an agent does to it.
 type server struct {
 	name string
-	// path is where the application's page is, "" for the server's first one.
-	path string
 	// shared are folders of the application that other servers have too.
 	shared []string
 	edits  []edit
@@ -29,11 +27,11 @@ type edit struct {
 // something.
 func editsOf(app, item string) []edit {
 	return []edit{
-		{kind: "text", file: app, from: "<h1>Items</h1>", to: "<h1>Goods</h1>", shows: `document.querySelector('h1')?.textContent === 'Goods'`, healthy: true},
-		{kind: "style", file: "src/app.css", from: "body {", to: "h1 { color: rgb(1, 2, 3); } body {", shows: `getComputedStyle(document.querySelector('h1')).color === 'rgb(1, 2, 3)'`, healthy: true},
-		{kind: "a module", file: "src/price.js", from: "toFixed(2)", to: "toFixed(3)", shows: `document.querySelector('li')?.textContent.includes('1.200')`, healthy: true},
-		{kind: "a component", file: item, from: "Add\n", to: "Buy\n", shows: `document.querySelector('li button')?.textContent.trim() === 'Buy'`, healthy: true},
-		{kind: "a handler", file: "src/cart.js", from: "[...cart.lines, item]", to: "[item, ...cart.lines]", then: `document.querySelector('li button').click()`, healthy: true},
+		{kind: "text", file: app, from: "<h1>Items</h1>", to: "<h1>Goods</h1>", shows: `document.querySelector('main h1')?.textContent === 'Goods'`, healthy: true},
+		{kind: "style", file: "src/app.css", from: "body {", to: "h1 { color: rgb(1, 2, 3); } body {", shows: `getComputedStyle(document.querySelector('main h1')).color === 'rgb(1, 2, 3)'`, healthy: true},
+		{kind: "a module", file: "src/price.js", from: "toFixed(2)", to: "toFixed(3)", shows: `document.querySelector('main li')?.textContent.includes('1.200')`, healthy: true},
+		{kind: "a component", file: item, from: "Add\n", to: "Buy\n", shows: `document.querySelector('main li button')?.textContent.trim() === 'Buy'`, healthy: true},
+		{kind: "a handler", file: "src/cart.js", from: "[...cart.lines, item]", to: "[item, ...cart.lines]", then: `document.querySelector('main li button').click()`, healthy: true},
 		{kind: "an effect", file: "src/title.js", from: "items`", to: "goods`", shows: `document.title.includes('goods')`, healthy: true},
 
 		{kind: "syntax", file: app, from: "</ul>", to: "</ol>", placed: true},
@@ -41,7 +39,7 @@ func editsOf(app, item string) []edit {
 		{kind: "undefined at render", file: item, from: "item.cents", to: "item.price.cents", placed: true},
 		{kind: "failing route", file: "src/api.js", from: "/api/items", to: "/api/goods"},
 		{kind: "error in an effect", file: "src/title.js", from: "`${count} items`", to: "count.items.length", placed: true},
-		{kind: "error in a click", file: "src/cart.js", from: "...cart.lines", to: "...cart.rows", then: `document.querySelector('li button').click()`, placed: true},
+		{kind: "error in a click", file: "src/cart.js", from: "...cart.lines", to: "...cart.rows", then: `document.querySelector('main li button').click()`, placed: true},
 		{kind: "rejected promise", file: "src/api.js", from: "return answer.json()", to: "throw new TypeError('no items')", placed: true},
 		{kind: "missing picture", file: app, from: "<h1>", to: `<img src="/none.png" alt="none" /><h1>`},
 		{kind: "warning", file: "src/title.js", from: "`${count} items`", to: "(console.warn('count', count), `${count} items`)"},
@@ -55,7 +53,7 @@ var (
 )
 
 // shown is the baseline of the application.
-const shown = `document.querySelectorAll('li').length === 2 && document.querySelector('h1')?.textContent === 'Items' && document.querySelector('li').textContent.includes('1.20')`
+const shown = `document.querySelectorAll('main li').length === 2 && document.querySelector('main h1')?.textContent === 'Items' && document.querySelector('main li').textContent.includes('1.20')`
 
 var servers = []server{
 	{name: "vite", shared: reactFiles, edits: react},
@@ -66,9 +64,7 @@ var servers = []server{
 	{name: "vue", shared: vueFiles, edits: vue},
 	{name: "solid", shared: []string{"shop"}, edits: react},
 	{name: "sveltekit", shared: []string{"shop"}, edits: editsOf("src/App.svelte", "src/Item.svelte")},
-	{name: "nuxt", shared: vueFiles, edits: vue},
 	{name: "react-router", shared: reactFiles, edits: react},
 	{name: "astro", shared: reactFiles, edits: react},
 	{name: "parcel", shared: reactFiles, edits: react},
-	{name: "storybook", path: "/iframe.html?id=app--whole&viewMode=story", shared: reactFiles, edits: react},
 }

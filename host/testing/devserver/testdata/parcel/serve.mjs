@@ -1,6 +1,6 @@
 // Serves the application with Parcel's development server, and says where. It ends with its standard input.
 import { Parcel } from '@parcel/core';
-import { free, serves } from './command.mjs';
+import { free, serves } from './port.mjs';
 
 process.chdir(import.meta.dirname);
 const port = Number(process.env.PORT) || (await free());

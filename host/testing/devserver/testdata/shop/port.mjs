@@ -1,5 +1,4 @@
-// Runs a development server that is a command, and says where it serves. Both end with the standard input.
-import { spawn } from 'node:child_process';
+// For servers that are told their port, and say nothing when they serve.
 import { createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
@@ -10,15 +9,6 @@ export const free = () =>
       server.close(() => told(port));
     });
   });
-
-export async function run(command, args, path = '/') {
-  const port = Number(process.env.PORT) || (await free());
-  const child = spawn(process.execPath, [command, ...args(port)], { cwd: import.meta.dirname, stdio: ['ignore', 'ignore', 'inherit'] });
-  const end = () => child.kill();
-  child.on('exit', () => process.exit(1));
-  process.stdin.on('end', end).resume();
-  await serves(port, path);
-}
 
 // Says where a server serves, once it does.
 export async function serves(port, path = '/') {

@@ -1,3 +1,0 @@
-import { run } from './command.mjs';
-
-await run('node_modules/storybook/bin/index.cjs', (port) => ['dev', '--ci', '--quiet', '--host', '127.0.0.1', '--port', port], '/iframe.html');
