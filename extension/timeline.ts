@@ -273,6 +273,10 @@ export interface Sought {
    */
   mount: string;
   /**
+   * Form says how the directory got its files: mounted, or why not. It is "" for a small copy, and for one of the filesystem.
+   */
+  form?: string;
+  /**
    * Note says how the snapshot differs from what was asked for.
    */
   note?: string;
@@ -289,6 +293,10 @@ export interface Branched extends About {
    * FsSnapshot is the snapshot that its files are from.
    */
   fsSnapshotId: string;
+  /**
+   * Form says how its directory got its files, as in [Sought].
+   */
+  form?: string;
   /**
    * Operation is the number of the operation, to undo it.
    */

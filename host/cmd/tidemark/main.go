@@ -87,7 +87,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newBrowser(), newChanges(), newDiff(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(), newSnapshot(),
-		newStatus(), newOpen(), newNoise(), newRedact(), newServe(), newStop(), newMCP(), newHook(), newProject(), newSession(), newTimeline(), newBranch(), newRecord(), newShellInit(), newRecordings(), newDu(), newInstall(), newUninstall(), newDoctor(), newDemo(),
+		newStatus(), newOpen(), newNoise(), newRedact(), newServe(), newServeSnapshot(), newStop(), newMCP(), newHook(), newProject(), newSession(), newTimeline(), newBranch(), newRecord(), newShellInit(), newRecordings(), newDu(), newInstall(), newUninstall(), newDoctor(), newDemo(),
 	)
 	return root
 }

@@ -345,6 +345,9 @@ else with $VISUAL, else with the first editor that is found.`,
 					what = a.Moment + " (" + a.FsSnapshot + ") " + a.Label
 				}
 				lines := []string{grants.Printable(a.Mount), render.Faint(fmt.Sprintf("%s, %s, read-only", what, a.At.Local().Format("15:04:05")))}
+				if a.Form != "" {
+					lines = append(lines, render.Faint(event.OneLine(a.Form)))
+				}
 				if a.Note != "" {
 					lines = append(lines, a.Note)
 				}

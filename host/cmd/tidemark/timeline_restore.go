@@ -130,7 +130,7 @@ func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bo
 func showBranch(out io.Writer, a *answers.Branched) error {
 	lines := []string{render.Bold(a.ID) + "  " + grants.Printable(a.Workspace), render.Faint("files of " + a.FsSnapshot + "; undo with `tidemark timeline undo`")}
 	lines = append(lines, agentLines(a.Agent)...)
-	for _, note := range []string{a.Note, a.Problem} {
+	for _, note := range []string{a.Form, a.Note, a.Problem} {
 		if note != "" {
 			lines = append(lines, event.OneLine(note))
 		}

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -23,8 +25,12 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 	d.workspaces = workspace.New(workspace.Options{
 		Grants: &grants.Store{File: d.home.Grants(), Lock: d.home.LockGrants, Own: []string{d.home.State, filepath.Dir(d.home.Config)}, Clock: time.Now},
 		Dir:    d.home.Workspaces(), Redactor: redactor, Settings: d.config.Snapshots, Clock: time.Now, Age: d.age, Log: d.log,
+		Server:   server(d.log),
 		Recorded: func(root string) (uint64, time.Time) { return capture.Recorded(captured, root) },
 	})
+	for _, dir := range []string{d.home.Workspaces(), d.home.Branches()} {
+		d.workspaces.Heal(dir)
+	}
 	t, notice, err := timeline.Open(timeline.Options{
 		Uncommit: gitrepo.DeleteBranch,
 		Path:     d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces,
@@ -55,6 +61,16 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 			d.log.Warn("the timeline did not close cleanly", "error", err)
 		}
 	}
+}
+
+// server is the command line that serves a mounted snapshot: this program.
+func server(log *slog.Logger) []string {
+	program, err := os.Executable()
+	if err != nil {
+		log.Warn("snapshots are copied and not mounted: the path of this program is not known", "error", err)
+		return nil
+	}
+	return []string{program, workspace.ServeSnapshot}
 }
 
 // spool is where hooks keep what they report while no daemon runs.

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -297,7 +298,7 @@ func Size(dir string) (bytes int64) {
 		mounted[m.At] = true
 	}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && (mounted[path] || subvolume.Is(path)) {
+		if err == nil && d.IsDir() && (mounted[path] || subvolume.Is(path) || overlay.Of(d.Name()) != "") { // the latter share the store's
 			return filepath.SkipDir
 		}
 		if err == nil && d.Type().IsRegular() {

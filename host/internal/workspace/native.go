@@ -155,8 +155,11 @@ func (s Settings) providerOf(dir string) (at, name string) {
 	return at, name
 }
 
-// Instant reports whether the filesystem makes a branch of a snapshot, in the same time for any number of files.
-func Instant(w *Workspace, number uint64) bool { return w.native.Clones(number) }
+// Instant reports whether a branch of a snapshot takes about the same time for any number of files: the filesystem makes it, or it
+// is mounted.
+func Instant(w *Workspace, number uint64) bool {
+	return w.native.Clones(number) || unmounted(w, number, true) == nil
+}
 
 // viewsAt returns where views and branches go, and why there.
 func viewsAt(w *Workspace) string {

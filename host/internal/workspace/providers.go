@@ -48,7 +48,7 @@ func (w *Workspace) Providers(ctx context.Context) (*Matrix, error) {
 	for _, n := range natives {
 		m.Providers = append(m.Providers, byFilesystem(ctx, w, n.driver))
 	}
-	m.Providers = append(m.Providers, byRecord(w))
+	m.Providers = append(m.Providers, byRecord(ctx, w, s.Number))
 	for i := range m.Providers {
 		c := &m.Providers[i]
 		if c.Available {
@@ -102,7 +102,7 @@ func measure(ctx context.Context, w *Workspace) (time.Duration, error) {
 	return w.native.Measure(ctx)
 }
 
-func byRecord(w *Workspace) Choice {
+func byRecord(ctx context.Context, w *Workspace, number uint64) Choice {
 	c := Choice{Name: Provider, Available: true, Why: "works on every filesystem, without privileges"}
 	if w.native != nil {
 		c.Why = "keeps the record of what changed, for every provider, and serves older states"
@@ -110,8 +110,18 @@ func byRecord(w *Workspace) Choice {
 	if why, unsupported := w.watching.limited(); why != "" || unsupported {
 		c.Why += fmt.Sprintf("; each snapshot compares all files (%s)", why)
 	}
-	c.Seek, c.Branch = "read-only; "+w.place.Why, "writable; "+w.place.Why
+	c.Seek = "read-only; " + tried(ctx, w, number, false, "a FUSE mount of the snapshot")
+	c.Branch = "writable; " + tried(ctx, w, number, true, "an overlay of the kernel above a FUSE mount of the snapshot")
 	return c
+}
+
+// tried says how a view or a branch gets its files, after it has mounted one.
+func tried(ctx context.Context, w *Workspace, number uint64, branch bool, how string) string {
+	took, err := tryOut(ctx, w, number, branch)
+	if err != nil {
+		return fmt.Sprintf("%s; not mounted: %v", w.place.Why, err)
+	}
+	return fmt.Sprintf("%s, made in %.0f ms just now. Below %d files and %d MiB, files are copied instead: %s", how, milliseconds(took), w.o.mountFiles(), mountBytes>>20, w.place.Why)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/native"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
@@ -70,6 +71,8 @@ type Workspace struct {
 	problem error
 	active  sync.WaitGroup // requests that are being served
 	closed  bool
+	// copied are why the last view and the last branch were copied instead of mounted, by whether it was a branch.
+	copied map[bool]error
 }
 
 // ErrClosed means that the workspace was closed, because the user no longer allows it or the daemon stops.
@@ -101,7 +104,7 @@ func Slug(dir string) string {
 
 // start opens a workspace.
 func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
-	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock()}
+	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock(), copied: map[bool]error{}}
 	w.home = filepath.Join(o.Dir, w.ID)
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
@@ -326,13 +329,19 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	if err := os.WriteFile(dir+usedSuffix, stamp, 0o600); err != nil {
 		return "", err
 	}
-	if _, err := os.Lstat(dir); err == nil {
+	if overlay.Is(dir) && overlay.Mount(ctx, w.o.Server, dir) == nil && exists(dir) { // nobody can have changed it
+		return dir, nil
+	}
+	if exists(dir) || overlay.Is(dir) {
 		if same, err := tracked.Intact(ctx, w.provider, number, dir, stamp); same || err != nil {
 			return dir, err
 		}
 		if err := tracked.RemoveAll(dir); err != nil { // something was changed in it
 			return "", err
 		}
+	}
+	if tryMount(ctx, w, number, dir, false) {
+		return dir, nil
 	}
 	making := dir + makingSuffix
 	if err := tracked.RemoveAll(making); err != nil {
@@ -388,6 +397,7 @@ func (w *Workspace) sweepViews() {
 		return // there are none
 	}
 	for _, e := range entries {
+		sweepLayers(w, e.Name())
 		if !e.IsDir() || !viewName.MatchString(e.Name()) {
 			continue // such as a branch that an earlier version put there
 		}
@@ -400,6 +410,12 @@ func (w *Workspace) sweepViews() {
 			w.o.Log.Warn("cannot remove a view", "view", dir, "error", err)
 		}
 	}
+}
+
+// exists reports whether there is something at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // remove removes a file that may not exist.
@@ -438,7 +454,7 @@ func Share(ctx context.Context, w *Workspace, number uint64, dir string) error {
 		return err
 	}
 	copied := dir
-	if subvolume.Is(dir) || dataset.Is(dir) { // its files have the stats of the original
+	if subvolume.Is(dir) || dataset.Is(dir) || overlay.Is(dir) { // its files have the stats of the original
 		copied = ""
 	}
 	if err := tracked.Share(ctx, w.provider, number, filepath.Join(home, storeDir), copied); err != nil {

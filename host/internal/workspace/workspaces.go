@@ -47,6 +47,10 @@ type Options struct {
 	// Age tells how old a snapshot is. Nil is [retention.Never].
 	Age retention.Age
 	Log *slog.Logger
+	// Server is the command line of a process that serves a mounted snapshot, see [overlay.Mount]. Without it none is mounted.
+	// MountFiles is the number of files from which on that is done, 0 for the usual one.
+	Server     []string
+	MountFiles int
 
 	references func(root string) map[uint64]string
 	deleting   func(root string, numbers []uint64)
@@ -170,6 +174,9 @@ func (ws *Workspaces) decision(dir string, needed ...string) (root string, denie
 func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	root, denied, err := ws.decision(dir)
 	if err != nil {
+		return a, err
+	}
+	if err := ws.Present(context.Background(), root); err != nil {
 		return a, err
 	}
 	exclude, err := project.ExcludeIn(root)

@@ -206,6 +206,8 @@ type Sought struct {
 	Provider   string      `json:"provider"`
 	// Mount is the directory. It is removed an hour after it was last asked for.
 	Mount string `json:"mount"`
+	// Form says how the directory got its files: mounted, or why not. It is "" for a small copy, and for one of the filesystem.
+	Form string `json:"form,omitempty"`
 	// Note says how the snapshot differs from what was asked for.
 	Note string `json:"note,omitempty"`
 	// Notes are the paths whose state is not certain.
@@ -217,6 +219,8 @@ type Branched struct {
 	About `tstype:",extends"`
 	// FsSnapshot is the snapshot that its files are from.
 	FsSnapshot string `json:"fsSnapshotId"`
+	// Form says how its directory got its files, as in [Sought].
+	Form string `json:"form,omitempty"`
 	// Operation is the number of the operation, to undo it.
 	Operation string `json:"operation"`
 	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.

@@ -50,6 +50,9 @@ func (ops *Operations) FindBranch(client *checkpoint.Client, where moments.Where
 	}
 	for _, s := range all {
 		if s.Name == name || s.ID == name {
+			if err := ops.o.Workspaces.Present(ops.lines.Life(), s.Workspace); err != nil {
+				return nil, nil, err
+			}
 			of, err := ops.sessions.Find(s.BranchOf.Session)
 			return s, of, err
 		}

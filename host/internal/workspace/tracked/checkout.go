@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/winname"
-	"tidemark.dev/tidemark/host/internal/workspace/dataset"
-	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
-	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
+	"tidemark.dev/tidemark/host/internal/workspace/removal"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -229,6 +227,26 @@ func modeOf(e *tree.Entry, readOnly bool) os.FileMode {
 	return mode
 }
 
+// Export links the contents of a snapshot into a new directory, see [objects.Store.Link], and calls write with its tree.
+func Export(p *Provider, number uint64, dir string, durable bool, write func(*tree.Tree, *objects.Store) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, err := p.get(number)
+	if err != nil {
+		return err
+	}
+	if err := p.objects.Link(dir, durable); err != nil {
+		return err
+	}
+	t := p.now
+	if i < len(p.all)-1 {
+		if t, err = p.treeAt(i); err != nil {
+			return err
+		}
+	}
+	return write(t, p.objects)
+}
+
 // Share makes a new directory the store of a copy of a snapshot. It has that snapshot, under its number, and shares the
 // contents with the provider's store. Where copied is not "", it is the directory of the copy, whose files are not those of a snapshot of
 // the filesystem: the store has their stats, so that the next snapshot of the copy need not read them. Nothing may have changed
@@ -299,37 +317,5 @@ func shareInto(p *Provider, store string, records []*record) error {
 	return errors.Join(h.append(records...), h.sync(), h.close(), objects.SyncDir(store))
 }
 
-// RemoveAll removes a checkout: read-only ones too, subvolumes, clones of ZFS, and mounts of snapshots of NILFS2. It removes
-// nothing if anything else is mounted on the directory or below it.
-func RemoveAll(dir string) error {
-	err := nilfscp.Release(dir)
-	if err == nil {
-		err = dataset.Release(dir)
-	}
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	if subvolume.Is(dir) && subvolume.Delete(dir) == nil {
-		return nil
-	}
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
-		switch {
-		case d == nil || !d.IsDir():
-		case subvolume.Is(path) && subvolume.Delete(path) == nil:
-			return filepath.SkipDir
-		default:
-			if subvolume.Is(path) {
-				_ = subvolume.SetReadOnly(path, false)
-			}
-			_ = os.Chmod(path, 0o700) //nolint:gosec // a directory needs its x
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
-}
+// RemoveAll removes a checkout. See [removal.All].
+func RemoveAll(dir string) error { return removal.All(dir) }

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/imagefs"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
+)
+
+// newServeSnapshot is the process of a mounted snapshot. See [workspace.ServeSnapshot].
+func newServeSnapshot() *cobra.Command {
+	return &cobra.Command{
+		Use:    workspace.ServeSnapshot + " DIR",
+		Short:  "Serve the files of a snapshot until they are unmounted",
+		Hidden: true,
+		Args:   someArgs(1, 1, "the directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s := overlay.ServedFor(args[0])
+			if err := overlay.Lock(s.Lock); err != nil {
+				return err
+			}
+			return imagefs.Serve(cmd.Context(), imagefs.Options{
+				Index: s.Index, Packs: s.Packs, Dir: s.At, Source: overlay.Source, Sealed: s.Sealed,
+				Ready: func() { fmt.Fprintln(cmd.OutOrStdout(), overlay.Ready) },
+			})
+		},
+	}
+}

@@ -1,0 +1,273 @@
+package imagefs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"tidemark.dev/tidemark/host/internal/workspace/image"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+// forever is how long the kernel may keep what it was told.
+const forever = 10 * 365 * 24 * time.Hour
+
+// maxRead is how much the kernel reads at once, in bytes.
+const maxRead = 1 << 20
+
+// Serve mounts an image and serves it until it is unmounted, or until the context ends: then it unmounts it, at once or when no
+// program uses it any more.
+func Serve(ctx context.Context, o Options) error {
+	m, err := image.Open(o.Index, o.Packs)
+	if err != nil {
+		return err
+	}
+	f := &filesystem{RawFileSystem: fuse.NewDefaultRawFileSystem(), image: m, sealed: o.Sealed, uid: uint32(os.Getuid()), gid: uint32(os.Getgid()), blocks: sync.OnceValue(func() uint64 { return blocksOf(m) })} //nolint:gosec // they have 32 bits
+	server, err := fuse.NewServer(f, o.Dir, &fuse.MountOptions{
+		Name: Name, FsName: o.Source, Options: []string{"ro", "nosuid", "nodev", "default_permissions"},
+		DirectMount: os.Geteuid() == 0, DirectMountFlags: unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV,
+		MaxWrite: maxRead, MaxBackground: 64, EnableSymlinkCaching: true, ExplicitDataCacheControl: true,
+		ExtraCapabilities: fuse.CAP_NO_OPENDIR_SUPPORT,
+		Logger:            log.New(io.Discard, "", 0),
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("cannot mount a snapshot on %s: %w", o.Dir, err), m.Close())
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		server.Serve()
+	}()
+	if err := server.WaitMount(); err != nil {
+		return errors.Join(err, server.Unmount(), m.Close())
+	}
+	if o.Ready != nil {
+		o.Ready()
+	}
+	select {
+	case <-served:
+	case <-ctx.Done():
+		if err := unix.Unmount(o.Dir, unix.MNT_DETACH); err != nil {
+			if err := server.Unmount(); err != nil {
+				return err
+			}
+		}
+		<-served
+	}
+	return m.Close()
+}
+
+// filesystem serves the requests of the kernel. What it does not implement is not supported: the kernel then does without. It
+// opens no files: the kernel reads them by their number.
+type filesystem struct {
+	fuse.RawFileSystem
+	image    *image.Image
+	sealed   bool
+	uid, gid uint32
+	blocks   func() uint64 // of all files
+}
+
+func (f *filesystem) String() string { return Name }
+
+// modes are the types of files.
+var modes = map[tree.Kind]uint32{tree.File: unix.S_IFREG, tree.Dir: unix.S_IFDIR, tree.Link: unix.S_IFLNK}
+
+// fill describes a node.
+func (f *filesystem) fill(number uint64, out *fuse.Attr) bool {
+	a, ok := f.image.Attr(number)
+	if !ok {
+		return false
+	}
+	mode := uint32(a.Mode)
+	if a.Kind == tree.Link {
+		mode = 0o777
+	} else if f.sealed {
+		if mode &= 0o555; a.Kind == tree.Dir {
+			mode |= 0o500 // it can be listed, whatever the directory allowed
+		}
+	}
+	size := a.Size
+	if a.Kind == tree.Dir {
+		size = blockSize
+	}
+	const unit = 512
+	blocks := (f.image.Allocated(number) + unit - 1) / unit
+	inode, ctime := a.Inode, a.Ctime
+	if inode == 0 {
+		inode, ctime = ownInodes|number, a.Mtime
+	}
+	*out = fuse.Attr{
+		Ino: inode, Size: uint64(size), Blocks: uint64(blocks), Mode: modes[a.Kind] | mode, Nlink: a.Links, Blksize: blockSize, //nolint:gosec // sizes
+		Owner: fuse.Owner{Uid: f.uid, Gid: f.gid},
+	}
+	out.Mtime, out.Mtimensec = split(a.Mtime)
+	out.Atime, out.Atimensec = out.Mtime, out.Mtimensec
+	out.Ctime, out.Ctimensec = split(ctime)
+	return true
+}
+
+// ownInodes begins the inodes of nodes of which the store knows none: those of the original are smaller.
+const ownInodes = 1 << 62
+
+// split returns the seconds and nanoseconds of a time. One before 1970 wraps around, as the kernel has it.
+func split(at int64) (sec uint64, nsec uint32) {
+	t := time.Unix(0, at)
+	return uint64(t.Unix()), uint32(t.Nanosecond()) //nolint:gosec // see above
+}
+
+// inode returns the inode that a node has for programs.
+func (f *filesystem) inode(number uint64) uint64 {
+	if a, _ := f.image.Attr(number); a.Inode != 0 {
+		return a.Inode
+	}
+	return ownInodes | number
+}
+
+func (f *filesystem) entry(number uint64, out *fuse.EntryOut) {
+	out.NodeId = number
+	out.SetEntryTimeout(forever)
+	out.SetAttrTimeout(forever)
+	f.fill(number, &out.Attr)
+}
+
+func (f *filesystem) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
+	number, ok := f.image.Lookup(header.NodeId, name)
+	if !ok { // the kernel may keep that, too
+		out.SetEntryTimeout(forever)
+		return fuse.OK
+	}
+	f.entry(number, out)
+	return fuse.OK
+}
+
+func (f *filesystem) Forget(uint64, uint64) {}
+
+func (f *filesystem) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
+	if !f.fill(in.NodeId, &out.Attr) {
+		return fuse.ENOENT
+	}
+	out.SetTimeout(forever)
+	return fuse.OK
+}
+
+func (f *filesystem) Readlink(_ <-chan struct{}, header *fuse.InHeader) ([]byte, fuse.Status) {
+	return f.image.Target(header.NodeId), fuse.OK
+}
+
+func (f *filesystem) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, to []byte) (uint32, fuse.Status) {
+	for _, x := range f.image.Xattrs(header.NodeId) {
+		if x.Name == attr {
+			return give(to, x.Value)
+		}
+	}
+	return 0, fuse.ENOATTR
+}
+
+func (f *filesystem) ListXAttr(_ <-chan struct{}, header *fuse.InHeader, to []byte) (uint32, fuse.Status) {
+	var names []byte
+	for _, x := range f.image.Xattrs(header.NodeId) {
+		names = append(append(names, x.Name...), 0)
+	}
+	return give(to, names)
+}
+
+// give copies a value if there is room, and returns its size.
+func give(to, value []byte) (uint32, fuse.Status) {
+	size := uint32(len(value)) //nolint:gosec // at most 64 KiB
+	if len(to) < len(value) {
+		return size, fuse.ERANGE
+	}
+	copy(to, value)
+	return size, fuse.OK
+}
+
+func (f *filesystem) Read(_ <-chan struct{}, in *fuse.ReadIn, buffer []byte) (fuse.ReadResult, fuse.Status) {
+	buffer = buffer[:min(len(buffer), int(in.Size))]
+	n, err := f.image.ReadAt(in.NodeId, buffer, int64(in.Offset)) //nolint:gosec // the kernel's
+	if err != nil {
+		return nil, fuse.EIO
+	}
+	return fuse.ReadResultData(buffer[:n]), fuse.OK
+}
+
+func (f *filesystem) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {
+	if in.Whence != unix.SEEK_DATA && in.Whence != unix.SEEK_HOLE {
+		return fuse.EINVAL
+	}
+	to, ok, err := f.image.Seek(in.NodeId, int64(in.Offset), in.Whence == unix.SEEK_HOLE) //nolint:gosec // the kernel's
+	switch {
+	case err != nil:
+		return fuse.EIO
+	case !ok:
+		return fuse.Status(unix.ENXIO)
+	}
+	out.Offset = uint64(to) //nolint:gosec // a size
+	return fuse.OK
+}
+
+// dots are before the entries of each directory.
+const dots = 2
+
+// listed returns an entry of a directory by its place, with "." and "..", and its node.
+func (f *filesystem) listed(dir, place uint64) (e fuse.DirEntry, node uint64, ok bool) {
+	switch place {
+	case 0:
+		return fuse.DirEntry{Name: ".", Ino: f.inode(dir), Mode: unix.S_IFDIR, Off: place + 1}, 0, true
+	case 1:
+		a, _ := f.image.Attr(dir)
+		return fuse.DirEntry{Name: "..", Ino: f.inode(a.Parent), Mode: unix.S_IFDIR, Off: place + 1}, 0, true
+	}
+	name, number, ok := f.image.Entry(dir, int(place-dots)) //nolint:gosec // the kernel's
+	a, _ := f.image.Attr(number)
+	return fuse.DirEntry{Name: name, Ino: f.inode(number), Mode: modes[a.Kind], Off: place + 1}, number, ok
+}
+
+func (f *filesystem) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	for place := in.Offset; ; place++ {
+		if e, _, ok := f.listed(in.NodeId, place); !ok || !out.AddDirEntry(e) {
+			return fuse.OK
+		}
+	}
+}
+
+func (f *filesystem) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	for place := in.Offset; ; place++ {
+		e, number, ok := f.listed(in.NodeId, place)
+		if !ok {
+			return fuse.OK
+		}
+		o := out.AddDirLookupEntry(e)
+		if o == nil {
+			return fuse.OK
+		}
+		if place >= dots { // the kernel looks up neither "." nor ".."
+			f.entry(number, o)
+		}
+	}
+}
+
+func (f *filesystem) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
+	*out = fuse.StatfsOut{Blocks: f.blocks(), Bsize: blockSize, Frsize: blockSize, NameLen: 255, Files: uint64(f.image.Nodes())} //nolint:gosec // a count
+	return fuse.OK
+}
+
+// blockSize is the size of a block in bytes.
+const blockSize = 4096
+
+// blocksOf counts the blocks of all files.
+func blocksOf(m *image.Image) uint64 {
+	total := int64(0)
+	for n := range m.Nodes() {
+		a, _ := m.Attr(uint64(n) + 1) //nolint:gosec // a count
+		total += (a.Size + blockSize - 1) / blockSize
+	}
+	return uint64(total) //nolint:gosec // a size
+}

@@ -1,0 +1,197 @@
+package workspace
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/image"
+	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+// To mount a snapshot takes about as long as to copy so many files, or so many bytes. Smaller ones are copied.
+const (
+	mountFiles = 2000
+	mountBytes = 64 << 20
+)
+
+// ServeSnapshot is the command of Tidemark that serves a mounted snapshot. It runs in a process of its own, so that neither the end
+// of the daemon nor a newer one takes a branch away.
+const ServeSnapshot = "serve-snapshot"
+
+// errSmall means that a copy is faster.
+var errSmall = errors.New("it is small")
+
+// unmounted returns why a view or a branch of a snapshot is not mounted, nil if it can be tried.
+func unmounted(w *Workspace, number uint64, branch bool) error {
+	if branch && w.native.Clones(number) || !branch && w.native.Has(number) {
+		return errors.New("the filesystem makes it")
+	}
+	for _, s := range w.provider.List() {
+		if s.Number == number && s.Files < w.o.mountFiles() {
+			if err := small(w, number); err != nil {
+				return err
+			}
+		}
+	}
+	return refused(w, branch)
+}
+
+// refused returns why no view or no branch is mounted here, nil if it can be tried.
+func refused(w *Workspace, branch bool) error {
+	switch {
+	case len(w.o.Server) == 0:
+		return errors.New("no program serves mounts")
+	case w.place.Beside:
+		return errors.New("the project is on another filesystem than Tidemark's home")
+	}
+	return overlay.Refused(branch)
+}
+
+// tryOut mounts a snapshot, removes it, and returns how long the first took.
+func tryOut(ctx context.Context, w *Workspace, number uint64, branch bool) (took time.Duration, err error) {
+	if err := refused(w, branch); err != nil {
+		return 0, err
+	}
+	if err := w.place.Create(); err != nil {
+		return 0, err
+	}
+	dir := filepath.Join(w.place.Dir, "copy-"+rand.Text())
+	began := time.Now()
+	if err := mount(ctx, w, number, dir, branch); err != nil {
+		return 0, err
+	}
+	return time.Since(began), tracked.RemoveAll(dir)
+}
+
+func (o Options) mountFiles() int {
+	if o.MountFiles > 0 {
+		return o.MountFiles
+	}
+	return mountFiles
+}
+
+// small returns [errSmall] for a snapshot of which a copy is faster, though it has few files.
+func small(w *Workspace, number uint64) error {
+	t, err := w.provider.Tree(number)
+	if err != nil {
+		return err
+	}
+	bytes := int64(0)
+	for _, n := range t.All() {
+		bytes += n.Size
+	}
+	if bytes < mountBytes {
+		return errSmall
+	}
+	return nil
+}
+
+// mount mounts a snapshot in a new directory, for a branch or as a view. After an error the directory does not exist.
+func mount(ctx context.Context, w *Workspace, number uint64, dir string, branch bool) error {
+	err := overlay.Prepare(dir, branch, func(index, packs string) error {
+		return tracked.Export(w.provider, number, packs, branch, func(t *tree.Tree, s *objects.Store) error {
+			if err := image.Create(index, t, s); err != nil || !branch {
+				return err
+			}
+			root, xattrs := t.Lookup(""), map[string][]byte{}
+			for _, x := range root.Xattrs {
+				xattrs[x.Name] = x.Value
+			}
+			return overlay.SetRoot(dir, root.Mode, root.Mtime, xattrs)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if err := overlay.Mount(ctx, w.o.Server, dir); err != nil {
+		return errors.Join(err, tracked.RemoveAll(dir))
+	}
+	return nil
+}
+
+// tryMount is [mount] where that is the fastest. It reports whether the directory is mounted. What prevents it is noted.
+func tryMount(ctx context.Context, w *Workspace, number uint64, dir string, branch bool) bool {
+	err := unmounted(w, number, branch)
+	if err == nil {
+		err = mount(ctx, w, number, dir, branch)
+		if err != nil && ctx.Err() == nil {
+			w.o.Log.Warn("a snapshot is copied, because it cannot be mounted", "directory", dir, "error", err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.copied[branch] = err
+	return err == nil
+}
+
+// Form says how a view or a branch that was just made got its files.
+func Form(w *Workspace, dir string, branch bool) string {
+	switch {
+	case overlay.Is(dir) && branch:
+		return "mounted (overlay of the kernel above a FUSE mount of the snapshot)"
+	case overlay.Is(dir):
+		return "mounted (FUSE)"
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.copied[branch]; err != nil && !errors.Is(err, errSmall) {
+		return "not mounted: " + err.Error()
+	}
+	return ""
+}
+
+// CloneAs is [Workspace.Clone] into a new directory, in the fastest way. Making is another one, beside it, that is used meanwhile
+// where files are copied.
+func CloneAs(ctx context.Context, w *Workspace, number uint64, dir, making string) error {
+	end, err := w.begin()
+	if err != nil {
+		return err
+	}
+	mounted := tryMount(ctx, w, number, dir, true)
+	end()
+	if mounted {
+		return nil
+	}
+	if err := w.Clone(ctx, number, making); err != nil {
+		return errors.Join(err, tracked.RemoveAll(making))
+	}
+	if err := dataset.Rename(making, dir); err != nil {
+		return errors.Join(err, tracked.RemoveAll(making))
+	}
+	return nil
+}
+
+// Present mounts a branch that is not mounted, such as after the machine was started. Any other directory is left as it is.
+func (ws *Workspaces) Present(ctx context.Context, dir string) error {
+	if err := overlay.Mount(ctx, ws.o.Server, dir); err != nil {
+		return fmt.Errorf("cannot mount the branch in %s: %w. What was written in it is in %s, beside it.", dir, err, overlay.Written(dir))
+	}
+	return nil
+}
+
+// Heal detaches what was mounted in a directory and whose process has ended.
+func (ws *Workspaces) Heal(dir string) {
+	if err := overlay.Heal(dir); err != nil {
+		ws.o.Log.Warn("cannot detach a mount whose process has ended", "directory", dir, "error", err)
+	}
+}
+
+// sweepLayers removes the layers of views that do not exist.
+func sweepLayers(w *Workspace, name string) {
+	if of := overlay.Of(name); of != "" && viewName.MatchString(of) {
+		dir := filepath.Join(w.place.Dir, of)
+		if !exists(dir) {
+			if err := overlay.Release(dir); err != nil {
+				w.o.Log.Warn("cannot remove what a view was made of", "view", dir, "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,426 @@
+package workspace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/mounttest"
+	"tidemark.dev/tidemark/host/testing/treetest"
+)
+
+// mountWorld is a workspace whose views and branches are mounted, however small they are.
+type mountWorld struct {
+	t             treetest.Fataler
+	top, dir      string
+	all           *workspace.Workspaces
+	w             *workspace.Workspace
+	later         time.Duration
+	branchesByNow int
+}
+
+func newMountWorld(t treetest.Fataler, top string) *mountWorld {
+	m := &mountWorld{t: t, top: top, dir: filepath.Join(top, "workspace")}
+	m.must(os.MkdirAll(m.dir, 0o755), os.Mkdir(filepath.Join(top, "branches"), 0o700))
+	m.start()
+	return m
+}
+
+// start is what a daemon does when it starts.
+func (m *mountWorld) start() {
+	store := &grants.Store{File: filepath.Join(m.top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
+	_, err := store.Allow(context.Background(), m.dir, nil, nil)
+	m.must(err)
+	m.all = workspace.New(workspace.Options{
+		Grants: store, Dir: filepath.Join(m.top, "home"), Redactor: redact.Default(), Clock: func() time.Time { return time.Now().Add(m.later) }, Log: slog.New(slog.DiscardHandler),
+		Server: mounttest.Server(), MountFiles: 1,
+	})
+	m.all.Heal(filepath.Join(m.top, "home"))
+	m.all.Heal(filepath.Join(m.top, "branches"))
+	m.w, err = m.all.Open(context.Background(), m.dir)
+	m.must(err)
+}
+
+func (m *mountWorld) must(errs ...error) {
+	m.t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *mountWorld) take() uint64 {
+	m.t.Helper()
+	s, _, err := m.w.Take(context.Background(), "", "", true)
+	m.must(err)
+	return s.Number
+}
+
+func (m *mountWorld) view(number uint64) string {
+	m.t.Helper()
+	dir, err := m.w.View(context.Background(), number)
+	m.must(err)
+	if form := workspace.Form(m.w, dir, false); form != "mounted (FUSE)" {
+		m.t.Fatal(form)
+	}
+	return dir
+}
+
+func (m *mountWorld) branch(number uint64) string {
+	m.t.Helper()
+	m.branchesByNow++
+	dir := filepath.Join(m.top, "branches", fmt.Sprint("b", m.branchesByNow))
+	m.must(workspace.CloneAs(context.Background(), m.w, number, dir, dir+".making"))
+	if form := workspace.Form(m.w, dir, true); !strings.HasPrefix(form, "mounted (overlay") {
+		m.t.Fatal(form)
+	}
+	return dir
+}
+
+// end removes everything, and checks that nothing is mounted any more.
+func (m *mountWorld) end() {
+	m.t.Helper()
+	m.all.CloseDir(m.dir)
+	m.must(tracked.RemoveAll(m.top))
+	if _, err := os.Lstat(m.top); !errors.Is(err, fs.ErrNotExist) {
+		m.t.Fatal(err)
+	}
+	list, err := mounts.Within(m.top)
+	m.must(err)
+	if len(list) > 0 {
+		m.t.Fatal(list)
+	}
+}
+
+func (m *mountWorld) write(path, content string) {
+	m.t.Helper()
+	m.must(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // a test's
+}
+
+func (m *mountWorld) has(path, want string) {
+	m.t.Helper()
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		m.t.Fatalf("%s has %q, %v; want %q", path, got, err, want)
+	}
+}
+
+// servers returns the processes that serve snapshots of this world.
+func (m *mountWorld) servers() (pids []int) {
+	m.t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	m.must(err)
+	for _, path := range all {
+		line, _ := os.ReadFile(path)
+		words := strings.Split(string(line), "\x00")
+		if len(words) > 2 && words[0] == os.Args[0] && strings.HasPrefix(words[2], m.top+"/") {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// kill kills the processes that serve, and waits until they have ended.
+func (m *mountWorld) kill() {
+	m.t.Helper()
+	pids := m.servers()
+	if len(pids) == 0 {
+		m.t.Fatal("no process serves")
+	}
+	for _, pid := range pids {
+		m.must(unix.Kill(pid, unix.SIGKILL))
+	}
+	for _, pid := range pids {
+		for unix.Kill(pid, 0) == nil { // it is a child of this process, which waits for it
+			runtime.Gosched()
+		}
+	}
+}
+
+func TestMountedViewsAndBranchesAreWhatTheWorkspaceWas(t *testing.T) {
+	mounttest.Need(t, true)
+	top := t.TempDir()
+	editor := treetest.StartEditor(t)
+	rapid.Check(t, func(t *rapid.T) {
+		base, err := os.MkdirTemp(top, "case: a,b\\c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newMountWorld(t, base)
+		defer m.end()
+		was := map[uint64][]string{}
+		for range rapid.IntRange(1, 3).Draw(t, "snapshots") {
+			for range rapid.IntRange(1, 10).Draw(t, "edits") {
+				editor.Edit(t, m.dir)
+			}
+			m.must(os.WriteFile(filepath.Join(m.dir, "never empty"), nil, 0o600)) // else it is not mounted
+			was[m.take()] = treetest.Read(t, m.dir)
+		}
+		for number, want := range was {
+			dir := m.branch(number)
+			if got := treetest.Read(t, dir); !slices.Equal(got, want) {
+				t.Fatalf("the branch is\n%s\nand was\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			editor.Edit(t, dir)
+			changed := treetest.Read(t, dir)
+			other := m.branch(number)
+			if got := treetest.Read(t, other); !slices.Equal(got, want) {
+				t.Fatalf("another branch is\n%s\nand was\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			editor.Edit(t, other)
+			if got := treetest.Read(t, dir); !slices.Equal(got, changed) {
+				t.Fatalf("the branch changed to\n%s\nfrom\n%s", strings.Join(got, "\n"), strings.Join(changed, "\n"))
+			}
+		}
+	})
+}
+
+func TestAMountedViewCannotBeWrittenTo(t *testing.T) {
+	mounttest.Need(t, false)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	m.write(filepath.Join(m.dir, "src", "file"), "content")
+	view := m.view(m.take())
+	file := filepath.Join(view, "src", "file")
+	m.has(file, "content")
+	for what, err := range map[string]error{
+		"write":  os.WriteFile(file, nil, 0o600),
+		"remove": os.Remove(file),
+		"create": os.WriteFile(filepath.Join(view, "new"), nil, 0o600),
+		"chmod":  os.Chmod(file, 0o777), //nolint:gosec // it fails
+		"rename": os.Rename(file, file+"2"),
+		"touch":  os.Chtimes(file, time.Now(), time.Now()),
+		"xattr":  unix.Setxattr(file, "user.a", []byte("b"), 0),
+	} {
+		if !errors.Is(err, unix.EROFS) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	info, err := os.Stat(file)
+	m.must(err)
+	if info.Mode() != 0o444 {
+		t.Error(info.Mode())
+	}
+	if again := m.view(1); again != view || len(m.servers()) != 1 {
+		t.Error(again, m.servers())
+	}
+	// An hour later nobody needs it.
+	m.later = 2 * time.Hour
+	m.all.Sweep()
+	m.start()
+	if _, err := os.Lstat(view); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(filepath.Dir(view))
+	if err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+}
+
+// TestAKilledProcessLeavesNoDeadMount: what it served is detached when the daemon starts, and is there again when it is asked for.
+func TestAKilledProcessLeavesNoDeadMount(t *testing.T) {
+	mounttest.Need(t, true)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	m.write(filepath.Join(m.dir, "file"), "one")
+	number := m.take()
+	view, branch := m.view(number), m.branch(number)
+	m.write(filepath.Join(branch, "written"), "in the branch")
+	m.write(filepath.Join(branch, "file"), "changed")
+	dead := func() {
+		t.Helper()
+		m.kill()
+		if _, err := os.ReadFile(filepath.Join(view, "file")); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
+			t.Errorf("a dead view: %v", err)
+		}
+	}
+	whole := func() {
+		t.Helper()
+		m.has(filepath.Join(m.view(number), "file"), "one")
+		m.must(m.all.Present(context.Background(), branch))
+		m.has(filepath.Join(branch, "written"), "in the branch")
+		m.has(filepath.Join(branch, "file"), "changed")
+	}
+	dead() // while the daemon runs
+	whole()
+	dead()
+	m.all.CloseDir(m.dir)
+	m.start()
+	list, err := mounts.Within(m.top)
+	m.must(err)
+	if len(list) > 0 {
+		t.Errorf("%v is mounted", list)
+	}
+	whole()
+	dead() // and it can be removed
+}
+
+func mkdirTop(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "top")
+}
+
+// TestADaemonsEndTakesNoBranchAway: and neither do two of them see each other.
+func TestADaemonsEndTakesNoBranchAway(t *testing.T) {
+	mounttest.Need(t, true)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	m.write(filepath.Join(m.dir, "dir", "file"), "original")
+	number := m.take()
+	a, b := m.branch(number), m.branch(number)
+	m.all.CloseDir(m.dir)
+	m.write(filepath.Join(a, "dir", "file"), "in a")
+	m.write(filepath.Join(b, "dir", "file"), "in b")
+	m.must(os.Rename(filepath.Join(b, "dir"), filepath.Join(b, "renamed")))
+	m.start()
+	m.has(filepath.Join(a, "dir", "file"), "in a")
+	m.has(filepath.Join(b, "renamed", "file"), "in b")
+	m.has(filepath.Join(m.dir, "dir", "file"), "original")
+	m.has(filepath.Join(m.view(number), "dir", "file"), "original")
+}
+
+// TestABusyBranchIsNotRemoved: nothing of it is, until no program uses it.
+func TestABusyBranchIsNotRemoved(t *testing.T) {
+	mounttest.Need(t, true)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	m.write(filepath.Join(m.dir, "file"), "original")
+	dir := m.branch(m.take())
+	m.write(filepath.Join(dir, "written"), "mine")
+	f, err := os.Open(filepath.Join(dir, "written"))
+	m.must(err)
+	err = tracked.RemoveAll(dir)
+	if !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "a program uses it") {
+		t.Errorf("%v", err)
+	}
+	m.has(filepath.Join(dir, "written"), "mine")
+	m.has(filepath.Join(dir, "file"), "original")
+	m.must(f.Close())
+	m.must(tracked.RemoveAll(dir))
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+}
+
+// TestWhatIsMountedInABranchIsNotRemoved: it belongs to somebody else.
+func TestWhatIsMountedInABranchIsNotRemoved(t *testing.T) {
+	mounttest.Need(t, true)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	m.write(filepath.Join(m.dir, "file"), "original")
+	dir := m.branch(m.take())
+	foreign := filepath.Join(dir, "foreign")
+	m.must(os.Mkdir(foreign, 0o700), unix.Mount("somebody", foreign, "tmpfs", 0, "size=1m"))
+	m.write(filepath.Join(foreign, "file"), "theirs")
+	if err := tracked.RemoveAll(dir); err == nil {
+		t.Error("it was removed")
+	}
+	m.has(filepath.Join(foreign, "file"), "theirs")
+	m.must(unix.Unmount(foreign, 0))
+}
+
+// TestAFullDiskIsAnErrorOfTheProgram: the branch and what it is made of stay whole.
+func TestAFullDiskIsAnErrorOfTheProgram(t *testing.T) {
+	mounttest.Need(t, true)
+	small := filepath.Join(t.TempDir(), "small")
+	if err := errors.Join(os.Mkdir(small, 0o700), unix.Mount("small", small, "tmpfs", 0, "size=8m")); err != nil {
+		t.Skipf("cannot mount a tmpfs: %v", err)
+	}
+	defer func() {
+		err := unix.Unmount(small, 0)
+		for ; errors.Is(err, unix.EBUSY); err = unix.Unmount(small, 0) { // the processes that served close their files
+			runtime.Gosched()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	m := newMountWorld(t, filepath.Join(small, "top"))
+	defer m.end()
+	m.write(filepath.Join(m.dir, "file"), "original")
+	number := m.take()
+	dir := m.branch(number)
+	if err := os.WriteFile(filepath.Join(dir, "large"), make([]byte, 16<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("%v", err)
+	}
+	m.has(filepath.Join(dir, "file"), "original")
+	m.must(os.Remove(filepath.Join(dir, "large")))
+	m.write(filepath.Join(dir, "file"), "changed")
+	m.has(filepath.Join(dir, "file"), "changed")
+	m.has(filepath.Join(m.view(number), "file"), "original")
+}
+
+// TestProgramsWorkInABranch: what they need of a filesystem is there.
+func TestProgramsWorkInABranch(t *testing.T) {
+	mounttest.Need(t, true)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	m.write(filepath.Join(m.dir, "go.mod"), "module example.test/a\n\ngo 1.26\n")
+	m.write(filepath.Join(m.dir, "main.go"), "package main\n\nfunc main() { println(\"hello\") }\n")
+	dir := m.branch(m.take())
+	for _, line := range []string{
+		"git init -q . && git -c user.name=a -c user.email=a@b add -A && git -c user.name=a -c user.email=a@b commit -qm one && git mv main.go cmd.go && git checkout -q -f HEAD && git status --porcelain",
+		"GOFLAGS=-buildvcs=false go build -o out . && ./out",
+		"mkdir -p a/b && ln -s b a/link && ln go.mod a/hard && mv a c && rm -r c",
+	} {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+	if entries, err := os.ReadDir(m.dir); err != nil || len(entries) != 2 {
+		t.Error(entries, err)
+	}
+}
+
+// TestWithoutAServerFilesAreCopied: and the reason is said.
+func TestWithoutAServerFilesAreCopied(t *testing.T) {
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	m.all.CloseDir(m.dir)
+	m.all = workspace.New(workspace.Options{
+		Grants: &grants.Store{File: filepath.Join(m.top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now},
+		Dir:    filepath.Join(m.top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.DiscardHandler), Server: []string{"/nonexistent/tidemark"}, MountFiles: 1,
+	})
+	var err error
+	m.w, err = m.all.Open(context.Background(), m.dir)
+	m.must(err)
+	m.write(filepath.Join(m.dir, "file"), "original")
+	number := m.take()
+	view, err := m.w.View(context.Background(), number)
+	m.must(err)
+	m.has(filepath.Join(view, "file"), "original")
+	if form := workspace.Form(m.w, view, false); !strings.HasPrefix(form, "not mounted: ") {
+		t.Errorf("%q", form)
+	}
+	dir := filepath.Join(m.top, "branches", "b")
+	m.must(workspace.CloneAs(context.Background(), m.w, number, dir, dir+".making"))
+	m.write(filepath.Join(dir, "file"), "changed")
+	if form := workspace.Form(m.w, dir, true); !strings.HasPrefix(form, "not mounted: ") {
+		t.Errorf("%q", form)
+	}
+	for _, in := range []string{filepath.Dir(dir), filepath.Dir(view)} {
+		if left, _ := filepath.Glob(filepath.Join(in, ".layers-*")); len(left) > 0 {
+			t.Error(left)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+// Package mounttest lets tests mount snapshots: their own program serves them. A test that uses it ends what it mounted.
+package mounttest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/workspace/imagefs"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
+)
+
+// command is the first argument of a test program that serves.
+const command = "serve-snapshot-of-a-test"
+
+// In each test program that uses this package, another process of it serves a snapshot instead of testing.
+func init() {
+	if len(os.Args) != 3 || os.Args[1] != command {
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s := overlay.ServedFor(os.Args[2])
+	err := overlay.Lock(s.Lock)
+	if err == nil {
+		err = imagefs.Serve(ctx, imagefs.Options{
+			Index: s.Index, Packs: s.Packs, Dir: s.At, Source: overlay.Source, Sealed: s.Sealed,
+			Ready: func() { _, _ = fmt.Fprintln(os.Stdout, overlay.Ready) },
+		})
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Server is the command line that serves a snapshot.
+func Server() []string { return []string{os.Args[0], command} }
+
+// Need skips a test where snapshots cannot be mounted, and prints the reason.
+func Need(t *testing.T, branch bool) {
+	t.Helper()
+	if err := overlay.Refused(branch); err != nil {
+		t.Skipf("snapshots cannot be mounted here: %v", err)
+	}
+}
