@@ -44,14 +44,11 @@ const ASTRO: Parts = { message: '#message-content', file: '#code header h2', sta
 function readVite(root: Node, parts: Parts, max: number): string {
   const text = readParts(root, [parts.message], max);
   if (text === '') return '';
-  const file =
-    readParts(root, [parts.file], max) || placeIn(text) || ownPlace(readParts(root, [parts.stack], max));
+  const named = readParts(root, [parts.file], max);
+  const [said, path, at] = named === '' ? (BABEL.exec(text) ?? []) : [];
+  if (said !== undefined) return `${said.replace(`${path}: `, '').trim()} – ${path}:${at}`; // without the code around it
+  const file = named || ownPlace(readParts(root, [parts.stack], max));
   return file === '' ? text : `${text} – ${file}`;
-}
-
-function placeIn(message: string): string {
-  const [, file, at] = BABEL.exec(message) ?? [];
-  return file === undefined ? '' : `${file}:${at}`;
 }
 
 function ownPlace(stack: string): string {
