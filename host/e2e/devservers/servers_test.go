@@ -47,7 +47,7 @@ func editsOf(app, item string) []edit {
 }
 
 var (
-	reactFiles, nextFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "app", "nextapp"}, []string{"shop", "vueapp"}
+	reactFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "vueapp"}
 
 	react, vue = editsOf("src/App.jsx", "src/Item.jsx"), editsOf("src/App.vue", "src/Item.vue")
 )
@@ -58,8 +58,7 @@ const shown = `document.querySelectorAll('main li').length === 2 && document.que
 var servers = []server{
 	{name: "vite", shared: reactFiles, edits: react},
 	{name: "webpack", shared: reactFiles, edits: react},
-	{name: "next", shared: nextFiles, edits: react},
-	{name: "next-webpack", shared: nextFiles, edits: react},
+	{name: "next", shared: reactFiles, edits: react},
 	{name: "preact", shared: reactFiles, edits: react},
 	{name: "vue", shared: vueFiles, edits: vue},
 	{name: "solid", shared: []string{"shop"}, edits: react},

@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +16,8 @@ import (
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
-// devServers are development servers that serve the application of package devserver, with the folders that they share.
-var devServers = map[string][]string{"vite": {"shop", "app"}, "webpack": {"shop", "app"}, "next": {"shop", "app", "nextapp"}}
+// devServers are the development servers that serve the application of package devserver.
+var devServers = []string{"vite", "webpack", "next"}
 
 // startDevServer installs the application with one of them, prepares it where that is not nil, and serves it.
 func startDevServer(t *testing.T, name string, prepare func(*devApp)) *devApp {
@@ -27,7 +26,7 @@ func startDevServer(t *testing.T, name string, prepare func(*devApp)) *devApp {
 	if prepare != nil {
 		start = func(a *devserver.App) { prepare(&devApp{a, t}) }
 	}
-	return &devApp{devserver.Start(t, name, devServers[name], start), t}
+	return &devApp{devserver.Start(t, name, []string{"shop", "app"}, start), t}
 }
 
 // broken are edits that break the application of package devserver: while it is compiled, while it renders, in its
@@ -58,7 +57,7 @@ var broken = []struct{ file, from, to string }{
 // TestEachDevelopmentServersErrorsNameTheirEdit: what an edit breaks is reported with the edit's file and moment, by any
 // development server. No evidence is better than that of another file.
 func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
-	for _, server := range slices.Sorted(maps.Keys(devServers)) {
+	for _, server := range devServers {
 		t.Run(server, func(t *testing.T) {
 			w := e2etest.SharedWorld(t)
 			app := startDevServer(t, server, nil)

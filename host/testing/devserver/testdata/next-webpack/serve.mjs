@@ -1,3 +1,0 @@
-import { serve } from './next.mjs';
-
-await serve({ webpack: true });
