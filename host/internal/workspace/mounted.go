@@ -26,13 +26,16 @@ const (
 // of the daemon nor a newer one takes a branch away.
 const ServeSnapshot = "serve-snapshot"
 
-// errSmall means that a copy is faster.
-var errSmall = errors.New("it is small")
+// Something is faster than a mount: a copy, or what the filesystem makes.
+var (
+	errSmall  = errors.New("it is small")
+	errNative = errors.New("the filesystem makes it")
+)
 
 // unmounted returns why a view or a branch of a snapshot is not mounted, nil if it can be tried.
 func unmounted(w *Workspace, number uint64, branch bool) error {
 	if branch && w.native.Clones(number) || !branch && w.native.Has(number) {
-		return errors.New("the filesystem makes it")
+		return errNative
 	}
 	for _, s := range w.provider.List() {
 		if s.Number == number && s.Files < w.o.mountFiles() {
@@ -142,7 +145,7 @@ func Form(w *Workspace, dir string, branch bool) string {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.copied[branch]; err != nil && !errors.Is(err, errSmall) {
+	if err := w.copied[branch]; err != nil && !errors.Is(err, errSmall) && !errors.Is(err, errNative) {
 		return "not mounted: " + err.Error()
 	}
 	return ""
