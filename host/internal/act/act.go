@@ -338,7 +338,7 @@ func (a *Actor) do(ctx context.Context, id int, instance string, browserTab int,
 		}
 		return nil, usererr.New(code, "tab %d: %s", id, coded.Message)
 	}
-	return nil, fmt.Errorf("tab %d: %w. The action may have reached the page: call browser_snapshot", id, err)
+	return nil, usererr.New(usererr.PageUnavailable, "tab %d: %v. The action may have reached the page: call browser_snapshot.", id, err)
 }
 
 // outcome is the state of an action whose steps were carried out or refused.

@@ -110,8 +110,10 @@ func call[A any](ctx context.Context, t *tab, method string, params func(browser
 	switch {
 	case err == nil:
 		return answer, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case !errors.As(err, &coded):
-		return nil, fmt.Errorf("tab %d cannot be debugged: %w", t.number, err)
+		return nil, usererr.New(usererr.PageUnavailable, "tab %d cannot be debugged: %v. Call it again: a browser that restarted its extension reconnects.", t.number, err)
 	case coded.Code == protocol.CodeUnknown:
 		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for debugging. Ask the user to run `tidemark install` and to reload it.")
 	}

@@ -9,7 +9,6 @@ package pages
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -326,7 +325,7 @@ func (p *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tre
 		var coded *protocol.Error
 		switch {
 		case !errors.As(err, &coded):
-			return nil, fmt.Errorf("cannot read the page of tab %d: %w", id, err)
+			return nil, usererr.New(usererr.PageUnavailable, "cannot read the page of tab %d: %v. Call it again: a browser that restarted its extension reconnects.", id, err)
 		case coded.Code == protocol.CodePaused:
 			t.Unlocked(func() { err = p.pausedNow(ctx, id) })
 			return nil, err
