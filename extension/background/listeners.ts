@@ -11,6 +11,7 @@ import { followTroubles } from './aria/troubles';
 import type { ContentFrames } from './frames';
 import type { HostPort } from './port';
 import type { Settings } from './settings';
+import type { ScriptResponses } from './source-maps';
 import type { WatchedTabs } from './tabs';
 import type { BadgeKeeper } from './views/badge';
 import type { PopupServer } from './views/popup';
@@ -30,6 +31,7 @@ export interface WorkerParts {
   readonly attachments: SharedDebugger;
   readonly debuggers: DebuggerSource;
   readonly quiet: QuietSource;
+  readonly scripts: ScriptResponses;
   readonly frames: ContentFrames;
   readonly tabs: WatchedTabs;
   readonly debugging: Debugging;
@@ -158,7 +160,7 @@ function onNavigation(
 }
 
 /** The requests of all pages. */
-function onRequests(browser: typeof chrome, { quiet, ready, tabs, witness }: WorkerParts): void {
+function onRequests(browser: typeof chrome, { quiet, ready, scripts, tabs, witness }: WorkerParts): void {
   const everything = { urls: ['<all_urls>', 'ws://*/*', 'wss://*/*'] };
   browser.webRequest.onBeforeRequest.addListener(
     (details): undefined => {
@@ -175,7 +177,10 @@ function onRequests(browser: typeof chrome, { quiet, ready, tabs, witness }: Wor
     'requestHeaders',
   ]);
   browser.webRequest.onResponseStarted.addListener(
-    (details) => quiet.step('responded', details),
+    (details) => {
+      scripts.responded(details);
+      quiet.step('responded', details);
+    },
     everything,
     ['responseHeaders'],
   );

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { isLocal, type ScriptLoad, sourceMap, sourceMappingURL } from './source-maps';
+import { isLocal, type ScriptLoad, ScriptResponses, sourceMap, sourceMappingURL } from './source-maps';
 
 const ask = { tab: 7, url: 'http://localhost:3000/app.js', timeout_ms: 1000, max_bytes: 1000 };
 
@@ -7,7 +7,7 @@ const ask = { tab: 7, url: 'http://localhost:3000/app.js', timeout_ms: 1000, max
 function server(
   pages: Record<string, string | Response>,
   page = 'http://localhost:3000/cart?x=1',
-  loads: ScriptLoad[] = [],
+  loads?: ScriptLoad[],
 ) {
   const asked: [string, RequestInit][] = [];
   const get = vi.fn(async (input: RequestInfo | URL, init: RequestInit = {}) => {
@@ -20,10 +20,16 @@ function server(
   });
   const parties = {
     page: async (tab: number) => (tab === 7 ? page : undefined),
-    loads: async () => loads,
+    loads: async (_tab: number, url: string) => loads ?? [await loadOf(pages[url])],
     fetch: get,
   };
   return { asked, parties };
+}
+
+/** A load of the code that is served. */
+async function loadOf(code: string | Response = ''): Promise<ScriptLoad> {
+  const body = typeof code === 'string' ? new Response(code) : code.clone();
+  return { at: Date.now(), size: (await body.arrayBuffer()).byteLength };
 }
 
 async function unpacked(data: string): Promise<string> {
@@ -74,11 +80,17 @@ test('the map of a script that the server has in another version is not used', a
   const code = 'go()\n//# sourceMappingURL=app.js.map\n';
   const now = Date.now();
   const at = (ago: number) => new Date(now - ago).toUTCString();
-  const load = (size: number, ago = 60_000) => ({ at: now - ago, size });
+  const load = (size: number, etag?: string, ago = 60_000) => ({ at: now - ago, size, etag });
   for (const [name, loads, headers, used] of [
-    ['no load is known', [], {}, true],
+    ['no load is known', [], {}, false],
     ['the same size', [load(code.length)], {}, true],
-    ['an unknown size', [load(0)], {}, true],
+    ['an unknown size', [load(0)], {}, false],
+    ['the same name', [load(0, '"1"')], { ETag: 'W/"1"' }, true],
+    ['the same name, compressed', [load(0, 'W/"1-gzip"')], { ETag: '"1"' }, true],
+    ['another name', [load(0, '"1"')], { ETag: '"2"' }, false],
+    ['another name at the same size', [load(code.length, '"1"')], { ETag: '"2"' }, false],
+    ['a name that only the load has', [load(0, '"1"')], {}, false],
+    ['an unknown size in one frame', [load(code.length), load(0)], {}, true],
     ['another size', [load(code.length - 1)], {}, false],
     ['another size in one frame', [load(code.length), load(7)], {}, false],
     ['written before', [load(0)], { 'Last-Modified': at(90_000), Date: at(0) }, true],
@@ -89,8 +101,9 @@ test('the map of a script that the server has in another version is not used', a
       { 'Last-Modified': at(3_630_000), Date: at(3_600_000) },
       false,
     ],
-    ['a server that dates everything now', [load(0)], { 'Last-Modified': at(0), Date: at(0) }, true],
-    ['no date', [load(0)], { 'Last-Modified': 'yesterday' }, true],
+    ['a server that dates everything now', [load(0)], { 'Last-Modified': at(0), Date: at(0) }, false],
+    ['one of which the size is known', [load(code.length)], { 'Last-Modified': at(0), Date: at(0) }, true],
+    ['no date', [load(0)], { 'Last-Modified': 'yesterday' }, false],
   ] as [string, ScriptLoad[], Record<string, string>, boolean][]) {
     for (const named of [{}, { SourceMap: 'app.js.map' }]) {
       const pages = {
@@ -105,6 +118,36 @@ test('the map of a script that the server has in another version is not used', a
       expect(got, name).toBe(used);
     }
   }
+});
+
+test('what a response with a script says is kept by tab, and that of a shared worker for all', () => {
+  const scripts = new ScriptResponses((tab) => tab === 7);
+  const response = (tabId: number, url: string, headers: Record<string, string>, more = {}) =>
+    scripts.responded({
+      tabId,
+      url,
+      type: 'script',
+      timeStamp: 5,
+      statusCode: 200,
+      responseHeaders: Object.entries(headers).map(([name, value]) => ({ name, value })),
+      ...more,
+    });
+  response(7, '/a.js', { ETag: '"1"', 'Content-Length': '12' });
+  response(7, '/a.js', { etag: '"2"', 'content-length': '13' });
+  response(7, '/b.js', { 'Content-Length': '12', 'Content-Encoding': 'gzip' });
+  response(7, '/c.js', { ETag: '"3"' }, { statusCode: 304 });
+  response(-1, '/shared.js', { ETag: '"4"' });
+  response(8, '/a.js', { ETag: '"5"' });
+  response(7, '/a.css', { ETag: '"6"' }, { type: 'stylesheet' });
+  response(7, '/d.js', { ETag: '"7"' }, { statusCode: 500 });
+  expect(scripts.of(7, '/a.js')).toEqual([{ at: 5, size: 13, etag: '"2"' }]);
+  expect(scripts.of(7, '/b.js')).toEqual([{ at: 5, size: 0 }]);
+  expect(scripts.of(7, '/c.js')).toEqual([{ at: 5, size: 0, etag: '"3"' }]);
+  expect(scripts.of(7, '/shared.js')).toEqual([{ at: 5, size: 0, etag: '"4"' }]);
+  expect(scripts.of(8, '/a.js').concat(scripts.of(7, '/a.css'), scripts.of(7, '/d.js'))).toEqual([]);
+  for (let i = 0; i < 5000; i++) response(7, `/${i}.js`, {});
+  expect(scripts.of(7, '/a.js')).toEqual([]);
+  expect(scripts.of(7, '/0.js')).toHaveLength(1);
 });
 
 test('another origin gets no cookies', async () => {

@@ -18,17 +18,19 @@ import { isDevelopment, watchableOrigin } from './rules';
 export interface SourceMapParties {
   /** The address of a watched tab's page; undefined for any other tab. */
   page(tab: number): Promise<string | undefined>;
-  /** The latest loads of an address by the documents of a tab, as far as they can be read. */
+  /** The latest loads of an address by a tab's documents and workers, as far as they are known. */
   loads(tab: number, url: string): Promise<ScriptLoad[]>;
   fetch: typeof fetch;
 }
 
-/** A document's load of a script, as its resource timing has it. */
+/** A load of a script: as a document's resource timing has it, or as its response said. */
 export interface ScriptLoad {
   /** The start, in milliseconds since the epoch. */
   readonly at: number;
-  /** The bytes of the body without its compression; 0 where the browser keeps them from the page. */
+  /** The bytes of the body without its compression; 0 where they are not known. */
   readonly size: number;
+  /** What the server named this version by. */
+  readonly etag?: string | undefined;
 }
 
 /** How long the documents of a tab may take to say what they loaded, in ms. A busy or paused page does not. */
@@ -53,8 +55,15 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
     const text = new TextDecoder().decode(code);
     const reference = header ?? sourceMappingURL(text);
     if (reference === undefined) throw new CodedError(CodeNone, 'The script names no source map.');
-    if ((await loading).some((load) => isOther(load, code.byteLength, stampsOf(text), script.headers)))
+    const served = { size: code.byteLength, stamps: stampsOf(text), headers: script.headers };
+    const found = (await loading).map((load) => compared(load, served));
+    if (found.includes('other'))
       throw new CodedError(CodeUnavailable, 'The server has other code than the page runs.');
+    if (!found.includes('same'))
+      throw new CodedError(
+        CodeUnavailable,
+        'Nothing shows that the page runs the code that the server has now.',
+      );
     const address = new URL(reference, url).href;
     const inline = address.startsWith('data:');
     const map = inline ? await parties.fetch(address, { signal }) : await get(address);
@@ -144,20 +153,87 @@ function stampsOf(code: string): number {
   return code.match(/[?&]t=\d{13}(?=["'&])/g)?.length ?? 0;
 }
 
-/**
- * Whether the code of a load differs from that which is served now, as a watching bundler leaves it to pages that do not
- * reload: by its size, or because it was written after the load. A server that dates everything now says nothing by it.
- */
-function isOther({ at, size }: ScriptLoad, served: number, stamps: number, headers: Headers): boolean {
-  const more = (served - size) / STAMP;
-  if (size > 0 && !(Number.isInteger(more) && more >= 0 && more <= stamps)) return true;
-  const written = Date.parse(headers.get('Last-Modified') ?? '');
-  const now = Date.parse(headers.get('Date') ?? '') || Date.now();
-  return written < now && now - written + HEADER_MS < Date.now() - at;
+/** The code that a server has now. */
+interface Served {
+  readonly size: number;
+  readonly stamps: number;
+  readonly headers: Headers;
 }
 
-/** Reads {@link SourceMapParties.loads} from the documents that the extension may reach. */
-export async function scriptLoads(tab: number, url: string): Promise<ScriptLoad[]> {
+/**
+ * Whether the code of a load is that which is served now. A watching bundler leaves other code to pages that do not reload:
+ * of another size, under another `ETag`, or written after the load. A server that dates everything now says nothing by it.
+ */
+function compared({ at, size, etag }: ScriptLoad, { size: now, stamps, headers }: Served): Comparison {
+  const more = (now - size) / STAMP;
+  if (size > 0 && !(Number.isInteger(more) && more >= 0 && more <= stamps)) return 'other';
+  const clock = Date.parse(headers.get('Date') ?? '') || Date.now();
+  const written = Date.parse(headers.get('Last-Modified') ?? '');
+  const dated = written < clock;
+  if (dated && clock - written + HEADER_MS < Date.now() - at) return 'other';
+  const named = headers.get('ETag');
+  const names = etag !== undefined && named !== null;
+  if (names && version(etag) === version(named)) return 'same';
+  if (names && stamps === 0) return 'other';
+  return size > 0 || dated ? 'same' : 'unknown';
+}
+
+type Comparison = 'same' | 'other' | 'unknown';
+
+/** An `ETag` without the mark of a weak one and without what a server adds for a compressed body. */
+function version(etag: string): string {
+  return etag.replace(/^W\//, '').replace(/[-;](?:gzip|br|zstd|deflate)(?="?$)/, '');
+}
+
+/** The most loads that are kept. */
+const MAX_LOADS = 5000;
+
+/** The part of webRequest's details of a response that is used. */
+interface ScriptResponse {
+  readonly tabId: number;
+  readonly url: string;
+  readonly type: string;
+  readonly timeStamp: number;
+  readonly statusCode: number;
+  readonly responseHeaders?: readonly { name: string; value?: string | undefined }[] | undefined;
+}
+
+/**
+ * The latest responses with scripts, by tab. They tell apart versions of what no document's resource timing has: scripts of
+ * workers and of other origins, and those after the first 250 resources.
+ */
+export class ScriptResponses {
+  readonly #watched: (tab: number) => boolean;
+  readonly #loads = new Map<string, ScriptLoad>();
+
+  constructor(watched: (tab: number) => boolean) {
+    this.#watched = watched;
+  }
+
+  responded({ tabId, url, type, timeStamp, statusCode, responseHeaders = [] }: ScriptResponse): void {
+    if (type !== 'script' || (statusCode !== 200 && statusCode !== 304)) return;
+    if (tabId >= 0 && !this.#watched(tabId)) return;
+    const header = (name: string): string | undefined =>
+      responseHeaders.find((h) => h.name.toLowerCase() === name)?.value;
+    const key = `${tabId} ${url}`;
+    this.#loads.delete(key); // the order is that of the responses
+    this.#loads.set(key, {
+      at: timeStamp,
+      size: header('content-encoding') === undefined ? Number(header('content-length')) || 0 : 0,
+      etag: header('etag'),
+    });
+    const [oldest] = this.#loads.keys();
+    if (this.#loads.size > MAX_LOADS && oldest !== undefined) this.#loads.delete(oldest);
+  }
+
+  /** The load of an address by a tab; that of a shared worker belongs to none. */
+  of(tab: number, url: string): ScriptLoad[] {
+    return [tab, -1].flatMap((of) => this.#loads.get(`${of} ${url}`) ?? []);
+  }
+}
+
+/** Reads the loads of an address from the documents of a tab that the extension may reach. */
+export async function documentLoads(tab: number, url: string): Promise<ScriptLoad[]> {
   const late = new Promise<undefined>((resolve) => setTimeout(resolve, LOADS_MS, undefined));
   const read = chrome.scripting.executeScript({
     target: { tabId: tab, allFrames: true },

@@ -17,7 +17,7 @@ import { HostPort } from './port';
 import { revive } from './revive';
 import { isWatched } from './rules';
 import { Settings } from './settings';
-import { type SourceMapParties, scriptLoads } from './source-maps';
+import { documentLoads, ScriptResponses, type SourceMapParties } from './source-maps';
 import { TabList } from './tab-list';
 import { WatchedTabs } from './tabs';
 import { BadgeKeeper } from './views/badge';
@@ -92,9 +92,10 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
   const tabs = new WatchedTabs({ settings, source, emit, address, changed: tabChanged });
   const watchedPage = async (tab: number): Promise<string | undefined> =>
     tabs.watched(tab) ? await address(tab) : undefined;
+  const scripts = new ScriptResponses((tab) => tabs.watched(tab));
   const maps: SourceMapParties = {
     page: watchedPage,
-    loads: scriptLoads,
+    loads: async (tab, url) => [...(await documentLoads(tab, url)), ...scripts.of(tab, url)],
     fetch: (input, init) => fetch(input, init),
   };
   const debugging = new Debugging(
@@ -268,6 +269,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
     attachments,
     debuggers,
     quiet,
+    scripts,
     frames,
     tabs,
     debugging,
