@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -78,8 +79,8 @@ type hookSession struct {
 	turn chan struct{}
 	// start is the moment at which the session began, zero before that.
 	start capture.Moment
-	// standing are problems that existed before the session. They are never blamed on it.
-	standing map[string]bool
+	// standing are the texts of problems that existed before the session, by their keys. They are never blamed on it.
+	standing map[string]string
 	// open are problems that were reported and are not known to be fixed.
 	open []HookProblem
 	// stopped is true when a stop has reported the open problems.
@@ -220,9 +221,9 @@ func (s *hookSession) begin(ctx context.Context) (end func(), err error) {
 
 // beginLocked begins a session at the end of a view.
 func (s *hookSession) beginLocked(v *capture.View, o window.Options) {
-	s.start, s.standing, s.open, s.stopped = v.Now(), map[string]bool{}, nil, false
+	s.start, s.standing, s.open, s.stopped = v.Now(), map[string]string{}, nil, false
 	for _, p := range problems(diff.Compute(lastUpdate(v, o), v, o)) {
-		s.standing[p.key()] = true
+		s.standing[p.key()] = p.Text
 	}
 }
 
@@ -278,7 +279,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if s.standing == nil {
 			v := o.store.View(o.clock())
 			if known { // an earlier daemon knew the client
-				s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
+				s.standing, s.start = map[string]string{}, v.MomentAt(began.Add(-hookLookBack))
 			} else {
 				s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), options)
 				ask.Checkpoint = report.Time{Time: began.Add(-hookLookBack)}.String()
@@ -299,11 +300,16 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if changed == nil {
 			return struct{}{}, places, err
 		}
+		s.dropRecoveredLocked(changed.Network)
 		fresh, repeated := s.sortLocked(problems(changed))
 		lasting := len(s.open) > 0 && updated(v, r, looked)
 		if lasting {
 			s.keepLastingLocked(since, v, options)
 		}
+		if edited := v.MomentAt(began.Add(-editLead)); edited.At.After(since.At) {
+			since = edited
+		}
+		repeated = s.addFailingLocked(repeated, since, v, options)
 		s.answerLocked(fresh, repeated, p.Event, lasting, answer)
 		if len(answer.Problems) > 0 {
 			answer.Summary = changed.Summary
@@ -321,7 +327,7 @@ func (s *hookSession) answerLocked(fresh, repeated []HookProblem, event string, 
 			repeated = append(repeated, o)
 		}
 	}
-	s.openLocked(repeated)
+	s.openLocked(slices.DeleteFunc(slices.Clone(repeated), s.stands))
 	s.openLocked(fresh)
 	if event == HookEdit {
 		s.stopped = false
@@ -355,11 +361,17 @@ func updatesSince(v *capture.View, t time.Time) uint64 {
 	return v.Updates.Next()
 }
 
+// stands reports whether a problem existed before the session.
+func (s *hookSession) stands(p HookProblem) bool {
+	_, is := s.standing[p.key()]
+	return is
+}
+
 // sortLocked separates new problems from those reported before. Problems from before the session are in neither list.
 func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProblem) {
 	for _, p := range all {
 		switch key := p.key(); {
-		case s.standing[key]:
+		case s.stands(p):
 		case slices.ContainsFunc(s.open, func(o HookProblem) bool { return o.key() == key }):
 			repeated = append(repeated, p)
 		default:
@@ -367,6 +379,36 @@ func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProbl
 		}
 	}
 	return fresh, repeated
+}
+
+// dropRecoveredLocked has endpoints that succeed again no longer count as broken before the session: if they fail once more, that is new.
+func (s *hookSession) dropRecoveredLocked(d *report.NetworkDiff) {
+	if d == nil {
+		return
+	}
+	for _, r := range d.Recovered {
+		request := event.Method(r.Method) + " " + r.URL + " "
+		maps.DeleteFunc(s.standing, func(_, text string) bool { return strings.HasPrefix(text, request) })
+	}
+}
+
+// addFailingLocked adds to the repeated problems the requests that failed again since a moment, and were reported or failed before the
+// session. An edit that leaves an endpoint failing has not fixed it.
+func (s *hookSession) addFailingLocked(repeated []HookProblem, since capture.Moment, v *capture.View, o window.Options) []HookProblem {
+	o.Include = []capture.Section{capture.NetworkSection}
+	since.Endpoints = v.Start().Endpoints // so that a known failure is listed
+	for _, p := range problems(diff.Compute(since, v, o)) {
+		is := func(other HookProblem) bool { return other.key() == p.key() }
+		if slices.ContainsFunc(repeated, is) {
+			continue
+		}
+		if i := slices.IndexFunc(s.open, is); i >= 0 {
+			repeated = append(repeated, s.open[i])
+		} else if s.stands(p) {
+			repeated = append(repeated, p)
+		}
+	}
+	return repeated
 }
 
 // keepLastingLocked drops open problems that an update has fixed. What remains is visibly broken after it: an overlay
