@@ -172,7 +172,7 @@ func (ws *Workspaces) decision(dir string, needed ...string) (root string, denie
 
 // AllowedFormer returns an error with the code [usererr.NotAllowed] if the user does not allow a workspace that no longer exists. Its
 // history is read while the decision for its directory, or for that of which it was a branch, remains.
-func (ws *Workspaces) AllowedFormer(root string) error {
+func AllowedFormer(ws *Workspaces, root string) error {
 	d, err := ws.o.Grants.LookupFormer(root)
 	if branch, of := ws.BranchOf(root); err == nil && branch != "" && !grants.Within(d.For, branch) {
 		d, err = ws.o.Grants.LookupFormer(of)

@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -93,7 +94,7 @@ type rooting func(dir string, needed ...string) (string, error)
 func (ls *Lines) rootToRead(dir string, needed ...string) (string, error) {
 	root, err := ls.RootAt(dir, needed...)
 	if missing, ok := errors.AsType[*Missing](err); ok {
-		return missing.Workspace, ls.o.Workspaces.AllowedFormer(missing.Workspace)
+		return missing.Workspace, workspace.AllowedFormer(ls.o.Workspaces, missing.Workspace)
 	}
 	return root, err
 }
