@@ -210,7 +210,7 @@ export interface AddedSnapshot extends ListSnapshot {
   sessionId: string;
   momentId: string;
   /**
-   * Note says how far the snapshot is from the time that was asked for.
+   * Note says how far the snapshot is from the time that was asked for, or that it is an earlier one with another label.
    */
   note?: string;
   fence?: { state: string; exitCode: number; durationMs: number; message?: string };

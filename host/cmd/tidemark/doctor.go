@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/render"
@@ -99,6 +100,9 @@ func diagnose(ctx context.Context, sys *installer.System, h home.Home) (*diagnos
 		}
 		d.Checks = append(d.Checks, checkRelay(ctx, p))
 	}
+	if answers {
+		d.Checks = append(d.Checks, checkSettings(h)...)
+	}
 	d.Checks = append(d.Checks, checkSockets(h))
 	for _, p := range programs {
 		d.Checks = append(d.Checks, checkEvent(ctx, p))
@@ -149,7 +153,7 @@ var parts = []struct {
 	links   []string
 }{
 	{"Browsers", []string{"browser", "manifest"}},
-	{"Host", []string{"daemon", "relay", "sockets", "test event"}},
+	{"Host", []string{"daemon", "settings", "relay", "sockets", "test event"}},
 	{"Extension", []string{"extension unpacked", "extension connected", "round"}},
 	{"Agents", []string{"agent", "hooks", "mcp"}},
 }
@@ -186,7 +190,7 @@ func nameOf(c installer.Check) string {
 		return "  its manifest"
 	case "hooks":
 		return "  its hooks"
-	case "daemon", "relay", "sockets", "test event", "round", "mcp":
+	case "daemon", "settings", "relay", "sockets", "test event", "round", "mcp":
 		return c.Link
 	}
 	return c.Subject
@@ -199,6 +203,15 @@ func checkSockets(h home.Home) installer.Check {
 		c.Fix = "run `tidemark stop`, remove the directory and retry, or set " + home.Env + " to a directory that you own"
 	}
 	return c
+}
+
+// checkSettings reports settings that the next daemon cannot start with. The daemon that runs keeps those that it started with.
+func checkSettings(h home.Home) []installer.Check {
+	err := daemon.CheckConfig(h.Config)
+	if err == nil {
+		return nil
+	}
+	return []installer.Check{{Link: "settings", State: installer.Broken, Detail: "the daemon keeps its last settings: " + err.Error(), Fix: "then run `tidemark stop`, to use the new settings"}}
 }
 
 // checkExtensions checks the connected extensions and makes a round trip to each. Without an installation, no extension needs

@@ -82,6 +82,11 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 			}
 		}
 	}
+	if s.SettingsProblem != "" {
+		if err := render.Line(out, "\nThe daemon keeps its last settings: %s", s.SettingsProblem); err != nil {
+			return err
+		}
+	}
 	for _, problem := range s.NoiseProblems {
 		if err := render.Line(out, "\n%s", problem); err != nil {
 			return err

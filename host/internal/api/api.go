@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/observe/broken"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -218,7 +219,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		p.Workspace = s.Engine.Timeline.Root(p.Moment.Dir)
 	}
 	if p.Event == "" && (p.Moment != nil || p.Recorded != nil) {
-		write(w, http.StatusOK, &observe.HookAnswer{Problems: []observe.HookProblem{}, Moment: moment, Recorded: recorded})
+		write(w, http.StatusOK, &observe.HookAnswer{Problems: []broken.Problem{}, Moment: moment, Recorded: recorded})
 		return
 	}
 	answer, client, err := s.Engine.Observer.Hook(r.Context(), sc, r.URL.Query().Get("project"), p.HookParams)

@@ -6,11 +6,14 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
 )
 
 // What a report reads of the console and of sockets is little of what there is: the buffers mark it, and label what it counts.
 
-func notableMessage(e *event.Console) bool { return e.Level >= event.Warning || TellsOfRefresh(e) }
+func notableMessage(e *event.Console) bool {
+	return e.Level >= event.Warning || noise.TellsOfRefresh(e)
+}
 
 // labels makes the labels of lines. Nobody outside can choose addresses that get the same one.
 var labels = maphash.MakeSeed()
@@ -30,9 +33,6 @@ func labelOfLine(e *event.Console) uint64 {
 }
 
 func notableFrame(e *event.WebSocket) bool { return !e.IsFrame() || e.Bad || TellsOfModules(e) }
-
-// TellsOfRefresh reports whether a message is one of Next.js about a hot update.
-func TellsOfRefresh(e *event.Console) bool { return strings.HasPrefix(e.Text, "[Fast Refresh]") }
 
 // TellsOfModules reports whether a frame is one in which Turbopack tells a page that it is connected, or of changed modules.
 func TellsOfModules(e *event.WebSocket) bool {

@@ -232,7 +232,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		}
 	}
 	how := s.noise.Update(ev)
-	if e, ok := ev.(*event.Console); ok && t != nil && how != "" && TellsOfRefresh(e) && !t.refresh.ended(s.gaps.last) {
+	if e, ok := ev.(*event.Console); ok && t != nil && how != "" && noise.TellsOfRefresh(e) && !t.refresh.ended(s.gaps.last) {
 		how = ""
 	}
 	wasActive := time.Time{}

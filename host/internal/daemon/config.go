@@ -92,6 +92,15 @@ func ReadConfig(path string) (*Config, error) {
 	return c, nil
 }
 
+// CheckConfig returns an error if a daemon cannot start with the settings file. It is that of [ReadConfig].
+func CheckConfig(path string) error {
+	c, err := ReadConfig(path)
+	if err == nil {
+		_, err = c.Redactor()
+	}
+	return err
+}
+
 // Limits returns the configured limits of the buffers and the journal. It checks every section, and the error names the
 // line, the section with a setting that is out of range, and what to do.
 func (c *Config) Limits() (buffers capture.Limits, journal store.Limits, err error) {

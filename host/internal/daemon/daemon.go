@@ -241,6 +241,9 @@ func (d *daemon) compose(browsers net.Listener, before restored, redactor *redac
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(home.MCPSocket)
 			s.Goroutines = runtime.NumGoroutine()
 			s.Journal, s.HTTP, s.Workspaces = d.journal.status(), d.http.Load(), d.workspaces.Status()
+			if err := CheckConfig(d.home.Config); err != nil {
+				s.SettingsProblem = err.Error()
+			}
 		},
 	})
 }

@@ -189,7 +189,7 @@ func emptySince(c *computation, d *report.DOMDiff) (since *report.Time, in, empt
 // takeStanding adds the error overlays and the empty pages from before the window that are still there: such a page is
 // broken though nothing new happens.
 func (l *repeatList) takeStanding(c *computation) {
-	if c.Options.Given == nil || !c.Options.Includes(capture.DOMSection) {
+	if !c.Options.Stands() || !c.Options.Includes(capture.DOMSection) {
 		return
 	}
 	shown := func(tab int, origin string) bool {

@@ -332,7 +332,7 @@ func (f *Finder) FindOverlays() {
 	f.looked = true
 	for pos, e := range f.w.View.DOM().From(f.w.From.Pos[capture.DOM]) {
 		if e.Op == "appeared" && alike.IsOverlay(e.Element.Selector) && f.w.Options.Covers(capture.DOMSection, pos, event.InTab(e.Tab(), e.Element.Origin), e.At) {
-			listed := f.w.From.DOMState.Shown(e.Element) == 0 || f.w.Options.Given != nil && f.w.View.DOMState.Elements()[e.Element] > 0
+			listed := f.w.From.DOMState.Shown(e.Element) == 0 || f.w.Options.Stands() && f.w.View.DOMState.Elements()[e.Element] > 0
 			f.overlays = append(f.overlays, &overlay{element: e.Element, at: e.At, listed: listed})
 		}
 	}

@@ -340,7 +340,7 @@ func TestAModuleThatStillFails(t *testing.T) {
 	fails(2)
 	w.Pass(time.Second)
 	r := w.Changes(w.Agent(), params{Checkpoint: "broken"})
-	if r.Severity != "warning" || r.Summary != "no new problems; 1 endpoint still fails" || len(r.Network.KnownFailures) != 1 || r.Network.StillFailing != 1 {
-		t.Errorf("%s, %s, %+v", r.Severity, r.Summary, r.Network)
+	if r.Severity != "error" || r.Summary != "no new problems; 1 repeated error" || len(r.Repeated) != 1 || !strings.Contains(r.Repeated[0].Message, "Unexpected token") {
+		t.Errorf("%s, %s, %+v", r.Severity, r.Summary, r.Repeated)
 	}
 }

@@ -167,11 +167,11 @@ func TestAStopReportsRemainingProblemsOnce(t *testing.T) {
 		b.edit(failed("/api/items", 500), logged("TypeError: x"))
 		b.expect(observe.HookEdit, "console: TypeError: x; network: GET /api/items returns 500")
 		b.edit(failed("/api/items", 500)) // the error is fixed, the request still fails
-		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookEdit, "still network: GET /api/items returns 500")
 		b.expect(observe.HookStop, "still network: GET /api/items returns 500")
 		b.expect(observe.HookStop, "")
 		b.edit(failed("/api/items", 500))
-		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookEdit, "still network: GET /api/items returns 500")
 		b.expect(observe.HookStop, "still network: GET /api/items returns 500") // another turn did not fix it
 		b.edit(failed("/api/items", 200))
 		b.expect(observe.HookEdit, "")
@@ -188,7 +188,43 @@ func TestNewProblemsDoNotReplaceOpenOnes(t *testing.T) {
 		b.expect(observe.HookEdit, "console: TypeError: x")
 		b.expect(observe.HookStop, "still console: TypeError: x; network: GET /api/items returns 500")
 		b.edit(failed("/api/items", 500))
+		b.expect(observe.HookEdit, "still network: GET /api/items returns 500")
+		b.expect(observe.HookStop, "still network: GET /api/items returns 500")
+	})
+}
+
+func TestAnEditThatLeavesAnEndpointFailingIsNotClean(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(observe.HookStart, "")
+		b.edit(failed("/api/items", 500))
+		b.expect(observe.HookEdit, "network: GET /api/items returns 500")
+		time.Sleep(time.Minute)
+		b.after(200*time.Millisecond, failed("/api/items", 500)) // an edit of the server: the page polls
+		b.expect(observe.HookEdit, "still network: GET /api/items returns 500")
+		b.edit(failed("/api/items", 500), failed("/api/items", 200))
 		b.expect(observe.HookEdit, "")
+		b.edit(failed("/api/items", 404))
+		b.expect(observe.HookEdit, "network: GET /api/items returns 404")
+		b.send(failed("/api/items", 404)) // before the next edit
+		b.edit()
+		b.expect(observe.HookEdit, "")
+	})
+}
+
+func TestAnEndpointThatFailedBeforeTheSessionIsRepeatedAndNeverBlocksAStop(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(updatedEvent(), failed("/api/items", 500), failed("/api/prices", 500))
+		time.Sleep(time.Minute)
+		b.expect(observe.HookStart, "network: GET /api/prices returns 500; network: GET /api/items returns 500")
+		b.edit(failed("/api/items", 500))
+		b.expect(observe.HookEdit, "still network: GET /api/items returns 500")
+		b.expect(observe.HookStop, "")
+		b.edit()
+		b.expect(observe.HookEdit, "") // the page did not ask
+		b.edit(failed("/api/items", 200))
+		b.expect(observe.HookEdit, "")
+		b.edit(failed("/api/items", 500)) // this edit broke it
+		b.expect(observe.HookEdit, "network: GET /api/items returns 500")
 		b.expect(observe.HookStop, "still network: GET /api/items returns 500")
 	})
 }

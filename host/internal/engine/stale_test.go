@@ -108,11 +108,25 @@ func TestABrokenPageIsReportedUntilItIsMended(t *testing.T) {
 					t.Errorf("while it stands: %s, %q, %+v", r.Severity, r.Summary, r.Repeated)
 				}
 			}
+			if _, err := w.Call(a, "checkpoint_create", `{"name":"broken"}`); err != nil {
+				t.Fatal(err)
+			}
+			w.Pass(time.Second)
+			since := w.Changes(a, params{Checkpoint: "broken"})
+			if since.Severity != report.Error || len(since.Repeated) != 1 || since.Summary != "no new problems; 1 repeated error" {
+				t.Errorf("since a checkpoint while it stands: %s, %q, %+v", since.Severity, since.Summary, since.Repeated)
+			}
+			if p := overview(w); p.Severity != string(since.Severity) || p.Errors != since.Errors || p.Summary != since.Summary {
+				t.Errorf("the popup says %s, %d errors, %q", p.Severity, p.Errors, p.Summary)
+			}
 			if r := w.Changes(a, params{Checkpoint: w.Now.Add(-time.Second).Format(time.RFC3339)}); len(r.Repeated) != 0 {
 				t.Errorf("a time lists what is new: %+v", r.Repeated)
 			}
 			c.mend(w)
 			w.Pass(time.Second)
+			if r := w.Changes(a, params{Checkpoint: "broken"}); r.Severity != report.Clean || len(r.Repeated) != 0 {
+				t.Errorf("mended, since a checkpoint: %s, %+v", r.Severity, r.Repeated)
+			}
 			if r := w.Changes(a, params{}); r.Severity != report.Clean || len(r.Repeated) != 0 {
 				t.Errorf("mended: %s, %+v", r.Severity, r.Repeated)
 			}

@@ -146,8 +146,13 @@ type Store struct {
 }
 
 // Lookup returns the decision that applies in a directory.
-func (s *Store) Lookup(dir string) (Decision, error) {
-	dir, err := Resolve(dir)
+func (s *Store) Lookup(dir string) (Decision, error) { return s.lookup(dir, Resolve) }
+
+// LookupFormer is [Store.Lookup] for a directory that need not exist any more.
+func (s *Store) LookupFormer(dir string) (Decision, error) { return s.lookup(dir, Former) }
+
+func (s *Store) lookup(dir string, resolve func(string) (string, error)) (Decision, error) {
+	dir, err := resolve(dir)
 	if err != nil {
 		return Decision{}, err
 	}

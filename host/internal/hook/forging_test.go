@@ -6,6 +6,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/observe/broken"
 )
 
 // FuzzPageTextIsOneLine checks that a problem is one line of the report, whatever the page text is.
@@ -20,7 +21,7 @@ func FuzzPageTextIsOneLine(f *testing.F) {
 				t.Fatal(err)
 			}
 			said := func(text string) string {
-				out, err := c.Output(&observe.HookAnswer{Watched: 1, Summary: "2 new errors", Problems: []observe.HookProblem{
+				out, err := c.Output(&observe.HookAnswer{Watched: 1, Summary: "2 new errors", Problems: []broken.Problem{
 					{Kind: "console", Text: text, Source: text}, {Kind: "overlay", Text: text}, {Kind: "crash", Text: text}, {Kind: "network", Text: text, Source: text},
 				}})
 				if err != nil {

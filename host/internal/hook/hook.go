@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/observe/broken"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
 )
@@ -312,7 +313,7 @@ const maxAgain = 2
 // maxProblem bounds the text of one problem, and the summary, in bytes.
 const maxProblem = 320
 
-func sentence(p observe.HookProblem) string {
+func sentence(p broken.Problem) string {
 	text := clip(strings.Join(strings.Fields(event.OneLine(p.Text)), " "), maxProblem)
 	switch p.Kind {
 	case "overlay":

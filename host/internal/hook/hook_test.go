@@ -9,6 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/observe/broken"
 )
 
 func TestEveryAgentsEventsAreUnderstood(t *testing.T) {
@@ -77,7 +78,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := c.Output(&observe.HookAnswer{Problems: []observe.HookProblem{{Kind: "console", Text: string(data)}}}); err != nil {
+		if _, err := c.Output(&observe.HookAnswer{Problems: []broken.Problem{{Kind: "console", Text: string(data)}}}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -103,9 +104,9 @@ const (
 	stop  = `{"session_id":"a","hook_event_name":"Stop"}`
 )
 
-var broken = observe.HookAnswer{
+var brokenPage = observe.HookAnswer{
 	Watched: 1, Summary: "1 new console error(s), 1 network failure(s)",
-	Problems: []observe.HookProblem{
+	Problems: []broken.Problem{
 		{Kind: "console", Text: "TypeError: x\n  is undefined", Source: "app.js:7", Count: 3},
 		{Kind: "network", Text: "GET /api/items returns 500", Source: "was 200", Tab: 4},
 	},
@@ -113,7 +114,7 @@ var broken = observe.HookAnswer{
 
 // TestAGeneratedLineIsMarked as everywhere else.
 func TestAGeneratedLineIsMarked(t *testing.T) {
-	answer := &observe.HookAnswer{Watched: 1, Problems: []observe.HookProblem{{Kind: "console", Text: "boom", Source: "secret.ts:7", Generated: true}}}
+	answer := &observe.HookAnswer{Watched: 1, Problems: []broken.Problem{{Kind: "console", Text: "boom", Source: "secret.ts:7", Generated: true}}}
 	if got := say(t, edit, answer); !strings.Contains(got, `console error: \"boom\" (secret.ts:7 (generated))`) {
 		t.Error(got)
 	}
@@ -130,7 +131,7 @@ func TestEachAgentIsToldInItsOwnForm(t *testing.T) {
 		`{"conversation_id":"a","hook_event_name":"afterFileEdit"}`:                 `{"additional_context":"` + after + `"}`,
 		`{"conversation_id":"a","hook_event_name":"stop"}`:                          `{"followup_message":"Tidemark: the page is broken: 1 new console error(s), 1 network failure(s)` + list + `"}`,
 	} {
-		if got := say(t, input, &broken); got != want+"\n" {
+		if got := say(t, input, &brokenPage); got != want+"\n" {
 			t.Errorf("%s:\n%s\nwant\n%s", input, got, want)
 		}
 	}
@@ -138,7 +139,7 @@ func TestEachAgentIsToldInItsOwnForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.Output(&broken); err != nil || string(got) != strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(after)+"\n" {
+	if got, err := c.Output(&brokenPage); err != nil || string(got) != strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(after)+"\n" {
 		t.Errorf("%s, %v", got, err)
 	}
 }
@@ -160,9 +161,9 @@ func TestNothingIsSaidWhereNothingIsBroken(t *testing.T) {
 }
 
 func TestWhatWasToldBeforeIsToldShortly(t *testing.T) {
-	a := broken
+	a := brokenPage
 	a.Still = true
-	a.Problems = append(a.Problems, broken.Problems...)
+	a.Problems = append(a.Problems, brokenPage.Problems...)
 	if got := say(t, edit, &a); !strings.Contains(got, "is still broken after this edit. ") || strings.Count(got, `\n- `) != 2 || !strings.Contains(got, "… and 2 more") {
 		t.Error(got)
 	}
@@ -174,7 +175,7 @@ func TestWhatWasToldBeforeIsToldShortly(t *testing.T) {
 func TestWhatIsSaidIsBounded(t *testing.T) {
 	a := &observe.HookAnswer{Watched: 1, Summary: strings.Repeat("ü", 5000)}
 	for i := range 60 {
-		a.Problems = append(a.Problems, observe.HookProblem{Kind: "overlay", Text: strings.Repeat(fmt.Sprint("日", i), 2000), Source: strings.Repeat("語", 900), Count: 12})
+		a.Problems = append(a.Problems, broken.Problem{Kind: "overlay", Text: strings.Repeat(fmt.Sprint("日", i), 2000), Source: strings.Repeat("語", 900), Count: 12})
 	}
 	for _, input := range []string{start, edit, stop} {
 		out := say(t, input, a)

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/stacks"
 	"tidemark.dev/tidemark/protocol"
@@ -93,7 +94,7 @@ func (l *Index) readLocked(v *capture.View) {
 	}
 	l.socket = max(l.socket, v.WebSocket().Next())
 	for _, c := range v.Console().InRing().Marked(l.console) {
-		if capture.TellsOfRefresh(c) {
+		if noise.TellsOfRefresh(c) {
 			l.updates[c.Tab()] = append(l.updates[c.Tab()], update{c.At, c.Origin() + "/_next/", true})
 			l.kept++
 		}

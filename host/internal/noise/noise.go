@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -275,6 +276,17 @@ func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool)
 		}
 	}
 	return e.Level, nil, false
+}
+
+// next is the built-in rule for what Next.js logs about hot updates.
+var next = sync.OnceValue(func() *Rule {
+	rules := Default().console
+	return rules[slices.IndexFunc(rules, func(r *Rule) bool { return r.ID == "next-log" })]
+})
+
+// TellsOfRefresh reports whether a message is one of Next.js about a hot update, whether its rule is on or not.
+func TellsOfRefresh(e *event.Console) bool {
+	return strings.HasPrefix(e.Text, "[") && next().matchesConsole(e)
 }
 
 // MayBeStale is false for an entry of which [Rules.Stale] is false whatever the rules are.

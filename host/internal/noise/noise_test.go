@@ -84,6 +84,25 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
+// Next.js's messages of hot updates are those that its rule matches, at every level.
+func TestMessagesOfARefresh(t *testing.T) {
+	rules := Default()
+	for text, want := range map[string]bool{
+		"[Fast Refresh] done in 120ms": true, "[Fast Refresh] rebuilding": true, "[Fast Refresh] performing full reload": true,
+		"[fast refresh] done": false, "see [Fast Refresh] done": false, "[vite] hot updated: /src/a.js": false, "[Fast": false, "": false,
+	} {
+		for level := event.Debug; level <= event.Error; level++ {
+			e := &event.Console{Level: level, Text: text}
+			if TellsOfRefresh(e) != want {
+				t.Errorf("%s %q: %v", level, text, !want)
+			}
+			if rule := rules.Console(e); rule != nil && (rule.ID == "next-log") != want {
+				t.Errorf("%s %q: %s", level, text, rule.ID)
+			}
+		}
+	}
+}
+
 func TestUpdates(t *testing.T) {
 	rules := Default()
 	for _, c := range []struct {

@@ -53,6 +53,7 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 	places := o.OriginalsIn(v)
 	of, inEdited := Edited(o, client.Scope, from, strings.TrimSpace(p.To))
 	places.ExplainIn(&r.options, of, inEdited)
+	r.options.Standing = r.time.IsZero()
 	var err error
 	var begin capture.Moment
 	switch {

@@ -323,9 +323,9 @@ func (o *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *c
 		deep, past := o.Behind(ctx, v)
 		return deep.MomentAt(r.time), deep, past, nil
 	case r.file != nil:
-		from = o.momentOf(r.file, client.Scope, v, v.Start())
+		from, r.options.Standing = o.momentOf(r.file, client.Scope, v, v.Start()), true
 	case named != nil:
-		from = named.Moment
+		from, r.options.Standing = named.Moment, true
 	case r.checkpoint == checkpoint.Buffers:
 		r.options.Beginning = true
 		return v.Start(), v, nil, nil

@@ -157,7 +157,7 @@ func (o *Observer) Since(scope checkpoint.Scope, tab int, u *noiserules.InUse, l
 	read, _ := u.Spans.LoadOrStore(k, sync.OnceValue(func() Span {
 		from := v.Start()
 		options := u.Options(scope)
-		options.Tab = tab
+		options.Tab, options.Standing = tab, true
 		if options.Beginning = i == 0; i > 0 {
 			from = list[i-1].Moment
 		}

@@ -59,7 +59,9 @@ func (o *Observer) Import(ctx context.Context, client *checkpoint.Client, f *che
 	if o.moments != nil {
 		o.moments.Checkpoint(ctx, client, name, m.At)
 	}
-	r := o.Compute(ctx, m, v, nil, o.rules.Of(client).Options(client.Scope))
+	options := o.rules.Of(client).Options(client.Scope)
+	options.Standing = true
+	r := o.Compute(ctx, m, v, nil, options)
 	created.Severity, created.Summary = r.Severity, r.Summary
 	return created, nil
 }

@@ -2,17 +2,17 @@ package observe
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe/broken"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/window"
@@ -43,7 +43,7 @@ type HookAnswer struct {
 	// Watched counts the watched tabs.
 	Watched int `json:"watched"`
 	// Problems are the problems to report, best cause first. Empty means that there is nothing to report.
-	Problems []HookProblem `json:"problems"`
+	Problems []broken.Problem `json:"problems"`
 	// Still is true when all of them were reported before and remain.
 	Still bool `json:"still,omitempty"`
 	// Summary counts new problems, warnings included, and states what was not observed.
@@ -54,34 +54,16 @@ type HookAnswer struct {
 	Recorded string `json:"recorded,omitempty"`
 }
 
-// HookProblem is one problem.
-type HookProblem struct {
-	// Kind is overlay, crash, console, network or storm.
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-	// Source is the problem's file and line. A request has its previous status too.
-	Source string `json:"source,omitempty"`
-	// Generated is true where Source is a line of generated code.
-	Generated bool `json:"generated,omitempty"`
-	Count     int  `json:"count,omitempty"`
-	Tab       int  `json:"tab,omitempty"`
-	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
-	IntroducedBy *report.Introduced `json:"introduced_by,omitempty"`
-}
-
-// key identifies a problem even when an edit has moved its line.
-func (p HookProblem) key() string { return p.Kind + " " + alike.Fingerprint(p.Text) }
-
 // hookSession is the state of an agent's session, apart from its cursor.
 type hookSession struct {
 	// turn is occupied while an answer is made, so that no answer repeats another.
 	turn chan struct{}
 	// start is the moment at which the session began, zero before that.
 	start capture.Moment
-	// standing are problems that existed before the session. They are never blamed on it.
-	standing map[string]bool
+	// standing are the texts of problems that existed before the session, by their keys. They are never blamed on it.
+	standing map[string]string
 	// open are problems that were reported and are not known to be fixed.
-	open []HookProblem
+	open []broken.Problem
 	// stopped is true when a stop has reported the open problems.
 	stopped bool
 }
@@ -120,7 +102,7 @@ func (o *Observer) Hook(ctx context.Context, scope checkpoint.Scope, project str
 	if p.Event == HookStart && o.browsers != nil {
 		o.browsers.Sync(ctx, startSync) // pending events are older than the session
 	}
-	answer := &HookAnswer{Watched: watched(o.store.View(o.clock()), &options), Problems: []HookProblem{}}
+	answer := &HookAnswer{Watched: watched(o.store.View(o.clock()), &options), Problems: []broken.Problem{}}
 	if p.Event == HookStart {
 		return answer, client, o.hookStart(ctx, client, session, options, answer)
 	}
@@ -156,7 +138,7 @@ func (o *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *
 		return diff.Compute(lastUpdate(v, options), v, options), places, nil
 	})
 	if err == nil {
-		answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
+		answer.Problems, answer.Summary = append(answer.Problems, broken.In(r)...), r.Summary
 	}
 	return err
 }
@@ -220,9 +202,9 @@ func (s *hookSession) begin(ctx context.Context) (end func(), err error) {
 
 // beginLocked begins a session at the end of a view.
 func (s *hookSession) beginLocked(v *capture.View, o window.Options) {
-	s.start, s.standing, s.open, s.stopped = v.Now(), map[string]bool{}, nil, false
-	for _, p := range problems(diff.Compute(lastUpdate(v, o), v, o)) {
-		s.standing[p.key()] = true
+	s.start, s.standing, s.open, s.stopped = v.Now(), map[string]string{}, nil, false
+	for _, p := range broken.In(diff.Compute(lastUpdate(v, o), v, o)) {
+		s.standing[p.Key()] = p.Text
 	}
 }
 
@@ -278,7 +260,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if s.standing == nil {
 			v := o.store.View(o.clock())
 			if known { // an earlier daemon knew the client
-				s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
+				s.standing, s.start = map[string]string{}, v.MomentAt(began.Add(-hookLookBack))
 			} else {
 				s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), options)
 				ask.Checkpoint = report.Time{Time: began.Add(-hookLookBack)}.String()
@@ -299,11 +281,16 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if changed == nil {
 			return struct{}{}, places, err
 		}
-		fresh, repeated := s.sortLocked(problems(changed))
+		s.dropRecoveredLocked(changed.Network)
+		fresh, repeated := s.sortLocked(broken.In(changed))
 		lasting := len(s.open) > 0 && updated(v, r, looked)
 		if lasting {
 			s.keepLastingLocked(since, v, options)
 		}
+		if edited := v.MomentAt(began.Add(-editLead)); edited.At.After(since.At) {
+			since = edited
+		}
+		repeated = s.addFailingLocked(repeated, since, v, options)
 		s.answerLocked(fresh, repeated, p.Event, lasting, answer)
 		if len(answer.Problems) > 0 {
 			answer.Summary = changed.Summary
@@ -315,13 +302,13 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 
 // answerLocked adds the problems of a report to a hook's answer. Lasting is true if an update of the page has shown which of the open
 // ones remain. An overlay that does is repeated, though nothing new happens.
-func (s *hookSession) answerLocked(fresh, repeated []HookProblem, event string, lasting bool, answer *HookAnswer) {
+func (s *hookSession) answerLocked(fresh, repeated []broken.Problem, event string, lasting bool, answer *HookAnswer) {
 	for _, o := range s.open {
-		if lasting && o.Kind == "overlay" && !slices.ContainsFunc(repeated, func(p HookProblem) bool { return p.key() == o.key() }) {
+		if lasting && o.Kind == "overlay" && !slices.ContainsFunc(repeated, func(p broken.Problem) bool { return p.Key() == o.Key() }) {
 			repeated = append(repeated, o)
 		}
 	}
-	s.openLocked(repeated)
+	s.openLocked(slices.DeleteFunc(slices.Clone(repeated), s.stands))
 	s.openLocked(fresh)
 	if event == HookEdit {
 		s.stopped = false
@@ -355,12 +342,18 @@ func updatesSince(v *capture.View, t time.Time) uint64 {
 	return v.Updates.Next()
 }
 
+// stands reports whether a problem existed before the session.
+func (s *hookSession) stands(p broken.Problem) bool {
+	_, is := s.standing[p.Key()]
+	return is
+}
+
 // sortLocked separates new problems from those reported before. Problems from before the session are in neither list.
-func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProblem) {
+func (s *hookSession) sortLocked(all []broken.Problem) (fresh, repeated []broken.Problem) {
 	for _, p := range all {
-		switch key := p.key(); {
-		case s.standing[key]:
-		case slices.ContainsFunc(s.open, func(o HookProblem) bool { return o.key() == key }):
+		switch key := p.Key(); {
+		case s.stands(p):
+		case slices.ContainsFunc(s.open, func(o broken.Problem) bool { return o.Key() == key }):
 			repeated = append(repeated, p)
 		default:
 			fresh = append(fresh, p)
@@ -369,71 +362,57 @@ func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProbl
 	return fresh, repeated
 }
 
+// dropRecoveredLocked has endpoints that succeed again no longer count as broken before the session: if they fail once more, that is new.
+func (s *hookSession) dropRecoveredLocked(d *report.NetworkDiff) {
+	if d == nil {
+		return
+	}
+	for _, r := range d.Recovered {
+		request := event.Method(r.Method) + " " + r.URL + " "
+		maps.DeleteFunc(s.standing, func(_, text string) bool { return strings.HasPrefix(text, request) })
+	}
+}
+
+// addFailingLocked adds to the repeated problems the requests that failed again since a moment, and were reported or failed before the
+// session. An edit that leaves an endpoint failing has not fixed it.
+func (s *hookSession) addFailingLocked(repeated []broken.Problem, since capture.Moment, v *capture.View, o window.Options) []broken.Problem {
+	o.Include = []capture.Section{capture.NetworkSection}
+	since.Endpoints = v.Start().Endpoints // so that a known failure is listed
+	for _, p := range broken.In(diff.Compute(since, v, o)) {
+		is := func(other broken.Problem) bool { return other.Key() == p.Key() }
+		if slices.ContainsFunc(repeated, is) {
+			continue
+		}
+		if i := slices.IndexFunc(s.open, is); i >= 0 {
+			repeated = append(repeated, s.open[i])
+		} else if s.stands(p) {
+			repeated = append(repeated, p)
+		}
+	}
+	return repeated
+}
+
 // keepLastingLocked drops open problems that an update has fixed. What remains is visibly broken after it: an overlay
 // that is still there, or a request that has failed again. Other problems may remain too, but a request that the page
 // no longer makes must not hold up an agent.
 func (s *hookSession) keepLastingLocked(since capture.Moment, v *capture.View, o window.Options) {
 	o.Include = []capture.Section{capture.DOMSection}
-	lasting := problems(diff.Compute(s.start, v, o))
+	lasting := broken.In(diff.Compute(s.start, v, o))
 	o.Include = []capture.Section{capture.NetworkSection}
 	since.Endpoints = s.start.Endpoints // a repeated failure counts as new
-	lasting = append(lasting, problems(diff.Compute(since, v, o))...)
-	s.open = slices.DeleteFunc(s.open, func(o HookProblem) bool {
-		return o.Kind == "crash" || !slices.ContainsFunc(lasting, func(p HookProblem) bool { return p.key() == o.key() })
+	lasting = append(lasting, broken.In(diff.Compute(since, v, o))...)
+	s.open = slices.DeleteFunc(s.open, func(o broken.Problem) bool {
+		return o.Kind == "crash" || !slices.ContainsFunc(lasting, func(p broken.Problem) bool { return p.Key() == o.Key() })
 	})
 }
 
 // openLocked puts problems at the front of the open ones.
-func (s *hookSession) openLocked(list []HookProblem) {
-	open := slices.DeleteFunc(s.open, func(o HookProblem) bool {
-		return slices.ContainsFunc(list, func(p HookProblem) bool { return p.key() == o.key() })
+func (s *hookSession) openLocked(list []broken.Problem) {
+	open := slices.DeleteFunc(s.open, func(o broken.Problem) bool {
+		return slices.ContainsFunc(list, func(p broken.Problem) bool { return p.Key() == o.Key() })
 	})
 	s.open = append(slices.Clone(list), open...)
 	if len(s.open) > maxOpen {
 		s.open = s.open[:maxOpen]
 	}
-}
-
-// problems returns what is broken at the end of a report's window, best cause first. Removed overlays and requests
-// that succeed again are left out.
-func problems(r *report.Report) []HookProblem {
-	var list []HookProblem
-	if d := r.DOM; d != nil {
-		for _, e := range d.NewErrorElements {
-			if e.GoneAt == nil && alike.IsOverlay(e.Selector) {
-				list = append(list, HookProblem{Kind: "overlay", Text: e.Text, Tab: e.Tab, IntroducedBy: e.IntroducedBy})
-			}
-		}
-		for _, c := range d.Crashed {
-			list = append(list, HookProblem{Kind: "crash", Text: c.URL, Tab: c.Tab})
-		}
-	}
-	if d := r.Console; d != nil {
-		for _, m := range d.NewErrors {
-			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: event.Named(m.Source), Generated: m.Generated, Count: m.Count, Tab: m.Tab, IntroducedBy: m.IntroducedBy})
-		}
-	}
-	if d := r.Network; d != nil {
-		for _, f := range d.Failures {
-			if f.NowStatus == 0 {
-				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s returns %d", event.Method(f.Method), f.URL, f.Status), Count: f.Count, Tab: f.Tab, IntroducedBy: f.IntroducedBy}
-				if f.Status < 400 { // no response, or one that broke off
-					p.Text = fmt.Sprintf("%s %s fails: %s", event.Method(f.Method), f.URL, f.Error)
-				}
-				var source []string
-				if f.Initiator != "" {
-					source = append(source, report.Marked(f.Initiator, f.Generated))
-				}
-				if f.PreviousStatus != 0 {
-					source = append(source, fmt.Sprintf("was %d", f.PreviousStatus))
-				}
-				p.Source = strings.Join(source, ", ")
-				list = append(list, p)
-			}
-		}
-	}
-	for _, s := range r.Storms {
-		list = append(list, HookProblem{Kind: "storm", Text: s.What + " repeats without end", Source: event.Named(s.Initiator), Generated: s.Generated, Count: s.Count, Tab: s.Tab})
-	}
-	return list
 }

@@ -160,7 +160,7 @@ func (t Requests) Detail(ctx context.Context, client *checkpoint.Client, p Sessi
 
 // ListFrom is [Timeline.List] with the recordings of terminals, and the ID of the last event that it covers.
 func (t Requests) ListFrom(ctx context.Context, client *checkpoint.Client, p ListParams) (*answers.List, error) {
-	s, l, err := t.lines.SessionOf(client, p.Where)
+	s, l, err := t.lines.Recorded(client, p.Where)
 	if err != nil {
 		return nil, err
 	}

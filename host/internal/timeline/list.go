@@ -48,7 +48,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if p.Limit == 0 {
 		p.Limit = defaultMoments
 	}
-	s, l, err := t.lines.SessionBy(client, p.Where, false, []*string{&p.After, &p.Before})
+	s, l, err := t.lines.RecordedBy(client, p.Where, []*string{&p.After, &p.Before})
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +93,9 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	known, err := t.lines.Snapshots(ctx, s.Workspace)
 	if err != nil { // the moments are known all the same
 		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
+		if _, gone := t.lines.RootAt(s.Workspace); gone != nil {
+			list.Problem = gone.Error()
+		}
 	} else if list.Problem, err = t.Operations.Unsettled(l.Space, known); err != nil {
 		return nil, err
 	}

@@ -66,6 +66,30 @@ func TestASnapshotThatFailsLeavesAMomentAndCanBeRetried(t *testing.T) {
 	}
 }
 
+// A snapshot of an unchanged workspace is the one before, with its label. The answer says so, and where the given label is.
+func TestASnapshotOfAnUnchangedWorkspaceSaysWhichItIs(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "one")
+	add := func(label string) *answers.AddedSnapshot {
+		s, err := timeline.Requests{Timeline: w.Timeline}.AddSnapshot(t.Context(), timelinetest.User, timeline.AddParams{Where: w.Here(), Label: label})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	w.Edit("first")
+	w.Write("a", "two")
+	if s := add("own"); s.Label != "own" || s.Note != "" {
+		t.Errorf("of changed files: %+v", s)
+	}
+	if s := add("again"); s.ID != "s2" || s.Label != "own" || s.Note != `No file has changed since s2, whose label is "own". The label "again" is that of the moment `+s.Moment+"." {
+		t.Errorf("of unchanged files: %+v", s)
+	}
+	if s := add("own"); s.Note != "" {
+		t.Errorf("with the same label: %+v", s)
+	}
+}
+
 // "Seek Failure: Report provider error and suggest nearest valid FsSnapshot."
 func TestASeekThatFailsNamesTheNearestSnapshot(t *testing.T) {
 	w := timelinetest.New(t)

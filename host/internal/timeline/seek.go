@@ -135,8 +135,11 @@ func (t Requests) AddSnapshot(ctx context.Context, client *checkpoint.Client, p 
 	for _, k := range all.FsSnapshots {
 		if k.ID == id {
 			a := &answers.AddedSnapshot{SessionID: m.SessionID, Moment: m.ID, ListSnapshot: k.ListSnapshot, Fence: m.Fence}
-			if early := m.TS - k.TS; p.TS != nil && early > 0 {
+			switch early := m.TS - k.TS; {
+			case p.TS != nil && early > 0:
 				a.Note = fmt.Sprintf("%s is the last snapshot at or before this time, %.3f s earlier", id, early)
+			case k.Label != m.Label:
+				a.Note = fmt.Sprintf("No file has changed since %s, whose label is %q. The label %q is that of the moment %s.", id, k.Label, m.Label, m.ID)
 			}
 			return a, nil
 		}

@@ -120,7 +120,7 @@ type SessionParams struct{ moments.Where }
 
 // Session describes a session.
 func (t *Timeline) Session(_ context.Context, client *checkpoint.Client, p SessionParams) (*answers.About, error) {
-	s, _, err := t.lines.SessionOf(client, p.Where)
+	s, _, err := t.lines.Recorded(client, p.Where)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (v *Viewer) standing(ctx context.Context, scope checkpoint.Scope, tab int, 
 	}
 	s.newest = v.newestOf(scope, s.list, view)
 	s.from, s.o = view.Start(), s.rules.Options(scope)
-	s.o.Tab, s.o.Beginning = tab, s.newest == nil
+	s.o.Tab, s.o.Beginning, s.o.Standing = tab, s.newest == nil, true
 	if s.newest != nil {
 		s.from = s.newest.Moment
 	}

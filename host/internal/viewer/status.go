@@ -19,6 +19,8 @@ type Status struct {
 	Summary  string          `json:"summary"`
 	// NoiseProblems lists the unused noise rules and why they are unused.
 	NoiseProblems []string `json:"noise_problems,omitempty"`
+	// SettingsProblem is why the daemon keeps the settings that it started with, though config.toml has changed; "" if it can be read.
+	SettingsProblem string `json:"settings_problem,omitempty"`
 	// Masked counts the secrets that were masked so far.
 	Masked int `json:"masked"`
 	// Mistimed counts the events whose time could not be right. They have the time of their arrival.

@@ -227,6 +227,8 @@ func (v *Viewer) report(ctx context.Context, p protocol.ViewReportParams) (*prot
 		return nil, nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
+	_, unnamed := v.named.Get(w.scope.Key(), w.fromName)
+	o.Standing = unnamed == nil
 	places := v.observer.OriginalsIn(w.v)
 	edited, inside := observe.Edited(v.observer, w.scope, w.fromName, w.toName)
 	places.ExplainIn(&o, edited, inside)

@@ -54,6 +54,9 @@ type Options struct {
 	// Given are the entries that the reader was already shown, by what [report.Report.Given] returned. Such an entry is counted,
 	// not listed. Nil lists everything.
 	Given Given
+	// Standing counts the error overlays and empty pages from before the window that are still there, as repeated, though Given is
+	// nil: a page that shows one is not clean since a checkpoint.
+	Standing bool
 	// Late says of a request that it belongs to an action of the reader whose answer did not have it yet. It may be nil.
 	Late func(pos uint64, e *event.Network) bool
 	// First leaves out what happened before the newest load of each tab; nil leaves out nothing.
@@ -88,6 +91,9 @@ func (o *Options) Includes(s capture.Section) bool {
 func (o *Options) Covers(s capture.Section, pos uint64, subject event.Subject, began int64) bool {
 	return o.InScope(subject) && (o.First == nil || !o.First.before(s, pos, subject.Tab(), began))
 }
+
+// Stands reports whether error overlays and empty pages from before the window count.
+func (o *Options) Stands() bool { return o.Given != nil || o.Standing }
 
 // WasGiven reports whether the reader was already given an entry.
 func (o *Options) WasGiven(e alike.Entry) bool { return o.Given != nil && o.Given.Has(e.As) }

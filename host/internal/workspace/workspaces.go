@@ -170,6 +170,19 @@ func (ws *Workspaces) decision(dir string, needed ...string) (root string, denie
 	return root, denied, nil
 }
 
+// AllowedFormer returns an error with the code [usererr.NotAllowed] if the user does not allow a workspace that no longer exists. Its
+// history is read while the decision for its directory, or for that of which it was a branch, remains.
+func AllowedFormer(ws *Workspaces, root string) error {
+	d, err := ws.o.Grants.LookupFormer(root)
+	if branch, of := ws.BranchOf(root); err == nil && branch != "" && !grants.Within(d.For, branch) {
+		d, err = ws.o.Grants.LookupFormer(of)
+	}
+	if err == nil && !d.Has(grants.Workspace) {
+		err = usererr.New(usererr.NotAllowed, "the workspace %s no longer exists, and its history is not shown: the user does not allow it", root)
+	}
+	return err
+}
+
 // allow returns the workspace of a directory.
 func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	root, denied, err := ws.decision(dir)

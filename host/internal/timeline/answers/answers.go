@@ -158,7 +158,7 @@ type AddedSnapshot struct {
 	SessionID    string `json:"sessionId"`
 	Moment       string `json:"momentId"`
 	ListSnapshot `tstype:",extends"`
-	// Note says how far the snapshot is from the time that was asked for.
+	// Note says how far the snapshot is from the time that was asked for, or that it is an earlier one with another label.
 	Note  string        `json:"note,omitempty"`
 	Fence *fence.Result `json:"fence,omitempty" tstype:"{ state: string; exitCode: number; durationMs: number; message?: string }"`
 }

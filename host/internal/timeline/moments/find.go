@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -69,7 +70,33 @@ func (ls *Lines) RootAt(dir string, needed ...string) (string, error) {
 	if l, err := ls.Line(s.Workspace); err == nil && l.discarded() {
 		return "", usererr.New(usererr.NotFound, "the workspace %s no longer exists, and its snapshots were deleted. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", s.Workspace)
 	}
-	return "", usererr.New(usererr.NotFound, "the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", s.Workspace, s.ID)
+	return "", &Missing{Workspace: s.Workspace, Session: s.ID}
+}
+
+// Missing is the error of a call about a workspace that no longer exists and has snapshots.
+type Missing struct {
+	Workspace string
+	// Session is the ID of its last session.
+	Session string
+}
+
+func (e *Missing) Error() string {
+	return fmt.Sprintf("the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", e.Workspace, e.Session)
+}
+
+// Code returns the code of the error.
+func (e *Missing) Code() usererr.Code { return usererr.NotFound }
+
+// rooting finds the workspace of a directory, as [Lines.RootAt] does.
+type rooting func(dir string, needed ...string) (string, error)
+
+// rootToRead is [Lines.RootAt] for a call that only reads what is recorded. It finds a workspace that no longer exists too.
+func (ls *Lines) rootToRead(dir string, needed ...string) (string, error) {
+	root, err := ls.RootAt(dir, needed...)
+	if missing, ok := errors.AsType[*Missing](err); ok {
+		return missing.Workspace, workspace.AllowedFormer(ls.o.Workspaces, missing.Workspace)
+	}
+	return root, err
 }
 
 // discarded reports whether all snapshots of moments were deleted on purpose. It is false where there was none.
@@ -85,7 +112,16 @@ func (l *Line) discarded() (deleted bool) {
 
 // SessionOf returns the session that a client means, and the line of its workspace. An agent reaches only sessions of its
 // own workspace.
-func (ls *Lines) SessionOf(client *checkpoint.Client, where Where, needed ...string) (s *records.Session, l *Line, err error) {
+func (ls *Lines) SessionOf(client *checkpoint.Client, where Where, needed ...string) (*records.Session, *Line, error) {
+	return ls.sessionOf(client, where, ls.RootAt, needed...)
+}
+
+// Recorded is [Lines.SessionOf] for a call that only reads what is recorded: the workspace need not exist any more.
+func (ls *Lines) Recorded(client *checkpoint.Client, where Where) (*records.Session, *Line, error) {
+	return ls.sessionOf(client, where, ls.rootToRead)
+}
+
+func (ls *Lines) sessionOf(client *checkpoint.Client, where Where, rootAt rooting, needed ...string) (s *records.Session, l *Line, err error) {
 	if ls.failed != nil {
 		return nil, nil, ls.failed
 	}
@@ -104,7 +140,7 @@ func (ls *Lines) SessionOf(client *checkpoint.Client, where Where, needed ...str
 	case dir == "":
 		return nil, nil, ErrNoWorkspace
 	default:
-		root, err := ls.RootAt(dir, needed...)
+		root, err := rootAt(dir, needed...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -115,7 +151,7 @@ func (ls *Lines) SessionOf(client *checkpoint.Client, where Where, needed ...str
 			return nil, nil, ls.Nothing("nothing was recorded in %s yet. The first moment begins a session: an agent's hook, a checkpoint, or `tidemark timeline fs-snapshot add`.", root)
 		}
 	}
-	if _, err := ls.RootAt(s.Workspace, needed...); err != nil {
+	if _, err := rootAt(s.Workspace, needed...); err != nil {
 		return nil, nil, err
 	}
 	l, err = ls.Line(s.Workspace)
@@ -163,6 +199,15 @@ func (ls *Lines) beginIn(client *checkpoint.Client, where Where) error {
 // SessionBy is [Lines.SessionOf] for a call with moments, which may name a session, as in m3@shop-1. It cuts that off. With
 // here, the moments must be of the workspace that the client is in.
 func (ls *Lines) SessionBy(client *checkpoint.Client, where Where, here bool, moments []*string, needed ...string) (*records.Session, *Line, error) {
+	return ls.sessionBy(client, where, here, moments, ls.RootAt, needed...)
+}
+
+// RecordedBy is [Lines.Recorded] for a call with moments, as [Lines.SessionBy] is.
+func (ls *Lines) RecordedBy(client *checkpoint.Client, where Where, moments []*string) (*records.Session, *Line, error) {
+	return ls.sessionBy(client, where, false, moments, ls.rootToRead)
+}
+
+func (ls *Lines) sessionBy(client *checkpoint.Client, where Where, here bool, moments []*string, rootAt rooting, needed ...string) (*records.Session, *Line, error) {
 	if ls.failed != nil {
 		return nil, nil, ls.failed
 	}
@@ -190,7 +235,7 @@ func (ls *Lines) SessionBy(client *checkpoint.Client, where Where, here bool, mo
 			return nil, nil, err
 		}
 	}
-	return ls.SessionOf(client, where, needed...)
+	return ls.sessionOf(client, where, rootAt, needed...)
 }
 
 // ErrNoWorkspace is the error of a call that names no session, of a client without a workspace.

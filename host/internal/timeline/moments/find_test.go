@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
@@ -140,8 +141,7 @@ func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
 	_, err = w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: session, To: m.ID()})
 	timelinetest.Wants(t, err, usererr.NotFound, "no longer exists. Its snapshots are still there. Create the directory again")
 	for name, call := range map[string]func() error{
-		"timeline_list": func() error { _, err := w.List(t.Context(), agent, timeline.ListParams{}); return err },
-		"moment_add":    func() error { _, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "x"}); return err },
+		"moment_add": func() error { _, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "x"}); return err },
 		"blame": func() error {
 			_, err := w.Blame(t.Context(), agent, timeline.BlameParams{Path: "a", Line: 1})
 			return err
@@ -162,6 +162,25 @@ func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			timelinetest.Wants(t, call(), usererr.NotFound, "then restore a moment of session "+session.Session)
 		})
+	}
+	for name, list := range map[string]func() (*answers.List, error){
+		"an agent": func() (*answers.List, error) { return w.List(t.Context(), agent, timeline.ListParams{}) },
+		"a session": func() (*answers.List, error) {
+			return w.List(t.Context(), timelinetest.User, timeline.ListParams{Where: session})
+		},
+		"a directory in it": func() (*answers.List, error) {
+			return w.List(t.Context(), timelinetest.User, timeline.ListParams{Where: moments.Where{Dir: filepath.Join(w.Dir, "src")}})
+		},
+		"a program": func() (*answers.List, error) {
+			return timeline.Requests{Timeline: w.Timeline}.ListFrom(t.Context(), timelinetest.User, timeline.ListParams{Where: w.Here()})
+		},
+	} {
+		if a, err := list(); err != nil || len(a.Moments) != 2 || a.Moments[1].ID != m.ID() || a.Moments[1].FsSnapshot != records.SnapshotID(m.Snapshot) || !strings.Contains(a.Problem, "no longer exists. Its snapshots are still there") {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+	if a, err := w.Session(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()}); err != nil || a.ID != session.Session {
+		t.Errorf("%+v, %v", a, err)
 	}
 	_, err = w.List(t.Context(), timelinetest.User, timeline.ListParams{Where: moments.Where{Dir: filepath.Join(w.Top, "nothing")}})
 	timelinetest.Wants(t, err, usererr.NotFound, "cannot find the directory")
