@@ -3,6 +3,7 @@ package reports
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -91,12 +92,17 @@ func TestErrorsNameTheFilesOfTheProject(t *testing.T) {
 	}
 }
 
-func TestErrorsOfADevelopmentServerNameTheirLines(t *testing.T) {
-	w := e2etest.SharedWorld(t)
+// servedByVite serves a copy of the bundled project by Vite and returns its address. change changes the copy before.
+func servedByVite(t *testing.T, change func(write func(name, text string))) string {
+	t.Helper()
 	dir := e2etest.BundledProject(t)
-	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte(strings.ReplaceAll(e2etest.BundlePage, "/assets/app.js", "/src/index.tsx")), 0o600); err != nil {
-		t.Fatal(err)
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	write("index.html", strings.ReplaceAll(e2etest.BundlePage, "/assets/app.js", "/src/index.tsx"))
+	change(write)
 	cmd := exec.Command("node", e2etest.Repository(e2etest.BundleScript), "vite", "serve", dir)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -118,7 +124,12 @@ func TestErrorsOfADevelopmentServerNameTheirLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := strings.TrimSuffix(strings.TrimSpace(line), "/")
+	return strings.TrimSuffix(strings.TrimSpace(line), "/")
+}
+
+func TestErrorsOfADevelopmentServerNameTheirLines(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	url := servedByVite(t, func(func(name, text string)) {})
 	a := w.NewAgent(t, "--origin", url)
 	p := w.Open(t, url)
 	breakIt(p)
@@ -126,6 +137,40 @@ func TestErrorsOfADevelopmentServerNameTheirLines(t *testing.T) {
 	r := a.Changes()
 	if r.Console == nil || len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Source != "App.tsx:13" || len(r.Console.NewWarnings) != 1 || r.Console.NewWarnings[0].Source != "index.tsx:8" {
 		t.Error(e2etest.Show(r))
+	}
+}
+
+// TestErrorsOfWorkersAndOfManyModulesNameTheirLines has Vite serve more modules than a page's resource timing lists, and a worker
+// with a module of its own.
+func TestErrorsOfWorkersAndOfManyModulesNameTheirLines(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	url := servedByVite(t, func(write func(name, text string)) {
+		var imports strings.Builder
+		for i := range 400 {
+			write(fmt.Sprintf("src/part%d.ts", i), fmt.Sprintf("interface Part%d { n: number }\n\nexport const part: Part%d = { n: %d }\n", i, i, i))
+			fmt.Fprintf(&imports, "import { part as part%d } from './part%d'\n", i, i)
+		}
+		write("src/many.ts", imports.String()+"import './last'\nconst worker = new Worker(new URL('./work.ts', import.meta.url), { type: 'module' })\ndocument.title = String(part399.n)\n;(window as any).work = () => worker.postMessage(1)\n")
+		write("src/last.ts", "interface Last { n: number }\n\ninterface More { n: number }\n\n;(window as any).last = () => {\n  throw new Error('of the last')\n}\n")
+		write("src/work.ts", "import { fail } from './fail'\n\nself.onmessage = () => fail()\n")
+		write("src/fail.ts", "interface Fail { n: number }\n\ninterface More { n: number }\n\nexport function fail(): never {\n  throw new Error('of the worker')\n}\n")
+		write("index.html", strings.ReplaceAll(e2etest.BundlePage, "/assets/app.js", "/src/many.ts"))
+	})
+	a := w.NewAgent(t, "--origin", url)
+	p := w.Open(t, url)
+	p.WaitForTitle("399")
+	p.Start(`work()`)
+	p.Start(`last()`)
+	var sources string
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		list, _ := entries(a)
+		sources = ""
+		for _, e := range list {
+			sources += e.Source + "\n"
+		}
+		return strings.Contains(sources, "src/last.ts:6:") && strings.Contains(sources, "src/fail.ts:6:"), nil
+	}); err != nil {
+		t.Fatalf("%v: %s", err, sources)
 	}
 }
 
