@@ -121,12 +121,13 @@ test('the map of a script that the server has in another version is not used', a
 });
 
 test('what a response with a script says is kept by tab, and that of a shared worker for all', () => {
-  const scripts = new ScriptResponses((tab) => tab === 7);
+  const scripts = new ScriptResponses((tab, page) => tab !== 8 && page === 'http://localhost:3000');
   const response = (tabId: number, url: string, headers: Record<string, string>, more = {}) =>
     scripts.responded({
       tabId,
       url,
       type: 'script',
+      initiator: 'http://localhost:3000',
       timeStamp: 5,
       statusCode: 200,
       responseHeaders: Object.entries(headers).map(([name, value]) => ({ name, value })),
@@ -136,6 +137,8 @@ test('what a response with a script says is kept by tab, and that of a shared wo
   response(7, '/a.js', { etag: '"2"', 'content-length': '13' });
   response(7, '/b.js', { 'Content-Length': '12', 'Content-Encoding': 'gzip' });
   response(7, '/c.js', { ETag: '"3"' }, { statusCode: 304 });
+  response(7, '/e.js', { 'Content-Length': '12', ETag: '"8"' });
+  response(7, '/e.js', {}, { statusCode: 304, timeStamp: 6 });
   response(-1, '/shared.js', { ETag: '"4"' });
   response(8, '/a.js', { ETag: '"5"' });
   response(7, '/a.css', { ETag: '"6"' }, { type: 'stylesheet' });
@@ -143,6 +146,7 @@ test('what a response with a script says is kept by tab, and that of a shared wo
   expect(scripts.of(7, '/a.js')).toEqual([{ at: 5, size: 13, etag: '"2"' }]);
   expect(scripts.of(7, '/b.js')).toEqual([{ at: 5, size: 0 }]);
   expect(scripts.of(7, '/c.js')).toEqual([{ at: 5, size: 0, etag: '"3"' }]);
+  expect(scripts.of(7, '/e.js')).toEqual([{ at: 6, size: 12, etag: '"8"' }]);
   expect(scripts.of(7, '/shared.js')).toEqual([{ at: 5, size: 0, etag: '"4"' }]);
   expect(scripts.of(8, '/a.js').concat(scripts.of(7, '/a.css'), scripts.of(7, '/d.js'))).toEqual([]);
   for (let i = 0; i < 5000; i++) response(7, `/${i}.js`, {});

@@ -193,6 +193,7 @@ interface ScriptResponse {
   readonly tabId: number;
   readonly url: string;
   readonly type: string;
+  readonly initiator?: string | undefined;
   readonly timeStamp: number;
   readonly statusCode: number;
   readonly responseHeaders?: readonly { name: string; value?: string | undefined }[] | undefined;
@@ -203,24 +204,35 @@ interface ScriptResponse {
  * workers and of other origins, and those after the first 250 resources.
  */
 export class ScriptResponses {
-  readonly #watched: (tab: number) => boolean;
+  readonly #watched: (tab: number, page: string | undefined) => boolean;
   readonly #loads = new Map<string, ScriptLoad>();
 
-  constructor(watched: (tab: number) => boolean) {
+  /** `watched` says whether a page of that origin in that tab is watched. */
+  constructor(watched: (tab: number, page: string | undefined) => boolean) {
     this.#watched = watched;
   }
 
-  responded({ tabId, url, type, timeStamp, statusCode, responseHeaders = [] }: ScriptResponse): void {
+  responded({
+    tabId,
+    url,
+    type,
+    timeStamp,
+    statusCode,
+    initiator,
+    responseHeaders = [],
+  }: ScriptResponse): void {
     if (type !== 'script' || (statusCode !== 200 && statusCode !== 304)) return;
-    if (tabId >= 0 && !this.#watched(tabId)) return;
+    if (!this.#watched(tabId, initiator)) return;
     const header = (name: string): string | undefined =>
       responseHeaders.find((h) => h.name.toLowerCase() === name)?.value;
     const key = `${tabId} ${url}`;
+    const before = statusCode === 304 ? this.#loads.get(key) : undefined; // the body is still that one
+    const length = header('content-encoding') === undefined ? Number(header('content-length')) || 0 : 0;
     this.#loads.delete(key); // the order is that of the responses
     this.#loads.set(key, {
       at: timeStamp,
-      size: header('content-encoding') === undefined ? Number(header('content-length')) || 0 : 0,
-      etag: header('etag'),
+      size: before?.size ?? length,
+      etag: header('etag') ?? before?.etag,
     });
     const [oldest] = this.#loads.keys();
     if (this.#loads.size > MAX_LOADS && oldest !== undefined) this.#loads.delete(oldest);

@@ -92,7 +92,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
   const tabs = new WatchedTabs({ settings, source, emit, address, changed: tabChanged });
   const watchedPage = async (tab: number): Promise<string | undefined> =>
     tabs.watched(tab) ? await address(tab) : undefined;
-  const scripts = new ScriptResponses((tab) => tabs.watched(tab));
+  const scripts = new ScriptResponses((tab, page) => isWatched(tab, page, settings));
   const maps: SourceMapParties = {
     page: watchedPage,
     loads: async (tab, url) => [...(await documentLoads(tab, url)), ...scripts.of(tab, url)],
