@@ -90,6 +90,8 @@ test('the map of a script that the server has in another version is not used', a
     ['another name', [load(0, '"1"')], { ETag: '"2"' }, false],
     ['another name at the same size', [load(code.length, '"1"')], { ETag: '"2"' }, false],
     ['a name that only the load has', [load(0, '"1"')], {}, false],
+    ['the same length', [{ at: now, size: 0, length: code.length }], {}, true],
+    ['another length', [load(code.length), { at: now, size: 0, length: 7 }], {}, false],
     ['an unknown size in one frame', [load(code.length), load(0)], {}, true],
     ['another size', [load(code.length - 1)], {}, false],
     ['another size in one frame', [load(code.length), load(7)], {}, false],

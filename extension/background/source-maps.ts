@@ -31,6 +31,8 @@ export interface ScriptLoad {
   readonly size: number;
   /** What the server named this version by. */
   readonly etag?: string | undefined;
+  /** The length of the code in UTF-16 units, as a debugger has it. */
+  readonly length?: number;
 }
 
 /** How long the documents of a tab may take to say what they loaded, in ms. A busy or paused page does not. */
@@ -55,7 +57,12 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
     const text = new TextDecoder().decode(code);
     const reference = header ?? sourceMappingURL(text);
     if (reference === undefined) throw new CodedError(CodeNone, 'The script names no source map.');
-    const served = { size: code.byteLength, stamps: stampsOf(text), headers: script.headers };
+    const served = {
+      size: code.byteLength,
+      length: text.length,
+      stamps: stampsOf(text),
+      headers: script.headers,
+    };
     const found = (await loading).map((load) => compared(load, served));
     if (found.includes('other'))
       throw new CodedError(CodeUnavailable, 'The server has other code than the page runs.');
@@ -156,6 +163,7 @@ function stampsOf(code: string): number {
 /** The code that a server has now. */
 interface Served {
   readonly size: number;
+  readonly length: number;
   readonly stamps: number;
   readonly headers: Headers;
 }
@@ -164,9 +172,11 @@ interface Served {
  * Whether the code of a load is that which is served now. A watching bundler leaves other code to pages that do not reload:
  * of another size, under another `ETag`, or written after the load. A server that dates everything now says nothing by it.
  */
-function compared({ at, size, etag }: ScriptLoad, { size: now, stamps, headers }: Served): Comparison {
-  const more = (now - size) / STAMP;
-  if (size > 0 && !(Number.isInteger(more) && more >= 0 && more <= stamps)) return 'other';
+function compared({ at, size, etag, length }: ScriptLoad, served: Served): Comparison {
+  const { stamps, headers } = served;
+  const known = length ?? size;
+  const more = ((length === undefined ? served.size : served.length) - known) / STAMP;
+  if (known > 0 && !(Number.isInteger(more) && more >= 0 && more <= stamps)) return 'other';
   const clock = Date.parse(headers.get('Date') ?? '') || Date.now();
   const written = Date.parse(headers.get('Last-Modified') ?? '');
   const dated = written < clock;
@@ -175,7 +185,7 @@ function compared({ at, size, etag }: ScriptLoad, { size: now, stamps, headers }
   const names = etag !== undefined && named !== null;
   if (names && version(etag) === version(named)) return 'same';
   if (names && stamps === 0) return 'other';
-  return size > 0 || dated ? 'same' : 'unknown';
+  return known > 0 || dated ? 'same' : 'unknown';
 }
 
 type Comparison = 'same' | 'other' | 'unknown';

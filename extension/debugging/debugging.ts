@@ -57,7 +57,7 @@ import {
 } from './requests';
 import { DebugSession } from './session';
 import { idleState, sessionState, shorten } from './state';
-import { type Exceptions, giveUp, type Target } from './thread';
+import { type Exceptions, giveUp, type Script, type Target } from './thread';
 
 /** What debugging needs of the worker. */
 export interface DebuggingOptions {
@@ -194,6 +194,13 @@ export class Debugging {
   /** The session of a tab that is debugged. */
   session(tab: number): DebugSession | undefined {
     return this.#sessions.get(tab);
+  }
+
+  /** The lengths of the code that a debugged tab loaded from an address, in UTF-16 units. */
+  lengths(tab: number, url: string): number[] {
+    return codeOf(this.#sessions.get(tab), url)
+      .map(({ length }) => length)
+      .filter((length) => length > 0);
   }
 
   /** Whether and why the page of a tab is paused. */
@@ -536,10 +543,15 @@ function scripts(session: DebugSession): DebugScripts {
   return { scripts: [...found.values()] };
 }
 
+/** The code of an address, the newest last. */
+function codeOf(session: DebugSession | undefined, url: string): Script[] {
+  const all = [...(session?.threads.values() ?? [])].flatMap(({ scripts }) => [...scripts.values()]);
+  return all.filter((script) => script.url === url);
+}
+
 /** The source map in the newest code of an address. */
 function inlineMap(session: DebugSession | undefined, url: string): DebugMap {
-  const all = [...(session?.threads.values() ?? [])].flatMap(({ scripts }) => [...scripts.values()]);
-  const map = all.findLast((script) => script.url === url)?.map ?? '';
+  const map = codeOf(session, url).at(-1)?.map ?? '';
   return map.startsWith('data:') ? { map } : {};
 }
 

@@ -280,8 +280,8 @@ export class DebugSession implements Threads {
     if (thread === undefined) return;
     switch (method) {
       case 'Debugger.scriptParsed': {
-        const { scriptId, url, sourceMapURL, startLine, startColumn, executionContextAuxData } =
-          params as Protocol.Debugger.ScriptParsedEvent;
+        const parsed = params as Protocol.Debugger.ScriptParsedEvent;
+        const { scriptId, url, sourceMapURL, startLine, startColumn, executionContextAuxData } = parsed;
         const { isDefault } = (executionContextAuxData ?? {}) as { isDefault?: boolean };
         thread.scripts.set(scriptId, {
           url,
@@ -289,6 +289,7 @@ export class DebugSession implements Threads {
           line: startLine,
           column: startColumn,
           isolated: isDefault === false,
+          length: parsed.hasSourceURL ? 0 : (parsed.length ?? 0),
         });
         break;
       }

@@ -35,6 +35,8 @@ export interface Script {
   readonly column: number;
   /** Whether it runs in a world beside the page's own. */
   readonly isolated: boolean;
+  /** Its length in UTF-16 units; 0 for code that only says that its address is this one (`sourceURL`). */
+  readonly length: number;
 }
 
 /** The pause of a thread. */
