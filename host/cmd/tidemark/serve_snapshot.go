@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/imagefs"
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 )
@@ -23,7 +24,7 @@ func newServeSnapshot() *cobra.Command {
 				return err
 			}
 			return imagefs.Serve(cmd.Context(), imagefs.Options{
-				Index: s.Index, Packs: s.Packs, Dir: s.At, Source: overlay.Source, Sealed: s.Sealed,
+				Image: image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, Dir: s.At, Source: overlay.Source, Sealed: s.Sealed,
 				Ready: func() { fmt.Fprintln(cmd.OutOrStdout(), overlay.Ready) },
 			})
 		},

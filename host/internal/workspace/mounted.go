@@ -10,10 +10,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/image"
-	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
-	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
 // To mount a snapshot takes about as long as to copy so many files, or so many bytes. Smaller ones are copied.
@@ -97,19 +95,37 @@ func small(w *Workspace, number uint64) error {
 	return nil
 }
 
+// prepareMount makes that a mount of a new snapshot takes no longer with many files, where the next one may be mounted.
+func prepareMount(w *Workspace, s *tracked.Snapshot) {
+	if w.native != nil || s.Files < w.o.mountFiles() || refused(w, false) != nil || !w.preparing.CompareAndSwap(false, true) {
+		return
+	}
+	end, err := w.begin()
+	if err != nil {
+		w.preparing.Store(false)
+		return
+	}
+	go func() {
+		defer end()
+		defer w.preparing.Store(false)
+		if err := tracked.PrepareExport(context.Background(), w.provider); err != nil {
+			w.o.Log.Warn("cannot prepare the mount of a snapshot", "workspace", w.Dir, "error", err)
+		}
+	}()
+}
+
 // mount mounts a snapshot in a new directory, for a branch or as a view. After an error the directory does not exist.
 func mount(ctx context.Context, w *Workspace, number uint64, dir string, branch bool) error {
-	err := overlay.Prepare(dir, branch, func(index, packs string) error {
-		return tracked.Export(w.provider, number, packs, branch, func(t *tree.Tree, s *objects.Store) error {
-			if err := image.Create(index, t, s); err != nil || !branch {
-				return err
-			}
-			root, xattrs := t.Lookup(""), map[string][]byte{}
-			for _, x := range root.Xattrs {
-				xattrs[x.Name] = x.Value
-			}
-			return overlay.SetRoot(dir, root.Mode, root.Mtime, xattrs)
-		})
+	err := overlay.Prepare(dir, branch, func(s overlay.Served) error {
+		root, err := tracked.Export(ctx, w.provider, number, image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, branch)
+		if err != nil || !branch {
+			return err
+		}
+		xattrs := map[string][]byte{}
+		for _, x := range root.Xattrs {
+			xattrs[x.Name] = x.Value
+		}
+		return overlay.SetRoot(dir, root.Mode, root.Mtime, xattrs)
 	})
 	if err != nil {
 		return err

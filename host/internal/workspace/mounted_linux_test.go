@@ -21,8 +21,11 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/mounttest"
 	"tidemark.dev/tidemark/host/testing/treetest"
@@ -271,6 +274,71 @@ func TestAKilledProcessLeavesNoDeadMount(t *testing.T) {
 	}
 	whole()
 	dead() // and it can be removed
+}
+
+// TestADamagedIndexOfAMountIsAnError: no name is missing without one, and no file has another content.
+func TestADamagedIndexOfAMountIsAnError(t *testing.T) {
+	mounttest.Need(t, false)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	const files = 3000
+	path := func(dir string, i int) string {
+		return filepath.Join(dir, fmt.Sprint("dir", i%30), fmt.Sprint("file", i))
+	}
+	for i := range files {
+		m.write(path(m.dir, i), fmt.Sprint("content ", i))
+	}
+	view := m.view(m.take())
+	m.has(path(view, 0), "content 0")
+	f, err := os.OpenFile(overlay.ServedFor(view).Index, os.O_RDWR, 0)
+	m.must(err)
+	info, err := f.Stat()
+	m.must(err)
+	for at := int64(0); at < info.Size(); at += 4096 {
+		_, err := f.WriteAt([]byte("damage"), at)
+		m.must(err)
+	}
+	m.must(f.Close())
+	failed := 0
+	for i := range files {
+		got, err := os.ReadFile(path(view, i))
+		switch {
+		case errors.Is(err, unix.EIO):
+			failed++
+		case err != nil || string(got) != fmt.Sprint("content ", i):
+			t.Fatalf("%d has %q, %v", i, got, err)
+		}
+	}
+	if failed == 0 {
+		t.Error("nothing failed")
+	}
+}
+
+// TestAMountKeepsWhatItNeeds: of a snapshot that was deleted and collected, and of indexes that were removed meanwhile.
+func TestAMountKeepsWhatItNeeds(t *testing.T) {
+	mounttest.Need(t, true)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	var numbers []uint64
+	var dirs []string
+	for i := range 5 {
+		m.write(filepath.Join(m.dir, "file"), fmt.Sprint("content ", i))
+		numbers = append(numbers, m.take())
+		dirs = append(dirs, m.branch(numbers[i]))
+	}
+	m.write(filepath.Join(m.dir, "file"), "later")
+	m.take()
+	_, err := m.w.Prune(context.Background(), provider.Policy{Count: 1}, retention.Never)
+	m.must(err)
+	for range 2 {
+		for i, dir := range dirs {
+			m.has(filepath.Join(dir, "file"), fmt.Sprint("content ", i))
+		}
+		m.kill()
+		for _, dir := range dirs {
+			m.must(m.all.Present(context.Background(), dir))
+		}
+	}
 }
 
 func mkdirTop(t *testing.T) string {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
@@ -62,6 +63,9 @@ type Workspace struct {
 	// identity is that of the directory, which the store has. It changes where the directory is deleted and made again. recording
 	// guards it.
 	identity string
+
+	// preparing is true while a mount is prepared.
+	preparing atomic.Bool
 
 	mu sync.Mutex
 	// compared is when all files were compared last.
@@ -254,6 +258,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 	}
 	w.recordLocked(ctx, by)
 	s = *taken
+	if !same {
+		prepareMount(w, taken)
+	}
 	mark(&s, w.native)
 	return s, same, nil
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/imagefs"
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 )
@@ -27,7 +28,7 @@ func init() {
 	err := overlay.Lock(s.Lock)
 	if err == nil {
 		err = imagefs.Serve(ctx, imagefs.Options{
-			Index: s.Index, Packs: s.Packs, Dir: s.At, Source: overlay.Source, Sealed: s.Sealed,
+			Image: image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, Dir: s.At, Source: overlay.Source, Sealed: s.Sealed,
 			Ready: func() { _, _ = fmt.Fprintln(os.Stdout, overlay.Ready) },
 		})
 	}

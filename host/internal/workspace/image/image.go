@@ -6,7 +6,11 @@
 //     contents, with names of any bytes.
 //   - The number of a node is the same whenever the image is opened. Hard links have one number.
 //   - A content that is damaged is an error, never other bytes.
-//   - What is in memory does not grow with what is read. The index of all names is in memory.
+//   - What is in memory does not grow with what is read. The index of all names is, from when it is needed.
+//   - To open one takes no longer with more files.
+//
+// An index is of one snapshot. Others are that index and a file of what they have otherwise, so that an image of a snapshot near
+// it costs as much as differs. [Kept] keeps such indexes.
 package image
 
 import (
@@ -15,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
 	"sort"
 	"sync"
@@ -36,14 +39,28 @@ const (
 // maxIndex bounds an index in bytes.
 const maxIndex = 2 << 30
 
+// Files are what an image is read from: an index, the changes since it, and the directory of the linked packs.
+type Files struct{ Index, Changes, Packs string }
+
 // Image is an open image. It is safe for concurrent use.
 type Image struct {
-	packs                         *objects.Packs
-	nodes, entries, chunks, texts []byte
+	packs                               *objects.Packs
+	index                               *pages
+	nodes, entries, hard, chunks, texts part
+	changed                             changed
+	usage                               Usage
 
 	mu    sync.Mutex
 	lists map[uint64][]chunk
+	// merged are the entries of directories that differ from the index, once they were asked for.
+	merged map[uint64][]named
 }
+
+// Usage is what all nodes are together: how many there are, and the blocks of [BlockSize] bytes of the files.
+type Usage struct{ Nodes, Blocks uint64 }
+
+// BlockSize is the size of a block in bytes.
+const BlockSize = 4096
 
 // Attr describes a node.
 type Attr struct {
@@ -69,60 +86,110 @@ type chunk struct {
 	hole bool
 }
 
-// Open opens an image: the index that [Create] wrote, and the directory of packs.
-func Open(index, packs string) (*Image, error) {
-	f, err := os.OpenFile(index, os.O_RDONLY, 0)
+// Open opens an image, which [Kept] made.
+func Open(files Files) (m *Image, err error) {
+	m = &Image{lists: map[uint64][]chunk{}, merged: map[uint64][]named{}}
+	f, err := os.OpenFile(files.Index, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxIndex))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, err
+	sum, err := m.openIndex(f)
+	if err == nil {
+		err = m.openChanges(files.Changes, sum)
 	}
-	m, err := parse(data)
+	if err == nil {
+		m.packs, err = objects.OpenPacks(files.Packs, cache)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", index, err)
-	}
-	m.packs, err = objects.OpenPacks(packs, cache)
-	return m, err
-}
-
-func parse(data []byte) (*Image, error) {
-	if len(data) < headSize+nodeSize+4 || string(data[:len(magic)-1]) != magic[:len(magic)-1] {
-		return nil, errors.New("is not an image of Tidemark")
-	}
-	if data[len(magic)-1] != magic[len(magic)-1] {
-		return nil, fmt.Errorf("has format %d, this program reads format %d", data[len(magic)-1], magic[len(magic)-1])
-	}
-	body := data[:len(data)-4]
-	if crc32.Checksum(body, castagnoli) != le.Uint32(data[len(body):]) {
-		return nil, errors.New("is damaged: its checksum differs")
-	}
-	count := func(i int) int { return int(le.Uint32(data[len(magic)+4*i:])) }
-	m := &Image{lists: map[uint64][]chunk{}}
-	rest := body[headSize:]
-	for i, part := range []*[]byte{&m.nodes, &m.entries, &m.chunks, &m.texts} {
-		n := count(i) * []int{nodeSize, entrySize, chunkSize, 1}[i]
-		if n > len(rest) {
-			return nil, errors.New("is damaged: it ends too early")
-		}
-		*part, rest = rest[:n], rest[n:]
+		return nil, errors.Join(err, f.Close())
 	}
 	return m, nil
 }
 
-// Close closes the packs.
-func (m *Image) Close() error { return m.packs.Close() }
+// openIndex reads the end of an index, and returns its checksum. The pages before it are read when they are needed.
+func (m *Image) openIndex(f *os.File) (sum uint32, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	begin, end := make([]byte, len(magic)), make([]byte, endSize)
+	size := info.Size()
+	if size < int64(len(magic)+endSize) || size > maxIndex {
+		return 0, fmt.Errorf("%s has %d bytes, which no index has", f.Name(), size)
+	}
+	if _, err := f.ReadAt(begin, 0); err != nil {
+		return 0, err
+	}
+	if err := begins(f.Name(), begin, magic); err != nil {
+		return 0, err
+	}
+	if _, err := f.ReadAt(end, size-endSize); err != nil {
+		return 0, err
+	}
+	parts := []*part{&m.nodes, &m.entries, &m.hard, &m.chunks, &m.texts}
+	body := int64(len(magic))
+	for i := range parts {
+		body += int64(le.Uint32(end[4*i:])) * int64(rowSizes[i])
+	}
+	if body > size || body+int64(4*countPages(int(body))+endSize) != size {
+		return 0, fmt.Errorf("%s is damaged: %w", f.Name(), errEnds)
+	}
+	tail := make([]byte, size-body)
+	if _, err := f.ReadAt(tail, body); err != nil {
+		return 0, err
+	}
+	last := len(tail) - 4
+	if sum = le.Uint32(tail[last:]); crc32.Checksum(tail[:last], castagnoli) != sum {
+		return 0, fmt.Errorf("%s is damaged: its checksum differs", f.Name())
+	}
+	m.index = newPages(f, make([]byte, body), tail[:4*countPages(int(body))])
+	from := len(magic)
+	for i, p := range parts {
+		n := int(le.Uint32(end[4*i:])) * rowSizes[i]
+		*p = part{m.index, from, m.index.data[from : from+n]}
+		from += n
+	}
+	m.usage = Usage{uint64(m.indexed()), le.Uint64(end[4*len(parts):])} //nolint:gosec // a length
+	return sum, nil
+}
 
-// Nodes returns how many nodes there are. Their numbers are from 1 on.
-func (m *Image) Nodes() int { return len(m.nodes) / nodeSize }
+// begins checks how a file begins. The last byte of a magic is the number of the format.
+func begins(path string, data []byte, magic string) error {
+	last := len(magic) - 1
+	switch {
+	case len(data) <= last || string(data[:last]) != magic[:last]:
+		return fmt.Errorf("%s is not a part of an image of Tidemark", path)
+	case data[last] != magic[last]:
+		return fmt.Errorf("%s has format %d, this program reads format %d", path, data[last], magic[last])
+	}
+	return nil
+}
+
+var errEnds = errors.New("its parts do not have the size that it names")
+
+// Damaged returns the error of a part of the index that could not be read. What the image returned at the same time or later may be
+// wrong then: names may be missing.
+func (m *Image) Damaged() error { return m.index.err() }
+
+// Close closes the files.
+func (m *Image) Close() error { return errors.Join(m.packs.Close(), m.index.file.Close()) }
+
+// Usage returns how many nodes there are, and what they take.
+func (m *Image) Usage() Usage { return m.usage }
+
+// indexed returns how many nodes the index has. Their numbers are from 1 on, those of others follow.
+func (m *Image) indexed() int { return m.nodes.len() / nodeSize }
 
 // node returns the record of a node, nil if there is none.
 func (m *Image) node(number uint64) []byte {
-	if number == 0 || number > uint64(m.Nodes()) { //nolint:gosec // a length
+	if b, ok := m.changed.nodes[number]; ok {
+		return b
+	}
+	if number == 0 || number > uint64(m.indexed()) { //nolint:gosec // a length
 		return nil
 	}
-	return m.nodes[(number-1)*nodeSize : number*nodeSize]
+	n := int(number) //nolint:gosec // see above
+	return m.nodes.slice((n-1)*nodeSize, n*nodeSize)
 }
 
 // Attr returns what a node is, false if there is none of that number.
@@ -138,23 +205,26 @@ func (m *Image) Attr(number uint64) (a Attr, ok bool) {
 	}, true
 }
 
-// list returns the entries of a directory.
+// list returns the entries that a directory has in the index.
 func (m *Image) list(dir uint64) []byte {
 	b := m.node(dir)
 	if b == nil || tree.Kind(b[0]) != tree.Dir {
 		return nil
 	}
 	first, count := int(le.Uint32(b[24:])), int(le.Uint32(b[28:]))
-	return m.entries[first*entrySize : (first+count)*entrySize]
+	return m.entries.slice(first*entrySize, (first+count)*entrySize)
 }
 
 func (m *Image) name(e []byte) []byte {
 	at := int(le.Uint32(e))
-	return m.texts[at : at+int(le.Uint16(e[8:]))]
+	return m.texts.slice(at, at+int(le.Uint16(e[8:])))
 }
 
 // Lookup returns the node of a name in a directory, false if there is none.
 func (m *Image) Lookup(dir uint64, name string) (number uint64, ok bool) {
+	if number, differs := m.changed.dirs[dir][name]; differs {
+		return number, number != 0
+	}
 	list := m.list(dir)
 	n := len(list) / entrySize
 	i := sort.Search(n, func(i int) bool { return string(m.name(list[i*entrySize:])) >= name })
@@ -166,6 +236,13 @@ func (m *Image) Lookup(dir uint64, name string) (number uint64, ok bool) {
 
 // Entry returns an entry of a directory by its place, from 0 on in the order of names; false behind the last one.
 func (m *Image) Entry(dir uint64, place int) (name string, number uint64, ok bool) {
+	if m.changed.dirs[dir] != nil {
+		list := m.merge(dir)
+		if place < 0 || place >= len(list) {
+			return "", 0, false
+		}
+		return list[place].name, list[place].number, true
+	}
 	list := m.list(dir)
 	if place < 0 || (place+1)*entrySize > len(list) {
 		return "", 0, false
@@ -180,8 +257,7 @@ func (m *Image) extra(number uint64) (all [][]byte) {
 	if b == nil {
 		return nil
 	}
-	at := le.Uint32(b[88:])
-	for rest := m.texts[at : at+le.Uint32(b[92:])]; len(rest) > 0; {
+	for rest := m.extraOf(b); len(rest) > 0; {
 		n, size := binary.Uvarint(rest)
 		if size <= 0 || n > uint64(len(rest)-size) { //nolint:gosec // a length
 			return nil
@@ -190,6 +266,15 @@ func (m *Image) extra(number uint64) (all [][]byte) {
 		all, rest = append(all, rest[:n]), rest[n:]
 	}
 	return all
+}
+
+// extraOf returns the extra of a record. Those of changes follow those of the index.
+func (m *Image) extraOf(b []byte) []byte {
+	at, n, texts := int(le.Uint32(b[88:])), int(le.Uint32(b[92:])), m.texts
+	if at >= texts.len() {
+		at, texts = at-texts.len(), m.changed.texts
+	}
+	return texts.slice(at, at+n)
 }
 
 // Target returns where a link points.
@@ -265,13 +350,12 @@ func (m *Image) chunksOf(number uint64) ([]chunk, error) {
 	}
 	sparse, ends := b[1]&isSparse != 0, int64(0)
 	for ; len(data) >= len(objects.ID{}); data = data[len(objects.ID{}):] {
-		c := chunk{id: objects.ID(data[:len(objects.ID{})])}
-		i := sort.Search(len(m.chunks)/chunkSize, func(i int) bool { return bytes.Compare(m.chunks[i*chunkSize:i*chunkSize+len(c.id)], c.id[:]) >= 0 })
-		if (i+1)*chunkSize > len(m.chunks) || objects.ID(m.chunks[i*chunkSize:i*chunkSize+len(c.id)]) != c.id {
-			return nil, fmt.Errorf("%w: %s", objects.ErrMissing, c.id)
+		c, ok := chunk{id: objects.ID(data[:len(objects.ID{})])}, false
+		if c.at, ok = placeIn(m.chunks, c.id); !ok {
+			if c.at, ok = placeIn(m.changed.chunks, c.id); !ok {
+				return nil, fmt.Errorf("%w: %s", objects.ErrMissing, c.id)
+			}
 		}
-		row := m.chunks[i*chunkSize+len(c.id):]
-		c.at = objects.Place{Pack: le.Uint32(row), Offset: le.Uint32(row[4:]), Item: le.Uint16(row[8:])}
 		size, err := m.packs.Size(c.at)
 		if err != nil {
 			return nil, err
@@ -287,6 +371,18 @@ func (m *Image) chunksOf(number uint64) ([]chunk, error) {
 	}
 	m.lists[number] = list
 	return list, nil
+}
+
+// placeIn returns where a chunk is by a table of chunks.
+func placeIn(table part, id objects.ID) (at objects.Place, ok bool) {
+	row := func(i int) []byte { return table.slice(i*chunkSize, (i+1)*chunkSize) }
+	n := table.len() / chunkSize
+	i := sort.Search(n, func(i int) bool { return bytes.Compare(row(i)[:len(id)], id[:]) >= 0 })
+	if i == n || objects.ID(row(i)[:len(id)]) != id {
+		return at, false
+	}
+	place := row(i)[len(id):]
+	return objects.Place{Pack: le.Uint32(place), Offset: le.Uint32(place[4:]), Item: le.Uint16(place[8:])}, true
 }
 
 func compareIDs(a, b objects.ID) int { return bytes.Compare(a[:], b[:]) }

@@ -25,11 +25,14 @@ import (
 
 // made makes the image of a snapshot.
 func made(p *tracked.Provider, number uint64, dir string) (*image.Image, error) {
-	index, packs := filepath.Join(dir, "index"), filepath.Join(dir, "packs")
-	if err := tracked.Export(p, number, packs, false, func(t *tree.Tree, s *objects.Store) error { return image.Create(index, t, s) }); err != nil {
+	if _, err := tracked.Export(context.Background(), p, number, files(dir), false); err != nil {
 		return nil, err
 	}
-	return image.Open(index, packs)
+	return image.Open(files(dir))
+}
+
+func files(dir string) image.Files {
+	return image.Files{Index: filepath.Join(dir, "index"), Changes: filepath.Join(dir, "changes"), Packs: filepath.Join(dir, "packs")}
 }
 
 // lines describes an image: a line for each path, with the paths of its hard links together.
@@ -185,9 +188,17 @@ func TestAnImageIsWhatACheckoutWrites(t *testing.T) {
 			}
 			numbers = append(numbers, s.Number)
 		}
-		number := rapid.SampledFrom(numbers).Draw(t, "of")
+		number, near := rapid.SampledFrom(numbers).Draw(t, "of"), rapid.SampledFrom(numbers).Draw(t, "near")
 		at, copied := filepath.Join(dir, "image"), filepath.Join(dir, "copy")
 		if err := errors.Join(os.Mkdir(at, 0o700), p.Checkout(context.Background(), number, copied, false)); err != nil {
+			t.Fatal(err)
+		}
+		// An earlier image leaves an index, from which this one is made.
+		earlier := filepath.Join(dir, "earlier")
+		if err := os.Mkdir(earlier, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := made(p, near, earlier); err != nil || m.Close() != nil {
 			t.Fatal(err)
 		}
 		m, err := made(p, number, at)
@@ -198,6 +209,9 @@ func TestAnImageIsWhatACheckoutWrites(t *testing.T) {
 		got, want := lines(t, m), scanned(t, copied)
 		if only := differ(want, got); len(only) > 0 {
 			t.Fatal(strings.Join(only, "\n"))
+		}
+		if u := m.Usage(); u != used(m) {
+			t.Fatal(u, used(m))
 		}
 		// What is deleted and collected afterwards takes nothing from it.
 		if _, err := p.Prune(context.Background(), slices.Compact(numbers)...); err != nil {
@@ -296,30 +310,223 @@ func TestADamagedContentIsAnError(t *testing.T) {
 	}
 }
 
-func TestADamagedIndexIsRefused(t *testing.T) {
-	_, dir := one(t, func(dir string) error { return os.WriteFile(filepath.Join(dir, "file"), []byte("content"), 0o600) })
-	index := filepath.Join(dir, "index")
-	data, err := os.ReadFile(index)
+// used counts what an image has.
+func used(m *image.Image) (u image.Usage) {
+	seen := map[uint64]bool{}
+	var add func(number uint64)
+	add = func(number uint64) {
+		if seen[number] {
+			return
+		}
+		seen[number] = true
+		a, _ := m.Attr(number)
+		u.Nodes++
+		u.Blocks += uint64((a.Size + image.BlockSize - 1) / image.BlockSize) //nolint:gosec // a size
+		for i := 0; ; i++ {
+			_, below, ok := m.Entry(number, i)
+			if !ok {
+				return
+			}
+			add(below)
+		}
+	}
+	add(image.Root)
+	return u
+}
+
+// near has a workspace with two snapshots of a file, and the images of both, made of one index.
+func near(t *testing.T) (p *tracked.Provider, first, second string) {
+	t.Helper()
+	dir := t.TempDir()
+	workspace := filepath.Join(dir, "workspace")
+	first, second = filepath.Join(dir, "first"), filepath.Join(dir, "second")
+	if err := errors.Join(os.Mkdir(workspace, 0o755), os.Mkdir(first, 0o700), os.Mkdir(second, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := tracked.Open(tracked.Options{Workspace: workspace, Store: filepath.Join(dir, "store"), Clock: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range data {
-		damaged := slices.Clone(data)
-		damaged[i] ^= 1
-		if err := os.WriteFile(index, damaged, 0o600); err != nil {
+	t.Cleanup(func() { _ = p.Close() })
+	for _, at := range []string{first, second} {
+		if err := os.WriteFile(filepath.Join(workspace, "file"), []byte("content of the "+filepath.Base(at)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := image.Open(index, filepath.Join(dir, "packs")); err == nil {
-			t.Fatalf("byte %d", i)
-		}
-		if err := os.WriteFile(index, data[:i], 0o600); err != nil {
+		s, _, err := p.Take(context.Background(), "")
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := image.Open(index, filepath.Join(dir, "packs")); err == nil {
-			t.Fatalf("the first %d bytes", i)
+		m, err := made(p, s.Number, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has(t, m, "content of the "+filepath.Base(at))
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if _, err := image.Open(filepath.Join(dir, "none"), dir); !errors.Is(err, fs.ErrNotExist) {
+	return p, first, second
+}
+
+// TestADamagedPageIsAnError: where it is needed, and nothing else is there instead.
+func TestADamagedPageIsAnError(t *testing.T) {
+	m, dir := one(t, func(dir string) error {
+		for i := range 2000 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%04d", i)), nil, 0o600); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if _, ok := m.Attr(image.Root); !ok || m.Damaged() != nil {
+		t.Fatal(m.Damaged())
+	}
+	f, err := os.OpenFile(files(dir).Index, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	const page = 64 << 10
+	if _, err := f.WriteAt([]byte("damage"), page+100); err != nil {
+		t.Fatal(err)
+	}
+	whole, damaged := 0, 0
+	for number := range m.Usage().Nodes {
+		a, ok := m.Attr(number + 1)
+		switch {
+		case m.Damaged() != nil:
+			damaged++
+		case !ok || a.Mode == 0:
+			t.Fatal(number+1, a)
+		default:
+			whole++
+		}
+	}
+	if whole == 0 || damaged == 0 {
+		t.Errorf("%d nodes are whole, %d are damaged", whole, damaged)
+	}
+}
+
+// has checks the content of the only file.
+func has(t *testing.T, m *image.Image, want string) {
+	t.Helper()
+	number, _ := m.Lookup(image.Root, "file")
+	b := make([]byte, 100)
+	if n, err := m.ReadAt(number, b, 0); err != nil || string(b[:n]) != want {
+		t.Fatalf("%q, %v", b[:n], err)
+	}
+}
+
+// TestImagesOfSnapshotsShareAnIndex: the cost of one is that of what differs.
+func TestImagesOfSnapshotsShareAnIndex(t *testing.T) {
+	_, first, second := near(t)
+	a, errA := os.Stat(files(first).Index)
+	b, errB := os.Stat(files(second).Index)
+	if err := errors.Join(errA, errB); err != nil {
+		t.Fatal(err)
+	}
+	if !os.SameFile(a, b) {
+		t.Error("the second image has an index of its own")
+	}
+}
+
+// TestAnIndexIsNotUsedAfterACollection: contents may be elsewhere then. Nor is one whose snapshot was deleted.
+func TestAnIndexIsNotUsedAfterACollection(t *testing.T) {
+	p, first, _ := near(t)
+	if _, err := p.Prune(context.Background(), 1); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	m, err := made(p, 2, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	has(t, m, "content of the second")
+	a, errA := os.Stat(files(first).Index)
+	b, errB := os.Stat(files(dir).Index)
+	if err := errors.Join(errA, errB); err != nil {
+		t.Fatal(err)
+	}
+	if os.SameFile(a, b) {
+		t.Error("the image has an index of a snapshot that was deleted")
+	}
+	kept, err := filepath.Glob(filepath.Join(filepath.Dir(first), "store", "images", "*"))
+	if err != nil || len(kept) != 1 {
+		t.Error(kept, err)
+	}
+}
+
+// TestAnImageIsNotMadeDuringACollection: the index could name packs that the image does not link.
+func TestAnImageIsNotMadeDuringACollection(t *testing.T) {
+	p, _, _ := near(t)
+	held, err := p.Hold(context.Background()) // as a collection has it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := tracked.Export(ctx, p, 1, files(t.TempDir()), false); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestADamagedPartIsRefused: neither the index nor the changes since it are taken for others.
+func TestADamagedPartIsRefused(t *testing.T) {
+	_, first, second := near(t)
+	for _, path := range []string{files(second).Index, files(second).Changes} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Such a small index is one page, which the changes need.
+		refused := func(what string, content []byte) {
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := image.Open(files(second)); err == nil {
+				t.Fatalf("%s: %s", filepath.Base(path), what)
+			}
+		}
+		for i := range data {
+			damaged := slices.Clone(data)
+			damaged[i] ^= 1
+			refused(fmt.Sprintf("byte %d", i), damaged)
+			refused(fmt.Sprintf("the first %d bytes", i), data[:i])
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := image.Open(files(second)); err != nil || m.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+	// Changes of another index.
+	other, dir := t.TempDir(), files(first)
+	if err := os.WriteFile(filepath.Join(other, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := tracked.Open(tracked.Options{Workspace: other, Store: t.TempDir(), Clock: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	if _, _, err := p.Take(context.Background(), ""); err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	if m, err := made(p, 1, to); err != nil || m.Close() != nil {
+		t.Fatal(err)
+	}
+	dir.Index = files(to).Index
+	if _, err := image.Open(dir); err == nil {
+		t.Error("changes of another index are taken")
+	}
+	if err := os.Remove(files(second).Changes); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := image.Open(files(second)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -14,25 +15,31 @@ import (
 )
 
 // magic begins an index. Its last byte is the number of the format.
-const magic = "tidemark image\x00\x01"
+const magic = "tidemark image\x00\x02"
 
-// An index is the head, then the nodes, the entries of all directories, the chunks and the texts, and at the end the CRC-32C of
-// all before. Numbers are little endian. The head is [magic] and how many nodes, entries, chunks and bytes of texts there are.
+// An index is [magic], the nodes, the entries of all directories, the hard links, the chunks and the texts, then the CRC-32C of each
+// page of that, and the end: how many nodes, entries, hard links, chunks and bytes of texts there are (4 bytes each), the blocks of
+// all files (8), and the CRC-32C of all from the first checksum on. Numbers are little endian.
 //
 //	node   kind, flags (1 byte each), mode (2), links (4), size, mtime (8 each), first, count (4 each), item (2), 2 unused,
 //	       parent (4), content (32), ctime, inode (8 each), extra, extra's length (4 each)
 //	entry  name, node (4 each), name's length (2), 2 unused
+//	hard   number that the names of a file have in common (8), node (4)
 //	chunk  content (32), pack, offset (4 each), item (2), 2 unused
 //
 // The number of a node is its place plus one. The entries of a directory follow each other, sorted by name, from first on. First,
 // count and item are the place of the content of a file. Names and extras are in the texts. An extra has the target of a link
-// and the extended attributes, each text with its length (uvarint) before it. Chunks are sorted by their content.
+// and the extended attributes, each text with its length (uvarint) before it. Hard links are sorted by their number, chunks by their content.
 const (
-	headSize  = len(magic) + 4*4
 	nodeSize  = 96
 	entrySize = 12
+	hardSize  = 12
 	chunkSize = 44
+	endSize   = 5*4 + 8 + 4
 )
+
+// rowSizes are the sizes of the rows of all parts, in their order.
+var rowSizes = [...]int{nodeSize, entrySize, hardSize, chunkSize, 1}
 
 // The flags of a node.
 const (
@@ -53,6 +60,7 @@ type maker struct {
 	entries [][]entry // of each directory, by its place in nodes
 	chunks  map[objects.ID]objects.Place
 	texts   []byte
+	blocks  uint64
 }
 
 type entry struct {
@@ -60,9 +68,9 @@ type entry struct {
 	length     uint16
 }
 
-// Create writes the index of a tree into a new file. From has its contents, all of them linked already. The error is
-// [objects.ErrMissing] if one is known to be damaged.
-func Create(path string, t *tree.Tree, from *objects.Store) error {
+// create writes the index of a tree into a new file, and returns its checksum. From has its contents, all of them flushed. The
+// error is [objects.ErrMissing] if one is known to be damaged.
+func create(path string, t *tree.Tree, from *objects.Store) (sum uint32, err error) {
 	m := &maker{from: from, chunks: map[objects.ID]objects.Place{}}
 	hard := map[uint64]uint32{}
 	numbers := []uint32{} // of the directories that the present path is in
@@ -79,7 +87,7 @@ func Create(path string, t *tree.Tree, from *objects.Store) error {
 		if n.Kind == tree.Dir || n.Hard == 0 || number == 0 {
 			var err error
 			if number, err = m.add(n, parent); err != nil {
-				return fmt.Errorf("%s: %w", path, err)
+				return 0, fmt.Errorf("%s: %w", path, err)
 			}
 			if n.Kind != tree.Dir && n.Hard != 0 {
 				hard[n.Hard] = number
@@ -97,7 +105,7 @@ func Create(path string, t *tree.Tree, from *objects.Store) error {
 			open, numbers = append(open, path), append(numbers, number)
 		}
 	}
-	return m.write(path)
+	return m.write(path, hard)
 }
 
 // add adds a node.
@@ -151,9 +159,12 @@ func (m *maker) add(e *tree.Node, parent uint32) (uint32, error) {
 		le.PutUint32(b[88:], uint32(at))              //nolint:gosec // write checks the sum
 		le.PutUint32(b[92:], uint32(len(m.texts)-at)) //nolint:gosec // write checks the sum
 	}
-	m.nodes, m.entries = append(m.nodes, b...), append(m.entries, nil)
+	m.nodes, m.entries, m.blocks = append(m.nodes, b...), append(m.entries, nil), m.blocks+blocksOf(b)
 	return uint32(len(m.entries)), nil //nolint:gosec // write checks the sum
 }
+
+// blocksOf returns the blocks of a node.
+func blocksOf(b []byte) uint64 { return (le.Uint64(b[8:]) + BlockSize - 1) / BlockSize }
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
@@ -188,19 +199,16 @@ func (m *maker) enter(dir, number uint32, name string) {
 	m.texts = append(m.texts, name...)
 }
 
-func (m *maker) write(path string) error {
+func (m *maker) write(path string, hard map[uint64]uint32) (sum uint32, err error) {
 	total := 0
 	for _, list := range m.entries {
 		total += len(list)
 	}
 	if len(m.nodes) > math.MaxUint32 || len(m.texts) > math.MaxUint32 {
-		return errors.New("the snapshot has too many files for an image")
+		return 0, errors.New("the snapshot has too many files for an image")
 	}
-	out := make([]byte, 0, headSize+len(m.nodes)+total*entrySize+len(m.chunks)*chunkSize+len(m.texts)+4)
+	out := make([]byte, 0, len(magic)+len(m.nodes)+total*entrySize+len(hard)*hardSize+len(m.chunks)*chunkSize+len(m.texts)+endSize)
 	out = append(out, magic...)
-	for _, n := range []int{len(m.entries), total, len(m.chunks), len(m.texts)} {
-		out = le.AppendUint32(out, uint32(n)) //nolint:gosec // checked above
-	}
 	nodes := len(out)
 	out = append(out, m.nodes...)
 	first := uint32(0)
@@ -219,12 +227,27 @@ func (m *maker) write(path string) error {
 		}
 		first += uint32(len(list)) //nolint:gosec // checked above
 	}
-	ids := make([]objects.ID, 0, len(m.chunks))
-	for id := range m.chunks {
-		ids = append(ids, id)
+	for _, n := range slices.Sorted(maps.Keys(hard)) {
+		out = le.AppendUint32(le.AppendUint64(out, n), hard[n])
 	}
-	slices.SortFunc(ids, compareIDs)
-	for _, id := range ids {
+	out = append(m.appendChunks(out), m.texts...)
+	body := len(out)
+	for page := range slices.Chunk(out[:body:body], pageSize) {
+		out = le.AppendUint32(out, crc32.Checksum(page, castagnoli))
+	}
+	out = appendCounts(out, len(m.entries), total, len(hard), len(m.chunks), len(m.texts))
+	return finish(path, le.AppendUint64(out, m.blocks), body, true)
+}
+
+func appendCounts(out []byte, counts ...int) []byte {
+	for _, n := range counts {
+		out = le.AppendUint32(out, uint32(n)) //nolint:gosec // write checks the largest ones
+	}
+	return out
+}
+
+func (m *maker) appendChunks(out []byte) []byte {
+	for _, id := range slices.SortedFunc(maps.Keys(m.chunks), compareIDs) {
 		at := m.chunks[id]
 		out = append(out, id[:]...)
 		out = le.AppendUint32(out, at.Pack)
@@ -232,12 +255,20 @@ func (m *maker) write(path string) error {
 		out = le.AppendUint16(out, at.Item)
 		out = append(out, 0, 0)
 	}
-	out = append(out, m.texts...)
-	out = le.AppendUint32(out, crc32.Checksum(out, castagnoli))
+	return out
+}
+
+// finish writes a new file with the checksum of what is from a place on at its end, and returns it.
+// With durable the file survives a loss of power.
+func finish(path string, out []byte, from int, durable bool) (sum uint32, err error) {
+	sum = crc32.Checksum(out[from:], castagnoli)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = f.Write(out)
-	return errors.Join(err, f.Close())
+	_, err = f.Write(le.AppendUint32(out, sum))
+	if durable {
+		err = errors.Join(err, f.Sync())
+	}
+	return sum, errors.Join(err, f.Close())
 }

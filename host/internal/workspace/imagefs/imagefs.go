@@ -6,7 +6,11 @@
 //   - It ends when it is unmounted. Its process unmounts it when it is asked to end.
 package imagefs
 
-import "errors"
+import (
+	"errors"
+
+	"tidemark.dev/tidemark/host/internal/workspace/image"
+)
 
 // ErrUnsupported means that the system has no FUSE, or that Tidemark does not use it there.
 var ErrUnsupported = errors.New("Tidemark mounts snapshots on Linux only")
@@ -16,8 +20,9 @@ const Name = "tidemark"
 
 // Options are how an image is served.
 type Options struct {
-	// Index and Packs are those of the image, Dir is the directory that it is mounted on.
-	Index, Packs, Dir string
+	// Image is what is served, Dir is the directory that it is mounted on.
+	Image image.Files
+	Dir   string
 	// Source is what the table of mounts names.
 	Source string
 	// Sealed takes the permission to write from all modes, as a view has them.

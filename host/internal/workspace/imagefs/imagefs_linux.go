@@ -7,7 +7,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -26,11 +25,11 @@ const maxRead = 1 << 20
 // Serve mounts an image and serves it until it is unmounted, or until the context ends: then it unmounts it, at once or when no
 // program uses it any more.
 func Serve(ctx context.Context, o Options) error {
-	m, err := image.Open(o.Index, o.Packs)
+	m, err := image.Open(o.Image)
 	if err != nil {
 		return err
 	}
-	f := &filesystem{RawFileSystem: fuse.NewDefaultRawFileSystem(), image: m, sealed: o.Sealed, uid: uint32(os.Getuid()), gid: uint32(os.Getgid()), blocks: sync.OnceValue(func() uint64 { return blocksOf(m) })} //nolint:gosec // they have 32 bits
+	f := &filesystem{RawFileSystem: fuse.NewDefaultRawFileSystem(), image: m, sealed: o.Sealed, uid: uint32(os.Getuid()), gid: uint32(os.Getgid())} //nolint:gosec // they have 32 bits
 	server, err := fuse.NewServer(f, o.Dir, &fuse.MountOptions{
 		Name: Name, FsName: o.Source, Options: []string{"ro", "nosuid", "nodev", "default_permissions"},
 		DirectMount: os.Geteuid() == 0, DirectMountFlags: unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV,
@@ -72,7 +71,6 @@ type filesystem struct {
 	image    *image.Image
 	sealed   bool
 	uid, gid uint32
-	blocks   func() uint64 // of all files
 }
 
 func (f *filesystem) String() string { return Name }
@@ -96,7 +94,7 @@ func (f *filesystem) fill(number uint64, out *fuse.Attr) bool {
 	}
 	size := a.Size
 	if a.Kind == tree.Dir {
-		size = blockSize
+		size = image.BlockSize
 	}
 	const unit = 512
 	blocks := (f.image.Allocated(number) + unit - 1) / unit
@@ -105,7 +103,7 @@ func (f *filesystem) fill(number uint64, out *fuse.Attr) bool {
 		inode, ctime = ownInodes|number, a.Mtime
 	}
 	*out = fuse.Attr{
-		Ino: inode, Size: uint64(size), Blocks: uint64(blocks), Mode: modes[a.Kind] | mode, Nlink: a.Links, Blksize: blockSize, //nolint:gosec // sizes
+		Ino: inode, Size: uint64(size), Blocks: uint64(blocks), Mode: modes[a.Kind] | mode, Nlink: a.Links, Blksize: image.BlockSize, //nolint:gosec // sizes
 		Owner: fuse.Owner{Uid: f.uid, Gid: f.gid},
 	}
 	out.Mtime, out.Mtimensec = split(a.Mtime)
@@ -138,28 +136,37 @@ func (f *filesystem) entry(number uint64, out *fuse.EntryOut) {
 	f.fill(number, &out.Attr)
 }
 
+// sound returns a status, or an error if the index is damaged: what was found in it may be wrong then.
+func (f *filesystem) sound(status fuse.Status) fuse.Status {
+	if f.image.Damaged() != nil {
+		return fuse.EIO
+	}
+	return status
+}
+
 func (f *filesystem) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
 	number, ok := f.image.Lookup(header.NodeId, name)
 	if !ok { // the kernel may keep that, too
 		out.SetEntryTimeout(forever)
-		return fuse.OK
+		return f.sound(fuse.OK)
 	}
 	f.entry(number, out)
-	return fuse.OK
+	return f.sound(fuse.OK)
 }
 
 func (f *filesystem) Forget(uint64, uint64) {}
 
 func (f *filesystem) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
 	if !f.fill(in.NodeId, &out.Attr) {
-		return fuse.ENOENT
+		return f.sound(fuse.ENOENT)
 	}
 	out.SetTimeout(forever)
-	return fuse.OK
+	return f.sound(fuse.OK)
 }
 
 func (f *filesystem) Readlink(_ <-chan struct{}, header *fuse.InHeader) ([]byte, fuse.Status) {
-	return f.image.Target(header.NodeId), fuse.OK
+	target := f.image.Target(header.NodeId)
+	return target, f.sound(fuse.OK)
 }
 
 func (f *filesystem) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, to []byte) (uint32, fuse.Status) {
@@ -168,13 +175,16 @@ func (f *filesystem) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr str
 			return give(to, x.Value)
 		}
 	}
-	return 0, fuse.ENOATTR
+	return 0, f.sound(fuse.ENOATTR)
 }
 
 func (f *filesystem) ListXAttr(_ <-chan struct{}, header *fuse.InHeader, to []byte) (uint32, fuse.Status) {
 	var names []byte
 	for _, x := range f.image.Xattrs(header.NodeId) {
 		names = append(append(names, x.Name...), 0)
+	}
+	if status := f.sound(fuse.OK); status != fuse.OK {
+		return 0, status
 	}
 	return give(to, names)
 }
@@ -195,7 +205,7 @@ func (f *filesystem) Read(_ <-chan struct{}, in *fuse.ReadIn, buffer []byte) (fu
 	if err != nil {
 		return nil, fuse.EIO
 	}
-	return fuse.ReadResultData(buffer[:n]), fuse.OK
+	return fuse.ReadResultData(buffer[:n]), f.sound(fuse.OK)
 }
 
 func (f *filesystem) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {
@@ -207,10 +217,10 @@ func (f *filesystem) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekO
 	case err != nil:
 		return fuse.EIO
 	case !ok:
-		return fuse.Status(unix.ENXIO)
+		return f.sound(fuse.Status(unix.ENXIO))
 	}
 	out.Offset = uint64(to) //nolint:gosec // a size
-	return fuse.OK
+	return f.sound(fuse.OK)
 }
 
 // dots are before the entries of each directory.
@@ -233,7 +243,7 @@ func (f *filesystem) listed(dir, place uint64) (e fuse.DirEntry, node uint64, ok
 func (f *filesystem) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
 	for place := in.Offset; ; place++ {
 		if e, _, ok := f.listed(in.NodeId, place); !ok || !out.AddDirEntry(e) {
-			return fuse.OK
+			return f.sound(fuse.OK)
 		}
 	}
 }
@@ -242,11 +252,11 @@ func (f *filesystem) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.D
 	for place := in.Offset; ; place++ {
 		e, number, ok := f.listed(in.NodeId, place)
 		if !ok {
-			return fuse.OK
+			return f.sound(fuse.OK)
 		}
 		o := out.AddDirLookupEntry(e)
 		if o == nil {
-			return fuse.OK
+			return f.sound(fuse.OK)
 		}
 		if place >= dots { // the kernel looks up neither "." nor ".."
 			f.entry(number, o)
@@ -255,19 +265,7 @@ func (f *filesystem) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.D
 }
 
 func (f *filesystem) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
-	*out = fuse.StatfsOut{Blocks: f.blocks(), Bsize: blockSize, Frsize: blockSize, NameLen: 255, Files: uint64(f.image.Nodes())} //nolint:gosec // a count
+	u := f.image.Usage()
+	*out = fuse.StatfsOut{Blocks: u.Blocks, Bsize: image.BlockSize, Frsize: image.BlockSize, NameLen: 255, Files: u.Nodes}
 	return fuse.OK
-}
-
-// blockSize is the size of a block in bytes.
-const blockSize = 4096
-
-// blocksOf counts the blocks of all files.
-func blocksOf(m *image.Image) uint64 {
-	total := int64(0)
-	for n := range m.Nodes() {
-		a, _ := m.Attr(uint64(n) + 1) //nolint:gosec // a count
-		total += (a.Size + blockSize - 1) / blockSize
-	}
-	return uint64(total) //nolint:gosec // a size
 }

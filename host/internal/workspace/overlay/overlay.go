@@ -27,12 +27,13 @@ const layersPrefix = ".layers-"
 // The names in a directory of layers. Base is what the snapshot of a branch is mounted on, upper what is written in a branch,
 // which has them, and a view has not.
 const (
-	indexName = "index"
-	packsName = "packs"
-	lockName  = "lock"
-	baseName  = "base"
-	upperName = "upper"
-	workName  = "work"
+	indexName   = "index"
+	changesName = "changes"
+	packsName   = "packs"
+	lockName    = "lock"
+	baseName    = "base"
+	upperName   = "upper"
+	workName    = "work"
 )
 
 // Source is what the table of mounts names as the source of what Tidemark mounts.
@@ -69,15 +70,15 @@ func writable(dir string) bool {
 
 // Served is what a process serves for a directory.
 type Served struct {
-	// Index and Packs are those of the image, At is where it is mounted. Lock is a file that the process locks while it runs.
-	Index, Packs, At, Lock string
+	// Index, Changes and Packs are those of the image, At is where it is mounted. Lock is a file that the process locks while it runs.
+	Index, Changes, Packs, At, Lock string
 	// Sealed is true for a view: nothing may be written.
 	Sealed bool
 }
 
 // ServedFor returns what a process serves for a directory.
 func ServedFor(dir string) Served {
-	s := Served{Index: layer(dir, indexName), Packs: layer(dir, packsName), Lock: layer(dir, lockName), At: dir, Sealed: !writable(dir)}
+	s := Served{Index: layer(dir, indexName), Changes: layer(dir, changesName), Packs: layer(dir, packsName), Lock: layer(dir, lockName), At: dir, Sealed: !writable(dir)}
 	if !s.Sealed {
 		s.At = layer(dir, baseName)
 	}
@@ -85,8 +86,8 @@ func ServedFor(dir string) Served {
 }
 
 // Prepare makes the layers of a directory, of a branch or of a view, and the directory, which must not exist. Fill makes the
-// image. Nothing is mounted. After an error neither exists.
-func Prepare(dir string, branch bool, fill func(index, packs string) error) error {
+// image of what is served. Nothing is mounted. After an error neither exists.
+func Prepare(dir string, branch bool, fill func(Served) error) error {
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return &fs.PathError{Op: "mount", Path: dir, Err: fs.ErrExist}
 	}
@@ -100,7 +101,7 @@ func Prepare(dir string, branch bool, fill func(index, packs string) error) erro
 		}
 	}
 	if err == nil {
-		err = fill(layer(dir, indexName), layer(dir, packsName))
+		err = fill(ServedFor(dir))
 	}
 	if err == nil {
 		err = os.Mkdir(dir, 0o700)

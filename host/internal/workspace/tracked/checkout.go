@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/winname"
+	"tidemark.dev/tidemark/host/internal/workspace/attrs"
+	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/removal"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -143,10 +145,10 @@ feed:
 func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool, live *live) error {
 	name := filepath.FromSlash(path)
 	if e.Kind == tree.Link {
-		if err := makeLink(r, name, e.Target); err != nil {
+		if err := attrs.MakeLink(r, name, e.Target); err != nil {
 			return err
 		}
-		return linkTime(r, name, e.Mtime)
+		return attrs.LinkTime(r, name, e.Mtime)
 	}
 	f := live.clone(r, path, e)
 	if f == nil {
@@ -160,7 +162,7 @@ func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool, 
 		}
 	}
 	defer func() { _ = f.Close() }()
-	if err := setXattrs(f, e.Xattrs); err != nil {
+	if err := attrs.SetXattrs(f, e.Xattrs); err != nil {
 		return err
 	}
 	if err := f.Chmod(modeOf(e, readOnly)); err != nil {
@@ -197,7 +199,7 @@ func finishDir(r *os.Root, path string, e *tree.Entry, readOnly bool) error {
 		if err != nil {
 			return err
 		}
-		err = setXattrs(d, e.Xattrs)
+		err = attrs.SetXattrs(d, e.Xattrs)
 		_ = d.Close()
 		if err != nil {
 			return err
@@ -227,24 +229,100 @@ func modeOf(e *tree.Entry, readOnly bool) os.FileMode {
 	return mode
 }
 
-// Export links the contents of a snapshot into a new directory, see [objects.Store.Link], and calls write with its tree.
-func Export(p *Provider, number uint64, dir string, durable bool, write func(*tree.Tree, *objects.Store) error) error {
+// imagesDir is the directory of a store that has the kept indexes of images, while the store is open.
+const imagesDir = "images"
+
+// An image is made of a kept index if the snapshots between have at most so many changes. They cost about 10 µs each.
+const maxImageChanges = 1000
+
+// Export makes the files of an image of a snapshot, see [image.Open], and returns the snapshot's root. With durable it survives a loss
+// of power.
+func Export(ctx context.Context, p *Provider, number uint64, to image.Files, durable bool) (root *tree.Entry, err error) {
+	held, err := p.Hold(ctx) // a collection would move contents
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i, err := p.get(number)
 	if err != nil {
+		return nil, err
+	}
+	base, err := indexNear(p, i)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := p.diff(base, number)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.objects.Link(to.Packs, durable); err != nil {
+		return nil, err
+	}
+	return p.images.Make(to, base, changes, func(path string, e *tree.Entry) *tree.Node {
+		if i == len(p.all)-1 {
+			return p.now.Lookup(path) // with its stat
+		}
+		return &tree.Node{Entry: *e}
+	}, durable)
+}
+
+// PrepareExport makes that the next [Export] of the newest snapshot takes no longer with many files.
+func PrepareExport(ctx context.Context, p *Provider) error {
+	held, err := p.Hold(ctx)
+	if err != nil {
 		return err
 	}
-	if err := p.objects.Link(dir, durable); err != nil {
-		return err
+	defer held.Release()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last() == nil {
+		return nil
+	}
+	_, err = indexNear(p, len(p.all)-1)
+	return err
+}
+
+// indexNear returns a snapshot of which an index is kept and that is near to one, given by its place in the list. It makes an index of
+// that one where there is none. The caller has the turn and the lock.
+func indexNear(p *Provider, i int) (number uint64, err error) {
+	if err := dropIndexes(p); err != nil {
+		return 0, err
+	}
+	least := maxImageChanges + 1
+	for _, n := range p.images.Numbers() {
+		at, _ := p.index(n)
+		changes := 0
+		for _, s := range p.all[min(at, i)+1 : max(at, i)+1] {
+			changes += s.rec.Changed
+		}
+		if changes < least {
+			number, least = n, changes
+		}
+	}
+	if least <= maxImageChanges {
+		return number, nil
 	}
 	t := p.now
 	if i < len(p.all)-1 {
 		if t, err = p.treeAt(i); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return write(t, p.objects)
+	if err := p.objects.Flush(); err != nil {
+		return 0, err
+	}
+	number = p.all[i].Number
+	return number, p.images.Add(number, t)
+}
+
+// dropIndexes removes the kept indexes that cannot be used any more.
+func dropIndexes(p *Provider) error {
+	return p.images.Drop(func(number uint64) bool {
+		_, err := p.get(number)
+		return err == nil
+	})
 }
 
 // Share makes a new directory the store of a copy of a snapshot. It has that snapshot, under its number, and shares the

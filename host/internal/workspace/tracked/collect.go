@@ -35,7 +35,12 @@ func (c *collector) run(ctx context.Context, waste objects.Waste) error {
 	if err != nil {
 		return err
 	}
-	return c.collect(ctx, waste)
+	if err := c.collect(ctx, waste); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return dropIndexes(p)
 }
 
 func (c *collector) compact() error {

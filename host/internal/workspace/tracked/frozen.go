@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/attrs"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -98,7 +99,7 @@ func rewrite(p *Provider, r *os.Root, name string, e *tree.Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.fillFile(f, e), setXattrs(f, e.Xattrs), f.Chmod(modeOf(e, false)), f.Close()); err != nil {
+	if err := errors.Join(p.fillFile(f, e), attrs.SetXattrs(f, e.Xattrs), f.Chmod(modeOf(e, false)), f.Close()); err != nil {
 		return err
 	}
 	return r.Chtimes(name, time.Time{}, time.Unix(0, e.Mtime))

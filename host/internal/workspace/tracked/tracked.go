@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/memory"
+	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -136,6 +137,7 @@ type Provider struct {
 	// rewritten counts how often the history was rewritten. reading are the trees of checkouts that are being written.
 	rewritten int
 	reading   map[*tree.Tree]bool
+	images    *image.Kept
 }
 
 // Open opens the store of a workspace, and creates it if there is none.
@@ -150,7 +152,7 @@ func Open(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{contents: contents, options: o, end: make(chan struct{}), turn: make(chan struct{}, 1), reading: map[*tree.Tree]bool{}, examined: -1}
+	p := &Provider{contents: contents, options: o, end: make(chan struct{}), turn: make(chan struct{}, 1), reading: map[*tree.Tree]bool{}, examined: -1, images: image.NewKept(filepath.Join(o.Store, imagesDir), contents.objects)}
 	var records []*record
 	if p.history, records, err = openHistory(filepath.Join(o.Store, historyFile)); err != nil {
 		return nil, errors.Join(err, contents.close())
@@ -292,7 +294,7 @@ func (p *Provider) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.memory.Need(0)
-	return errors.Join(p.contents.close(), p.history.sync(), p.history.close())
+	return errors.Join(p.images.Close(), p.contents.close(), p.history.sync(), p.history.close())
 }
 
 // syncOften makes what was written survive a loss of power, contents before the history that names them.

@@ -1,4 +1,5 @@
-package tracked
+// Package attrs sets what [os.Root] does not set of a file: extended attributes, and times and targets of links.
+package attrs
 
 import (
 	"errors"
@@ -10,8 +11,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
-// setXattrs sets extended attributes. A filesystem that has none is no error.
-func setXattrs(f *os.File, attrs []tree.Xattr) error {
+// SetXattrs sets extended attributes. A filesystem that has none is no error.
+func SetXattrs(f *os.File, attrs []tree.Xattr) error {
 	for _, a := range attrs {
 		if err := unix.Fsetxattr(int(f.Fd()), a.Name, a.Value, 0); err != nil && !errors.Is(err, unix.ENOTSUP) {
 			return &os.PathError{Op: "setxattr " + a.Name, Path: f.Name(), Err: err}
@@ -20,8 +21,8 @@ func setXattrs(f *os.File, attrs []tree.Xattr) error {
 	return nil
 }
 
-// linkTime sets the time of a symbolic link itself.
-func linkTime(r *os.Root, name string, mtime int64) error {
+// LinkTime sets the time of a symbolic link itself.
+func LinkTime(r *os.Root, name string, mtime int64) error {
 	d, err := r.Open(filepath.Dir(name))
 	if err != nil {
 		return err
@@ -31,4 +32,5 @@ func linkTime(r *os.Root, name string, mtime int64) error {
 	return unix.UtimesNanoAt(int(d.Fd()), filepath.Base(name), times, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-func makeLink(r *os.Root, name, target string) error { return r.Symlink(target, name) }
+// MakeLink makes a symbolic link.
+func MakeLink(r *os.Root, name, target string) error { return r.Symlink(target, name) }

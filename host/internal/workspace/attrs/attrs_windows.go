@@ -1,4 +1,4 @@
-package tracked
+package attrs
 
 import (
 	"os"
@@ -10,7 +10,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/winfile"
 )
 
-func setXattrs(*os.File, []tree.Xattr) error { return nil }
+// SetXattrs does nothing: they are not recorded here.
+func SetXattrs(*os.File, []tree.Xattr) error { return nil }
 
 // in calls with the open directory of a name.
 func in(r *os.Root, name string, do func(dir windows.Handle, name string) error) error {
@@ -22,13 +23,13 @@ func in(r *os.Root, name string, do func(dir windows.Handle, name string) error)
 	return do(windows.Handle(d.Fd()), filepath.Base(name))
 }
 
-// linkTime sets the time of a link itself.
-func linkTime(r *os.Root, name string, mtime int64) error {
+// LinkTime sets the time of a link itself.
+func LinkTime(r *os.Root, name string, mtime int64) error {
 	return in(r, name, func(dir windows.Handle, name string) error { return winfile.SetTime(dir, name, mtime) })
 }
 
-// makeLink creates a symbolic link or a junction.
-func makeLink(r *os.Root, name, target string) error {
+// MakeLink creates a symbolic link or a junction.
+func MakeLink(r *os.Root, name, target string) error {
 	if !winfile.IsJunction(target) {
 		return r.Symlink(target, name)
 	}

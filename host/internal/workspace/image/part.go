@@ -1,0 +1,75 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"sync"
+)
+
+// pageSize is how many bytes of an index are read and checked at once.
+const pageSize = 64 << 10
+
+// pages is an index in memory, page by page from when a page is needed. It is safe for concurrent use.
+type pages struct {
+	file *os.File
+	data []byte
+	sums []byte // the checksum of each page
+	once []sync.Once
+
+	mu      sync.Mutex
+	damaged error
+}
+
+func newPages(file *os.File, data, sums []byte) *pages {
+	return &pages{file: file, data: data, sums: sums, once: make([]sync.Once, countPages(len(data)))}
+}
+
+func countPages(size int) int { return (size + pageSize - 1) / pageSize }
+
+// need reads the pages from a place to another one. One that cannot be read is all zeros, and an error.
+func (p *pages) need(from, to int) {
+	for n := from / pageSize; n*pageSize < to; n++ {
+		p.once[n].Do(func() {
+			page := p.data[n*pageSize : min((n+1)*pageSize, len(p.data))]
+			_, err := p.file.ReadAt(page, int64(n)*pageSize)
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			if err == nil && crc32.Checksum(page, castagnoli) != le.Uint32(p.sums[4*n:]) {
+				err = fmt.Errorf("%s is damaged at %d", p.file.Name(), n*pageSize)
+			}
+			if err != nil {
+				clear(page)
+				p.mu.Lock()
+				p.damaged = err
+				p.mu.Unlock()
+			}
+		})
+	}
+}
+
+func (p *pages) err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.damaged
+}
+
+// part is a part of an index, or with no pages of changes, which are in memory.
+type part struct {
+	of   *pages
+	from int
+	data []byte
+}
+
+func (p part) len() int { return len(p.data) }
+
+// slice returns bytes of a part. They are zeros if they are damaged, see [Image.Damaged].
+func (p part) slice(from, to int) []byte {
+	if p.of != nil {
+		p.of.need(p.from+from, p.from+to)
+	}
+	return p.data[from:to:to]
+}
