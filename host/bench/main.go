@@ -103,6 +103,7 @@ var parts = []part{
 	{name: "act", run: (*run).act},
 	{name: "files", run: (*run).files, inside: true, timeTravel: true},
 	{name: "filesystems", run: filesystems, inside: true, timeTravel: true},
+	{name: "mounts", run: mounted, inside: true, timeTravel: true},
 	{name: "timeline", run: (*run).timeline, timeTravel: true},
 	{name: "terminal", run: (*run).terminal, inside: true, timeTravel: true},
 	{name: "conversation", run: (*run).conversation, timeTravel: true},
