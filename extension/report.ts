@@ -121,9 +121,23 @@ export interface DOMDiff {
    */
   page_empty_since?: Time;
   page_empty_tab?: number /* int */;
+  /**
+   * EmptiedFields are those of a submitted form that the page emptied after a request failed. They do not count as errors.
+   */
+  emptied_fields?: EmptiedField[];
   url_changed?: URLChange;
   crashed?: Crash[];
   omitted?: number /* int */;
+}
+/**
+ * EmptiedField is a field that users have to fill in again.
+ */
+export interface EmptiedField {
+  /**
+   * Element is its role, name and reference.
+   */
+  element: string;
+  tab?: number /* int */;
 }
 /**
  * NewElement is an error element that was not visible before.

@@ -135,6 +135,7 @@ type NetworkEvent struct {
 	Backfilled bool `json:"backfilled,omitempty"`
 	// Stack has lines "function (url:line:column)": the code that made the request, the innermost frame first, and
 	// then the code that scheduled it. A request of the document itself has one line, with the document's address.
+	// "async function" is at the place where the function waits.
 	Stack []string `json:"stack,omitempty" rule:"cap=MaxStack"`
 }
 

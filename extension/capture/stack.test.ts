@@ -145,6 +145,18 @@ test('stacks in V8’s own writing', () => {
   ]);
 });
 
+test('the cause has where its functions wait', () => {
+  const stack = `Error
+    at send (http://localhost/http.js:2:9)
+    at async list (http://localhost/app.js:7:3)
+    at async http://localhost/app.js:9:1`;
+  expect(causeLines(parseStack(stack))).toEqual([
+    'send (http://localhost/http.js:2:9)',
+    'async list (http://localhost/app.js:7:3)',
+    'async (anonymous) (http://localhost/app.js:9:1)',
+  ]);
+});
+
 test('an error that only libraries’ code is at is at the code of the page’s own that scheduled it', () => {
   const inner = frame('throwOnMismatch', 'http://localhost/node_modules/.vite/deps/react-dom_client.js');
   const library = { callFrames: [inner], parent: { description: 'await', callFrames: [inner] } };

@@ -6,7 +6,11 @@ import { redactURL } from '../redact/redact';
 import { cutUnits } from './text';
 
 /** A frame; lines and columns count from 0. */
-export type Frame = Pick<Protocol.Runtime.CallFrame, 'functionName' | 'url' | 'lineNumber' | 'columnNumber'>;
+export interface Frame
+  extends Pick<Protocol.Runtime.CallFrame, 'functionName' | 'url' | 'lineNumber' | 'columnNumber'> {
+  /** Whether the place is where the function waits for the frame before, and not where it called it. */
+  readonly waits?: boolean;
+}
 
 /** How many stacks that scheduled one another are kept, by capture and while debugging. */
 export const ASYNC_DEPTH = 8;
@@ -60,7 +64,7 @@ const MAX_SEEN = 200;
 
 /**
  * The lines of the code that caused something, of at most {@link MaxStack} frames. Where a frame is the page's own,
- * those of libraries are left out: deep below them the page's would be cut off.
+ * those of libraries are left out: deep below them the page's would be cut off. A function that waits is "async function".
  */
 export function causeLines(frames: Iterable<Frame>): string[] {
   const own: Frame[] = [];
@@ -71,7 +75,9 @@ export function causeLines(frames: Iterable<Frame>): string[] {
     if (list.length < MAX_SEEN) list.push(frame);
     if (own.length === MAX_SEEN) break;
   }
-  return withEntries(own.length > 0 ? own : others).map(frameLine);
+  return withEntries(own.length > 0 ? own : others).map(
+    (frame) => (frame.waits === true ? 'async ' : '') + frameLine(frame),
+  );
 }
 
 /**
@@ -131,10 +137,11 @@ export function initiatorLines(initiator: Protocol.Network.Initiator | undefined
 export function parseStack(stack: string): Frame[] {
   const frames: Frame[] = [];
   for (const line of stack.split('\n')) {
-    const [, name = '', url, row, column] =
-      /^\s+at (?:(?:async )?(?:new )?(.*?) \()?(?:async )?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
+    const [, waits, name = '', url, row, column] =
+      /^\s+at (async )?(?:(?:new )?(.*?) \()?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
     if (url === undefined || url.startsWith('eval at ')) continue;
-    frames.push({ functionName: name, url, lineNumber: Number(row) - 1, columnNumber: Number(column) - 1 });
+    const frame = { functionName: name, url, lineNumber: Number(row) - 1, columnNumber: Number(column) - 1 };
+    frames.push(waits === undefined ? frame : { ...frame, waits: true });
   }
   return frames;
 }

@@ -388,6 +388,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	if !o.action.blind {
 		late.Page, late.Merged = o.lateChanges(a.clock())
 	}
+	var read *aria.Tree                                 // after the action
 	errorPage := result.Refused == protocol.RefusedLoad // nobody may read it
 	if result.Dialog == nil && !result.Busy && !o.action.blind && !errorPage {
 		tree, err := after(ctx, a, o, t)
@@ -404,6 +405,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		case err == nil && a.pages.Outside(client, o.id, tree) != nil:
 			return finishOutside(a, client, t, o, a.pages.Outside(client, o.id, tree)), nil
 		case err == nil: // steps before a refused one may have changed the page
+			read = tree
 			most := maxPageTokens
 			if (o.before == nil || o.before.Document != tree.Document) && o.isTroubled(a, client) {
 				most = maxPageBeside
@@ -420,7 +422,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		t.Unlocked(func() { late.Made = a.made(ctx, client, o, *result.Late) })
 	}
 	answer.Invalid, answer.Ignored = o.objections()
-	answer.Emptied = o.emptied(done.v)
+	late.Emptied, answer.Emptied = o.emptied(a, client, done.v, read)
 	if result.Refused != "" {
 		answer.Refused = o.refusal()
 		return done, nil

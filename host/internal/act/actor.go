@@ -49,14 +49,18 @@ type Actor struct {
 	sets     func(*checkpoint.Client) []string
 	paused   func(ctx context.Context, client *checkpoint.Client, tab int) []string
 
+	forms forms
+
 	*Leases
 }
 
 // New returns an actor.
 func New(o Options) *Actor {
-	return &Actor{
+	a := &Actor{
 		store: o.Store, pages: o.Pages, observer: o.Observer, rules: o.Rules, clients: o.Clients, hands: o.Hands, evaluate: o.Evaluate,
 		config: o.Config, clock: o.Clock, sets: o.Sets, paused: o.Variables,
 		Leases: &Leases{store: o.Store, clients: o.Clients, clock: o.Clock, number: o.Number, notify: o.Notify},
 	}
+	o.Clients.OnForget(a.forms.forget)
+	return a
 }

@@ -183,10 +183,11 @@ type OpenedTab struct {
 type Late struct {
 	// First means that there was no previous answer.
 	First bool `json:"first,omitempty"`
-	// Broke, Requests and Repeated are the same as in [Answer].
+	// Broke, Requests, Repeated and Emptied are the same as in [Answer].
 	Broke    []diff.Consequence `json:"broke,omitempty"`
 	Requests []diff.Consequence `json:"requests,omitempty"`
 	Repeated []diff.Consequence `json:"repeated,omitempty"`
+	Emptied  []string           `json:"emptied,omitempty"`
 	Made
 	// Page is the difference of the page up to the action. Merged means that it was too large to show apart and is part
 	// of the answer's Page.
@@ -196,5 +197,5 @@ type Late struct {
 
 // empty reports whether there is nothing late.
 func (l *Late) empty() bool {
-	return len(l.Broke)+len(l.Requests)+len(l.Repeated) == 0 && len(l.Opened) == 0 && len(l.Downloads) == 0 && l.Page == "" && !l.Merged
+	return len(l.Broke)+len(l.Requests)+len(l.Repeated)+len(l.Emptied) == 0 && len(l.Opened) == 0 && len(l.Downloads) == 0 && l.Page == "" && !l.Merged
 }

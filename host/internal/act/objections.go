@@ -1,11 +1,9 @@
 package act
 
 import (
-	"cmp"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria"
-	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -58,28 +56,6 @@ func submits(steps []protocol.ActStep) bool {
 	return last.Op == protocol.StepClick || last.Submit || last.Op == protocol.StepPress && last.Key == "Enter"
 }
 
-// emptied returns the fields that were filled before a form was submitted, and that the page emptied after one of its
-// requests failed. Users have to fill them in again.
-func (o *outcome) emptied(v *capture.View) (names []string) {
-	tree := o.refs.page.Tree()
-	if !submits(o.steps) || tree == nil || !o.requestFailed(v) {
-		return nil
-	}
-	filled := map[int]bool{}
-	if o.before != nil && o.before.Document == tree.Document {
-		o.before.Root.Walk(func(n *aria.Node) { filled[n.Ref] = isTextField(n) && n.Value != "" })
-	}
-	for ref, fills := range o.fills {
-		filled[ref] = fills
-	}
-	tree.Root.Walk(func(n *aria.Node) {
-		if filled[n.Ref] && isTextField(n) && n.Value == "" && len(names) < maxEmptied {
-			names = append(names, aria.Brief(n)+" ["+aria.Reference(n.Ref)+"]")
-		}
-	})
-	return names
-}
-
 // isTextField reports whether users type into an element.
 func isTextField(n *aria.Node) bool {
 	switch n.Role {
@@ -87,25 +63,4 @@ func isTextField(n *aria.Node) bool {
 		return true
 	}
 	return false
-}
-
-// requestFailed reports whether a request of the action failed or was blocked: one that sends data, or any if none that
-// sends data succeeded.
-func (o *outcome) requestFailed(v *capture.View) bool {
-	var failed, sent bool
-	for _, n := range v.Network().From(o.from.Pos[capture.Network]) {
-		if n.Tab() != o.id || cmp.Or(n.Started, n.At) < o.began || n.Resource == "ping" {
-			continue
-		}
-		sends := n.Method != "GET" && n.Method != "HEAD" && n.Method != "OPTIONS"
-		switch {
-		case n.Failed() && sends:
-			return true
-		case n.Failed():
-			failed = true
-		case sends:
-			sent = true
-		}
-	}
-	return failed && !sent
 }

@@ -119,6 +119,9 @@ func (c *computation) dom() *report.DOMDiff {
 			gone = append(gone, &tally[report.GoneElement]{entry: report.GoneElement{Selector: k.Selector, Text: report.Shorten(k.Text), Tab: c.Tab(k.Tab), Ref: w.ref}, count: 1, last: w.last, keys: []alike.Entry{entry}})
 		}
 	}
+	for _, f := range c.Options.Emptied {
+		d.EmptiedFields = append(d.EmptiedFields, report.EmptiedField{Element: f.Element, Tab: c.Tab(f.Tab)})
+	}
 	d.URLChanged = c.urlChange(s.moved)
 	emptied := 0
 	d.PageEmptySince, d.PageEmptyTab, emptied = emptySince(c, d)

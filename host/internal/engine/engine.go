@@ -144,7 +144,11 @@ func New(o Options) *Engine {
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Workspaces: o.Workspaces, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) },
-		Late: func(c *checkpoint.Client) func(uint64, *event.Network) bool { return e.Actor.LateOf(c) }, Notify: changed.Notify,
+		Late: func(c *checkpoint.Client) func(uint64, *event.Network) bool { return e.Actor.LateOf(c) },
+		Emptied: func(ctx context.Context, c *checkpoint.Client, tab int) []report.EmptiedField {
+			return act.EmptiedSince(ctx, e.Actor, c, tab)
+		},
+		Notify:  changed.Notify,
 		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) }, Moments: timeline.Moments{Timeline: e.Timeline},
 		Edits: edits,
 	})

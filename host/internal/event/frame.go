@@ -7,6 +7,10 @@ import (
 	"sync"
 )
 
+// Waits begins the line of a frame at the place where its function waits for the frame before. Quiet capture marks such frames
+// in the stacks of requests and connections. In those of the debugger each frame is at its call.
+const Waits = "async "
+
 // FrameLine returns a line of a stack, "function (place)", with the function as [FunctionName] writes it. What names no place
 // is the name of a function.
 func FrameLine(s string) string {
@@ -46,7 +50,7 @@ const functionPath = functionPart + `(?:\.` + functionPart + `)*`
 
 // functionShape is compiled when it is first needed: a program that reads no stack starts faster.
 var functionShape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\((?:anonymous|document|module)\)|(?:(?:async|new|get|set|static) )*` + functionPath + `(?: \[as ` + functionPath + `\])?)$`)
+	return regexp.MustCompile(`^(?:(?:async )?\((?:anonymous|document|module)\)|(?:(?:async|new|get|set|static) )*` + functionPath + `(?: \[as ` + functionPath + `\])?)$`)
 })
 
 // isFunction reports whether a text is the name of a function as code has it, such as new Shop, Object.<anonymous> and

@@ -13,7 +13,7 @@ import (
 // The functions of code are written as they are. Any other name is in quotes.
 func TestFunctionsThatAPageNamed(t *testing.T) {
 	for _, name := range []string{
-		"load", "new Shop", "Shop.#total", "Object.<anonymous>", "<static_initializer>", "async Promise.then", "async new Shop", "get total", "Proxy.render [as update]",
+		"load", "new Shop", "Shop.#total", "Object.<anonymous>", "<static_initializer>", "async (anonymous)", "async Promise.then", "async new Shop", "get total", "Proxy.render [as update]",
 		"Object.[Symbol.iterator]", "$", "_ctx.héllo", "React.use2", "(anonymous)", "(document)", "(module)", `"./src/a b.js"`, `"a \" b"`,
 	} {
 		if got := FunctionName(name); got != name {

@@ -73,14 +73,10 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 			r.options.Include = append(r.options.Include, s)
 		}
 	}
-	switch r.options.Filter {
-	case "", report.All, report.Warnings, report.ErrorsOnly:
-	default:
+	if !slices.Contains([]report.Filter{"", report.All, report.Warnings, report.ErrorsOnly}, r.options.Filter) {
 		return nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
-	switch r.wait = p.Wait; r.wait {
-	case "", "none", "settled", "reload":
-	default:
+	if r.wait = p.Wait; !slices.Contains([]string{"", "none", "settled", "reload"}, r.wait) {
 		return nil, usererr.Invalid("wait is %q; it must be none, settled or reload", p.Wait)
 	}
 	if p.TimeoutMs != nil {
@@ -145,6 +141,9 @@ func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p Cha
 		return nil, err
 	}
 	o.syncFiles(ctx, client, r)
+	if r.fold && (len(r.options.Include) == 0 || slices.Contains(r.options.Include, capture.DOMSection)) {
+		r.options.Emptied = o.emptied(ctx, client, p.Tab)
+	}
 	return WithPlaces(ctx, r.timeout-time.Since(began), func(last bool) (*report.Report, *Places, error) {
 		return o.report(ctx, client, *r, outcome, advance, last)
 	})

@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe/edited"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 // Browsers sends requests to the extensions. Package link implements it.
@@ -88,9 +89,9 @@ type Options struct {
 	Location *time.Location
 	// Own returns which actions a client did itself, nil for none. See [window.Options.Own].
 	Own func(*checkpoint.Client) func(tab int, at int64) bool
-	// Late returns which requests a client's actions made whose answers did not have them yet, nil for none. See
-	// [window.Options.Late].
-	Late func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
+	// Late returns the [window.Options.Late] of a client, nil for none. Emptied is [window.Options.Emptied], in one tab or all.
+	Late    func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
+	Emptied func(ctx context.Context, client *checkpoint.Client, tab int) []report.EmptiedField
 	// ByAgent reports whether any agent acted on a tab at a time.
 	ByAgent func(tab int, at int64) bool
 	// Notify is called when a checkpoint is added or removed.
@@ -114,6 +115,7 @@ type Observer struct {
 	location  *time.Location
 	own       func(*checkpoint.Client) func(tab int, at int64) bool
 	late      func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
+	emptied   func(ctx context.Context, client *checkpoint.Client, tab int) []report.EmptiedField
 	byAgent   func(tab int, at int64) bool
 	notify    func()
 	moments   Moments
@@ -129,7 +131,7 @@ type Observer struct {
 func New(options Options) *Observer {
 	o := &Observer{
 		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, files: options.Workspaces, Originals: options.Originals,
-		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, moments: options.Moments, readings: make(chan struct{}, maxReadings), edits: options.Edits,
+		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, emptied: options.Emptied, byAgent: options.ByAgent, notify: options.Notify, moments: options.Moments, readings: make(chan struct{}, maxReadings), edits: options.Edits,
 	}
 	options.Clients.OnForget(o.hooks.forget)
 	options.Clients.OnForget(o.unplaced.forget)

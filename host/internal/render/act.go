@@ -259,6 +259,7 @@ func late(l *act.Late) string {
 		b.WriteString("Requests (late): " + strings.Join(lines, ", ") + "\n")
 	}
 	b.WriteString(made(l.Made))
+	b.WriteString(fieldList("Emptied by the page:", l.Emptied))
 	if l.Merged {
 		b.WriteString("Too many page changes to list apart: those below include earlier ones.\n")
 	}

@@ -63,6 +63,7 @@ func acted() []struct {
 		{"an invalid field", act.Answer{Invalid: many[:1], Unchanged: true}},
 		{"an invalid field with a secret", act.Answer{Invalid: []act.InvalidField{{Element: `textbox "PIN" [e1]`}}, Unchanged: true}},
 		{"many fields", act.Answer{Invalid: many, Ignored: manyIgnored, Page: page}},
+		{"fields that were emptied late", act.Answer{Late: &act.Late{Broke: []diff.Consequence{{Severity: report.Error, Text: "POST /api/sign-in 401", Count: 1}}, Emptied: []string{`textbox "Email" [e3]`}, Page: "~ textbox \"Email\" [e3]\n"}, Unchanged: true}},
 		{"emptied fields", act.Answer{Emptied: []string{`textbox "Email" [e3]`, `textbox "Password" [e4]`}, Broke: []diff.Consequence{{Severity: report.Error, Text: "POST /api/sign-in 401", Count: 1}}, Unchanged: true}},
 		{"ignored fields", act.Answer{Ignored: []act.IgnoredField{{Element: `textbox "A" [e1]`, Typed: 5, Value: &empty}, {Element: `textbox "B" [e2]`, Typed: 1}}, Unchanged: true}},
 		{"opened and downloaded", act.Answer{Made: act.Made{Opened: []act.OpenedTab{{}, {ID: 4}, {ID: 5, URL: "http://localhost/b"}}, Downloads: []string{"a.csv", "b.csv"}}, Unchanged: true}},

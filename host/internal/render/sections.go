@@ -342,6 +342,9 @@ func dom(d *report.DOMDiff, clock func(report.Time) string) section {
 	if d.PageEmptySince != nil {
 		rows = append(rows, row{failed, []word{said("the page is empty")}, []word{said("since " + clock(*d.PageEmptySince)), saidTab(d.PageEmptyTab)}})
 	}
+	for _, f := range d.EmptiedFields {
+		rows = append(rows, row{warned, []word{quote(f.Element)}, []word{said("emptied by the page"), saidTab(f.Tab)}})
+	}
 	elements := func(list []report.NewElement, s sign, how string) {
 		for _, e := range list {
 			var gone word

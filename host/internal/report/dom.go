@@ -13,15 +13,24 @@ type DOMDiff struct {
 	// Flashes are messages that came and went while one field was filled in; they do not count as errors.
 	Flashes []NewElement `json:"flashes,omitempty"`
 	// PageEmptySince is when the page became empty because its code failed, PageEmptyTab its tab if there are several.
-	PageEmptySince *Time      `json:"page_empty_since,omitempty"`
-	PageEmptyTab   int        `json:"page_empty_tab,omitempty"`
-	URLChanged     *URLChange `json:"url_changed,omitempty"`
-	Crashed        []Crash    `json:"crashed,omitempty"`
-	Omitted        int        `json:"omitted,omitempty"`
+	PageEmptySince *Time `json:"page_empty_since,omitempty"`
+	PageEmptyTab   int   `json:"page_empty_tab,omitempty"`
+	// EmptiedFields are those of a submitted form that the page emptied after a request failed. They do not count as errors.
+	EmptiedFields []EmptiedField `json:"emptied_fields,omitempty"`
+	URLChanged    *URLChange     `json:"url_changed,omitempty"`
+	Crashed       []Crash        `json:"crashed,omitempty"`
+	Omitted       int            `json:"omitted,omitempty"`
 
 	// Shown is what the reader will know the elements by that are listed as new, Over that of those that are listed as gone.
 	Shown []alike.Entry `json:"-"`
 	Over  []alike.Entry `json:"-"`
+}
+
+// EmptiedField is a field that users have to fill in again.
+type EmptiedField struct {
+	// Element is its role, name and reference.
+	Element string `json:"element"`
+	Tab     int    `json:"tab,omitempty"`
 }
 
 // NewElement is an error element that was not visible before.
@@ -82,12 +91,12 @@ func (d *DOMDiff) given() (shown []alike.Entry, over []uint64) {
 }
 
 func (d *DOMDiff) quotes() bool {
-	return len(d.NewErrorElements)+len(d.Flashes)+len(d.DisappearedElements)+len(d.Crashed) > 0 || d.URLChanged != nil
+	return len(d.NewErrorElements)+len(d.Flashes)+len(d.DisappearedElements)+len(d.EmptiedFields)+len(d.Crashed) > 0 || d.URLChanged != nil
 }
 
 func (d *DOMDiff) omitted() int { return d.Omitted }
 
 // Empty reports whether nothing happened.
 func (d *DOMDiff) Empty() bool {
-	return len(d.NewErrorElements)+len(d.Flashes)+len(d.DisappearedElements)+len(d.Crashed) == 0 && d.URLChanged == nil && d.PageEmptySince == nil
+	return len(d.NewErrorElements)+len(d.Flashes)+len(d.DisappearedElements)+len(d.EmptiedFields)+len(d.Crashed) == 0 && d.URLChanged == nil && d.PageEmptySince == nil
 }

@@ -20,10 +20,11 @@ type Wrappers struct {
 // passed is what went through a frame, by caller.
 type passed []calls
 
-// calls are the endpoints of a caller's requests, the first ones. What follows an await is at another column than the call before,
-// so that one call in a line may have two frames.
+// calls are the endpoints of a caller's requests, the first ones. A caller that waits for a call has its frame where it waits, at
+// another column of the line than the call: one call may have two frames.
 type calls struct {
 	frame, line uint64
+	waits       bool
 	endpoints   []uint64
 }
 
@@ -33,10 +34,10 @@ const (
 	maxTo      = 6
 )
 
-// add adds a request of a caller.
-func (p passed) add(frame, line, to uint64) passed {
+// add adds a request of a caller, given without endpoints.
+func (p passed) add(caller calls, to uint64) passed {
 	for i := range p {
-		if c := &p[i]; c.frame == frame {
+		if c := &p[i]; c.frame == caller.frame {
 			if len(c.endpoints) < maxTo && !slices.Contains(c.endpoints, to) {
 				c.endpoints = append(c.endpoints, to)
 			}
@@ -44,29 +45,28 @@ func (p passed) add(frame, line, to uint64) passed {
 		}
 	}
 	if len(p) < maxCallers {
-		p = append(p, calls{frame, line, []uint64{to}})
+		caller.endpoints = []uint64{to}
+		p = append(p, caller)
 	}
 	return p
 }
 
-// byLine joins the callers of a line. There are at least three calls in one if it has three frames; then they stay apart.
-func (p passed) byLine() (lines passed) {
+// byCall joins callers that may be one call: where a line waits, and the calls in that line.
+func (p passed) byCall() (joined passed) {
 	for _, c := range p {
-		i := slices.IndexFunc(lines, func(l calls) bool { return l.line == c.line })
-		if i < 0 {
-			lines = append(lines, calls{c.frame, c.line, slices.Clone(c.endpoints)})
-			continue
+		other := func(o calls) bool { return o.line == c.line && o.waits != c.waits }
+		if c.waits && slices.ContainsFunc(p, other) {
+			continue // it is part of the calls
 		}
-		for _, to := range c.endpoints {
-			if !slices.Contains(lines[i].endpoints, to) {
-				lines[i].endpoints = append(lines[i].endpoints, to)
+		c.endpoints = slices.Clone(c.endpoints)
+		for _, o := range p {
+			if other(o) {
+				c.endpoints = append(c.endpoints, o.endpoints...)
 			}
 		}
+		joined = append(joined, c)
 	}
-	if len(lines) == 1 && len(p) > 2 {
-		return p
-	}
-	return lines
+	return joined
 }
 
 // several reports whether there are several endpoints.
@@ -109,7 +109,8 @@ func (w *Wrappers) Add(endpoint event.EndpointKey, stack []string) {
 		}
 		outer := w.key(line)
 		if frame != 0 && frame != outer {
-			w.passed[frame] = w.passed[frame].add(outer, w.lineOf(line), to)
+			caller := calls{frame: outer, line: w.lineOf(line), waits: strings.HasPrefix(line, event.Waits)}
+			w.passed[frame] = w.passed[frame].add(caller, to)
 		}
 		frame = outer
 	}
@@ -125,7 +126,7 @@ func (w *Wrappers) Has(line string) bool {
 	}
 	at := w.key(line)
 	for range maxInside {
-		p := w.passed[at].byLine()
+		p := w.passed[at].byCall()
 		if len(p) != 1 || !p.several() {
 			return p.varies()
 		}
@@ -158,5 +159,5 @@ func (w *Wrappers) lineOf(line string) uint64 {
 		return w.key(line)
 	}
 	address, _, _ := strings.Cut(f.URL, "?")
-	return maphash.Comparable(w.seed, Frame{Function: strings.TrimPrefix(f.Function, "async "), URL: address, Line: f.Line})
+	return maphash.Comparable(w.seed, Frame{Function: strings.TrimPrefix(f.Function, event.Waits), URL: address, Line: f.Line})
 }

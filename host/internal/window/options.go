@@ -59,6 +59,8 @@ type Options struct {
 	Standing bool
 	// Late says of a request that it belongs to an action of the reader whose answer did not have it yet. It may be nil.
 	Late func(pos uint64, e *event.Network) bool
+	// Emptied are the fields of submitted forms that the page emptied, and that the reader was not given.
+	Emptied []report.EmptiedField
 	// First leaves out what happened before the newest load of each tab; nil leaves out nothing.
 	First *FirstLook
 	// Refs has everything in the report say which entries it was made of.

@@ -3,10 +3,12 @@ package effects
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
@@ -98,6 +100,7 @@ func TestARefusedSubmitThatIsAnsweredLater(t *testing.T) {
 		p.Reload()
 		first := a.Whole()
 		a.Changes()
+		name := `textbox "Name" [` + e2etest.RefOf(t, first, `"Name"`) + "]"
 		a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Name"`), "text": "Ada"})
 		d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Pay"`)})
 		t.Logf("\n%s", d)
@@ -111,6 +114,9 @@ func TestARefusedSubmitThatIsAnsweredLater(t *testing.T) {
 			t.Logf("\n%s", d)
 			e2etest.Holds(t, e2etest.Said(late(t, d).Broke), `POST /api/pay 422 "card is expired"`)
 			e2etest.Lacks(t, e2etest.Said(d.Broke), "/api/pay")
+			if want := []string{name}; !slices.Equal(d.Late.Emptied, want) || len(d.Emptied) > 0 {
+				t.Errorf("emptied %q, late %q", d.Emptied, d.Late.Emptied)
+			}
 			d = a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Other"`)})
 			notLate(t, d)
 			continue
@@ -121,9 +127,15 @@ func TestARefusedSubmitThatIsAnsweredLater(t *testing.T) {
 		if n := strings.Count(e2etest.Show(r), "/api/pay"); n != 1 {
 			t.Errorf("told %d times: %s", n, e2etest.Show(r))
 		}
+		if want := []report.EmptiedField{{Element: name}}; !slices.Equal(r.DOM.EmptiedFields, want) {
+			t.Errorf("emptied %v", r.DOM.EmptiedFields)
+		}
 		d = a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Other"`)})
 		if d.Late != nil && len(d.Late.Broke)+len(d.Late.Repeated) > 0 {
 			t.Errorf("told again as late:\n%s", d)
+		}
+		if d.Late != nil && len(d.Late.Emptied) > 0 || len(d.Emptied) > 0 {
+			t.Errorf("emptied again:\n%s", d)
 		}
 		e2etest.Lacks(t, d.String(), "/api/pay")
 	}

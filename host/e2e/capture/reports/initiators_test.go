@@ -2,6 +2,7 @@ package reports
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,5 +68,53 @@ window.second = async () => {
 				}
 			}
 		}
+	}
+}
+
+// TestCallsOfAHelperInOneLine are several: the requests are named by that line, not by the helper's.
+func TestCallsOfAHelperInOneLine(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	for name, c := range map[string]struct {
+		call string
+		want []string // what both lines are
+	}{
+		"at once":             {`await Promise.all([get('/api/a'), get('/api/b')]);`, []string{"page.js:4", "page.js:4"}},
+		"one after the other": {`const a = await get('/api/a'), b = await get('/api/b');`, []string{"page.js:4", "page.js:4"}},
+		"one call of several": {`await several(['/api/a', '/api/b']);`, []string{"http.js:6", "http.js:6"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := e2etest.NewSite(t, map[string]string{
+				"/{$}": e2etest.StorePage("Line", `<button onclick="load()">Load</button><script type="module" src="/page.js"></script>`),
+				"/http.js": `export async function get(path) {
+  const answer = await fetch(path);
+  return answer.status;
+}
+export async function several(paths) {
+  for (const path of paths) await fetch(path);
+}
+`,
+				"/page.js": `import { get, several } from './http.js';
+window.used = [get, several];
+window.load = async () => {
+  ` + c.call + `
+  window.done = true;
+};
+`,
+			})
+			s.Mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+			a := w.AgentOf(t, s)
+			p := w.Open(t, s.URL)
+			a.Changes()
+			p.Press("Load")
+			p.WaitUntil(`window.done`)
+			r := a.ChangesWith(map[string]any{"wait": "settled"})
+			var got []string
+			for _, f := range r.Network.Failures {
+				got = append(got, f.Initiator)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, not %q\n%s\n%s", got, c.want, e2etest.Show(r), a.Do("get_network_bodies", map[string]any{"url": "/api/"}))
+			}
+		})
 	}
 }
