@@ -87,7 +87,7 @@ type Endpoint struct {
 	Method string `json:"method"`
 	URL    string `json:"url"`
 	Status int    `json:"status"`
-	// Count is how many endpoints it stands for, or late requests, where they differ in numbers alone.
+	// Count is how many endpoints it stands for where they differ in numbers alone, or how many late requests that are the same.
 	Count int `json:"count,omitempty"`
 	// Overtaken is true for a late request that was answered after a later one to the same endpoint.
 	Overtaken bool `json:"overtaken,omitempty"`
