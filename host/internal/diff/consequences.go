@@ -469,6 +469,9 @@ func request(e *event.Network, o *window.Options) Consequence {
 			c.Text += fmt.Sprintf(" %q", e.Detail)
 		}
 		c.Text += from(e, o)
+		if p := o.CallOf(e); p.File != "" {
+			c.Text += ", called at " + report.PlaceName(p)
+		}
 	case e.Status != 0:
 		c.Text += fmt.Sprintf(" %d", e.Status)
 	}

@@ -49,6 +49,8 @@ type Failure struct {
 	NowStatus int `json:"now_status,omitempty"`
 	// Detail is the first meaningful line of the failed answer.
 	Detail string `json:"detail,omitempty"`
+	// CalledAt is file:line of the project's own code that called Initiator, where that is in another file.
+	CalledAt string `json:"called_at,omitempty"`
 	// Also is what else said the same: "logged at api.js:12, shown in .error".
 	Also    string `json:"also,omitempty"`
 	Request `tstype:",extends"`
