@@ -355,6 +355,10 @@ export interface Failure extends Request {
    */
   detail?: string;
   /**
+   * CalledAt is file:line of the project's own code that called Initiator, where that is in another file.
+   */
+  called_at?: string;
+  /**
    * Also is what else said the same: "logged at api.js:12, shown in .error".
    */
   also?: string;
@@ -396,7 +400,7 @@ export interface Endpoint extends Request {
   url: string;
   status: number /* int */;
   /**
-   * Count is how many endpoints it stands for, or late requests, where they differ in numbers alone.
+   * Count is how many endpoints it stands for where they differ in numbers alone, or how many late requests that are the same.
    */
   count?: number /* int */;
   /**

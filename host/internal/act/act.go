@@ -381,7 +381,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	}
 	late := Late{First: o.first}
 	answer := &Answer{
-		Tab: o.id, Untrusted: result.Untrusted, Dialog: result.Dialog, Unfinished: result.Waiting, Value: result.Value, Busy: result.Busy,
+		Tab: o.id, Untrusted: result.Untrusted, Dialog: result.Dialog, Unfinished: counted(result.Waiting), Value: result.Value, Busy: result.Busy,
 		Late: &late, Waited: o.action.waits != "", Image: result.Image, Mime: result.Mime,
 	}
 	done := &finished{outcome: o, answer: answer}

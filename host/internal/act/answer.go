@@ -2,6 +2,7 @@ package act
 
 import (
 	"encoding/base64"
+	"fmt"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/alike"
@@ -37,7 +38,7 @@ type Answer struct {
 	Flashes  []diff.Consequence `json:"flashes,omitempty"`
 	// Located are errors of earlier answers, with the places that are known by now.
 	Located []report.Located `json:"located,omitempty"`
-	// Unfinished are requests of the action that have not ended.
+	// Unfinished are requests of the action that have not ended, each with how many there are: "GET /api/cart ×3".
 	Unfinished []string `json:"unfinished,omitempty"`
 	Made
 	// Value is the value of an expression, as JSON.
@@ -107,6 +108,22 @@ func (a *Answer) given() (shown []alike.Entry) {
 	show(len(a.Repeated), a.Repeated)
 	show(len(a.Late.Repeated), a.Late.Repeated)
 	return shown
+}
+
+// counted makes equal lines one, with their number.
+func counted(lines []string) (list []string) {
+	count := map[string]int{}
+	for _, line := range lines {
+		if count[line]++; count[line] == 1 {
+			list = append(list, line)
+		}
+	}
+	for i, line := range list {
+		if n := count[line]; n > 1 {
+			list[i] = fmt.Sprintf("%s ×%d", line, n)
+		}
+	}
+	return list
 }
 
 // Failed returns [usererr.ActionRefused] if the action was refused, else "".

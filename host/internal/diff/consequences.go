@@ -469,6 +469,9 @@ func request(e *event.Network, o *window.Options) Consequence {
 			c.Text += fmt.Sprintf(" %q", e.Detail)
 		}
 		c.Text += from(e, o)
+		if p := o.CallOf(e); p.File != "" {
+			c.Text += ", called at " + report.PlaceName(p)
+		}
 	case e.Status != 0:
 		c.Text += fmt.Sprintf(" %d", e.Status)
 	}
@@ -487,6 +490,13 @@ func (c *Consequence) WithInitiator() string { return c.Text + c.from }
 // maxLate bounds how many late requests are listed, the newest.
 const maxLate = 10
 
+// lateRequest is what makes late requests one.
+type lateRequest struct {
+	name, query string
+	status, tab int
+	overtaken   bool
+}
+
 // late lists the requests that an action of the reader made, and that succeeded after its answer. It returns nil for a
 // reader that does not act.
 func late(c *computation, d *report.NetworkDiff) (list []report.Endpoint) {
@@ -498,23 +508,30 @@ func late(c *computation, d *report.NetworkDiff) (list []report.Endpoint) {
 		if !c.Options.InScope(e.Subject) || !e.Answered() || request(e, &window.Options{}).Text == "" || c.KeepsOut(e) || c.storms.Has(c.Tab(e.Tab()), e) || !c.Options.Late(pos, e) || c.Options.WasGiven(alike.Request(e)) {
 			continue
 		}
-		if query := queryOf(e.URL); withoutBusters(query) != strings.TrimPrefix(query, "?") {
-			found = slices.DeleteFunc(found, func(ev event.Event) bool { // the same but for a time stamp
-				other := ev.(*event.Network)
-				return report.RequestName(other) == report.RequestName(e) && withoutBusters(queryOf(other.URL)) == withoutBusters(query) && other.Tab() == e.Tab()
-			})
-		}
-		if found = append(found, e); len(found) > maxLate {
-			found = found[1:]
-		}
+		found = append(found, e)
 	}
 	slices.SortStableFunc(found, func(a, b event.Event) int { return a.(*event.Network).Sent().Compare(b.(*event.Network).Sent()) })
-	places, overtaken := c.Options.Locate(found), c.overtaken(found)
+	overtaken := c.overtaken(found)
+	same := map[lateRequest][]alike.Entry{}
+	count := map[lateRequest]int{}
+	of := func(e *event.Network) lateRequest {
+		return lateRequest{report.RequestName(e), withoutBusters(queryOf(e.URL)), e.Status, c.Tab(e.Tab()), overtaken[e]}
+	}
+	found = slices.DeleteFunc(found, func(ev event.Event) bool {
+		e := ev.(*event.Network)
+		k := of(e)
+		count[k]++
+		same[k] = addEntry(same[k], alike.Request(e))
+		return count[k] > 1
+	})
+	found = found[max(0, len(found)-maxLate):]
+	places := c.Options.Locate(found)
 	for _, ev := range found {
 		e := ev.(*event.Network)
-		d.Shown = append(d.Shown, alike.Request(e))
+		k := of(e)
+		d.Shown = append(d.Shown, same[k]...)
 		initiator, generated := places.Source(e)
-		list = append(list, report.Endpoint{Method: e.Method, URL: shownPath(e), Status: e.Status, Overtaken: overtaken[e], Tab: c.Tab(e.Tab()), Request: report.Request{
+		list = append(list, report.Endpoint{Method: e.Method, URL: shownPath(e), Status: e.Status, Count: several(count[k]), Overtaken: k.overtaken, Tab: k.tab, Request: report.Request{
 			Operation: e.Operation, StartedAt: report.Time{Time: time.UnixMilli(e.Began()).UTC()}, DurationMs: int(e.Duration + 0.5),
 			Initiator: initiator, Generated: generated,
 		}})

@@ -420,11 +420,8 @@ func (c *computation) networkLists(d *report.NetworkDiff, found map[capture.Endp
 			Initiator: initiator, Generated: generated,
 		}
 	}
-	for _, t := range failures {
-		t.entry.Request = request(t.shown)
-	}
-	for _, t := range known {
-		t.entry.Request = request(t.shown)
+	for _, t := range slices.Concat(failures, known) {
+		t.entry.Request, t.entry.CalledAt = request(t.shown), places.CalledAt(t.shown)
 	}
 	introduce(&c.Options, failures, func(f *report.Failure) **report.Introduced { return &f.IntroducedBy })
 	for _, t := range degraded {

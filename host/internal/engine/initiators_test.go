@@ -158,6 +158,45 @@ func TestTheCallerOfAWrapperIsTheInitiator(t *testing.T) {
 	}
 }
 
+// TestAFailedRequestNamesTheCallOfItsInitiator in another file, if no library's code is between them.
+func TestAFailedRequestNamesTheCallOfItsInitiator(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		frames []string
+		want   string
+	}{
+		{"in another file", []string{"list /api.js:45", "load /form.js:45"}, "api.ts:5 called at Form.tsx:5"},
+		{"through a function in the same file", []string{"request /api.js:45", "list /api.js:305", "load /form.js:45"}, "api.ts:5 called at Form.tsx:5"},
+		{"in a script that is its own source", []string{"list /api.js:45", "load /plain.js:45"}, "api.ts:5 called at plain.js:1"},
+		{"in the same file alone", []string{"request /api.js:45", "list /api.js:305"}, "api.ts:5 called at "},
+		{"by a library", []string{"list /api.js:45", "run /node_modules/plain.js:45", "load /form.js:45"}, "api.ts:5 called at "},
+		{"in generated code", []string{"list /api.js:45", "load /missing.js:45"}, "api.ts:5 called at "},
+		{"by a library that was called", []string{"send /node_modules/plain.js:45", "list /api.js:45", "load /form.js:45"}, "api.ts:5 called at Form.tsx:5"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &server{}
+			s.put("/api.js", oneFile("src/api.ts"))
+			s.put("/form.js", oneFile("src/Form.tsx"))
+			s.put("/plain.js", nil)
+			s.put("/node_modules/plain.js", nil)
+			w := enginetest.NewWithMaps(t, s.fetch)
+			for _, script := range []string{"/api.js", "/form.js", "/plain.js", "/node_modules/plain.js"} {
+				loaded(w, script, "")
+			}
+			sent(w, "POST", "/api/tasks", 422, "", c.frames...)
+			got := ""
+			for range 3 { // each may need the map of one more frame
+				f := w.Changes(w.Agent(), params{}).Network.Failures[0]
+				got = f.Initiator + " called at " + f.CalledAt
+				s.fetched(w)
+			}
+			if got != c.want {
+				t.Errorf("%s, not %s", got, c.want)
+			}
+		})
+	}
+}
+
 // TestAFunctionThatAsksWithSeveralQueriesIsAWrapper: numbers in a query do not count, as in a path.
 func TestAFunctionThatAsksWithSeveralQueriesIsAWrapper(t *testing.T) {
 	for want, queries := range map[string][2]string{

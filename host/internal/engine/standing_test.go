@@ -101,7 +101,8 @@ func agree(t *testing.T, rt *rapid.T, w *enginetest.World) {
 		if popup.Severity == "clean" && (row.Severity != "clean" || own.Now.Severity != "clean") {
 			rt.Fatalf("the popup says clean, tab %d %+v, its viewer %+v since %s", tab.BrowserID, row, own.Now, own.Since)
 		}
-		if own.Now.Errors > row.Errors || own.Now.Warnings > row.Warnings {
+		// Since a later moment, fewer entries may be alike, so that more are listed; see alike.Few. None at all cannot become some.
+		if own.Now.Errors > 0 && row.Errors == 0 || own.Now.Warnings > 0 && row.Warnings == 0 {
 			rt.Fatalf("tab %d: the popup counts %+v, its viewer more, %+v since %s", tab.BrowserID, row, own.Now, own.Since)
 		}
 	}

@@ -246,6 +246,25 @@ func (p *Places) Initiator(ev event.Event) (source string, generated bool) {
 // InitiatorPlace is [Places.CallerOf] for package diff.
 func (p *Places) InitiatorPlace(ev event.Event) report.Place { return p.CallerOf(ev).place() }
 
+// CalledAt returns the project's own code that called the code which made a request, from another file. It is none where code
+// of a library is between them, or where its original place is not known (yet).
+func (p *Places) CalledAt(e *event.Network) report.Place {
+	c := p.CallerOf(e)
+	if c.library || c.Generated {
+		return report.Place{}
+	}
+	for _, f := range stacks.Callers(e.Stack, c.Frame) {
+		pos, ok := p.findAt(e.Tab(), e.Started, f)
+		if ofLibrary(f, pos, ok) || !ok && p.Generated(e.Tab(), f) {
+			break
+		}
+		if place := (Caller{Frame: f, Original: pos}).place(); place.File != c.place().File {
+			return place
+		}
+	}
+	return report.Place{}
+}
+
 // StackPlace is [Places.Caller] for package diff.
 func (p *Places) StackPlace(tab int, at int64, stack []string) report.Place {
 	return p.Caller(tab, at, stack).place()
@@ -396,7 +415,7 @@ func (p *Places) Explain(o *window.Options) {
 
 // ExplainIn is [Places.Explain] with the changes of one workspace, whichever the options have, for a reader who is in it or not.
 func (p *Places) ExplainIn(o *window.Options, workspace string, inWorkspace bool) {
-	o.Original, o.Initiator, o.Logged = p.Place, p.InitiatorPlace, p.Logged
+	o.Original, o.Initiator, o.CalledAt, o.Logged = p.Place, p.InitiatorPlace, p.CalledAt, p.Logged
 	o.Introduced = p.introduced(*o, workspace, inWorkspace)
 	if p != nil && p.edits.Made != nil {
 		o.Made = p.edits.Made()

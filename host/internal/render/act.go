@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,8 +102,8 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	if lines := requests(a.Requests); len(lines) > 0 {
 		b.WriteString("Requests: " + strings.Join(lines, ", ") + "\n")
 	}
-	if n := min(len(a.Unfinished), maxRequests); n > 0 {
-		b.WriteString("Pending: " + strings.Join(a.Unfinished[:n], ", ") + "\n")
+	if lines := atMost(a.Unfinished); len(lines) > 0 {
+		b.WriteString("Pending: " + strings.Join(lines, ", ") + "\n")
 	}
 	b.WriteString(made(a.Made))
 	if a.Value != "" {
@@ -171,14 +172,19 @@ func broke(list []diff.Consequence) []string {
 }
 
 func requests(list []diff.Consequence) []string {
-	var texts []string
-	for _, c := range list[:min(len(list), maxRequests)] {
-		texts = append(texts, repeated(c))
+	texts := make([]string, len(list))
+	for i, c := range list {
+		texts[i] = repeated(c)
 	}
-	if more := len(list) - maxRequests; more > 0 {
-		texts = append(texts, fmt.Sprintf("%d more", more))
+	return atMost(texts)
+}
+
+// atMost keeps as many requests as a line shows, and counts the others.
+func atMost(requests []string) []string {
+	if more := len(requests) - maxRequests; more > 0 {
+		return append(slices.Clone(requests[:maxRequests]), fmt.Sprintf("%d more", more))
 	}
-	return texts
+	return requests
 }
 
 func repeated(c diff.Consequence) string {

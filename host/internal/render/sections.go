@@ -67,6 +67,16 @@ func initiator(source string, generated bool) word {
 	return w
 }
 
+// called returns the code that called the initiator of a request.
+func called(source string) word {
+	if source == "" {
+		return word{}
+	}
+	w := mutedQuote(source)
+	w.before = "called at "
+	return w
+}
+
 // introduced returns the change of a file after which an entry first appeared.
 func introduced(by *report.Introduced) word {
 	if by == nil {
@@ -269,7 +279,7 @@ func network(d *report.NetworkDiff) section {
 			if f.NowStatus > 0 {
 				now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
 			}
-			add(s, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), also(f.Also), introduced(f.IntroducedBy))
+			add(s, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), called(f.CalledAt), also(f.Also), introduced(f.IntroducedBy))
 			if f.Detail != "" {
 				last := &rows[len(rows)-1]
 				last.head = append(last.head, said(" "), quote(fmt.Sprintf("%q", f.Detail)))

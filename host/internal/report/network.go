@@ -49,6 +49,8 @@ type Failure struct {
 	NowStatus int `json:"now_status,omitempty"`
 	// Detail is the first meaningful line of the failed answer.
 	Detail string `json:"detail,omitempty"`
+	// CalledAt is file:line of the project's own code that called Initiator, where that is in another file.
+	CalledAt string `json:"called_at,omitempty"`
 	// Also is what else said the same: "logged at api.js:12, shown in .error".
 	Also    string `json:"also,omitempty"`
 	Request `tstype:",extends"`
@@ -87,7 +89,7 @@ type Endpoint struct {
 	Method string `json:"method"`
 	URL    string `json:"url"`
 	Status int    `json:"status"`
-	// Count is how many endpoints it stands for, or late requests, where they differ in numbers alone.
+	// Count is how many endpoints it stands for where they differ in numbers alone, or how many late requests that are the same.
 	Count int `json:"count,omitempty"`
 	// Overtaken is true for a late request that was answered after a later one to the same endpoint.
 	Overtaken bool `json:"overtaken,omitempty"`

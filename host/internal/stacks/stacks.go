@@ -58,6 +58,15 @@ func ParseAll(stack []string) (frames []Frame) {
 	return frames
 }
 
+// Callers returns the frames of a stack that follow one: its caller, the caller of that, and so on.
+func Callers(stack []string, of Frame) []Frame {
+	frames := ParseAll(stack)
+	if i := slices.Index(frames, of); i >= 0 {
+		return frames[i+1:]
+	}
+	return nil
+}
+
 // cutLast splits off the number after the last colon.
 func cutLast(s string) (string, int, bool) {
 	i := strings.LastIndexByte(s, ':')

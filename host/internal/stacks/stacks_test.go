@@ -85,6 +85,26 @@ func TestWrappers(t *testing.T) {
 	}
 }
 
+// TestWhatAHelperIsGivenToCallIsNoWrapper though only that helper calls it.
+func TestWhatAHelperIsGivenToCallIsNoWrapper(t *testing.T) {
+	const (
+		send   = "send (http://localhost/src/http.ts:5:10)"
+		follow = "async toggleFollow (http://localhost/src/follow.ts:12:3)"
+		like   = "async toggleLike (http://localhost/src/like.ts:15:3)"
+		run    = "async run (http://localhost/src/use-async.ts:16:5)"
+	)
+	var w stacks.Wrappers
+	add := func(method, path string, stack ...string) {
+		w.Add(event.EndpointKey{Method: method, Path: path}, stack)
+	}
+	add("POST", "/follow", send, follow, run, "onClick (http://localhost/src/Profile.vue:40:3)")
+	add("DELETE", "/follow", send, follow, run, "onClick (http://localhost/src/Profile.vue:40:3)")
+	add("POST", "/like", send, like, run, "onClick (http://localhost/src/Article.vue:20:3)")
+	if !w.Has(send) || !w.Has(run) || w.Has(follow) || w.Has(like) {
+		t.Errorf("send: %v, run: %v, toggleFollow: %v, toggleLike: %v", w.Has(send), w.Has(run), w.Has(follow), w.Has(like))
+	}
+}
+
 func TestLibraries(t *testing.T) {
 	for file, want := range map[string]bool{
 		"node_modules/axios/lib/xhr.js":                                           true,

@@ -11,11 +11,15 @@ import (
 // Wrappers finds the functions of a project through which its other code makes its requests. Their line says nothing of a
 // request: it goes to where their caller says. Requests to several endpoints went through such a line, and not all callers have the
 // same ones. A function that makes several requests itself makes them for each of its callers, and is none. The only function
-// that calls it may be one in its place.
+// that calls it may be one in its place, unless it calls what it is given.
 type Wrappers struct {
 	seed   maphash.Seed
 	passed map[uint64]passed // by frame
+	called map[uint64]uint64 // the function that a frame called, or given; by frame
 }
+
+// given stands for several functions that were called by one frame: it calls what it is given.
+const given = 0
 
 // passed is what went through a frame, by caller.
 type passed []calls
@@ -99,10 +103,10 @@ func (w *Wrappers) Add(endpoint event.EndpointKey, stack []string) {
 		return // no frame has a caller
 	}
 	if w.passed == nil || len(w.passed) > maxFrames {
-		w.seed, w.passed = maphash.MakeSeed(), map[uint64]passed{}
+		w.seed, w.passed, w.called = maphash.MakeSeed(), map[uint64]passed{}, map[uint64]uint64{}
 	}
 	to := maphash.Comparable(w.seed, endpoint)
-	frame := uint64(0) // the one before, further in
+	frame, function := uint64(0), uint64(0) // those before, further in
 	for _, line := range stack {
 		if IsLibrary(line) {
 			continue
@@ -111,8 +115,13 @@ func (w *Wrappers) Add(endpoint event.EndpointKey, stack []string) {
 		if frame != 0 && frame != outer {
 			caller := calls{frame: outer, line: w.lineOf(line), waits: strings.HasPrefix(line, event.Waits)}
 			w.passed[frame] = w.passed[frame].add(caller, to)
+			if other, known := w.called[outer]; !known {
+				w.called[outer] = function
+			} else if other != function {
+				w.called[outer] = given
+			}
 		}
-		frame = outer
+		frame, function = outer, w.functionOf(line)
 	}
 }
 
@@ -130,7 +139,9 @@ func (w *Wrappers) Has(line string) bool {
 		if len(p) != 1 || !p.several() {
 			return p.varies()
 		}
-		at = p[0].frame
+		if at = p[0].frame; w.called[at] == given {
+			return false
+		}
 	}
 	return false
 }
@@ -160,4 +171,11 @@ func (w *Wrappers) lineOf(line string) uint64 {
 	}
 	address, _, _ := strings.Cut(f.URL, "?")
 	return maphash.Comparable(w.seed, Frame{Function: strings.TrimPrefix(f.Function, event.Waits), URL: address, Line: f.Line})
+}
+
+// functionOf identifies the function of a frame, as far as it has a name.
+func (w *Wrappers) functionOf(line string) uint64 {
+	f, _ := Parse(line)
+	address, _, _ := strings.Cut(f.URL, "?")
+	return maphash.Comparable(w.seed, Frame{Function: strings.TrimPrefix(f.Function, event.Waits), URL: address})
 }

@@ -146,7 +146,7 @@ func Since(from capture.Moment, v *capture.View, o window.Options) (list []Storm
 // Ongoing returns the storm that goes on at the end of a view, and when its newest repetition began. ok is false if there
 // is none. What a tab did before it was loaded or updated the last time does not count.
 func Ongoing(v *capture.View, o window.Options) (s Storm, newest time.Time, ok bool) {
-	o.Beginning, o.Original, o.Initiator, o.Refs = true, nil, nil, false
+	o.Beginning, o.Original, o.Initiator, o.CalledAt, o.Refs = true, nil, nil, nil, false
 	updated := map[int]int64{}
 	for _, u := range v.Updates.From(0) {
 		updated[u.Tab()] = max(updated[u.Tab()], u.At)

@@ -41,6 +41,9 @@ type Options struct {
 	// Initiator tells which code of the project made a request, or opened a connection. It may be nil, and is called for
 	// entries that are shown.
 	Initiator func(event.Event) report.Place
+	// CalledAt tells which code of the project called that of a request, from another file. It may be nil, and is called for
+	// failed requests that are shown.
+	CalledAt func(*event.Network) report.Place
 	// Logged tells where the project's own code logged an error that came from elsewhere; false where it did not. It may
 	// be nil.
 	Logged func(*event.Console) (report.Place, bool)

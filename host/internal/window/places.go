@@ -20,19 +20,32 @@ func (o *Options) PlaceOf(ev event.Event) report.Place {
 	return o.Initiator(ev)
 }
 
+// CallOf is the code in another file that called the code of a failed request.
+func (o *Options) CallOf(ev event.Event) report.Place {
+	if e, ok := ev.(*event.Network); ok && e.Failed() && o.CalledAt != nil {
+		return o.CalledAt(e)
+	}
+	return report.Place{}
+}
+
 // Initiators are the places of the code that entries came from, and how they read beside each other.
 type Initiators struct {
-	of    map[event.Event]report.Place
-	names report.Sources
+	of     map[event.Event]report.Place
+	called map[event.Event]report.Place // by what calls that code, of failed requests
+	names  report.Sources
 }
 
 // Locate finds the code that entries came from.
 func (o *Options) Locate(lists ...[]event.Event) Initiators {
-	found := Initiators{map[event.Event]report.Place{}, report.Sources{}}
+	found := Initiators{map[event.Event]report.Place{}, map[event.Event]report.Place{}, report.Sources{}}
 	for _, list := range lists {
 		for _, e := range list {
 			if p := o.PlaceOf(e); p.File != "" {
 				found.of[e] = p
+				found.names.Add(p.File)
+			}
+			if p := o.CallOf(e); p.File != "" {
+				found.called[e] = p
 				found.names.Add(p.File)
 			}
 		}
@@ -45,3 +58,6 @@ func (i *Initiators) Source(e event.Event) (source string, generated bool) {
 	p := i.of[e]
 	return i.names.Name(p), p.Generated
 }
+
+// CalledAt returns where the code of a failed request was called in another file, as file:line; "" when it is not known.
+func (i *Initiators) CalledAt(e event.Event) string { return i.names.Name(i.called[e]) }

@@ -196,6 +196,28 @@ func TestARequestThatEndsAfterItsActionIsLate(t *testing.T) {
 	}
 }
 
+// TestTheSameRequestManyTimesIsOneLine: of the action that made them, and of the report after they ended.
+func TestTheSameRequestManyTimesIsOneLine(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Many requests", `<button id="b">Load</button><script>window.done = 0;
+		b.onclick = () => { for (const q of [...Array(14).fill('page=1'), 'page=2']) fetch('/api/items?' + q).then((r) => r.text()).then(() => done++) }</script>`)})
+	release := make(chan struct{})
+	s.Mux.HandleFunc("/api/items", func(http.ResponseWriter, *http.Request) { <-release })
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	a.Changes()
+	d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Load"`)})
+	e2etest.Holds(t, d.String(), "\nPending: GET /api/items?page=1 ×14, GET /api/items?page=2\n")
+	close(release)
+	p.WaitUntil(`window.done === 15`)
+	r := a.ChangesWith(map[string]any{"wait": "settled"})
+	list := r.Network.Late
+	if len(list) != 2 || list[0].URL != "/api/items?page=1" || list[0].Count != 14 || list[1].URL != "/api/items?page=2" || list[1].Count != 0 {
+		t.Errorf("%s", e2etest.Show(r))
+	}
+}
+
 // TestTheFirstAnswerHasThatThePageIsEmpty: the one that has the error, without a wait.
 func TestTheFirstAnswerHasThatThePageIsEmpty(t *testing.T) {
 	w := e2etest.SharedWorld(t)

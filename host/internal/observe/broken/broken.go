@@ -58,6 +58,9 @@ func In(r *report.Report) []Problem {
 				if f.Initiator != "" {
 					source = append(source, report.Marked(f.Initiator, f.Generated))
 				}
+				if f.CalledAt != "" {
+					source = append(source, "called at "+f.CalledAt)
+				}
 				if f.PreviousStatus != 0 {
 					source = append(source, fmt.Sprintf("was %d", f.PreviousStatus))
 				}
