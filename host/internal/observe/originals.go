@@ -250,12 +250,9 @@ func (p *Places) InitiatorPlace(ev event.Event) report.Place { return p.CallerOf
 // of a library is between them, or where its original place is not known (yet).
 func (p *Places) CalledAt(e *event.Network) report.Place {
 	c := p.CallerOf(e)
-	if c.library || c.Generated {
-		return report.Place{}
-	}
 	for _, f := range stacks.Callers(e.Stack, c.Frame) {
 		pos, ok := p.findAt(e.Tab(), e.Started, f)
-		if ofLibrary(f, pos, ok) || !ok && p.Generated(e.Tab(), f) {
+		if c.library || c.Generated || ofLibrary(f, pos, ok) || !ok && p.Generated(e.Tab(), f) {
 			break
 		}
 		if place := (Caller{Frame: f, Original: pos}).place(); place.File != c.place().File {
