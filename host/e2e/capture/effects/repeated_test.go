@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -212,8 +213,13 @@ func TestTheSameRequestManyTimesIsOneLine(t *testing.T) {
 	close(release)
 	p.WaitUntil(`window.done === 15`)
 	r := a.ChangesWith(map[string]any{"wait": "settled"})
-	list := r.Network.Late
-	if len(list) != 2 || list[0].URL != "/api/items?page=1" || list[0].Count != 14 || list[1].URL != "/api/items?page=2" || list[1].Count != 0 {
+	// The server answers all at once, so that some may overtake others: those have a line of their own.
+	lines, counts := map[string]bool{}, map[string]int{}
+	for _, l := range r.Network.Late {
+		lines[fmt.Sprint(l.URL, l.Overtaken)] = true
+		counts[l.URL] += max(l.Count, 1)
+	}
+	if len(lines) != len(r.Network.Late) || counts["/api/items?page=1"] != 14 || counts["/api/items?page=2"] != 1 {
 		t.Errorf("%s", e2etest.Show(r))
 	}
 }
