@@ -81,6 +81,9 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
       {problem.value !== '' && <p class="problem">{problem.value}</p>}
       {sessions.value.length === 0 && problem.value === '' && <p class="empty">{t('noSessions')}</p>}
       {list.value !== undefined && <Origin list={list.value} />}
+      {list.value?.problem !== undefined && list.value.problem !== '' && (
+        <p class="problem">{list.value.problem}</p>
+      )}
       {list.value !== undefined && shown.length === 0 && (
         <p class="empty">{search === '' ? t('noMoments') : t('nothingMatches')}</p>
       )}
