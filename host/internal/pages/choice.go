@@ -114,23 +114,27 @@ func NoBrowser() error {
 	return usererr.New(usererr.NoBrowser, "no browser is connected. Open the page with browser_open.")
 }
 
-// ambiguous returns an error that lists the watched tabs by browser if several browsers have some.
+// ambiguous returns an error that lists the watched tabs by browser, in the order of their numbers, if several browsers
+// have some.
 func ambiguous(v *capture.View, scope checkpoint.Scope) error {
-	var list []string
-	names := browserNames(v, scope)
-	for _, b := range v.Browsers {
-		var tabs []string
-		for _, t := range v.Tabs {
-			if t.Instance == b.Instance && t.Watched && scope.CoversOrigin(t.Origin) {
-				tabs = append(tabs, fmt.Sprintf("%d (%s)", t.ID, t.URL))
-			}
+	var order []string
+	tabs := map[string][]string{} // by instance
+	for _, t := range v.Tabs {
+		if !t.Watched || !scope.CoversOrigin(t.Origin) {
+			continue
 		}
-		if len(tabs) > 0 {
-			list = append(list, names[b.Instance]+" with tab "+strings.Join(tabs, ", "))
+		if tabs[t.Instance] == nil {
+			order = append(order, t.Instance)
 		}
+		tabs[t.Instance] = append(tabs[t.Instance], fmt.Sprintf("%d (%s)", t.ID, t.URL))
 	}
-	if len(list) < 2 {
+	if len(order) < 2 {
 		return nil
+	}
+	names := browserNames(v, scope)
+	list := make([]string, len(order))
+	for i, instance := range order {
+		list[i] = names[instance] + " with tab " + strings.Join(tabs[instance], ", ")
 	}
 	return usererr.New(usererr.Ambiguous, "several browsers show watched pages: %s. Pass the tab you mean once; later calls use it.", strings.Join(list, "; "))
 }
