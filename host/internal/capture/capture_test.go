@@ -13,7 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
-	"tidemark.dev/tidemark/host/testing/enginetest"
+	"tidemark.dev/tidemark/host/testing/capturetest"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -24,7 +24,7 @@ func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 		limits := capture.DefaultLimits()
 		limits[capture.Network].Count = rapid.IntRange(5, 40).Draw(rt, "network")
 		limits[capture.DOM].Count = rapid.IntRange(5, 40).Draw(rt, "dom")
-		w := enginetest.New(t, limits)
+		w := capturetest.New(t, limits)
 		type taken struct {
 			at     time.Time
 			moment capture.Moment
@@ -40,7 +40,7 @@ func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 			case 3:
 				w.Element("gone", rapid.IntRange(1, 4).Draw(rt, "id"), "", "")
 			case 4:
-				w.Send("navigation", fmt.Sprintf(`"how":"history","url":"%s/p%d"`, enginetest.Page, rapid.IntRange(0, 3).Draw(rt, "page")))
+				w.Send("navigation", fmt.Sprintf(`"how":"history","url":"%s/p%d"`, capturetest.Page, rapid.IntRange(0, 3).Draw(rt, "page")))
 			}
 			moments = append(moments, taken{w.Now, w.Store.View(w.Now).Now()})
 		}
@@ -60,7 +60,7 @@ func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 				rt.Fatalf("positions %+v, were %+v", again.Pos, m.moment.Pos)
 			}
 			for _, endpoint := range "abcdef" {
-				k := capture.EndpointKey{Page: enginetest.Page, Origin: enginetest.Page, Method: "GET", Path: "/e" + string(endpoint)}
+				k := capture.EndpointKey{Page: capturetest.Page, Origin: capturetest.Page, Method: "GET", Path: "/e" + string(endpoint)}
 				a, knownA := again.Endpoints.Get(k)
 				b, knownB := m.moment.Endpoints.Get(k)
 				if sameNetwork && (a != b || knownA != knownB) {
@@ -139,7 +139,7 @@ func TestWhatIsMissingLiesInAGap(t *testing.T) {
 
 // TestAGapOfAClosedTabEndsWithIt: its end, told when the tab is no longer known, is no gap of everyone's.
 func TestAGapOfAClosedTabEndsWithIt(t *testing.T) {
-	w := enginetest.New(t, capture.Limits{})
+	w := capturetest.New(t, capture.Limits{})
 	w.Open(5, "http://localhost:9/")
 	gap := fmt.Sprintf(`"tab":5,"reason":"worker_unseen","from":%d,"to":`, w.Now.UnixMilli())
 	w.Send("gap", gap+"0")
