@@ -85,7 +85,7 @@ func (s *Store) readPart(f *file, path string, parse parser) (more bool, err err
 		offset = 0
 	}
 	part := min(size-offset, maxPart)
-	f.leave(path, size-offset-part)
+	f.leave(path, size-offset) // others may show the conversation before this part is in it
 	if part == 0 {
 		return false, nil
 	}
@@ -98,11 +98,15 @@ func (s *Store) readPart(f *file, path string, parse parser) (more bool, err err
 		return false, err
 	}
 	if end == 0 && part < maxPart {
+		f.leave(path, 0)
 		return false, nil // the last line is still being written
 	}
 	p.read.Offset = offset + end
-	err = p.sync()
-	return err == nil && p.read.Offset < size && part == maxPart, err
+	if err := p.sync(); err != nil {
+		return false, err
+	}
+	f.leave(path, size-offset-part)
+	return p.read.Offset < size && part == maxPart, nil
 }
 
 // leave notes how many bytes of a transcript are left for the next reading.
