@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,14 @@ import (
 
 // devServers are the development servers that serve the application of package devserver.
 var devServers = []string{"vite", "webpack", "next"}
+
+// needDevServer skips a test of a server that takes long to start and to build: such tests are `make regressions`.
+func needDevServer(t *testing.T, name string) {
+	t.Helper()
+	if name != devServers[0] && os.Getenv("TIDEMARK_BROKEN") == "" {
+		t.Skip("webpack and Next.js run in `make regressions`, which sets TIDEMARK_BROKEN")
+	}
+}
 
 // startDevServer installs the application with one of them, prepares it where that is not nil, and serves it.
 func startDevServer(t *testing.T, name string, prepare func(*devApp)) *devApp {
@@ -59,6 +68,7 @@ var broken = []struct{ file, from, to string }{
 func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 	for _, server := range devServers {
 		t.Run(server, func(t *testing.T) {
+			needDevServer(t, server)
 			w := e2etest.SharedWorld(t)
 			app := startDevServer(t, server, nil)
 			s := &session{t, w, "devserver-" + app.URL, app.Dir}
@@ -159,6 +169,7 @@ func (a *devApp) shows(p *e2etest.Tab) {
 // TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce: webpack's hot updates catch what a module throws, and the plugin of React
 // Refresh shows it in a frame. What webpack's own frame shows as well is no second entry.
 func TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce(t *testing.T) {
+	needDevServer(t, "webpack")
 	w := e2etest.SeparateWorld(t) // webpack has one port in each test, and a tab of another test may find its server there
 	app := startDevServer(t, "webpack", nil)
 	s := &session{t, w, "overlay-" + app.URL, app.Dir}

@@ -18,6 +18,7 @@ import (
 // TestNextNamesTheApplicationsCode: of a development server that compiles all anew, what the application logs and requests is
 // placed in its files on the first load, and after a hot update in the module that it evaluated. Next.js wraps both.
 func TestNextNamesTheApplicationsCode(t *testing.T) {
+	needDevServer(t, "next")
 	for _, way := range []string{"", "quiet"} {
 		t.Run(fmt.Sprintf("way %q", way), func(t *testing.T) {
 			w := e2etest.WorldIn(t, way)

@@ -35,9 +35,7 @@ func TestErrorsOfSettingsNameNoOtherEdit(t *testing.T) {
 		{"a package that was changed by hand", "webpack", "import { base } from 'where';\n", oneFile, true, ""},
 	} {
 		t.Run(c.server+"/"+c.name, func(t *testing.T) {
-			if c.server != "vite" && os.Getenv("TIDEMARK_BROKEN") == "" {
-				t.Skip("webpack and Next.js run in `make regressions`, which sets TIDEMARK_BROKEN")
-			}
+			needDevServer(t, c.server)
 			w := e2etest.SeparateWorld(t) // the directory is that of other tests, whose settings could be the cause too
 			app := startDevServer(t, c.server, func(app *devApp) {
 				app.Write(".env.local", "VITE_API=/api\nNEXT_PUBLIC_API=/api\n")
