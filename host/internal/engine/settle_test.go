@@ -34,7 +34,7 @@ func inBubble(t *testing.T, run func(*bubble)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bubble{t: t, next: 1}
 		b.store = capture.New(capture.DefaultLimits(), noise.Default(), time.Now())
-		b.e = engine.New(engine.Options{Store: b.store, Noise: noise.Default(), Clock: time.Now, Location: time.UTC})
+		b.e = engine.New(engine.Options{Store: b.store, Noise: noise.Default(), Workspaces: b, Clock: time.Now, Location: time.UTC})
 		b.store.Hello(&protocol.Hello{Instance: "i", Stream: "s", First: 1}, time.Now())
 		b.store.SetTabs("i", []protocol.Tab{{ID: 1, URL: "http://localhost/", Watched: true, DOM: true}}, time.Now())
 		var leave func()
@@ -46,6 +46,9 @@ func inBubble(t *testing.T, run func(*bubble)) {
 		run(b)
 	})
 }
+
+// Sync implements observe.Workspaces: all that a test changes is recorded at once.
+func (b *bubble) Sync(context.Context, string) (bool, error) { return true, nil }
 
 func (b *bubble) send(events ...event.Event) {
 	b.mu.Lock()
@@ -296,12 +299,25 @@ func TestAnUpdateSinceTheLastLookIsEnough(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.send(&event.Navigation{How: "reload", URL: "http://localhost/"})
 		time.Sleep(time.Second)
-		if r, took := b.wait(params{Wait: "reload"}); !*r.Settled || took != 0 {
+		if r, took := b.wait(params{Wait: "reload"}); !*r.Settled || took != 300*time.Millisecond {
 			t.Errorf("%s after %s", show(r), took)
 		}
 		// Not again: the next edit's update is still to come.
 		r, took := b.wait(params{Wait: "reload"})
 		if *r.Settled || took != 3*time.Second || r.UnsettledBecause != "no navigation or hot update occurred" {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+// An update since the last look may be of an edit before the last one, whose own update is about to begin.
+func TestTheUpdateOfTheLastOfTwoEditsIsAwaited(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		update := &event.Console{Level: event.Debug, Via: "console", Text: "[vite] hot updated: /src/App.tsx"}
+		b.send(update)
+		time.Sleep(2 * time.Second)
+		b.after(200*time.Millisecond, update, logged("broken by the second edit"))
+		if r, took := b.wait(params{Wait: "reload"}); !*r.Settled || r.Severity != report.Error || took != 500*time.Millisecond {
 			t.Errorf("%s after %s", show(r), took)
 		}
 	})

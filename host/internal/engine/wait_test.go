@@ -73,7 +73,7 @@ func TestAnUpdateBetweenComingAndTheFirstLookIsEnough(t *testing.T) {
 		a := w.Agent()
 		w.Send("navigation", load)
 		time.Sleep(time.Second)
-		if r, d := took(w, a, params{Wait: "reload"}); !*r.Settled || d != 0 {
+		if r, d := took(w, a, params{Wait: "reload"}); !*r.Settled || d != 300*time.Millisecond {
 			t.Errorf("%s after %s", show(r), d)
 		}
 	})
@@ -196,7 +196,7 @@ func TestTheCommandLineTakesAnyUpdateBeforeItsFirstLook(t *testing.T) {
 		w.Send("navigation", load)
 		time.Sleep(time.Minute)
 		c := w.Engine.Clients.Returning("cli", checkpoint.Scope{})
-		if r, d := took(w, c, params{Wait: "reload"}); !*r.Settled || d != 0 {
+		if r, d := took(w, c, params{Wait: "reload"}); !*r.Settled || d != 300*time.Millisecond {
 			t.Errorf("%s after %s", show(r), d)
 		}
 		if r, _ := took(w, w.Engine.Clients.Returning("cli", checkpoint.Scope{}), params{Wait: "reload"}); *r.Settled {

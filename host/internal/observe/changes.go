@@ -55,6 +55,9 @@ type changesRequest struct {
 	slow bool
 	// began is when a wait began.
 	began time.Time
+	// unsure makes a wait for a reload watch the page for a moment even if it was updated before: without a record of the files
+	// nobody knows whether that update has the last edit.
+	unsure bool
 	// giveUp is when a wait for a reload stops expecting one. Zero means never.
 	giveUp time.Time
 }
@@ -246,7 +249,8 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 		return nil, err // fail before waiting
 	}
 	if r.wait == "reload" {
-		o.recordFiles(ctx, client.Scope.Workspace)
+		recorded, unsynced := o.recordFiles(ctx, client.Scope.Workspace)
+		r.unsure = !recorded || unsynced != ""
 		v := o.store.View(o.clock())
 		last := edited.Last(v, func(s event.Subject) bool {
 			return s.Kind == event.Workspace && client.Scope.Workspace != "" && client.Scope.Covers(s)
@@ -261,25 +265,26 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 func (o *Observer) syncFiles(ctx context.Context, client *checkpoint.Client, r *changesRequest) {
 	included := len(r.options.Include) == 0 || slices.Contains(r.options.Include, capture.FilesSection)
 	if included && r.options.Tab == 0 {
-		r.unsynced = o.recordFiles(ctx, client.Scope.Workspace)
+		_, r.unsynced = o.recordFiles(ctx, client.Scope.Workspace)
 	}
 }
 
-// recordFiles waits until the changes that were made in a workspace before the call are recorded. It returns why some
-// may not be, or "".
-func (o *Observer) recordFiles(ctx context.Context, root string) string {
+// recordFiles waits until the changes that were made in a workspace before the call are recorded. It returns whether the
+// workspace is recorded, and why some changes may not be, or "".
+func (o *Observer) recordFiles(ctx context.Context, root string) (recorded bool, unsynced string) {
 	if o.files == nil || root == "" {
-		return ""
+		return false, ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
-	switch err := o.files.Sync(ctx, root); {
+	recorded, err := o.files.Sync(ctx, root)
+	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("they were not read within %d ms", syncTimeout.Milliseconds())
+		unsynced = fmt.Sprintf("they were not read within %d ms", syncTimeout.Milliseconds())
 	case err != nil:
-		return event.OneLine(err.Error())
+		unsynced = event.OneLine(err.Error())
 	}
-	return ""
+	return recorded, unsynced
 }
 
 // addUnsynced adds to a report's coverage that changes of files may be missing.

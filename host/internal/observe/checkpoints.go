@@ -55,7 +55,7 @@ func (o *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 	if n := len([]rune(p.Note)); n > maxNote {
 		return nil, usererr.Invalid("the note has %d characters; at most %d are allowed", n, maxNote)
 	}
-	unrecorded := o.recordFiles(ctx, client.Scope.Workspace)
+	_, unrecorded := o.recordFiles(ctx, client.Scope.Workspace)
 	v := o.store.View(o.clock())
 	old, err := o.named.Create(checkpoint.Checkpoint{Name: p.Name, Note: p.Note, Scope: client.Scope.Key(), Moment: v.Now()})
 	if err != nil {

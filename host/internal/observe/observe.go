@@ -32,9 +32,9 @@ type Browsers interface {
 
 // Workspaces records changes of files.
 type Workspaces interface {
-	// Sync returns when the changes that were made in a workspace before the call are recorded, or why some may not be. A
-	// workspace that is not recorded has none.
-	Sync(ctx context.Context, root string) error
+	// Sync returns when the changes that were made in a workspace before the call are recorded, or why some may not be. It
+	// reports whether the workspace is recorded at all.
+	Sync(ctx context.Context, root string) (recorded bool, err error)
 }
 
 // Moments is the timeline of workspaces. Package timeline implements it.

@@ -16,7 +16,8 @@ import (
 
 // A page is settled when no event arrived for quiet and no request younger than slowRequest is in flight. An older
 // request is a stream or a long poll, which a page may keep open indefinitely. Polling never ends, so it does not
-// count either. A storm is no polling: a page that is in one is not settled, and the wait ends when that is certain.
+// count either. A wait for a reload that an update before the call satisfies lasts as long, because that update may be of
+// an earlier edit. A storm is no polling: a page that is in one is not settled, and the wait ends when that is certain.
 const (
 	quiet       = 300 * time.Millisecond
 	slowRequest = 2 * time.Second
@@ -144,6 +145,9 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 	}
 	if wait, because = inFlight(now, v, r); because != "" {
 		return wait, because, false
+	}
+	if left := r.began.Add(quiet).Sub(now); r.unsure && left > 0 {
+		return left, "an update may still begin", false
 	}
 	for _, t := range v.Tabs {
 		since := now.Sub(t.LastEvent)

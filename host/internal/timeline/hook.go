@@ -94,21 +94,21 @@ func Others(t *Timeline, root string) []string {
 }
 
 // Sync returns when the changes that were made in a workspace before the call are recorded: in a snapshot with a moment of
-// its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow has none,
-// which is an error only where the user allowed it a short time ago.
-func (t *Timeline) Sync(ctx context.Context, dir string) error {
+// its own, and as changes of files. It implements [observe.Workspaces]. A directory that the user does not allow is not
+// recorded, which is an error only where the user allowed it a short time ago.
+func (t *Timeline) Sync(ctx context.Context, dir string) (recorded bool, err error) {
 	if t.lines.Failed() != nil {
-		return nil
+		return false, nil
 	}
 	root, err := t.o.Workspaces.Root(dir)
 	if err != nil {
-		return revoked(t, dir, err) // nothing is recorded there, or it no longer exists
+		return false, revoked(t, dir, err) // nothing is recorded there, or it no longer exists
 	}
 	if !t.o.Workspaces.Watched(root) {
 		t.BeginSoon(root)
-		return errors.New("the files of the workspace are being read for the first time")
+		return false, errors.New("the files of the workspace are being read for the first time")
 	}
-	return recordFiles(ctx, t, root)
+	return true, recordFiles(ctx, t, root)
 }
 
 // recordFiles records what has changed in a workspace, with a moment of its own.

@@ -32,7 +32,7 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where m
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Sync(ctx, s.Workspace); err != nil && ctx.Err() != nil {
+	if _, err := t.Sync(ctx, s.Workspace); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
 	if from == "" {

@@ -72,7 +72,7 @@ func TestAgentsThatLookAtOnceFindTheSameMoment(t *testing.T) {
 		var ids [2]string
 		for j := range ids {
 			agents.Go(func() {
-				if err := w.Sync(t.Context(), w.Dir); err != nil {
+				if _, err := w.Sync(t.Context(), w.Dir); err != nil {
 					t.Error(err)
 				}
 				all, err := space.List()
@@ -133,7 +133,7 @@ func TestAMomentOfFilesIsWhenTheyWereWritten(t *testing.T) {
 		}
 	}
 	w.Pass(3 * time.Second)
-	if err := w.Sync(t.Context(), w.Dir); err != nil {
+	if _, err := w.Sync(t.Context(), w.Dir); err != nil {
 		t.Fatal(err)
 	}
 	a := w.Listed()
@@ -146,7 +146,7 @@ func TestAMomentOfFilesIsWhenTheyWereWritten(t *testing.T) {
 	}
 	w.Edit("later")
 	w.Write("a", "three")
-	if err := w.Sync(t.Context(), w.Dir); err != nil {
+	if _, err := w.Sync(t.Context(), w.Dir); err != nil {
 		t.Fatal(err)
 	}
 	a = w.Listed()

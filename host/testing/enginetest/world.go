@@ -39,11 +39,11 @@ type World struct {
 }
 
 // Sync implements observe.Workspaces.
-func (w *World) Sync(ctx context.Context, root string) error {
+func (w *World) Sync(ctx context.Context, root string) (bool, error) {
 	if w.Recorded == nil {
-		return nil
+		return true, nil
 	}
-	return w.Recorded(ctx, root)
+	return true, w.Recorded(ctx, root)
 }
 
 // Act implements engine.Hands.
