@@ -29,6 +29,8 @@ interface RequestBody {
 const HOOKS_MS = 400;
 /** The most that is kept of what a page sends, in bytes. */
 const MAX_SENT = 128 << 10;
+/** How far apart the browser and an element may report that its resource did not load, in ms. */
+const ELEMENT_MS = 100;
 /** How long the browser may take to report a request whose response the page has, in ms. */
 const ALONE_MS = 250;
 /** The most responses kept whose end the browser has not reported yet. */
@@ -77,6 +79,8 @@ export class QuietRequests {
   /** The MIME types of answers, by address. */
   readonly #answers = new Map<string, string>();
   #failed: Failure[] = [];
+  /** How many resources of elements wait for the other witness: the browser, or the element that cannot use one. */
+  #unloaded = 0;
 
   constructor(tab: number, emit: Emit) {
     this.#tab = tab;
@@ -163,6 +167,7 @@ export class QuietRequests {
     }
     quiet.end = end;
     if (quiet.status >= 400 || end.error !== undefined) this.#remember(flight, end.at);
+    else if (/^(?:image|media)$/.test(flight.resource) && quiet.mime.startsWith('text/')) this.#wait();
     const early = this.#early.findIndex(({ answer }) => answers(answer, quiet));
     if (early >= 0) {
       const [{ answer, timer } = {}] = this.#early.splice(early, 1);
@@ -266,7 +271,19 @@ export class QuietRequests {
   }
 
   /** An element's resource did not load: of an address that was answered, or of one that the browser hides. */
-  failed([, at, tag, url]: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+  failed(record: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+    this.#wait(() => this.#judge(record, note));
+  }
+
+  #wait(then?: () => void): void {
+    this.#unloaded++;
+    setTimeout(() => {
+      this.#unloaded--;
+      then?.();
+    }, ELEMENT_MS);
+  }
+
+  #judge([, at, tag, url]: ResourceRecord, note: (mime: string, named: boolean) => void): void {
     const near = this.#failed.filter((failed) => Math.abs(failed.at - at) < 5000);
     const own = near.find((failed) => failed.url === url);
     if (own !== undefined) {
@@ -331,7 +348,7 @@ export class QuietRequests {
 
   /** Whether something that has ended still waits for its other witness. */
   get waiting(): boolean {
-    if (this.#early.length > 0) return true;
+    if (this.#early.length > 0 || this.#unloaded > 0) return true;
     for (const quiet of this.#flights.values()) if (quiet.end !== undefined) return true;
     return false;
   }

@@ -87,7 +87,10 @@ export class QuietSource implements CaptureSource {
     const state = this.#tabs.get(tab);
     if (state === undefined) return;
     await this.#options.flush(tab);
-    while (state.requests.waiting) await new Promise((resolve) => setTimeout(resolve, WITNESS_MS));
+    while (state.requests.waiting) {
+      await new Promise((resolve) => setTimeout(resolve, WITNESS_MS));
+      await this.#options.flush(tab);
+    }
   }
 
   #tab(tab: number): QuietTab {
@@ -206,8 +209,7 @@ export class QuietSource implements CaptureSource {
       case 'resource': {
         const note = (mime: string, named: boolean): void =>
           this.#options.emit(unusableEntry(record, mime, { tab, target, left }, named));
-        // The browser's report may arrive a little later.
-        setTimeout(() => state.requests.failed(record, note), WITNESS_MS * 4);
+        state.requests.failed(record, note);
         return;
       }
       case 'answer':
