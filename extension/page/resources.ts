@@ -25,6 +25,7 @@ const media: Record<string, true | undefined> = {
   audio: true,
   source: true,
   track: true,
+  object: true,
 };
 
 /** Whether the debugger hears nothing when elements of this tag cannot use what arrived. */
