@@ -91,7 +91,7 @@ export class QuietRequests {
       id: `quiet-${details.requestId}`,
       session,
       method: details.method,
-      url: details.url,
+      url: withoutHash(details.url),
       resource,
       ...this.#times.next(Math.floor(details.timeStamp)),
       requestBody: sent(details.requestBody),
@@ -99,7 +99,7 @@ export class QuietRequests {
       cached: false,
       reported: false,
     };
-    const asks = this.#redirects.get(details.requestId) ?? withoutHash(details.url);
+    const asks = this.#redirects.get(details.requestId) ?? flight.url;
     this.#redirects.delete(details.requestId);
     this.#flights.set(details.requestId, {
       requestId: details.requestId,
@@ -266,7 +266,8 @@ export class QuietRequests {
   }
 
   /** An element's resource did not load: of an address that was answered, or of one that the browser hides. */
-  failed([, at, tag, url]: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+  failed([, at, tag, address]: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+    const url = withoutHash(address);
     const near = this.#failed.filter((failed) => Math.abs(failed.at - at) < 5000);
     const own = near.find((failed) => failed.url === url);
     if (own !== undefined) {
@@ -367,8 +368,8 @@ const inFrame: Session = { target: 'iframe' };
 function answers([, , , method, url, status, , , , started]: AnswerRecord, { flight, asks }: Quiet): boolean {
   if (flight.started - started <= -2000) return false;
   // Of a request that failed after a redirect the page knows only what it asked for.
-  if (status === 0 && url === asks && asks !== withoutHash(flight.url)) return true;
-  return url === withoutHash(flight.url) && method === flight.method;
+  if (status === 0 && url === asks && asks !== flight.url) return true;
+  return url === flight.url && method === flight.method;
 }
 
 /** A request that failed. */
