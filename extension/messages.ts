@@ -12,6 +12,7 @@ import type { PopupMethods } from './methods';
 import type {
   ActionEvent,
   ActObjection,
+  ActUnclicked,
   ElementEvent,
   KindAction,
   KindElement,
@@ -312,6 +313,8 @@ export interface ActTold {
   changes?: number;
   /** The fields of the document that rejected or ignored input. */
   objections?: FieldObjection[];
+  /** The click that the browser did not fire. */
+  unclicked?: ActUnclicked;
   document?: string;
 }
 

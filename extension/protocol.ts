@@ -307,6 +307,10 @@ export interface ActResult {
    */
   objections?: ActObjection[];
   /**
+   * Unclicked is a click whose release missed the pressed element.
+   */
+  unclicked?: ActUnclicked;
+  /**
    * Late holds tabs and downloads opened between the previous action and the first step.
    */
   late?: ActMade;
@@ -392,6 +396,22 @@ export interface ActObjection {
    * Typed is the number of typed characters that did not change the field.
    */
   typed?: number /* int */;
+}
+/**
+ * ActUnclicked is a click that the browser did not fire: when a field lost the focus, the page moved, removed or replaced what
+ * was pressed, so that the release hit something else.
+ */
+export interface ActUnclicked {
+  /**
+   * Pressed and Released describe what the press and the release hit, Field what lost the focus between them.
+   */
+  pressed: string;
+  released: string;
+  field: string;
+  /**
+   * Removed is set when what was pressed is no longer in the page.
+   */
+  removed?: boolean;
 }
 /**
  * ActDialog is a dialog of the page.

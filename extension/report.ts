@@ -335,6 +335,11 @@ export interface Request {
    * Generated is true where Initiator is a line of generated code.
    */
   generated?: boolean;
+  /**
+   * CalledAt is file:line of the project's own code that called Initiator, where that is in another file. Requests that
+   * neither failed nor write have none.
+   */
+  called_at?: string;
 }
 /**
  * Failure is an endpoint that failed.
@@ -354,10 +359,6 @@ export interface Failure extends Request {
    * Detail is the first meaningful line of the failed answer.
    */
   detail?: string;
-  /**
-   * CalledAt is file:line of the project's own code that called Initiator, where that is in another file.
-   */
-  called_at?: string;
   /**
    * Also is what else said the same: "logged at api.js:12, shown in .error".
    */
@@ -582,6 +583,10 @@ export interface Storm {
    * Generated is true where Initiator is a line of generated code.
    */
   generated?: boolean;
+  /**
+   * CalledAt is file:line of the project's own code that called Initiator, where that is in another file.
+   */
+  called_at?: string;
   /**
    * Error is why a connection fails, Status the HTTP status of its refused handshake.
    */

@@ -135,6 +135,8 @@ type ActResult struct {
 	Downloads []string `json:"downloads,omitempty"`
 	// Objections are the fields that rejected or ignored input.
 	Objections []ActObjection `json:"objections,omitempty"`
+	// Unclicked is a click whose release missed the pressed element.
+	Unclicked *ActUnclicked `json:"unclicked,omitempty"`
 	// Late holds tabs and downloads opened between the previous action and the first step.
 	Late *ActMade `json:"late,omitempty"`
 	// Value is the value of an expression as JSON.
@@ -190,6 +192,17 @@ type ActObjection struct {
 	Invalid *string `json:"invalid,omitempty"`
 	// Typed is the number of typed characters that did not change the field.
 	Typed int `json:"typed,omitempty"`
+}
+
+// ActUnclicked is a click that the browser did not fire: when a field lost the focus, the page moved, removed or replaced what
+// was pressed, so that the release hit something else.
+type ActUnclicked struct {
+	// Pressed and Released describe what the press and the release hit, Field what lost the focus between them.
+	Pressed  string `json:"pressed"`
+	Released string `json:"released"`
+	Field    string `json:"field"`
+	// Removed is set when what was pressed is no longer in the page.
+	Removed bool `json:"removed,omitempty"`
 }
 
 // ActDialog is a dialog of the page.

@@ -8,6 +8,7 @@ import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
 import { SendTimes, type Sent } from './request';
 import { resourceOfInitiator } from './resources';
+import { withoutHash } from './text';
 
 type NetworkEvent = Extract<AnyEvent, { kind: 'network' }>;
 
@@ -70,7 +71,11 @@ export function readProbe(value: unknown): Probe | undefined {
 export function readTimings(value: unknown): { origin: number; entries: TimingEntry[] } {
   const { origin, entries } = (value ?? {}) as { origin?: unknown; entries?: unknown };
   if (typeof origin !== 'number' || !Array.isArray(entries)) return { origin: 0, entries: [] };
-  return { origin, entries: entries.filter(isTimingEntry) };
+  // The debugger and the browser's log have no fragments.
+  return {
+    origin,
+    entries: entries.filter(isTimingEntry).map((entry) => ({ ...entry, name: withoutHash(entry.name) })),
+  };
 }
 
 function isTimingEntry(entry: unknown): entry is TimingEntry {

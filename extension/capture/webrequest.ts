@@ -8,6 +8,7 @@ import { redactURL } from '../redact/redact';
 import type { Start, Witness } from './network';
 import { SendTimes } from './request';
 import { resourceOfType } from './resources';
+import { withoutHash } from './text';
 
 /** The part of webRequest's details that is used. */
 export interface RequestDetails {
@@ -125,7 +126,7 @@ export class WebRequestWitness {
     const top = type === 'main_frame';
     if (!this.#wanted(tab, top ? details.url : (details.initiator ?? ''))) return undefined;
     const record = this.#record(tab);
-    const reported = record.reported.indexOf(redactURL(details.url).text);
+    const reported = record.reported.indexOf(redactURL(withoutHash(details.url)).text);
     if (reported >= 0) {
       record.reported.splice(reported, 1);
       return undefined;
@@ -265,7 +266,7 @@ function sight({ requestId, method, url, type, timeStamp }: RequestDetails, time
   return {
     webRequestId: requestId,
     method,
-    url,
+    url: withoutHash(url),
     resource: resourceOfType(type),
     ...times.next(Math.floor(timeStamp)),
   };

@@ -12,6 +12,7 @@ import {
   type ActStep,
   type AriaParams,
   CodeInvalid,
+  CodeNone,
   CodePaused,
   CodeUnavailable,
   CodeUnwatched,
@@ -129,6 +130,7 @@ export class Acting {
         if (result.dialog !== undefined) break;
       }
     } catch (error) {
+      await this.#exists(tab);
       const told: Refused['told'] =
         error instanceof Refused ? error.told : { refused: RefusedFailed, text: message(error) };
       const most = told.busy === true ? 0 : REFUSED_MS;
@@ -145,9 +147,16 @@ export class Acting {
       : Object.assign(result, activity.made(tab, since));
   }
 
-  /** Refuses tabs that the user has not allowed, and pages that are not web pages. */
+  /** Throws if a tab is closed. */
+  async #exists(tab: number): Promise<void> {
+    if ((await this.#parties.address(tab)) === undefined)
+      throw new CodedError(CodeNone, 'the tab was closed');
+  }
+
+  /** Refuses tabs that do not exist or that the user has not allowed, and pages that are not web pages. */
   async #check(tab: number, steps: readonly ActStep[]): Promise<void> {
     const { watched, address, allowed } = this.#parties;
+    await this.#exists(tab);
     const [step] = steps;
     const to = step?.op === StepNavigate ? (step.texts?.[0] ?? '') : '';
     const goes = watchableOrigin(to) !== undefined;
@@ -204,6 +213,7 @@ export class Acting {
       this.#parties.activity.navigates(id, 'begins');
       return { done: 1, opened: [id], ...(await this.#rest.of(id, { frames: [], since, ms: settle_ms })) };
     }
+    await this.#exists(tab);
     if (!watched(tab))
       throw new CodedError(
         CodeUnwatched,

@@ -183,6 +183,7 @@ export class Step {
     if (sessions.dialog(tab) !== undefined || activity.loading(tab) || paused(tab)) return undefined;
     const asked = path.map(async ({ frame, document }, at): Promise<Refused | undefined> => {
       const told = await askFrame(tab, frame, { do: 'struck', document, ms: 0 });
+      if (told.unclicked !== undefined) this.result.unclicked = told.unclicked;
       if (told.refused === undefined) return undefined;
       const refused = {
         refused: told.refused,

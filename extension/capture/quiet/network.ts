@@ -95,7 +95,7 @@ export class QuietRequests {
       id: `quiet-${details.requestId}`,
       session,
       method: details.method,
-      url: details.url,
+      url: withoutHash(details.url),
       resource,
       ...this.#times.next(Math.floor(details.timeStamp)),
       requestBody: sent(details.requestBody),
@@ -103,7 +103,7 @@ export class QuietRequests {
       cached: false,
       reported: false,
     };
-    const asks = this.#redirects.get(details.requestId) ?? withoutHash(details.url);
+    const asks = this.#redirects.get(details.requestId) ?? flight.url;
     this.#redirects.delete(details.requestId);
     this.#flights.set(details.requestId, {
       requestId: details.requestId,
@@ -283,7 +283,8 @@ export class QuietRequests {
     }, ELEMENT_MS);
   }
 
-  #judge([, at, tag, url]: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+  #judge([, at, tag, address]: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+    const url = withoutHash(address);
     const near = this.#failed.filter((failed) => Math.abs(failed.at - at) < 5000);
     const own = near.find((failed) => failed.url === url);
     if (own !== undefined) {
@@ -384,8 +385,8 @@ const inFrame: Session = { target: 'iframe' };
 function answers([, , , method, url, status, , , , started]: AnswerRecord, { flight, asks }: Quiet): boolean {
   if (flight.started - started <= -2000) return false;
   // Of a request that failed after a redirect the page knows only what it asked for.
-  if (status === 0 && url === asks && asks !== withoutHash(flight.url)) return true;
-  return url === withoutHash(flight.url) && method === flight.method;
+  if (status === 0 && url === asks && asks !== flight.url) return true;
+  return url === flight.url && method === flight.method;
 }
 
 /** A request that failed. */

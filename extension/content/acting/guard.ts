@@ -1,8 +1,12 @@
 /**
  * Sees to it that a click lands on the element that it is meant for: what comes under the pointer between looking
  * and pressing, by the pointer's own coming among others, gets none of it, and neither does anything else.
+ *
+ * It also knows of a click that was pressed on its element and that the browser did not fire.
  */
-import { contains } from '../dom';
+import type { ActUnclicked } from '../../protocol';
+import { contains, isConnected } from '../dom';
+import { describe } from '../target';
 import { belongs, hitAt, pointed } from './ready';
 
 /** A click, from its beginning to its end. */
@@ -17,6 +21,20 @@ interface Watch {
   began: boolean;
   /** What was hit instead. */
   instead?: Element;
+  /** The press on the element, and what lost the focus after it. */
+  press?: MouseEvent;
+  lost?: Pick<ActUnclicked, 'pressed' | 'field'>;
+  /** What was hit by the release. */
+  released?: Element;
+  clicked?: boolean;
+}
+
+/** How a click missed its element. */
+interface Missed {
+  instead?: Element;
+  /** Whether the element has moved away from there. */
+  away?: boolean;
+  unclicked?: ActUnclicked;
 }
 
 export class Guard {
@@ -24,6 +42,7 @@ export class Guard {
 
   constructor() {
     for (const type of EVENTS) addEventListener(type, (event) => this.#saw(event as MouseEvent), true);
+    addEventListener('focusout', (event) => this.#left(event.composedPath()[0]), true);
   }
 
   /** From now on only the element may be hit. */
@@ -31,13 +50,26 @@ export class Guard {
     this.#watch = { element, until: performance.now() + WATCH_MS, began: false };
   }
 
-  /** Ends that. Answers with what would have been hit instead, and whether the element has moved away from there. */
-  end(): { instead: Element; away: boolean } | undefined {
+  /** Ends that. */
+  end(): Missed {
     const watch = this.#watch;
     this.#watch = undefined;
-    if (watch?.instead === undefined) return undefined;
-    const { instead, element } = watch;
-    return { instead, away: element === undefined || contains(instead, element) };
+    if (watch === undefined) return {};
+    const { instead, element, press, lost, released, clicked } = watch;
+    if (instead !== undefined) return { instead, away: element === undefined || contains(instead, element) };
+    // A page that handles the press itself needs no click.
+    const missed = press?.defaultPrevented === false && clicked !== true;
+    if (!missed || element === undefined || lost === undefined || released === undefined) return {};
+    const removed = !isConnected(element);
+    return { unclicked: { ...lost, released: describe(released).target, ...(removed && { removed }) } };
+  }
+
+  /** Something lost the focus; the page does not know yet. */
+  #left(field: EventTarget | undefined): void {
+    const watch = this.#watch;
+    if (watch?.press === undefined || watch.released !== undefined || watch.element === undefined) return;
+    if (field instanceof Element)
+      watch.lost ??= { pressed: describe(watch.element).target, field: describe(field).target };
   }
 
   #saw(event: MouseEvent): void {
@@ -53,8 +85,16 @@ export class Guard {
       const hit = hitAt(document, { x: event.clientX, y: event.clientY }) ?? document.documentElement;
       if (element === undefined || !belongs(hit, element, pointed(element))) watch.instead = hit;
     }
-    if (watch.instead === undefined) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
+    if (watch.instead !== undefined) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      return;
+    }
+    const [hit] = event.composedPath();
+    if (event.type === 'mousedown' && event.button === 0) watch.press ??= event;
+    if (event.type === 'mouseup' && hit instanceof Element) watch.released ??= hit;
+    const { element } = watch;
+    if (event.type === 'click' && hit instanceof Element && element !== undefined)
+      watch.clicked = watch.clicked === true || belongs(hit, element, pointed(element));
   }
 }

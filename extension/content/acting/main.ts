@@ -183,11 +183,12 @@ export class Acting {
     if (field !== undefined) this.#objections.types(field, text, clear);
   }
 
-  /** Whether the click that was watched would have hit something else. */
+  /** Whether the click that was watched would have hit something else, or was not fired. */
   #struck(): Told {
-    const missed = this.#guard.end();
-    if (missed === undefined) return {};
-    return this.#told({ refused: missed.away ? RefusedMoving : RefusedCovered, by: missed.instead });
+    const { instead, away = false, unclicked } = this.#guard.end();
+    if (instead !== undefined)
+      return this.#told({ refused: away ? RefusedMoving : RefusedCovered, by: instead });
+    return unclicked === undefined ? {} : { unclicked };
   }
 
   /** What a frame answers. `target` is the element that could not be acted on, if it is known. */

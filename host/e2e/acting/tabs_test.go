@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -65,6 +67,35 @@ func TestATodoListIsWorkedThroughInFewTokens(t *testing.T) {
 	t.Logf("%d calls, %d tokens", calls, tokens)
 	if calls > 10 || tokens > 700 {
 		t.Errorf("%d calls and %d tokens; the budget is 10 and 700", calls, tokens)
+	}
+}
+
+// TestAnActionOnATabThatIsBeingClosedSaysSo, whether the host knows of the end yet or not.
+func TestAnActionOnATabThatIsBeingClosedSaysSo(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<button>Buy</button>`)})
+	a := w.AgentOf(t, s)
+	for range 5 {
+		p := w.Open(t, s.URL)
+		id := chromedp.FromContext(p.Ctx).Target.TargetID
+		page := a.Do("browser_snapshot", nil)
+		args := map[string]any{"ref": e2etest.RefOf(t, page, `"Buy"`)}
+		args["tab"] = a.Act("browser_hover", args).Tab
+		closed := make(chan error, 1)
+		go func() {
+			_, err := chromedp.CallBrowser(w.Browser.Context(), target.CloseTarget, target.CloseTargetParams{TargetID: id})
+			closed <- err
+		}()
+		for i := 0; ; i++ {
+			_, err := a.Text("browser_hover", args)
+			if i == 0 && <-closed != nil {
+				t.Fatal("the tab is not closed")
+			}
+			if err != nil {
+				e2etest.Coded(t, err, usererr.TabClosed, "was closed. browser_tabs lists the open ones.")
+				break
+			}
+		}
 	}
 }
 

@@ -328,6 +328,8 @@ func (a *Actor) do(ctx context.Context, id int, instance string, browserTab int,
 		return nil, ctx.Err()
 	case errors.As(err, &coded) && coded.Code == protocol.CodeUnknown:
 		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for acting. Ask the user to run `tidemark install` and to reload it.")
+	case errors.As(err, &coded) && coded.Code == protocol.CodeNone:
+		return nil, usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
 	case errors.As(err, &coded):
 		code := usererr.PageUnavailable
 		switch coded.Code {
@@ -422,6 +424,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		t.Unlocked(func() { late.Made = a.made(ctx, client, o, *result.Late) })
 	}
 	answer.Invalid, answer.Ignored = o.objections()
+	answer.Unclicked = result.Unclicked
 	late.Emptied, answer.Emptied = o.emptied(a, client, done.v, read)
 	if result.Refused != "" {
 		answer.Refused = o.refusal()

@@ -28,6 +28,8 @@ type Answer struct {
 	// Invalid are the fields that blocked the submission of a form. Ignored are the fields that ignored input.
 	Invalid []InvalidField `json:"invalid,omitempty"`
 	Ignored []IgnoredField `json:"ignored,omitempty"`
+	// Unclicked is a click that the browser did not fire.
+	Unclicked *protocol.ActUnclicked `json:"unclicked,omitempty"`
 	// Emptied are the filled fields that the page emptied after a request of the submitted form failed.
 	Emptied []string `json:"emptied,omitempty"`
 	// Broke are the errors and warnings that the action caused, errors first. Requests are the requests that succeeded.

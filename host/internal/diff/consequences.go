@@ -42,7 +42,7 @@ type Consequence struct {
 	IntroducedBy *report.Introduced `json:"introduced_by,omitempty"`
 
 	same  string // what equal ones have in common, but for what the fields above say
-	from  string // of a request that did not fail: the code that made it, as the text of a failed one has it
+	from  string // of a request that neither failed nor writes: the code that made it, as the text of others has it
 	order int    // of a request: orders those of the same millisecond
 	path  string // of a request, as its text has it
 	query string
@@ -468,23 +468,23 @@ func request(e *event.Network, o *window.Options) Consequence {
 		if e.Detail != "" {
 			c.Text += fmt.Sprintf(" %q", e.Detail)
 		}
-		c.Text += from(e, o)
-		if p := o.CallOf(e); p.File != "" {
-			c.Text += ", called at " + report.PlaceName(p)
-		}
 	case e.Status != 0:
 		c.Text += fmt.Sprintf(" %d", e.Status)
 	}
 	if c.Request && !isShown(e) {
 		c.Text = "" // pictures, styles, scripts: they say nothing by themselves
 	}
-	if c.Request && c.Text != "" {
+	switch {
+	case c.Text == "":
+	case e.Failed() || e.Writes():
+		c.Text += from(e, o)
+	default:
 		c.from = from(e, o)
 	}
 	return c
 }
 
-// WithInitiator returns the text with the code that made the request, which the text of a failed one has anyway.
+// WithInitiator returns the text with the code that made the request, which that of a failed one and of a write has anyway.
 func (c *Consequence) WithInitiator() string { return c.Text + c.from }
 
 // maxLate bounds how many late requests are listed, the newest.
@@ -533,17 +533,17 @@ func late(c *computation, d *report.NetworkDiff) (list []report.Endpoint) {
 		initiator, generated := places.Source(e)
 		list = append(list, report.Endpoint{Method: e.Method, URL: shownPath(e), Status: e.Status, Count: several(count[k]), Overtaken: k.overtaken, Tab: k.tab, Request: report.Request{
 			Operation: e.Operation, StartedAt: report.Time{Time: time.UnixMilli(e.Began()).UTC()}, DurationMs: int(e.Duration + 0.5),
-			Initiator: initiator, Generated: generated,
+			Initiator: initiator, Generated: generated, CalledAt: places.CalledAt(e),
 		}})
 	}
 	return list
 }
 
-// from names the code that made a request or opened a connection, as the end of a line: " from api.ts:5"; "" if it is not
-// known.
+// from names the code that made a request or opened a connection, as [report.From] does; "" if it is not known.
 func from(ev event.Event, o *window.Options) string {
-	if p := o.PlaceOf(ev); p.File != "" {
-		return " from " + report.Marked(report.PlaceName(p), p.Generated)
+	p, called := o.PlaceOf(ev), ""
+	if n, ok := ev.(*event.Network); ok && (n.Failed() || n.Writes()) {
+		called = report.PlaceName(o.CallOf(n))
 	}
-	return ""
+	return report.From(report.PlaceName(p), p.Generated, called)
 }

@@ -417,11 +417,11 @@ func (c *computation) networkLists(d *report.NetworkDiff, found map[capture.Endp
 		initiator, generated := places.Source(e)
 		return report.Request{
 			Operation: n.Operation, StartedAt: report.Time{Time: time.UnixMilli(n.Began()).UTC()}, DurationMs: int(n.Duration + 0.5),
-			Initiator: initiator, Generated: generated,
+			Initiator: initiator, Generated: generated, CalledAt: places.CalledAt(e),
 		}
 	}
 	for _, t := range slices.Concat(failures, known) {
-		t.entry.Request, t.entry.CalledAt = request(t.shown), places.CalledAt(t.shown)
+		t.entry.Request = request(t.shown)
 	}
 	introduce(&c.Options, failures, func(f *report.Failure) **report.Introduced { return &f.IntroducedBy })
 	for _, t := range degraded {

@@ -273,7 +273,7 @@ func TestInitiatorsOfOneBaseNameAreToldApart(t *testing.T) {
 	}
 }
 
-func TestMapsOfFailedRequestsAreAskedForAsTheyComeIn(t *testing.T) {
+func TestMapsOfFailuresAndWritesAreAskedForAsTheyComeIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		s.put("/app.js", oneFile("src/App.tsx"))
@@ -284,8 +284,9 @@ func TestMapsOfFailedRequestsAreAskedForAsTheyComeIn(t *testing.T) {
 		synctest.Wait()
 		sent(w, "GET", "/api/fine", 200, "", "f /other.js:3")
 		sent(w, "GET", "/api/a", 500, "", "f /app.js:45")
+		sent(w, "PUT", "/api/a", 200, "", "f /form.js:45")
 		time.Sleep(time.Second)
-		if got := s.fetched(w); got != "1/app.js" {
+		if got := s.fetched(w); got != "1/app.js 1/form.js" {
 			t.Error(got)
 		}
 	})

@@ -48,14 +48,14 @@ func TestStorms(t *testing.T) {
 			"a loop of requests", func(w *enginetest.World) {
 				often(w, 190*time.Millisecond, 95*time.Second, func(int) { fetch(w, "GET", "/notifications", "", 200) })
 			},
-			"GET /notifications ×500 in 94.8 s from cart.js:31",
+			"GET /notifications ×500 in 94.8 s from cart.js:31, called at main.js:2",
 			[]string{"new_endpoints"},
 		},
 		{
 			"one with a time stamp in its address", func(w *enginetest.World) {
 				often(w, 100*time.Millisecond, 5*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/feed?_=", 1769164200000+i), "", 200) })
 			},
-			"GET /feed ×50 in 4.9 s from cart.js:31", nil,
+			"GET /feed ×50 in 4.9 s from cart.js:31, called at main.js:2", nil,
 		},
 		{
 			"a loop of a GraphQL query", func(w *enginetest.World) {
@@ -63,37 +63,37 @@ func TestStorms(t *testing.T) {
 					fetch(w, "POST", "/graphql", `{"operationName":"Me","query":"query Me { me { id } }"}`, 200)
 				})
 			},
-			"POST /graphql Me ×50 in 4.9 s from cart.js:31", nil,
+			"POST /graphql Me ×50 in 4.9 s from cart.js:31, called at main.js:2", nil,
 		},
 		{
 			"a loop that fails", func(w *enginetest.World) {
 				often(w, 200*time.Millisecond, 6*time.Second, func(int) { fetch(w, "POST", "/api/cart", "{}", 500) })
 			},
-			"POST /api/cart ×30 in 5.8 s from cart.js:31", nil,
+			"POST /api/cart ×30 in 5.8 s from cart.js:31, called at main.js:2", nil,
 		},
 		{
 			"pages without end", func(w *enginetest.World) {
 				often(w, 200*time.Millisecond, 30*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/items?page=", i), "", 200) })
 			},
-			"GET /items ×150 in 29.8 s from cart.js:31", nil,
+			"GET /items ×150 in 29.8 s from cart.js:31, called at main.js:2", nil,
 		},
 		{
 			"pages without end, fast", func(w *enginetest.World) {
 				often(w, 30*time.Millisecond, 11*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/items?after=", i), "", 200) })
 			},
-			"GET /items ×366 in 10.9 s from cart.js:31", nil,
+			"GET /items ×366 in 10.9 s from cart.js:31, called at main.js:2", nil,
 		},
 		{
 			"pages at a steady rhythm", func(w *enginetest.World) {
 				often(w, 60*time.Millisecond, 6*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/api/items?id=", i), "", 200) })
 			},
-			"GET /api/items ×100 in 5.9 s from cart.js:31", nil,
+			"GET /api/items ×100 in 5.9 s from cart.js:31, called at main.js:2", nil,
 		},
 		{
 			"items at a steady rhythm", func(w *enginetest.World) {
 				often(w, 100*time.Millisecond, 9*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/api/json2/", i), "", 200) })
 			},
-			"GET /api/json2/{id} ×90 in 8.9 s from cart.js:31",
+			"GET /api/json2/{id} ×90 in 8.9 s from cart.js:31, called at main.js:2",
 			[]string{"new_endpoints"},
 		},
 		{
@@ -181,7 +181,7 @@ func TestAStormIsOfTheCodeThatMadeIt(t *testing.T) {
 	w.Send("network", fmt.Sprintf(`"id":"late","method":"GET","url":"%s/api/me","resource":"fetch","status":200,"started":%d,"duration":5,"stack":["other (http://localhost:5173/src/menu.js:7:5)"]`,
 		enginetest.Page, w.Now.UnixMilli()))
 	r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers})
-	if len(r.Storms) != 1 || r.Storms[0].Line() != "GET /api/me ×100 in 9.9 s from cart.js:31" {
+	if len(r.Storms) != 1 || r.Storms[0].Line() != "GET /api/me ×100 in 9.9 s from cart.js:31, called at main.js:2" {
 		t.Error(show(r))
 	}
 }
@@ -530,7 +530,7 @@ func TestAStormBeginsAnewAfterAPauseAndWithAPage(t *testing.T) {
 		loop()
 		between(w)
 		loop()
-		if r := w.Changes(a, params{}); len(r.Storms) != 1 || r.Storms[0].Line() != "GET /api/notifications ×100 in 3.0 s from cart.js:31" {
+		if r := w.Changes(a, params{}); len(r.Storms) != 1 || r.Storms[0].Line() != "GET /api/notifications ×100 in 3.0 s from cart.js:31, called at main.js:2" {
 			t.Errorf("%s: %s", name, show(r))
 		}
 	}

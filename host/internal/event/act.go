@@ -44,6 +44,11 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 			b.Stack[i] = FrameLine(b.Stack[i])
 		}
 	}
+	if u := r.Unclicked; u != nil {
+		for _, s := range []*string{&u.Pressed, &u.Released, &u.Field} {
+			text(s, protocol.MaxShort)
+		}
+	}
 	for _, o := range r.Objections {
 		if o.Invalid != nil {
 			text(o.Invalid, protocol.MaxShort)

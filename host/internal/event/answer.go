@@ -60,6 +60,16 @@ var (
 	anyOperation   = regexp.MustCompile(`^(?:\s|#[^\n]*\n)*(?:\{|query\b|mutation\b|subscription\b|fragment\b)`)
 )
 
+// Writes reports whether a request asks a server to change something, by its method. A query of GraphQL is sent as a write, too.
+func (n *Network) Writes() bool {
+	switch n.Method {
+	case "POST", "PUT", "PATCH", "DELETE":
+		document := gjson.Get(n.RequestBody, "query").Str
+		return !anyOperation.MatchString(document) || strings.Contains(document, "mutation")
+	}
+	return false
+}
+
 // maxOperation bounds the name of an operation, in bytes.
 const maxOperation = 100
 

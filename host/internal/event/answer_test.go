@@ -109,6 +109,22 @@ func TestTheDetailOfAFailedAnswer(t *testing.T) {
 	}
 }
 
+func TestWrites(t *testing.T) {
+	for body, want := range map[string]bool{
+		"": true, `{"qty":1}`: true, `{"query":"milk"}`: true, `{"operationName":"Add"}`: true,
+		`{"query":"query Me { me { id } }"}`: false, `{"query":"{ me { id } }"}`: false, `{"query":"fragment F on T { id } mutation Add { add { ...F } }"}`: true,
+	} {
+		if n := (&event.Network{Method: "POST", RequestBody: body}); n.Writes() != want {
+			t.Errorf("POST %s: %v", body, n.Writes())
+		}
+	}
+	for method, want := range map[string]bool{"GET": false, "HEAD": false, "OPTIONS": false, "PUT": true, "PATCH": true, "DELETE": true} {
+		if n := (&event.Network{Method: method}); n.Writes() != want {
+			t.Errorf("%s: %v", method, n.Writes())
+		}
+	}
+}
+
 func TestGraphQLOperationsAndErrors(t *testing.T) {
 	const refused = `{"data":null,"errors":[{"message":"no such order","path":["order"]}]}`
 	for _, c := range []struct {

@@ -478,7 +478,7 @@ const (
 	askFor   = 256
 )
 
-// AskForMaps requests the maps of errors, warnings, failed requests and connections that failed or closed as they arrive, so that a
+// AskForMaps requests the maps of errors, warnings, requests that failed or write, and connections that failed or closed as they arrive, so that a
 // later answer need not wait. It returns when ctx ends.
 func (o *Observer) AskForMaps(ctx context.Context) {
 	if o.Originals.Maps == nil {
@@ -491,8 +491,8 @@ func (o *Observer) AskForMaps(ctx context.Context) {
 		if v := o.store.View(o.clock()); v.Console().Next() > next || v.Network().Next() > request || v.WebSocket().Next() > socket {
 			places, rules := o.OriginalsIn(v), o.rules.In("", o.clock()).Rules
 			for _, n := range v.Network().InRing().From(max(request, v.Network().Next()-min(v.Network().Next(), askFor))) {
-				if n.Failed() && rules.Network(n) == nil {
-					places.InitiatorPlace(n)
+				if (n.Failed() || n.Writes()) && rules.Network(n) == nil {
+					places.CalledAt(n)
 				}
 			}
 			request = v.Network().Next()

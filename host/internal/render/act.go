@@ -88,10 +88,11 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	if a.Met != "" {
 		b.WriteString(a.Met + "\n")
 	}
+	b.WriteString(unclicked(a.Unclicked))
 	b.WriteString(fields(a))
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems:\n" + strings.Join(lines, "\n") + "\n")
-	} else if a.Dialog == nil && !a.Busy && a.Paused == "" && a.Left == "" {
+	} else if a.Unclicked == nil && a.Dialog == nil && !a.Busy && a.Paused == "" && a.Left == "" {
 		b.WriteString(none(a) + "\n")
 	}
 	b.WriteString(repeatedAgain(a.Repeated))
@@ -271,6 +272,18 @@ func late(l *act.Late) string {
 	}
 	b.WriteString(l.Page)
 	return b.String()
+}
+
+// unclicked reports a click that the browser did not fire.
+func unclicked(u *protocol.ActUnclicked) string {
+	if u == nil {
+		return ""
+	}
+	did := "moved"
+	if u.Removed {
+		did = "removed or replaced"
+	}
+	return fmt.Sprintf("Not clicked: the page %s %s when %s lost the focus. The release hit %s, so the browser fired no click.\n", did, u.Pressed, u.Field, u.Released)
 }
 
 // fields reports the fields that blocked the submission of a form, those that ignored input, and those that were emptied.

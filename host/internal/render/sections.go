@@ -259,7 +259,7 @@ func storms(list []report.Storm) section {
 		if s.Status > 0 {
 			refused = said(fmt.Sprint(s.Status)).as(bad)
 		}
-		rows = append(rows, row{warned, head, []word{refused, saidTimes(s.Count), said("in " + Duration(s.SpanMs)), initiator(s.Initiator, s.Generated), also(s.Also), saidTab(s.Tab)}})
+		rows = append(rows, row{warned, head, []word{refused, saidTimes(s.Count), said("in " + Duration(s.SpanMs)), initiator(s.Initiator, s.Generated), called(s.CalledAt), also(s.Also), saidTab(s.Tab)}})
 	}
 	return section{title: "Storms", count: "repeated without end", rows: rows}
 }
@@ -268,7 +268,7 @@ func network(d *report.NetworkDiff) section {
 	var rows []row
 	add := func(s sign, method, url string, r *report.Request, tab int, tail ...word) {
 		head := []word{quote(strings.TrimSpace(event.Method(method) + " " + url + " " + r.Operation))}
-		rows = append(rows, row{s, head, append(tail, initiator(r.Initiator, r.Generated), saidTab(tab))})
+		rows = append(rows, row{s, head, append(tail, initiator(r.Initiator, r.Generated), called(r.CalledAt), saidTab(tab))})
 	}
 	failures := func(list []report.Failure, s sign, before word) {
 		for _, f := range list {
@@ -279,7 +279,7 @@ func network(d *report.NetworkDiff) section {
 			if f.NowStatus > 0 {
 				now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
 			}
-			add(s, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), called(f.CalledAt), also(f.Also), introduced(f.IntroducedBy))
+			add(s, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), also(f.Also), introduced(f.IntroducedBy))
 			if f.Detail != "" {
 				last := &rows[len(rows)-1]
 				last.head = append(last.head, said(" "), quote(fmt.Sprintf("%q", f.Detail)))

@@ -35,6 +35,9 @@ type Request struct {
 	Initiator string `json:"initiator,omitempty"`
 	// Generated is true where Initiator is a line of generated code.
 	Generated bool `json:"generated,omitempty"`
+	// CalledAt is file:line of the project's own code that called Initiator, where that is in another file. Requests that
+	// neither failed nor write have none.
+	CalledAt string `json:"called_at,omitempty"`
 }
 
 // Failure is an endpoint that failed.
@@ -49,8 +52,6 @@ type Failure struct {
 	NowStatus int `json:"now_status,omitempty"`
 	// Detail is the first meaningful line of the failed answer.
 	Detail string `json:"detail,omitempty"`
-	// CalledAt is file:line of the project's own code that called Initiator, where that is in another file.
-	CalledAt string `json:"called_at,omitempty"`
 	// Also is what else said the same: "logged at api.js:12, shown in .error".
 	Also    string `json:"also,omitempty"`
 	Request `tstype:",extends"`

@@ -36,6 +36,18 @@ func Marked(source string, generated bool) string {
 	return named + Mark(generated)
 }
 
+// From names the code that made a request or opened a connection, as the end of a line: " from api.ts:5, called at Cart.tsx:12";
+// "" if it is not known.
+func From(initiator string, generated bool, calledAt string) string {
+	switch {
+	case initiator == "":
+		return ""
+	case calledAt == "":
+		return " from " + Marked(initiator, generated)
+	}
+	return " from " + Marked(initiator, generated) + ", called at " + Marked(calledAt, false)
+}
+
 // Mark is what stands behind a place that is no original one.
 func Mark(generated bool) string {
 	if generated {

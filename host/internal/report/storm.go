@@ -16,6 +16,8 @@ type Storm struct {
 	Initiator string `json:"initiator,omitempty"`
 	// Generated is true where Initiator is a line of generated code.
 	Generated bool `json:"generated,omitempty"`
+	// CalledAt is file:line of the project's own code that called Initiator, where that is in another file.
+	CalledAt string `json:"called_at,omitempty"`
 	// Error is why a connection fails, Status the HTTP status of its refused handshake.
 	Error  string `json:"error,omitempty"`
 	Status int    `json:"status,omitempty"`
@@ -25,12 +27,9 @@ type Storm struct {
 	Ref  *Ref   `json:"-"`
 }
 
-// Line returns a storm in a line: "GET /notifications ×503 in 95.0 s from Notifications.tsx:50".
+// Line returns a storm in a line: "GET /notifications ×503 in 95.0 s from api.ts:12, called at Notifications.tsx:50".
 func (s *Storm) Line() string {
-	line := fmt.Sprintf("%s ×%d in %.1f s", s.What, s.Count, float64(s.SpanMs)/1000)
-	if s.Initiator != "" {
-		line += " from " + Marked(s.Initiator, s.Generated)
-	}
+	line := fmt.Sprintf("%s ×%d in %.1f s", s.What, s.Count, float64(s.SpanMs)/1000) + From(s.Initiator, s.Generated, s.CalledAt)
 	if s.Error != "" {
 		line += ": " + event.OneLine(s.Error)
 	}

@@ -59,6 +59,7 @@ func In(w *window.Window) *Finder { return &Finder{w: w} }
 type foundStorm struct {
 	Storm
 	place    report.Place
+	call     report.Place // of its code, from another file
 	from, to int64
 	ended    int64       // the latest end
 	on       bool        // it goes on at the end of the view
@@ -74,7 +75,7 @@ func (f *Finder) storm(what string, t *tempo, r *repetition) *foundStorm {
 	}
 	s := foundStorm{from: max(p.from, r.first), to: p.to, ended: p.ended, on: p.goesOn(t, f.w.View.At.UnixMilli())}
 	s.Storm.Storm = report.Storm{What: what, Count: p.total, Tab: f.w.Tab(r.newest.Header().Tab()), Ref: r.ref}
-	s.place, s.inTab = f.w.Options.PlaceOf(r.newest), r.newest.Header().Tab()
+	s.place, s.call, s.inTab = f.w.Options.PlaceOf(r.newest), f.w.Options.CallOf(r.newest), r.newest.Header().Tab()
 	if e, ok := r.newest.(*event.Console); ok {
 		s.entry = alike.Storm(e)
 	}
@@ -103,9 +104,10 @@ func (f *Finder) List() (list []Storm, known []alike.Entry, omitted int) {
 	names := report.Sources{}
 	for _, s := range shown {
 		names.Add(s.place.File)
+		names.Add(s.call.File)
 	}
 	for _, s := range shown {
-		s.SpanMs, s.Initiator, s.Generated = s.to-s.from, names.Name(s.place), s.place.Generated
+		s.SpanMs, s.Initiator, s.Generated, s.CalledAt = s.to-s.from, names.Name(s.place), s.place.Generated, names.Name(s.call)
 		if !s.on {
 			s.Over = s.to
 		}

@@ -20,9 +20,9 @@ func (o *Options) PlaceOf(ev event.Event) report.Place {
 	return o.Initiator(ev)
 }
 
-// CallOf is the code in another file that called the code of a failed request.
+// CallOf is the code in another file that called the code of a request.
 func (o *Options) CallOf(ev event.Event) report.Place {
-	if e, ok := ev.(*event.Network); ok && e.Failed() && o.CalledAt != nil {
+	if e, ok := ev.(*event.Network); ok && o.CalledAt != nil {
 		return o.CalledAt(e)
 	}
 	return report.Place{}
@@ -31,7 +31,7 @@ func (o *Options) CallOf(ev event.Event) report.Place {
 // Initiators are the places of the code that entries came from, and how they read beside each other.
 type Initiators struct {
 	of     map[event.Event]report.Place
-	called map[event.Event]report.Place // by what calls that code, of failed requests
+	called map[event.Event]report.Place // by what calls that code, of requests that failed or write
 	names  report.Sources
 }
 
@@ -43,6 +43,9 @@ func (o *Options) Locate(lists ...[]event.Event) Initiators {
 			if p := o.PlaceOf(e); p.File != "" {
 				found.of[e] = p
 				found.names.Add(p.File)
+			}
+			if n, ok := e.(*event.Network); !ok || !n.Failed() && !n.Writes() {
+				continue
 			}
 			if p := o.CallOf(e); p.File != "" {
 				found.called[e] = p
@@ -59,5 +62,6 @@ func (i *Initiators) Source(e event.Event) (source string, generated bool) {
 	return i.names.Name(p), p.Generated
 }
 
-// CalledAt returns where the code of a failed request was called in another file, as file:line; "" when it is not known.
+// CalledAt returns where the code of a request that failed or writes was called in another file, as file:line; "" when it is
+// not known.
 func (i *Initiators) CalledAt(e event.Event) string { return i.names.Name(i.called[e]) }

@@ -70,7 +70,11 @@ func In(r *report.Report) []Problem {
 		}
 	}
 	for _, s := range r.Storms {
-		list = append(list, Problem{Kind: "storm", Text: s.What + " repeats without end", Source: event.Named(s.Initiator), Generated: s.Generated, Count: s.Count, Tab: s.Tab})
+		source, generated := event.Named(s.Initiator), s.Generated
+		if s.CalledAt != "" {
+			source, generated = report.Marked(s.Initiator, generated)+", called at "+s.CalledAt, false
+		}
+		list = append(list, Problem{Kind: "storm", Text: s.What + " repeats without end", Source: source, Generated: generated, Count: s.Count, Tab: s.Tab})
 	}
 	return list
 }
