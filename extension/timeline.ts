@@ -277,6 +277,10 @@ export interface Sought {
    */
   form?: string;
   /**
+   * Problem says that the workspace no longer exists, "" where it does.
+   */
+  problem?: string;
+  /**
    * Note says how the snapshot differs from what was asked for.
    */
   note?: string;
@@ -400,6 +404,10 @@ export interface Difference {
    * Applies is true where the text is a patch.
    */
   applies: boolean;
+  /**
+   * Problem says that the workspace no longer exists, "" where it does.
+   */
+  problem?: string;
 }
 /**
  * FileChanged is a changed file.
@@ -491,6 +499,10 @@ export interface Blamed {
    * Stopped says why the search ended before it found the change of all lines.
    */
   stopped?: string;
+  /**
+   * Problem says that the workspace no longer exists, "" where it does.
+   */
+  problem?: string;
 }
 /**
  * BlamedLine is a line, and the moment that changed it.

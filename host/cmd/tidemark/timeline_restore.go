@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -204,9 +205,13 @@ func inWorkspace(cmd *cobra.Command, where moments.Where, args []string, ids ...
 		return nil, err
 	}
 	paths := make([]string, len(args))
+	_, missing := os.Lstat(s.Workspace)
 	for i, arg := range args {
 		if arg == "" {
 			return nil, usageError{errors.New("a path is empty. Name a file or a directory, or no path for everything.")}
+		}
+		if errors.Is(missing, fs.ErrNotExist) && !filepath.IsAbs(arg) { // nobody can be in it
+			arg = filepath.Join(s.Workspace, arg)
 		}
 		path, err := filepath.Abs(arg)
 		if err != nil {

@@ -38,6 +38,8 @@ const viewLife = time.Hour
 type Workspace struct {
 	// Dir is the directory, absolute and without links. ID names it in files.
 	Dir, ID string
+	// Former is true where the directory no longer exists. No snapshot of it can be taken then.
+	Former bool
 
 	o        Options
 	rules    rules
@@ -108,8 +110,11 @@ func Slug(dir string) string {
 
 // start opens a workspace.
 func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
-	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock(), copied: map[bool]error{}}
+	w := &Workspace{Dir: a.root, ID: ID(a.root), Former: a.former, o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock(), copied: map[bool]error{}}
 	w.home = filepath.Join(o.Dir, w.ID)
+	if w.Former {
+		return w, startFormer(w)
+	}
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
 	}
@@ -567,16 +572,6 @@ func (w *Workspace) Check() ([]string, error) {
 	}
 	defer end()
 	return w.provider.Check(), nil
-}
-
-func (w *Workspace) status() Status {
-	end, err := w.begin()
-	if err != nil {
-		return Status{Dir: w.Dir, Provider: w.preferred()}
-	}
-	defer end()
-	limited, _ := w.watching.limited()
-	return Status{Dir: w.Dir, Provider: w.preferred(), Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: viewsAt(w), Limited: limited}
 }
 
 // Degraded returns in what way snapshots are worse than they could be here, and why; "" if they are not.

@@ -208,6 +208,8 @@ type Sought struct {
 	Mount string `json:"mount"`
 	// Form says how the directory got its files: mounted, or why not. It is "" for a small copy, and for one of the filesystem.
 	Form string `json:"form,omitempty"`
+	// Problem says that the workspace no longer exists, "" where it does.
+	Problem string `json:"problem,omitempty"`
 	// Note says how the snapshot differs from what was asked for.
 	Note string `json:"note,omitempty"`
 	// Notes are the paths whose state is not certain.
@@ -291,6 +293,8 @@ type Difference struct {
 	Masked  int `json:"masked,omitempty"`
 	// Applies is true where the text is a patch.
 	Applies bool `json:"applies"`
+	// Problem says that the workspace no longer exists, "" where it does.
+	Problem string `json:"problem,omitempty"`
 }
 
 // FileChanged is a changed file.
@@ -350,6 +354,8 @@ type Blamed struct {
 	Calls []BlamedCall `json:"calls,omitempty"`
 	// Stopped says why the search ended before it found the change of all lines.
 	Stopped string `json:"stopped,omitempty"`
+	// Problem says that the workspace no longer exists, "" where it does.
+	Problem string `json:"problem,omitempty"`
 }
 
 // BlamedLine is a line, and the moment that changed it.
