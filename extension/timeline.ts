@@ -277,6 +277,10 @@ export interface Sought {
    */
   form?: string;
   /**
+   * Unnamed are the paths that the directory lacks because the system or its filesystem refuses their names, with the reasons.
+   */
+  unnamed?: string[];
+  /**
    * Problem says that the workspace no longer exists, "" where it does.
    */
   problem?: string;
@@ -298,9 +302,10 @@ export interface Branched extends About {
    */
   fsSnapshotId: string;
   /**
-   * Form says how its directory got its files, as in [Sought].
+   * Form says how its directory got its files, as in [Sought]. Unnamed are the paths that it lacks, as there.
    */
   form?: string;
+  unnamed?: string[];
   /**
    * Operation is the number of the operation, to undo it.
    */

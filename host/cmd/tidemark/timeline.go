@@ -353,6 +353,9 @@ else with $VISUAL, else with the first editor that is found.`,
 						lines = append(lines, said)
 					}
 				}
+				for _, path := range a.Unnamed {
+					lines = append(lines, "left out: "+event.OneLine(path))
+				}
 				for _, n := range a.Notes {
 					lines = append(lines, "not certain: "+event.OneLine(n))
 				}

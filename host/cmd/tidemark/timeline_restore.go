@@ -136,6 +136,9 @@ func showBranch(out io.Writer, a *answers.Branched) error {
 			lines = append(lines, event.OneLine(note))
 		}
 	}
+	for _, path := range a.Unnamed {
+		lines = append(lines, "left out: "+event.OneLine(path))
+	}
 	for _, n := range a.Notes {
 		lines = append(lines, "not certain: "+event.OneLine(n))
 	}
