@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
@@ -224,6 +226,25 @@ func (ws *Workspaces) Present(ctx context.Context, dir string) error {
 		return fmt.Errorf("cannot mount the branch in %s: %w. What was written in it is in %s, beside it.", dir, err, overlay.Written(dir))
 	}
 	return nil
+}
+
+// checkMounted returns the damages of what views, and the workspace itself where it is a branch, are mounted from.
+func checkMounted(w *Workspace) (damages []string) {
+	check := func(dir, what string) {
+		if !overlay.Is(dir) {
+			return
+		}
+		s := overlay.ServedFor(dir)
+		for _, damage := range image.Check(image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}) {
+			damages = append(damages, fmt.Sprintf("%s: reading some files in %s fails: %s", what, dir, damage))
+		}
+	}
+	views := w.Views()
+	for _, number := range slices.Sorted(maps.Keys(views)) {
+		check(views[number], fmt.Sprintf("the view of s%d", number))
+	}
+	check(w.Dir, "the branch")
+	return damages
 }
 
 // Heal detaches what was mounted in a directory and whose process has ended.

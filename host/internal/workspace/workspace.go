@@ -567,14 +567,14 @@ func (w *Workspace) Blame(ctx context.Context, path string, o compare.BlameOptio
 	return w.comparer.Blame(ctx, path, o)
 }
 
-// Check reads everything that the snapshots need, and returns the damages, one line each.
+// Check reads everything that the snapshots and what is mounted of them need, and returns the damages, one line each.
 func (w *Workspace) Check() ([]string, error) {
 	end, err := w.begin()
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	return w.provider.Check(), nil
+	return append(w.provider.Check(), checkMounted(w)...), nil
 }
 
 // Degraded returns in what way snapshots are worse than they could be here, and why; "" if they are not.

@@ -39,7 +39,7 @@ func (p *Provider) Check() []string {
 		}
 		damages = append(damages, fmt.Sprintf("%d snapshots were lost: %s. A copy of the history with them is in %s", p.lost, why, p.history.file.Name()+cutSuffix))
 	}
-	damages = append(damages, p.history.damages...)
+	damages = append(append(damages, p.history.damages...), p.images.Check()...)
 	if p.history.cut > 0 {
 		damages = append(damages, fmt.Sprintf("%s has an end of %d bytes that was not whole; a copy is in %s", p.history.file.Name(), p.history.cut, p.history.file.Name()+cutSuffix))
 	}
