@@ -23,7 +23,11 @@ import (
 )
 
 // refusing is a directory of a filesystem that has only names in UTF-8, without colons.
-type refusing struct{ fs.LoopbackNode }
+type refusing struct{ *fs.LoopbackNode }
+
+func (n *refusing) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
+	return &refusing{child.(*fs.LoopbackNode)}
+}
 
 func refused(name string) syscall.Errno {
 	switch {
@@ -53,11 +57,11 @@ func (n *refusing) Create(ctx context.Context, name string, flags, mode uint32, 
 func mountRefusing(t *testing.T, dir string) {
 	t.Helper()
 	behind := t.TempDir()
-	node := func(root *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &refusing{fs.LoopbackNode{RootData: root}}
+	root, err := fs.NewLoopbackRoot(behind)
+	if err != nil {
+		t.Fatal(err)
 	}
-	root := &fs.LoopbackRoot{Path: behind, NewNode: node}
-	server, err := fs.Mount(dir, node(root, nil, "", nil), &fs.Options{MountOptions: fuse.MountOptions{DirectMount: os.Geteuid() == 0, Logger: log.New(io.Discard, "", 0)}})
+	server, err := fs.Mount(dir, &refusing{root.(*fs.LoopbackNode)}, &fs.Options{MountOptions: fuse.MountOptions{DirectMount: os.Geteuid() == 0, Logger: log.New(io.Discard, "", 0)}})
 	if err != nil {
 		t.Skipf("cannot mount a filesystem of FUSE here: %v", err)
 	}

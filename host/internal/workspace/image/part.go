@@ -79,9 +79,9 @@ type look struct {
 }
 
 // slice returns bytes of a part. They are zeros where the page is damaged.
-func (l *look) slice(p part, from, to int) []byte {
+func (m *look) slice(p part, from, to int) []byte {
 	if p.of != nil {
-		l.damaged = cmp.Or(l.damaged, p.of.need(p.from+from, p.from+to))
+		m.damaged = cmp.Or(m.damaged, p.of.need(p.from+from, p.from+to))
 	}
 	return p.data[from:to:to]
 }
