@@ -7,7 +7,6 @@ import (
 	"slices"
 	"syscall"
 
-	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/host/internal/workspace/unnamed"
 )
@@ -85,9 +84,6 @@ func (p *Plan) permit(root *dir) {
 	}
 }
 
-// named is [winname.Here]. Tests replace it.
-var named = winname.Here
-
 // name takes out the steps that would write a path that this system, or the filesystem of the workspace, does not have. They are
 // problems of the plan, one for everything below such a directory.
 func (p *Plan) name(root *dir) {
@@ -110,7 +106,7 @@ func (p *Plan) name(root *dir) {
 		if s.After == nil {
 			return false
 		}
-		at, why := named(s.Path)
+		at, why := unnamed.Here(s.Path)
 		if at == "" && s.Before == nil {
 			at, why = lacks(s.Path), unnamed.Err.Error()
 		}

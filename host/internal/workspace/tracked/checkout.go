@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/attrs"
 	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
@@ -80,7 +79,7 @@ func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly 
 		if within != "" && strings.HasPrefix(path, within+"/") {
 			continue
 		}
-		switch at, why := winname.Here(path); {
+		switch at, why := unnamed.Here(path); {
 		case at != "":
 			lacking.Add(at, why)
 			within = at

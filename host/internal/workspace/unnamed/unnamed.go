@@ -17,6 +17,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
+// Here is [winname.Here]. Tests replace it.
+var Here = winname.Here
+
 // Err means that a path was not created because of its name.
 var Err = errors.New("the filesystem here has no such names")
 
@@ -81,7 +84,7 @@ func In(dir string, t *tree.Tree, unchanged bool) (lacking []tree.Problem, named
 		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(path))); err == nil {
 			continue
 		}
-		at, why := winname.Here(path)
+		at, why := Here(path)
 		if at == "" && !unchanged {
 			return nil, false
 		}
