@@ -2082,7 +2082,7 @@ export interface Error {
   message: string;
 }
 /**
- * ErrorMessage reports that a message was rejected. The connection stays open unless the code is "version".
+ * ErrorMessage reports that a message was rejected, or that the host was stopped. The connection stays open unless the code is "version".
  */
 export interface ErrorMessage {
   type: string;
@@ -2131,6 +2131,10 @@ export const CodePaused = "paused"; // the page is paused in the debugger and ca
  * Error codes; append-only.
  */
 export const CodeUnwatched = "not_watched"; // the user has not turned on the tab or the origin
+/**
+ * Error codes; append-only.
+ */
+export const CodeStopped = "stopped"; // the user stopped the host, which starts with the next command; the relay waits for that
 /**
  * Error codes; append-only.
  */

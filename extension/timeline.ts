@@ -277,6 +277,14 @@ export interface Sought {
    */
   form?: string;
   /**
+   * Unnamed are the paths that the directory lacks because the system or its filesystem refuses their names, with the reasons.
+   */
+  unnamed?: string[];
+  /**
+   * Problem says that the workspace no longer exists, "" where it does.
+   */
+  problem?: string;
+  /**
    * Note says how the snapshot differs from what was asked for.
    */
   note?: string;
@@ -294,9 +302,10 @@ export interface Branched extends About {
    */
   fsSnapshotId: string;
   /**
-   * Form says how its directory got its files, as in [Sought].
+   * Form says how its directory got its files, as in [Sought]. Unnamed are the paths that it lacks, as there.
    */
   form?: string;
+  unnamed?: string[];
   /**
    * Operation is the number of the operation, to undo it.
    */
@@ -400,6 +409,10 @@ export interface Difference {
    * Applies is true where the text is a patch.
    */
   applies: boolean;
+  /**
+   * Problem says that the workspace no longer exists, "" where it does.
+   */
+  problem?: string;
 }
 /**
  * FileChanged is a changed file.
@@ -491,6 +504,10 @@ export interface Blamed {
    * Stopped says why the search ended before it found the change of all lines.
    */
   stopped?: string;
+  /**
+   * Problem says that the workspace no longer exists, "" where it does.
+   */
+  problem?: string;
 }
 /**
  * BlamedLine is a line, and the moment that changed it.

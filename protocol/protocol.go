@@ -315,7 +315,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// ErrorMessage reports that a message was rejected. The connection stays open unless the code is "version".
+// ErrorMessage reports that a message was rejected, or that the host was stopped. The connection stays open unless the code is "version".
 type ErrorMessage struct {
 	Type string `json:"type" rule:"from=host"`
 	// Error is why it was rejected.
@@ -334,5 +334,6 @@ const (
 	CodeNone        = "none"         // does not exist, for example a source map of a script that names none
 	CodePaused      = "paused"       // the page is paused in the debugger and cannot answer
 	CodeUnwatched   = "not_watched"  // the user has not turned on the tab or the origin
+	CodeStopped     = "stopped"      // the user stopped the host, which starts with the next command; the relay waits for that
 	CodeRunning     = "running"      // the request needs a paused thread, and none is paused
 )

@@ -227,6 +227,26 @@ test('another version is refused in words', () => {
   expect(port.state).toMatchObject({ state: 'refused', text: 'update the older of the two' });
 });
 
+test('a host that the user stopped is waited for, on the same port', async () => {
+  const { port, connections, last } = setup();
+  port.connect();
+  last().welcome();
+  const lost = port.request('changes', {}).catch((error: unknown) => String(error));
+  last().say({ type: 'error', error: { code: 'stopped', message: 'the user stopped the daemon' } });
+  expect(port.state).toMatchObject({
+    state: 'waiting',
+    text: expect.stringContaining('You stopped Tidemark'),
+  });
+  expect(await lost).toContain('was lost');
+  vi.advanceTimersByTime(60_000);
+  expect(connections).toHaveLength(1);
+  last().break();
+  vi.advanceTimersByTime(250);
+  expect(connections).toHaveLength(2);
+  last().welcome();
+  expect(port.state.state).toBe('connected');
+});
+
 test('requests of the host are answered on the port that they came by', async () => {
   const { port, last } = setup({
     answer: async (method) => {

@@ -5,6 +5,7 @@ import type { AskHost, ConnectionState } from '../messages';
 import {
   type Ack,
   type AnyEvent,
+  CodeStopped,
   CodeUnavailable,
   CodeVersion,
   type ErrorMessage,
@@ -116,6 +117,7 @@ export class HostPort {
       case 'connecting':
         return t('connectingTo');
       case 'waiting':
+        if (this.#port !== undefined) return this.#why;
         return this.#why === '' ? t('unreachable') : t('unreachableWhy', this.#why);
       case 'refused':
         return this.#why;
@@ -153,9 +155,8 @@ export class HostPort {
     this.#lost(why);
   }
 
-  #lost(error: string | undefined): void {
-    this.#port = undefined;
-    clearTimeout(this.#welcomeTimer);
+  /** Ends what waits for the host. */
+  #reject(): void {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
     for (const { reject, timer } of this.#pending.values()) {
@@ -163,6 +164,12 @@ export class HostPort {
       reject(new Error(t('connectionLost')));
     }
     this.#pending.clear();
+  }
+
+  #lost(error: string | undefined): void {
+    this.#port = undefined;
+    clearTimeout(this.#welcomeTimer);
+    this.#reject();
     const setup = setupProblem(error);
     if (setup !== undefined) this.#refuse(setup);
     else if (this.#state !== 'refused') this.#set('waiting', error?.replace(/\.$/, ''));
@@ -172,6 +179,12 @@ export class HostPort {
     this.#retryAt = Date.now() + jittered;
     this.#retryTimer = setTimeout(() => this.connect(), jittered);
     this.#options.changed();
+  }
+
+  /** The relay ends the connection when the host runs again. */
+  #stopped(): void {
+    this.#reject();
+    this.#set('waiting', t('stoppedByUser'));
   }
 
   #refuse(why: string): void {
@@ -207,6 +220,7 @@ export class HostPort {
       case TypeErrorMessage: {
         const { error } = message as ErrorMessage;
         if (error.code === CodeVersion) this.#refuse(error.message);
+        else if (error.code === CodeStopped) this.#stopped();
       }
     }
   }

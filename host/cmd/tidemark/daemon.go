@@ -31,17 +31,23 @@ func newStop() *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
 		Short: "Stop the daemon and wait until it exits",
-		Args:  noArgs,
+		Long: `Stop the daemon and wait until it exits. An agent's next call starts it again, and so does any other command that needs
+it. A connected browser waits for that and keeps what happens. A browser that is started later starts the daemon.`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := home.Find(version)
+			h, err := home.Find(version)
 			if err != nil {
 				return err
 			}
-			if running, err := home.Running(); err == nil && !running {
+			if running, err := h.Running(); err == nil && !running {
 				fmt.Fprintln(cmd.OutOrStdout(), "No daemon is running.")
 				return nil
 			}
-			return home.Stop(cmd.Context())
+			if err := home.StopForUser(cmd.Context(), h); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "The daemon has stopped. An agent's next call, a command such as `tidemark status`, or the start of a browser starts it again.")
+			return nil
 		},
 	}
 }

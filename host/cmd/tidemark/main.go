@@ -33,9 +33,12 @@ func run(args []string) int {
 	if len(args) > 0 && strings.HasPrefix(args[0], "chrome-extension://") {
 		return exitCode(relay(ctx, args[0]))
 	}
-	root := newRoot()
+	root, settings := newRoot(), &settingsReport{}
+	root.PersistentPreRun = settings.before
 	root.SetArgs(args)
-	return exitCode(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	settings.after(err)
+	return exitCode(err)
 }
 
 // usageError reports a wrong command line.

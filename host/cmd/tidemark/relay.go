@@ -2,17 +2,21 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/wire"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/protocol"
 )
 
-// relay copies frames between the browser that starts it and the daemon, and does nothing else. The
+// relay copies frames between the browser that starts it and the daemon. After the user has stopped the daemon, it waits. The
 // browser may kill it at any moment. No data is lost, because the extension keeps every frame until it is
 // acknowledged.
 func relay(ctx context.Context, origin string) error {
@@ -27,7 +31,41 @@ func relay(ctx context.Context, origin string) error {
 	if err != nil {
 		return err
 	}
-	return splice(ctx, conn, os.Stdin, os.Stdout)
+	if err := splice(ctx, conn, os.Stdin, os.Stdout); err != nil || !home.Stopped(h) {
+		return err
+	}
+	return wait(ctx, h, os.Stdin, os.Stdout)
+}
+
+// lookAgain is how often a relay that waits looks for a daemon.
+const lookAgain = 100 * time.Millisecond
+
+// wait keeps the connection of the extension, which would start a daemon otherwise, until a user does or the browser closes it.
+func wait(ctx context.Context, h home.Home, in io.Reader, out io.Writer) error {
+	stopped, err := json.Marshal(protocol.ErrorMessage{Type: protocol.TypeError, Error: protocol.Error{Code: protocol.CodeStopped, Message: "the user stopped the daemon"}})
+	if err != nil {
+		return err
+	}
+	if err := wire.NewWriter(out, protocol.MaxToExtension).Write(stopped); err != nil {
+		return err
+	}
+	closed := make(chan struct{})
+	go func() { // ends with the browser's connection or with this process
+		defer close(closed)
+		_, _ = io.Copy(io.Discard, in) // the extension sends what is not acknowledged again
+	}()
+	look := time.NewTicker(lookAgain)
+	defer look.Stop()
+	for home.Stopped(h) {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-closed:
+			return nil
+		case <-look.C:
+		}
+	}
+	return nil
 }
 
 // splice copies both ways until either side ends.

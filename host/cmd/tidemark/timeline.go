@@ -348,8 +348,13 @@ else with $VISUAL, else with the first editor that is found.`,
 				if a.Form != "" {
 					lines = append(lines, render.Faint(event.OneLine(a.Form)))
 				}
-				if a.Note != "" {
-					lines = append(lines, a.Note)
+				for _, said := range []string{a.Problem, a.Note} {
+					if said != "" {
+						lines = append(lines, said)
+					}
+				}
+				for _, path := range a.Unnamed {
+					lines = append(lines, "left out: "+event.OneLine(path))
 				}
 				for _, n := range a.Notes {
 					lines = append(lines, "not certain: "+event.OneLine(n))

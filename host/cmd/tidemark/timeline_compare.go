@@ -86,6 +86,9 @@ func showOne(out, errOut io.Writer, a *timeline.Shown) error {
 	if a.Severity != "" {
 		lines = append(lines, strings.TrimSpace("browser up to the next moment: "+string(a.Severity)+" "+render.Sign(a.Severity)))
 	}
+	if a.Problem != "" {
+		lines = append(lines, a.Problem)
+	}
 	if err := render.Line(out, "%s", strings.Join(lines, "\n")); err != nil || a.Diff == nil {
 		return err
 	}
@@ -105,6 +108,9 @@ func isPath(arg string) bool {
 }
 
 func showDifference(out, errOut io.Writer, a *answers.Difference, exact bool) error {
+	if a.Problem != "" {
+		fmt.Fprintln(errOut, a.Problem)
+	}
 	if exact {
 		if !a.Applies {
 			return partial(a)
@@ -183,7 +189,7 @@ func newBlame() *cobra.Command {
 			}
 			p.Path = first(paths)
 			var a answers.Blamed
-			return callAndShow(cmd, "timeline_blame", p, &a, asJSON, func() error { return showBlame(cmd.OutOrStdout(), &a) })
+			return callAndShow(cmd, "timeline_blame", p, &a, asJSON, func() error { return showBlame(cmd.OutOrStdout(), cmd.ErrOrStderr(), &a) })
 		},
 	}
 	f := cmd.Flags()
@@ -218,7 +224,10 @@ func cutLines(arg string, p *timeline.BlameParams) (path string, err error) {
 	return arg[:i], nil
 }
 
-func showBlame(out io.Writer, a *answers.Blamed) error {
+func showBlame(out, errOut io.Writer, a *answers.Blamed) error {
+	if a.Problem != "" {
+		fmt.Fprintln(errOut, a.Problem)
+	}
 	calls := map[string]string{}
 	for _, c := range a.Calls {
 		calls[c.FsSnapshot] = c.Call

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,6 +136,9 @@ func showBranch(out io.Writer, a *answers.Branched) error {
 			lines = append(lines, event.OneLine(note))
 		}
 	}
+	for _, path := range a.Unnamed {
+		lines = append(lines, "left out: "+event.OneLine(path))
+	}
 	for _, n := range a.Notes {
 		lines = append(lines, "not certain: "+event.OneLine(n))
 	}
@@ -204,9 +208,13 @@ func inWorkspace(cmd *cobra.Command, where moments.Where, args []string, ids ...
 		return nil, err
 	}
 	paths := make([]string, len(args))
+	_, missing := os.Lstat(s.Workspace)
 	for i, arg := range args {
 		if arg == "" {
 			return nil, usageError{errors.New("a path is empty. Name a file or a directory, or no path for everything.")}
+		}
+		if errors.Is(missing, fs.ErrNotExist) && !filepath.IsAbs(arg) { // nobody can be in it
+			arg = filepath.Join(s.Workspace, arg)
 		}
 		path, err := filepath.Abs(arg)
 		if err != nil {

@@ -2,13 +2,17 @@ package faults
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // TestANewerProgramTakesOver: an older daemon makes way for a newer program and loses no event; an older
@@ -75,5 +79,48 @@ func TestANewerProgramTakesOver(t *testing.T) {
 	}
 	if r := e2etest.ChangesOf(t, w); r.Coverage != nil {
 		t.Errorf("%s", e2etest.Show(r))
+	}
+}
+
+// TestAStopByTheUserHolds: the relay of a connected browser starts no daemon, and ends when a command has started one.
+func TestAStopByTheUserHolds(t *testing.T) {
+	w := e2etest.LoggedWorld(t)
+	s := w.NewStream("profile", "life", "stream")
+	if err := s.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { s.Close() }()
+	if r := w.Run("stop"); r.Code != 0 || !strings.Contains(r.Out, "starts it again") {
+		t.Fatalf("%+v", r)
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		return slices.ContainsFunc(s.Errors(), func(e protocol.Error) bool { return e.Code == protocol.CodeStopped }), nil
+	}); err != nil {
+		t.Fatalf("%v: the extension knows of %v", err, s.Errors())
+	}
+	s.Push(testbed.Log("error", "while it was stopped"))
+	if err := s.Send(); err != nil {
+		t.Errorf("the relay has ended: %v", err)
+	}
+	if r := w.Run("stop"); r.Code != 0 || r.Out != "No daemon is running.\n" {
+		t.Errorf("%+v", r)
+	}
+	if r := w.Run("status"); r.Code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if err := errors.Join(s.WaitForEnd(t.Context()), s.Connect(), s.Send(), s.WaitForAll()); err != nil {
+		t.Fatal(err)
+	}
+	if r := e2etest.ChangesOf(t, w); len(r.Console.NewErrors) != 1 {
+		t.Errorf("%s", e2etest.Show(r))
+	}
+
+	// A browser that starts later starts the daemon.
+	if r := w.Run("stop"); r.Code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	s.Close()
+	if err := s.Connect(); err != nil {
+		t.Fatal(err)
 	}
 }

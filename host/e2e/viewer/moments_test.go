@@ -106,14 +106,16 @@ for (const part of ['by-length', 'Original', 'Browser at the end', 'Files', 'Tes
 		takeInto(t, shots, "panel-compare-narrow", v.Tab, 380, 760)
 	}
 	v.JS(`await press('Close', document.querySelector('.compare'));`)
-	// Without its directory a session still has its moments, and says what is missing. Another one can be chosen.
+	// Without its directory a session still has its moments with their files, and says what is missing. Another one can be chosen.
 	if err := os.Rename(dir, dir+"2"); err != nil {
 		t.Fatal(err)
 	}
 	v.JS(`
 const select = document.querySelector('.moments-head select');
 pick(select, [...select.options].find((o) => o.title.endsWith('/shop')).value);
-await until(() => document.querySelector('.moments-view .problem') && says('the cart counts') && document.querySelector('.moments-head select'), 'what is missing');`)
+await until(() => document.querySelector('.moments-view .problem') && says('the cart counts') && document.querySelector('.moments-head select'), 'what is missing');
+if (!row('sets have').querySelector('.moment-body')) row('sets have').querySelector('.moment-head').click();
+await until(() => row('sets have').querySelector('.moment-diff')?.textContent.includes('+export const total = (items) => items.size'), 'its diff');`)
 	if err := os.Rename(dir+"2", dir); err != nil {
 		t.Fatal(err)
 	}

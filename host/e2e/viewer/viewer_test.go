@@ -250,7 +250,8 @@ for (const tab of document.querySelectorAll('.sections button')) {
 }`)
 }
 
-// TestTheViewerComesBackWithTheDaemon stops the daemon while the viewer and the popup are open.
+// TestTheViewerComesBackWithTheDaemon stops the daemon while the viewer and the popup are open. The browser waits until a command
+// starts another one.
 func TestTheViewerComesBackWithTheDaemon(t *testing.T) {
 	e2etest.NeedBrowser(t)
 	w := e2etest.SeparateWorld(t)
@@ -266,11 +267,18 @@ func TestTheViewerComesBackWithTheDaemon(t *testing.T) {
 	if r := w.Run("stop"); r.Code != 0 {
 		t.Fatal(r.Err)
 	}
-	v.JS(`
-await until(() => document.querySelector('.banner') || says('before it went'), 'a banner, or that it is back already');
-await until(() => !document.querySelector('.banner'), 'that the banner goes');`)
+	v.JS(`await until(() => document.querySelector('.banner'), 'a banner')`)
+	popup.Shows("You stopped Tidemark.")
+	p.JS(`console.error('while it was stopped')`)
+	if r := w.Run("stop"); r.Out != "No daemon is running.\n" {
+		t.Errorf("the browser started another daemon: %+v", r)
+	}
+	if r := w.Run("status"); r.Code != 0 {
+		t.Fatal(r.Err)
+	}
+	v.JS(`await until(() => !document.querySelector('.banner'), 'that the banner goes')`)
 	p.JS(`console.error('after it came back')`)
-	v.Shows("after it came back", "before it went")
+	v.Shows("after it came back", "while it was stopped", "before it went")
 	popup.Shows("Connected", "after it came back")
 }
 

@@ -106,6 +106,9 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	before := d.restore(limits, journalLimits)
 	endFiles := d.composeFiles(before.captured, redactor)
 	d.compose(listeners[0], before, redactor)
+	if err := home.Started(h); err != nil {
+		log.Warn("browsers that were connected before the last stop do not connect again", "error", err)
+	}
 	if err := h.WriteInfo(); err != nil {
 		log.Warn("a newer program will not know the version of this daemon", "error", err)
 	}

@@ -189,6 +189,8 @@ func (h Home) infoFile() string { return filepath.Join(h.Run, "daemon.json") }
 
 func (h Home) installLock() string { return filepath.Join(h.State, "install.lock") }
 
+func stoppedFile(h Home) string { return filepath.Join(h.Run, "stopped") }
+
 func lockFile(h Home) string { return filepath.Join(h.Run, "daemon.lock") }
 
 // Kept lists Tidemark's existing data: captures, file snapshots, recorded conversations and terminals, settings, grants, the
@@ -216,7 +218,7 @@ func (h Home) Kept() []string {
 // runs.
 func (h Home) Leave() error {
 	sockets := filepath.Dir(h.Socket(MCPSocket))
-	for _, path := range []string{h.infoFile(), lockFile(h), h.dashboardFile(), h.Socket(RelaySocket), h.Socket(MCPSocket), h.Socket(ControlSocket)} {
+	for _, path := range []string{h.infoFile(), lockFile(h), stoppedFile(h), h.dashboardFile(), h.Socket(RelaySocket), h.Socket(MCPSocket), h.Socket(ControlSocket)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -132,6 +132,31 @@ func (h Home) Stop(ctx context.Context) error {
 	}
 }
 
+// StopForUser is [Home.Stop] on a user's request: the relays that are connected do not start another daemon ([Stopped]).
+func StopForUser(ctx context.Context, h Home) error {
+	if err := os.WriteFile(stoppedFile(h), nil, 0o600); err != nil {
+		return err
+	}
+	if err := h.Stop(ctx); err != nil {
+		return errors.Join(err, Started(h))
+	}
+	return nil
+}
+
+// Stopped reports whether the user stopped the daemon and none has started since.
+func Stopped(h Home) bool {
+	_, err := os.Lstat(stoppedFile(h))
+	return err == nil
+}
+
+// Started ends what [StopForUser] began. A daemon calls it when it starts.
+func Started(h Home) error {
+	if err := os.Remove(stoppedFile(h)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // comeBack is how long a disconnected client may take to start another daemon, even on a busy machine.
 const comeBack = 4 * time.Second
 

@@ -42,7 +42,7 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	if (p.Secrets || p.Exact || p.Whole) && !client.User {
 		return nil, usererr.Invalid("secrets, exact and whole are for the user's own programs: `tidemark timeline diff`")
 	}
-	s, l, err := t.lines.SessionBy(client, p.Where, len(p.Paths) > 0, []*string{&p.From, &p.To})
+	s, l, err := t.lines.RecordedBy(client, p.Where, len(p.Paths) > 0, []*string{&p.From, &p.To})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.lines.Open(ctx, s.Workspace)
+	w, err := t.lines.OpenRecorded(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	}
 	a := &answers.Difference{
 		SessionID: s.ID, From: endOf(from), To: endOf(to), Files: []answers.FileChanged{}, Added: d.Added, Removed: d.Removed, Touched: d.Touched,
-		LeftOut: d.LeftOut, Masked: d.Masked, Applies: d.Applies,
+		LeftOut: d.LeftOut, Masked: d.Masked, Applies: d.Applies, Problem: moments.Former(w),
 	}
 	if p.Exact {
 		a.Patch = []byte(d.Text())
@@ -129,7 +129,7 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	if p.Line < 1 && !client.User {
 		return nil, usererr.Invalid("line is %d; the first line of a file is 1", p.Line)
 	}
-	s, l, err := t.lines.SessionBy(client, p.Where, true, []*string{&p.At})
+	s, l, err := t.lines.RecordedBy(client, p.Where, true, []*string{&p.At})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.lines.Open(ctx, s.Workspace)
+	w, err := t.lines.OpenRecorded(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	if err != nil {
 		return nil, err
 	}
-	a := &answers.Blamed{SessionID: s.ID, Path: compare.Quote(b.Path), Lines: []answers.BlamedLine{}, Stopped: b.Stopped}
+	a := &answers.Blamed{SessionID: s.ID, Path: compare.Quote(b.Path), Lines: []answers.BlamedLine{}, Stopped: b.Stopped, Problem: moments.Former(w)}
 	origins := map[uint64]compare.Origin{}
 	for _, o := range b.Origins {
 		origins[o.Number] = o

@@ -63,7 +63,7 @@ type Feed struct {
 // NewFeed returns a feed of the events after one by its ID, or after now if that is "".
 func NewFeed(t *Timeline, client *checkpoint.Client, where moments.Where, after string) (*Feed, error) {
 	f := &Feed{t: t, client: client, where: where, sent: map[uint64]bool{}}
-	s, l, err := t.lines.SessionOf(client, where)
+	s, l, err := t.lines.Recorded(client, where)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (f *Feed) Changed() <-chan struct{} { return f.t.lines.Changes().Changed() 
 // Next returns the events since the last call, each snapshot after the moment that it was taken for. A moment whose snapshot was still being taken is sent again when that is
 // there, or has failed.
 func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
-	s, l, err := f.t.lines.SessionOf(f.client, f.where)
+	s, l, err := f.t.lines.Recorded(f.client, f.where)
 	if err != nil {
 		return nil, err
 	}

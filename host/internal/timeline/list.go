@@ -48,7 +48,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	if p.Limit == 0 {
 		p.Limit = defaultMoments
 	}
-	s, l, err := t.lines.RecordedBy(client, p.Where, []*string{&p.After, &p.Before})
+	s, l, err := t.lines.RecordedBy(client, p.Where, false, []*string{&p.After, &p.Before})
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,8 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	known, err := t.lines.Snapshots(ctx, s.Workspace)
 	if err != nil { // the moments are known all the same
 		known, list.Problem = nil, "the snapshots cannot be read: "+err.Error()
-		if _, gone := t.lines.RootAt(s.Workspace); gone != nil {
-			list.Problem = gone.Error()
-		}
+	} else if _, gone := t.lines.RootAt(s.Workspace); gone != nil {
+		list.Problem = gone.Error()
 	} else if list.Problem, err = t.Operations.Unsettled(l.Space, known); err != nil {
 		return nil, err
 	}
@@ -175,7 +174,7 @@ func listed(m *records.Moment, s *records.Session, known map[uint64]tracked.Snap
 
 // views returns the directories of a workspace's views by their snapshots.
 func views(ctx context.Context, t *Timeline, root string) map[uint64]string {
-	w, err := t.lines.Open(ctx, root)
+	w, err := t.lines.OpenRecorded(ctx, root)
 	if err != nil {
 		return nil
 	}

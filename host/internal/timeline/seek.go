@@ -169,11 +169,11 @@ func (t Requests) AddEverywhere(ctx context.Context, client *checkpoint.Client, 
 
 // FsSnapshots lists all file snapshots of a session's workspace, those of other sessions included.
 func (t Requests) FsSnapshots(ctx context.Context, client *checkpoint.Client, p SessionParams) (*answers.SnapshotList, error) {
-	s, l, err := t.lines.SessionOf(client, p.Where)
+	s, l, err := t.lines.Recorded(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.lines.Open(ctx, s.Workspace)
+	w, err := t.lines.OpenRecorded(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ type SeekParams struct {
 
 // Seek makes a read-only view of a moment's files.
 func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekParams) (*answers.Sought, error) {
-	s, l, err := t.lines.SessionBy(client, p.Where, false, []*string{&p.To})
+	s, l, err := t.lines.RecordedBy(client, p.Where, false, []*string{&p.To})
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekPa
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.lines.Open(ctx, s.Workspace)
+	w, err := t.lines.OpenRecorded(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekPa
 	}
 	a := &answers.Sought{
 		SessionID: s.ID, TS: records.Seconds(k.At.Sub(s.Started) + shift), At: report.Time{Time: k.At}, FsSnapshot: records.SnapshotID(k.Number), Provider: workspace.ProviderOf(k), Mount: view, Form: workspace.Form(w, view, false),
-		Note: place.Note, Notes: k.Problems,
+		Unnamed: workspace.Unnamed(w, view), Problem: moments.Former(w), Note: place.Note, Notes: k.Problems,
 	}
 	if m := place.Moment; m != nil {
 		a.Moment, a.Label = m.ID(), m.Label

@@ -21,6 +21,8 @@ type ShowParams struct {
 type Shown struct {
 	SessionID          string `json:"sessionId"`
 	answers.ListMoment `tstype:",extends"`
+	// Problem says that the workspace no longer exists, "" where it does.
+	Problem string `json:"problem,omitempty"`
 	// Diff is nil for the first moment of a session.
 	Diff *answers.Difference `json:"diff,omitempty"`
 }
@@ -30,7 +32,7 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	if p.Moment == "now" {
 		return nil, usererr.Invalid("now is not a recorded moment. `tidemark timeline diff` shows what changed up to now.")
 	}
-	s, l, err := t.lines.SessionBy(client, p.Where, false, []*string{&p.Moment})
+	s, l, err := t.lines.RecordedBy(client, p.Where, false, []*string{&p.Moment})
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +56,18 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	if err != nil {
 		return nil, err
 	}
+	w, err := t.lines.OpenRecorded(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
 	all := l.Of(s)
-	a := &Shown{SessionID: s.ID, ListMoment: listed(m, s, known)}
+	a := &Shown{SessionID: s.ID, ListMoment: listed(m, s, known), Problem: moments.Former(w)}
 	a.Severity = courseOf(ctx, t, client, s, all, []*records.Moment{m}, moments.First(all))[0]
 	at := slices.IndexFunc(all, func(one *records.Moment) bool { return one.Number == m.Number })
 	if at > 0 && a.Reason == "" {
-		a.Diff, err = t.Diff(ctx, client, DiffParams{Where: moments.Where{Session: s.ID}, From: all[at-1].ID(), To: m.ID()})
+		if a.Diff, err = t.Diff(ctx, client, DiffParams{Where: moments.Where{Session: s.ID}, From: all[at-1].ID(), To: m.ID()}); err == nil {
+			a.Diff.Problem = "" // it is said once
+		}
 	}
 	return a, err
 }

@@ -86,7 +86,7 @@ func recordingsOf(ctx context.Context, t *Timeline, l *moments.Line, s *records.
 
 // OpenRecording opens a recording of a session.
 func OpenRecording(ctx context.Context, t *Timeline, client *checkpoint.Client, where moments.Where, id string) (*recording.Reader, error) {
-	s, l, err := t.lines.SessionOf(client, where)
+	s, l, err := t.lines.Recorded(client, where)
 	if err != nil {
 		return nil, err
 	}

@@ -208,11 +208,11 @@ type Checked struct {
 
 // Check reads everything that the snapshots of a workspace need.
 func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p SessionParams) (*Checked, error) {
-	s, l, err := t.lines.SessionOf(client, p.Where)
+	s, l, err := t.lines.Recorded(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.lines.Open(ctx, s.Workspace)
+	w, err := t.lines.OpenRecorded(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -5,13 +5,16 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
 // To mount a snapshot takes about as long as to copy so many files, or so many bytes. Smaller ones are copied.
@@ -167,8 +170,35 @@ func Form(w *Workspace, dir string, branch bool) string {
 	return ""
 }
 
+// lacks notes which paths a view or a branch lacks.
+func lacks(w *Workspace, dir string, lacking []tree.Problem) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.unnamed, dir)
+	if len(lacking) > 0 {
+		w.unnamed[dir] = tree.Lines(lacking)
+	}
+}
+
+// Unnamed returns the paths that a view or a branch that was just made lacks because of their names, as "path: reason".
+func Unnamed(w *Workspace, dir string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unnamed[dir]
+}
+
+// cloneNamed is [Workspace.Clone] without the paths whose names the system or the filesystem refuses, which it returns.
+func cloneNamed(ctx context.Context, w *Workspace, number uint64, dir string) (lacking []tree.Problem, err error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return checkout(ctx, w, number, dir, false)
+}
+
 // CloneAs is [Workspace.Clone] into a new directory, in the fastest way. Making is another one, beside it, that is used meanwhile
-// where files are copied.
+// where files are copied. Paths whose names the system or the filesystem refuses are left out: [Unnamed] has them.
 func CloneAs(ctx context.Context, w *Workspace, number uint64, dir, making string) error {
 	end, err := w.begin()
 	if err != nil {
@@ -179,9 +209,11 @@ func CloneAs(ctx context.Context, w *Workspace, number uint64, dir, making strin
 	if mounted {
 		return nil
 	}
-	if err := w.Clone(ctx, number, making); err != nil {
+	lacking, err := cloneNamed(ctx, w, number, making)
+	if err != nil {
 		return errors.Join(err, tracked.RemoveAll(making))
 	}
+	lacks(w, dir, lacking)
 	if err := dataset.Rename(making, dir); err != nil {
 		return errors.Join(err, tracked.RemoveAll(making))
 	}
@@ -194,6 +226,25 @@ func (ws *Workspaces) Present(ctx context.Context, dir string) error {
 		return fmt.Errorf("cannot mount the branch in %s: %w. What was written in it is in %s, beside it.", dir, err, overlay.Written(dir))
 	}
 	return nil
+}
+
+// checkMounted returns the damages of what views, and the workspace itself where it is a branch, are mounted from.
+func checkMounted(w *Workspace) (damages []string) {
+	check := func(dir, what string) {
+		if !overlay.Is(dir) {
+			return
+		}
+		s := overlay.ServedFor(dir)
+		for _, damage := range image.Check(image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}) {
+			damages = append(damages, fmt.Sprintf("%s: reading some files in %s fails: %s", what, dir, damage))
+		}
+	}
+	views := w.Views()
+	for _, number := range slices.Sorted(maps.Keys(views)) {
+		check(views[number], fmt.Sprintf("the view of s%d", number))
+	}
+	check(w.Dir, "the branch")
+	return damages
 }
 
 // Heal detaches what was mounted in a directory and whose process has ended.

@@ -314,6 +314,74 @@ func TestADamagedIndexOfAMountIsAnError(t *testing.T) {
 	}
 }
 
+// TestADamagedPageOfAMountCostsWhatIsInIt: other files are read, and other directories listed, before and after. The check names the
+// page, and another view has everything.
+func TestADamagedPageOfAMountCostsWhatIsInIt(t *testing.T) {
+	mounttest.Need(t, false)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	const files, each, page = 6000, 200, 64 << 10
+	path := func(dir string, i int) string {
+		return filepath.Join(dir, fmt.Sprint("dir", i/each), fmt.Sprint("file", i))
+	}
+	for i := range files {
+		m.write(path(m.dir, i), fmt.Sprint("content ", i))
+	}
+	number := m.take()
+	view := m.view(number)
+	if damages, err := m.w.Check(); err != nil || len(damages) > 0 {
+		t.Fatalf("%q, %v", damages, err)
+	}
+	served := overlay.ServedFor(view)
+	f, err := os.OpenFile(served.Index, os.O_RDWR, 0)
+	m.must(err)
+	_, err = f.WriteAt([]byte("damage"), 3*page+100) // nodes of files, and of some directories
+	m.must(errors.Join(err, f.Close()))
+	lost := 0 // directories
+	for i := range files / each {
+		names, err := os.ReadDir(filepath.Dir(path(view, each*i)))
+		if errors.Is(err, unix.EIO) {
+			lost++
+		} else if err != nil || len(names) != each {
+			t.Errorf("directory %d has %d names, %v", i, len(names), err)
+		}
+	}
+	const most = page/96 + 2
+	if lost > most/each+1 {
+		t.Errorf("%d directories are lost", lost)
+	}
+	for range 2 {
+		failed := 0
+		for i := range files {
+			got, err := os.ReadFile(path(view, i))
+			switch {
+			case errors.Is(err, unix.EIO):
+				failed++
+			case err != nil || string(got) != fmt.Sprint("content ", i):
+				t.Fatalf("%d has %q, %v", i, got, err)
+			}
+		}
+		if failed == 0 || failed > most+lost*each {
+			t.Errorf("%d files failed", failed)
+		}
+	}
+	damages, err := m.w.Check()
+	m.must(err)
+	if !slices.ContainsFunc(damages, func(d string) bool {
+		return strings.Contains(d, fmt.Sprintf("the view of s%d: reading some files in %s fails: %s is damaged at %d", number, view, served.Index, 3*page))
+	}) {
+		t.Errorf("the check finds %q", damages)
+	}
+	m.must(tracked.RemoveAll(view)) // another view is made of a new index
+	view = m.view(number)
+	for i := range files {
+		m.has(path(view, i), fmt.Sprint("content ", i))
+	}
+	if damages, err := m.w.Check(); err != nil || len(damages) > 0 {
+		t.Errorf("%q, %v", damages, err)
+	}
+}
+
 // TestAMountKeepsWhatItNeeds: of a snapshot that was deleted and collected, and of indexes that were removed meanwhile.
 func TestAMountKeepsWhatItNeeds(t *testing.T) {
 	mounttest.Need(t, true)

@@ -26,6 +26,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/unnamed"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
 	"tidemark.dev/tidemark/host/internal/workspace/zfs"
 	"tidemark.dev/tidemark/installer/safefile"
@@ -38,6 +40,8 @@ const viewLife = time.Hour
 type Workspace struct {
 	// Dir is the directory, absolute and without links. ID names it in files.
 	Dir, ID string
+	// Former is true where the directory no longer exists. No snapshot of it can be taken then.
+	Former bool
 
 	o        Options
 	rules    rules
@@ -77,6 +81,8 @@ type Workspace struct {
 	closed  bool
 	// copied are why the last view and the last branch were copied instead of mounted, by whether it was a branch.
 	copied map[bool]error
+	// unnamed are the paths that views and branches lack because of their names, by their directories.
+	unnamed map[string][]string
 }
 
 // ErrClosed means that the workspace was closed, because the user no longer allows it or the daemon stops.
@@ -108,8 +114,11 @@ func Slug(dir string) string {
 
 // start opens a workspace.
 func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
-	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock(), copied: map[bool]error{}}
+	w := &Workspace{Dir: a.root, ID: ID(a.root), Former: a.former, o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock(), copied: map[bool]error{}, unnamed: map[string][]string{}}
 	w.home = filepath.Join(o.Dir, w.ID)
+	if w.Former {
+		return w, startFormer(w)
+	}
 	if err := os.MkdirAll(w.home, 0o700); err != nil {
 		return nil, err
 	}
@@ -340,7 +349,8 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 		return dir, nil
 	}
 	if exists(dir) || overlay.Is(dir) {
-		if same, err := tracked.Intact(ctx, w.provider, number, dir, stamp); same || err != nil {
+		if lacking, same, err := tracked.Intact(ctx, w.provider, number, dir, stamp); same || err != nil {
+			lacks(w, dir, lacking)
 			return dir, err
 		}
 		if err := tracked.RemoveAll(dir); err != nil { // something was changed in it
@@ -354,9 +364,11 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	if err := tracked.RemoveAll(making); err != nil {
 		return "", err
 	}
-	if err := checkout(ctx, w, number, making, true); err != nil {
+	lacking, err := checkout(ctx, w, number, making, true)
+	if err != nil {
 		return "", errors.Join(err, os.Remove(dir+usedSuffix))
 	}
+	lacks(w, dir, lacking)
 	if err := native.Rename(making, dir); err != nil {
 		return "", errors.Join(err, tracked.RemoveAll(making))
 	}
@@ -436,12 +448,8 @@ func remove(path string) error {
 // Clone writes a snapshot into a new directory, which can be written to. Dir must not exist. After an error it does not
 // exist either.
 func (w *Workspace) Clone(ctx context.Context, number uint64, dir string) error {
-	end, err := w.begin()
-	if err != nil {
-		return err
-	}
-	defer end()
-	return checkout(ctx, w, number, dir, false)
+	lacking, err := cloneNamed(ctx, w, number, dir)
+	return unnamed.Whole(dir, lacking, err)
 }
 
 // storeDir is the directory of the snapshots in that of a workspace.
@@ -479,13 +487,13 @@ func (ws *Workspaces) Unshare(dir string) error {
 	return os.RemoveAll(home)
 }
 
-// checkout is [tracked.Provider.Checkout], in the fastest way.
-func checkout(ctx context.Context, w *Workspace, number uint64, dir string, readOnly bool) error {
-	err := w.native.Checkout(ctx, w.provider, number, dir, readOnly)
+// checkout is [tracked.CheckoutNamed], in the fastest way.
+func checkout(ctx context.Context, w *Workspace, number uint64, dir string, readOnly bool) (lacking []tree.Problem, err error) {
+	lacking, err = native.CheckoutNamed(ctx, w.native, w.provider, number, dir, readOnly)
 	if objects.NoRoom(err) {
-		return fmt.Errorf("%w. Free some space on the disk of %s and try again.", err, filepath.Dir(dir))
+		err = fmt.Errorf("%w. Free some space on the disk of %s and try again.", err, filepath.Dir(dir))
 	}
-	return err
+	return lacking, err
 }
 
 // Estimate returns what [Workspace.Clone] takes. It measures that beside dir.
@@ -559,24 +567,14 @@ func (w *Workspace) Blame(ctx context.Context, path string, o compare.BlameOptio
 	return w.comparer.Blame(ctx, path, o)
 }
 
-// Check reads everything that the snapshots need, and returns the damages, one line each.
+// Check reads everything that the snapshots and what is mounted of them need, and returns the damages, one line each.
 func (w *Workspace) Check() ([]string, error) {
 	end, err := w.begin()
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	return w.provider.Check(), nil
-}
-
-func (w *Workspace) status() Status {
-	end, err := w.begin()
-	if err != nil {
-		return Status{Dir: w.Dir, Provider: w.preferred()}
-	}
-	defer end()
-	limited, _ := w.watching.limited()
-	return Status{Dir: w.Dir, Provider: w.preferred(), Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: viewsAt(w), Limited: limited}
+	return append(w.provider.Check(), checkMounted(w)...), nil
 }
 
 // Degraded returns in what way snapshots are worse than they could be here, and why; "" if they are not.

@@ -92,6 +92,8 @@ type allowed struct {
 	stamp string
 	// problem is why no snapshot can be taken: the settings file cannot be read. The rules are the last ones then.
 	problem error
+	// former is true for a workspace that no longer exists.
+	former bool
 }
 
 // New returns no open workspaces.
@@ -170,19 +172,6 @@ func (ws *Workspaces) decision(dir string, needed ...string) (root string, denie
 	return root, denied, nil
 }
 
-// AllowedFormer returns an error with the code [usererr.NotAllowed] if the user does not allow a workspace that no longer exists. Its
-// history is read while the decision for its directory, or for that of which it was a branch, remains.
-func AllowedFormer(ws *Workspaces, root string) error {
-	d, err := ws.o.Grants.LookupFormer(root)
-	if branch, of := ws.BranchOf(root); err == nil && branch != "" && !grants.Within(d.For, branch) {
-		d, err = ws.o.Grants.LookupFormer(of)
-	}
-	if err == nil && !d.Has(grants.Workspace) {
-		err = usererr.New(usererr.NotAllowed, "the workspace %s no longer exists, and its history is not shown: the user does not allow it", root)
-	}
-	return err
-}
-
 // allow returns the workspace of a directory.
 func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	root, denied, err := ws.decision(dir)
@@ -207,7 +196,11 @@ func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 // Open returns the workspace of a directory, and opens it if it is not open. The error has the code
 // [usererr.NotAllowed] if the user's decision does not have the grant [grants.Workspace].
 func (ws *Workspaces) Open(ctx context.Context, dir string) (*Workspace, error) {
-	a, err := ws.allow(dir)
+	return openAs(ctx, ws, func() (allowed, error) { return ws.allow(dir) })
+}
+
+func openAs(ctx context.Context, ws *Workspaces, allow func() (allowed, error)) (*Workspace, error) {
+	a, err := allow()
 	if err != nil {
 		ws.Sweep()
 		return nil, err
@@ -225,11 +218,11 @@ func (ws *Workspaces) Open(ctx context.Context, dir string) (*Workspace, error) 
 		if o.err != nil {
 			return nil, o.err
 		}
-		if o.allowed.stamp == a.stamp {
+		if o.allowed.stamp == a.stamp && o.allowed.former == a.former {
 			o.w.use(a.problem)
 			return o.w, nil
 		}
-		ws.drop(o) // what is left out has changed
+		ws.drop(o) // what is left out has changed, or the directory was deleted or made again
 	}
 }
 
@@ -248,9 +241,9 @@ func (ws *Workspaces) opening(a allowed) (*opening, error) {
 		defer close(o.done)
 		o.w, o.err = start(ws.o, &ws.queue, a)
 		ws.mu.Lock()
-		first := !ws.opened[a.root]
+		first := !ws.opened[a.root] && !a.former
 		if o.err == nil {
-			ws.opened[a.root] = true
+			ws.opened[a.root] = ws.opened[a.root] || first
 		} else {
 			delete(ws.open, a.root) // the next request tries again
 		}
@@ -296,7 +289,7 @@ func (ws *Workspaces) DenyUnsaved(dir string) error {
 // Sweep closes the workspaces that the user no longer allows, and those that nobody has used for a while.
 func (ws *Workspaces) Sweep() {
 	for _, o := range ws.all() {
-		if _, err := ws.Root(o.allowed.root); err != nil || ws.o.Clock().Sub(o.w.lastUse()) > closeAfter {
+		if stillAllowed(ws, o.allowed) != nil || ws.o.Clock().Sub(o.w.lastUse()) > closeAfter {
 			ws.drop(o)
 		} else {
 			o.w.sweepViews()
@@ -306,10 +299,13 @@ func (ws *Workspaces) Sweep() {
 	ws.discardNative()
 }
 
-// prune deletes snapshots that are too many or too old.
+// prune deletes snapshots that are too many or too old. Those of a workspace that no longer exists are kept until the user deletes
+// them.
 func (ws *Workspaces) prune(ctx context.Context) {
 	for _, o := range ws.all() {
-		o.w.prune(ctx)
+		if !o.allowed.former {
+			o.w.prune(ctx)
+		}
 	}
 }
 
@@ -385,7 +381,19 @@ type Status struct {
 func (ws *Workspaces) Status() []Status {
 	list := []Status{}
 	for _, o := range ws.all() {
-		list = append(list, o.w.status())
+		if !o.allowed.former {
+			list = append(list, o.w.status())
+		}
 	}
 	return list
+}
+
+func (w *Workspace) status() Status {
+	end, err := w.begin()
+	if err != nil {
+		return Status{Dir: w.Dir, Provider: w.preferred()}
+	}
+	defer end()
+	limited, _ := w.watching.limited()
+	return Status{Dir: w.Dir, Provider: w.preferred(), Snapshots: len(w.provider.List()), Bytes: w.provider.Size(), Views: viewsAt(w), Limited: limited}
 }

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -209,6 +210,15 @@ func (s *Stream) WaitForAll() error {
 			return fmt.Errorf("%d events were not acknowledged within %s", n, Patience)
 		}
 	}
+}
+
+// WaitForEnd waits until the host ends the connection.
+func (s *Stream) WaitForEnd(ctx context.Context) error {
+	return Eventually(ctx, func() (bool, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.broken, nil
+	})
 }
 
 // Errors returns the host's errors.

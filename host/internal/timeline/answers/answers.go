@@ -208,6 +208,10 @@ type Sought struct {
 	Mount string `json:"mount"`
 	// Form says how the directory got its files: mounted, or why not. It is "" for a small copy, and for one of the filesystem.
 	Form string `json:"form,omitempty"`
+	// Unnamed are the paths that the directory lacks because the system or its filesystem refuses their names, with the reasons.
+	Unnamed []string `json:"unnamed,omitempty"`
+	// Problem says that the workspace no longer exists, "" where it does.
+	Problem string `json:"problem,omitempty"`
 	// Note says how the snapshot differs from what was asked for.
 	Note string `json:"note,omitempty"`
 	// Notes are the paths whose state is not certain.
@@ -219,8 +223,9 @@ type Branched struct {
 	About `tstype:",extends"`
 	// FsSnapshot is the snapshot that its files are from.
 	FsSnapshot string `json:"fsSnapshotId"`
-	// Form says how its directory got its files, as in [Sought].
-	Form string `json:"form,omitempty"`
+	// Form says how its directory got its files, as in [Sought]. Unnamed are the paths that it lacks, as there.
+	Form    string   `json:"form,omitempty"`
+	Unnamed []string `json:"unnamed,omitempty"`
 	// Operation is the number of the operation, to undo it.
 	Operation string `json:"operation"`
 	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
@@ -291,6 +296,8 @@ type Difference struct {
 	Masked  int `json:"masked,omitempty"`
 	// Applies is true where the text is a patch.
 	Applies bool `json:"applies"`
+	// Problem says that the workspace no longer exists, "" where it does.
+	Problem string `json:"problem,omitempty"`
 }
 
 // FileChanged is a changed file.
@@ -350,6 +357,8 @@ type Blamed struct {
 	Calls []BlamedCall `json:"calls,omitempty"`
 	// Stopped says why the search ended before it found the change of all lines.
 	Stopped string `json:"stopped,omitempty"`
+	// Problem says that the workspace no longer exists, "" where it does.
+	Problem string `json:"problem,omitempty"`
 }
 
 // BlamedLine is a line, and the moment that changed it.

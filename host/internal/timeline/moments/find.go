@@ -2,6 +2,7 @@ package moments
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,6 +41,10 @@ func (w Where) Directory(client *checkpoint.Client) (string, error) {
 
 // RootOf returns the workspace that a client means, which its user must have allowed.
 func (ls *Lines) RootOf(client *checkpoint.Client, where Where) (string, error) {
+	return rootOf(client, where, ls.RootAt)
+}
+
+func rootOf(client *checkpoint.Client, where Where, rootAt rooting) (string, error) {
 	dir, err := where.Directory(client)
 	if err != nil {
 		return "", err
@@ -47,7 +52,7 @@ func (ls *Lines) RootOf(client *checkpoint.Client, where Where) (string, error) 
 	if dir == "" {
 		return "", ErrNoWorkspace
 	}
-	return ls.RootAt(dir)
+	return rootAt(dir)
 }
 
 // RootAt returns the workspace that a directory is in, which its user must have allowed. Of one that no longer exists, the error says
@@ -84,6 +89,14 @@ func (e *Missing) Error() string {
 	return fmt.Sprintf("the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", e.Workspace, e.Session)
 }
 
+// Former is what an answer about a workspace says, "" where that exists.
+func Former(w *workspace.Workspace) string {
+	if !w.Former {
+		return ""
+	}
+	return fmt.Sprintf("the workspace %s no longer exists.", w.Dir)
+}
+
 // Code returns the code of the error.
 func (e *Missing) Code() usererr.Code { return usererr.NotFound }
 
@@ -114,6 +127,21 @@ func (l *Line) discarded() (deleted bool) {
 // own workspace.
 func (ls *Lines) SessionOf(client *checkpoint.Client, where Where, needed ...string) (*records.Session, *Line, error) {
 	return ls.sessionOf(client, where, ls.RootAt, needed...)
+}
+
+// OpenRecorded is [Lines.Open] for a call that only reads what is recorded: the workspace need not exist any more. What was
+// interrupted there is not ended then.
+func (ls *Lines) OpenRecorded(ctx context.Context, root string) (*workspace.Workspace, error) {
+	w, err := ls.Open(ctx, root)
+	if err == nil {
+		return w, nil
+	}
+	if _, why := ls.RootAt(root); why != nil {
+		if _, missing := errors.AsType[*Missing](why); missing {
+			return workspace.OpenFormer(ctx, ls.o.Workspaces, root)
+		}
+	}
+	return nil, err
 }
 
 // Recorded is [Lines.SessionOf] for a call that only reads what is recorded: the workspace need not exist any more.
@@ -203,8 +231,8 @@ func (ls *Lines) SessionBy(client *checkpoint.Client, where Where, here bool, mo
 }
 
 // RecordedBy is [Lines.Recorded] for a call with moments, as [Lines.SessionBy] is.
-func (ls *Lines) RecordedBy(client *checkpoint.Client, where Where, moments []*string) (*records.Session, *Line, error) {
-	return ls.sessionBy(client, where, false, moments, ls.rootToRead)
+func (ls *Lines) RecordedBy(client *checkpoint.Client, where Where, here bool, moments []*string) (*records.Session, *Line, error) {
+	return ls.sessionBy(client, where, here, moments, ls.rootToRead)
 }
 
 func (ls *Lines) sessionBy(client *checkpoint.Client, where Where, here bool, moments []*string, rootAt rooting, needed ...string) (*records.Session, *Line, error) {
@@ -220,7 +248,7 @@ func (ls *Lines) sessionBy(client *checkpoint.Client, where Where, here bool, mo
 		if err != nil {
 			return nil, nil, err
 		}
-		dir, err := ls.RootOf(client, where)
+		dir, err := rootOf(client, where, rootAt)
 		switch {
 		case client.User && usererr.CodeOf(err) == usererr.NotAllowed: // the user is in no workspace, so the session is meant
 		case err != nil:

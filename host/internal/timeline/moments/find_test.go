@@ -138,14 +138,10 @@ func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
 	if err := os.RemoveAll(w.Dir); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: session, To: m.ID()})
+	_, err = w.Operations.Restore(t.Context(), timelinetest.User, operations.RestoreParams{Where: session, To: m.ID()})
 	timelinetest.Wants(t, err, usererr.NotFound, "no longer exists. Its snapshots are still there. Create the directory again")
 	for name, call := range map[string]func() error{
 		"moment_add": func() error { _, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "x"}); return err },
-		"blame": func() error {
-			_, err := w.Blame(t.Context(), agent, timeline.BlameParams{Path: "a", Line: 1})
-			return err
-		},
 		"a report": func() error {
 			_, _, err := timeline.Moments{Timeline: w.Timeline}.When(agent.Scope, m.ID())
 			return err

@@ -1,6 +1,7 @@
 package moments
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -130,11 +131,19 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 	return nil, usererr.New(usererr.NotFound, "%s%s", none, Nearest(known, func(tracked.Snapshot) bool { return false }))
 }
 
-// Now takes a snapshot of the present state.
+// Now takes a snapshot of the present state. Of a workspace that no longer exists, it is the last snapshot.
 func (ls *Lines) Now(ctx context.Context, client *checkpoint.Client, s *records.Session) (*Place, error) {
-	w, err := ls.Open(ctx, s.Workspace)
+	w, err := ls.OpenRecorded(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
+	}
+	if w.Former {
+		all, err := w.List()
+		if err != nil || len(all) == 0 {
+			return nil, cmp.Or(err, error(usererr.New(usererr.NotFound, "the workspace %s no longer exists, and there are no snapshots of it", w.Dir)))
+		}
+		last := all[len(all)-1]
+		return &Place{Session: s, Snapshot: last, Note: fmt.Sprintf("%s is the last snapshot.", records.SnapshotID(last.Number))}, nil
 	}
 	k, _, err := w.Take(ctx, "now", "", client.User)
 	if err != nil {
@@ -170,7 +179,7 @@ func Nearest(known map[uint64]tracked.Snapshot, before func(tracked.Snapshot) bo
 
 // Snapshots returns the snapshots of a workspace by their number.
 func (ls *Lines) Snapshots(ctx context.Context, root string) (map[uint64]tracked.Snapshot, error) {
-	w, err := ls.Open(ctx, root)
+	w, err := ls.OpenRecorded(ctx, root)
 	if err != nil {
 		return nil, err
 	}

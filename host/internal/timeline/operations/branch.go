@@ -143,7 +143,7 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 	if err := ops.db.Log(l.Space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
-	branch, form, err := ops.makeBranch(ctx, l, op, place, p)
+	branch, w, err := ops.makeBranch(ctx, l, op, place, p)
 	if err != nil {
 		op.State = records.Failed
 		return nil, errors.Join(err, removeCopy(op.Copy), ops.db.Log(l.Space, op))
@@ -152,7 +152,7 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 	if err := ops.db.Log(l.Space, op); err != nil {
 		return nil, fmt.Errorf("the branch %s was made in %s, but the operation could not be saved: %w", branch.ID, dir, err)
 	}
-	return &answers.Branched{About: ops.lines.About(branch), FsSnapshot: records.SnapshotID(k.Number), Form: form, Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
+	return &answers.Branched{About: ops.lines.About(branch), FsSnapshot: records.SnapshotID(k.Number), Form: workspace.Form(w, dir, true), Unnamed: workspace.Unnamed(w, dir), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
 }
 
 // planOf returns the plan of a branch whose copy takes long, nil for another one. Dir is where it would go.
@@ -189,22 +189,22 @@ func (ops *Operations) branchDir(ctx context.Context, l *moments.Line, name stri
 	return filepath.Join(above, name), err
 }
 
-// makeBranch makes the directory and the session of a branch: both, or neither.
-func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *records.Operation, place *moments.Place, p BranchParams) (_ *records.Session, form string, err error) {
+// makeBranch makes the directory and the session of a branch, both or neither, and returns the original with the session.
+func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *records.Operation, place *moments.Place, p BranchParams) (_ *records.Session, w *workspace.Workspace, err error) {
 	dir := op.Dir
-	w, err := ops.lines.Open(ctx, l.Root)
-	if err != nil {
-		return nil, "", err
+	if w, err = ops.lines.Open(ctx, l.Root); err != nil {
+		return nil, nil, err
 	}
 	if err := workspace.CloneAs(ctx, w, place.Snapshot.Number, dir, dir+makingSuffix); err != nil {
-		return nil, "", fmt.Errorf("cannot copy the files of %s: %w", records.SnapshotID(place.Snapshot.Number), err)
+		return nil, nil, fmt.Errorf("cannot copy the files of %s: %w", records.SnapshotID(place.Snapshot.Number), err)
 	}
-	form = workspace.Form(w, dir, true)
 	first := records.Moment{Kind: records.Auto, Source: records.FromBranch}
-	if err := workspace.Share(ctx, w, place.Snapshot.Number, dir); err == nil {
-		moments.SetSnapshot(&first, place.Snapshot)
-	} else if !errors.Is(err, fs.ErrExist) {
-		ops.o.Log.Warn("the first snapshot of a branch must read all its files", "branch", dir, "error", err)
+	if len(workspace.Unnamed(w, dir)) == 0 { // else its first snapshot is of what it has: nobody deleted the rest
+		if err := workspace.Share(ctx, w, place.Snapshot.Number, dir); err == nil {
+			moments.SetSnapshot(&first, place.Snapshot)
+		} else if !errors.Is(err, fs.ErrExist) {
+			ops.o.Log.Warn("the first snapshot of a branch must read all its files", "branch", dir, "error", err)
+		}
 	}
 	branch := &records.Session{
 		Workspace: dir, Started: ops.o.Clock(), Name: p.Name, Message: p.Message,
@@ -220,22 +220,22 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 			return ops.db.Log(l.Space, op)
 		}
 		if err := p.Continue(ctx, begun); err != nil {
-			return nil, "", errors.Join(err, ops.dropCopy(dir))
+			return nil, nil, errors.Join(err, ops.dropCopy(dir))
 		}
 	}
 	if err := ops.sessions.Begin(branch); err != nil {
-		return nil, "", errors.Join(err, ops.dropCopy(dir))
+		return nil, nil, errors.Join(err, ops.dropCopy(dir))
 	}
 	if of := ops.sessions.Origin(branch); of != nil {
 		ops.o.Workspaces.Branch(dir, of.Workspace)
 	}
 	bl, err := ops.lines.Line(dir)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	unlock, err := bl.Lock(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	defer unlock()
 	label := "branched from " + place.Session.ID
@@ -246,18 +246,18 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 	first.At, first.Label = branch.Started, ops.lines.Label(label)
 	if _, err = ops.lines.Keep(bl, branch, first); err != nil {
 		ops.o.Workspaces.CloseDir(dir)
-		return nil, "", errors.Join(err, ops.sessions.Remove(branch), ops.dropCopy(dir))
+		return nil, nil, errors.Join(err, ops.sessions.Remove(branch), ops.dropCopy(dir))
 	}
 	_ = ops.lines.Start(func() { // its files are watched from the next snapshot on
-		w, err := ops.lines.Open(ops.lines.Life(), dir)
+		b, err := ops.lines.Open(ops.lines.Life(), dir)
 		if err == nil {
-			_, _, err = w.Take(ops.lines.Life(), "after "+label, "", false)
+			_, _, err = b.Take(ops.lines.Life(), "after "+label, "", false)
 		}
 		if err != nil && ops.lines.Life().Err() == nil {
 			ops.o.Log.Warn("cannot watch a branch yet", "branch", dir, "error", err)
 		}
 	})
-	return branch, form, nil
+	return branch, w, nil
 }
 
 // dropCopy removes the directory of a branch that was not made, with the snapshot that it began with.

@@ -2,6 +2,7 @@ package image
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -75,10 +76,11 @@ func (m *Image) openChanges(path string, of uint32) error {
 	if last < len(changesMagic) || crc32.Checksum(data[:last], castagnoli) != le.Uint32(data[last:]) {
 		return fmt.Errorf("%s is damaged: its checksum differs", path)
 	}
-	if err := m.change(data[len(changesMagic):last], of); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	l := look{Image: m}
+	if err := l.change(data[len(changesMagic):last], of); err != nil {
+		return fmt.Errorf("%s: %w", path, cmp.Or(l.damaged, err))
 	}
-	return m.Damaged()
+	return l.damaged
 }
 
 // read reads a whole file.
@@ -92,7 +94,7 @@ func read(path string) ([]byte, error) {
 }
 
 // change applies changes since an index with a checksum.
-func (m *Image) change(body []byte, of uint32) error {
+func (m *look) change(body []byte, of uint32) error {
 	c := &m.changed
 	*c = changed{nodes: map[uint64][]byte{}, dirs: map[uint64]map[string]uint64{}, groups: map[uint64]uint64{}, next: uint64(m.indexed()) + 1} //nolint:gosec // a length
 	const counts = 3
@@ -132,11 +134,11 @@ func (m *Image) change(body []byte, of uint32) error {
 }
 
 // find returns the directory of a path, false if there is none.
-func (m *Image) find(path string) (dir uint64, ok bool) {
+func (m *look) find(path string) (dir uint64, ok bool) {
 	dir = Root
 	if parent := tree.Parent(path); parent != "" {
 		for name := range strings.SplitSeq(parent, "/") {
-			if dir, ok = m.Lookup(dir, name); !ok {
+			if dir, ok = m.lookup(dir, name); !ok {
 				return 0, false
 			}
 		}
@@ -144,18 +146,18 @@ func (m *Image) find(path string) (dir uint64, ok bool) {
 	return dir, m.isDir(dir)
 }
 
-func (m *Image) isDir(number uint64) bool {
+func (m *look) isDir(number uint64) bool {
 	b := m.node(number)
 	return b != nil && tree.Kind(b[0]) == tree.Dir
 }
 
 // remove removes what is at a path.
-func (m *Image) remove(path string) bool {
+func (m *look) remove(path string) bool {
 	dir, ok := m.find(path)
 	if !ok {
 		return false
 	}
-	number, ok := m.Lookup(dir, tree.Base(path))
+	number, ok := m.lookup(dir, tree.Base(path))
 	if ok {
 		m.enter(dir, tree.Base(path), 0)
 		m.unlink(dir, number)
@@ -165,7 +167,7 @@ func (m *Image) remove(path string) bool {
 
 // put makes a record what is at a path. A directory keeps what is in it. What differs of a file is another node: it may have other
 // names.
-func (m *Image) put(path string, b []byte, hard uint64) bool {
+func (m *look) put(path string, b []byte, hard uint64) bool {
 	if at := le.Uint32(b[92:]); at > 0 {
 		b = slices.Clone(b)
 		le.PutUint32(b[88:], le.Uint32(b[88:])+uint32(m.texts.len())) //nolint:gosec // an index has less than 4 GiB
@@ -179,7 +181,7 @@ func (m *Image) put(path string, b []byte, hard uint64) bool {
 		return false
 	}
 	name := tree.Base(path)
-	old, ok := m.Lookup(dir, name)
+	old, ok := m.lookup(dir, name)
 	if ok && m.isDir(old) && tree.Kind(b[0]) == tree.Dir {
 		m.overwrite(old, b)
 		return true
@@ -207,7 +209,7 @@ func (m *Image) put(path string, b []byte, hard uint64) bool {
 }
 
 // overwrite sets what is known of a directory, except for what is in it.
-func (m *Image) overwrite(number uint64, b []byte) {
+func (m *look) overwrite(number uint64, b []byte) {
 	to := m.edit(number)
 	copy(to[1:4], b[1:4])
 	copy(to[8:24], b[8:24])
@@ -215,7 +217,7 @@ func (m *Image) overwrite(number uint64, b []byte) {
 }
 
 // edit returns a record that may be changed.
-func (m *Image) edit(number uint64) []byte {
+func (m *look) edit(number uint64) []byte {
 	b, ok := m.changed.nodes[number]
 	if !ok {
 		b = slices.Clone(m.node(number))
@@ -225,7 +227,7 @@ func (m *Image) edit(number uint64) []byte {
 }
 
 // enter sets the node of a name in a directory, 0 for none.
-func (m *Image) enter(dir uint64, name string, number uint64) {
+func (m *look) enter(dir uint64, name string, number uint64) {
 	if m.changed.dirs[dir] == nil {
 		m.changed.dirs[dir] = map[string]uint64{}
 	}
@@ -233,7 +235,7 @@ func (m *Image) enter(dir uint64, name string, number uint64) {
 }
 
 // link counts one more name of a node in a directory, and unlink one less.
-func (m *Image) link(dir, number uint64) {
+func (m *look) link(dir, number uint64) {
 	of := m.edit(number)
 	if tree.Kind(of[0]) == tree.Dir {
 		of = m.edit(dir) // by its ".."
@@ -245,7 +247,7 @@ func (m *Image) link(dir, number uint64) {
 	le.PutUint32(of[4:], le.Uint32(of[4:])+1)
 }
 
-func (m *Image) unlink(dir, number uint64) {
+func (m *look) unlink(dir, number uint64) {
 	of := m.edit(number)
 	if tree.Kind(of[0]) == tree.Dir {
 		of = m.edit(dir)
@@ -259,14 +261,14 @@ func (m *Image) unlink(dir, number uint64) {
 
 // group returns the node of which a record is one more name, by the number that its names have in common; false if there is none.
 // That of the index counts only where it is the same file: numbers are used again.
-func (m *Image) group(hard uint64, b []byte) (number uint64, ok bool) {
+func (m *look) group(hard uint64, b []byte) (number uint64, ok bool) {
 	if hard == 0 {
 		return 0, false
 	}
 	if number, ok = m.changed.groups[hard]; ok {
 		return number, true
 	}
-	row := func(i int) []byte { return m.hard.slice(i*hardSize, (i+1)*hardSize) }
+	row := func(i int) []byte { return m.slice(m.hard, i*hardSize, (i+1)*hardSize) }
 	n := m.hard.len() / hardSize
 	i := sort.Search(n, func(i int) bool { return le.Uint64(row(i)) >= hard })
 	if i == n || le.Uint64(row(i)) != hard {
@@ -285,7 +287,7 @@ type named struct {
 }
 
 // merge returns the entries of a directory that differs from the index, sorted by name.
-func (m *Image) merge(dir uint64) []named {
+func (m *look) merge(dir uint64) []named {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if list, known := m.merged[dir]; known {
@@ -305,6 +307,8 @@ func (m *Image) merge(dir uint64) []named {
 		}
 	}
 	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.name, b.name) })
-	m.merged[dir] = list
+	if m.damaged == nil {
+		m.merged[dir] = list
+	}
 	return list
 }

@@ -167,12 +167,21 @@ func begins(path string, data []byte, magic string) error {
 
 var errEnds = errors.New("its parts do not have the size that it names")
 
-// Damaged returns the error of a part of the index that could not be read. What the image returned at the same time or later may be
-// wrong then: names may be missing.
-func (m *Image) Damaged() error { return m.index.err() }
-
 // Close closes the files.
 func (m *Image) Close() error { return errors.Join(m.packs.Close(), m.index.file.Close()) }
+
+// Check reads an image wholly, except for contents, and returns its damages, one line each.
+func Check(files Files) []string {
+	m, err := Open(files)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	damages := m.index.check()
+	if err := m.Close(); err != nil {
+		damages = append(damages, err.Error())
+	}
+	return damages
+}
 
 // Usage returns how many nodes there are, and what they take.
 func (m *Image) Usage() Usage { return m.usage }
@@ -181,7 +190,7 @@ func (m *Image) Usage() Usage { return m.usage }
 func (m *Image) indexed() int { return m.nodes.len() / nodeSize }
 
 // node returns the record of a node, nil if there is none.
-func (m *Image) node(number uint64) []byte {
+func (m *look) node(number uint64) []byte {
 	if b, ok := m.changed.nodes[number]; ok {
 		return b
 	}
@@ -189,11 +198,18 @@ func (m *Image) node(number uint64) []byte {
 		return nil
 	}
 	n := int(number) //nolint:gosec // see above
-	return m.nodes.slice((n-1)*nodeSize, n*nodeSize)
+	return m.slice(m.nodes, (n-1)*nodeSize, n*nodeSize)
 }
 
-// Attr returns what a node is, false if there is none of that number.
-func (m *Image) Attr(number uint64) (a Attr, ok bool) {
+// Attr returns what a node is, false if there is none of that number. This error, and those of what follows, is that the index is
+// damaged at a place that the answer needs.
+func (m *Image) Attr(number uint64) (a Attr, ok bool, err error) {
+	l := look{Image: m}
+	a, ok = l.attr(number)
+	return a, ok, l.damaged
+}
+
+func (m *look) attr(number uint64) (a Attr, ok bool) {
 	b := m.node(number)
 	if b == nil {
 		return a, false
@@ -206,22 +222,28 @@ func (m *Image) Attr(number uint64) (a Attr, ok bool) {
 }
 
 // list returns the entries that a directory has in the index.
-func (m *Image) list(dir uint64) []byte {
+func (m *look) list(dir uint64) []byte {
 	b := m.node(dir)
 	if b == nil || tree.Kind(b[0]) != tree.Dir {
 		return nil
 	}
 	first, count := int(le.Uint32(b[24:])), int(le.Uint32(b[28:]))
-	return m.entries.slice(first*entrySize, (first+count)*entrySize)
+	return m.slice(m.entries, first*entrySize, (first+count)*entrySize)
 }
 
-func (m *Image) name(e []byte) []byte {
+func (m *look) name(e []byte) []byte {
 	at := int(le.Uint32(e))
-	return m.texts.slice(at, at+int(le.Uint16(e[8:])))
+	return m.slice(m.texts, at, at+int(le.Uint16(e[8:])))
 }
 
 // Lookup returns the node of a name in a directory, false if there is none.
-func (m *Image) Lookup(dir uint64, name string) (number uint64, ok bool) {
+func (m *Image) Lookup(dir uint64, name string) (number uint64, ok bool, err error) {
+	l := look{Image: m}
+	number, ok = l.lookup(dir, name)
+	return number, ok, l.damaged
+}
+
+func (m *look) lookup(dir uint64, name string) (number uint64, ok bool) {
 	if number, differs := m.changed.dirs[dir][name]; differs {
 		return number, number != 0
 	}
@@ -235,7 +257,13 @@ func (m *Image) Lookup(dir uint64, name string) (number uint64, ok bool) {
 }
 
 // Entry returns an entry of a directory by its place, from 0 on in the order of names; false behind the last one.
-func (m *Image) Entry(dir uint64, place int) (name string, number uint64, ok bool) {
+func (m *Image) Entry(dir uint64, place int) (name string, number uint64, ok bool, err error) {
+	l := look{Image: m}
+	name, number, ok = l.entry(dir, place)
+	return name, number, ok, l.damaged
+}
+
+func (m *look) entry(dir uint64, place int) (name string, number uint64, ok bool) {
 	if m.changed.dirs[dir] != nil {
 		list := m.merge(dir)
 		if place < 0 || place >= len(list) {
@@ -252,7 +280,7 @@ func (m *Image) Entry(dir uint64, place int) (name string, number uint64, ok boo
 }
 
 // extra returns the texts of a node.
-func (m *Image) extra(number uint64) (all [][]byte) {
+func (m *look) extra(number uint64) (all [][]byte) {
 	b := m.node(number)
 	if b == nil {
 		return nil
@@ -269,29 +297,31 @@ func (m *Image) extra(number uint64) (all [][]byte) {
 }
 
 // extraOf returns the extra of a record. Those of changes follow those of the index.
-func (m *Image) extraOf(b []byte) []byte {
+func (m *look) extraOf(b []byte) []byte {
 	at, n, texts := int(le.Uint32(b[88:])), int(le.Uint32(b[92:])), m.texts
 	if at >= texts.len() {
 		at, texts = at-texts.len(), m.changed.texts
 	}
-	return texts.slice(at, at+n)
+	return m.slice(texts, at, at+n)
 }
 
 // Target returns where a link points.
-func (m *Image) Target(number uint64) []byte {
-	if all := m.extra(number); len(all) > 0 {
-		return all[0]
+func (m *Image) Target(number uint64) ([]byte, error) {
+	l := look{Image: m}
+	if all := l.extra(number); len(all) > 0 {
+		return all[0], l.damaged
 	}
-	return nil
+	return nil, l.damaged
 }
 
 // Xattrs returns the extended attributes of a node, sorted by name.
-func (m *Image) Xattrs(number uint64) (list []tree.Xattr) {
-	all := m.extra(number)
+func (m *Image) Xattrs(number uint64) (list []tree.Xattr, err error) {
+	l := look{Image: m}
+	all := l.extra(number)
 	for i := 1; i+1 < len(all); i += 2 {
 		list = append(list, tree.Xattr{Name: string(all[i]), Value: all[i+1]})
 	}
-	return list
+	return list, l.damaged
 }
 
 // content returns the content of a file that is not in chunks, or the list of its chunks, nil where nothing of it is known.
@@ -304,7 +334,11 @@ func (m *Image) content(b []byte) ([]byte, error) {
 
 // ReadAt reads from a file. It returns less than was asked for at the end alone, and no error there.
 func (m *Image) ReadAt(number uint64, to []byte, from int64) (n int, err error) {
-	b := m.node(number)
+	l := look{Image: m}
+	b := l.node(number)
+	if l.damaged != nil {
+		return 0, l.damaged
+	}
 	if b == nil || tree.Kind(b[0]) != tree.File || from < 0 {
 		return 0, fmt.Errorf("node %d is not a file", number)
 	}
@@ -315,7 +349,7 @@ func (m *Image) ReadAt(number uint64, to []byte, from int64) (n int, err error) 
 		}
 		return copy(to, content[from:]), nil
 	}
-	chunks, err := m.chunksOf(number)
+	chunks, err := l.chunksOf(number)
 	if err != nil {
 		return 0, err
 	}
@@ -336,7 +370,7 @@ func at(chunks []chunk, from int64) int {
 }
 
 // chunksOf returns the chunks of a large file.
-func (m *Image) chunksOf(number uint64) ([]chunk, error) {
+func (m *look) chunksOf(number uint64) ([]chunk, error) {
 	m.mu.Lock()
 	list, known := m.lists[number]
 	m.mu.Unlock()
@@ -344,6 +378,9 @@ func (m *Image) chunksOf(number uint64) ([]chunk, error) {
 		return list, nil
 	}
 	b := m.node(number)
+	if m.damaged != nil {
+		return nil, m.damaged
+	}
 	data, err := m.content(b)
 	if err != nil {
 		return nil, err
@@ -351,10 +388,13 @@ func (m *Image) chunksOf(number uint64) ([]chunk, error) {
 	sparse, ends := b[1]&isSparse != 0, int64(0)
 	for ; len(data) >= len(objects.ID{}); data = data[len(objects.ID{}):] {
 		c, ok := chunk{id: objects.ID(data[:len(objects.ID{})])}, false
-		if c.at, ok = placeIn(m.chunks, c.id); !ok {
-			if c.at, ok = placeIn(m.changed.chunks, c.id); !ok {
+		if c.at, ok = m.placeIn(m.chunks, c.id); !ok {
+			if c.at, ok = m.placeIn(m.changed.chunks, c.id); !ok && m.damaged == nil {
 				return nil, fmt.Errorf("%w: %s", objects.ErrMissing, c.id)
 			}
+		}
+		if m.damaged != nil {
+			return nil, m.damaged
 		}
 		size, err := m.packs.Size(c.at)
 		if err != nil {
@@ -374,8 +414,8 @@ func (m *Image) chunksOf(number uint64) ([]chunk, error) {
 }
 
 // placeIn returns where a chunk is by a table of chunks.
-func placeIn(table part, id objects.ID) (at objects.Place, ok bool) {
-	row := func(i int) []byte { return table.slice(i*chunkSize, (i+1)*chunkSize) }
+func (m *look) placeIn(table part, id objects.ID) (at objects.Place, ok bool) {
+	row := func(i int) []byte { return m.slice(table, i*chunkSize, (i+1)*chunkSize) }
 	n := table.len() / chunkSize
 	i := sort.Search(n, func(i int) bool { return bytes.Compare(row(i)[:len(id)], id[:]) >= 0 })
 	if i == n || objects.ID(row(i)[:len(id)]) != id {
@@ -402,18 +442,19 @@ func zeros(size int64) objects.ID {
 // Seek returns where the next data of a file begins at or after a place, or with hole the next hole, of which one is at the end.
 // It is false behind the end, and for data where no more follow. A hole is known where it is a chunk of its own.
 func (m *Image) Seek(number uint64, from int64, hole bool) (to int64, ok bool, err error) {
-	a, _ := m.Attr(number)
-	if from < 0 || from >= a.Size {
-		return 0, false, nil
+	l := look{Image: m}
+	a, _ := l.attr(number)
+	if l.damaged != nil || from < 0 || from >= a.Size {
+		return 0, false, l.damaged
 	}
-	b := m.node(number)
+	b := l.node(number)
 	if b[1]&isChunked == 0 || !a.Sparse {
 		if hole {
 			return a.Size, true, nil
 		}
 		return from, true, nil
 	}
-	chunks, err := m.chunksOf(number)
+	chunks, err := l.chunksOf(number)
 	if err != nil {
 		return 0, false, err
 	}
@@ -428,12 +469,13 @@ func (m *Image) Seek(number uint64, from int64, hole bool) (to int64, ok bool, e
 
 // Allocated returns how many bytes of a file are data.
 func (m *Image) Allocated(number uint64) int64 {
-	a, _ := m.Attr(number)
-	b := m.node(number)
+	l := look{Image: m}
+	a, _ := l.attr(number)
+	b := l.node(number)
 	if b == nil || b[1]&isChunked == 0 || !a.Sparse {
 		return a.Size
 	}
-	chunks, err := m.chunksOf(number)
+	chunks, err := l.chunksOf(number)
 	if err != nil {
 		return a.Size // reading it is an error
 	}

@@ -41,28 +41,30 @@ func lines(t interface{ Fatal(...any) }, m *image.Image) (all []string) {
 	var walk func(dir uint64, path string)
 	walk = func(dir uint64, path string) {
 		for i := 0; ; i++ {
-			name, number, ok := m.Entry(dir, i)
+			name, number, ok, _ := m.Entry(dir, i)
 			if !ok {
 				return
 			}
-			if found, ok := m.Lookup(dir, name); !ok || found != number {
+			if found, ok, _ := m.Lookup(dir, name); !ok || found != number {
 				t.Fatal(name, found, number)
 			}
 			at := filepath.Join(path, name)
 			if _, known := first[number]; !known {
 				first[number] = at
 			}
-			a, ok := m.Attr(number)
+			a, ok, _ := m.Attr(number)
 			if !ok {
 				t.Fatal(at)
 			}
 			line := fmt.Sprintf("%q %d %o %d links %d of %q", at, a.Kind, a.Mode, a.Mtime, a.Links, first[number])
-			for _, x := range m.Xattrs(number) {
+			xattrs, _ := m.Xattrs(number)
+			for _, x := range xattrs {
 				line += fmt.Sprintf(" %s=%q", x.Name, x.Value)
 			}
 			switch a.Kind {
 			case tree.Link:
-				line += fmt.Sprintf(" -> %q", m.Target(number))
+				target, _ := m.Target(number)
+				line += fmt.Sprintf(" -> %q", target)
 			case tree.File:
 				content := make([]byte, a.Size+1)
 				n, err := m.ReadAt(number, content, 0)
@@ -258,8 +260,8 @@ func TestHolesOfLargeFilesAreKnown(t *testing.T) {
 		_, err = f.WriteAt([]byte("in the middle"), 20<<20)
 		return errors.Join(err, f.Truncate(size), f.Close())
 	})
-	number, _ := m.Lookup(image.Root, "sparse")
-	a, _ := m.Attr(number)
+	number, _, _ := m.Lookup(image.Root, "sparse")
+	a, _, _ := m.Attr(number)
 	if a.Size != size || !a.Sparse {
 		t.Skipf("the filesystem has no holes: %+v", a)
 	}
@@ -304,7 +306,7 @@ func TestADamagedContentIsAnError(t *testing.T) {
 	if err := os.WriteFile(packs[0], data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	number, _ := m.Lookup(image.Root, "file")
+	number, _, _ := m.Lookup(image.Root, "file")
 	if n, err := m.ReadAt(number, make([]byte, 100), 0); !errors.Is(err, objects.ErrMissing) {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -319,11 +321,11 @@ func used(m *image.Image) (u image.Usage) {
 			return
 		}
 		seen[number] = true
-		a, _ := m.Attr(number)
+		a, _, _ := m.Attr(number)
 		u.Nodes++
 		u.Blocks += uint64((a.Size + image.BlockSize - 1) / image.BlockSize) //nolint:gosec // a size
 		for i := 0; ; i++ {
-			_, below, ok := m.Entry(number, i)
+			_, below, ok, _ := m.Entry(number, i)
 			if !ok {
 				return
 			}
@@ -378,39 +380,41 @@ func TestADamagedPageIsAnError(t *testing.T) {
 		}
 		return nil
 	})
-	if _, ok := m.Attr(image.Root); !ok || m.Damaged() != nil {
-		t.Fatal(m.Damaged())
+	if _, ok, err := m.Attr(image.Root); !ok || err != nil {
+		t.Fatal(err)
 	}
 	f, err := os.OpenFile(files(dir).Index, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	const page = 64 << 10
+	const page, nodeSize = 64 << 10, 96
 	if _, err := f.WriteAt([]byte("damage"), page+100); err != nil {
 		t.Fatal(err)
 	}
-	whole, damaged := 0, 0
-	for number := range m.Usage().Nodes {
-		a, ok := m.Attr(number + 1)
-		switch {
-		case m.Damaged() != nil:
-			damaged++
-		case !ok || a.Mode == 0:
-			t.Fatal(number+1, a)
-		default:
-			whole++
+	for range 2 { // what was read before is as what is read later
+		whole, damaged := 0, 0
+		for number := range m.Usage().Nodes {
+			a, ok, err := m.Attr(number + 1)
+			switch {
+			case err != nil:
+				damaged++
+			case !ok || a.Mode == 0:
+				t.Fatal(number+1, a)
+			default:
+				whole++
+			}
 		}
-	}
-	if whole == 0 || damaged == 0 {
-		t.Errorf("%d nodes are whole, %d are damaged", whole, damaged)
+		if most := page/nodeSize + 2; damaged == 0 || damaged > most || whole != int(m.Usage().Nodes)-damaged { //nolint:gosec // a few thousand
+			t.Errorf("%d nodes are whole, %d are damaged, of which a page has at most %d", whole, damaged, most)
+		}
 	}
 }
 
 // has checks the content of the only file.
 func has(t *testing.T, m *image.Image, want string) {
 	t.Helper()
-	number, _ := m.Lookup(image.Root, "file")
+	number, _, _ := m.Lookup(image.Root, "file")
 	b := make([]byte, 100)
 	if n, err := m.ReadAt(number, b, 0); err != nil || string(b[:n]) != want {
 		t.Fatalf("%q, %v", b[:n], err)

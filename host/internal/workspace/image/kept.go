@@ -59,6 +59,34 @@ func (k *Kept) Drop(exists func(number uint64) bool) (err error) {
 	return err
 }
 
+// Check reads the indexes and returns their damages, one line each. A damaged one is not used again.
+func (k *Kept) Check() (damages []string) {
+	k.list = slices.DeleteFunc(k.list, func(one *kept) bool {
+		found := checkIndex(k.path(one.number))
+		damages = append(damages, found...)
+		if len(found) > 0 {
+			if err := k.remove(one); err != nil {
+				damages = append(damages, err.Error())
+			}
+		}
+		return len(found) > 0
+	})
+	return damages
+}
+
+func checkIndex(path string) []string {
+	f, err := os.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer func() { _ = f.Close() }()
+	m := &Image{}
+	if _, err := m.openIndex(f); err != nil {
+		return []string{err.Error()}
+	}
+	return m.index.check()
+}
+
 func (k *Kept) remove(one *kept) error {
 	if err := os.Remove(k.path(one.number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

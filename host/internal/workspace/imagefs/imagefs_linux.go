@@ -79,10 +79,13 @@ func (f *filesystem) String() string { return Name }
 var modes = map[tree.Kind]uint32{tree.File: unix.S_IFREG, tree.Dir: unix.S_IFDIR, tree.Link: unix.S_IFLNK}
 
 // fill describes a node.
-func (f *filesystem) fill(number uint64, out *fuse.Attr) bool {
-	a, ok := f.image.Attr(number)
+func (f *filesystem) fill(number uint64, out *fuse.Attr) fuse.Status {
+	a, ok, err := f.image.Attr(number)
+	if err != nil {
+		return fuse.EIO
+	}
 	if !ok {
-		return false
+		return fuse.ENOENT
 	}
 	mode := uint32(a.Mode)
 	if a.Kind == tree.Link {
@@ -98,18 +101,18 @@ func (f *filesystem) fill(number uint64, out *fuse.Attr) bool {
 	}
 	const unit = 512
 	blocks := (f.image.Allocated(number) + unit - 1) / unit
-	inode, ctime := a.Inode, a.Ctime
-	if inode == 0 {
-		inode, ctime = ownInodes|number, a.Mtime
+	ctime := a.Ctime
+	if a.Inode == 0 {
+		ctime = a.Mtime
 	}
 	*out = fuse.Attr{
-		Ino: inode, Size: uint64(size), Blocks: uint64(blocks), Mode: modes[a.Kind] | mode, Nlink: a.Links, Blksize: image.BlockSize, //nolint:gosec // sizes
+		Ino: inode(number, a), Size: uint64(size), Blocks: uint64(blocks), Mode: modes[a.Kind] | mode, Nlink: a.Links, Blksize: image.BlockSize, //nolint:gosec // sizes
 		Owner: fuse.Owner{Uid: f.uid, Gid: f.gid},
 	}
 	out.Mtime, out.Mtimensec = split(a.Mtime)
 	out.Atime, out.Atimensec = out.Mtime, out.Mtimensec
 	out.Ctime, out.Ctimensec = split(ctime)
-	return true
+	return fuse.OK
 }
 
 // ownInodes begins the inodes of nodes of which the store knows none: those of the original are smaller.
@@ -122,69 +125,76 @@ func split(at int64) (sec uint64, nsec uint32) {
 }
 
 // inode returns the inode that a node has for programs.
-func (f *filesystem) inode(number uint64) uint64 {
-	if a, _ := f.image.Attr(number); a.Inode != 0 {
+func inode(number uint64, a image.Attr) uint64 {
+	if a.Inode != 0 {
 		return a.Inode
 	}
 	return ownInodes | number
 }
 
-func (f *filesystem) entry(number uint64, out *fuse.EntryOut) {
-	out.NodeId = number
-	out.SetEntryTimeout(forever)
-	out.SetAttrTimeout(forever)
-	f.fill(number, &out.Attr)
+func (f *filesystem) entry(number uint64, out *fuse.EntryOut) fuse.Status {
+	status := f.fill(number, &out.Attr)
+	if status == fuse.OK {
+		out.NodeId = number
+		out.SetEntryTimeout(forever)
+		out.SetAttrTimeout(forever)
+	}
+	return status
 }
 
-// sound returns a status, or an error if the index is damaged: what was found in it may be wrong then.
-func (f *filesystem) sound(status fuse.Status) fuse.Status {
-	if f.image.Damaged() != nil {
+// sound returns a status, or an error if the index is damaged where it was needed: what was found in it may be wrong then.
+func sound(damaged error, status fuse.Status) fuse.Status {
+	if damaged != nil {
 		return fuse.EIO
 	}
 	return status
 }
 
 func (f *filesystem) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
-	number, ok := f.image.Lookup(header.NodeId, name)
+	number, ok, err := f.image.Lookup(header.NodeId, name)
+	if err != nil {
+		return fuse.EIO
+	}
 	if !ok { // the kernel may keep that, too
 		out.SetEntryTimeout(forever)
-		return f.sound(fuse.OK)
+		return fuse.OK
 	}
-	f.entry(number, out)
-	return f.sound(fuse.OK)
+	return f.entry(number, out)
 }
 
 func (f *filesystem) Forget(uint64, uint64) {}
 
 func (f *filesystem) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
-	if !f.fill(in.NodeId, &out.Attr) {
-		return f.sound(fuse.ENOENT)
+	status := f.fill(in.NodeId, &out.Attr)
+	if status == fuse.OK {
+		out.SetTimeout(forever)
 	}
-	out.SetTimeout(forever)
-	return f.sound(fuse.OK)
+	return status
 }
 
 func (f *filesystem) Readlink(_ <-chan struct{}, header *fuse.InHeader) ([]byte, fuse.Status) {
-	target := f.image.Target(header.NodeId)
-	return target, f.sound(fuse.OK)
+	target, err := f.image.Target(header.NodeId)
+	return target, sound(err, fuse.OK)
 }
 
 func (f *filesystem) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, to []byte) (uint32, fuse.Status) {
-	for _, x := range f.image.Xattrs(header.NodeId) {
-		if x.Name == attr {
+	list, err := f.image.Xattrs(header.NodeId)
+	for _, x := range list {
+		if x.Name == attr && err == nil {
 			return give(to, x.Value)
 		}
 	}
-	return 0, f.sound(fuse.ENOATTR)
+	return 0, sound(err, fuse.ENOATTR)
 }
 
 func (f *filesystem) ListXAttr(_ <-chan struct{}, header *fuse.InHeader, to []byte) (uint32, fuse.Status) {
-	var names []byte
-	for _, x := range f.image.Xattrs(header.NodeId) {
-		names = append(append(names, x.Name...), 0)
+	list, err := f.image.Xattrs(header.NodeId)
+	if err != nil {
+		return 0, fuse.EIO
 	}
-	if status := f.sound(fuse.OK); status != fuse.OK {
-		return 0, status
+	var names []byte
+	for _, x := range list {
+		names = append(append(names, x.Name...), 0)
 	}
 	return give(to, names)
 }
@@ -205,7 +215,7 @@ func (f *filesystem) Read(_ <-chan struct{}, in *fuse.ReadIn, buffer []byte) (fu
 	if err != nil {
 		return nil, fuse.EIO
 	}
-	return fuse.ReadResultData(buffer[:n]), f.sound(fuse.OK)
+	return fuse.ReadResultData(buffer[:n]), fuse.OK
 }
 
 func (f *filesystem) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {
@@ -217,46 +227,63 @@ func (f *filesystem) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekO
 	case err != nil:
 		return fuse.EIO
 	case !ok:
-		return f.sound(fuse.Status(unix.ENXIO))
+		return fuse.Status(unix.ENXIO)
 	}
 	out.Offset = uint64(to) //nolint:gosec // a size
-	return f.sound(fuse.OK)
+	return fuse.OK
 }
 
 // dots are before the entries of each directory.
 const dots = 2
 
-// listed returns an entry of a directory by its place, with "." and "..", and its node.
-func (f *filesystem) listed(dir, place uint64) (e fuse.DirEntry, node uint64, ok bool) {
-	switch place {
-	case 0:
-		return fuse.DirEntry{Name: ".", Ino: f.inode(dir), Mode: unix.S_IFDIR, Off: place + 1}, 0, true
-	case 1:
-		a, _ := f.image.Attr(dir)
-		return fuse.DirEntry{Name: "..", Ino: f.inode(a.Parent), Mode: unix.S_IFDIR, Off: place + 1}, 0, true
+// listed returns an entry of a directory by its place, with "." and "..", and its node. The status is ENOENT behind the last one.
+func (f *filesystem) listed(dir, place uint64) (e fuse.DirEntry, node uint64, status fuse.Status) {
+	if place < dots {
+		a, _, err := f.image.Attr(dir)
+		name, of := ".", dir
+		if place == 1 && err == nil {
+			name, of = "..", a.Parent
+			a, _, err = f.image.Attr(of)
+		}
+		return fuse.DirEntry{Name: name, Ino: inode(of, a), Mode: unix.S_IFDIR, Off: place + 1}, 0, sound(err, fuse.OK)
 	}
-	name, number, ok := f.image.Entry(dir, int(place-dots)) //nolint:gosec // the kernel's
-	a, _ := f.image.Attr(number)
-	return fuse.DirEntry{Name: name, Ino: f.inode(number), Mode: modes[a.Kind], Off: place + 1}, number, ok
+	name, number, ok, err := f.image.Entry(dir, int(place-dots)) //nolint:gosec // the kernel's
+	if err != nil || !ok {
+		return e, 0, sound(err, fuse.ENOENT)
+	}
+	a, _, _ := f.image.Attr(number) // what is damaged has a name, and fails when it is looked up
+	return fuse.DirEntry{Name: name, Ino: inode(number, a), Mode: modes[a.Kind], Off: place + 1}, number, fuse.OK
 }
 
 func (f *filesystem) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
 	for place := in.Offset; ; place++ {
-		if e, _, ok := f.listed(in.NodeId, place); !ok || !out.AddDirEntry(e) {
-			return f.sound(fuse.OK)
+		e, _, status := f.listed(in.NodeId, place)
+		if status != fuse.OK {
+			return ended(status, place, in.Offset)
+		}
+		if !out.AddDirEntry(e) {
+			return fuse.OK
 		}
 	}
 }
 
+// ended is the status of a list that ended at a place. A damage is an error where nothing precedes it: the next list begins there.
+func ended(status fuse.Status, place, begin uint64) fuse.Status {
+	if status == fuse.ENOENT || place > begin {
+		return fuse.OK
+	}
+	return status
+}
+
 func (f *filesystem) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
 	for place := in.Offset; ; place++ {
-		e, number, ok := f.listed(in.NodeId, place)
-		if !ok {
-			return f.sound(fuse.OK)
+		e, number, status := f.listed(in.NodeId, place)
+		if status != fuse.OK {
+			return ended(status, place, in.Offset)
 		}
 		o := out.AddDirLookupEntry(e)
 		if o == nil {
-			return f.sound(fuse.OK)
+			return fuse.OK
 		}
 		if place >= dots { // the kernel looks up neither "." nor ".."
 			f.entry(number, o)

@@ -12,12 +12,20 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/unnamed"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// Checkout is [tracked.Provider.Checkout], by a copy of the snapshot where there is one for the record and the filesystem can
-// make it. S may be nil.
+// Checkout is [tracked.Provider.Checkout], as [CheckoutNamed] makes it.
 func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64, dir string, readOnly bool) error {
+	lacking, err := CheckoutNamed(ctx, s, p, number, dir, readOnly)
+	return unnamed.Whole(dir, lacking, err)
+}
+
+// CheckoutNamed is [tracked.CheckoutNamed], by a copy of the snapshot where there is one for the record and the filesystem can
+// make it. S may be nil.
+func CheckoutNamed(ctx context.Context, s *Store, p *tracked.Provider, number uint64, dir string, readOnly bool) (lacking []tree.Problem, err error) {
 	k, ok := s.find(number)
 	if ok && s.Views() {
 		if readOnly {
@@ -26,14 +34,14 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 		ok = false
 	}
 	if !ok {
-		return p.Checkout(ctx, number, dir, readOnly)
+		return tracked.CheckoutNamed(ctx, p, number, dir, readOnly)
 	}
 	skip, err := p.Skip(number)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	differs, err := s.differs(k) // before it may be removed
 	if err == nil {
@@ -43,7 +51,7 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 		s.remove(k)
 	}
 	if err != nil {
-		return p.Checkout(ctx, number, dir, readOnly)
+		return tracked.CheckoutNamed(ctx, p, number, dir, readOnly)
 	}
 	if err = tracked.Rewrite(p, number, dir, differs); err == nil {
 		err = leaveOut(ctx, dir, skip)
@@ -52,33 +60,33 @@ func (s *Store) Checkout(ctx context.Context, p *tracked.Provider, number uint64
 		err = s.of.Seal(ctx, dir)
 	}
 	if err == nil {
-		return nil
+		return nil, nil
 	}
 	if err := errors.Join(tracked.RemoveAll(dir), ctx.Err()); err != nil {
-		return err
+		return nil, err
 	}
-	return p.Checkout(ctx, number, dir, readOnly) // such as files of other users that are left out
+	return tracked.CheckoutNamed(ctx, p, number, dir, readOnly) // such as files of other users that are left out
 }
 
 // view makes a read-only view of a snapshot: the snapshot itself, if that has nothing else than the record.
-func (s *Store) view(ctx context.Context, p *tracked.Provider, k kept, dir string) error {
+func (s *Store) view(ctx context.Context, p *tracked.Provider, k kept, dir string) (lacking []tree.Problem, err error) {
 	skip, err := p.Skip(k.number)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	differs, err := s.differs(k)
 	if err == nil && len(differs) == 0 {
 		if err = s.of.(Viewer).View(ctx, k.name(), dir, skip); err == nil {
-			return nil
+			return nil, nil
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		s.remove(k)
 	}
-	return p.Checkout(ctx, k.number, dir, true)
+	return tracked.CheckoutNamed(ctx, p, k.number, dir, true)
 }
 
 // differs returns the files of a snapshot of which the record has another state.

@@ -5,6 +5,3 @@ func (p *Plan) Observe(observe func(path string)) { p.observe = observe }
 
 // Finishing sets what is called before each removal from the staging directory.
 func Finishing(call func()) { finishing = call }
-
-// Naming sets what returns the path that the system does not have, and the reason.
-func Naming(call func(path string) (at, why string)) { named = call }

@@ -3,11 +3,12 @@ package restore
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"syscall"
 
-	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/unnamed"
 )
 
 // What a check of access asks for.
@@ -83,17 +84,32 @@ func (p *Plan) permit(root *dir) {
 	}
 }
 
-// named is [winname.Here]. Tests replace it.
-var named = winname.Here
-
-// name takes out the steps that would write a path that this system does not have. They are problems of the plan, one for
-// everything below such a directory.
-func (p *Plan) name() {
+// name takes out the steps that would write a path that this system, or the filesystem of the workspace, does not have. They are
+// problems of the plan, one for everything below such a directory.
+func (p *Plan) name(root *dir) {
+	refused := map[string]bool{} // names, by whether the filesystem refuses them
+	lacks := func(path string) string {
+		for at, name := range parts(path) {
+			is, known := refused[name]
+			if !known {
+				_, err := root.stat(name)
+				is = unnamed.Refused(err)
+				refused[name] = is
+			}
+			if is {
+				return at
+			}
+		}
+		return ""
+	}
 	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool {
 		if s.After == nil {
 			return false
 		}
-		at, why := named(s.Path)
+		at, why := unnamed.Here(s.Path)
+		if at == "" && s.Before == nil {
+			at, why = lacks(s.Path), unnamed.Err.Error()
+		}
 		if at == "" {
 			return false
 		}
@@ -101,6 +117,26 @@ func (p *Plan) name() {
 		p.stay[s.Path] = s.Before != nil
 		return true
 	})
+	for i, problem := range p.Problems { // such a path could not be read either
+		if lacks(problem.Path) == problem.Path {
+			p.Problems[i].Reason = "cannot write it: " + unnamed.Err.Error()
+		}
+	}
+}
+
+// parts yields the names in a path, each with the path up to it.
+func parts(path string) iter.Seq2[string, string] {
+	return func(yield func(at, name string) bool) {
+		begin := 0
+		for i := range len(path) + 1 {
+			if i == len(path) || path[i] == '/' {
+				if i > begin && !yield(path[:i], path[begin:i]) {
+					return
+				}
+				begin = i + 1
+			}
+		}
+	}
 }
 
 // problem adds a problem, if its path has none.

@@ -279,7 +279,7 @@ func (p *Plan) look() error {
 	}
 	stay := map[string]string{}
 	mounts := map[string]bool{}
-	p.name()
+	p.name(root)
 	p.permit(root)
 	for _, s := range p.Steps {
 		parent := tree.Parent(s.Path)

@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/unnamed"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
@@ -334,8 +335,8 @@ func TestNamesThatWindowsDoesNotHaveAreNotWritten(t *testing.T) {
 	target := w.take()
 	w.must(os.Remove(w.path("aux.c")), os.RemoveAll(w.path("nul")), os.Remove(w.path("s:t")))
 	w.write("good", "two", "changed.", "two", "com1", "two")
-	restore.Naming(winname.InPath)
-	defer restore.Naming(winname.Here)
+	unnamed.Here = winname.InPath
+	defer func() { unnamed.Here = winname.Here }()
 	plan := w.prepare(target)
 	var blocked []string
 	for _, p := range plan.Problems {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
@@ -17,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/unnamed"
 )
 
 // maxMissing bounds what of the store a text says is missing.
@@ -39,7 +39,7 @@ func (p *Provider) Check() []string {
 		}
 		damages = append(damages, fmt.Sprintf("%d snapshots were lost: %s. A copy of the history with them is in %s", p.lost, why, p.history.file.Name()+cutSuffix))
 	}
-	damages = append(damages, p.history.damages...)
+	damages = append(append(damages, p.history.damages...), p.images.Check()...)
 	if p.history.cut > 0 {
 		damages = append(damages, fmt.Sprintf("%s has an end of %d bytes that was not whole; a copy is in %s", p.history.file.Name(), p.history.cut, p.history.file.Name()+cutSuffix))
 	}
@@ -84,19 +84,6 @@ func examine(p *Provider, damage int) (doubted []string, broken bool, err error)
 	return doubted, false, err
 }
 
-// texts returns problems as a snapshot lists them.
-func texts(problems []tree.Problem) []string {
-	var lines []string
-	for _, problem := range problems {
-		lines = append(lines, problem.Path+": "+problem.Reason)
-	}
-	slices.Sort(lines)
-	if more := len(lines) - maxProblems; more > 0 {
-		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more", more))
-	}
-	return lines
-}
-
 // again adds the paths to what may have changed whose state was not certain: they are problems until they can be read.
 func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
 	if dirty == nil {
@@ -127,11 +114,12 @@ func Stamp(ctx context.Context, dir string) ([]byte, error) {
 	return hash.Sum(nil), err
 }
 
-// Intact reports whether a directory that [Provider.Checkout] of a provider wrote has the paths of a snapshot with their
-// kinds, sizes and times, and the [Stamp] that it had then. It reads no contents.
-func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []byte) (bool, error) {
-	if now, err := Stamp(ctx, dir); err != nil || !bytes.Equal(now, was) {
-		return false, ctx.Err()
+// Intact reports whether a directory that [CheckoutNamed] of a provider wrote has the paths of a snapshot with their
+// kinds, sizes and times, and the [Stamp] that it had then. Lacking are those that it has not because of their names. It reads no contents.
+func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []byte) (lacking []tree.Problem, intact bool, err error) {
+	now, err := Stamp(ctx, dir)
+	if err != nil || !bytes.Equal(now, was) {
+		return nil, false, ctx.Err()
 	}
 	p.mu.Lock()
 	i, err := p.get(number)
@@ -144,7 +132,7 @@ func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []b
 	}
 	p.mu.Unlock()
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	defer func() {
 		p.mu.Lock()
@@ -181,10 +169,13 @@ func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []b
 		}
 		return nil
 	})
-	if err != nil && ctx.Err() == nil {
-		return false, nil // it cannot be listed, so it was changed
+	if err != nil || !same {
+		return nil, false, ctx.Err() // what cannot be listed was changed
 	}
-	return same && left == 0, err
+	if left > 0 {
+		lacking, same = unnamed.In(dir, t, len(now) > 0)
+	}
+	return lacking, same, nil
 }
 
 // asWritten reports whether a path is as a checkout wrote an entry. Content that was not recorded is an empty file then.

@@ -8,33 +8,41 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/winname"
 	"tidemark.dev/tidemark/host/internal/workspace/attrs"
 	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/removal"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/unnamed"
 )
 
 // Checkout writes a snapshot into a new directory. With readOnly nothing in it can be written. Dir must not exist. After
 // an error it does not exist either.
 func (p *Provider) Checkout(ctx context.Context, number uint64, dir string, readOnly bool) error {
+	lacking, err := CheckoutNamed(ctx, p, number, dir, readOnly)
+	return unnamed.Whole(dir, lacking, err)
+}
+
+// CheckoutNamed is [Provider.Checkout] without the paths whose names the system or the filesystem of the directory refuses. It
+// returns these, of a directory that alone.
+func CheckoutNamed(ctx context.Context, p *Provider, number uint64, dir string, readOnly bool) (lacking []tree.Problem, err error) {
 	t, end, err := reader(p, number)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer end()
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
-	err = p.fill(ctx, t, dir, readOnly)
-	if err != nil {
-		return errors.Join(err, RemoveAll(dir))
+	if lacking, err = p.fill(ctx, t, dir, readOnly); err != nil {
+		return nil, errors.Join(err, RemoveAll(dir))
 	}
-	return nil
+	return lacking, nil
 }
 
 // reader returns the tree of a snapshot. A deletion takes nothing from it until end is called.
@@ -56,61 +64,76 @@ func reader(p *Provider, number uint64) (t *tree.Tree, end func(), err error) {
 	}, nil
 }
 
-func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly bool) error {
+func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly bool) ([]tree.Problem, error) {
 	r, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	var work []string
+	var work, dirs, links []string
 	first := map[uint64]string{} // the path of each group of hard links that is written; the others are linked to it
-	var links [][2]string
 	nodes := map[string]*tree.Node{}
+	lacking := &unnamed.Paths{}
+	within := "" // a directory that is lacking
 	for path, n := range t.All() {
-		if at, why := winname.Here(path); at != "" {
-			return fmt.Errorf("cannot write %q: %s. Exclude it from snapshots, and rename it where it was made", at, why)
+		if within != "" && strings.HasPrefix(path, within+"/") {
+			continue
 		}
-		switch {
+		switch at, why := unnamed.Here(path); {
+		case at != "":
+			lacking.Add(at, why)
+			within = at
 		case path == "":
+			dirs = append(dirs, path)
 		case n.Kind == tree.Dir:
-			if err := r.Mkdir(filepath.FromSlash(path), 0o700); err != nil {
-				return err
+			switch err := r.Mkdir(filepath.FromSlash(path), 0o700); {
+			case err == nil:
+				dirs = append(dirs, path)
+			case lacking.Unless(path, unnamed.Of(err)) != nil:
+				return nil, err
+			default:
+				within = path
 			}
 		default:
+			nodes[path] = n
 			if n.Hard != 0 {
-				if to, ok := first[n.Hard]; ok {
-					links = append(links, [2]string{path, to})
+				if first[n.Hard] != "" {
+					links = append(links, path)
 					continue
 				}
 				first[n.Hard] = path
 			}
-			nodes[path] = n
 			work = append(work, path)
 		}
 	}
 	live := openLive(p)
 	defer live.close()
-	if err := inParallel(ctx, work, func(path string) error { return p.place(r, path, &nodes[path].Entry, readOnly, live) }); err != nil {
-		return err
+	place := func(path string) error {
+		return lacking.Unless(path, p.place(r, path, &nodes[path].Entry, readOnly, live))
 	}
-	for _, l := range links {
-		if err := r.Link(filepath.FromSlash(l[1]), filepath.FromSlash(l[0])); err != nil {
-			return err
+	if err := inParallel(ctx, work, place); err != nil {
+		return nil, err
+	}
+	link := func(path string) error {
+		group := nodes[path].Hard
+		if lacking.Has(first[group]) { // the others are linked to this one
+			first[group] = path
+			return place(path)
+		}
+		return lacking.Unless(path, unnamed.Of(r.Link(filepath.FromSlash(first[group]), filepath.FromSlash(path))))
+	}
+	for _, path := range links {
+		if err := link(path); err != nil {
+			return nil, err
 		}
 	}
 	// The deepest directories first: a directory's times change with what is in it, and a read-only one takes nothing.
-	var dirs []string
-	for path, n := range t.All() {
-		if n.Kind == tree.Dir {
-			dirs = append(dirs, path)
+	for _, path := range slices.Backward(dirs) {
+		if err := finishDir(r, path, &t.Lookup(path).Entry, readOnly); err != nil {
+			return nil, err
 		}
 	}
-	for i := len(dirs) - 1; i >= 0; i-- {
-		if err := finishDir(r, dirs[i], &t.Lookup(dirs[i]).Entry, readOnly); err != nil {
-			return err
-		}
-	}
-	return nil
+	return lacking.List(), nil
 }
 
 // inParallel calls do for every path, on all processors, until one fails.
@@ -141,12 +164,12 @@ feed:
 	return context.Cause(ctx)
 }
 
-// place writes a file or a link that does not exist yet. Live may be nil.
+// place writes a file or a link that does not exist yet. Live may be nil. The error is [unnamed.Err] where the name is refused.
 func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool, live *live) error {
 	name := filepath.FromSlash(path)
 	if e.Kind == tree.Link {
 		if err := attrs.MakeLink(r, name, e.Target); err != nil {
-			return err
+			return unnamed.Of(err)
 		}
 		return attrs.LinkTime(r, name, e.Mtime)
 	}
@@ -154,7 +177,7 @@ func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool, 
 	if f == nil {
 		var err error
 		if f, err = r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
-			return err
+			return unnamed.Of(err)
 		}
 		if err := p.fillFile(f, e); err != nil {
 			_ = f.Close()

@@ -38,9 +38,6 @@ const syncEvery = 100 * time.Millisecond
 // inlineDelta is the size in bytes up to which a delta is in the history itself.
 const inlineDelta = 64 << 10
 
-// maxProblems bounds the problems that a snapshot lists.
-const maxProblems = 100
-
 // objectsDir is the directory of a store that has the contents, historyFile the file that has the history.
 const (
 	objectsDir  = "objects"
@@ -397,7 +394,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	for _, problem := range found.Problems {
 		p.uncertain = append(p.uncertain, problem.Path)
 	}
-	problems := texts(found.Problems)
+	problems := tree.Lines(found.Problems)
 	last := p.last()
 	if len(found.Changes) == 0 && !broken && last != nil && slices.Equal(problems, last.Problems) && last.rec.Rules == p.options.Rules {
 		seen := *last

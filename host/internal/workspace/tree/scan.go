@@ -71,6 +71,22 @@ type Problem struct {
 	Path, Reason string
 }
 
+// maxLines bounds the problems that [Lines] lists.
+const maxLines = 100
+
+// Lines returns problems as "path: reason", sorted.
+func Lines(problems []Problem) []string {
+	var lines []string
+	for _, problem := range problems {
+		lines = append(lines, problem.Path+": "+problem.Reason)
+	}
+	slices.Sort(lines)
+	if more := len(lines) - maxLines; more > 0 {
+		lines = append(lines[:maxLines], fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
 // tries is how often a file is read that changes while it is read.
 const tries = 4
 
