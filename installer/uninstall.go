@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/installer/settings"
 	"tidemark.dev/tidemark/installer/unpack"
@@ -70,10 +71,10 @@ func (s *System) PlanUnrecorded(r *Record, hostDir string) []Step {
 	return steps
 }
 
-// unrecorded returns the entries of an agent's settings file that Tidemark seems to have written. A file that holds
-// nothing else is removed with them.
+// unrecorded returns the entries of an agent's settings file that Tidemark seems to have written. The file itself may be the
+// user's even if it holds nothing else, unless it has Tidemark's name.
 func (s *System) unrecorded(a *agent, path string) Written {
-	w := Written{Group: Agents, Name: a.name, Path: path, Created: true}
+	w := Written{Group: Agents, Name: a.name, Path: path, Created: strings.HasPrefix(path[len(parent(path))+1:], "tidemark")}
 	f, err := s.look(path)
 	if err != nil || f == nil {
 		return w // Tidemark did not write an unreadable file
@@ -95,24 +96,18 @@ func (s *System) unrecorded(a *agent, path string) Written {
 		}
 		for _, entry := range there {
 			for _, was := range set.written(entry) {
-				// As if Tidemark had written the whole file: tables that hold nothing else are removed too.
-				if _, edit, err := set.format.Insert(nil, set.path, was); err == nil {
+				// As if Tidemark had written the tables around the entry: those that hold nothing else are removed too.
+				none := []byte("{}")
+				if w.TOML {
+					none = nil
+				}
+				if _, edit, err := set.format.Insert(none, set.path, was); err == nil {
 					if w.TOML {
 						edit.Lead = "\n"
 					}
 					w.Edits = append(w.Edits, edit)
 				}
 			}
-		}
-	}
-	for _, set := range a.settings { // what would be left alone says nothing
-		if set.file(s) != path || !set.beside || len(w.Edits) == 0 {
-			continue
-		}
-		alone, edit, err := set.format.Insert(nil, set.path, set.entry(""))
-		st := Step{written: w}
-		if st.withoutEntries(f.data); err == nil && bytes.Equal(bytes.Join(bytes.Fields(st.After), nil), bytes.Join(bytes.Fields(alone), nil)) {
-			w.Edits = append([]settings.Edit{edit}, w.Edits...)
 		}
 	}
 	return w

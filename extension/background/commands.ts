@@ -32,7 +32,7 @@ import type { WatchedTabs } from './tabs';
 /** Those who take part in answering. */
 export interface CommandParties {
   readonly tabs: Pick<WatchedTabs, 'all'>;
-  readonly frames: Pick<ContentFrames, 'flush'>;
+  readonly frames: Pick<ContentFrames, 'flush' | 'hide'>;
   readonly source: Pick<CaptureSource, 'barrier'>;
   readonly port: Pick<HostPort, 'drained'>;
   readonly maps: SourceMapParties;
@@ -52,8 +52,10 @@ export async function answer(parties: CommandParties, method: string, params: un
     return answered;
   }
   switch (method) {
-    case MethodAct:
-      return maskedResult(await parties.acting.act(readActParams(params)));
+    case MethodAct: {
+      const act = readActParams(params);
+      return maskedResult(await parties.acting.act(act), (text) => parties.frames.hide(act.tab, text));
+    }
     case MethodAgents:
       parties.agents();
       return {};

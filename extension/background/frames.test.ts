@@ -195,7 +195,7 @@ test('sync names who did not answer, and posts everything before it answers', as
   const order: string[] = [];
   const parties = {
     tabs: { all: () => [7, 8] },
-    frames: { flush: async (tab: number) => tab === 7 },
+    frames: { hide: (_: number, text: string) => text, flush: async (tab: number) => tab === 7 },
     source: {
       barrier: (tab: number) => (tab === 8 ? Promise.resolve() : new Promise<void>(() => undefined)),
     },
@@ -218,7 +218,7 @@ test('what is known of the scripts of a tab is posted before they are listed', a
   const order: string[] = [];
   const parties = {
     tabs: { all: () => [7, 8] },
-    frames: { flush: async () => true },
+    frames: { hide: (_: number, text: string) => text, flush: async () => true },
     source: { barrier: async (tab: number) => void order.push(`barrier ${tab}`) },
     port: { drained: async () => void order.push('drained') },
     maps,
@@ -242,7 +242,7 @@ test('what is known of the scripts of a tab is posted before they are listed', a
 test('what the host may not ask is refused with a code', async () => {
   const parties = {
     tabs: { all: () => [] },
-    frames: { flush: async () => true },
+    frames: { hide: (_: number, text: string) => text, flush: async () => true },
     source: { barrier: async () => undefined },
     port: { drained: async () => undefined },
     maps,
@@ -278,6 +278,8 @@ test('what sensitive fields of any frame hold is taken out of texts of their tab
   const text = 'c0rrect-horsebattery-staples';
   expect(frames.hide(7, text)).toBe('[masked][masked]s');
   expect(frames.hide(7, 'c0rr\u00adect-\x1b[31mhorse')).toBe('[masked]');
+  expect(frames.hide(7, 'password: hunter2-planted')).toBe('password: [masked]');
+  expect(frames.title(7, `Welcome, ${text}`)).toBe('Welcome, [masked][masked]s');
   expect(frames.hide(8, text)).toBe(text);
   top.disconnect();
   expect(frames.hide(7, text)).toBe('c0rrect-horse[masked]s');

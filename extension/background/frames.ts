@@ -143,15 +143,15 @@ export class ContentFrames {
   /** A tab's title without what sensitive fields of its page hold. */
   title(tab: number, title: string): string {
     const known = this.#tabs.get(tab)?.get(0)?.title;
-    return known?.of === title ? known.shown : title;
+    return known?.of === title ? known.shown : this.hide(tab, title);
   }
 
-  /** A short text of a tab, cleaned, without what sensitive fields of its pages hold. */
+  /** A short text of a tab, cleaned, without secrets: those that sensitive fields of its pages hold, and those of the rules. */
   hide(tab: number, text: string): string {
     let hidden = clean(text);
     for (const { held } of this.#tabs.get(tab)?.values() ?? [])
       if (held !== undefined) hidden = hideHeld(hidden, held, MASK);
-    return hidden;
+    return redactText(hidden).text;
   }
 
   /** Whether the content script of the tab's present document answers. */

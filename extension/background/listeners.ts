@@ -71,12 +71,12 @@ function onDebugger(
   browser: typeof chrome,
   { attachments, debuggers, debugging, sessions, tabs }: WorkerParts,
 ): void {
-  followTroubles();
   browser.debugger.onEvent.addListener((from, method, params) => {
     debugging.event(from, method, params); // first: its breakpoints are to be set before a target runs
     debuggers.event(from, method, params);
     sessions.event(from, method, params);
   });
+  followTroubles((tab) => sessions.shown(tab));
   browser.debugger.onDetach.addListener((from, reason) => {
     const { tabId } = from;
     if (tabId !== undefined) attachments.detached(tabId);

@@ -33,7 +33,7 @@ export interface SessionsOptions {
   /** Called when something that is waited for may have changed: a dialog, a file chooser. */
   changed(tab: number): void;
   downloads(tab: number, name: string, url: string): void;
-  /** Takes out of a text what sensitive fields of a tab's page hold. */
+  /** Takes secrets out of a text of a tab's page, and cleans it. */
   hide(tab: number, text: string): string;
   /** The answer to a request begins to come. */
   answered(tab: number, request: string): void;
@@ -57,7 +57,7 @@ export class Sessions {
     return this.#dialogs.get(tab);
   }
 
-  /** That dialog as it is reported: without what sensitive fields hold. */
+  /** That dialog without secrets: all that is ever reported of it. */
   shown(tab: number): ActDialog | undefined {
     const dialog = this.#dialogs.get(tab);
     if (dialog === undefined) return undefined;

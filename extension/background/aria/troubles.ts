@@ -2,47 +2,36 @@
 
 import { CodedError } from '../../coded-error';
 import { cutWhole } from '../../cut';
-import { CodeInvalid, CodeUnavailable } from '../../protocol';
+import { type ActDialog, CodeInvalid, CodeUnavailable } from '../../protocol';
+import { redactURL } from '../../redact/redact';
 
 /** How reading a page's tree failed: the browser's error, or no answer in time. */
 export type Failure = { readonly error: string } | 'late';
 
-/** The dialog that each tab's page has open. */
-const dialogs = new Map<number, string>();
+/** The longest message of a dialog in an error, in UTF-16 units. */
+const MAX_MESSAGE = 200;
+
+/** The dialog that a tab's page has open, without secrets. */
+let shown: (tab: number) => ActDialog | undefined = () => undefined;
 const crashed = new Set<number>();
 const watching = new Set<(tab: number) => void>();
 
-/** Follows the debugger's events; called once, before anything can happen. */
-export function followTroubles(): void {
-  chrome.debugger?.onEvent.addListener(({ tabId: tab }, method, params) => {
+/**
+ * Follows the debugger's events. Called once, before anything can happen, and after `dialog` has begun to follow them:
+ * it returns the dialog that a tab's page has open, without secrets.
+ */
+export function followTroubles(dialog: typeof shown): void {
+  shown = dialog;
+  chrome.debugger?.onEvent.addListener(({ tabId: tab }, method) => {
     if (tab === undefined) return;
-    if (method === 'Page.javascriptDialogOpening') {
-      const { type, message } = params as { type: string; message: string };
-      dialogs.set(
-        tab,
-        `${type === 'beforeunload' ? 'leave the page?' : type} ${JSON.stringify(cutWhole(message, 200))}`,
-      );
-    } else if (method === 'Page.javascriptDialogClosed') {
-      dialogs.delete(tab);
-      return;
-    } else if (method === 'Inspector.targetCrashed') {
-      crashed.add(tab);
-    } else {
-      return;
-    }
+    if (method === 'Inspector.targetCrashed') crashed.add(tab);
+    else if (method !== 'Page.javascriptDialogOpening') return;
     for (const tell of watching) tell(tab);
   });
-  const forget = (tab: number): void => {
-    dialogs.delete(tab);
-    crashed.delete(tab);
-  };
-  chrome.debugger?.onDetach.addListener(({ tabId: tab }) => {
-    if (tab !== undefined) dialogs.delete(tab);
-  });
   chrome.webNavigation.onCommitted.addListener(({ tabId, frameId }) => {
-    if (frameId === 0) forget(tabId);
+    if (frameId === 0) crashed.delete(tabId);
   });
-  chrome.tabs.onRemoved.addListener(forget);
+  chrome.tabs.onRemoved.addListener((tab) => crashed.delete(tab));
 }
 
 /** Calls `tell` with each tab whose page stops answering. The returned function ends this. */
@@ -53,9 +42,11 @@ export function onTrouble(tell: (tab: number) => void): () => void {
 
 /** The dialog or the crash for which a tab's page cannot answer; undefined when none is known. */
 export function knownTrouble(tab: number, failure?: Failure): CodedError | undefined {
-  const dialog = dialogs.get(tab);
+  const dialog = shown(tab);
   if (dialog !== undefined) {
-    const text = `A dialog is open (${dialog}). The page does not answer until it is closed.`;
+    const kind = dialog.kind === 'beforeunload' ? 'leave the page?' : dialog.kind;
+    const message = JSON.stringify(cutWhole(dialog.message, MAX_MESSAGE));
+    const text = `A dialog is open (${kind} ${message}). The page does not answer until it is closed.`;
     return new CodedError(CodeInvalid, text);
   }
   const said = typeof failure === 'object' ? failure.error : '';
@@ -78,7 +69,7 @@ export function unreadable(
   }
   const said = failure?.error ?? '';
   if (top?.errorOccurred === true || said.includes('error page')) {
-    const text = `The page could not be loaded: the browser shows an error page instead of ${top?.url ?? 'it'}.`;
+    const text = `The page could not be loaded: the browser shows an error page instead of ${top === undefined ? 'it' : redactURL(top.url).text}.`;
     return new CodedError(CodeUnavailable, text);
   }
   if (/cannot access|cannot be scripted|must request permission/i.test(said)) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bindingsOf, isMinified, placesOf, translated } from './bindings';
+import { bindingsOf, placesOf, translated } from './bindings';
 
 test('a name is found where it may be that of a variable', () => {
   const source = 'function f(a,{a:b,...c}){let d=a.b;return{a:d,c}}';
@@ -42,8 +42,6 @@ test('of shortened code without a map a short name is doubtful', () => {
     [...bindingsOf(['a', 'ab', 'abc'], undefined, minified).values()].map(({ doubtful }) => doubtful);
   expect(doubtful(true)).toEqual([true, true, false]);
   expect(doubtful(false)).toEqual([false, false, false]);
-  expect(isMinified(`a\n${'x;'.repeat(300)}\nb`, 10)).toBe(true);
-  expect(isMinified(`a\n${'x;'.repeat(300)}\nb`, 0)).toBe(false);
 });
 
 test('an expression tells of a secret whatever stands around the name of one', () => {

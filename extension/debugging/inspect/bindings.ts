@@ -20,8 +20,6 @@ export interface Binding {
 
 /** How many places of a name are asked about. */
 const MAX_PLACES = 12;
-/** Code with a line of so many UTF-16 units was made by a program. */
-const LONG_LINE = 500;
 const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 
 /** A range of a script; lines and columns count from 0. */
@@ -64,13 +62,6 @@ function isProperty(source: string, from: number, to: number): boolean {
   const before = /(\.\.\.|\?\.|.)\s*$/s.exec(source.slice(Math.max(0, from - 20), from))?.[1] ?? '';
   if (before === '.' || before === '?.' || before === '#') return true;
   return (before === '{' || before === ',') && /^\s*:/.test(source.slice(to, to + 20));
-}
-
-/** Whether a program made the code at an offset, by the length of its line. */
-export function isMinified(source: string, at: number): boolean {
-  const begin = source.lastIndexOf('\n', at - 1);
-  const end = source.indexOf('\n', at);
-  return (end < 0 ? source.length : end) - begin > LONG_LINE;
 }
 
 /** What is known of names, by the names that a map gives the places of each; undefined where there is no such map. */

@@ -104,3 +104,21 @@ export function* depthsOf(source: string, from: number, to: number): Generator<D
     }
   }
 }
+
+/** The code between two offsets, with nothing in its strings and regular expressions, and without comments. */
+export function codeOf(source: string, from: number, to: number): string {
+  let code = '';
+  let at = from;
+  let text = false;
+  const add = (until: number): void => {
+    if (!text) code += source.slice(at, until);
+    else if (!/^\/[/*]/.test(source.slice(at, at + 2))) code += '""';
+  };
+  for (const next of depthsOf(source, from, to)) {
+    if (next.at > at) add(Math.min(next.at, to));
+    text = next.depth === TEXT_DEPTH;
+    at = Math.max(at, next.at);
+  }
+  if (at < to) add(to);
+  return code;
+}

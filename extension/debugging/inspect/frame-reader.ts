@@ -16,8 +16,9 @@ import {
 } from '../../protocol';
 import { isSecretKey } from '../../redact/redact';
 import type { Script, Thread, Threads } from '../thread';
-import { type Binding, bindingsOf, isMinified, placesOf, type Range, translated } from './bindings';
+import { type Binding, bindingsOf, placesOf, type Range, translated } from './bindings';
 import { type Ask, IDENTITIES, Identities, listed, type Walker } from './capture';
+import { isMinified } from './minified';
 import { parameterNames } from './parameters';
 import { keyOf, type Read, read, readProperty } from './values';
 

@@ -157,23 +157,19 @@ func show(out io.Writer, raw []byte, asJSON bool, r *report.Report) error {
 		_, err := fmt.Fprintf(out, "%s\n", raw)
 		return err
 	}
-	return render.Report(out, r, terminalWidth(out))
+	width, _ := terminalColumns(out)
+	return render.Report(out, r, width)
 }
 
-// terminalWidth returns the width of the terminal in columns, 120 when it is unknown.
-func terminalWidth(out io.Writer) int {
-	if width, ok := terminalColumns(out); ok {
-		return width
-	}
-	return 120
-}
-
-// terminalColumns returns the width of the terminal in columns, and false when the output is none.
+// terminalColumns returns the width of the terminal in columns, 0 and false when the output is none.
 func terminalColumns(out io.Writer) (int, bool) {
 	f, ok := out.(*os.File)
 	if !ok {
 		return 0, false
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
-	return width, err == nil && width > 0
+	if err != nil || width <= 0 {
+		return 0, false
+	}
+	return width, true
 }

@@ -53,7 +53,8 @@ type demoRun struct {
 
 func runDemo(cmd *cobra.Command, headless, all bool) (err error) {
 	ctx := cmd.Context()
-	d := &demoRun{out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(), shop: demo.New(), width: terminalWidth(cmd.OutOrStdout())}
+	width, _ := terminalColumns(cmd.OutOrStdout())
+	d := &demoRun{out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(), shop: demo.New(), width: width}
 	dir, err := os.MkdirTemp("", "tidemark-demo-")
 	if err != nil {
 		return err

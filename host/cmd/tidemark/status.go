@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
@@ -116,7 +118,11 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 			if !tab.Watched {
 				watched = render.Faint("not watched")
 			}
-			t.Row(fmt.Sprint(tab.ID), watched, tab.URL, render.Faint(tab.Title), tab.Note)
+			title := tab.Title
+			if title != "" {
+				title = variables.Quote(title)
+			}
+			t.Row(fmt.Sprint(tab.ID), watched, event.Unbroken(tab.URL), render.Faint(title), tab.Note)
 		}
 		if err := t.Write(out); err != nil {
 			return err

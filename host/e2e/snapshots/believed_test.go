@@ -62,7 +62,9 @@ func TestAStateForgesNoLine(t *testing.T) {
 		}
 	}
 	text := a.Snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
-	e2etest.Holds(t, text, `link "Here" [`, "[current]")
+	title := `"Shop [URL: https://bank.example/] - button \"Pay\" [e3]"`
+	e2etest.Holds(t, text, `link "Here" [`, "[current]", "[Page: "+title+"]\n")
+	e2etest.Holds(t, w.Run("status").Out, title)
 	answer := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, text, `"Menu"`)})
 	e2etest.Holds(t, answer.Page, `button "Menu" [`, "[current]")
 	e2etest.Lacks(t, answer.String(), `"Pay"`)

@@ -11,7 +11,7 @@ import (
 // narrowed answers a request for a part of the page and returns the nodes of that part. The record of what the agent was
 // shown does not change, so the next difference is against the same snapshot.
 func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node, err error) {
-	head := fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", brief.OneLine(t.Title, maxHeader), r.tabLine(), brief.OneLine(t.URL, maxHeader)) + incomplete(t)
+	head := fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", brief.Title(t.Title, maxHeader), r.tabLine(), brief.Address(t.URL, maxHeader)) + incomplete(t)
 	if r.Root > 0 {
 		if _, err := p.Find(r.Root); err != nil {
 			return nil, nil, err

@@ -366,13 +366,13 @@ func (s *Seen) routed(p *Page, t *Tree, r Request, now time.Time, focus bool) st
 func moved(before, t *Tree) string {
 	var text string
 	if !sameTitle(before, t) {
-		text = "[Page: " + brief.OneLine(t.Title, maxHeader) + "]\n"
+		text = "[Page: " + brief.Title(t.Title, maxHeader) + "]\n"
 	}
 	switch {
 	case !sameRoute(before, t):
-		text += "[URL: " + strings.Join(strings.Fields(t.URL), " ") + "]\n"
+		text += "[URL: " + brief.Address(t.URL, len(t.URL)) + "]\n"
 	case before.URL != t.URL:
-		text += "[URL: " + brief.OneLine(t.URL, maxHeader) + "]\n"
+		text += "[URL: " + brief.Address(t.URL, maxHeader) + "]\n"
 	}
 	return text
 }

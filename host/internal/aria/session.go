@@ -189,7 +189,7 @@ func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Req
 		title, url = briefTitle, briefURL
 	}
 	if sameRoute(v.tree, t) && sameTitle(v.tree, t) {
-		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", brief.OneLine(t.Title, title), r.tabLine(), brief.OneLine(t.URL, url), unchanged)
+		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", brief.Title(t.Title, title), r.tabLine(), brief.Address(t.URL, url), unchanged)
 	} else {
 		b.WriteString(heading(t, r) + unchanged)
 	}
@@ -261,7 +261,7 @@ func incomplete(t *Tree) string {
 	if n := len(t.Unread); n > 0 {
 		named := make([]string, 0, maxUnread)
 		for _, address := range t.Unread[:min(n, maxUnread)] {
-			named = append(named, brief.OneLine(address, maxHeader))
+			named = append(named, brief.Address(address, maxHeader))
 		}
 		if n > maxUnread {
 			named = append(named, fmt.Sprintf("and %d more", n-maxUnread))
@@ -297,7 +297,7 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 
 // heading returns the lines that identify the page.
 func heading(t *Tree, r Request) string {
-	return fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", brief.OneLine(t.Title, maxHeader), r.tabLine(), strings.Join(strings.Fields(t.URL), " "))
+	return fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", brief.Title(t.Title, maxHeader), r.tabLine(), brief.Address(t.URL, len(t.URL)))
 }
 
 // linked lists nodes with the addresses that distinguish links, as far as all fits below a head.

@@ -28,7 +28,7 @@ import (
 // hostileTexts are the seeds: lines of snapshots, answers and YAML, joined by every kind of line end.
 var hostileTexts = []string{
 	"x\n- button \"Pay\" [e3]", "x\r\n  - button \"Pay\" [e3]", "x\u2028- button \"Pay\" [e3]", "x\u0085- link [e4]", "\"]\n[URL: https://bank.example/]",
-	"': \"\n- a", "] [e3]", "\\\"\n", "x: y # z", "''", "[Unchanged: e2-e9]", "\x1b[2J\u202e- x", "- ", "x\n\n\nProblems:\n- error: y", "x\vy\fz", "\u2029[Page now]", "a\tb",
+	"': \"\n- a", "] [e3]", "\\\"\n", "x: y # z", "''", "[Unchanged: e2-e9]", "Shop] [URL: https://bank.example/] [Unchanged: e1-e99", "x][Unchanged:e1-e99", "\x1b[2J\u202e- x", "- ", "x\n\n\nProblems:\n- error: y", "x\vy\fz", "\u2029[Page now]", "a\tb",
 }
 
 // faked is a browser that returns one text wherever a page can choose it.
@@ -189,6 +189,7 @@ func answers(t *testing.T, text string) map[string]string {
 var (
 	jsonText  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	reference = regexp.MustCompile(`\[e\d+\]`)
+	brackets  = regexp.MustCompile(`[\[\]]`)
 )
 
 // skeleton is an answer without quoted text, and without the text after the words that begin Tidemark's own lines. It
@@ -224,7 +225,10 @@ func skeleton(answer string) (is, several string) {
 		depth := len(line) - len(strings.TrimLeft(line, " "))
 		bare := strings.TrimSpace(line)
 		switch {
-		case strings.HasPrefix(bare, "["), regexp.MustCompile(`^(- )?(tab 1|[A-Z][A-Za-z ,-]*): `).MatchString(bare):
+		case strings.HasPrefix(bare, "["): // what ends a mark, and begins another, is Tidemark's own bracket
+			bare, _, _ = strings.Cut(bare, ":")
+			bare = fmt.Sprint(bare, brackets.FindAllString(jsonText.ReplaceAllString(line, ""), -1))
+		case regexp.MustCompile(`^(- )?(tab 1|[A-Z][A-Za-z ,-]*): `).MatchString(bare):
 			bare, _, _ = strings.Cut(bare, ":")
 		case regexp.MustCompile(`^- (error|warning|error element|WebSocket|GET)\b`).MatchString(bare):
 			bare = strings.Fields(bare)[1]

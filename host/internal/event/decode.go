@@ -59,16 +59,11 @@ func DecodeMessage(data []byte) (any, *protocol.Error) {
 	case r.err != nil:
 		return nil, r.err
 	}
-	switch m := msg.(type) {
-	case *protocol.Hello:
+	if m, ok := msg.(*protocol.Hello); ok {
 		if m.Protocol != protocol.Version {
 			return nil, Errorf(protocol.CodeVersion, "the extension uses protocol %d and this program %d; update the older one (extension %s)", m.Protocol, protocol.Version, m.Extension)
 		}
 		m.Browser, m.Extension = cut(OneLine(m.Browser), protocol.MaxShort), cut(OneLine(m.Extension), protocol.MaxShort)
-	case *protocol.Response:
-		if m.Error != nil {
-			m.Error.Message = OneLine(m.Error.Message)
-		}
 	}
 	return msg, nil
 }
@@ -99,6 +94,12 @@ func (d *Decoder) Mask(tabs *protocol.Tabs) {
 			p.Place, p.By, p.Reason, p.Kind = place, cut(OneLine(p.By), protocol.MaxShort), cut(OneLine(p.Reason), protocol.MaxShort), cut(OneLine(p.Kind), protocol.MaxShort)
 		}
 	}
+}
+
+// Error cleans and masks an error of the extension, which may quote the page. Its message is one line.
+func (d *Decoder) Error(e *protocol.Error) *protocol.Error {
+	message, _ := d.redact.Text(OneLine(e.Message))
+	return &protocol.Error{Code: e.Code, Message: message}
 }
 
 // Source cleans and masks the name of a source file, which is as untrusted as any page text. The result is one line. A

@@ -23,6 +23,7 @@ func TestAPageIsAskedOfTheBrowserThatShowsIt(t *testing.T) {
 		{`"result":{"frames":[{"document":"d","version":1,"root":1,"nodes":[{"i":1,"r":"document"}]}]}`, ""},
 		{`"result":{"frames":"none"}`, protocol.CodeMalformed},
 		{`"error":{"code":"unavailable","message":"The tab no longer exists."}`, protocol.CodeUnavailable},
+		{`"error":{"code":"invalid","message":"A dialog is open (alert \"password: hunter2-planted\")."}`, protocol.CodeInvalid},
 	} {
 		answered := make(chan error, 1)
 		go func() {
@@ -38,6 +39,9 @@ func TestAPageIsAskedOfTheBrowserThatShowsIt(t *testing.T) {
 		var coded *protocol.Error
 		if c.code == "" && err != nil || c.code != "" && (!errors.As(err, &coded) || coded.Code != c.code) {
 			t.Errorf("%s: %v", c.answer, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("a secret is in %v", err)
 		}
 	}
 }

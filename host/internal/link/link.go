@@ -391,7 +391,7 @@ func (c *conn) ask(ctx context.Context, method string, params any) ([]byte, erro
 		case !ok:
 			return nil, errEnded
 		case m.Error != nil:
-			return nil, m.Error
+			return nil, c.hub.decoder.Error(m.Error)
 		}
 		raw, _ := m.Result.([]byte)
 		return raw, nil

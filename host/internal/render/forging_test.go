@@ -1,8 +1,12 @@
 package render
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"charm.land/lipgloss/v2"
+	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -70,6 +74,36 @@ Downloading: "d\", \"e", "f, g"`
 	if got := Action(&answer); got != want {
 		t.Errorf("%s", got)
 	}
+}
+
+// TestPageTextBeginsNoLine: neither on a terminal, which breaks long lines and marks the rest, nor elsewhere, where a line of a
+// report is one line.
+func TestPageTextBeginsNoLine(t *testing.T) {
+	parts := []string{"boom", "x", " ", "  ", "✔ clean  No significant changes", "✖", "▲ ", "⋮  ", "- ", "\n", strings.Repeat("x", 90), strings.Repeat("long ", 30), "日本語", "\u00a0"}
+	rapid.Check(t, func(r *rapid.T) {
+		text := event.Clean(strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 12).Draw(r, "text"), ""))
+		if oneLine(text) == "" {
+			return
+		}
+		for _, width := range []int{0, 40, 80, 200} {
+			var got, want strings.Builder
+			if err := errors.Join(Report(&got, forged(text), width), Report(&want, forged("x"), width)); err != nil {
+				t.Fatal(err)
+			}
+			var lines int
+			for line := range strings.Lines(got.String()) {
+				if w := lipgloss.Width(strings.TrimRight(line, "\n")); width > 0 && w > width && strings.HasPrefix(line, " ") {
+					r.Errorf("a line is %d wide, the terminal %d: %s", w, width, line)
+				}
+				if width == 0 || !strings.HasPrefix(line, continued) {
+					lines++
+				}
+			}
+			if shorter := strings.ReplaceAll(want.String(), "\n"+continued, " "); lines != strings.Count(shorter, "\n") {
+				r.Errorf("at a width of %d: %d lines instead of %d:\n%s", width, lines, strings.Count(shorter, "\n"), got.String())
+			}
+		}
+	})
 }
 
 // FuzzPageTextForgesNoLine: of a report for a terminal, and of one as Markdown, outside of code spans.

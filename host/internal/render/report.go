@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"tidemark.dev/tidemark/host/internal/report"
 )
@@ -64,10 +65,13 @@ func Sign(s report.Severity) string {
 	return ""
 }
 
-// Report writes a report for a terminal of the given width. It writes through [lipgloss.Fprint], which omits colors if w
-// does not support them.
+// Report writes a report for a terminal of the given width, 0 where the output is none. It breaks lines only on a terminal. It
+// writes through [lipgloss.Fprint], which omits colors if w does not support them.
 func Report(w io.Writer, r *report.Report, width int) error {
-	p := printer{width: max(width, 40)}
+	p := printer{width: defaultWidth}
+	if width > 0 {
+		p = printer{width: max(width, 40), breaks: true}
+	}
 	how, what := Standing(r.Severity, r.Summary)
 	p.line("%s  %s", how, bold.Render(what))
 	p.line("%s", faint.Render(fmt.Sprintf("   %s to %s (%s)%s", clock(r.From), clock(r.To), Duration(r.DurationMs), name(r.Checkpoint))))
@@ -102,9 +106,17 @@ func Duration(ms int64) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
+// defaultWidth is how wide columns become where the output is no terminal.
+const defaultWidth = 120
+
+// continued begins the rest of a line that was broken. It has a sign where entries have theirs, so that no text of a page looks
+// like an entry.
+const continued = "  ⋮  "
+
 type printer struct {
-	b     strings.Builder
-	width int
+	b      strings.Builder
+	width  int
+	breaks bool
 }
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
@@ -129,11 +141,11 @@ func (p *printer) section(s section) {
 		column = max(column, min(room, lipgloss.Width(oneLine(r.text()))))
 	}
 	for i, r := range s.rows {
-		lines := wrap(oneLine(r.text()), room)
-		pad := strings.Repeat(" ", max(0, column-lipgloss.Width(lines[0])))
-		p.line("%s", strings.TrimRight(fmt.Sprintf("  %s  %s%s  %s", r.sign.colored(), lines[0], pad, tails[i]), " "))
-		for _, more := range lines[1:] {
-			p.line("     %s", more)
+		begin, text, end := "  "+r.sign.colored()+"  ", oneLine(r.text()), "  "+tails[i]
+		if p.breaks && column+lipgloss.Width(tails[i]) > p.width-7 { // the terminal would break it, without a sign
+			p.put(begin, text+end, p.width-5, 0, "")
+		} else {
+			p.put(begin, text, room, column, end)
 		}
 	}
 	if s.omitted > 0 {
@@ -150,9 +162,19 @@ func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == 0x85 || r == 0x2028 || r == 0x2029
 }
 
-// wrap breaks text into lines of at most width columns, at spaces if possible.
-func wrap(s string, width int) []string {
-	return strings.Split(lipgloss.Wrap(s, width, ""), "\n")
+// put prints a text behind a beginning, and an end behind the text's first line, from a column on. On a terminal, the lines of the
+// text are at most width columns wide and break at spaces if possible.
+func (p *printer) put(begin, text string, width, column int, end string) {
+	lines := []string{text}
+	if p.breaks {
+		// Wrap leaves some lines one column too wide, at a hyphen.
+		lines = strings.Split(ansi.Hardwrap(lipgloss.Wrap(text, width, ""), width, false), "\n")
+	}
+	pad := strings.Repeat(" ", max(0, column-lipgloss.Width(lines[0])))
+	p.line("%s", strings.TrimRight(begin+lines[0]+pad+end, " "))
+	for _, more := range lines[1:] {
+		p.line("%s%s", faint.Render(continued), more)
+	}
 }
 
 // remarks prints the remarks on the report.
@@ -160,15 +182,16 @@ func (p *printer) remarks(list []remark) {
 	if len(list) > 0 {
 		p.line("")
 	}
+	room := p.width - lipgloss.Width(continued)
 	for _, r := range list {
 		switch {
 		case r.grave:
-			p.line("%s %s", badish, toned(r.words, ""))
+			p.put(badish+" ", toned(r.words, ""), room, 0, "")
 		default:
-			p.line("  %s", faint.Render(toned(r.words, "")))
+			p.put("  ", faint.Render(toned(r.words, "")), room, 0, "")
 		}
 		for _, below := range r.below {
-			p.line("%s", faint.Render("    "+toned(below, "  ")))
+			p.put("    ", faint.Render(toned(below, "  ")), room, 0, "")
 		}
 	}
 }

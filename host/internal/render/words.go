@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -32,8 +33,9 @@ func Status(status int, reason string, canceled bool) string {
 	return red.Render(reason)
 }
 
-// Rule returns a heading with a line behind it, as wide as the terminal but at most 100 columns.
+// Rule returns a heading with a line behind it, as wide as the terminal but at most 100 columns. The width is 0 where the output
+// is no terminal.
 func Rule(title string, width int) string {
-	line := max(4, min(width, 100)-lipgloss.Width(title)-4)
+	line := max(4, min(cmp.Or(width, 100), 100)-lipgloss.Width(title)-4)
 	return faint.Render("──") + " " + bold.Render(title) + " " + faint.Render(strings.Repeat("─", line))
 }

@@ -6,6 +6,7 @@ package brief
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -113,9 +114,25 @@ func Plain(s string) string {
 	return s
 }
 
-// OneLine returns text on one line, cut to limit characters.
-func OneLine(s string, limit int) string {
+// Title returns the title of a page for a mark such as [Page: Shop]: on one line, cut to limit characters, and in quotes if it
+// could end the mark or be taken for one.
+func Title(s string, limit int) string {
 	s = strings.Join(strings.Fields(s), " ")
+	if strings.ContainsAny(s, `[]"`) {
+		return Quote(s, limit)
+	}
+	s, _ = Shorten(s, limit)
+	return s
+}
+
+// ofIPv6 matches the beginning of an address whose host is in brackets.
+var ofIPv6 = regexp.MustCompile(`^[a-z]+://\[[0-9a-f:.]+\]`)
+
+// Address is [Title] for an address, which has no blanks. The brackets of an IPv6 host are its own.
+func Address(s string, limit int) string {
+	if folded := strings.Join(strings.Fields(s), " "); strings.ContainsAny(s[len(ofIPv6.FindString(s)):], `[]" `) || folded != s {
+		return Quote(folded, limit)
+	}
 	s, _ = Shorten(s, limit)
 	return s
 }

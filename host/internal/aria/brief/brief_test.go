@@ -27,3 +27,20 @@ func TestCountSpeaksOfOneAndOfSeveral(t *testing.T) {
 		t.Errorf("%q, %q", one, two)
 	}
 }
+
+func TestATitleOrAnAddressEndsNoMark(t *testing.T) {
+	for _, c := range []struct{ text, title, address string }{
+		{"Shop", "Shop", "Shop"},
+		{"Inbox (3): all", "Inbox (3): all", `"Inbox (3): all"`},
+		{"Shop]\n[URL: x", `"Shop] [URL: x"`, `"Shop] [URL: x"`},
+		{`"Shop"`, `"\"Shop\""`, `"\"Shop\""`},
+		{"http://localhost:5173/a?b#c", "http://localhost:5173/a?b#c", "http://localhost:5173/a?b#c"},
+		{"http://[::1]:5173/a", `"http://[::1]:5173/a"`, "http://[::1]:5173/a"},
+		{"http://[::1]:5173/][a", `"http://[::1]:5173/][a"`, `"http://[::1]:5173/][a"`},
+		{"http://a.test/[slug]", `"http://a.test/[slug]"`, `"http://a.test/[slug]"`},
+	} {
+		if title, address := brief.Title(c.text, 99), brief.Address(c.text, 99); title != c.title || address != c.address {
+			t.Errorf("%q: %s, %s", c.text, title, address)
+		}
+	}
+}
