@@ -126,6 +126,21 @@ test('a command of a terminal is marked by its exit status', async () => {
   expect(data.lane(MOMENTS).length).toBe(5);
 });
 
+test('a branch names the files that it lacks', async () => {
+  const ask = (async (method: string) =>
+    method === 'view_sessions'
+      ? { sessions: [] }
+      : {
+          sessionId: 'b-1',
+          workspace: '/b',
+          unnamed: ['aux.c: on Windows, AUX is a device'],
+        }) as unknown as Ask;
+  const notice = signal<Notice | undefined>(undefined);
+  const moments = new MomentsModel(ask, new TimelineData(), notice);
+  await moments.branch('m1', 'way', '', '', false);
+  expect(notice.value?.text).toBe('Branch way created in /b without aux.c: on Windows, AUX is a device.');
+});
+
 test('a long copy is planned, and made when it is confirmed', async () => {
   const asked: unknown[] = [];
   const plan = { files: 100_000, bytes: 2_000_000_000, seconds: 42, why: 'files are copied' };

@@ -221,8 +221,9 @@ export class MomentsModel {
     const why = made.agent?.problem ?? made.problem ?? '';
     const started =
       made.agent === undefined || why !== '' ? why : t('branchStarted', made.agent.name, made.agent.method);
+    const lacks = made.unnamed === undefined ? '' : t('branchLacks', made.unnamed.join('; '));
     this.#notice.value = {
-      text: [t('branchMade', name, made.workspace), started].filter((one) => one !== '').join(' '),
+      text: [t('branchMade', name, made.workspace), lacks, started].filter((one) => one !== '').join(' '),
       failed: false,
     };
     await this.choose(made.sessionId);
