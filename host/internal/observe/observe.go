@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe/edited"
+	"tidemark.dev/tidemark/host/internal/observe/unplaced"
 	"tidemark.dev/tidemark/host/internal/report"
 )
 
@@ -124,7 +125,7 @@ type Observer struct {
 	loads    loads.Index   // for original places
 	edits    Edits
 	hooks    hookSessions
-	unplaced unplaced
+	unplaced unplaced.Errors
 }
 
 // New creates an observer. It drops the state of clients that the registry drops.
@@ -134,6 +135,6 @@ func New(options Options) *Observer {
 		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, emptied: options.Emptied, byAgent: options.ByAgent, notify: options.Notify, moments: options.Moments, readings: make(chan struct{}, maxReadings), edits: options.Edits,
 	}
 	options.Clients.OnForget(o.hooks.forget)
-	options.Clients.OnForget(o.unplaced.forget)
+	options.Clients.OnForget(o.unplaced.Forget)
 	return o
 }

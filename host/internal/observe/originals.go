@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/loads"
+	"tidemark.dev/tidemark/host/internal/observe/unplaced"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/stacks"
@@ -230,7 +231,7 @@ func (p *Places) Place(c *event.Console) (report.Place, bool) {
 		return report.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
 	place := report.Place{File: source.URL, Line: source.Line, Generated: p.Generated(c.Tab(), source)}
-	if place.Generated && p != nil && p.coming[sourcemap.Script{Tab: c.Tab(), URL: source.URL}] && len(p.late) < maxUnplaced {
+	if place.Generated && p != nil && p.coming[sourcemap.Script{Tab: c.Tab(), URL: source.URL}] && len(p.late) < unplaced.Most {
 		p.late = append(p.late, c)
 	}
 	return place, false
