@@ -17,7 +17,8 @@ export async function evaluate(session: DebugSession, params: DebugEvaluateParam
   const thread = session.pausedThread(params.thread ?? 0);
   const frame = session.frame(thread, params.frame ?? 0);
   const { callFrameId } = frame;
-  const secret = await new FrameReader(session, thread, frame).tellsSecret(params.expression);
+  const reader = new FrameReader(session, thread, frame);
+  const secret = await reader.tellsSecret(params.expression);
   const { result, exceptionDetails } = await session.send(thread, 'Debugger.evaluateOnCallFrame', {
     callFrameId,
     expression: params.expression,
@@ -34,7 +35,10 @@ export async function evaluate(session: DebugSession, params: DebugEvaluateParam
       ...(exceptionDetails !== undefined && { threw: true }),
       masked: 1,
     };
-  const { text, masked } = redactCut(describe(thrown));
+  const described = describe(thrown);
+  const known = reader.secrets.inCode(described);
+  const { text, masked: more } = redactCut(known);
+  const masked = more + (known === described ? 0 : 1);
   return {
     type: thrown.subtype ?? thrown.type,
     value: text,

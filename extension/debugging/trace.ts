@@ -236,14 +236,15 @@ class Trace {
         found.map(({ read }) => read),
         0,
       );
+      reader.secrets.hide(found.map(({ read }) => read.field));
       hit.variables = found.map(({ scope, read }) => ({ scope, value: read.field }));
     } else {
       const { reads, plain, bindings } = await reader.values(this.#paths, walker);
       hit.values = reads.map(({ field }) => field);
       this.#names = bindings.map((binding) => binding?.generated ?? '');
       // A secret never leaves the page; by what the code that runs calls it, it is not known as one.
-      if (bindings.some((binding) => binding?.secret === true || binding?.doubtful === true))
-        this.#fast = false;
+      const secret = bindings.some((binding) => binding?.secret === true || binding?.doubtful === true);
+      if (reader.secrets.hide(hit.values) || secret) this.#fast = false;
       // Each thread and document is given its own way; a value that is no primitive is read as here each time.
       if (this.#fast !== false) this.#fast = plain && this.#simple() && (await this.#bind(thread, frame));
     }

@@ -57,6 +57,7 @@ export async function variables(
       depth,
     );
   }
+  reader.secrets.hide(found.map(({ read }) => read.field));
   if (thread.paused === undefined)
     throw new CodedError(
       CodeInvalid,

@@ -55,8 +55,7 @@ export class SensitiveFields {
    */
   note(element: Element): void {
     const field = element as Field;
-    if (tagOf(element) === 'input' && (element as HTMLInputElement).type === 'password')
-      this.notePassword(element);
+    if (isPassword(element)) this.notePassword(element);
     else if (this.#remembered.has(element) || (!this.#holdings.empty && this.#holdings.has(textOf(element))))
       this.#remember(field);
   }
@@ -148,7 +147,7 @@ export class SensitiveFields {
 
   #take(records: readonly MutationRecord[]): void {
     const added = new Set<Element>();
-    let removed = false;
+    const removed = new Set<Element>();
     for (const { type, oldValue, target, addedNodes, removedNodes } of records) {
       if (type === 'attributes') {
         if (oldValue?.toLowerCase() === 'password') this.notePassword(target as Element);
@@ -156,9 +155,15 @@ export class SensitiveFields {
       }
       for (const node of addedNodes) if (isElement(node)) added.add(node);
       if (isElement(target) && isEditingHost(target)) added.add(target); // its text is another one
-      removed ||= removedNodes.length > 0;
+      for (const node of removedNodes) if (isElement(node)) removed.add(node);
     }
-    if (removed && this.#holdings.noteRemoved()) this.#told(this.#holdings.hashes);
+    for (const element of removed) {
+      // One that came and went in one task has been seen by nobody, and still has its value.
+      if (isPassword(element)) this.notePassword(element);
+      else if (hasChildElements(element))
+        for (const input of all(element, 'input[type=password]')) this.notePassword(input);
+    }
+    if (removed.size > 0 && this.#holdings.noteRemoved()) this.#told(this.#holdings.hashes);
     for (const element of added) {
       const parent = parentOf(element);
       if (parent !== null && added.has(parent)) continue; // it is found there
@@ -173,6 +178,10 @@ export class SensitiveFields {
       this.#passwordNames.has(attribute(field, 'id')) || this.#passwordNames.has(attribute(field, 'name'))
     );
   }
+}
+
+function isPassword(element: Element): boolean {
+  return tagOf(element) === 'input' && (element as HTMLInputElement).type === 'password';
 }
 
 /** Words in the text of JSON, without the punctuation around them. */

@@ -20,6 +20,7 @@ import { type Binding, bindingsOf, placesOf, type Range, translated } from './bi
 import { type Ask, IDENTITIES, Identities, listed, type Walker } from './capture';
 import { isMinified } from './minified';
 import { parameterNames } from './parameters';
+import { Secrets } from './secrets';
 import { keyOf, type Read, read, readProperty } from './values';
 
 type Frame = Protocol.Debugger.CallFrame;
@@ -80,6 +81,8 @@ export class FrameReader {
   readonly #frame: Frame;
   readonly ask: Ask;
   readonly gaps: string[] = [];
+  /** The texts of the secret variables that were read. */
+  readonly secrets = new Secrets();
 
   constructor(session: Threads, thread: Thread, frame: Frame) {
     this.#session = session;
@@ -174,6 +177,7 @@ export class FrameReader {
       // What was passed under a secret's name is in `arguments` as well, under none.
       const secret =
         binding.secret || (binding.doubtful && text) || (property.name === 'arguments' && secrets);
+      if (secret && text) this.secrets.add(String(property.value?.value), !binding.secret);
       return { read: readProperty(key, property, secret), binding };
     });
   }

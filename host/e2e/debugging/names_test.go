@@ -15,7 +15,8 @@ func TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject(t *testing.T) {
 	const secret = "correct horse battery"
 	w := e2etest.ConfiguredWorld(t, "[debugger]\nevaluate = true\n")
 	source := "export function login(customer: string, password: string): number {\n  const attempts = customer.length;\n" +
-		"  console.debug(customer, attempts, password);\n  return attempts + password.length;\n}\n" +
+		"  const kept = { list: [password] };\n" +
+		"  console.debug(customer, attempts, password, kept, kept.list);\n  return attempts + password.length;\n}\n" +
 		"Object.assign(window, { go: () => login('ada lovelace', '" + secret + "') + login('b', 'c') });\n"
 	for _, c := range []struct{ tool, mode string }{{"esbuild", "url"}, {"webpack", "url"}, {"esbuild", "inline"}, {"esbuild", "hidden"}} {
 		t.Run(c.tool+" "+c.mode, func(t *testing.T) {
@@ -39,7 +40,7 @@ func TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject(t *testing.T) {
 			before, _, _ := strings.Cut(code, "console.debug")
 			place := map[string]any{"url": s.URL + "/assets/app.js", "line": strings.Count(before, "\n") + 1, "column": len(before) - strings.LastIndex(before, "\n")}
 			if known {
-				place = map[string]any{"url": "src/index.tsx", "line": 3}
+				place = map[string]any{"url": "src/index.tsx", "line": 4}
 			}
 			call, _, _ := strings.Cut(code[len(before):], ")")
 			names := strings.Split(call[strings.Index(call, "(")+1:], ",")

@@ -341,6 +341,53 @@ document.getElementById('show').onclick = () => {
 	}
 }
 
+// TestAPasswordFieldOfOneTaskIsKnown: a script creates a password field, fills it and takes it away again before anybody has
+// looked, and shows its value at once or later.
+func TestAPasswordFieldOfOneTaskIsKnown(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>sign in</title><button>replaced</button><button>overwritten</button><button>removed</button><div id="box"></div><script>
+const box = document.getElementById('box');
+let n = 0;
+const value = () => 'Horse-Battery' + n + '-Staple';
+const field = () => {
+  n++;
+  box.innerHTML = '<p><input type="password" aria-label="Phrase"></p>';
+  const input = box.querySelector('input');
+  input.value = value();
+  return input;
+};
+const show = () => {
+  box.innerHTML = '<input aria-label="Shown"><p role="alert">You typed ' + value() + '.</p>';
+  box.firstChild.value = value();
+};
+const ways = {
+  replaced() {
+    const area = document.createElement('textarea');
+    const input = field();
+    area.value = input.value;
+    input.replaceWith(area);
+    box.insertAdjacentHTML('beforeend', '<p role="alert">You typed ' + value() + '.</p>');
+  },
+  overwritten() { field(); show(); },
+  removed() { field().remove(); setTimeout(show, 600); },
+};
+for (const button of document.querySelectorAll('button')) button.onclick = ways[button.textContent];
+</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	first := a.Look()
+	for i, way := range []string{"replaced", "overwritten", "removed"} {
+		told := a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `button "`+way+`"`)})
+		p.WaitUntil(fmt.Sprintf(`document.body.textContent.includes('You typed Horse-Battery%d')`, i+1))
+		told += a.Everything() + e2etest.Show(a.Changes())
+		if strings.Contains(told, "Battery") {
+			t.Errorf("%s: it is told: %s", way, told)
+		}
+		e2etest.Holds(t, told, "You typed [masked]")
+	}
+}
+
 // fieldName is the name of a field as a snapshot has it.
 func fieldName(html string) string {
 	_, name, _ := strings.Cut(html, "aria-label=")
