@@ -87,9 +87,7 @@ export function causeLines(frames: Iterable<Frame>): string[] {
 function withEntries(frames: readonly Frame[]): readonly Frame[] {
   if (frames.length <= MaxStack) return frames;
   const calls = frames.map(({ url }, i) => `${url} ${frames[i - 1]?.url ?? ''}`);
-  const enters = frames.map(
-    ({ url }, i) => url !== frames[i - 1]?.url && calls.indexOf(calls[i] as string) === i,
-  );
+  const enters = calls.map((call, i) => frames[i]?.url !== frames[i - 1]?.url && calls.indexOf(call) === i);
   let others = MaxStack - enters.filter(Boolean).length;
   return frames.filter((_, i) => enters[i] || others-- > 0).slice(0, MaxStack);
 }

@@ -3,13 +3,11 @@ package observe
 import (
 	"context"
 	"fmt"
-	"math"
-	"sort"
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/components"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/report"
@@ -56,9 +54,12 @@ func (p *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
 	return p.loads.Holds(p.v, s, at)
 }
 
-// TopFrame returns the frame of an entry's source.
-func TopFrame(c *event.Console) stacks.Frame {
-	return stacks.Frame{URL: c.URL, Line: c.Line, Column: c.Column}.In(c.Stack)
+// view is what the places are found in, nil where there are no source maps.
+func (p *Places) view() *capture.View {
+	if p == nil {
+		return nil
+	}
+	return p.v
 }
 
 // find returns the original place of a frame of an entry.
@@ -172,14 +173,12 @@ func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
 
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
 // marks it as not the developer's own, it is the first frame in the developer's code, or in that of the components that the
-// message names. It returns false with the frame alone where that place is not known (yet). A component that is rendered without
-// end has its file alone, because its stack is that of whatever rendered it first.
+// message names. It returns false with the frame alone where that place is not known (yet).
 func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, bool) {
-	if name, forever := alike.SaysRendersForever(c.Text); forever {
-		file := p.componentFile(c.Tab(), name)
-		return stacks.Frame{}, sourcemap.Position{Source: file}, file != ""
+	if file, forever := components.RendersForever(p.view(), c); forever {
+		return stacks.Frame{}, sourcemap.Position{Source: event.Clean(file)}, file != ""
 	}
-	top := TopFrame(c)
+	top := stacks.Top(c)
 	first, ok := p.find(c, top)
 	if !ofLibrary(top, first, ok) {
 		return top, first, ok
@@ -210,64 +209,15 @@ func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, boo
 	return top, first, ok
 }
 
-// component returns the first component of the project that a message names, such as a warning of React, or what React logs about
-// an error after it. The frame has no address without one, and the position no source if it is not known.
+// component returns the first component of the project that a message names, or that React names in what it logs about an error.
+// The frame has no address without one, and the position no source if it is not known.
 func (p *Places) component(c *event.Console) (stacks.Frame, sourcemap.Position) {
-	for _, text := range []string{c.Text, p.echo(c)} {
-		for _, line := range alike.Frames(text) {
-			f, ok := stacks.Parse(line)
-			if !ok || !f.IsWeb() || stacks.IsLibrary(f.URL) {
-				continue
-			}
-			if pos, found := p.find(c, f); !ofLibrary(f, pos, found) {
-				return f, pos
-			}
+	for _, f := range components.Frames(p.view(), c) {
+		if pos, found := p.find(c, f); !ofLibrary(f, pos, found) {
+			return f, pos
 		}
 	}
 	return stacks.Frame{}, sourcemap.Position{}
-}
-
-// maxToEcho bounds how many entries before and after an error are looked at for its echo.
-const maxToEcho = 16
-
-// echo returns what a framework logged about an error that nothing caught, with components: the nearest; "" for nothing.
-func (p *Places) echo(c *event.Console) string {
-	if p == nil || !c.IsUncaught() {
-		return ""
-	}
-	near := p.v.Console().InRing()
-	first, next := near.First(), near.Next()
-	after := first + uint64(sort.Search(int(next-first), func(i int) bool { return near.At(first+uint64(i)).At > c.At }))
-	text, apart := "", int64(math.MaxInt64)
-	for at := max(first, after-min(after, maxToEcho)); at < min(after+maxToEcho, next); at++ {
-		e := near.At(at)
-		away := max(e.At-c.At, c.At-e.At)
-		if away < apart && e.Tab() == c.Tab() && alike.IsEcho(e) && alike.Near(c.At, e.At) && len(alike.Frames(e.Text)) > 0 {
-			text, apart = e.Text, away
-		}
-	}
-	return text
-}
-
-// componentFile returns the file of a component of Vue, which has its name, among the scripts of a tab; "" for none, or for
-// several.
-func (p *Places) componentFile(tab int, component string) string {
-	if p == nil || component == "" {
-		return ""
-	}
-	found := ""
-	for _, n := range p.v.Network().InRing().From(0) {
-		_, path := capture.SplitURL(n.URL)
-		if n.Tab() != tab || strings.Contains(n.URL, "type=") || !strings.HasSuffix(path, "/"+component+".vue") {
-			continue // a part of a component, such as its style, has its type in the query
-		}
-		address, _, _ := strings.Cut(n.URL, "?")
-		if found != "" && found != address {
-			return ""
-		}
-		found = address
-	}
-	return p.Clean(found)
 }
 
 // Place returns the source of an entry for package diff: its original place, or false with the best known place.
