@@ -336,8 +336,8 @@ export interface Request {
    */
   generated?: boolean;
   /**
-   * CalledAt is file:line of the project's own code that called Initiator, where that is in another file. Requests that
-   * neither failed nor write have none.
+   * CalledAt is file:line of the project's own code that called Initiator, where that is in another file. A read has it only
+   * where it was overtaken, or stands for more than a few.
    */
   called_at?: string;
 }

@@ -76,6 +76,35 @@ test('the code that called a script of an unknown name, deep above it', () => {
   expect(lines[0]).toBe('f0 (http://localhost/lib/client.js:1:5)');
 });
 
+test('files that call each other in a loop do not displace the innermost frames', () => {
+  const frame = (functionName: string, file: string, lineNumber: number): Frame => ({
+    functionName,
+    url: `http://localhost/${file}.js`,
+    lineNumber,
+    columnNumber: 1,
+  });
+  const rounds = Array.from({ length: MaxStack }, () => [
+    frame('load', 'list', 5),
+    frame('run', 'async', 7),
+  ]).flat();
+  const lines = causeLines([
+    frame('send', 'api', 1),
+    frame('request', 'api', 2),
+    frame('list', 'api', 3),
+    ...rounds,
+    frame('start', 'main', 9),
+  ]);
+  expect(lines).toHaveLength(MaxStack);
+  expect(lines.slice(0, 5).map((line) => line.split(' ')[0])).toEqual([
+    'send',
+    'request',
+    'list',
+    'load',
+    'run',
+  ]);
+  expect(lines.at(-1)).toContain('start');
+});
+
 test('the code that scheduled it follows', () => {
   const stack = { callFrames: [own], parent: { description: 'await', callFrames: [frame('show', own.url)] } };
   expect([...allFrames(stack)].map(({ functionName }) => functionName)).toEqual(['load', 'show']);

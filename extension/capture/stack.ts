@@ -82,11 +82,12 @@ export function causeLines(frames: Iterable<Frame>): string[] {
 
 /**
  * At most {@link MaxStack} frames: those in which another script goes on come first, because a script may be a library of
- * an unknown name, deep above the code that called it.
+ * an unknown name, deep above the code that called it. Of scripts that call each other in a loop, the innermost do.
  */
 function withEntries(frames: readonly Frame[]): readonly Frame[] {
   if (frames.length <= MaxStack) return frames;
-  const enters = frames.map(({ url }, i) => url !== frames[i - 1]?.url);
+  const calls = frames.map(({ url }, i) => `${url} ${frames[i - 1]?.url ?? ''}`);
+  const enters = calls.map((call, i) => frames[i]?.url !== frames[i - 1]?.url && calls.indexOf(call) === i);
   let others = MaxStack - enters.filter(Boolean).length;
   return frames.filter((_, i) => enters[i] || others-- > 0).slice(0, MaxStack);
 }

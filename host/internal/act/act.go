@@ -474,6 +474,11 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 		for i := range answer.Late.Requests {
 			answer.Late.Requests[i].Text = answer.Late.Requests[i].WithInitiator()
 		}
+		for i := range answer.Requests {
+			if c := &answer.Requests[i]; c.IsMany() {
+				c.Text = c.WithInitiator()
+			}
+		}
 		answer.Located = observe.Located(a.observer, client, places)
 	})
 	if answer.Late.empty() {

@@ -150,6 +150,25 @@ func IsEcho(e *event.Console) bool {
 	return begins(e.Text, echoes)
 }
 
+// IsReported reports whether an error is one that a framework may log an echo of: nothing caught it, or the framework logged it.
+func IsReported(e *event.Console) bool {
+	_, forever := SaysRendersForever(e.Text)
+	return e.IsUncaught() || e.Level == event.Error && (e.Logged != "" || forever)
+}
+
+// recursive begins what Vue logs about a component that is rendered without end.
+const recursive = "Maximum recursive updates exceeded"
+
+// SaysRendersForever reports whether a message is about a component of Vue that is rendered without end, and returns its name,
+// "" if it has none.
+func SaysRendersForever(text string) (component string, says bool) {
+	rest, says := strings.CutPrefix(strings.TrimPrefix(text, "[Vue warn]: "), recursive)
+	if name, ok := strings.CutPrefix(rest, " in component <"); ok && says {
+		component, _, _ = strings.Cut(name, ">")
+	}
+	return component, says
+}
+
 // mismatches begin the warnings of React that name what differs between the server's markup and the client's.
 var mismatches = []string{
 	"Text content did not match. ", "Expected server HTML to contain ", "Did not expect server HTML to contain ", "Prop `", "Extra attributes from the server: ",

@@ -41,10 +41,11 @@ type Consequence struct {
 	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
 	IntroducedBy *report.Introduced `json:"introduced_by,omitempty"`
 
-	same  string // what equal ones have in common, but for what the fields above say
-	from  string // of a request that neither failed nor writes: the code that made it, as the text of others has it
-	order int    // of a request: orders those of the same millisecond
-	path  string // of a request, as its text has it
+	same  string         // what equal ones have in common, but for what the fields above say
+	from  string         // of a request that neither failed nor writes: the code that made it, as the text of others has it
+	read  *event.Network // the first request of that line
+	order int            // of a request: orders those of the same millisecond
+	path  string         // of a request, as its text has it
 	query string
 	// overtaken is true for a request that shows its query though the other one is in an earlier answer.
 	overtaken bool
@@ -111,6 +112,9 @@ func (l *consequences) add(c Consequence, entry alike.Entry) {
 	first := &l.list[i]
 	if m := first.many; m != nil {
 		m.add(c)
+	}
+	if first.from != c.from {
+		first.from, first.read = "", nil // several lines made them
 	}
 	first.Also = cmp.Or(first.Also, c.Also)
 	for _, e := range append(c.Entries, entry) {
@@ -269,6 +273,11 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o window.Op
 		}
 	}
 	addElements(c, elements, changes, add)
+	for i := range all.list {
+		if c := &all.list[i]; c.read != nil && (c.overtaken || c.IsMany()) {
+			c.from = sentBy(c.read, &o, true)
+		}
+	}
 	list := all.withQueries()
 	for i, found := 0, 0; o.Introduced != nil && i < len(list) && found < maxIntroduced; i++ {
 		if c := &list[i]; c.event != nil && !c.Given {
@@ -477,15 +486,18 @@ func request(e *event.Network, o *window.Options) Consequence {
 	switch {
 	case c.Text == "":
 	case e.Failed() || e.Writes():
-		c.Text += from(e, o)
+		c.Text += sentBy(e, o, true)
 	default:
-		c.from = from(e, o)
+		c.from, c.read = sentBy(e, o, false), e
 	}
 	return c
 }
 
 // WithInitiator returns the text with the code that made the request, which that of a failed one and of a write has anyway.
 func (c *Consequence) WithInitiator() string { return c.Text + c.from }
+
+// IsMany reports whether it stands for more than a few.
+func (c *Consequence) IsMany() bool { return c.Count > alike.Few }
 
 // maxLate bounds how many late requests are listed, the newest.
 const maxLate = 10
@@ -527,6 +539,11 @@ func late(c *computation, d *report.NetworkDiff) (list []report.Endpoint) {
 	found = found[max(0, len(found)-maxLate):]
 	places := c.Options.Locate(found)
 	for _, ev := range found {
+		if k := of(ev.(*event.Network)); k.overtaken || count[k] > alike.Few {
+			places.Call(&c.Options, ev)
+		}
+	}
+	for _, ev := range found {
 		e := ev.(*event.Network)
 		k := of(e)
 		d.Shown = append(d.Shown, same[k]...)
@@ -539,11 +556,12 @@ func late(c *computation, d *report.NetworkDiff) (list []report.Endpoint) {
 	return list
 }
 
-// from names the code that made a request or opened a connection, as [report.From] does; "" if it is not known.
-func from(ev event.Event, o *window.Options) string {
+// sentBy names the code that made a request or opened a connection, as [report.From] does, and what called it if that is asked
+// for; "" if it is not known.
+func sentBy(ev event.Event, o *window.Options, calls bool) string {
 	p, called := o.PlaceOf(ev), ""
-	if n, ok := ev.(*event.Network); ok && (n.Failed() || n.Writes()) {
-		called = report.PlaceName(o.CallOf(n))
+	if calls {
+		called = report.PlaceName(o.CallOf(ev))
 	}
 	return report.From(report.PlaceName(p), p.Generated, called)
 }

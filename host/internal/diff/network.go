@@ -369,6 +369,7 @@ func (c *computation) networkLists(d *report.NetworkDiff, found map[capture.Endp
 	var degraded []*tally[report.Degraded]
 	var recovered []*tally[report.Changed]
 	var fresh []*tally[report.Endpoint]
+	often := map[event.Event]bool{} // by the request that shows an endpoint: it was requested more than a few times
 	var stormy map[capture.EndpointKey]bool
 	if slices.ContainsFunc(order, c.mayStorm) {
 		stormy = c.storms.Requests(func(k capture.EndpointKey) bool { return c.mayStorm(found[k]) })
@@ -393,6 +394,7 @@ func (c *computation) networkLists(d *report.NetworkDiff, found map[capture.Endp
 			c.repeated.forget(alike.Family(w.key))
 		}
 		if !w.known && w.failures+w.repeated == 0 && !w.static && !stormy[w.key] {
+			often[w.newest] = w.counted > alike.Few
 			fresh = append(fresh, &tally[report.Endpoint]{entry: report.Endpoint{Method: w.key.Method, URL: url, Status: w.now.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest})
 		}
 		if slower[w] && !stormy[w.key] {
@@ -412,6 +414,11 @@ func (c *computation) networkLists(d *report.NetworkDiff, found map[capture.Endp
 	d.Omitted = r.omitted
 
 	places := c.Options.Locate(shownBy(failures), shownBy(known), shownBy(degraded), shownBy(recovered), shownBy(fresh))
+	for _, t := range fresh {
+		if t.entry.Count > alike.Few || often[t.shown] {
+			places.Call(&c.Options, t.shown)
+		}
+	}
 	request := func(e event.Event) report.Request {
 		n := e.(*event.Network)
 		initiator, generated := places.Source(e)

@@ -129,9 +129,9 @@ func socketText(e *event.WebSocket, o *window.Options) string {
 	url := report.SocketAddress(e.Origin(), e.URL)
 	if e.Bad {
 		text := report.Shorten(event.OneLine(socketError(e)))
-		return "WebSocket " + url + ": " + text + refusal(text, e.Status) + from(e, o)
+		return "WebSocket " + url + ": " + text + refusal(text, e.Status) + sentBy(e, o, false)
 	}
-	return strings.TrimSpace("WebSocket "+url+" closed "+report.Shorten(event.OneLine(e.Reason))) + from(e, o)
+	return strings.TrimSpace("WebSocket "+url+" closed "+report.Shorten(event.OneLine(e.Reason))) + sentBy(e, o, false)
 }
 
 // tallies counts equal entries, in the order in which they came first.

@@ -272,7 +272,7 @@ func (f *Finder) logsLoad(e *event.Console) bool {
 func (f *Finder) follows(e *event.Console) bool {
 	switch {
 	case alike.IsEcho(e):
-		return f.logged(&f.thrown, e, (*event.Console).IsUncaught)
+		return f.logged(&f.thrown, e, alike.IsReported)
 	case alike.SaysHydrationFailed(e):
 		return f.logged(&f.differed, e, alike.NamesMismatch)
 	}

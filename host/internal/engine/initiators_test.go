@@ -246,6 +246,37 @@ func TestAWarningIsLocatedAtTheComponentThatItNames(t *testing.T) {
 	}
 }
 
+// TestAnErrorOfAFrameworkIsAtTheComponentThatItNames in what it logs about the error, before or after that.
+func TestAnErrorOfAFrameworkIsAtTheComponentThatItNames(t *testing.T) {
+	s := &server{}
+	s.put("/node_modules/react-dom.js", nil)
+	s.put("/app.js", oneFile("src/Menu.tsx"))
+	library := enginetest.Page + "/node_modules/react-dom.js"
+	for _, first := range []bool{true, false} {
+		w := enginetest.NewWithMaps(t, s.fetch)
+		loaded(w, "/app.js", "")
+		loaded(w, "/node_modules/react-dom.js", "")
+		log := func(via, text string) {
+			w.Send("console", fmt.Sprintf(`"level":"error","via":%q,"text":%q,"url":%q,"line":1,"column":1,"stack":[%q]`, via, text, library, "render ("+library+":1:1)"))
+			w.Pass(time.Millisecond)
+		}
+		if !first {
+			log("exception", "Error: Too many re-renders.")
+		}
+		log("console", "The above error occurred in the <Menu> component:\n\n    at Menu ("+enginetest.Page+"/app.js:1:45)\n    at main")
+		if first {
+			log("exception", "Error: Too many re-renders.")
+		}
+		for range 2 { // the first one asks for the map
+			w.Changes(w.Agent(), params{})
+			s.fetched(w)
+		}
+		if list := w.Changes(w.Agent(), params{}).Console.NewErrors; len(list) != 1 || list[0].Source != "Menu.tsx:5" {
+			t.Errorf("%+v", list)
+		}
+	}
+}
+
 func TestTheDocumentsOwnRequestsAreNotReadAgainForAMap(t *testing.T) {
 	s := &server{}
 	w := enginetest.NewWithMaps(t, s.fetch)

@@ -60,7 +60,7 @@ func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *report.Introdu
 func (p *Places) Symptom(past *cause.Past, e event.Event) cause.Symptom {
 	switch e := e.(type) {
 	case *event.Console:
-		return past.OfMessage(e, p.frames(e.Tab(), e.At, append([]stacks.Frame{TopFrame(e)}, stacks.ParseAll(e.Stack)...)))
+		return past.OfMessage(e, p.frames(e.Tab(), e.At, append([]stacks.Frame{stacks.Top(e)}, stacks.ParseAll(e.Stack)...)))
 	case *event.Network:
 		return past.OfRequest(e, p.Asked(e))
 	case *event.WebSocket:

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/components"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/loads"
 	"tidemark.dev/tidemark/host/internal/observe/unplaced"
@@ -55,9 +55,12 @@ func (p *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
 	return p.loads.Holds(p.v, s, at)
 }
 
-// TopFrame returns the frame of an entry's source.
-func TopFrame(c *event.Console) stacks.Frame {
-	return stacks.Frame{URL: c.URL, Line: c.Line, Column: c.Column}.In(c.Stack)
+// view is what the places are found in, nil where there are no source maps.
+func (p *Places) view() *capture.View {
+	if p == nil {
+		return nil
+	}
+	return p.v
 }
 
 // find returns the original place of a frame of an entry.
@@ -173,7 +176,10 @@ func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
 // marks it as not the developer's own, it is the first frame in the developer's code, or in that of the components that the
 // message names. It returns false with the frame alone where that place is not known (yet).
 func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, bool) {
-	top := TopFrame(c)
+	if file, forever := components.RendersForever(p.view(), c); forever {
+		return stacks.Frame{}, sourcemap.Position{Source: event.Clean(file)}, file != ""
+	}
+	top := stacks.Top(c)
 	first, ok := p.find(c, top)
 	if !ofLibrary(top, first, ok) {
 		return top, first, ok
@@ -204,14 +210,10 @@ func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, boo
 	return top, first, ok
 }
 
-// component returns the first component of the project that a message names, such as a warning of React. The frame has no
-// address without one, and the position no source if it is not known.
+// component returns the first component of the project that a message names, or that React names in what it logs about an error.
+// The frame has no address without one, and the position no source if it is not known.
 func (p *Places) component(c *event.Console) (stacks.Frame, sourcemap.Position) {
-	for _, line := range alike.Frames(c.Text) {
-		f, ok := stacks.Parse(line)
-		if !ok || !f.IsWeb() || stacks.IsLibrary(f.URL) {
-			continue
-		}
+	for _, f := range components.Frames(p.view(), c) {
 		if pos, found := p.find(c, f); !ofLibrary(f, pos, found) {
 			return f, pos
 		}

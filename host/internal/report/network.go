@@ -35,8 +35,8 @@ type Request struct {
 	Initiator string `json:"initiator,omitempty"`
 	// Generated is true where Initiator is a line of generated code.
 	Generated bool `json:"generated,omitempty"`
-	// CalledAt is file:line of the project's own code that called Initiator, where that is in another file. Requests that
-	// neither failed nor write have none.
+	// CalledAt is file:line of the project's own code that called Initiator, where that is in another file. A read has it only
+	// where it was overtaken, or stands for more than a few.
 	CalledAt string `json:"called_at,omitempty"`
 }
 

@@ -48,6 +48,11 @@ func (f Frame) In(stack []string) Frame {
 	return f
 }
 
+// Top returns the frame of an entry's source.
+func Top(c *event.Console) Frame {
+	return Frame{URL: c.URL, Line: c.Line, Column: c.Column}.In(c.Stack)
+}
+
 // ParseAll reads the lines of a stack that are frames.
 func ParseAll(stack []string) (frames []Frame) {
 	for _, line := range stack {

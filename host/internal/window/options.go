@@ -42,7 +42,7 @@ type Options struct {
 	// entries that are shown.
 	Initiator func(event.Event) report.Place
 	// CalledAt tells which code of the project called that of a request, from another file. It may be nil, and is called for
-	// requests that are shown and failed, write, or repeat without end.
+	// requests that are shown, other than reads that succeeded once.
 	CalledAt func(*event.Network) report.Place
 	// Logged tells where the project's own code logged an error that came from elsewhere; false where it did not. It may
 	// be nil.

@@ -31,7 +31,7 @@ func (o *Options) CallOf(ev event.Event) report.Place {
 // Initiators are the places of the code that entries came from, and how they read beside each other.
 type Initiators struct {
 	of     map[event.Event]report.Place
-	called map[event.Event]report.Place // by what calls that code, of requests that failed or write
+	called map[event.Event]report.Place // by what calls that code
 	names  report.Sources
 }
 
@@ -44,16 +44,20 @@ func (o *Options) Locate(lists ...[]event.Event) Initiators {
 				found.of[e] = p
 				found.names.Add(p.File)
 			}
-			if n, ok := e.(*event.Network); !ok || !n.Failed() && !n.Writes() {
-				continue
-			}
-			if p := o.CallOf(e); p.File != "" {
-				found.called[e] = p
-				found.names.Add(p.File)
+			if n, ok := e.(*event.Network); ok && (n.Failed() || n.Writes()) {
+				found.Call(o, e)
 			}
 		}
 	}
 	return found
+}
+
+// Call finds the code in another file that called the code of a request.
+func (i *Initiators) Call(o *Options, e event.Event) {
+	if p := o.CallOf(e); p.File != "" {
+		i.called[e] = p
+		i.names.Add(p.File)
+	}
 }
 
 // Source returns where an entry came from as file:line, "" when it is not known, and whether that is in generated code.
@@ -62,6 +66,6 @@ func (i *Initiators) Source(e event.Event) (source string, generated bool) {
 	return i.names.Name(p), p.Generated
 }
 
-// CalledAt returns where the code of a request that failed or writes was called in another file, as file:line; "" when it is
-// not known.
+// CalledAt returns where the code of a request was called in another file, as file:line; "" when that was not looked for, or
+// is not known.
 func (i *Initiators) CalledAt(e event.Event) string { return i.names.Name(i.called[e]) }

@@ -9,6 +9,7 @@ import type {
   Crash,
   Degraded,
   Disconnection,
+  EmptiedField,
   Endpoint,
   Failure,
   GoneElement,
@@ -137,11 +138,21 @@ function address({ method, url, operation, detail }: Addressed): JSX.Element {
 const addressText = ({ method, url, operation }: Addressed): string =>
   quoted([method, url, operation].filter(Boolean).join(' '));
 
+/** The code that made a request or opened a connection, and what called that. */
+interface Sent {
+  initiator?: string;
+  generated?: boolean;
+  called_at?: string;
+}
+
 /** Where a request or a connection came from, as Markdown. */
-const fromText = ({ initiator, generated }: { initiator?: string; generated?: boolean }): string =>
+const fromText = ({ initiator, generated, called_at }: Sent): string =>
   initiator === undefined
     ? ''
-    : ` from ${quoted(initiator)}${generated === true ? ` ${t('generated')}` : ''}`;
+    : ` from ${quoted(initiator)}${generated === true ? ` ${t('generated')}` : ''}${called_at === undefined ? '' : `, called at ${quoted(called_at)}`}`;
+
+/** What called the code that made a request. */
+const calledAt = ({ called_at }: Sent): string => (called_at === undefined ? '' : t('calledAt', called_at));
 
 function element({ text, selector }: { text: string; selector: string }): JSX.Element {
   return (
@@ -197,13 +208,14 @@ const failure = {
     f.error,
     f.detail,
     f.initiator,
+    f.called_at,
     f.also,
   ],
   line: address,
   aside: (f: Failure, entry: ViewRef | undefined): ComponentChildren => (
     <>
       <Change before={f.previous_status} status={f.status} error={f.error} now={f.now_status} entry={entry} />
-      <span class="quiet">{also(f)}</span>
+      <span class="quiet">{[calledAt(f), also(f)].filter(Boolean).join(', ')}</span>
     </>
   ),
   markdown: (f: Failure): string =>
@@ -239,11 +251,11 @@ const LISTS: readonly List[] = [
     lane: 'storms',
     severity: 'warning',
     name: 'storms',
-    texts: (s) => [s.what, s.error, s.status, s.initiator, s.also],
+    texts: (s) => [s.what, s.error, s.status, s.initiator, s.called_at, s.also],
     line: ({ what, error }) => (error === undefined ? what : `${what}: ${error}`),
     aside: (s) => (
       <span class="quiet">
-        {[s.status, t('stormSpan', duration(s.span_ms)), also(s)].filter(Boolean).join(', ')}
+        {[s.status, t('stormSpan', duration(s.span_ms)), calledAt(s), also(s)].filter(Boolean).join(', ')}
       </span>
     ),
     markdown: (s) =>
@@ -326,6 +338,16 @@ const LISTS: readonly List[] = [
       ),
     markdown: elementText,
   }),
+  list<EmptiedField>(({ dom }) => dom?.emptied_fields, {
+    title: 'groupEmptied',
+    lane: 'dom',
+    severity: 'warning',
+    name: 'dom.emptied_fields',
+    opens: false,
+    texts: ({ element }) => [element],
+    line: ({ element }) => element,
+    markdown: ({ element }) => quoted(element),
+  }),
   list<EmptyPage>(
     ({ dom }) =>
       dom?.page_empty_since === undefined
@@ -380,9 +402,13 @@ const LISTS: readonly List[] = [
     title: 'groupEndpoints',
     lane: 'network',
     name: 'network.new_endpoints',
-    texts: (e) => [e.method, e.url, e.operation, e.initiator],
+    texts: (e) => [e.method, e.url, e.operation, e.initiator, e.called_at],
     line: address,
-    aside: (e) => <Status status={e.status} />,
+    aside: (e) => (
+      <>
+        <span class="quiet">{calledAt(e)}</span> <Status status={e.status} />
+      </>
+    ),
     markdown: (e) => `${addressText(e)} ${e.status}${fromText(e)}`,
   }),
   list<Connection>(({ websocket }) => websocket?.new_connections, {

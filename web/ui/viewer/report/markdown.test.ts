@@ -48,10 +48,12 @@ test('requests say where they come from and why they failed, and storms are list
               error: 'GraphQL error',
               detail: 'qty must be `positive`',
               initiator: 'cart.ts:31',
+              called_at: 'Form.tsx:5',
               started_at: '2026-01-01T10:00:01.000Z',
             },
           ],
         },
+        dom: { emptied_fields: [{ element: 'textbox "Email" [e3]' }] },
         storms: [
           {
             what: 'GET /notifications',
@@ -66,8 +68,9 @@ test('requests say where they come from and why they failed, and storms are list
     (moment) => moment,
   );
   expect(text).toContain(
-    '- `POST /graphql AddToCart` GraphQL error `` qty must be `positive` `` from `cart.ts:31`',
+    '- `POST /graphql AddToCart` GraphQL error `` qty must be `positive` `` from `cart.ts:31`, called at `Form.tsx:5`',
   );
+  expect(text).toContain('- `textbox "Email" [e3]`');
   expect(text).toContain('- `GET /notifications` in 1 min 35 s from `Notes.js:5` (generated) ×503');
 });
 
