@@ -566,16 +566,6 @@ func (o *outcome) isTroubled(a *Actor, client *checkpoint.Client) bool {
 	})
 }
 
-// flashes returns the messages that the page took back itself and that the agent was not given yet.
-func flashes(list []diff.Consequence) (found []diff.Consequence) {
-	for _, c := range list {
-		if c.Flash && !c.Given {
-			found = append(found, c)
-		}
-	}
-	return found
-}
-
 // requests returns the requests that succeeded.
 func requests(list []diff.Consequence) (found []diff.Consequence) {
 	for _, c := range list {
