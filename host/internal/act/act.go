@@ -45,8 +45,8 @@ const (
 	answerGrace = 5 * time.Second
 )
 
-// maxPageTokens limits the page changes in an answer, maxPageBeside the listing of a new document beside new errors or a
-// storm. What does not fit is pending, and in the next snapshot.
+// maxPageTokens limits the page changes in an answer, maxPageBeside the listing of a new document beside new errors, a
+// storm or a flood of requests. What does not fit is pending, and in the next snapshot.
 const (
 	maxPageTokens = 2000
 	maxPageBeside = 250
@@ -475,7 +475,7 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 			answer.Late.Requests[i].Text = answer.Late.Requests[i].WithInitiator()
 		}
 		for i := range answer.Requests {
-			if c := &answer.Requests[i]; c.IsMany() {
+			if c := &answer.Requests[i]; c.NeedsInitiator() {
 				c.Text = c.WithInitiator()
 			}
 		}
@@ -555,22 +555,15 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	return caused, late
 }
 
-// isTroubled reports whether an action caused errors that the agent was not given yet, or a storm.
+// floodOf is from how many alike requests on an action is reported as one that floods its server.
+const floodOf = 10
+
+// isTroubled reports whether an action caused errors that the agent was not given yet, a storm, or a flood of requests.
 func (o *outcome) isTroubled(a *Actor, client *checkpoint.Client) bool {
 	caused, _ := a.consequences(client, a.store.View(a.clock()), *o, nil)
 	return slices.ContainsFunc(caused, func(c diff.Consequence) bool {
-		return !c.Given && (c.Severity == report.Error || c.Storm)
+		return !c.Given && (c.Severity == report.Error || c.Storm || c.Request && c.Count >= floodOf)
 	})
-}
-
-// flashes returns the messages that the page took back itself and that the agent was not given yet.
-func flashes(list []diff.Consequence) (found []diff.Consequence) {
-	for _, c := range list {
-		if c.Flash && !c.Given {
-			found = append(found, c)
-		}
-	}
-	return found
 }
 
 // requests returns the requests that succeeded.

@@ -97,6 +97,16 @@ func broken(list []diff.Consequence) (found, repeated []diff.Consequence) {
 	return found, repeated
 }
 
+// flashes returns the messages that the page took back itself and that the agent was not given yet.
+func flashes(list []diff.Consequence) (found []diff.Consequence) {
+	for _, c := range list {
+		if c.Flash && !c.Given {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
 // given returns what the text of the answer shows.
 func (a *Answer) given() (shown []alike.Entry) {
 	show := func(most int, list []diff.Consequence) {

