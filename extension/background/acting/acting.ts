@@ -175,7 +175,9 @@ export class Acting {
     if (this.#parties.paused(tab)) {
       throw new CodedError(CodePaused, 'the page is paused in the debugger; resume it with debugger_resume');
     }
-    if (watchableOrigin(await address(tab)) === undefined) {
+    const now = await address(tab);
+    if (now === undefined) throw new CodedError(CodeNone, 'the tab was closed'); // a moment ago
+    if (watchableOrigin(now) === undefined) {
       throw new CodedError(CodeUnavailable, 'actions work only on http and https pages');
     }
   }

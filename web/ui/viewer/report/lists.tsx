@@ -149,7 +149,7 @@ interface Sent {
 const fromText = ({ initiator, generated, called_at }: Sent): string =>
   initiator === undefined
     ? ''
-    : ` from ${quoted(initiator)}${generated === true ? ` ${t('generated')}` : ''}${called_at === undefined ? '' : `, called at ${quoted(called_at)}`}`;
+    : ` from ${quoted(initiator)}${generated === true ? ` ${t('generated')}` : ''}${called_at === undefined ? '' : `, ${t('calledAt', quoted(called_at))}`}`;
 
 /** What called the code that made a request. */
 const calledAt = ({ called_at }: Sent): string => (called_at === undefined ? '' : t('calledAt', called_at));
