@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"tidemark.dev/tidemark/installer/settings"
 	"tidemark.dev/tidemark/protocol"
@@ -43,7 +44,7 @@ func (r *Record) decode(data []byte) error {
 }
 
 // windowsPath begins an absolute path on Windows.
-var windowsPath = regexp.MustCompile(`^([A-Za-z]:|\\)\\`)
+var windowsPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z]:|\\)\\`) })
 
 // check returns an error if an installation cannot have written an entry.
 func (w *Written) check() error {
@@ -52,7 +53,7 @@ func (w *Written) check() error {
 		if w.Group != Browsers || !strings.HasPrefix(w.Path, `Software\`) || !strings.HasSuffix(w.Path, `\NativeMessagingHosts\`+protocol.HostName) {
 			return fmt.Errorf("%q is not one of Tidemark's registry keys", w.Path)
 		}
-	} else if !filepath.IsAbs(w.Path) && !windowsPath.MatchString(w.Path) || slices.Contains(strings.Split(path, "/"), "..") {
+	} else if !filepath.IsAbs(w.Path) && !windowsPath().MatchString(w.Path) || slices.Contains(strings.Split(path, "/"), "..") {
 		return fmt.Errorf("%q is not an absolute path", w.Path)
 	}
 	for _, dir := range w.Dirs {
@@ -73,7 +74,7 @@ func (w *Written) check() error {
 		return nil
 	case w.Group == Agents && w.Content == "", w.Group == Extension && w.Content == "" && len(w.Dirs) == 0 && !w.Registry:
 		return nil
-	case w.Group == Browsers && w.Registry && windowsPath.MatchString(w.Content):
+	case w.Group == Browsers && w.Registry && windowsPath().MatchString(w.Content):
 		return nil
 	case w.Group == Browsers && !w.Registry && strings.HasSuffix(path, "/"+ManifestFile) && readManifest([]byte(w.Content)).own():
 		return nil

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tailscale/hujson"
 )
@@ -115,7 +116,7 @@ func HooksOf(agent, binary string) []Hook {
 }
 
 // plainPath matches a path that no shell needs quotes for.
-var plainPath = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+var plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w@%+=:,./-]+$`) })
 
 // hookCommand returns the line that an agent passes to a shell. On Windows that is Git's shell or PowerShell, and
 // both accept a path with slashes.
@@ -123,7 +124,7 @@ func hookCommand(binary string) string {
 	if len(binary) > 2 && binary[1] == ':' || strings.HasPrefix(binary, `\\`) {
 		binary = strings.ReplaceAll(binary, `\`, "/")
 	}
-	if !plainPath.MatchString(binary) {
+	if !plainPath().MatchString(binary) {
 		binary = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(binary) + `"`
 	}
 	return binary + " hook"
@@ -160,12 +161,12 @@ func HookCommands(entry any) []string {
 }
 
 // ownHook matches the program in a command that runs a hook, quoted or not.
-var ownHook = regexp.MustCompile(`^(\s*(?:&\s*)?)["']?(.*?)["']?\s+hook((?s:\s.*)?)$`)
+var ownHook = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\s*(?:&\s*)?)["']?(.*?)["']?\s+hook((?s:\s.*)?)$`) })
 
 // CutHookCommand splits a command that runs a program's "hook" into the program, with slashes, and the text before
 // the program and after "hook".
 func CutHookCommand(command string) (before, program, after string, ok bool) {
-	m := ownHook.FindStringSubmatchIndex(strings.ReplaceAll(command, `\`, "/"))
+	m := ownHook().FindStringSubmatchIndex(strings.ReplaceAll(command, `\`, "/"))
 	if m == nil {
 		return "", "", "", false
 	}

@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer/safefile"
@@ -103,12 +103,12 @@ func newImport() *cobra.Command {
 }
 
 // scopedName matches a checkpoint name with its scope: session_start@http://localhost:5173.
-var scopedName = regexp.MustCompile(`^[a-z][a-z0-9_]*@`)
+var scopedName = lazyregexp.New(`^[a-z][a-z0-9_]*@`)
 
 // isCheckpointFile reports whether --since names a file. Apart from scoped names, no checkpoint name and no
 // time contains a path separator or ends in .json.
 func isCheckpointFile(since string) bool {
-	return !scopedName.MatchString(since) && (strings.ContainsRune(since, '/') || strings.ContainsRune(since, filepath.Separator) || strings.EqualFold(filepath.Ext(since), ".json"))
+	return !scopedName().MatchString(since) && (strings.ContainsRune(since, '/') || strings.ContainsRune(since, filepath.Separator) || strings.EqualFold(filepath.Ext(since), ".json"))
 }
 
 // readCheckpoint reads an exported checkpoint. The error says why a file cannot be used.

@@ -156,7 +156,7 @@ func newNetwork() *cobra.Command {
 func requestCells(g *observe.Group[observe.RequestEntry]) []string {
 	e := g.First
 	address := e.URL + times(g.Count)
-	for _, more := range []string{e.Operation, report.Marked(e.Initiator, e.Generated), e.Detail} {
+	for _, more := range []string{e.Operation, report.Marked(e.Initiator, e.Generated), e.Caller(), e.Detail} {
 		if more = strings.TrimSpace(render.Flat(more)); more != "" {
 			address += "  " + render.Faint(more)
 		}

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"regexp"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // inCommands replaces the tools and parameters that a text names for agents by the commands and flags of this program.
@@ -31,9 +32,9 @@ var inCommands = strings.NewReplacer(
 )
 
 // ownLine matches the lines of a snapshot that Tidemark adds: they begin with "[" or "#", no line of a page does.
-var ownLine = regexp.MustCompile(`(?m)^[\[#].*$`)
+var ownLine = lazyregexp.New(`(?m)^[\[#].*$`)
 
 // snapshotInCommands is [inCommands] for a snapshot, whose lines of the page stay as they are.
 func snapshotInCommands(snapshot string) string {
-	return ownLine.ReplaceAllStringFunc(snapshot, inCommands.Replace)
+	return ownLine().ReplaceAllStringFunc(snapshot, inCommands.Replace)
 }

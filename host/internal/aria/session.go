@@ -2,7 +2,6 @@ package aria
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/aria/brief"
 	"tidemark.dev/tidemark/host/internal/aria/keys"
 	"tidemark.dev/tidemark/host/internal/aria/ranges"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -168,11 +168,11 @@ func sameRoute(a, b *Tree) bool { return withoutFragment(a.URL) == withoutFragme
 
 // sameTitle reports whether two trees have the same title, apart from counts.
 func sameTitle(a, b *Tree) bool {
-	return keys.FoldDigits(counts.ReplaceAllString(a.Title, "")) == keys.FoldDigits(counts.ReplaceAllString(b.Title, ""))
+	return keys.FoldDigits(counts().ReplaceAllString(a.Title, "")) == keys.FoldDigits(counts().ReplaceAllString(b.Title, ""))
 }
 
 // counts matches the counts that applications add to a title: "Inbox (3)", "[12] Inbox".
-var counts = regexp.MustCompile(`\s*[(\[]\d+\+?[)\]]\s*`)
+var counts = lazyregexp.New(`\s*[(\[]\d+\+?[)\]]\s*`)
 
 func withoutFragment(url string) string {
 	url, _, _ = strings.Cut(url, "#")

@@ -3,7 +3,6 @@ package cause
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // Bounds of what is read for one answer.
@@ -139,12 +139,12 @@ func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event
 			if update(e) != "" {
 				p.tab(e.Tab()).Updates = append(p.tab(e.Tab()).Updates, e.At)
 			}
-			if disconnected.MatchString(e.Text) {
+			if disconnected().MatchString(e.Text) {
 				p.tab(e.Tab()).Lost = append(p.tab(e.Tab()).Lost, e.At)
 			}
 			if file, ok := strings.CutPrefix(e.Text, "[HMR]  - "); ok { // of webpack's client
 				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{e.At, strings.TrimSpace(file)})
-			} else if m := replaced.FindStringSubmatch(e.Text); m != nil {
+			} else if m := replaced().FindStringSubmatch(e.Text); m != nil {
 				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{e.At, m[1]})
 			}
 		}
@@ -152,19 +152,19 @@ func (p *Past) readConsole(v *capture.View, from uint64, update func(event.Event
 }
 
 // disconnected is what the clients of Vite, webpack, Rspack, Rsbuild and Next.js log as their server ends.
-var disconnected = regexp.MustCompile(`^\[(vite\] server connection lost|(webpack|rspack)-dev-server\] Disconnected|rsbuild\] WebSocket connection lost|HMR\] .*disconnected)`)
+var disconnected = lazyregexp.New(`^\[(vite\] server connection lost|(webpack|rspack)-dev-server\] Disconnected|rsbuild\] WebSocket connection lost|HMR\] .*disconnected)`)
 
 // replaced is the file that Vite's client replaced.
-var replaced = regexp.MustCompile(`^\[vite\] (?:css )?hot updated: (\S+)`)
+var replaced = lazyregexp.New(`^\[vite\] (?:css )?hot updated: (\S+)`)
 
 // stamp is when Vite's server noticed a change, in the address of a module.
-var stamp = regexp.MustCompile(`[?&]t=(\d{13})(&|$)`)
+var stamp = lazyregexp.New(`[?&]t=(\d{13})(&|$)`)
 
 func (p *Past) readNetwork(v *capture.View, from uint64) {
 	answered := map[capture.EndpointKey]bool{}
 	for _, e := range v.Network().From(from) {
 		if strings.Contains(e.URL, "t=") {
-			if m := stamp.FindStringSubmatch(e.URL); m != nil {
+			if m := stamp().FindStringSubmatch(e.URL); m != nil {
 				at, _ := strconv.ParseInt(m[1], 10, 64)
 				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{at, e.URL})
 			}
@@ -208,7 +208,7 @@ func isOutage(e *event.Network) bool {
 }
 
 // lost is how Chromium names the end of a connection to a server.
-var lost = regexp.MustCompile(`^net::ERR_(EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|CONNECTION_(RESET|CLOSED|ABORTED)|SOCKET_NOT_CONNECTED|HTTP2_|QUIC_|NETWORK_|INTERNET_)`)
+var lost = lazyregexp.New(`^net::ERR_(EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|CONNECTION_(RESET|CLOSED|ABORTED)|SOCKET_NOT_CONNECTED|HTTP2_|QUIC_|NETWORK_|INTERNET_)`)
 
 // isCut reports whether the connection to a server ended during an answer, or long after the request was sent. A proxy then
 // answers that it failed, and says no more.
@@ -218,9 +218,9 @@ func isCut(e *event.Network) bool {
 	case e.Status >= 400:
 		return long && e.Detail == "" && isOutage(e)
 	case e.Status > 0:
-		return e.Failed() && lost.MatchString(e.Error)
+		return e.Failed() && lost().MatchString(e.Error)
 	}
-	return long && e.Failed() && lost.MatchString(e.Error)
+	return long && e.Failed() && lost().MatchString(e.Error)
 }
 
 // Began returns when a request that failed began to go wrong, in milliseconds since the Unix epoch: when it was sent, 0 if that is
@@ -244,15 +244,15 @@ func isUnsaid(e *event.Network) bool {
 }
 
 // thrown is what an answer says of an error of the server's code.
-var thrown = regexp.MustCompile(`\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Import|ModuleNotFound|NoMethod)Error\b|\bCannot find module\b|\bNullPointerException\b`)
+var thrown = lazyregexp.New(`\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Import|ModuleNotFound|NoMethod)Error\b|\bCannot find module\b|\bNullPointerException\b`)
 
 // isThrown reports whether a server answered that its code failed.
 func isThrown(e *event.Network) bool {
-	return e.Status == 500 && thrown.MatchString(e.Detail) && !outside.MatchString(e.Detail)
+	return e.Status == 500 && thrown().MatchString(e.Detail) && !outside().MatchString(e.Detail)
 }
 
 // outside is what messages say of something outside of the project that failed.
-var outside = regexp.MustCompile(strings.Join([]string{
+var outside = lazyregexp.New(strings.Join([]string{
 	`\bE(?:CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN|NOSPC|DQUOT|MFILE|NFILE|ROFS|IO)\b`,
 	`(?i:\bconnection (?:was |is )?(?:refused|reset|terminated|timed out)\b)`,
 	`(?i:\b(?:could not|cannot|can't|unable to) connect\b)`,
@@ -262,13 +262,13 @@ var outside = regexp.MustCompile(strings.Join([]string{
 }, "|"))
 
 // project is the name of a file in Turbopack's messages.
-var project = regexp.MustCompile(`\[project\]/[^\s"\\\[\]]+`)
+var project = lazyregexp.New(`\[project\]/[^\s"\\\[\]]+`)
 
 // broken is the name of a file in what the servers of webpack and of Next.js say of a build that failed.
-var broken = regexp.MustCompile(`"(?:moduleName":\s*"([^"\\]+)"|message":\s*"([^"\\:\s]+):\d+:\d+)`)
+var broken = lazyregexp.New(`"(?:moduleName":\s*"([^"\\]+)"|message":\s*"([^"\\:\s]+):\d+:\d+)`)
 
 // building is the file for which the server of webpack begins to build.
-var building = regexp.MustCompile(`^\{"action":"building","file":"([^"\\]+)"`)
+var building = lazyregexp.New(`^\{"action":"building","file":"([^"\\]+)"`)
 
 // readFrame takes a message of a development server.
 func (p *Past) readFrame(e *event.WebSocket, updates bool) {
@@ -303,15 +303,15 @@ func (p *Past) readFrame(e *event.WebSocket, updates bool) {
 		}
 	}
 	if updates && strings.Contains(e.Text, `"errors"`) {
-		for _, m := range broken.FindAllStringSubmatch(e.Text, maxNamed) {
+		for _, m := range broken().FindAllStringSubmatch(e.Text, maxNamed) {
 			add(m[1] + m[2])
 		}
 	}
-	if m := building.FindStringSubmatch(e.Text); m != nil {
+	if m := building().FindStringSubmatch(e.Text); m != nil {
 		add(m[1])
 	}
 	if strings.Contains(e.Text, "turbopack") {
-		for _, file := range project.FindAllString(e.Text, 10) {
+		for _, file := range project().FindAllString(e.Text, 10) {
 			add(file)
 		}
 	}
@@ -339,7 +339,7 @@ func (p *Past) text(e *event.Console) string {
 
 // OfMessage describes a message. Frames are those of its stack; see [Symptom].
 func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
-	s := Symptom{Tab: e.Tab(), Origin: e.Origin(), At: e.At, Frames: frames, Outside: outside.MatchString(e.Text)}
+	s := Symptom{Tab: e.Tab(), Origin: e.Origin(), At: e.At, Frames: frames, Outside: outside().MatchString(e.Text)}
 	left := maxEarlier
 	for _, m := range slices.Backward(p.messages[e.Tab()]) {
 		if m.At >= e.At {
@@ -354,7 +354,7 @@ func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 	}
 	if strings.HasPrefix(e.Text, "[vite] ") || strings.HasPrefix(e.Text, "[hmr] ") || strings.HasPrefix(e.Text, "[webpack-dev-server] ") || strings.HasPrefix(e.Text, "[rspack-dev-server] ") {
 		s.Named = Named(e.Text)
-	} else if m := located.FindStringSubmatch(e.Text); m != nil {
+	} else if m := located().FindStringSubmatch(e.Text); m != nil {
 		line, _ := strconv.Atoi(m[2])
 		s.Named = []Frame{{m[1], line}}
 	}
@@ -362,16 +362,16 @@ func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 }
 
 // located is a place at the beginning of a message, as Turbopack writes it.
-var located = regexp.MustCompile(`^(\.{0,2}/[^\s:]+):(\d+):\d+\s`)
+var located = lazyregexp.New(`^(\.{0,2}/[^\s:]+):(\d+):\d+\s`)
 
 // hotUpdate is a file of webpack with what changed since the build that a page has. A server that was started again has none.
-var hotUpdate = regexp.MustCompile(`\.hot-update\.m?js(?:on)?(?:\?|$)`)
+var hotUpdate = lazyregexp.New(`\.hot-update\.m?js(?:on)?(?:\?|$)`)
 
 // OfRequest describes a request that failed. Frames are those of the code that made it. An answer between two that failed parts them.
 func (p *Past) OfRequest(e *event.Network, frames []Frame) Symptom {
 	s := Symptom{
-		Tab: e.Tab(), Origin: e.Origin(), At: cmp.Or(Began(e), e.At), Frames: frames, Outside: outside.MatchString(e.Detail), Status: e.Status, Thrown: isThrown(e),
-		Server: hotUpdate.MatchString(e.URL) || isCut(e), Unsaid: isUnsaid(e),
+		Tab: e.Tab(), Origin: e.Origin(), At: cmp.Or(Began(e), e.At), Frames: frames, Outside: outside().MatchString(e.Detail), Status: e.Status, Thrown: isThrown(e),
+		Server: hotUpdate().MatchString(e.URL) || isCut(e), Unsaid: isUnsaid(e),
 		Endpoint: capture.KeyOf(e),
 	}
 	if e.Started > 0 {
@@ -414,7 +414,7 @@ func (p *Past) OfSocket(e *event.WebSocket, frames []Frame) Symptom {
 // OfElement describes an error element that appeared.
 func (p *Past) OfElement(e *capture.Change) Symptom {
 	k := e.Element
-	s := Symptom{Tab: e.Tab(), Origin: k.Origin, At: e.At, Outside: outside.MatchString(k.Text)}
+	s := Symptom{Tab: e.Tab(), Origin: k.Origin, At: e.At, Outside: outside().MatchString(k.Text)}
 	if alike.IsOverlay(k.Selector) {
 		s.Named = Named(k.Text)
 	}
@@ -434,14 +434,14 @@ func (p *Past) OfElement(e *capture.Change) Symptom {
 }
 
 // place is a file and perhaps a line in a text.
-var place = regexp.MustCompile(`([\w@$.+\-/\\\[\]()~%]*[\w\]]\.[A-Za-z]\w{0,6})(?::(\d+)|\((\d+)[,:]|\?)?`)
+var place = lazyregexp.New(`([\w@$.+\-/\\\[\]()~%]*[\w\]]\.[A-Za-z]\w{0,6})(?::(\d+)|\((\d+)[,:]|\?)?`)
 
 // maxNamed bounds the files that are looked for in a text.
 const maxNamed = 10
 
 // Named returns the files that a bundler's text names.
 func Named(text string) (list []Frame) {
-	for _, m := range place.FindAllStringSubmatch(text, maxNamed) {
+	for _, m := range place().FindAllStringSubmatch(text, maxNamed) {
 		line, _ := strconv.Atoi(m[2] + m[3])
 		list = append(list, Frame{m[1], line})
 	}

@@ -10,7 +10,6 @@ package checkpoint
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -132,11 +132,11 @@ func (e *AmbiguousError) Error() string {
 func (e *AmbiguousError) Code() usererr.Code { return usererr.Ambiguous }
 
 var (
-	nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	nameForm = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
 	// An ID of a moment or of a file snapshot.
-	momentForm = regexp.MustCompile(`^[ms]\d+$`)
+	momentForm = lazyregexp.New(`^[ms]\d+$`)
 	// A date (20260123, 2026_01_23, 23_01_2026), a time of day (14h30, 2pm, 14_30_00), a Unix time.
-	dateOrTime = regexp.MustCompile(`(^|[^0-9])((19|20)\d{2}_?(0[1-9]|1[0-2])(_?([0-2]\d|3[01]))?|([0-2]?\d|3[01])_?(0?[1-9]|1[0-2])_?(19|20)\d{2}|\d{10,}|([01]?\d|2[0-3])h[0-5]\d|([01]\d|2[0-3])_[0-5]\d(_[0-5]\d)?|\d{8}_?t?_?\d{4,6})([^0-9]|$)|(^|[^0-9])(0?\d|1[0-2])_?(am|pm)(_|$)`)
+	dateOrTime = lazyregexp.New(`(^|[^0-9])((19|20)\d{2}_?(0[1-9]|1[0-2])(_?([0-2]\d|3[01]))?|([0-2]?\d|3[01])_?(0?[1-9]|1[0-2])_?(19|20)\d{2}|\d{10,}|([01]?\d|2[0-3])h[0-5]\d|([01]\d|2[0-3])_[0-5]\d(_[0-5]\d)?|\d{8}_?t?_?\d{4,6})([^0-9]|$)|(^|[^0-9])(0?\d|1[0-2])_?(am|pm)(_|$)`)
 )
 
 // CheckName returns a [*NameError] with the rule that a name breaks, or nil.
@@ -153,11 +153,11 @@ func CheckName(name string) error {
 		rule = "it is reserved for the beginning of the history"
 	case strings.HasPrefix(name, automatic) || name == "auto":
 		rule = "auto_… is reserved for automatic checkpoints"
-	case momentForm.MatchString(name):
+	case momentForm().MatchString(name):
 		rule = "it is reserved for the moments and file snapshots of the timeline"
-	case !nameForm.MatchString(name):
+	case !nameForm().MatchString(name):
 		rule = "it must match [a-z][a-z0-9_]*"
-	case dateOrTime.MatchString(name):
+	case dateOrTime().MatchString(name):
 		rule = "it contains a date or time, which the checkpoint stores anyway"
 	default:
 		return nil

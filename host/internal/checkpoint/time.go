@@ -2,15 +2,16 @@ package checkpoint
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // The forms of ISO 8601-1:2019, 5.2 to 5.4: calendar, ordinal and week dates, extended and basic,
 // with a time of day of any precision, and Z, an offset, or none.
-var isoForm = regexp.MustCompile(`^(\d{4})(?:-?W(\d{2})(?:-?([1-7]))?|-(\d{3})|-?(\d{2})-?(\d{2})|-(\d{2})|(\d{3}))?` +
+var isoForm = lazyregexp.New(`^(\d{4})(?:-?W(\d{2})(?:-?([1-7]))?|-(\d{3})|-?(\d{2})-?(\d{2})|-(\d{2})|(\d{3}))?` +
 	`(?:[Tt ](\d{2})(?::?(\d{2})(?::?(\d{2}))?)?(?:[.,](\d+))?\s*([Zz]|[+\-−]\d{2}(?::?\d{2})?)?)?$`)
 
 // LooksLikeTime reports whether a checkpoint argument is a time: no name begins with a digit.
@@ -21,7 +22,7 @@ func ParseTime(s string, local *time.Location) (time.Time, error) {
 	bad := func(why string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%q is not a valid ISO 8601 time%s; write it like 2026-01-23T10:25:00Z", s, why)
 	}
-	m := isoForm.FindStringSubmatch(strings.TrimSpace(s))
+	m := isoForm().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return bad("")
 	}

@@ -3,10 +3,11 @@ package conversation
 import (
 	"encoding/json"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // codexLine is a line of a rollout of Codex.
@@ -138,7 +139,7 @@ func (e *Event) complete(item *codexItem) bool {
 }
 
 // exitLine is the line of a command's output, as the model gets it, with the exit status.
-var exitLine = regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (\d+)\s*$`)
+var exitLine = lazyregexp.New(`(?m)^(?:Process exited with code|Exit code:) (\d+)\s*$`)
 
 // codexOutcome returns the outcome that the output of a tool names, "" for none.
 func codexOutcome(output json.RawMessage) string {
@@ -153,7 +154,7 @@ func codexOutcome(output json.RawMessage) string {
 	}
 	_ = json.Unmarshal([]byte(text), &status) // most are plain text
 	code := status.Metadata.Exit
-	if m := exitLine.FindStringSubmatch(text); m != nil && code == nil {
+	if m := exitLine().FindStringSubmatch(text); m != nil && code == nil {
 		if n, err := strconv.Atoi(m[1]); err == nil {
 			code = &n
 		}

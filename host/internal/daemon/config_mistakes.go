@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // configFile is the settings file as it was read, so that errors can name the line. Both fields are empty without a file.
@@ -53,8 +55,8 @@ func (f configFile) outOfRange(section string, err error) error {
 }
 
 var (
-	tableLine = regexp.MustCompile(`^\s*\[\[?([^\]]+)\]`)
-	keyLine   = regexp.MustCompile(`^\s*([\w."'-]+)\s*=`)
+	tableLine = lazyregexp.New(`^\s*\[\[?([^\]]+)\]`)
+	keyLine   = lazyregexp.New(`^\s*([\w."'-]+)\s*=`)
 	quotes    = strings.NewReplacer(`"`, "", "'", "", " ", "")
 )
 
@@ -67,9 +69,9 @@ func (f configFile) line(section, reason string) int {
 	for text := range bytes.Lines(f.data) {
 		n++
 		line, name := string(text), ""
-		if m := tableLine.FindStringSubmatch(line); m != nil {
+		if m := tableLine().FindStringSubmatch(line); m != nil {
 			table = quotes.Replace(m[1])
-		} else if m := keyLine.FindStringSubmatch(line); m != nil {
+		} else if m := keyLine().FindStringSubmatch(line); m != nil {
 			name = quotes.Replace(m[1])
 		}
 		in := strings.Trim(table+"."+name, ".")

@@ -193,6 +193,10 @@ func TestAFailedRequestNamesTheCallOfItsInitiator(t *testing.T) {
 			if got != c.want {
 				t.Errorf("%s, not %s", got, c.want)
 			}
+			want := strings.TrimSuffix(c.want, " called at ")
+			if line := inLines(t, w, w.Agent(), "get_network_requests", `{}`); !strings.HasSuffix(line, " "+want) {
+				t.Errorf("the list of requests does not end with %q:\n%s", want, line)
+			}
 		})
 	}
 }

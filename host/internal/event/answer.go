@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/redact"
 )
 
@@ -54,10 +55,10 @@ func (e *Request) interpret(r *redact.Redactor) {
 }
 
 var (
-	operationName = regexp.MustCompile(`^[_A-Za-z][_0-9A-Za-z]*$`)
+	operationName = lazyregexp.New(`^[_A-Za-z][_0-9A-Za-z]*$`)
 	// namedOperation is the head of an operation in a GraphQL document (https://spec.graphql.org/October2021/#sec-Language.Operations).
-	namedOperation = regexp.MustCompile(`(?:^|[\s},])(?:query|mutation|subscription)\s+([_A-Za-z][_0-9A-Za-z]*)\s*[({@]`)
-	anyOperation   = regexp.MustCompile(`^(?:\s|#[^\n]*\n)*(?:\{|query\b|mutation\b|subscription\b|fragment\b)`)
+	namedOperation = lazyregexp.New(`(?:^|[\s},])(?:query|mutation|subscription)\s+([_A-Za-z][_0-9A-Za-z]*)\s*[({@]`)
+	anyOperation   = lazyregexp.New(`^(?:\s|#[^\n]*\n)*(?:\{|query\b|mutation\b|subscription\b|fragment\b)`)
 )
 
 // Writes reports whether a request asks a server to change something, by its method. A query of GraphQL is sent as a write, too.
@@ -65,7 +66,7 @@ func (n *Network) Writes() bool {
 	switch n.Method {
 	case "POST", "PUT", "PATCH", "DELETE":
 		document := gjson.Get(n.RequestBody, "query").Str
-		return !anyOperation.MatchString(document) || strings.Contains(document, "mutation")
+		return !anyOperation().MatchString(document) || strings.Contains(document, "mutation")
 	}
 	return false
 }
@@ -74,7 +75,7 @@ func (n *Network) Writes() bool {
 const maxOperation = 100
 
 // isOperation reports whether a text is a name of GraphQL, and not too long for one.
-func isOperation(s string) bool { return len(s) <= maxOperation && operationName.MatchString(s) }
+func isOperation(s string) bool { return len(s) <= maxOperation && operationName().MatchString(s) }
 
 // operation returns the name of a request's GraphQL operation, as GraphQL over HTTP sends it: in the body as JSON, or in the
 // query of the address. Of a batch it is that of the given one.
@@ -103,7 +104,7 @@ func operation(n *Network, of int) string {
 
 // nameIn returns the name of the first named operation in a GraphQL document, "" if there is none.
 func nameIn(document string) string {
-	if m := namedOperation.FindStringSubmatch(document); m != nil && len(m[1]) <= maxOperation && anyOperation.MatchString(document) {
+	if m := namedOperation().FindStringSubmatch(document); m != nil && len(m[1]) <= maxOperation && anyOperation().MatchString(document) {
 		return m[1]
 	}
 	return ""
@@ -115,7 +116,7 @@ func nameIn(document string) string {
 // that is.
 func graphQLErrors(n *Network) (errs gjson.Result, of int) {
 	path, _, _ := strings.Cut(n.URL, "?")
-	asked := n.Operation != "" || strings.HasSuffix(strings.TrimRight(path, "/"), "graphql") || anyOperation.MatchString(gjson.Get(n.RequestBody, "query").Str) || graphQLType.MatchString(n.Mime)
+	asked := n.Operation != "" || strings.HasSuffix(strings.TrimRight(path, "/"), "graphql") || anyOperation().MatchString(gjson.Get(n.RequestBody, "query").Str) || graphQLType().MatchString(n.Mime)
 	errorsOf := func(answer gjson.Result) bool {
 		list := answer.Get("errors")
 		first := list.Get("0")
@@ -139,7 +140,7 @@ func graphQLErrors(n *Network) (errs gjson.Result, of int) {
 
 // graphQLType matches the types of GraphQL answers (https://graphql.github.io/graphql-over-http/draft/#sec-Media-Types), the
 // former one included.
-var graphQLType = regexp.MustCompile(`(?i)^application/graphql(?:-response)?\+json\b`)
+var graphQLType = lazyregexp.New(`(?i)^application/graphql(?:-response)?\+json\b`)
 
 // isGraphQL reports whether an answer has just the shape of one of GraphQL with errors.
 func isGraphQL(answer gjson.Result) bool {
@@ -194,18 +195,18 @@ var reasons = []string{"message", "error_description", "error", "detail", "msg",
 var exceptions = []string{"exception", "trace", "stack"}
 
 // wrapped is an exception as Ruby inspects it.
-var wrapped = regexp.MustCompile(`(?s)^#<([A-Z][\w:]*: .+)>$`)
+var wrapped = lazyregexp.New(`(?s)^#<([A-Z][\w:]*: .+)>$`)
 
 // unwrapped returns an exception without what Ruby puts around it.
 func unwrapped(text string) string {
-	if m := wrapped.FindStringSubmatch(text); m != nil {
+	if m := wrapped().FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	return text
 }
 
 // statusPhrase is what servers write in place of a reason, beside the phrases of HTTP.
-var statusPhrase = regexp.MustCompile(`(?i)^(?:(?:Http)?(?:Error|Exception): )?(?:server error|internal error|error|an? (?:unexpected|internal|unknown) error (?:has )?occur+ed|no message available)$`)
+var statusPhrase = lazyregexp.New(`(?i)^(?:(?:Http)?(?:Error|Exception): )?(?:server error|internal error|error|an? (?:unexpected|internal|unknown) error (?:has )?occur+ed|no message available)$`)
 
 // isStatusPhrase reports whether a text says no more than a status does: "Internal Server Error", "404 Not Found".
 func isStatusPhrase(text string) bool {
@@ -213,7 +214,7 @@ func isStatusPhrase(text string) bool {
 	if code, phrase, ok := strings.Cut(text, " "); ok && len(code) == 3 && code[0] >= '4' && code[0] <= '5' {
 		text = phrase
 	}
-	return StatusNamed(text) != 0 || statusPhrase.MatchString(text)
+	return StatusNamed(text) != 0 || statusPhrase().MatchString(text)
 }
 
 // StatusNamed returns the status of a failed request by its name as servers write it, such as "Not Found", in any case of
@@ -360,13 +361,13 @@ var xmlReasons = sync.OnceValue(func() (list []*regexp.Regexp) {
 
 var (
 	// startsHTML is how a page begins, or a part of one.
-	startsHTML = regexp.MustCompile(`(?i)^(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title|h1|p|pre|div|center)\b`)
-	cdata      = regexp.MustCompile(`(?s)<!\[CDATA\[(.*?)]]>`)
+	startsHTML = lazyregexp.New(`(?i)^(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title|h1|p|pre|div|center)\b`)
+	cdata      = lazyregexp.New(`(?s)<!\[CDATA\[(.*?)]]>`)
 )
 
 // xmlDetail returns what an answer in XML says went wrong, "" for a page.
 func xmlDetail(body string) string {
-	if startsHTML.MatchString(body) {
+	if startsHTML().MatchString(body) {
 		return ""
 	}
 	phrase := ""
@@ -376,7 +377,7 @@ func xmlDetail(body string) string {
 			continue
 		}
 		text := found[1]
-		if raw := cdata.FindStringSubmatch(text); raw != nil {
+		if raw := cdata().FindStringSubmatch(text); raw != nil {
 			text = raw[1]
 		} else {
 			text = html.UnescapeString(text)
@@ -410,22 +411,22 @@ var pages = sync.OnceValue(func() (list []*regexp.Regexp) {
 	return list
 })
 
-var tags = regexp.MustCompile(`(?s)<[^>]*>`)
+var tags = lazyregexp.New(`(?s)<[^>]*>`)
 
 // djangoException finds the name of an exception in Django's error page, whose message may be a mere key.
-var djangoException = regexp.MustCompile(`<title>\s*(\w+)\s+at\s`)
+var djangoException = lazyregexp.New(`<title>\s*(\w+)\s+at\s`)
 
 // railsException is the first line of a Rails error page as text. The message follows.
-var railsException = regexp.MustCompile(`^[A-Z][\w:]* in [A-Z][\w:]*#\w+\s*\n\s*(\S[^\n]*)`)
+var railsException = lazyregexp.New(`^[A-Z][\w:]* in [A-Z][\w:]*#\w+\s*\n\s*(\S[^\n]*)`)
 
 func pageDetail(page string) string {
 	for _, pattern := range pages() {
 		for _, found := range pattern.FindAllStringSubmatch(page, 1) {
 			for _, text := range found[1:] {
-				if text = textDetail(strings.TrimSpace(html.UnescapeString(tags.ReplaceAllString(text, " ")))); text == "" {
+				if text = textDetail(strings.TrimSpace(html.UnescapeString(tags().ReplaceAllString(text, " ")))); text == "" {
 					continue
 				}
-				if name := djangoException.FindStringSubmatch(page); name != nil && strings.HasPrefix(text, "'") {
+				if name := djangoException().FindStringSubmatch(page); name != nil && strings.HasPrefix(text, "'") {
 					text = name[1] + ": " + text
 				}
 				return text
@@ -445,7 +446,7 @@ func textDetail(text string) string {
 			}
 		}
 	}
-	if m := railsException.FindStringSubmatch(text); m != nil {
+	if m := railsException().FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[1])
 	}
 	for _, line := range lines {

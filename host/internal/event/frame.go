@@ -1,10 +1,10 @@
 package event
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // Waits begins the line of a frame at the place where its function waits for the frame before. Quiet capture marks such frames
@@ -48,10 +48,8 @@ const functionPart = `(?:#?[\pL_$][\pL\p{Mn}\p{Nd}_$]*|<[a-z_]+>|\[Symbol\.\w+\]
 // functionPath is identifiers with dots between.
 const functionPath = functionPart + `(?:\.` + functionPart + `)*`
 
-// functionShape is compiled when it is first needed: a program that reads no stack starts faster.
-var functionShape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(?:async )?\((?:anonymous|document|module)\)|(?:(?:async|new|get|set|static) )*` + functionPath + `(?: \[as ` + functionPath + `\])?)$`)
-})
+// functionShape is the name of a function as a whole.
+var functionShape = lazyregexp.New(`^(?:(?:async )?\((?:anonymous|document|module)\)|(?:(?:async|new|get|set|static) )*` + functionPath + `(?: \[as ` + functionPath + `\])?)$`)
 
 // isFunction reports whether a text is the name of a function as code has it, such as new Shop, Object.<anonymous> and
 // Proxy.render [as update].

@@ -2,11 +2,12 @@ package event
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // The functions of this file own how text of a page stands in a line with Tidemark's own words: as a word of a closed
@@ -47,20 +48,20 @@ func Named(s string) string {
 }
 
 // plainSelector is a CSS selector whose names are words and whose values are in quotes.
-var plainSelector = regexp.MustCompile(`^` + compound + `(?: > ` + compound + `)*$`)
+var plainSelector = lazyregexp.New(`^` + compound + `(?: > ` + compound + `)*$`)
 
 const compound = `(?:[#.]?[\pL\pN_-]+|\[[\w-]+=(?:[\w-]+|"(?:[^"\\]|\\.)*")\]|:[\w-]+(?:\(\d+\))?|\*)+`
 
 // Selector is [Named] for a CSS selector, which has blanks between the elements that it names.
 func Selector(s string) string {
-	if s = OneLine(s); plainSelector.MatchString(s) {
+	if s = OneLine(s); plainSelector().MatchString(s) {
 		return s
 	}
 	return strconv.Quote(s)
 }
 
 // namedByText is how an element is named that has no reference: by its role or tag, and a text in quotes.
-var namedByText = regexp.MustCompile(`^[a-z][a-z0-9-]* "(?:[^"\\]|\\.)*"$`)
+var namedByText = lazyregexp.New(`^[a-z][a-z0-9-]* "(?:[^"\\]|\\.)*"$`)
 
 // Described is [Selector] for an element that may also be named by its role and its text: button "Save". A pseudo-element is
 // one of an element: ::after of button "Save".
@@ -71,7 +72,7 @@ func Described(s string) string {
 			return pseudo + Described(of)
 		}
 	}
-	if namedByText.MatchString(s) {
+	if namedByText().MatchString(s) {
 		return s
 	}
 	return Selector(s)

@@ -1,15 +1,16 @@
 package event
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // connectError is a packet by which a server of Socket.IO refuses a connection, within a message of Engine.IO
 // (https://socket.io/docs/v4/socket-io-protocol/#connection-to-a-namespace). It begins a frame, or the answer to a poll.
-var connectError = regexp.MustCompile(`^(?:[0-9]{1,9}:)?44(?:/[^,{"]*,)?([{"])`)
+var connectError = lazyregexp.New(`^(?:[0-9]{1,9}:)?44(?:/[^,{"]*,)?([{"])`)
 
 // isEngineIO reports whether an address is one through which a client of Socket.IO talks to its server.
 func isEngineIO(url string) bool {
@@ -22,7 +23,7 @@ func connectRefusal(url, text string) (why string, ok bool) {
 	if !isEngineIO(url) {
 		return "", false
 	}
-	m := connectError.FindStringSubmatchIndex(text)
+	m := connectError().FindStringSubmatchIndex(text)
 	if m == nil {
 		return "", false
 	}

@@ -1,8 +1,9 @@
 package event
 
 import (
-	"regexp"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // Page text gets into a line of an answer in two ways only: as a token, which is a word of a closed list ([role],
@@ -40,7 +41,7 @@ var valued = closed("sort live haspopup level lines")
 
 // counted are the states whose values are numbers: of a level, and of an editor's lines or the first and the last that it
 // draws.
-var counted = regexp.MustCompile(`^(level=[0-9]{1,3}|lines=[0-9]{1,7}(-[0-9]{1,7}\+?)?)$`)
+var counted = lazyregexp.New(`^(level=[0-9]{1,3}|lines=[0-9]{1,7}(-[0-9]{1,7}\+?)?)$`)
 
 func closed(words string) map[string]bool {
 	m := map[string]bool{}
@@ -60,7 +61,7 @@ func role(s string) string {
 // state is a state of an element; not ok for one that there is not. As in ARIA, a value that is none of its own is as
 // good as none.
 func state(s string) (as string, ok bool) {
-	if counted.MatchString(s) {
+	if counted().MatchString(s) {
 		return s, true
 	}
 	name, value, has := strings.Cut(s, "=")

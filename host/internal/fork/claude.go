@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tidemark.dev/tidemark/host/internal/jsondepth"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -27,7 +27,7 @@ const maxTranscript = 1 << 30
 
 // claudeVersions are the versions of Claude Code whose lines have the known form. A line of an unknown type is refused
 // whatever its version is.
-var claudeVersions = regexp.MustCompile(`^2\.[01]\.\d+$`)
+var claudeVersions = lazyregexp.New(`^2\.[01]\.\d+$`)
 
 // What becomes of a line of a transcript.
 type fate int
@@ -120,7 +120,7 @@ func isDir(path string) bool {
 
 // readClaude reads the whole lines of a transcript.
 func readClaude(p Point) (rows []*row, err error) {
-	if !uuidForm.MatchString(p.Session) || filepath.Base(p.Transcript) != p.Session+".jsonl" || !filepath.IsAbs(p.Transcript) || filepath.Base(filepath.Dir(filepath.Dir(p.Transcript))) != "projects" {
+	if !uuidForm().MatchString(p.Session) || filepath.Base(p.Transcript) != p.Session+".jsonl" || !filepath.IsAbs(p.Transcript) || filepath.Base(filepath.Dir(filepath.Dir(p.Transcript))) != "projects" {
 		return nil, unknown("the agent's hook did not name its transcript as Claude Code does")
 	}
 	f, info, err := safefile.Open(p.Transcript)
@@ -200,9 +200,9 @@ func parseRow(line []byte) (*row, error) {
 	switch {
 	case r.fate == 0:
 		return nil, fmt.Errorf("its type %q is not known", r.Type)
-	case r.fate <= skipped && !uuidForm.MatchString(r.ID):
+	case r.fate <= skipped && !uuidForm().MatchString(r.ID):
 		return nil, errors.New("its uuid is not one")
-	case r.fate == chained && !claudeVersions.MatchString(r.Version):
+	case r.fate == chained && !claudeVersions().MatchString(r.Version):
 		return nil, fmt.Errorf("it was written by version %q, of which the form is not known", r.Version)
 	}
 	return r, nil
@@ -393,7 +393,7 @@ func claudeProject(dir string) string {
 }
 
 // quoted finds the IDs of messages in a field.
-var quoted = regexp.MustCompile(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`)
+var quoted = lazyregexp.New(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`)
 
 // writeClaude writes a copy in one step.
 func writeClaude(c *Conversation, p Point, kept, all []*row, place Place, now time.Time) (err error) {
@@ -442,7 +442,7 @@ func writeClaude(c *Conversation, p Point, kept, all []*row, place Place, now ti
 					one.raw = text(id)
 				}
 			default:
-				one.raw = quoted.ReplaceAllFunc(place.renamed(one.raw), func(s []byte) []byte {
+				one.raw = quoted().ReplaceAllFunc(place.renamed(one.raw), func(s []byte) []byte {
 					if id := ids[string(s[1:len(s)-1])]; id != "" {
 						return text(id)
 					}

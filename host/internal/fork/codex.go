@@ -32,7 +32,7 @@ const (
 // Codex has Codex fork a conversation up to a point, for the branch's directory. Codex keeps whole turns: the turn in which the
 // point is belongs to the copy only if it ended there.
 func Codex(ctx context.Context, p Point, place Place, program Program) (*Conversation, error) {
-	if !uuidForm.MatchString(p.Session) || !strings.HasSuffix(p.Transcript, p.Session+".jsonl") || !filepath.IsAbs(p.Transcript) {
+	if !uuidForm().MatchString(p.Session) || !strings.HasSuffix(p.Transcript, p.Session+".jsonl") || !filepath.IsAbs(p.Transcript) {
 		return nil, unknown("the agent's hook did not name its transcript as Codex does")
 	}
 	home := p.Transcript
@@ -83,7 +83,7 @@ func Codex(ctx context.Context, p Point, place Place, program Program) (*Convers
 		return nil, err
 	}
 	c := &Conversation{Method: ByAgent, Session: forked.Thread.ID, Path: forked.Thread.Path, Dir: place.To, Home: home, Messages: i + 1}
-	if !uuidForm.MatchString(c.Session) || c.Session == p.Session {
+	if !uuidForm().MatchString(c.Session) || c.Session == p.Session {
 		return nil, unknown("Codex answered without a new conversation")
 	}
 	if rel, err := filepath.Rel(home, c.Path); err != nil || !filepath.IsLocal(rel) {

@@ -11,9 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // Methods by which a conversation is continued.
@@ -86,7 +87,7 @@ func unknown(format string, args ...any) error { return &UnknownError{fmt.Sprint
 var ErrEmpty = errors.New("nothing was said before the moment")
 
 // uuidForm is what the IDs of agents look like.
-var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var uuidForm = lazyregexp.New(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // moved returns a directory of the original workspace as one of the branch. One outside of it becomes the branch's.
 func (p Place) moved(dir string) string {

@@ -94,7 +94,7 @@ func Gemini(ctx context.Context, p Point, place Place, program Program) (*Conver
 // readChat reads the whole lines of a chat.
 func readChat(p Point) (lines []chatLine, err error) {
 	base := filepath.Base(p.Transcript)
-	if !uuidForm.MatchString(p.Session) || !filepath.IsAbs(p.Transcript) || !strings.HasPrefix(base, "session-") || !strings.HasSuffix(base, "-"+p.Session[:8]+".jsonl") {
+	if !uuidForm().MatchString(p.Session) || !filepath.IsAbs(p.Transcript) || !strings.HasPrefix(base, "session-") || !strings.HasSuffix(base, "-"+p.Session[:8]+".jsonl") {
 		return nil, unknown("the agent's hook did not name its chat as Gemini CLI does")
 	}
 	f, info, err := safefile.Open(p.Transcript)

@@ -14,16 +14,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // opencodePatience bounds the requests to opencode, with the start of its server.
 const opencodePatience = 90 * time.Second
 
 // openSession is what opencode's IDs of sessions look like.
-var openSession = regexp.MustCompile(`^ses_[0-9A-Za-z]{1,64}$`)
+var openSession = lazyregexp.New(`^ses_[0-9A-Za-z]{1,64}$`)
 
 // openEntry is a message of opencode: the user's, or a step of its agent.
 type openEntry struct {
@@ -54,7 +55,7 @@ func (e *openEntry) whole() bool {
 // OpenCode has opencode fork a conversation up to a point, for the branch's directory. It keeps whole steps: the model's message
 // with all of its calls.
 func OpenCode(ctx context.Context, p Point, place Place, program Program) (*Conversation, error) {
-	if !openSession.MatchString(p.Session) {
+	if !openSession().MatchString(p.Session) {
 		return nil, unknown("the agent's plugin did not name its session as opencode does")
 	}
 	ctx, cancel := context.WithTimeout(ctx, opencodePatience)
@@ -83,7 +84,7 @@ func OpenCode(ctx context.Context, p Point, place Place, program Program) (*Conv
 	if err := s.ask(ctx, http.MethodPost, "/session/"+p.Session+"/fork", body, &made); err != nil {
 		return nil, err
 	}
-	if !openSession.MatchString(made.ID) || made.ID == p.Session {
+	if !openSession().MatchString(made.ID) || made.ID == p.Session {
 		return nil, unknown("opencode answered without a new session")
 	}
 	if err := s.move(ctx, made.ID, end, place, program); err != nil {
@@ -203,7 +204,7 @@ type openServer struct {
 }
 
 // listening is what opencode prints with the address of its server.
-var listening = regexp.MustCompile(`listening on (http://127\.0\.0\.1:\d+)\b`)
+var listening = lazyregexp.New(`listening on (http://127\.0\.0\.1:\d+)\b`)
 
 func startOpenCode(ctx context.Context, program Program, dir string) (*openServer, error) {
 	s := &openServer{cmd: exec.CommandContext(ctx, program.Line[0], slices.Concat(program.Line[1:], []string{"serve", "--pure", "--hostname", "127.0.0.1", "--port", "0"})...), password: rand.Text(), dir: dir}
@@ -218,7 +219,7 @@ func startOpenCode(ctx context.Context, program Program, dir string) (*openServe
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+		if m := listening().FindStringSubmatch(lines.Text()); m != nil {
 			s.url = m[1]
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return s, nil

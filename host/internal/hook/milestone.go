@@ -11,9 +11,9 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"tidemark.dev/tidemark/host/internal/timeline/records"
-
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 // A recognition is a command whose end is a milestone: words in their order, the first one a program, flags anywhere.
@@ -259,15 +259,15 @@ func wraps(wrapper, argv []string) int {
 func base(word string) string { return path.Base(filepath.ToSlash(word)) }
 
 // failureLine is the first line of Claude Code's report of a command that failed.
-var failureLine = regexp.MustCompile(`^Exit code (\d+)(?:\n|$)`)
+var failureLine = lazyregexp.New(`^Exit code (\d+)(?:\n|$)`)
 
 // statusLine is the line with the exit status in the answers of Gemini CLI and of Copilot CLI.
-var statusLine = regexp.MustCompile(`(?m)^(?:Exit Code: |<shellId: \S+ completed with exit code )(\d+)>?\s*$`)
+var statusLine = lazyregexp.New(`(?m)^(?:Exit Code: |<shellId: \S+ completed with exit code )(\d+)>?\s*$`)
 
 // wholeLine is in Gemini CLI's answer of a command that ended, oddLine in that of one that ended by a signal, did not start, or still runs.
 var (
-	wholeLine = regexp.MustCompile(`(?m)^Output: `)
-	oddLine   = regexp.MustCompile(`(?m)^(?:Signal|Error|Background PIDs): `)
+	wholeLine = lazyregexp.New(`(?m)^Output: `)
+	oddLine   = lazyregexp.New(`(?m)^(?:Signal|Error|Background PIDs): `)
 )
 
 // ending is how a tool of the agent ended.
@@ -312,9 +312,9 @@ func (in *input) ended() ending {
 		}
 	}
 	if in.Event == "PostToolUseFailure" || in.Event == "postToolUseFailure" || len(response.Error) > 0 {
-		return withStatus(ending{known: true}, failureLine, asText(in.Error))
+		return withStatus(ending{known: true}, failureLine(), asText(in.Error))
 	}
-	if e := withStatus(ending{}, statusLine, asText(response.Content)+asText(response.Text)); e.known {
+	if e := withStatus(ending{}, statusLine(), asText(response.Content)+asText(response.Text)); e.known {
 		return e
 	}
 	switch in.agent() {
@@ -339,7 +339,7 @@ func (in *input) ended() ending {
 		case in.Event != "AfterTool" || len(response.Content) == 0:
 		case !conversation.Runs(in.Tool):
 			return ending{known: true, succeeded: true}
-		case wholeLine.MatchString(text) && !oddLine.MatchString(text):
+		case wholeLine().MatchString(text) && !oddLine().MatchString(text):
 			return exited(0)
 		}
 	}

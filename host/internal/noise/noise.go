@@ -14,12 +14,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 //go:embed rules.json
@@ -69,7 +69,7 @@ type Mark struct {
 
 // failure matches the messages of a development server's client that could not update a page. Reloading the page
 // updates it.
-var failure = regexp.MustCompile(`(?i)\b(fail(s|ed|ure)?|errors?|can( ?not|['’]t)|could(n['’]t| not)|unable|wrong|abort(ed|ing)?|invalid|incompatible|` +
+var failure = lazyregexp.New(`(?i)\b(fail(s|ed|ure)?|errors?|can( ?not|['’]t)|could(n['’]t| not)|unable|wrong|abort(ed|ing)?|invalid|incompatible|` +
 	`reload(ing|ed)?|refused|reject(ed)?|ignor(ed|ing)|unaccepted|not accepted|declined|exception|stale|missing|not found|warning)\b`)
 
 // Rules is a compiled table. It never changes and is safe for concurrent use.
@@ -253,7 +253,7 @@ func (r *Rules) Console(e *event.Console) *Rule {
 
 // tellsOfFailure reports whether an entry that a rule matches shows that a page could not be updated.
 func (r *Rule) tellsOfFailure(e *event.Console) bool {
-	return len(r.Marks) > 0 && (r.mark(e.Text).How == failed || e.Level >= event.Warning && r.Pack == hotUpdate && failure.MatchString(e.Text))
+	return len(r.Marks) > 0 && (r.mark(e.Text).How == failed || e.Level >= event.Warning && r.Pack == hotUpdate && failure().MatchString(e.Text))
 }
 
 // Stale reports whether an entry shows that its page no longer matches its files. This ends when the page is reloaded.

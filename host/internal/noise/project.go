@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // Project holds the noise settings of a project's file.
@@ -39,12 +40,12 @@ const (
 const maxBadLines = 20
 
 // ruleHeader matches the first line of a rule.
-var ruleHeader = regexp.MustCompile(`^\s*\[\[\s*noise\s*\.\s*rules\s*\]\]`)
+var ruleHeader = lazyregexp.New(`^\s*\[\[\s*noise\s*\.\s*rules\s*\]\]`)
 
 // tableHeader matches the header of a table, and noiseHeader that of a noise table.
 var (
-	tableHeader = regexp.MustCompile(`^[ \t]*\[\[?[ \t]*["'A-Za-z0-9_-]`)
-	noiseHeader = regexp.MustCompile(`^[ \t]*\[\[?[ \t]*["']?noise\b`)
+	tableHeader = lazyregexp.New(`^[ \t]*\[\[?[ \t]*["'A-Za-z0-9_-]`)
+	noiseHeader = lazyregexp.New(`^[ \t]*\[\[?[ \t]*["']?noise\b`)
 )
 
 // WithoutNoise returns a project's file with the lines of its noise tables emptied. The other lines keep their numbers.
@@ -52,8 +53,8 @@ func WithoutNoise(file []byte) []byte {
 	lines := bytes.Split(bytes.Clone(file), []byte("\n"))
 	within := false
 	for i, l := range lines {
-		if tableHeader.Match(l) {
-			within = noiseHeader.Match(l)
+		if tableHeader().Match(l) {
+			within = noiseHeader().Match(l)
 		}
 		if within {
 			lines[i] = nil
@@ -94,7 +95,7 @@ func ParseProject(file []byte, now time.Time, location *time.Location) *Project 
 	}
 	var starts []int
 	for i, l := range lines {
-		if ruleHeader.Match(l) {
+		if ruleHeader().Match(l) {
 			starts = append(starts, i+1)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -210,7 +210,7 @@ func (e *Rules) listNoise(client *checkpoint.Client) *NoiseAnswer {
 }
 
 // ruleID matches a valid id of a rule.
-var ruleID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+var ruleID = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,49}$`)
 
 // RuleOf returns the rule that the arguments describe, after checking it.
 func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.UserRule, error) {
@@ -218,7 +218,7 @@ func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.Use
 		ID: p.ID, Kind: p.Kind, Level: p.Level, Origin: p.Origin, Fingerprint: p.Fingerprint, Text: p.Text,
 		HideNew: p.HideNew, Note: event.Clean(p.Note), Made: now.UTC().Truncate(time.Millisecond),
 	}
-	if p.ID != "" && !ruleID.MatchString(p.ID) {
+	if p.ID != "" && !ruleID().MatchString(p.ID) {
 		return nil, usererr.Invalid("id is %q; use at most 50 lowercase letters, digits, _ and -", p.ID)
 	}
 	if err := r.Check(); err != nil {

@@ -281,7 +281,15 @@ func (e *RequestEntry) numbers(least, most float64) string {
 }
 
 func (e *RequestEntry) same() string {
-	return fmt.Sprintf("%q %q %q %d %q %v %q %v %q %d", e.Method, e.URL, e.Operation, e.Status, e.Error, e.Canceled, e.Initiator, e.Generated, e.Detail, e.Tab)
+	return fmt.Sprintf("%q %q %q %d %q %v %q %v %q %q %d", e.Method, e.URL, e.Operation, e.Status, e.Error, e.Canceled, e.Initiator, e.Generated, e.Caller(), e.Detail, e.Tab)
+}
+
+// Caller is the code that a line names behind the initiator: that of a failed request.
+func (e *RequestEntry) Caller() string {
+	if e.CalledAt == "" || e.Status < 400 && e.Error == "" && e.Detail == "" {
+		return ""
+	}
+	return "called at " + e.CalledAt
 }
 
 func (e *RequestEntry) shrink(most int) { e.clipped("url", &e.URL, most/2) }
@@ -308,6 +316,9 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 	}
 	if e.Initiator != "" && !e.library {
 		parts = append(parts, report.Marked(rawtext.Phrase(e.Initiator), e.Generated))
+	}
+	if caller := e.Caller(); caller != "" {
+		parts = append(parts, rawtext.Phrase(caller))
 	}
 	if e.Detail != "" {
 		parts = append(parts, variables.Quote(e.Detail))

@@ -46,6 +46,9 @@ type RequestEntry struct {
 	// Initiator is the code that made the request, as file:line; Generated is true where that is generated code.
 	Initiator string `json:"initiator,omitempty"`
 	Generated bool   `json:"generated,omitempty"`
+	// CalledAt is the project's own code that called Initiator, where that is in another file, of a request that failed or
+	// writes. A line has it where the request failed.
+	CalledAt string `json:"called_at,omitempty"`
 	// Detail is the first meaningful line of a failed answer.
 	Detail     string `json:"detail,omitempty"`
 	Target     string `json:"target,omitempty"`
@@ -179,6 +182,9 @@ func requestEntry(h EntryHead, n *event.Network, places *Places) RequestEntry {
 	by := places.CallerOf(n)
 	place := by.place()
 	e.Initiator, e.Generated, e.library = report.PlaceName(place), place.Generated, by.library && !n.Failed()
+	if n.Failed() || n.Writes() {
+		e.CalledAt = report.PlaceName(places.CalledAt(n))
+	}
 	return e
 }
 

@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/filelock"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -29,7 +29,7 @@ type Store struct {
 }
 
 // validID matches the ID of a recording: the time at which it began, and four random hexadecimal digits.
-var validID = regexp.MustCompile(`^t[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$`)
+var validID = lazyregexp.New(`^t[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$`)
 
 // NewID returns an ID for a recording that begins now.
 func NewID(now time.Time) string {
@@ -50,7 +50,7 @@ func (s Store) path(id string) string { return filepath.Join(s.Dir, id+Suffix) }
 
 // Open opens a recording by its ID, or the newest one that has the name. "" is the newest of all.
 func (s Store) Open(id string) (*Reader, error) {
-	if validID.MatchString(id) {
+	if validID().MatchString(id) {
 		r, err := Open(s.path(id))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, usererr.New(usererr.NotFound, "there is no recording %s", id)
@@ -87,7 +87,7 @@ func (s Store) List(ctx context.Context) ([]Summary, error) {
 			return nil, ctx.Err()
 		}
 		id, ok := strings.CutSuffix(e.Name(), Suffix)
-		if !ok || !validID.MatchString(id) {
+		if !ok || !validID().MatchString(id) {
 			continue
 		}
 		r, err := Open(s.path(id))
@@ -105,7 +105,7 @@ func (s Store) List(ctx context.Context) ([]Summary, error) {
 
 // Remove deletes a recording. One that is being written is left, with an error.
 func (s Store) Remove(id string) error {
-	if !validID.MatchString(id) {
+	if !validID().MatchString(id) {
 		return usererr.New(usererr.NotFound, "there is no recording %q", id)
 	}
 	err := remove(s.path(id))
@@ -154,7 +154,7 @@ func (s Store) Prune(age retention.Age, p retention.Policy) (retention.Pruned, e
 		if id, ok := strings.CutSuffix(e.Name(), screensSuffix); ok && err == nil {
 			beside[id] = info.Size() // it sorts before the recording
 		}
-		if ok && validID.MatchString(id) && err == nil && info.Mode().IsRegular() {
+		if ok && validID().MatchString(id) && err == nil && info.Mode().IsRegular() {
 			files = append(files, retention.File{ID: id, Bytes: info.Size() + beside[id], Written: info.ModTime()})
 		}
 	}

@@ -3,9 +3,10 @@ package redact
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // Kind is the kind of a rule.
@@ -59,20 +60,20 @@ func (r *Redactor) Guess(s string) Form {
 	switch {
 	case looksStructured(trimmed):
 		return FormJSON
-	case address.MatchString(trimmed):
+	case address().MatchString(trimmed):
 		return FormURL
-	case formBody.MatchString(trimmed):
+	case formBody().MatchString(trimmed):
 		return FormJSON
 	}
 	lines := strings.Split(trimmed, "\n")
 	alone := len(lines) == 1
-	if requestLine.MatchString(lines[0]) && !alone {
+	if requestLine().MatchString(lines[0]) && !alone {
 		lines = lines[1:]
 	}
 	for _, line := range lines {
 		name, _, ok := strings.Cut(line, ":")
 		// One line alone is a header only when it can hardly be a sentence.
-		if !ok || !headerName.MatchString(name) || alone && !r.headers[strings.ToLower(name)] && !strings.Contains(name, "-") {
+		if !ok || !headerName().MatchString(name) || alone && !r.headers[strings.ToLower(name)] && !strings.Contains(name, "-") {
 			return FormText
 		}
 	}
@@ -80,9 +81,9 @@ func (r *Redactor) Guess(s string) Form {
 }
 
 var (
-	address     = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*://[^ \t\n]+$`)
-	formBody    = regexp.MustCompile(`^[^ \t\n=&?:]+=[^ \t\n]*$`)
-	requestLine = regexp.MustCompile(`^(?:[A-Z]+ [^ ]+ )?HTTP/[0-9.]+`)
+	address     = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9+.-]*://[^ \t\n]+$`)
+	formBody    = lazyregexp.New(`^[^ \t\n=&?:]+=[^ \t\n]*$`)
+	requestLine = lazyregexp.New(`^(?:[A-Z]+ [^ ]+ )?HTTP/[0-9.]+`)
 )
 
 // Explain masks like the other methods, and returns the masked secrets in the order of the text.
@@ -127,7 +128,7 @@ func (r *Redactor) explainHeaders(s string) (string, []Finding) {
 		text := strings.TrimRight(line, "\n")
 		value := 0
 		name, _, ok := strings.Cut(text, ":")
-		if ok = ok && headerName.MatchString(name); ok {
+		if ok = ok && headerName().MatchString(name); ok {
 			value = skipSpace(text, len(name)+1)
 		}
 		tr := &trace{}

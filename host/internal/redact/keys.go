@@ -1,10 +1,11 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // strength is how certain it is that the value of a key is secret.
@@ -85,14 +86,14 @@ func isUnusual(key string) bool {
 
 // plainKey undoes percent-encoding and the escapes of JSON in a key: pass%77ord, \u0070assword.
 func plainKey(key string) string {
-	key = jsonEscapes.ReplaceAllStringFunc(key, func(escape string) string {
+	key = jsonEscapes().ReplaceAllStringFunc(key, func(escape string) string {
 		c, _ := strconv.ParseUint(escape[len(escape)-4:], 16, 16) // four digits
 		if c >= 0xd800 && c < 0xe000 {
 			return " "
 		}
 		return string(rune(c))
 	})
-	return percentEscapes.ReplaceAllStringFunc(key, func(run string) string {
+	return percentEscapes().ReplaceAllStringFunc(key, func(run string) string {
 		if decoded, ok := unescape(run); ok {
 			return decoded
 		}
@@ -101,8 +102,8 @@ func plainKey(key string) string {
 }
 
 var (
-	jsonEscapes    = regexp.MustCompile(`\\+u[0-9A-Fa-f]{4}`)
-	percentEscapes = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
+	jsonEscapes    = lazyregexp.New(`\\+u[0-9A-Fa-f]{4}`)
+	percentEscapes = lazyregexp.New(`(?:%[0-9A-Fa-f]{2})+`)
 )
 
 func containsAny(s string, parts []string) bool {

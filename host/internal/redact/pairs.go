@@ -1,11 +1,11 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // maskPairs masks, from s[at:] on, the values of secret keys in `key: value` and `key=value`, quoted or
@@ -470,9 +470,7 @@ func isSchema(object string, types map[string]bool) bool {
 }
 
 // schema matches an object that begins with a type, perhaps behind its description.
-var schema = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\{[ \t\r\n]*(?:"description"[ \t\r\n]*:[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*,[ \t\r\n]*)?"type"[ \t\r\n]*:[ \t\r\n]*"([A-Za-z]*)"`)
-})
+var schema = lazyregexp.New(`^\{[ \t\r\n]*(?:"description"[ \t\r\n]*:[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*,[ \t\r\n]*)?"type"[ \t\r\n]*:[ \t\r\n]*"([A-Za-z]*)"`)
 
 // isVersion reports whether a value is a version, or a range of them, of a package that is named like a secret.
 func isVersion(s string) bool {

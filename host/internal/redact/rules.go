@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -182,7 +183,7 @@ func Extend(base Rules, user User) (*Redactor, error) {
 
 func (r *Redactor) add(user User) error {
 	for _, name := range user.Headers {
-		if !headerName.MatchString(name) {
+		if !headerName().MatchString(name) {
 			return fmt.Errorf("headers: %q is not a valid header name; write it as in a request, without the colon", name)
 		}
 		r.headers[strings.ToLower(name)] = true
@@ -215,7 +216,7 @@ func (r *Redactor) add(user User) error {
 }
 
 // headerName is a token of RFC 9110, section 5.6.2.
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+var headerName = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 func userWords(key string) ([]string, error) {
 	if strings.ContainsFunc(key, func(c rune) bool { return c >= 0x80 }) {
@@ -283,9 +284,9 @@ func canBeEmpty(re *syntax.Regexp) bool {
 }
 
 // expandable turns $1$2 into ${1}${2}: JavaScript reads the first, Go requires the second.
-func expandable(s string) string { return groupRef.ReplaceAllString(s, "$${$1}") }
+func expandable(s string) string { return groupRef().ReplaceAllString(s, "$${$1}") }
 
-var groupRef = regexp.MustCompile(`\$(\d)`)
+var groupRef = lazyregexp.New(`\$(\d)`)
 
 func set(words []string) map[string]bool {
 	m := make(map[string]bool, len(words))

@@ -1,10 +1,11 @@
 package sourcemap
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // maxStyles limits the text of style blocks that a map keeps, in bytes.
@@ -26,14 +27,14 @@ type block struct {
 
 // The beginning and the end of a style block.
 var (
-	styleStart = regexp.MustCompile(`(?i)<style\b`)
-	styleEnd   = regexp.MustCompile(`(?i)</style\s*>`)
+	styleStart = lazyregexp.New(`(?i)<style\b`)
+	styleEnd   = lazyregexp.New(`(?i)</style\s*>`)
 )
 
 // nextStyle returns the text of the first style block of a component's file, and what follows the block. Each part of the
 // content is read once, however many blocks begin or do not end.
 func nextStyle(content string) (from, to, after int, ok bool) {
-	start := styleStart.FindStringIndex(content)
+	start := styleStart().FindStringIndex(content)
 	if start == nil {
 		return 0, 0, 0, false
 	}
@@ -42,7 +43,7 @@ func nextStyle(content string) (from, to, after int, ok bool) {
 		return 0, 0, 0, false
 	}
 	from = start[1] + tag + 1
-	end := styleEnd.FindStringIndex(content[from:])
+	end := styleEnd().FindStringIndex(content[from:])
 	if end == nil {
 		return 0, 0, 0, false
 	}

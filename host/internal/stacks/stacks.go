@@ -7,13 +7,12 @@ package stacks
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // Frame is one line of a stack.
@@ -100,13 +99,13 @@ var libraryParts = []string{
 }
 
 // packagesChunk is a chunk of Turbopack with a long name, of which the beginning was replaced by a hash.
-var packagesChunk = regexp.MustCompile(`/_next/static/chunks/[0-9a-z]{4}_(?:[a-z]*_)?(?:modules|next_dist)_`)
+var packagesChunk = lazyregexp.New(`/_next/static/chunks/[0-9a-z]{4}_(?:[a-z]*_)?(?:modules|next_dist)_`)
 
 // IsLibrary reports whether a file is not the project's own: an installed package, or the client of a development server.
 func IsLibrary(file string) bool {
 	return slices.ContainsFunc(libraryParts, func(part string) bool {
 		return strings.Contains(file, part) || part[0] == '/' && strings.HasPrefix(file, part[1:]) // an original name may lack the slash
-	}) || strings.Contains(file, "/_next/static/chunks/") && packagesChunk.MatchString(file) ||
+	}) || strings.Contains(file, "/_next/static/chunks/") && packagesChunk().MatchString(file) ||
 		strings.HasPrefix(file, "webpack:/") && !strings.HasPrefix(file, "webpack://") // named by a library's own build
 }
 
@@ -130,12 +129,10 @@ func Module(address string) string {
 }
 
 // vendored are the names of files in which projects keep well-known libraries. Most need a version or a kind of build, because
-// a project's own file may have the bare name. The expression is compiled when it is first needed.
-var vendored = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(^|/)((jquery|lodash|underscore|angular|ember|knockout|socket\.io|zone|htmx|handlebars|moment|d3|modernizr)` + build + `*|` +
-		`(react|react-dom|react-router|redux|vue|vue-router|vuex|pinia|preact|backbone|bootstrap|popper|mithril|alpine|stimulus|turbo|turbolinks|axios|superagent|` +
-		`rxjs|chart|highcharts|echarts|plotly|three|leaflet|dayjs|luxon|mustache|require|polyfills?|core-js|vendors?|sockjs|stomp|signalr|select2|datatables|swiper|gsap)` + build + `+)\.m?js$`)
-})
+// a project's own file may have the bare name.
+var vendored = lazyregexp.New(`(?i)(^|/)((jquery|lodash|underscore|angular|ember|knockout|socket\.io|zone|htmx|handlebars|moment|d3|modernizr)` + build + `*|` +
+	`(react|react-dom|react-router|redux|vue|vue-router|vuex|pinia|preact|backbone|bootstrap|popper|mithril|alpine|stimulus|turbo|turbolinks|axios|superagent|` +
+	`rxjs|chart|highcharts|echarts|plotly|three|leaflet|dayjs|luxon|mustache|require|polyfills?|core-js|vendors?|sockjs|stomp|signalr|select2|datatables|swiper|gsap)` + build + `+)\.m?js$`)
 
 // build is a part of a file's name that says which build of a library it has.
 const build = `(?:[.-](?:min|slim|core|esm|umd|cjs|iife|global|prod|production|dev|development|bundle|browser|full|compat|legacy|v?[0-9]+(\.[0-9]+)*))`

@@ -2,13 +2,13 @@ package terminal
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/redact"
 )
@@ -127,7 +127,7 @@ func (m *masker) settlePart(code recording.Code) {
 }
 
 // partHead is the line that names a part of a form, whose value is in the lines after it. maxPart is how much of it is waited for.
-var partHead = regexp.MustCompile(`(?i)content-disposition:`)
+var partHead = lazyregexp.New(`(?i)content-disposition:`)
 
 const maxPart = 4 << 10
 
@@ -137,7 +137,7 @@ func unfinished(items []*item) bool {
 	for _, it := range items {
 		b = append(b, it.data...)
 	}
-	if heads := partHead.FindAllIndex(b, -1); heads != nil {
+	if heads := partHead().FindAllIndex(b, -1); heads != nil {
 		part := b[heads[len(heads)-1][0]:]
 		if len(part) < maxPart && !bytes.Contains(part, []byte("\n--")) && !bytes.Contains(part, []byte("\r--")) {
 			return true

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/redact"
 )
@@ -242,7 +242,7 @@ func (t *tape) move(at time.Duration, dir string) {
 
 // prompts are lines at which a password is typed, where the terminal itself does not show that: inside of ssh, or of a
 // program that draws its own screen.
-var prompts = regexp.MustCompile(`(?i)(password|passwort|mot de passe|contraseña|passphrase|passcode|\bPIN\b|\botp\b|token|secret|api.?key|verification code)[^\n]{0,80}[:?>]\s*$`)
+var prompts = lazyregexp.New(`(?i)(password|passwort|mot de passe|contraseña|passphrase|passcode|\bPIN\b|\botp\b|token|secret|api.?key|verification code)[^\n]{0,80}[:?>]\s*$`)
 
 // input takes what was typed. Hidden means that the terminal does not echo it and reads lines, as for a password.
 func (t *tape) input(at time.Duration, data []byte, hidden bool) {
@@ -254,7 +254,7 @@ func (t *tape) input(at time.Duration, data []byte, hidden bool) {
 	}
 	for len(data) > 0 {
 		if !t.secret {
-			t.secret = hidden || prompts.MatchString(t.mask.line())
+			t.secret = hidden || prompts().MatchString(t.mask.line())
 		}
 		n := bytes.IndexAny(data, "\r\n") + 1
 		if n == 0 {

@@ -346,8 +346,9 @@ func (r *recorder) shown(program io.Reader) {
 	for {
 		n, err := program.Read(b)
 		if n > 0 {
-			_, _ = r.o.Out.Write(b[:n]) // the program must not notice that nobody looks
+			// Recorded first: an answer to what is shown is recorded after it, and known as one to a password's prompt.
 			r.put(queued{code: recording.Output, data: b[:n]})
+			_, _ = r.o.Out.Write(b[:n]) // the program must not notice that nobody looks
 		}
 		if err != nil {
 			return

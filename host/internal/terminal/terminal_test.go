@@ -369,6 +369,41 @@ func TestTypedPasswordsAreNotRecorded(t *testing.T) {
 	}
 }
 
+// writer is a function that writes.
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
+
+// TestAnAnswerComesAfterItsPrompt: a program that answers a prompt in the instant in which it is shown types a password too.
+func TestAnAnswerComesAfterItsPrompt(t *testing.T) {
+	in, typing := io.Pipe()
+	defer func() { _ = typing.Close() }()
+	shown := ""
+	store := recording.Store{Dir: t.TempDir()}
+	status, err := terminal.Run(t.Context(), terminal.Options{
+		Args: []string{"sh", "-c", `stty -icanon -echo min 1; printf 'vault token: '; dd bs=1 count=8 2>/dev/null >/dev/null; stty sane; echo end`},
+		Dir:  t.TempDir(), Store: store, Redactor: redact.Default(), Allowed: func(string) (bool, error) { return true, nil }, Input: true, In: in,
+		Out: writer(func(b []byte) (int, error) {
+			before := shown
+			shown += string(b)
+			if strings.Contains(shown, "token: ") && !strings.Contains(before, "token: ") {
+				for _, part := range []string{"s3cr3t", "8\r"} { // once the second part is read, the first one has been recorded
+					if _, err := typing.Write([]byte(part)); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return len(b), nil
+		}),
+	})
+	if status != 0 || err != nil {
+		t.Error(status, err)
+	}
+	if _, data := (&user{t: t, store: store}).recorded(); strings.Contains(data, "s3cr3t") || !strings.Contains(data, "vault token: ") {
+		t.Errorf("recorded %q", data)
+	}
+}
+
 func TestNothingIsRecordedWhereItIsNotAllowed(t *testing.T) {
 	open, closed := t.TempDir(), t.TempDir()
 	u := record(t, setup{dir: open, allowed: func(dir string) (bool, error) {

@@ -256,7 +256,7 @@ func (ws *Workspaces) Heal(dir string) {
 
 // sweepLayers removes the layers of views that do not exist.
 func sweepLayers(w *Workspace, name string) {
-	if of := overlay.Of(name); of != "" && viewName.MatchString(of) {
+	if of := overlay.Of(name); of != "" && viewName().MatchString(of) {
 		dir := filepath.Join(w.place.Dir, of)
 		if !exists(dir) {
 			if err := overlay.Release(dir); err != nil {

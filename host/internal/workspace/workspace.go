@@ -10,13 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/native"
@@ -400,7 +400,7 @@ const (
 )
 
 // viewName is what views and temporary copies are called.
-var viewName = regexp.MustCompile(`^(s[0-9]+(\.making)?|copy-[A-Z2-7]+)$`)
+var viewName = lazyregexp.New(`^(s[0-9]+(\.making)?|copy-[A-Z2-7]+)$`)
 
 // sweepViews removes the views that nobody has asked for during their life.
 func (w *Workspace) sweepViews() {
@@ -417,7 +417,7 @@ func (w *Workspace) sweepViews() {
 	}
 	for _, e := range entries {
 		sweepLayers(w, e.Name())
-		if !e.IsDir() || !viewName.MatchString(e.Name()) {
+		if !e.IsDir() || !viewName().MatchString(e.Name()) {
 			continue // such as a branch that an earlier version put there
 		}
 		dir := filepath.Join(views, e.Name())

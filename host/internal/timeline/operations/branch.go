@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
@@ -27,7 +27,7 @@ import (
 const maxMessage = 64 << 10
 
 // branchName is what the name of a branch looks like. It is the name of a directory, where the system has such a name.
-var branchName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+var branchName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,49}$`)
 
 // BranchParams are the parameters of timeline_branch.
 type BranchParams struct {
@@ -97,7 +97,7 @@ func (b *Beginning) follow(l *moments.Line) {
 
 // Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.
 func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p BranchParams) (*answers.Branched, error) {
-	if !branchName.MatchString(p.Name) {
+	if !branchName().MatchString(p.Name) {
 		return nil, usererr.Invalid("name is %q; it must have 1 to 50 lower-case letters, digits, - and _, and begin with a letter or a digit", p.Name)
 	}
 	if _, why := winname.Here(p.Name); why != "" {

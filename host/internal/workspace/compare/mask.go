@@ -2,10 +2,10 @@ package compare
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/redact"
 )
 
@@ -28,10 +28,10 @@ type shown struct {
 }
 
 // privateKey is a secret that spans lines, as package redact has it.
-var privateKey = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`)
+var privateKey = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`)
 
 // partHead is the line that names a part of a form, whose value is in the lines after it.
-var partHead = regexp.MustCompile(`(?im)^content-disposition:`)
+var partHead = lazyregexp.New(`(?im)^content-disposition:`)
 
 // shownLine is a line that may leave the package, with what was done to it.
 type shownLine struct {
@@ -46,9 +46,9 @@ func (s *shown) lines(from, n, most int) []shownLine {
 	if !s.looked {
 		s.looked = true
 		if !s.exact && strings.Contains(s.text.s, "PRIVATE KEY") {
-			s.keys = pieces(privateKey.FindAllStringIndex(s.text.s, -1))
+			s.keys = pieces(privateKey().FindAllStringIndex(s.text.s, -1))
 		}
-		if !s.exact && partHead.MatchString(s.text.s) {
+		if !s.exact && partHead().MatchString(s.text.s) {
 			_, found := s.c.redactor.Explain(s.text.s, redact.FormText)
 			for _, f := range found {
 				s.keys = append(s.keys, [2]int{f.From, f.To})

@@ -9,10 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // atMost bounds one command of ZFS, which waits for the pool to write.
@@ -70,7 +71,7 @@ var meanings = []struct {
 }
 
 // quoted are names and directories in a message.
-var quoted = regexp.MustCompile(`'[^']*'`)
+var quoted = lazyregexp.New(`'[^']*'`)
 
 // explain returns the command's message as an error, on one line.
 func explain(what, message string, err error) error {
@@ -82,7 +83,7 @@ func explain(what, message string, err error) error {
 	if text == "" {
 		text = err.Error()
 	}
-	plain := strings.ToLower(quoted.ReplaceAllString(text, ""))
+	plain := strings.ToLower(quoted().ReplaceAllString(text, ""))
 	for _, m := range meanings {
 		if strings.Contains(plain, m.text) {
 			return &commandError{what, text, m.is}

@@ -14,11 +14,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 )
 
@@ -42,13 +42,13 @@ func Of(dir string) (Dataset, bool) {
 func Mounted(m mounts.Mount) bool { return m.Type == "zfs" || m.Type == "fuse.zfs" }
 
 // cloneName is what clones are called in the dataset above.
-var cloneName = regexp.MustCompile(`^tidemark-[a-z2-7]{26}$`)
+var cloneName = lazyregexp.New(`^tidemark-[a-z2-7]{26}$`)
 
 // SnapshotPrefix begins the names of Tidemark's snapshots.
 const SnapshotPrefix = "tidemark-"
 
 func clone(m mounts.Mount) bool {
-	return Mounted(m) && m.Root == "/" && cloneName.MatchString(path.Base(m.Source))
+	return Mounted(m) && m.Root == "/" && cloneName().MatchString(path.Base(m.Source))
 }
 
 // Is reports whether a clone is mounted on a directory.
@@ -119,7 +119,7 @@ func Snapshots(ctx context.Context, dataset, prefix string) (names []string, err
 
 // above returns the dataset that clones of another one are in. Those of a clone are beside it, so that they can outlive it.
 func above(dataset string) string {
-	if cloneName.MatchString(path.Base(dataset)) {
+	if cloneName().MatchString(path.Base(dataset)) {
 		return path.Dir(dataset)
 	}
 	return dataset
@@ -209,7 +209,7 @@ func ended(ctx context.Context, mounted func() bool, args ...string) error {
 
 // Mount mounts a clone that is not mounted, where it was. Any other dataset is an error.
 func Mount(ctx context.Context, name, dir string) error {
-	if !cloneName.MatchString(path.Base(name)) {
+	if !cloneName().MatchString(path.Base(name)) {
 		return fmt.Errorf("%s is not mounted", name)
 	}
 	if err := ended(ctx, func() bool { return Is(dir) }, "mount", name); err != nil {
@@ -283,7 +283,7 @@ func setFree(ctx context.Context, name string) error {
 		dependent := ""
 		for line := range strings.Lines(out) {
 			of, origin, _ := strings.Cut(strings.TrimSpace(line), "\t")
-			if strings.HasPrefix(origin, name+"@") && cloneName.MatchString(path.Base(of)) {
+			if strings.HasPrefix(origin, name+"@") && cloneName().MatchString(path.Base(of)) {
 				dependent = of
 			}
 		}
@@ -301,7 +301,7 @@ func Abandoned(ctx context.Context, dataset string, unneeded func(dir string) bo
 	out, err := run(ctx, "list", "-H", "-t", "filesystem", "-o", "name,mounted,mountpoint", "-r", "-d", "1", above(dataset))
 	for line := range strings.Lines(out) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
-		if len(fields) == 3 && cloneName.MatchString(path.Base(fields[0])) && fields[1] == "no" && unneeded(fields[2]) {
+		if len(fields) == 3 && cloneName().MatchString(path.Base(fields[0])) && fields[1] == "no" && unneeded(fields[2]) {
 			_, failed := run(ctx, "destroy", fields[0])
 			err = errors.Join(err, failed)
 		}
