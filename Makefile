@@ -58,8 +58,8 @@ run: chromium build ## A demo: a shop is broken in several ways, and Tidemark sa
 GOROUTINES = $(shell git grep --untracked -lE '^\s*go [[:alnum:]_.]+|\.Go\b|t\.Parallel\b|^(import|)\s*"(sync|sync/atomic|testing/synctest)"$$' -- '*.go' ':!:host/e2e' ':!:host/cmd' ':!:.ci/dist' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 
 # Tests of these packages that compute much in one goroutine: the race detector has nothing to find there.
-COMPUTE  := ./host/internal/conversation ./host/internal/retention ./host/internal/sourcemap ./host/internal/store
-COMPUTES := ^Test(ABufferIsFilledFromNotMuchMoreThanItHolds|AClockIsSavedWhenItStepsAndFromTimeToTime|AHostileMapCostsItsBytes|ASecretAtTheBorderOfACutTextIsMasked|ManyLinesOfATranscriptAreReadInTime|NoPlantedSecretIsOnDisk|SubagentsThatStartEachOther)$$
+COMPUTE  := ./host/internal/conversation ./host/internal/retention ./host/internal/sourcemap ./host/internal/store ./host/internal/terminal
+COMPUTES := ^Test(ABufferIsFilledFromNotMuchMoreThanItHolds|AClockIsSavedWhenItStepsAndFromTimeToTime|AHostileMapCostsItsBytes|ALongSessionIsRecordedAsAWhole|ASecretAtTheBorderOfACutTextIsMasked|ManyLinesOfATranscriptAreReadInTime|NoPlantedSecretIsOnDisk|OverTheBudgetOnlyTheEndIsKept|SubagentsThatStartEachOther)$$
 
 .PHONY: test
 test: export RAPID_CHECKS := $(CHECKS)
@@ -71,11 +71,13 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
 	@echo "testing what runs in several goroutines, with the race detector …"
 	@{ RAPID_CHECKS=$(RACE_CHECKS) go test $(RACE) -vet=off -timeout 20m -json -skip '$(COMPUTES)' $(GOROUTINES) || true; } | REPORT=.cache/report go run ./.ci/report go
-	@echo "testing the rest, and all together in Chromium …"
+	@echo "testing the rest …"
+	@{ go test -vet=off -timeout 20m -json -run '$(COMPUTES)' $(COMPUTE) || true; go test -vet=off -timeout 20m -json $$(go list ./... ./.ci/caps ./.ci/prose ./.ci/report | grep -v /host/e2e/ | grep -vxFf <(go list $(GOROUTINES))) || true; } | REPORT=.cache/report go run ./.ci/report go
+	@echo "testing all together in Chromium, capture without the debugger beside it …"
 	@# The program under test has no race detector; one in the tests would only watch the library that drives the browser.
-	@{ go test -vet=off -timeout 20m -json -run '$(COMPUTES)' $(COMPUTE) || true; go test -vet=off -timeout 20m -json $$(go list ./... ./.ci/caps ./.ci/prose ./.ci/report | grep -v /host/e2e/timing | grep -vxFf <(go list $(GOROUTINES))) || true; } | REPORT=.cache/report go run ./.ci/report go
-	@echo "testing capture once more, without the debugger …"
-	@{ TIDEMARK_TEST_WAY=quiet go test -vet=off -timeout 20m -json ./host/e2e/capture/... || true; } | REPORT=.cache/report go run ./.ci/report go
+	@# These tests wait for timers of pages more than they compute: three packages at a time keep two cores busy.
+	@{ TIDEMARK_TEST_WAY=quiet go test -p 1 -vet=off -timeout 20m -json ./host/e2e/capture/... || true; } | REPORT=.cache/report go run ./.ci/report go & quiet=$$!; \
+	  { go test -p 2 -vet=off -timeout 20m -json $$(go list ./host/e2e/... | grep -v /host/e2e/timing) || true; } | REPORT=.cache/report go run ./.ci/report go; wait $$quiet
 	@echo "testing what is sensitive to time, alone …"
 	@{ go test -vet=off -timeout 40m -json ./host/e2e/timing || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
