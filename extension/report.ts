@@ -146,6 +146,13 @@ export interface NewElement {
   selector: string;
   text: string;
   /**
+   * File and Line, from 1, are what the error overlay of a development server names; both are empty where it names none.
+   * Generated is true for a line of what the server made of the file.
+   */
+  file?: string;
+  line?: number /* int */;
+  generated?: boolean;
+  /**
    * AppearedAt is left out when that was evicted.
    */
   appeared_at?: Time;

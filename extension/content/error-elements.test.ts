@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../messages';
 import { ErrorElements, MAX_ENTRIES } from './error-elements';
+import { MAX_TEXT } from './error-rules';
 
 type ElementReport = Extract<ContentEvent, { kind: 'element' }>;
 
@@ -319,6 +320,24 @@ describe('overlays of development servers', () => {
     expect(told()).toEqual(['appeared vite-error-overlay x is undefined – /app/src/routes/index.tsx:18:34']);
   });
 
+  it('of Vite whose file has no line have the line of the message', () => {
+    elements.start(window);
+    const overlay = document.createElement('vite-error-overlay');
+    overlay.attachShadow({ mode: 'open' }).innerHTML =
+      '<pre class="message">[plugin:vite:react] Unexpected token (3:7)\n  1 | x</pre><pre class="file">/src/app.tsx</pre>';
+    document.body.appendChild(overlay);
+    expect(told()).toEqual([
+      'appeared vite-error-overlay [plugin:vite:react] Unexpected token (3:7) – /src/app.tsx:3:7',
+    ]);
+    overlay.remove();
+    told();
+    const other = document.createElement('vite-error-overlay');
+    other.attachShadow({ mode: 'open' }).innerHTML =
+      '<pre class="message">Expected a closing tag.\n  ╭─[ src/App.jsx:24:9 ]</pre><pre class="file">/app/src/App.jsx</pre>';
+    document.body.appendChild(other);
+    expect(told()).toEqual(['appeared vite-error-overlay Expected a closing tag. – /app/src/App.jsx:24:9']);
+  });
+
   it('of Astro, which have the same element, are told by message and file', () => {
     elements.start(window);
     const overlay = document.createElement('vite-error-overlay');
@@ -339,6 +358,59 @@ describe('overlays of development servers', () => {
       '<div id="stack-content">at run (/app/node_modules/lib/index.js:1:2)</div>';
     document.body.appendChild(overlay);
     expect(told()).toEqual(['appeared vite-error-overlay Unexpected token (24:6) – /app/src/App.jsx:24:6']);
+  });
+
+  it('with a long message keep its place, and leave out the code around it', () => {
+    elements.start(window);
+    const overlay = document.createElement('vite-error-overlay');
+    overlay.attachShadow({
+      mode: 'open',
+    }).innerHTML = `<pre class="message">[plugin:vite:oxc] Expected ${'x '.repeat(200)}</pre><pre class="file">/app/src/App.jsx:24:9</pre>`;
+    document.body.appendChild(overlay);
+    const [line = ''] = told();
+    expect(line).toMatch(/x … – \/app\/src\/App\.jsx:24:9$/);
+    expect(line.length).toBe('appeared vite-error-overlay '.length + MAX_TEXT);
+    overlay.remove();
+    told();
+    const other = document.createElement('vite-error-overlay');
+    other.attachShadow({
+      mode: 'open',
+    }).innerHTML = `<pre class="message">Expected a closing tag.\n  ╭─[ src/App.jsx:24:9 ]\n  │\n 20 │ ${'<ul>'.repeat(90)}</pre>`;
+    document.body.appendChild(other);
+    expect(told()).toEqual(['appeared vite-error-overlay Expected a closing tag. – src/App.jsx:24:9']);
+  });
+
+  it.each([
+    // webpack names a line of what its loaders made of the file.
+    [
+      "ERROR in ./src/App.jsx 10:0-37 Module not found: Can't resolve './Missing.jsx' in '/app/src' Click outside, press Esc, or fix the code to dismiss.",
+      ' – ./src/App.jsx:10:0 (generated)',
+    ],
+    [
+      'ERROR in ./src/App.jsx Module build failed (from ./node_modules/babel-loader/lib/index.js): SyntaxError: /app/src/App.jsx: Unexpected token (24:6)',
+      ' – /app/src/App.jsx:24:6',
+    ],
+    ["ERROR in src/App.tsx:3:5 TS2322: Type 'string' is not assignable", ' – src/App.tsx:3:5'],
+    ['ERROR in /app/src/App.tsx(3,5): error TS2322: Type', ' – /app/src/App.tsx:3:5'],
+    ['ERROR no items at items (http://127.0.0.1:3000/main.js:10:3)', ''],
+    ['ERROR no items at items (webpack-internal:///./src/api.js:10:3)', ''],
+  ])('of webpack that say %s have the place', (text, place) => {
+    elements.start(window);
+    const overlay = document.createElement('rsbuild-error-overlay');
+    overlay.textContent = text;
+    document.body.appendChild(overlay);
+    const said = text.replace(/ Click outside.*/, '');
+    expect(told()).toEqual([`appeared rsbuild-error-overlay ${said}${place}`]);
+  });
+
+  it('of Next.js have the place of the code that they show', () => {
+    elements.start(window);
+    const portal = document.createElement('nextjs-portal');
+    portal.attachShadow({ mode: 'open' }).innerHTML =
+      '<div data-nextjs-dialog><h1 id="nextjs__container_errors_label">Build Error</h1><p id="nextjs__container_errors_desc">Module not found</p>' +
+      '<div data-nextjs-codeframe><div class="code-frame-header"><span data-text>./src/App.jsx (5:1)</span></div><pre>code</pre></div></div>';
+    document.body.appendChild(portal);
+    expect(told()).toEqual(['appeared nextjs-portal Build Error – Module not found – ./src/App.jsx:5:1']);
   });
 
   it('of Next.js count only while they show an error', () => {

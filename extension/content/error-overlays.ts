@@ -1,5 +1,5 @@
 import { attribute, first, shadowRootOf, tagOf } from './dom';
-import { readText } from './text';
+import { fold, readText } from './text';
 
 /** An overlay by which a development server shows that the page is broken. */
 interface Overlay {
@@ -20,11 +20,46 @@ function readParts(root: Node, selectors: readonly string[], max: number): strin
   return texts.filter((text) => text !== '').join(' – ');
 }
 
-/** Places in a stack as an overlay shows it: src/routes/index.tsx:18:34. */
-const PLACES = /[^\s()]+:\d+:\d+/g;
+/** The lengths in which a place is looked for, and which it has at most, in UTF-16 units. */
+const MAX_READ = 1000;
+const MAX_PLACE = 160;
 
-/** How Babel names a file and a place in it: /src/App.jsx: Unexpected token (24:6). */
-const BABEL = /(?:^|\s)(\S+\.\w+): [\s\S]*?\((\d+:\d+)\)/;
+const FILE = String.raw`([^\s()[\]'"]+\.\w+)`;
+
+/**
+ * How servers name a file and a place in it: src/routes/index.tsx:18:34, ./src/App.jsx (24:12), src/App.tsx(24,12), as Babel does
+ * /src/App.jsx: Unexpected token (24:6), and as webpack does ./src/App.jsx 10:0-37, which is a place in what loaders made of it.
+ */
+const PLACES: readonly { readonly form: RegExp; readonly generated?: boolean }[] = [
+  { form: new RegExp(String.raw`${FILE}:(\d+):(\d+)`, 'g') },
+  { form: new RegExp(String.raw`${FILE} ?\((\d+)[:,](\d+)\)`, 'g') },
+  { form: new RegExp(String.raw`(?:^|\s)${FILE}: [\s\S]*?\((\d+):(\d+)\)`, 'g') },
+  { form: new RegExp(String.raw`${FILE} (\d+):(\d+)-\d+`, 'g'), generated: true },
+];
+
+/** Code of packages and of the server, and what the page loaded, which is no file of the project. */
+const FOREIGN = /node_modules|\/@|^(?:https?|webpack-internal):/;
+
+/** The first place in a text that is in the project's code; "" where there is none. */
+function placeIn(text: string): string {
+  for (const { form, generated } of PLACES) {
+    for (const [, file = '', line, column] of text.matchAll(form)) {
+      if (!FOREIGN.test(file)) return `${file}:${line}:${column}${generated === true ? ' (generated)' : ''}`;
+    }
+  }
+  return '';
+}
+
+/** What an overlay's text has after its message: the code around the place, or how to close the overlay. */
+const REST = /\s*(?:╭─|Click outside, press Esc)[\s\S]*$/;
+
+/** A message and the place that it is about, which the host finds behind the last dash. A long message is cut, its place is not. */
+function withPlace(message: string, place: string, max: number): string {
+  const text = message.replace(REST, '');
+  if (text === '' || place === '') return fold(text, max);
+  const tail = ` – ${place.slice(-MAX_PLACE)}`;
+  return fold(text, max - tail.length) + tail;
+}
 
 /** The parts of an overlay: its message, the file that it names, and its stack. */
 interface Parts {
@@ -42,25 +77,25 @@ const ASTRO: Parts = { message: '#message-content', file: '#code header h2', sta
  * that is no package's.
  */
 function readVite(root: Node, parts: Parts, max: number): string {
-  const text = readParts(root, [parts.message], max);
-  if (text === '') return '';
-  const named = readParts(root, [parts.file], max);
-  const [said, path, at] = named === '' ? (BABEL.exec(text) ?? []) : [];
-  if (said !== undefined) return `${said.replace(`${path}: `, '').trim()} – ${path}:${at}`; // without the code around it
-  const file = named || ownPlace(readParts(root, [parts.stack], max));
-  return file === '' ? text : `${text} – ${file}`;
-}
-
-function ownPlace(stack: string): string {
-  return stack.match(PLACES)?.find((place) => !/node_modules|\/@/.test(place)) ?? '';
+  const text = readParts(root, [parts.message], MAX_READ);
+  const named = readParts(root, [parts.file], MAX_PLACE);
+  const said = placeIn(text);
+  const babel = /\((\d+:\d+)\)/.exec(text)?.[1] ?? '';
+  const [, at = babel] = /:(\d+:\d+)$/.exec(said) ?? [];
+  let place = named;
+  if (named === '') place = said || placeIn(readParts(root, [parts.stack], MAX_READ));
+  else if (at !== '' && !/:\d+$/.test(named)) place = `${named}:${at}`; // the file alone is named
+  const file = place.replace(/:\d+:\d+$/, '');
+  // Without the code around it, and without the file that is named behind it.
+  const [message = ''] = /^[\s\S]*?\(\d+:\d+\)/.exec(text) ?? [text];
+  return withPlace(message.replace(`${file}: `, '').trim(), place, max);
 }
 
 /** Reads a frame that the server's client filled by script. */
 function readFrame(element: Element, max: number): string | null {
   const body = (element as HTMLIFrameElement).contentDocument?.body;
   if (body == null) return null;
-  const text = readText(body, max, { buttons: false });
-  return text === '' ? null : text;
+  return readWhole(body, max);
 }
 
 /** Reads the frame of React Refresh for webpack, without its count of errors. */
@@ -68,9 +103,9 @@ function readRefresh(element: Element, max: number): string | null {
   return readFrame(element, max)?.replace(/^Error \d+ of \d+\s*/, '') ?? null;
 }
 
-function readShadow(element: Element, max: number): string | null {
-  const text = readText(element, max, { buttons: false });
-  return text === '' ? null : text;
+function readWhole(element: Element, max: number): string | null {
+  const text = readText(element, MAX_READ, { buttons: false });
+  return text === '' ? null : withPlace(text, placeIn(text), max);
 }
 
 /** By the element's local name, or `#id`. Next.js's is always there: it also holds its menu. */
@@ -81,7 +116,7 @@ const OVERLAYS: Readonly<Record<string, Overlay>> = {
       const root = shadowRootOf(element);
       return (
         (root !== null && (readVite(root, VITE, max) || readVite(root, ASTRO, max))) ||
-        readShadow(element, max)
+        readWhole(element, max)
       );
     },
   },
@@ -99,25 +134,26 @@ const OVERLAYS: Readonly<Record<string, Overlay>> = {
         const toast = first(root, '[data-nextjs-toast-errors], [data-nextjs-toast][data-issues-open=true]');
         return toast === null ? '' : readText(toast, max, { buttons: false });
       }
-      return (
-        readParts(
-          dialog,
-          [
-            '[id^=nextjs__container_errors_label], [class*=errors_label]',
-            '[id^=nextjs__container_errors_desc], [class*=errors_desc]',
-          ],
-          max,
-        ) || readText(dialog, max, { buttons: false })
+      const message = readParts(
+        dialog,
+        [
+          '[id^=nextjs__container_errors_label], [class*=errors_label]',
+          '[id^=nextjs__container_errors_desc], [class*=errors_desc]',
+        ],
+        max,
       );
+      const code = '.code-frame-header [data-text], [data-nextjs-codeframe], [data-nextjs-terminal]';
+      if (message !== '') return withPlace(message, placeIn(readParts(dialog, [code], MAX_READ)), max);
+      return readWhole(dialog, max);
     },
   },
   '#webpack-dev-server-client-overlay': { selector: '#webpack-dev-server-client-overlay', read: readFrame },
   '#rspack-dev-server-client-overlay': { selector: '#rspack-dev-server-client-overlay', read: readFrame },
   '#react-refresh-overlay': { selector: '#react-refresh-overlay', read: readRefresh },
-  'rsbuild-error-overlay': { selector: 'rsbuild-error-overlay', read: readShadow },
-  'parcel-error-overlay': { selector: 'parcel-error-overlay', read: readShadow },
-  '#__parcel__error__overlay__': { selector: '#__parcel__error__overlay__', read: readShadow },
-  'nuxt-error-overlay': { selector: 'nuxt-error-overlay', read: readShadow },
+  'rsbuild-error-overlay': { selector: 'rsbuild-error-overlay', read: readWhole },
+  'parcel-error-overlay': { selector: 'parcel-error-overlay', read: readWhole },
+  '#__parcel__error__overlay__': { selector: '#__parcel__error__overlay__', read: readWhole },
+  'nuxt-error-overlay': { selector: 'nuxt-error-overlay', read: readWhole },
 };
 
 /** The overlay that the element is, if it is one. */

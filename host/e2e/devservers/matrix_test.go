@@ -3,6 +3,7 @@ package devservers
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,9 +162,17 @@ func (c *check) place(t *testing.T, e edit) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(e.file), 1+strings.Count(before, "\n"))
 }
 
-// placed fails unless the report has the place of an error, or marks its line as generated.
+// placed fails unless the report has the place of an error, or marks its line as generated. An overlay has it in fields.
 func (c *check) placed(t *testing.T, place string, r *report.Report) {
 	t.Helper()
+	for _, e := range r.DOM.NewErrorElements {
+		if e.Source() == place {
+			return
+		}
+		if !e.Generated && strings.HasPrefix(e.Source(), path.Base(place[:strings.LastIndex(place, ":")])+":") {
+			t.Errorf("the overlay is at %s, not %s", e.Source(), place)
+		}
+	}
 	if text := e2etest.Show(r); !strings.Contains(text, place) && !strings.Contains(text, `"generated": true`) {
 		t.Errorf("%s is not in %s", place, text)
 	}

@@ -390,12 +390,13 @@ func addElements(c *computation, elements []elementShown, changes []*capture.Cha
 		}
 	}
 	for _, e := range elements {
-		text, life := fmt.Sprintf("%q", report.Shorten(event.OneLine(e.Text))), alike.Life(e.ElementKey, e.From)
+		said, at := overlayText(e.ElementKey)
+		text, life := fmt.Sprintf("%q", report.Shorten(event.OneLine(said))), alike.Life(e.ElementKey, e.From)
 		if e.Flash {
 			add(Consequence{At: e.From, Severity: report.Clean, Text: text, Flash: true}, life)
 			continue
 		}
-		is := Consequence{At: e.From, Severity: report.Warning, Text: "error element " + event.Selector(e.Selector) + ": " + text, Entries: []alike.Entry{life}, event: appeared(e.ElementKey, e.Life)}
+		is := Consequence{At: e.From, Severity: report.Warning, Text: "error element " + event.Selector(e.Selector) + ": " + text + report.From(report.PlaceName(report.Place{File: at.File, Line: at.Line}), at.Generated, ""), Entries: []alike.Entry{life}, event: appeared(e.ElementKey, e.Life)}
 		if alike.IsOverlay(e.Selector) {
 			is.Severity = report.Error
 		}

@@ -156,7 +156,8 @@ func countTrue[K comparable](m map[K]bool) (n int) {
 
 // newElement is an element as it was during a life.
 func newElement(l flash.Life, k capture.ElementKey, tab int, ref *report.Ref) report.NewElement {
-	e := report.NewElement{Selector: k.Selector, Text: report.Shorten(k.Text), Tab: tab, Ref: ref}
+	text, at := overlayText(k)
+	e := report.NewElement{Selector: k.Selector, Text: report.Shorten(text), File: at.File, Line: at.Line, Generated: at.Generated, Tab: tab, Ref: ref}
 	if l.From > 0 {
 		e.AppearedAt = report.Time{Time: time.UnixMilli(l.From).UTC()}
 	}
@@ -164,6 +165,15 @@ func newElement(l flash.Life, k capture.ElementKey, tab int, ref *report.Ref) re
 		e.GoneAt = &report.Time{Time: time.UnixMilli(l.To).UTC()}
 	}
 	return e
+}
+
+// overlayText is the text of an error element without the place that is a part of it where it is the overlay of a development
+// server.
+func overlayText(k capture.ElementKey) (string, alike.OverlayPlace) {
+	if !alike.IsOverlay(k.Selector) {
+		return k.Text, alike.OverlayPlace{}
+	}
+	return alike.CutOverlay(k.Text)
 }
 
 // pageIsEmpty says that a page shows nothing any more.

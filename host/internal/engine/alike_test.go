@@ -183,7 +183,7 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			func(w *enginetest.World) {
 				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx")
 			},
-		}, "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx", "1 new error overlay(s)"},
+		}, "[plugin:vite:react] Unexpected token (3:7) – app.tsx", "1 new error overlay(s)"},
 		{"a request without an answer, and an overlay that says no more", []func(*enginetest.World){
 			func(w *enginetest.World) { w.Request("POST", "/api/pay", 0, 3) },
 			func(w *enginetest.World) {
@@ -195,20 +195,20 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 			func(w *enginetest.World) {
 				w.Element("appeared", 1, "vite-error-overlay", "Failed to fetch – /shop/src/app.tsx:3:7")
 			},
-		}, "POST /api/pay 500; Failed to fetch – /shop/src/app.tsx:3:7", "1 network failure(s), 1 new error overlay(s)"},
+		}, "POST /api/pay 500; Failed to fetch – app.tsx:3", "1 network failure(s), 1 new error overlay(s)"},
 		{"a module that Vite cannot compile", []func(*enginetest.World){
 			func(w *enginetest.World) {
 				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7")
 				w.Send("network", fmt.Sprintf(`"id":"m","method":"GET","url":"http://localhost:5173/src/app.tsx?t=1732140000000","resource":"script","status":500,"started":%d,"duration":5`, w.Now.UnixMilli()))
 			},
 			log("error", "console", "[vite] Failed to reload /src/app.tsx. This could be due to syntax errors or importing non-existent modules. (see errors above)", enginetest.Page+"/@vite/client"),
-		}, "[plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7", "1 new error overlay(s)"},
+		}, "[plugin:vite:oxc] Unexpected token – app.tsx:3", "1 new error overlay(s)"},
 		{"a module that Vite cannot compile, and the failure of another one", []func(*enginetest.World){
 			func(w *enginetest.World) {
 				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7")
 				w.Send("network", fmt.Sprintf(`"id":"m","method":"GET","url":"http://localhost:5173/src/cart.tsx","resource":"script","status":500,"started":%d,"duration":5`, w.Now.UnixMilli()))
 			},
-		}, "GET /src/cart.tsx 500; [plugin:vite:oxc] Unexpected token – /shop/src/app.tsx:3:7", "1 network failure(s), 1 new error overlay(s)"},
+		}, "GET /src/cart.tsx 500; [plugin:vite:oxc] Unexpected token – app.tsx:3", "1 network failure(s), 1 new error overlay(s)"},
 		{"a module that Vite cannot load, where the overlay is off", []func(*enginetest.World){
 			log("error", "console", "[vite] Internal Server Error\nUnexpected token", enginetest.Page+"/@vite/client"),
 			log("error", "console", "[vite] Failed to reload /src/app.tsx. This could be due to syntax errors or importing non-existent modules. (see errors above)", enginetest.Page+"/@vite/client"),
@@ -264,7 +264,7 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 				got = append(got, fmt.Sprintf("%s %s %d", f.Method, f.URL, f.Status))
 			}
 			for _, e := range r.DOM.NewErrorElements {
-				got = append(got, e.Text)
+				got = append(got, strings.TrimSuffix(e.Text+" – "+e.Source(), " – "))
 			}
 			if strings.Join(got, "; ") != c.want || r.Summary != c.summary {
 				t.Errorf("%q\n%s", got, show(r))

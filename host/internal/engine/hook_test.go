@@ -250,10 +250,10 @@ func TestAnOverlayIsReportedAloneAndWarningsAreNot(t *testing.T) {
 		b.expect(observe.HookEdit, "")
 		b.edit(element("appeared", "vite-error-overlay", "Unknown word – /src/app.css:3:1", 2))
 		a, _ := b.hook(observe.HookEdit)
-		if oneLine(a) != "overlay: Unknown word – /src/app.css:3:1" {
+		if oneLine(a) != "overlay: Unknown word" || a.Problems[0].Source != "app.css:3" {
 			t.Errorf("%+v", a)
 		}
-		b.expect(observe.HookStop, "still overlay: Unknown word – /src/app.css:3:1")
+		b.expect(observe.HookStop, "still overlay: Unknown word")
 		b.edit(element("gone", "vite-error-overlay", "", 2))
 		b.expect(observe.HookEdit, "")
 		b.expect(observe.HookStop, "")
@@ -264,9 +264,9 @@ func TestAnOverlayThatStaysIsRepeatedAfterAnUpdate(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		b.edit(&event.Element{Op: "appeared", Document: "d", ID: 2, Selector: "vite-error-overlay", Text: "Unknown word – /src/app.css:3:1"})
-		b.expect(observe.HookEdit, "overlay: Unknown word – /src/app.css:3:1")
+		b.expect(observe.HookEdit, "overlay: Unknown word")
 		b.edit()
-		b.expect(observe.HookEdit, "still overlay: Unknown word – /src/app.css:3:1")
+		b.expect(observe.HookEdit, "still overlay: Unknown word")
 		time.Sleep(time.Minute)
 		b.expect(observe.HookEdit, "") // the edit reached no page
 		b.edit(&event.Element{Op: "gone", Document: "d", ID: 2})

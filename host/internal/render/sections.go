@@ -361,7 +361,7 @@ func dom(d *report.DOMDiff, clock func(report.Time) string) section {
 			if e.GoneAt != nil {
 				gone = said(how + " after " + Duration(e.GoneAt.Sub(e.AppearedAt.Time).Milliseconds()))
 			}
-			rows = append(rows, row{s, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), gone, introduced(e.IntroducedBy), saidTab(e.Tab)}})
+			rows = append(rows, row{s, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), initiator(e.Source(), e.Generated), gone, introduced(e.IntroducedBy), saidTab(e.Tab)}})
 		}
 	}
 	elements(d.NewErrorElements, warned, "removed")

@@ -37,6 +37,11 @@ type EmptiedField struct {
 type NewElement struct {
 	Selector string `json:"selector"`
 	Text     string `json:"text"`
+	// File and Line, from 1, are what the error overlay of a development server names; both are empty where it names none.
+	// Generated is true for a line of what the server made of the file.
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Generated bool   `json:"generated,omitempty"`
 	// AppearedAt is left out when that was evicted.
 	AppearedAt Time `json:"appeared_at,omitzero"`
 	// GoneAt is set when it vanished again.
@@ -46,6 +51,9 @@ type NewElement struct {
 	Tab          int         `json:"tab,omitempty"`
 	Ref          *Ref        `json:"-"`
 }
+
+// Source is the place of an error overlay as file:line with the file's base name, "" where it names none.
+func (e *NewElement) Source() string { return PlaceName(Place{File: e.File, Line: e.Line}) }
 
 // GoneElement is an error element that was visible and is no more.
 type GoneElement struct {

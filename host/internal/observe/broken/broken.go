@@ -35,7 +35,7 @@ func In(r *report.Report) []Problem {
 	if d := r.DOM; d != nil {
 		for _, e := range d.NewErrorElements {
 			if e.GoneAt == nil && alike.IsOverlay(e.Selector) {
-				list = append(list, Problem{Kind: "overlay", Text: e.Text, Tab: e.Tab, IntroducedBy: e.IntroducedBy})
+				list = append(list, Problem{Kind: "overlay", Text: e.Text, Source: event.Named(e.Source()), Generated: e.Generated, Tab: e.Tab, IntroducedBy: e.IntroducedBy})
 			}
 		}
 		for _, c := range d.Crashed {

@@ -162,6 +162,10 @@ function element({ text, selector }: { text: string; selector: string }): JSX.El
   );
 }
 
+/** The file and line that a development server's overlay names. */
+const placeOf = ({ file, line }: NewElement): string =>
+  file === undefined ? '' : `${file.replace(/^.*[\\/]/, '')}${line === undefined ? '' : `:${line}`}`;
+
 const elementText = ({ text, selector }: { text: string; selector: string }): string =>
   `${quoted(text) || t('noText')} ${quoted(selector)}`;
 
@@ -328,15 +332,19 @@ const LISTS: readonly List[] = [
     lane: 'dom',
     severity: 'warning',
     name: 'dom.new_error_elements',
-    texts: (e) => [e.selector, e.text],
+    texts: (e) => [e.selector, e.text, e.file],
     line: element,
     aside: (e, entry, model) =>
-      e.gone_at == null ? (
-        <Reveal model={model} entry={entry} />
-      ) : (
+      e.gone_at != null ? (
         <span class="quiet">{t('goneAt', hour(Date.parse(e.gone_at)))}</span>
+      ) : e.file !== undefined ? (
+        <span class="quiet">
+          {[placeOf(e), e.generated === true && t('generated')].filter(Boolean).join(' ')}
+        </span>
+      ) : (
+        <Reveal model={model} entry={entry} />
       ),
-    markdown: elementText,
+    markdown: (e) => elementText(e) + (e.file === undefined ? '' : ` ${quoted(placeOf(e))}`),
   }),
   list<EmptiedField>(({ dom }) => dom?.emptied_fields, {
     title: 'groupEmptied',
