@@ -140,7 +140,7 @@ export class DebuggerSource implements CaptureSource {
     const tab = new DebuggerTab(context, this.#witness, this.#shared, options);
     const attached: Attached = { tab, send, emit, ledger, page, caughtUp: false };
     this.#tabs.set(tabId, attached);
-    const { probe, frame } = await this.#enable(tab, send);
+    const { probe, frame } = await this.#enable(tab, send, options);
     if (this.#tabs.get(tabId) !== attached) throw new Error(DETACHED);
     const enabled = this.#clock.now();
     this.#witness.attached(tabId, enabled);
@@ -153,14 +153,24 @@ export class DebuggerSource implements CaptureSource {
   }
 
   /** Turns on what is needed and asks the page what it is, right after its requests are watched. */
-  async #enable({ top }: DebuggerTab, send: Send): Promise<Pick<Found, 'probe' | 'frame'>> {
+  async #enable(
+    { top }: DebuggerTab,
+    send: Send,
+    { shown, allowed }: StartOptions,
+  ): Promise<Pick<Found, 'probe' | 'frame'>> {
     const network = enableNetwork(top, send);
     const first = this.#probe(top, send);
     const all = [network, ...enableRest(top, send), send(top, 'Page.enable'), send(top, 'Inspector.enable')];
     const tree = send(top, 'Page.getFrameTree').catch(() => undefined);
     await within(Promise.allSettled(all), ANSWER_MS);
-    const frame = (await within(tree, ANSWER_MS))?.frameTree.frame.id ?? '';
-    const probe = await within(first, ANSWER_MS);
+    let answered = await within(tree, ANSWER_MS);
+    let probe = await within(first, ANSWER_MS);
+    // A tab whose server takes its time answers when the page is there. That page is not announced.
+    if (probe === undefined && !allowed((await shown?.()) ?? '')) {
+      probe = await first;
+      answered = await tree;
+    }
+    const frame = answered?.frameTree.frame.id ?? '';
     // The document that answered may have been replaced before Page.enable could report it.
     if (probe === undefined || /^https?:/.test(probe.url)) return { probe, frame };
     return { probe: await within(this.#probe(top, send), ANSWER_MS), frame };
