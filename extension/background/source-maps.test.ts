@@ -20,7 +20,9 @@ function server(
   });
   const parties = {
     page: async (tab: number) => (tab === 7 ? page : undefined),
-    loads: async (_tab: number, url: string) => loads ?? [await loadOf(pages[url])],
+    documents: async (_tab: number, url: string) => loads ?? [await loadOf(pages[url])],
+    responses: () => [],
+    debugged: () => [],
     fetch: get,
   };
   return { asked, parties };
@@ -242,7 +244,9 @@ test('a page of the wide web reaches nothing on this machine or its network', as
 test('a server that does not answer is given up', async () => {
   const parties = {
     page: async () => 'http://localhost:3000/',
-    loads: async () => [],
+    documents: async () => [],
+    responses: () => [],
+    debugged: () => [],
     fetch: (_: unknown, init?: RequestInit) =>
       new Promise<Response>((_, reject) => {
         init?.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));
@@ -264,4 +268,18 @@ test.each([
   [`//# sourceMappingURL=a.map\n${'/'.repeat(10_000)}\ncode`, undefined],
 ])('%j names %j', (script, url) => {
   expect(sourceMappingURL(script)).toBe(url);
+});
+
+test('the documents of a debugged tab are not asked: they may be paused', async () => {
+  const code = 'go()\n//# sourceMappingURL=app.js.map\n';
+  const { parties } = server({
+    'http://localhost:3000/app.js': code,
+    'http://localhost:3000/app.js.map': '{}',
+  });
+  const documents = vi.fn(async () => []);
+  await sourceMap({ ...parties, documents, debugged: () => [code.length] }, ask);
+  await expect(
+    sourceMap({ ...parties, documents, debugged: () => [code.length - 1] }, ask),
+  ).rejects.toMatchObject({ code: 'unavailable' });
+  expect(documents).not.toHaveBeenCalled();
 });

@@ -18,8 +18,12 @@ import { isDevelopment, watchableOrigin } from './rules';
 export interface SourceMapParties {
   /** The address of a watched tab's page; undefined for any other tab. */
   page(tab: number): Promise<string | undefined>;
-  /** The latest loads of an address by a tab's documents and workers, as far as they are known. */
-  loads(tab: number, url: string): Promise<ScriptLoad[]>;
+  /** The latest loads of an address by a tab's documents. */
+  documents(tab: number, url: string): Promise<ScriptLoad[]>;
+  /** The latest responses with an address's script that a tab's documents and workers received. */
+  responses(tab: number, url: string): ScriptLoad[];
+  /** The lengths of the code that a debugged tab loaded from an address, in UTF-16 units; none of any other tab. */
+  debugged(tab: number, url: string): number[];
   fetch: typeof fetch;
 }
 
@@ -50,7 +54,7 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
   const signal = AbortSignal.timeout(timeout_ms);
   const get = (address: string): Promise<Response> => fetchAs(parties.fetch, page, address, signal);
   try {
-    const loading = parties.loads(tab, url);
+    const loading = loadsOf(parties, tab, url);
     const script = await get(url);
     const code = await bytes(script, max_bytes);
     const header = script.headers.get('SourceMap') ?? script.headers.get('X-SourceMap');
@@ -79,6 +83,16 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
     if (error instanceof CodedError) throw error;
     throw new CodedError(CodeUnavailable, `Cannot fetch the source map: ${String(error)}`);
   }
+}
+
+/**
+ * The latest loads of an address by a tab. The documents of a debugged one are not asked: the debugger knows more, and while a
+ * script waits for its breakpoints they do not answer.
+ */
+async function loadsOf(parties: SourceMapParties, tab: number, url: string): Promise<ScriptLoad[]> {
+  const debugged = parties.debugged(tab, url).map((length) => ({ at: Date.now(), size: 0, length }));
+  const read = debugged.length > 0 ? [] : await parties.documents(tab, url);
+  return [...read, ...parties.responses(tab, url), ...debugged];
 }
 
 function read(params: unknown): SourceMapParams {

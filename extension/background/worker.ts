@@ -95,10 +95,9 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
   const scripts = new ScriptResponses((tab, page) => isWatched(tab, page, settings));
   const maps: SourceMapParties = {
     page: watchedPage,
-    loads: async (tab, url) => {
-      const debugged = debugging.lengths(tab, url).map((length) => ({ at: Date.now(), size: 0, length }));
-      return [...(await documentLoads(tab, url)), ...scripts.of(tab, url), ...debugged];
-    },
+    documents: documentLoads,
+    responses: (tab, url) => scripts.of(tab, url),
+    debugged: (tab, url) => debugging.lengths(tab, url),
     fetch: (input, init) => fetch(input, init),
   };
   const debugging = new Debugging(
