@@ -187,7 +187,9 @@ const debugging = {
 const acting = { act: async () => ({ done: 0 }) };
 const maps = {
   page: async () => undefined,
-  loads: async () => [],
+  documents: async () => [],
+  responses: () => [],
+  debugged: () => [],
   fetch: () => Promise.reject(new Error('nothing is fetched')),
 };
 
