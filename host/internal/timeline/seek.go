@@ -225,6 +225,7 @@ func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekPa
 	if err != nil {
 		return nil, err
 	}
+	s = place.Session
 	k := place.Snapshot
 	view, err := w.View(ctx, k.Number)
 	if err != nil {

@@ -102,7 +102,7 @@ func (t *Timeline) Sessions(_ context.Context, client *checkpoint.Client, p Sess
 	root := ""
 	if p.Dir != "" {
 		var err error
-		if root, err = t.lines.RecordedIn(client, moments.Where{Dir: p.Dir}); err != nil {
+		if root, err = moments.RecordedIn(t.lines, client, moments.Where{Dir: p.Dir}); err != nil {
 			return nil, err
 		}
 	}

@@ -45,7 +45,7 @@ func (ls *Lines) RootOf(client *checkpoint.Client, where Where) (string, error) 
 }
 
 // RecordedIn is [Lines.RootOf] for a call that only reads what is recorded: the workspace need not exist any more.
-func (ls *Lines) RecordedIn(client *checkpoint.Client, where Where, needed ...string) (string, error) {
+func RecordedIn(ls *Lines, client *checkpoint.Client, where Where, needed ...string) (string, error) {
 	return rootOf(client, where, func(dir string, _ ...string) (string, error) { return ls.rootToRead(dir, needed...) })
 }
 

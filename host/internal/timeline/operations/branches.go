@@ -13,7 +13,7 @@ import (
 
 // Require returns an error where the user's decision about a directory lacks a grant.
 func (ops *Operations) Require(dir, grant string) error {
-	_, err := ops.lines.RecordedIn(&checkpoint.Client{User: true}, moments.Where{Dir: dir}, grant)
+	_, err := moments.RecordedIn(ops.lines, &checkpoint.Client{User: true}, moments.Where{Dir: dir}, grant)
 	return err
 }
 
@@ -79,7 +79,7 @@ func (ops *Operations) BranchesIn(client *checkpoint.Client, where moments.Where
 			return nil, err
 		}
 		root = s.Workspace
-	} else if root, err = ops.lines.RecordedIn(client, where); err != nil {
+	} else if root, err = moments.RecordedIn(ops.lines, client, where); err != nil {
 		return nil, err
 	}
 	if _, of := ops.o.Workspaces.BranchOf(root); of != "" {
