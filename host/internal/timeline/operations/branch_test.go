@@ -143,3 +143,27 @@ func TestAMomentOfAnEarlierSessionIsOfThatSession(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// TestASessionThatBeginsWithAnEarlierSnapshotHasItFromItsStart, because no file has changed since: its time is one that a view takes.
+func TestASessionThatBeginsWithAnEarlierSnapshotHasItFromItsStart(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "one")
+	m := w.Edit("first")
+	w.Pass(time.Minute)
+	if _, err := w.EndSession(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()}); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Minute)
+	if _, err := w.StartSession(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()}); err != nil {
+		t.Fatal(err)
+	}
+	a := w.Listed()
+	if len(a.FsSnapshots) != 1 || a.FsSnapshots[0].ID != records.SnapshotID(m.Snapshot) || a.FsSnapshots[0].TS != 0 {
+		t.Fatalf("%+v", a.FsSnapshots)
+	}
+	for _, to := range []string{"0", a.FsSnapshots[0].ID} {
+		if s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: to}); err != nil || s.SessionID != a.ID || s.TS != 0 || s.FsSnapshot != a.FsSnapshots[0].ID {
+			t.Errorf("%s: %+v, %v", to, s, err)
+		}
+	}
+}
