@@ -79,7 +79,10 @@ func showRegression(cmd *cobra.Command, a *regression.Regression) error {
 	if a.Note != "" {
 		lines = append(lines, "Note: "+a.Note)
 	}
-	if a.Before != "" {
+	switch {
+	case a.Before != "" && a.Diff != nil && a.Diff.Problem != "":
+		lines = append(lines, fmt.Sprintf("The workspace no longer exists. Before it broke, it was as `tidemark timeline session-branch %s --moment %s --name NAME` copies it.", a.SessionID, a.Before))
+	case a.Before != "":
 		lines = append(lines, fmt.Sprintf("To go back, run `tidemark timeline restore %s`.", a.Before))
 	}
 	if err := render.Line(out, "%s", strings.Join(lines, "\n")); err != nil || a.Diff == nil {

@@ -67,6 +67,9 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	if err != nil {
 		return nil, err
 	}
+	if err := b.Timeline.Operations.Present(of); err != nil {
+		return nil, fmt.Errorf("cannot apply a branch to an original that is missing: %w", err)
+	}
 	changed, err := b.Timeline.Operations.ChangedSince(ctx, client, s, "start")
 	if err != nil {
 		return nil, fmt.Errorf("cannot compare the branch with its start: %w", err)

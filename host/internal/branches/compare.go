@@ -37,7 +37,8 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 	}
 	client = &checkpoint.Client{Name: client.Name, User: client.User} // each side has pages of its own
 	c := &Comparison{Same: []string{}, Different: []string{}}
-	if c.A, err = b.side(ctx, client, one, "start", one.Started); err != nil {
+	var oneDir, otherDir string
+	if c.A, oneDir, err = b.side(ctx, client, one, "start", one.Started); err != nil {
 		return nil, err
 	}
 	other, from, since := of, one.BranchOf.FsSnapshot, one.Started
@@ -51,7 +52,7 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 			return nil, err
 		}
 	}
-	if c.B, err = b.side(ctx, client, other, from, since); err != nil {
+	if c.B, otherDir, err = b.side(ctx, client, other, from, since); err != nil {
 		return nil, err
 	}
 	for _, path := range c.A.Files {
@@ -59,16 +60,16 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 			c.Same = append(c.Same, path)
 		}
 	}
-	c.Different, err = differing(one.Workspace, other.Workspace, c.Same)
+	c.Different, err = differing(oneDir, otherDir, c.Same)
 	return c, err
 }
 
-// side describes a session since a moment.
-func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *records.Session, from string, since time.Time) (Side, error) {
+// side describes a session since a moment. Root has its files.
+func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *records.Session, from string, since time.Time) (_ Side, root string, err error) {
 	a := Side{About: b.Timeline.Operations.About(s), Files: []string{}, Tests: []TestRun{}}
 	changed, err := b.Timeline.Operations.ChangedSince(ctx, client, s, from)
 	if err != nil {
-		return a, fmt.Errorf("cannot compare session %s with its start: %w", s.ID, err)
+		return a, "", fmt.Errorf("cannot compare session %s with its start: %w", s.ID, err)
 	}
 	for _, path := range changed.Paths {
 		a.Files = append(a.Files, event.OneLine(path))
@@ -76,7 +77,7 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 	a.Added, a.Removed = changed.Added, changed.Removed
 	list, err := b.Timeline.List(ctx, client, timeline.ListParams{Where: moments.Where{Session: s.ID}, Limit: 1000})
 	if err != nil {
-		return a, err
+		return a, "", err
 	}
 	for _, m := range list.Moments {
 		if !m.At.After(since) {
@@ -110,5 +111,5 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 			}
 		}
 	}
-	return a, nil
+	return a, changed.Root, nil
 }

@@ -167,6 +167,9 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 	if root == nil {
 		root = of
 	}
+	if err := b.Timeline.Operations.Present(root); err != nil {
+		return nil, fmt.Errorf("cannot commit to a repository that is missing: %w", err)
+	}
 	if p.As == "" {
 		p.As = s.Name
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -266,5 +268,51 @@ func TestBranchesOfOddPathNames(t *testing.T) {
 	}
 	if got := fmt.Sprint(treetest.States(t, s.dir)); got != before || read(t, s.transcript) != said {
 		t.Errorf("after the undo, the original has %s\nwant %s", got, before)
+	}
+}
+
+// TestABranchOfADeletedWorkspace is compared with the last files of its original. What needs the original says what to do.
+func TestABranchOfADeletedWorkspace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not delete a directory that is watched")
+	}
+	s := opened(t)
+	m := s.record()
+	a := filepath.Join("sub", "a")
+	failing(os.WriteFile(filepath.Join(s.dir, a), []byte("original\n"), 0o600))
+	s.record()
+	list, err := s.Timeline.List(t.Context(), user, timeline.ListParams{Where: s.where()})
+	failing(err)
+	where := moments.Where{Session: list.ID}
+	failing(os.RemoveAll(s.dir))
+	b := s.start(t, where, m, "other")
+	if b.Agent == nil || b.Agent.Method != "transcript" {
+		t.Errorf("the agent is %+v, %s", b.Agent, b.Problem)
+	}
+	failing(os.WriteFile(filepath.Join(b.Workspace, a), []byte("branch\n"), 0o600))
+	c, err := s.Compare(t.Context(), user, branches.CompareParams{Where: where, A: "other"})
+	if err != nil || !slices.Equal(c.Same, []string{"sub/a"}) || !slices.Equal(c.Different, []string{"sub/a"}) {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	listed, err := s.List(t.Context(), user, branches.ListParams{Where: where})
+	if err != nil || len(listed.Branches) != 1 || listed.Branches[0].Problem != "" {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	for name, call := range map[string]func() error{
+		"apply": func() error {
+			_, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: where, Name: "other"})
+			return err
+		},
+		"commit": func() error {
+			_, err := s.Commit(t.Context(), user, branches.CommitParams{Where: where, Name: "other"})
+			return err
+		},
+	} {
+		if err := call(); usererr.CodeOf(err) != usererr.NotFound || !strings.Contains(err.Error(), "Create the directory again") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.Remove(t.Context(), user, branches.OneParams{Where: where, Name: "other", Force: true}); err != nil {
+		t.Error(err)
 	}
 }

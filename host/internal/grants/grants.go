@@ -194,8 +194,15 @@ func Within(path, dir string) bool {
 
 // Require returns the decision for a directory, or an error of the code [usererr.NotAllowed] if it does not have the
 // grant.
-func (s *Store) Require(dir, grant string) (Decision, error) {
-	d, err := s.Lookup(dir)
+func (s *Store) Require(dir, grant string) (Decision, error) { return s.require(dir, grant, Resolve) }
+
+// RequireFormer is [Store.Require] for a directory that need not exist any more.
+func (s *Store) RequireFormer(dir, grant string) (Decision, error) {
+	return s.require(dir, grant, Former)
+}
+
+func (s *Store) require(dir, grant string, resolve func(string) (string, error)) (Decision, error) {
+	d, err := s.lookup(dir, resolve)
 	if err != nil || d.Has(grant) {
 		return d, err
 	}

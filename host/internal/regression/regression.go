@@ -94,7 +94,7 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 		return a, nil
 	}
 	a.Verdict = Found
-	if err := f.name(ctx, client, p.Where, before, itself, a); err != nil {
+	if err := f.name(ctx, client, before, itself, a); err != nil {
 		return a, err
 	}
 	// The call that made the change may have another moment with the same snapshot.
@@ -105,10 +105,10 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 }
 
 // name adds the moment that broke it, with the changes of its files.
-func (f *Finder) name(ctx context.Context, client *checkpoint.Client, where moments.Where, before, itself *moments.Place, a *Regression) (err error) {
+func (f *Finder) name(ctx context.Context, client *checkpoint.Client, before, itself *moments.Place, a *Regression) (err error) {
 	a.Moment, a.Label, a.Before = itself.ID(), itself.Label(), before.ID()
 	a.Diff, err = f.Timeline.Diff(ctx, client, timeline.DiffParams{
-		Where: where, From: fmt.Sprintf("s%d", before.Snapshot.Number), To: fmt.Sprintf("s%d", itself.Snapshot.Number),
+		Where: moments.Where{Session: a.SessionID}, From: fmt.Sprintf("s%d", before.Snapshot.Number), To: fmt.Sprintf("s%d", itself.Snapshot.Number),
 	})
 	return err
 }

@@ -83,7 +83,7 @@ func (f *Finder) bisect(ctx context.Context, client *checkpoint.Client, span *ti
 		return unknown(fmt.Sprintf("it is one of the %d moments after %s, up to %s, which the command cannot all test", bad-good, span.Places[good].ID(), span.Places[bad].ID()))
 	}
 	a.Verdict = Found
-	return f.name(ctx, client, p.Where, &span.Places[good], &span.Places[bad], a)
+	return f.name(ctx, client, &span.Places[good], &span.Places[bad], a)
 }
 
 var errUntested = errors.New("the command cannot test these files")

@@ -191,3 +191,30 @@ func TestACommandEndsWithItsCaller(t *testing.T) {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
 }
+
+// TestARegressionOfADeletedWorkspaceIsFound from its snapshots, by a command and from what was recorded.
+func TestARegressionOfADeletedWorkspaceIsFound(t *testing.T) {
+	w := newWorld(t, "good 0\n", "good 1\n", "bad 2\n", "bad 3\n")
+	list, err := w.Timeline.List(t.Context(), user, timeline.ListParams{Where: moments.Where{Dir: w.dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(w.dir); err != nil {
+		t.Fatal(err)
+	}
+	p := regression.Params{Where: moments.Where{Session: list.ID}, Run: "grep -q good state"}
+	a, err := w.Find(t.Context(), user, p)
+	if err != nil || a.Verdict != regression.Found || a.Label != "edit 2" || a.Diff == nil || !strings.Contains(a.Diff.Problem, "no longer exists") {
+		t.Errorf("%+v, %v", a, err)
+	}
+	w.noCopies(t)
+	// The moment may name the session, and the caller be elsewhere.
+	a, err = w.Find(t.Context(), user, regression.Params{Where: moments.Where{Dir: t.TempDir()}, From: "m1@" + list.ID, Run: p.Run})
+	if err != nil || a.Label != "edit 2" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: w.dir}}
+	if _, err := w.Find(t.Context(), agent, regression.Params{Run: p.Run}); usererr.CodeOf(err) != usererr.NotAllowed || !strings.Contains(err.Error(), grants.AgentsRun) {
+		t.Errorf("without the grant: %v", err)
+	}
+}

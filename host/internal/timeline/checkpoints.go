@@ -135,7 +135,7 @@ func (t Moments) named(scope checkpoint.Scope, id string) (*records.Session, *mo
 			return nil, nil, err
 		}
 	}
-	return t.lines.SessionOf(&checkpoint.Client{Scope: scope}, moments.Where{Session: session})
+	return t.lines.Recorded(&checkpoint.Client{Scope: scope}, moments.Where{Session: session})
 }
 
 // only returns a session of the only workspace that has some.

@@ -81,10 +81,20 @@ func TestTheSnapshotsOfADeletedWorkspaceAreRead(t *testing.T) {
 			} else if events, err := feed.Next(t.Context()); err != nil || len(events) < 4 {
 				t.Errorf("%+v, %v", events, err)
 			}
+			for _, scope := range []checkpoint.Scope{agent.Scope, {}} { // the user's programs are in no workspace
+				if at, ok, err := (timeline.Moments{Timeline: w.Timeline}).When(scope, second.ID()); err != nil || !ok || at.Before(second.At) {
+					t.Errorf("changes since %s: %v, %v, %v", second.ID(), at, ok, err)
+				}
+				if at, ok, err := (timeline.Moments{Timeline: w.Timeline}).When(scope, "+0:00:00"); err != nil || !ok || at.IsZero() {
+					t.Errorf("changes since a time of the session: %v, %v, %v", at, ok, err)
+				}
+			}
+			if log, err := w.Operations.Log(t.Context(), timelinetest.User, operations.LogParams{Where: where}); err != nil || log.SessionID != session {
+				t.Errorf("%+v, %v", log, err)
+			}
 			_, err = w.Operations.Restore(t.Context(), timelinetest.User, operations.RestoreParams{Where: where, To: first.ID(), Confirm: true})
 			timelinetest.Wants(t, err, usererr.NotFound, "Create the directory again, then restore")
-			_, err = w.Operations.Branch(t.Context(), timelinetest.User, operations.BranchParams{Where: where, From: first.ID(), Name: "b"})
-			timelinetest.Wants(t, err, usererr.NotFound, "Create the directory again")
+			timelinetest.Wants(t, err, usererr.NotFound, "tidemark timeline session-branch "+session+" --moment now --name NAME")
 			if _, err := os.Lstat(w.Dir); err == nil {
 				t.Error("something made the directory again")
 			}

@@ -172,6 +172,11 @@ func listed(m *records.Moment, s *records.Session, known map[uint64]tracked.Snap
 	return e
 }
 
+// secondsOf returns when a session has a snapshot, in seconds from its start. One that an earlier session took it has from its start.
+func secondsOf(s *records.Session, k tracked.Snapshot, shift time.Duration) float64 {
+	return max(0, records.Seconds(k.At.Sub(s.Started)+shift))
+}
+
 // views returns the directories of a workspace's views by their snapshots.
 func views(ctx context.Context, t *Timeline, root string) map[uint64]string {
 	w, err := t.lines.OpenRecorded(ctx, root)
@@ -184,7 +189,7 @@ func views(ctx context.Context, t *Timeline, root string) map[uint64]string {
 // listedSnapshot describes a snapshot. View is the directory of its view, "" if there is none.
 func listedSnapshot(s *records.Session, k tracked.Snapshot, shift time.Duration, view string) answers.ListSnapshot {
 	return answers.ListSnapshot{
-		ID: records.SnapshotID(k.Number), TS: records.Seconds(k.At.Sub(s.Started) + shift), At: report.Time{Time: k.At}, Label: k.Label, Provider: workspace.ProviderOf(k),
+		ID: records.SnapshotID(k.Number), TS: secondsOf(s, k, shift), At: report.Time{Time: k.At}, Label: k.Label, Provider: workspace.ProviderOf(k),
 		Snapshot: answers.Reference{ID: fmt.Sprintf("%s@%d", s.Space, k.Number), Mount: view}, Files: k.Files, Changed: k.Changed, Notes: k.Problems,
 	}
 }

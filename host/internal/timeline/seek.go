@@ -225,6 +225,7 @@ func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekPa
 	if err != nil {
 		return nil, err
 	}
+	s = place.Session
 	k := place.Snapshot
 	view, err := w.View(ctx, k.Number)
 	if err != nil {
@@ -235,7 +236,7 @@ func (t *Timeline) Seek(ctx context.Context, client *checkpoint.Client, p SeekPa
 		shift = m.Shift
 	}
 	a := &answers.Sought{
-		SessionID: s.ID, TS: records.Seconds(k.At.Sub(s.Started) + shift), At: report.Time{Time: k.At}, FsSnapshot: records.SnapshotID(k.Number), Provider: workspace.ProviderOf(k), Mount: view, Form: workspace.Form(w, view, false),
+		SessionID: s.ID, TS: secondsOf(s, k, shift), At: report.Time{Time: k.At}, FsSnapshot: records.SnapshotID(k.Number), Provider: workspace.ProviderOf(k), Mount: view, Form: workspace.Form(w, view, false),
 		Unnamed: workspace.Unnamed(w, view), Problem: moments.Former(w), Note: place.Note, Notes: k.Problems,
 	}
 	if m := place.Moment; m != nil {

@@ -28,7 +28,7 @@ const causes = 5 * time.Second
 // SpanOf returns a part of the session that a client means. Nothing for from is the start, nothing for to is now. The
 // workspace needs the grants.
 func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where moments.Where, from, to string, needed ...string) (*Span, error) {
-	s, l, err := t.lines.SessionBy(client, where, false, []*string{&from, &to}, needed...)
+	s, l, err := t.lines.RecordedBy(client, where, false, []*string{&from, &to}, needed...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Span) Own(e *event.FileChange) bool {
 
 // In calls do with a directory that has the files of a place, which is removed afterwards.
 func (s *Span) In(ctx context.Context, t *Timeline, p *moments.Place, do func(dir string) error) error {
-	w, err := t.lines.Open(ctx, s.Session.Workspace)
+	w, err := t.lines.OpenRecorded(ctx, s.Session.Workspace)
 	if err != nil {
 		return err
 	}

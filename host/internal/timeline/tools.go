@@ -95,14 +95,14 @@ type SessionsParams struct {
 }
 
 // Sessions lists the sessions of a workspace, or all.
-func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsParams) (*answers.Sessions, error) {
+func (t *Timeline) Sessions(_ context.Context, client *checkpoint.Client, p SessionsParams) (*answers.Sessions, error) {
 	if t.lines.Failed() != nil {
 		return nil, t.lines.Failed()
 	}
 	root := ""
 	if p.Dir != "" {
 		var err error
-		if root, err = t.lines.RootAt(p.Dir); err != nil {
+		if root, err = moments.RecordedIn(t.lines, client, moments.Where{Dir: p.Dir}); err != nil {
 			return nil, err
 		}
 	}

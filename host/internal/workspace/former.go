@@ -27,15 +27,22 @@ func OpenFormer(ctx context.Context, ws *Workspaces, root string) (*Workspace, e
 	})
 }
 
-// AllowedFormer returns an error with the code [usererr.NotAllowed] if the user does not allow a workspace that no longer exists. Its
-// history is read while the decision for its directory, or for that of which it was a branch, remains.
-func AllowedFormer(ws *Workspaces, root string) error {
+// AllowedFormer returns an error with the code [usererr.NotAllowed] if the user does not allow a workspace that no longer exists, or
+// the decision lacks a needed grant. Its history is read while the decision for its directory, or for that of which it was a
+// branch, remains.
+func AllowedFormer(ws *Workspaces, root string, needed ...string) error {
 	d, err := ws.o.Grants.LookupFormer(root)
 	if branch, of := ws.BranchOf(root); err == nil && branch != "" && !grants.Within(d.For, branch) {
 		d, err = ws.o.Grants.LookupFormer(of)
 	}
 	if err == nil && !d.Has(grants.Workspace) {
 		err = usererr.New(usererr.NotAllowed, "the workspace %s no longer exists, and its history is not shown: the user does not allow it", root)
+	}
+	for _, grant := range needed {
+		if err == nil && !d.Has(grant) {
+			dir, _ := grants.Quoted(d.For)
+			err = usererr.New(usererr.NotAllowed, "the workspace %s no longer exists, and the user allowed it without the grant %s. Create the directory again, then run `tidemark project allow --grant %s %s`.", root, grant, grant, dir)
+		}
 	}
 	return err
 }

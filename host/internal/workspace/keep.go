@@ -214,6 +214,9 @@ func (w *Workspace) Place(usual string) (string, error) {
 
 // Placement returns where branches go, and whether files share room there. Usual is a directory of the home.
 func (w *Workspace) Placement(usual string) (provider.Placement, error) {
+	if w.Former {
+		return provider.Placement{Dir: usual, Why: w.place.Why}, nil
+	}
 	p, err := provider.Place(w.Dir, usual)
 	if p.Beside {
 		p.Dir = filepath.Join(p.Dir, branchesDir)

@@ -149,9 +149,10 @@ func (ws *Workspaces) decision(dir string, needed ...string) (root string, denie
 	if resolved, err = about(resolved); err != nil {
 		return "", nil, err
 	}
+	require := ws.o.Grants.RequireFormer // the original of a branch need not exist any more
 	var d grants.Decision
 	for _, grant := range append([]string{grants.Workspace}, needed...) {
-		if d, err = ws.o.Grants.Require(resolved, grant); err != nil {
+		if d, err = require(resolved, grant); err != nil {
 			return "", nil, ws.explain(d, err)
 		}
 	}
@@ -161,7 +162,7 @@ func (ws *Workspaces) decision(dir string, needed ...string) (root string, denie
 			return "", nil, err
 		}
 	}
-	if d, err = ws.o.Grants.Require(resolved, grants.Workspace); err != nil { // with the decisions below root
+	if d, err = require(resolved, grants.Workspace); err != nil { // with the decisions below root
 		return "", nil, err
 	}
 	denied = d.Without(grants.Workspace)

@@ -44,6 +44,11 @@ func (ls *Lines) RootOf(client *checkpoint.Client, where Where) (string, error) 
 	return rootOf(client, where, ls.RootAt)
 }
 
+// RecordedIn is [Lines.RootOf] for a call that only reads what is recorded: the workspace need not exist any more.
+func RecordedIn(ls *Lines, client *checkpoint.Client, where Where, needed ...string) (string, error) {
+	return rootOf(client, where, func(dir string, _ ...string) (string, error) { return ls.rootToRead(dir, needed...) })
+}
+
 func rootOf(client *checkpoint.Client, where Where, rootAt rooting) (string, error) {
 	dir, err := where.Directory(client)
 	if err != nil {
@@ -86,7 +91,7 @@ type Missing struct {
 }
 
 func (e *Missing) Error() string {
-	return fmt.Sprintf("the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", e.Workspace, e.Session)
+	return fmt.Sprintf("the workspace %s no longer exists. Its snapshots are still there. Create the directory again, then restore a moment of session %s. Or run `tidemark timeline session-branch %s --moment now --name NAME`, which copies the last files into another directory. If it was moved, run `tidemark project allow --moved-from` with this path in its new place.", e.Workspace, e.Session, e.Session)
 }
 
 // Former is what an answer about a workspace says, "" where that exists.
@@ -107,7 +112,7 @@ type rooting func(dir string, needed ...string) (string, error)
 func (ls *Lines) rootToRead(dir string, needed ...string) (string, error) {
 	root, err := ls.RootAt(dir, needed...)
 	if missing, ok := errors.AsType[*Missing](err); ok {
-		return missing.Workspace, workspace.AllowedFormer(ls.o.Workspaces, missing.Workspace)
+		return missing.Workspace, workspace.AllowedFormer(ls.o.Workspaces, missing.Workspace, needed...)
 	}
 	return root, err
 }
@@ -145,8 +150,8 @@ func (ls *Lines) OpenRecorded(ctx context.Context, root string) (*workspace.Work
 }
 
 // Recorded is [Lines.SessionOf] for a call that only reads what is recorded: the workspace need not exist any more.
-func (ls *Lines) Recorded(client *checkpoint.Client, where Where) (*records.Session, *Line, error) {
-	return ls.sessionOf(client, where, ls.rootToRead)
+func (ls *Lines) Recorded(client *checkpoint.Client, where Where, needed ...string) (*records.Session, *Line, error) {
+	return ls.sessionOf(client, where, ls.rootToRead, needed...)
 }
 
 func (ls *Lines) sessionOf(client *checkpoint.Client, where Where, rootAt rooting, needed ...string) (s *records.Session, l *Line, err error) {
@@ -231,8 +236,8 @@ func (ls *Lines) SessionBy(client *checkpoint.Client, where Where, here bool, mo
 }
 
 // RecordedBy is [Lines.Recorded] for a call with moments, as [Lines.SessionBy] is.
-func (ls *Lines) RecordedBy(client *checkpoint.Client, where Where, here bool, moments []*string) (*records.Session, *Line, error) {
-	return ls.sessionBy(client, where, here, moments, ls.rootToRead)
+func (ls *Lines) RecordedBy(client *checkpoint.Client, where Where, here bool, moments []*string, needed ...string) (*records.Session, *Line, error) {
+	return ls.sessionBy(client, where, here, moments, ls.rootToRead, needed...)
 }
 
 func (ls *Lines) sessionBy(client *checkpoint.Client, where Where, here bool, moments []*string, rootAt rooting, needed ...string) (*records.Session, *Line, error) {

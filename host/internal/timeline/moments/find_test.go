@@ -69,6 +69,9 @@ func TestTimesThatCommandsPrintAreMoments(t *testing.T) {
 	w.Pass(time.Second)
 	a := w.Listed()
 	for _, m := range a.Moments[1:] {
+		if m.LateSec > 0 { // on a busy machine: these times mean the snapshot before it
+			continue
+		}
 		local := m.At.Local()
 		for _, text := range []string{
 			local.Format(time.TimeOnly), local.Format(time.DateTime), local.Format("2006-01-02T15:04:05"), local.Format(time.RFC3339),
@@ -142,14 +145,6 @@ func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
 	timelinetest.Wants(t, err, usererr.NotFound, "no longer exists. Its snapshots are still there. Create the directory again")
 	for name, call := range map[string]func() error{
 		"moment_add": func() error { _, err := w.Add(t.Context(), agent, timeline.AddParams{Label: "x"}); return err },
-		"a report": func() error {
-			_, _, err := timeline.Moments{Timeline: w.Timeline}.When(agent.Scope, m.ID())
-			return err
-		},
-		"session_list": func() error {
-			_, err := w.Sessions(t.Context(), timelinetest.User, timeline.SessionsParams{Dir: filepath.Join(w.Dir, "src")})
-			return err
-		},
 		"session_start": func() error {
 			_, err := w.StartSession(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()})
 			return err
@@ -174,6 +169,9 @@ func TestADeletedWorkspaceSaysHowToComeBack(t *testing.T) {
 		if a, err := list(); err != nil || len(a.Moments) != 2 || a.Moments[1].ID != m.ID() || a.Moments[1].FsSnapshot != records.SnapshotID(m.Snapshot) || !strings.Contains(a.Problem, "no longer exists. Its snapshots are still there") {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
+	}
+	if a, err := w.Sessions(t.Context(), timelinetest.User, timeline.SessionsParams{Dir: filepath.Join(w.Dir, "src")}); err != nil || len(a.Sessions) != 1 || a.Sessions[0].ID != session.Session {
+		t.Errorf("%+v, %v", a, err)
 	}
 	if a, err := w.Session(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()}); err != nil || a.ID != session.Session {
 		t.Errorf("%+v, %v", a, err)

@@ -17,6 +17,7 @@ import (
 
 // Place is a moment as a caller named it.
 type Place struct {
+	// Session is that of the moment, or of the snapshot, which may be an earlier one of the workspace.
 	Session *records.Session
 	// Snapshot is the file snapshot, At when it was complete.
 	Snapshot tracked.Snapshot
@@ -63,7 +64,7 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 	moments := l.Of(s)
 	if n, ok := records.Number(to, 's'); ok {
 		if k, ok := known[n]; ok {
-			return &Place{Session: s, Snapshot: k}, nil
+			return &Place{Session: sessionWith(ls, s, l, k), Snapshot: k}, nil
 		}
 		return nil, usererr.New(usererr.NotFound, "there is no snapshot %s%s", to, Nearest(known, func(k tracked.Snapshot) bool { return k.Number < n }))
 	}
@@ -98,7 +99,7 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 	}
 	if named != nil {
 		if Lost(named, known) == "" {
-			return &Place{Session: s, Snapshot: known[named.Snapshot], Moment: named}, nil
+			return &Place{Session: sessionOf(ls, s, named), Snapshot: known[named.Snapshot], Moment: named}, nil
 		}
 		at = named.At
 	}
@@ -111,7 +112,7 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 			late = m
 			continue
 		}
-		place := &Place{Session: s, Snapshot: known[m.Snapshot], Moment: m}
+		place := &Place{Session: sessionOf(ls, s, m), Snapshot: known[m.Snapshot], Moment: m}
 		if late != nil {
 			place.Note = fmt.Sprintf("%s of %s was taken after this time. This is the last snapshot before it. `%s` means the other one.", records.SnapshotID(late.Snapshot), late.ID(), late.ID())
 		}
@@ -129,6 +130,29 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 		none = fmt.Sprintf("%s has no snapshot (%s), and there is none before it", named.ID(), Lost(named, known))
 	}
 	return nil, usererr.New(usererr.NotFound, "%s%s", none, Nearest(known, func(tracked.Snapshot) bool { return false }))
+}
+
+// sessionOf returns the session of a moment, or s if that is not known.
+func sessionOf(ls *Lines, s *records.Session, m *records.Moment) *records.Session {
+	if of, err := ls.sessions.Find(m.Session); err == nil {
+		return of
+	}
+	return s
+}
+
+// sessionWith returns the session that has a snapshot: s, or else the last one with a moment that has it, or else s.
+func sessionWith(ls *Lines, s *records.Session, l *Line, k tracked.Snapshot) *records.Session {
+	of := s
+	for _, m := range l.All() {
+		if m.Snapshot != k.Number || m.SnapshotAt != k.At.UnixNano() {
+			continue
+		}
+		if m.Session == s.ID {
+			return s
+		}
+		of = sessionOf(ls, s, m)
+	}
+	return of
 }
 
 // Now takes a snapshot of the present state. Of a workspace that no longer exists, it is the last snapshot.

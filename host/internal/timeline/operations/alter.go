@@ -25,9 +25,10 @@ type Changed struct {
 	Added, Removed int
 }
 
-// ChangedSince returns how the files of a session's workspace differ from a moment.
+// ChangedSince returns how the files of a session's workspace differ from a moment. Of one that no longer exists, the last snapshot
+// has them.
 func (ops *Operations) ChangedSince(ctx context.Context, client *checkpoint.Client, s *records.Session, from string) (*Changed, error) {
-	s, l, err := ops.lines.SessionOf(client, moments.Where{Session: s.ID})
+	s, l, err := ops.lines.Recorded(client, moments.Where{Session: s.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (ops *Operations) ChangedSince(ctx context.Context, client *checkpoint.Clie
 	if err != nil {
 		return nil, err
 	}
-	w, err := ops.lines.Open(ctx, s.Workspace)
+	w, err := ops.lines.OpenRecorded(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +57,11 @@ func (ops *Operations) ChangedSince(ctx context.Context, client *checkpoint.Clie
 	}
 	slices.Sort(c.Paths)
 	c.Paths = slices.Compact(c.Paths)
+	if w.Former {
+		if c.Root, err = w.View(ctx, present.Snapshot.Number); err != nil {
+			return nil, err
+		}
+	}
 	c.Base, err = w.View(ctx, place.Snapshot.Number)
 	return c, err
 }

@@ -95,7 +95,8 @@ func (b *Beginning) follow(l *moments.Line) {
 	}
 }
 
-// Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.
+// Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is, and need not exist any
+// more.
 func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p BranchParams) (*answers.Branched, error) {
 	if !branchName().MatchString(p.Name) {
 		return nil, usererr.Invalid("name is %q; it must have 1 to 50 lower-case letters, digits, - and _, and begin with a letter or a digit", p.Name)
@@ -106,7 +107,7 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 	if len(p.Message) > maxMessage {
 		return nil, usererr.Invalid("message has %d bytes; the limit is %d", len(p.Message), maxMessage)
 	}
-	s, l, err := ops.lines.SessionBy(client, p.Where, false, []*string{&p.From}, needs(client, grants.AgentsBranch)...)
+	s, l, err := ops.lines.RecordedBy(client, p.Where, false, []*string{&p.From}, needs(client, grants.AgentsBranch)...)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +158,7 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 
 // planOf returns the plan of a branch whose copy takes long, nil for another one. Dir is where it would go.
 func (ops *Operations) planOf(ctx context.Context, l *moments.Line, snapshot uint64, dir string) (*answers.BranchPlan, error) {
-	w, err := ops.lines.Open(ctx, l.Root)
+	w, err := ops.lines.OpenRecorded(ctx, l.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ const makingSuffix = ".making"
 
 // branchDir returns the directory of a branch, without links, as decisions have it. The directory above it exists.
 func (ops *Operations) branchDir(ctx context.Context, l *moments.Line, name string) (string, error) {
-	w, err := ops.lines.Open(ctx, l.Root)
+	w, err := ops.lines.OpenRecorded(ctx, l.Root)
 	if err != nil {
 		return "", err
 	}
@@ -192,7 +193,7 @@ func (ops *Operations) branchDir(ctx context.Context, l *moments.Line, name stri
 // makeBranch makes the directory and the session of a branch, both or neither, and returns the original with the session.
 func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *records.Operation, place *moments.Place, p BranchParams) (_ *records.Session, w *workspace.Workspace, err error) {
 	dir := op.Dir
-	if w, err = ops.lines.Open(ctx, l.Root); err != nil {
+	if w, err = ops.lines.OpenRecorded(ctx, l.Root); err != nil {
 		return nil, nil, err
 	}
 	if err := workspace.CloneAs(ctx, w, place.Snapshot.Number, dir, dir+makingSuffix); err != nil {

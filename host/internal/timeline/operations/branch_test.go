@@ -1,10 +1,12 @@
 package operations_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
@@ -95,5 +97,73 @@ func TestABranchCanBeDecidedAbout(t *testing.T) {
 	}
 	if _, err := record(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAMomentOfAnEarlierSessionIsOfThatSession, also where the call means the current one: a view's time counts from its start, and a
+// branch comes from it, with its conversation.
+func TestAMomentOfAnEarlierSessionIsOfThatSession(t *testing.T) {
+	w := timelinetest.New(t)
+	asked, err := w.Record(t.Context(), w.Dir, records.Moment{Label: "prompt", Source: records.FromPrompt, Anchor: &records.Anchor{Agent: "claude", Session: "4f6c"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Minute)
+	w.Write("a", "one")
+	m := w.Edit("first")
+	w.Pass(time.Minute)
+	if _, err := w.EndSession(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()}); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Minute)
+	w.Write("a", "two")
+	later := w.Edit("second")
+	if later.Session == m.Session || asked.Session != m.Session {
+		t.Fatalf("the moments are of the sessions %s, %s and %s", asked.Session, m.Session, later.Session)
+	}
+	for _, to := range []string{m.ID(), records.SnapshotID(m.Snapshot)} {
+		s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: to})
+		if err != nil || s.SessionID != m.Session || s.TS < 60 || s.TS > 61 {
+			t.Errorf("%s: %+v, %v", to, s, err)
+		}
+		var begun *operations.Beginning
+		b, err := w.Operations.Branch(t.Context(), timelinetest.User, operations.BranchParams{Where: w.Here(), From: to, Name: "from-" + to, Continue: func(_ context.Context, at *operations.Beginning) error {
+			begun = at
+			return nil
+		}})
+		if err != nil || b.BranchOf.Session != m.Session {
+			t.Fatalf("%s: %+v, %v", to, b, err)
+		}
+		if begun.From.ID != m.Session || begun.Anchor == nil || begun.Anchor.Session != "4f6c" {
+			t.Errorf("%s: the branch continues %+v of %s", to, begun.Anchor, begun.From.ID)
+		}
+	}
+	s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: records.SnapshotID(later.Snapshot)})
+	if err != nil || s.SessionID != later.Session {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestASessionThatBeginsWithAnEarlierSnapshotHasItFromItsStart, because no file has changed since: its time is one that a view takes.
+func TestASessionThatBeginsWithAnEarlierSnapshotHasItFromItsStart(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "one")
+	m := w.Edit("first")
+	w.Pass(time.Minute)
+	if _, err := w.EndSession(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()}); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Minute)
+	if _, err := w.StartSession(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()}); err != nil {
+		t.Fatal(err)
+	}
+	a := w.Listed()
+	if len(a.FsSnapshots) != 1 || a.FsSnapshots[0].ID != records.SnapshotID(m.Snapshot) || a.FsSnapshots[0].TS != 0 {
+		t.Fatalf("%+v", a.FsSnapshots)
+	}
+	for _, to := range []string{"0", a.FsSnapshots[0].ID} {
+		if s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: to}); err != nil || s.SessionID != a.ID || s.TS != 0 || s.FsSnapshot != a.FsSnapshots[0].ID {
+			t.Errorf("%s: %+v, %v", to, s, err)
+		}
 	}
 }

@@ -13,7 +13,13 @@ import (
 
 // Require returns an error where the user's decision about a directory lacks a grant.
 func (ops *Operations) Require(dir, grant string) error {
-	_, err := ops.o.Workspaces.Root(dir, grant)
+	_, err := moments.RecordedIn(ops.lines, &checkpoint.Client{User: true}, moments.Where{Dir: dir}, grant)
+	return err
+}
+
+// Present returns an error if the workspace of a session no longer exists.
+func (ops *Operations) Present(s *records.Session) error {
+	_, err := ops.lines.RootAt(s.Workspace)
 	return err
 }
 
@@ -68,12 +74,12 @@ func (ops *Operations) BranchesIn(client *checkpoint.Client, where moments.Where
 	}
 	var root string
 	if where.Session != "" {
-		s, _, err := ops.lines.SessionOf(client, where)
+		s, _, err := ops.lines.Recorded(client, where)
 		if err != nil {
 			return nil, err
 		}
 		root = s.Workspace
-	} else if root, err = ops.lines.RootOf(client, where); err != nil {
+	} else if root, err = moments.RecordedIn(ops.lines, client, where); err != nil {
 		return nil, err
 	}
 	if _, of := ops.o.Workspaces.BranchOf(root); of != "" {

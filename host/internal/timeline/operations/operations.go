@@ -113,11 +113,11 @@ type Entry struct {
 
 // Log returns the log of operations.
 func (ops *Operations) Log(ctx context.Context, client *checkpoint.Client, p LogParams) (*Log, error) {
-	s, l, err := ops.lines.SessionOf(client, p.Where)
+	s, l, err := ops.lines.Recorded(client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := ops.lines.Open(ctx, s.Workspace); err != nil {
+	if _, err := ops.lines.OpenRecorded(ctx, s.Workspace); err != nil {
 		return nil, err
 	}
 	all, err := ops.db.Operations(l.Space)
@@ -155,11 +155,11 @@ type UndoParams struct {
 
 // Undo undoes an operation: it restores the state before a restore, or removes a branch.
 func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p UndoParams) (*answers.Restored, error) {
-	s, l, err := ops.lines.SessionOf(client, p.Where, needs(client, grants.AgentsRestore)...)
+	s, l, err := ops.lines.Recorded(client, p.Where, needs(client, grants.AgentsRestore)...)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := ops.lines.Open(ctx, s.Workspace); err != nil {
+	if _, err := ops.lines.OpenRecorded(ctx, s.Workspace); err != nil {
 		return nil, err
 	}
 	all, err := ops.db.Operations(l.Space)
@@ -220,6 +220,9 @@ func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p Un
 	case op.Safety == 0:
 		return nil, usererr.New(usererr.NotFound, "%s cannot be undone: an earlier version of Tidemark made it", op.ID())
 	default:
+		if err := ops.Present(s); err != nil { // it need not exist to undo what was done with a branch
+			return nil, err
+		}
 		place, err := ops.lines.Locate(ctx, client, s, l, records.SnapshotID(op.Safety))
 		if err != nil {
 			return nil, fmt.Errorf("cannot undo %s: %w", op.ID(), err)

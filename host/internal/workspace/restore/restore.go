@@ -134,6 +134,7 @@ type BlockedError struct{ Problems []tree.Problem }
 
 func (e *BlockedError) Error() string {
 	var b strings.Builder
+	whole := false // its own directory is one of them
 	if b.WriteString("cannot restore "); len(e.Problems) > 1 {
 		fmt.Fprintf(&b, "%d paths: ", len(e.Problems))
 	}
@@ -145,7 +146,16 @@ func (e *BlockedError) Error() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
+		if p.Path == "" {
+			fmt.Fprintf(&b, "the workspace: %s", p.Reason)
+			whole = true
+			continue
+		}
 		fmt.Fprintf(&b, "%q: %s", p.Path, p.Reason)
+	}
+	if whole {
+		b.WriteString(". Change that, leave these as they are (--leave), or copy the files of the moment with `tidemark timeline session-branch`.")
+		return b.String()
 	}
 	b.WriteString(". Restore other paths, or leave these as they are (--leave).")
 	return b.String()
