@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func lines(t interface{ Fatal(...any) }, m *image.Image) (all []string) {
 			if found, ok, _ := m.Lookup(dir, name); !ok || found != number {
 				t.Fatal(name, found, number)
 			}
-			at := filepath.Join(path, name)
+			at := strings.TrimPrefix(path+"/"+name, "/")
 			if _, known := first[number]; !known {
 				first[number] = at
 			}
@@ -215,9 +216,19 @@ func TestAnImageIsWhatACheckoutWrites(t *testing.T) {
 		if u := m.Usage(); u != used(m) {
 			t.Fatal(u, used(m))
 		}
-		// What is deleted and collected afterwards takes nothing from it.
+		// What is deleted and collected afterwards takes nothing from it. Windows removes no name of an open file, and mounts no image.
+		if runtime.GOOS == "windows" {
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if _, err := p.Prune(context.Background(), slices.Compact(numbers)...); err != nil {
 			t.Fatal(err)
+		}
+		if runtime.GOOS == "windows" {
+			if m, err = image.Open(files(at)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if again := lines(t, m); !slices.Equal(again, got) {
 			t.Fatal(strings.Join(differ(got, again), "\n"))
