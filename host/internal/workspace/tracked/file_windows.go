@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-
-	"golang.org/x/sys/windows"
 
 	"tidemark.dev/tidemark/host/internal/workspace/winfile"
 )
@@ -16,12 +13,7 @@ func sparse(*os.File, int64) bool { return false }
 
 // stamp writes what identifies a file and the time of its last change, which nobody puts back by the usual calls.
 func stamp(w io.Writer, path string) error {
-	dir, err := winfile.OpenDir(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = windows.CloseHandle(dir) }()
-	info, err := winfile.StatIn(dir, filepath.Base(path))
+	info, err := winfile.StatPath(path)
 	_, _ = fmt.Fprintln(w, path, info.Inode, info.Ctime) // a hash takes everything
 	return err
 }

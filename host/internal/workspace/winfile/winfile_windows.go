@@ -291,6 +291,16 @@ func StatIn(dir windows.Handle, name string) (Info, error) {
 	return Stat(h)
 }
 
+// StatPath returns what a path is. A link at its end is not followed.
+func StatPath(path string) (Info, error) {
+	dir, err := OpenDir(filepath.Dir(path))
+	if err != nil {
+		return Info{}, err
+	}
+	defer func() { _ = windows.CloseHandle(dir) }()
+	return StatIn(dir, filepath.Base(path))
+}
+
 // File makes a file of package os of a handle.
 func File(h windows.Handle, name string) *os.File { return os.NewFile(uintptr(h), name) }
 
