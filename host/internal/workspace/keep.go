@@ -13,7 +13,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
-	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -230,7 +229,7 @@ const branchesDir = "branches"
 // Stored is the store of a workspace, open or not.
 type Stored struct {
 	// Workspace is the directory, Store that of its store. Bytes is what the snapshots take on disk, Views what the views in
-	// the store take.
+	// the store take besides. Deleted snapshots can be among that: a mounted view keeps what it is read from.
 	Workspace string `json:"workspace"`
 	Store     string `json:"store"`
 	Bytes     int64  `json:"bytes"`
@@ -262,8 +261,9 @@ func (ws *Workspaces) Stored() ([]Stored, error) {
 		}
 		_, err = os.Lstat(s.Workspace)
 		s.Missing = errors.Is(err, fs.ErrNotExist)
-		s.Views = Size(filepath.Join(s.Store, "views"))
-		s.Bytes = Size(s.Store) - s.Views
+		views, counted := filepath.Join(s.Store, "views"), sizer{}
+		s.Bytes = counted.size(s.Store, views)
+		s.Views = counted.size(views, "")
 		all = append(all, s)
 	}
 	return all, nil
@@ -293,22 +293,37 @@ func (ws *Workspaces) Discard(root string, begin func() error) (freed int64, err
 }
 
 // Size returns what the files in a directory take on disk, in bytes. What cannot be read counts as nothing. So do subvolumes and
-// what is mounted, whose files share the room of the workspace's.
-func Size(dir string) (bytes int64) {
+// what is mounted, whose files share the room of the workspace's. A file with several names counts once.
+func Size(dir string) int64 { return sizer{}.size(dir, "") }
+
+// sizer are the files with several names that were counted.
+type sizer map[fileID]bool
+
+// size is [Size] without what was counted already, and without a directory.
+func (counted sizer) size(dir, without string) (bytes int64) {
 	mounted := map[string]bool{}
 	list, _ := mounts.Below(dir) // where that is not known, nothing is
 	for _, m := range list {
 		mounted[m.At] = true
 	}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && (mounted[path] || subvolume.Is(path) || overlay.Of(d.Name()) != "") { // the latter share the store's
+		if err == nil && d.IsDir() && (mounted[path] || path == without || subvolume.Is(path)) {
 			return filepath.SkipDir
 		}
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil {
-				bytes += allocated(info)
-			}
+		if err != nil || !d.Type().IsRegular() {
+			return nil
 		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // it was removed meanwhile
+		}
+		if id, several := linked(info); several {
+			if counted[id] {
+				return nil
+			}
+			counted[id] = true
+		}
+		bytes += allocated(info)
 		return nil
 	})
 	return bytes

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -406,6 +407,35 @@ func TestAMountKeepsWhatItNeeds(t *testing.T) {
 		for _, dir := range dirs {
 			m.must(m.all.Present(context.Background(), dir))
 		}
+	}
+}
+
+// TestWhatAMountedViewKeepsIsCounted compares what is listed with what is freed when the view is removed.
+func TestWhatAMountedViewKeepsIsCounted(t *testing.T) {
+	mounttest.Need(t, false)
+	m := newMountWorld(t, mkdirTop(t))
+	defer m.end()
+	content := make([]byte, 4<<20)
+	for i := range content {
+		content[i] = byte(rand.Int()) //nolint:gosec // a test
+	}
+	m.write(filepath.Join(m.dir, "file"), string(content))
+	first := m.take()
+	m.view(first)
+	stored := func() workspace.Stored {
+		all, err := m.all.Stored()
+		m.must(err)
+		return all[0]
+	}
+	if s := stored(); s.Bytes < 4<<20 || s.Views > 1<<20 {
+		t.Fatalf("the view shares its files with the store: %+v", s)
+	}
+	m.write(filepath.Join(m.dir, "file"), "small")
+	m.take()
+	_, err := m.w.Prune(context.Background(), provider.Policy{Count: 1}, retention.Never)
+	m.must(err)
+	if s := stored(); s.Bytes > 1<<20 || s.Views < 4<<20 {
+		t.Fatalf("only the view has the file now: %+v", s)
 	}
 }
 

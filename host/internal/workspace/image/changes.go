@@ -85,7 +85,7 @@ func (m *Image) openChanges(path string, of uint32) error {
 
 // read reads a whole file.
 func read(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY, 0)
+	f, err := objects.OpenFile(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ type chunk struct {
 // Open opens an image, which [Kept] made.
 func Open(files Files) (m *Image, err error) {
 	m = &Image{lists: map[uint64][]chunk{}, merged: map[uint64][]named{}}
-	f, err := os.OpenFile(files.Index, os.O_RDONLY, 0)
+	f, err := objects.OpenFile(files.Index, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

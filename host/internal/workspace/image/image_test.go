@@ -48,7 +48,7 @@ func lines(t interface{ Fatal(...any) }, m *image.Image) (all []string) {
 			if found, ok, _ := m.Lookup(dir, name); !ok || found != number {
 				t.Fatal(name, found, number)
 			}
-			at := filepath.Join(path, name)
+			at := strings.TrimPrefix(path+"/"+name, "/")
 			if _, known := first[number]; !known {
 				first[number] = at
 			}

@@ -75,7 +75,7 @@ func (k *Kept) Check() (damages []string) {
 }
 
 func checkIndex(path string) []string {
-	f, err := os.OpenFile(path, os.O_RDONLY, 0)
+	f, err := objects.OpenFile(path, os.O_RDONLY)
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -3,10 +3,20 @@
 package objects
 
 import (
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"tidemark.dev/tidemark/installer/safefile"
 )
+
+// OpenFile opens a file that may have names in other stores and images, or creates one with [os.O_CREATE] and [os.O_EXCL]. It keeps none of
+// them from deleting their names.
+func OpenFile(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, 0o600) }
+
+// update is [OpenFile] for a regular file, for reading and writing.
+func update(path string) (*os.File, fs.FileInfo, error) { return safefile.Update(path) }
 
 // links returns how many names a file has.
 func links(f *os.File) (uint64, error) {

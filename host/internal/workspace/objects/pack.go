@@ -11,8 +11,6 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
-
-	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // magic begins every pack. Its last byte is the number of the format.
@@ -92,7 +90,7 @@ type pack struct {
 func (p *pack) bytes() int64 { return p.size - p.holes }
 
 func createPack(path string, number uint32) (*pack, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +103,7 @@ func createPack(path string, number uint32) (*pack, error) {
 }
 
 func openPack(path string, number uint32) (*pack, error) {
-	f, info, err := safefile.Update(path)
+	f, info, err := update(path)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (p *Packs) pack(number uint32) (*pack, error) {
 	if one := p.open[number]; one != nil {
 		return one, nil
 	}
-	f, err := os.OpenFile(filepath.Join(p.dir, fmt.Sprintf("%08d.pack", number)), os.O_RDONLY, 0)
+	f, err := OpenFile(filepath.Join(p.dir, fmt.Sprintf("%08d.pack", number)), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

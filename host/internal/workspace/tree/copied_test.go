@@ -64,7 +64,7 @@ func TestNoFileOfACopyIsRead(t *testing.T) {
 	}{
 		"the same":               {func(string) error { return nil }, time.Now().Add(time.Hour), nil},
 		"written just before":    {func(string) error { return nil }, time.Now().Add(-time.Hour), []string{"a", "b", "c", "hard"}},
-		"another mode":           {func(dir string) error { return os.Chmod(filepath.Join(dir, "sub", "b"), 0o640) }, time.Now().Add(time.Hour), []string{"b"}},
+		"another mode":           {func(dir string) error { return os.Chmod(filepath.Join(dir, "sub", "b"), 0o440) }, time.Now().Add(time.Hour), []string{"b"}},
 		"another time":           {func(dir string) error { return os.Chtimes(filepath.Join(dir, "sub", "c"), time.Now(), time.Now()) }, time.Now().Add(time.Hour), []string{"c"}},
 		"it is no longer there":  {func(dir string) error { return os.Remove(filepath.Join(dir, "sub", "c")) }, time.Now().Add(time.Hour), nil},
 		"one name of two is not": {func(dir string) error { return os.Remove(filepath.Join(dir, "hard")) }, time.Now().Add(time.Hour), []string{"a"}},

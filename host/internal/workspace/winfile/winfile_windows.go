@@ -45,16 +45,7 @@ func OpenDir(path string) (windows.Handle, error) {
 }
 
 func openDir(path string) (windows.Handle, error) {
-	long, err := filepath.Abs(path)
-	if err != nil {
-		return 0, err
-	}
-	if server, ok := strings.CutPrefix(long, `\\`); !ok {
-		long = `\\?\` + long
-	} else if !strings.HasPrefix(server, `?\`) && !strings.HasPrefix(server, `.\`) {
-		long = `\\?\UNC\` + server
-	}
-	name, err := windows.UTF16PtrFromString(long)
+	name, err := long(path)
 	if err != nil {
 		return 0, err
 	}
@@ -71,6 +62,41 @@ func openDir(path string) (windows.Handle, error) {
 		return 0, err
 	}
 	return h, nil
+}
+
+// long returns a path of any length as Windows takes it.
+func long(path string) (*uint16, error) {
+	long, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if server, ok := strings.CutPrefix(long, `\\`); !ok {
+		long = `\\?\` + long
+	} else if !strings.HasPrefix(server, `?\`) && !strings.HasPrefix(server, `.\`) {
+		long = `\\?\UNC\` + server
+	}
+	return windows.UTF16PtrFromString(long)
+}
+
+// OpenFile opens a file by its path with [os.O_RDONLY] or [os.O_RDWR], or creates one with [os.O_CREATE]. Unlike one that [os.OpenFile] opened, it does not keep others
+// from deleting the file, or another name of it.
+func OpenFile(path string, flag int) (*os.File, error) {
+	name, err := long(path)
+	access, disposition := uint32(windows.GENERIC_READ), uint32(windows.OPEN_EXISTING)
+	if flag&os.O_RDWR != 0 {
+		access |= windows.GENERIC_WRITE
+	}
+	if flag&os.O_CREATE != 0 {
+		disposition = windows.CREATE_NEW
+	}
+	var h windows.Handle
+	if err == nil {
+		h, err = windows.CreateFile(name, access, share, nil, disposition, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return File(h, path), nil
 }
 
 // Open opens a name in a directory, or the directory once more for "". Nothing waits for what is opened.
@@ -263,6 +289,16 @@ func StatIn(dir windows.Handle, name string) (Info, error) {
 	}
 	defer func() { _ = windows.CloseHandle(h) }()
 	return Stat(h)
+}
+
+// StatPath returns what a path is. A link at its end is not followed.
+func StatPath(path string) (Info, error) {
+	dir, err := OpenDir(filepath.Dir(path))
+	if err != nil {
+		return Info{}, err
+	}
+	defer func() { _ = windows.CloseHandle(dir) }()
+	return StatIn(dir, filepath.Base(path))
 }
 
 // File makes a file of package os of a handle.
