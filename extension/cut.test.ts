@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatArguments } from './capture/console-format';
+import { formatArguments } from './capture/console/format';
 import { cutWhole, seal } from './cut';
 import { CUT } from './page/records';
 import { redactCut, redactText } from './redact/redact';

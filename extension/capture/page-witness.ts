@@ -2,7 +2,7 @@
 import type { LogRecord, ResourceRecord, ThrownRecord } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
-import { pageEntry, pageThrown, unusableEntry } from './console';
+import { pageEntry, pageThrown, unusableEntry } from './console/console';
 import { readRecords } from './page-records';
 import type { Emit, Where } from './source';
 import { withoutHash } from './text';

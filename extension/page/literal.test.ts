@@ -2,7 +2,7 @@
 import type { Protocol } from 'devtools-protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatArguments } from '../capture/console-format';
+import { formatArguments } from '../capture/console/format';
 import { read } from '../debugging/inspect/values';
 import { redactCut } from '../redact/redact';
 import { format } from './describe';

@@ -1,7 +1,7 @@
 import type { Protocol } from 'devtools-protocol';
 import { expect, test } from 'vitest';
 import planted from '../../protocol/testdata/secrets.json';
-import { consoleCall } from '../capture/console';
+import { consoleCall } from '../capture/console/console';
 import { MASK, type Redacted, redactBody, redactHeaders, redactText, redactURL } from './redact';
 
 interface Planted {

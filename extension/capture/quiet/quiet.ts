@@ -6,7 +6,7 @@
 import type { PageRecord, SocketRecord } from '../../page/records';
 import { type AnyEvent, type GapReason, MaxFrame } from '../../protocol';
 import { redactCut, redactURL } from '../../redact/redact';
-import { pageEntry, pageThrown, unusableEntry } from '../console';
+import { pageEntry, pageThrown, unusableEntry } from '../console/console';
 import { readRecords } from '../page-records';
 import type { CaptureSource, Emit, Started, StartOptions, Target, Where } from '../source';
 import { causeLines, parseStack } from '../stack';

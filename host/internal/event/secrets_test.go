@@ -72,7 +72,7 @@ func plant(t *testing.T, p testbed.Planted) (raw string, read func(Event) string
 	return string(data), read
 }
 
-// preview is how the extension writes an object that was logged (capture/console-format.ts).
+// preview is how the extension writes an object that was logged (capture/console/format.ts).
 func preview(object string) string {
 	var fields []string
 	gjson.Parse(object).ForEach(func(k, v gjson.Result) bool {

@@ -1,6 +1,6 @@
 import type { Protocol } from 'devtools-protocol';
 import { expect, test } from 'vitest';
-import { describe, errorHead, formatArguments } from './console-format';
+import { describe, errorHead, formatArguments } from './format';
 
 type RemoteObject = Protocol.Runtime.RemoteObject;
 

@@ -6,14 +6,14 @@ import {
   type NoteRecord,
   type ResourceRecord,
   type ThrownRecord,
-} from '../page/records';
-import { type AnyEvent, type ConsoleEvent, MaxStack, MaxText } from '../protocol';
-import { redactCut, redactURL } from '../redact/redact';
-import { describe, errorText, formatArguments } from './console-format';
-import { UNNAMED_IMPORT, unusable } from './page-records';
-import type { Where } from './source';
-import { errorFrames, type Frame, frameLine, pageFrames, parseStack } from './stack';
-import { count, cutUnits } from './text';
+} from '../../page/records';
+import { type AnyEvent, type ConsoleEvent, MaxStack, MaxText } from '../../protocol';
+import { redactCut, redactURL } from '../../redact/redact';
+import { UNNAMED_IMPORT, unusable } from '../page-records';
+import type { Where } from '../source';
+import { errorFrames, type Frame, frameLine, pageFrames, parseStack } from '../stack';
+import { count, cutUnits } from '../text';
+import { describe, errorText, formatArguments } from './format';
 
 /** What is looked at for secrets before cutting, so that none is cut in two. */
 const MAX_LOOKED_AT = 16 << 10;

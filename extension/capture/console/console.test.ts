@@ -1,6 +1,6 @@
 import type { Protocol } from 'devtools-protocol';
 import { expect, test } from 'vitest';
-import { checkEvent } from '../protocol-check';
+import { checkEvent } from '../../protocol-check';
 import { consoleCall, exception, logEntry, pageEntry } from './console';
 
 const where = { tab: 7 };

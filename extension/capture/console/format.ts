@@ -3,8 +3,8 @@
  * left out of a value or a key, a mark stands in it (see page/records.ts).
  */
 import type { Protocol } from 'devtools-protocol';
-import { abbreviated, bare, keyText, quoted } from '../page/literal';
-import type { Send, Session } from './context';
+import { abbreviated, bare, keyText, quoted } from '../../page/literal';
+import type { Send, Session } from '../context';
 
 type RemoteObject = Protocol.Runtime.RemoteObject;
 type ObjectPreview = Protocol.Runtime.ObjectPreview;
