@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -144,6 +145,30 @@ func TestEveryCheckpointIsAMoment(t *testing.T) {
 	}
 	_, err := w.Seek(t.Context(), client, timeline.SeekParams{To: "before"})
 	timelinetest.Wants(t, err, usererr.NotFound, "is not a moment")
+}
+
+// TestACheckpointIsRenamedWhileItsMomentIsRecorded: a snapshot may take longer than the agent waits for it.
+func TestACheckpointIsRenamedWhileItsMomentIsRecorded(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "one")
+	w.Edit("first")
+	moments := timeline.Moments{Timeline: w.Timeline}
+	client := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: w.Dir}}
+	at := w.Now()
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	moments.Checkpoint(gone, client, "before", at)
+	moments.Renamed("before", "after", at)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // it is recorded by another goroutine
+		list := w.Listed().Moments
+		last := list[len(list)-1]
+		if last.Source == records.FromCheckpoint && last.Label == "after" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the moment of the checkpoint: %+v", last)
+		}
+	}
 }
 
 func TestTheTimeOfAMoment(t *testing.T) {

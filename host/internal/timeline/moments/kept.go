@@ -76,19 +76,54 @@ func (ls *Lines) References(root string) map[uint64]string {
 	return refs
 }
 
-// Rename gives the moments of a checkpoint in a workspace another label: those that were recorded with it, at a time.
+// Rename gives the moments of a checkpoint in a workspace another label: those that were recorded with it, at a time. One that
+// is being recorded gets it once it is.
 func (ls *Lines) Rename(root, from, to string, at time.Time) error {
 	l, err := ls.Line(root)
 	if err != nil {
 		return err
 	}
+	r := renaming{from, to, at, ls.o.Clock()}
+	l.mu.Lock()
+	if len(l.renamings) == maxRenamings {
+		l.renamings = slices.Delete(l.renamings, 0, 1)
+	}
+	l.renamings = append(l.renamings, r)
+	l.mu.Unlock()
+	return ls.rename(l, r)
+}
+
+// maxRenamings bounds the renamings that moments in the making may have missed.
+const maxRenamings = 16
+
+// renaming is the new name of a checkpoint of a time. Moments that begin after it are of another checkpoint.
+type renaming struct {
+	from, to string
+	at       time.Time
+	made     time.Time
+}
+
+// renameLate gives a moment that has just been recorded the names that its checkpoint got meanwhile.
+func (ls *Lines) renameLate(l *Line) error {
+	l.mu.Lock()
+	renamings := slices.Clone(l.renamings)
+	l.mu.Unlock()
+	for _, r := range renamings {
+		if err := ls.rename(l, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (ls *Lines) rename(l *Line, r renaming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := slices.Clone(l.moments)
 	var changed []*records.Moment
 	for i, m := range all {
-		if m.Source == records.FromCheckpoint && m.Label == from && m.At.Sub(at).Abs() < NamedWithin {
-			all[i] = m.With(func(m *records.Moment) { m.Label = to })
+		if m.Source == records.FromCheckpoint && m.Label == r.from && !m.At.After(r.made) && m.At.Sub(r.at).Abs() < NamedWithin {
+			all[i] = m.With(func(m *records.Moment) { m.Label = r.to })
 			changed = append(changed, all[i])
 		}
 	}

@@ -90,6 +90,8 @@ type Line struct {
 	free time.Time
 	// waiting are the moments that share the next snapshot.
 	waiting []*records.Moment
+	// renamings are the last new names of checkpoints.
+	renamings []renaming
 }
 
 // New returns the lines of a file of sessions and moments. It keeps the snapshots that their moments and operations name.

@@ -84,7 +84,11 @@ func (ls *Lines) record(l *Line, m records.Moment) (*records.Moment, error) {
 			return nil, err
 		}
 	}
-	return ls.Keep(l, s, m)
+	next, err := ls.Keep(l, s, m)
+	if err == nil && m.Source == records.FromCheckpoint {
+		err = ls.renameLate(l)
+	}
+	return next, err
 }
 
 // sessionAt returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened in it
