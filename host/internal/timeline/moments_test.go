@@ -120,10 +120,12 @@ func TestEveryCheckpointIsAMoment(t *testing.T) {
 	at := w.Now()
 	moments.Checkpoint(t.Context(), client, "before", at)
 	moments.Renamed("before", "session_begin", at)
+	recorded(t, w, "session_begin")
 	w.Pass(time.Minute)
 	w.Write("a", "two")
 	moments.Checkpoint(t.Context(), client, "imported", w.Now().Add(-30*time.Second))
 	moments.Checkpoint(t.Context(), client, "latest", w.Now())
+	recorded(t, w, "latest")
 	w.Restart()
 	var labels []string
 	for _, m := range w.Listed().Moments {
@@ -159,10 +161,16 @@ func TestACheckpointIsRenamedWhileItsMomentIsRecorded(t *testing.T) {
 	leave()
 	moments.Checkpoint(gone, client, "before", at)
 	moments.Renamed("before", "after", at)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // it is recorded by another goroutine
+	recorded(t, w, "after")
+}
+
+// recorded waits until the moment of a checkpoint is recorded with its snapshot: an agent waits for that only for a short time.
+func recorded(t *testing.T, w *timelinetest.World, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		list := w.Listed().Moments
 		last := list[len(list)-1]
-		if last.Source == records.FromCheckpoint && last.Label == "after" {
+		if last.Source == records.FromCheckpoint && last.Label == name && last.FsSnapshot != false {
 			return
 		}
 		if time.Now().After(deadline) {
