@@ -544,9 +544,10 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	places.Explain(&options)
 	options.Tab = o.id
 	options.Given = client.Given()
+	options.Waited = o.action.waits != ""
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {
-		case c.At >= o.began:
+		case !c.Before:
 			caused = append(caused, c)
 		case !o.first:
 			late = append(late, c)

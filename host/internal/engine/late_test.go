@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,4 +86,37 @@ func TestAnActionListsNothingThatAReportHad(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhatEndsDuringAWaitIsOfTheWait: a request that was made before it, too.
+func TestWhatEndsDuringAWaitIsOfTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := enginetest.NewLive(t, nil)
+		b := &browser{button: "One"}
+		w.Look, w.Do = b.look, changesOnly
+		a := w.Agent()
+		ref := strings.Trim(reference.FindString(snapshot(t, w, a, pages.SnapshotParams{}).Snapshot), "[]")
+		if _, err := w.Engine.Actor.Click(t.Context(), a, act.ClickParams{Ref: ref, Tab: 1}); err != nil {
+			t.Fatal(err)
+		}
+		began := map[string]int64{}
+		for _, id := range []string{"a", "b"} {
+			began[id] = time.Now().UnixMilli()
+			w.Send("request", fmt.Sprintf(`"id":%q,"method":"GET","url":"%s/slow","resource":"fetch"`, id, enginetest.Page))
+			time.Sleep(time.Second)
+		}
+		ends := func(id string) {
+			w.Send("network", fmt.Sprintf(`"id":%q,"method":"GET","url":"%s/slow","resource":"fetch","status":500,"started":%d,"duration":%d`, id, enginetest.Page, began[id], time.Now().UnixMilli()-began[id]))
+		}
+		ends("a")
+		time.Sleep(time.Second)
+		time.AfterFunc(2*time.Second, func() { ends("b") })
+		answer, err := w.Engine.Actor.WaitFor(t.Context(), a, act.WaitParams{Settled: true, Tab: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(answer.Broke) != 1 || answer.Broke[0].Line() != "GET /slow 500" || answer.Late == nil || len(answer.Late.Broke) != 1 || answer.Late.Broke[0].Line() != "GET /slow 500" {
+			t.Errorf("%+v, late %+v", answer.Broke, answer.Late)
+		}
+	})
 }

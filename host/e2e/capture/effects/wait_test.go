@@ -35,8 +35,11 @@ func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
 	}
 	<-began
 	e2etest.Holds(t, a.Refusal("browser_wait_for", map[string]any{"settled": true, "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "the page did not settle: 1 request(s) in flight: GET /slow")
+	if r := a.ChangesWith(map[string]any{"wait": "settled", "timeout_ms": 300}); *r.Settled || r.UnsettledBecause != "1 request(s) in flight: GET /slow" {
+		t.Errorf("settled for get_changes_since: %s", r.Summary)
+	}
 	close(end)
-	e2etest.Holds(t, e2etest.Said(late(t, a.Act("browser_wait_for", map[string]any{"settled": true})).Broke), "GET /slow 500")
+	e2etest.Holds(t, e2etest.Said(a.Act("browser_wait_for", map[string]any{"settled": true}).Broke), "GET /slow 500")
 	e2etest.Holds(t, a.Everything(), "answered 500")
 }
 
