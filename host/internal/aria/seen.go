@@ -264,12 +264,32 @@ func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
 // Where an application changes its address to show another view, the answer has no more than a listing would have: all
 // changes if they are short, else those of the interactive part.
 func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) string {
+	text, _ := s.caused(p, t, now, maxTokens, focus)
+	return text
+}
+
+// Left returns the changes of a page that another document has replaced, as [Seen.Caused] does. Where that would list the page,
+// it returns only a new title and address.
+func (s *Seen) Left(p *Page, t *Tree, now time.Time, maxTokens int) string {
+	before := s.whole.tree
+	text, listed := s.caused(p, t, now, maxTokens, false)
+	switch {
+	case !listed:
+		return text
+	case before == nil:
+		return ""
+	}
+	return moved(before, t)
+}
+
+// caused is [Seen.Caused]. listed is true if the text lists the page instead of its changes.
+func (s *Seen) caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) (text string, listed bool) {
 	r := Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
 	before := s.whole
 	if before.shown == nil || !sameDocument(before.tree, t) {
-		return s.relist(t, full(t, Interactive(t.Root), r, ""), now)
+		return s.relist(t, full(t, Interactive(t.Root), r, ""), now), true
 	}
-	text := moved(before.tree, t)
+	text = moved(before.tree, t)
 	d, known := Compare(before.shown, t.Root), t.Root
 	d.unlist(t.Root)
 	outdated := s.outdated(d, &before, t.Root, t)
@@ -285,10 +305,10 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		}
 		known = refocused(t.Root, pending)
 	}
-	text += rerendered(newlyUnsure(p, &before, t.Root))
+	text += rerendered(newlyUnsure(p, &before, t, t.Root))
 	if d.Empty() && !outdated {
 		s.sawAll(t, known, d, now)
-		return text
+		return text, false
 	}
 	changes := compactDiff(d)
 	reduced := Interactive(t.Root)
@@ -302,19 +322,19 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		if whole := full(t, reduced, r, ""); outdated || len(whole.Text) <= len(changes) {
 			whole.Text = marked(whole.Text, before.tree, t, r)
 			if r.Interactive {
-				return s.relist(t, whole, now)
+				return s.relist(t, whole, now), true
 			}
 			s.sawWhole(t, d, now, whole)
 			s.whole.listed = len(whole.left) == 0 // the agent did not request the cut: the next snapshot lists it again
-			return whole.Text
+			return whole.Text, true
 		}
 	}
 	if !r.fits(changes) {
 		s.sawCut(d)
-		return text + cutDiff(changes, r).Text // the next answer repeats what did not fit
+		return text + cutDiff(changes, r).Text, false // the next answer repeats what did not fit
 	}
 	s.sawAll(t, known, d, now)
-	return text + incomplete(t) + changes
+	return text + incomplete(t) + changes, false
 }
 
 // partOnly is the line above what is of the interactive part of a page that has more.
@@ -339,7 +359,7 @@ const shellShare = 1.1
 
 // routed is the part of [Seen.Caused] for another view of an application with more text than its listing has: the changes of
 // the interactive part, or the listing if that is much shorter.
-func (s *Seen) routed(p *Page, t *Tree, r Request, now time.Time, focus bool) string {
+func (s *Seen) routed(p *Page, t *Tree, r Request, now time.Time, focus bool) (text string, listed bool) {
 	reduced := Interactive(t.Root)
 	d, known := Compare(s.part.shown, reduced), reduced
 	outdated := s.outdated(d, &s.part, reduced, t)
@@ -347,19 +367,19 @@ func (s *Seen) routed(p *Page, t *Tree, r Request, now time.Time, focus bool) st
 		d, known = withoutFocus(d, reduced)
 	}
 	d.unlist(t.Root)
-	text := moved(s.whole.tree, t) + partOnly
+	text = moved(s.whole.tree, t) + partOnly
 	if s.part.listed {
 		text += s.unchanged(&s.part, t, reduced, d, true)
 	}
-	text += rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
+	text += rerendered(newlyUnsure(p, &s.part, t, reduced)) + incomplete(t) + compactDiff(d)
 	uncut := full(t, reduced, Request{Interactive: true, Format: r.Format}, "").Text
 	if outdated || !r.fits(text) || float64(tokens.Estimate(text)) >= shellShare*float64(tokens.Estimate(uncut)) {
 		whole := full(t, reduced, r, "")
 		whole.Text = marked(whole.Text, s.whole.tree, t, r)
-		return s.relist(t, whole, now)
+		return s.relist(t, whole, now), true
 	}
 	s.sawPart(t, known, now, &Answer{Kind: KindDiff})
-	return text
+	return text, false
 }
 
 // moved returns the lines that name a new title and a new address, "" if both are the same.

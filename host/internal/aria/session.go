@@ -105,7 +105,7 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 	}
 	d := Compare(v.shown, root)
 	d.unlist(t.Root)
-	unsure := newlyUnsure(p, v, root)
+	unsure := newlyUnsure(p, v, t, root)
 	switch {
 	case v.unread:
 		return full(t, root, r, "text of new elements was left out since the last listing"), d
@@ -143,15 +143,16 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 // atLeast returns a lower bound for the bytes of a listing, so that it need not be written only to be measured.
 func atLeast(root *Node) int { return 8 * root.Count() }
 
-// newlyUnsure returns the references in root that passed to another element without certainty since the last snapshot.
-func newlyUnsure(p *Page, v *view, root *Node) []int {
+// newlyUnsure returns the references in root, of a tree, that passed to another element without certainty since the last
+// snapshot.
+func newlyUnsure(p *Page, v *view, t *Tree, root *Node) []int {
 	unsure := p.Unsure(v.unsure)
 	if len(unsure) == 0 {
 		return nil
 	}
 	var out []int
 	root.Walk(func(n *Node) {
-		if slices.Contains(unsure, n.Ref) { // none is 0
+		if slices.Contains(unsure, n.Ref) && p.unsure[n.Ref] <= t.Number { // none is 0
 			out = append(out, n.Ref)
 		}
 	})
