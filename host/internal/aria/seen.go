@@ -43,6 +43,8 @@ type view struct {
 	// again are elements and text with changes in an answer that this view does not include, because the answer was cut or
 	// narrowed. If these changes are undone, a difference would not show it.
 	again map[int]bool
+	// focus are elements of which such an answer showed only that they got or lost the focus. Actions do not report that.
+	focus map[int]bool
 	// unread means that something in shown was not printed, because it is not interactive. A request for the whole then
 	// returns a listing.
 	unread bool
@@ -94,6 +96,15 @@ func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 	}
 }
 
+// sawCaused is [Seen.sawAll] of the answer of an action, which reports the focus only if focus is set.
+func (s *Seen) sawCaused(t *Tree, shown *Node, d *Diff, now time.Time, focus bool) {
+	whole, part := s.whole.focus, s.part.focus
+	s.sawAll(t, shown, d, now)
+	if !focus {
+		s.whole.focus, s.part.focus = whole, part
+	}
+}
+
 // partAfter returns the interactive part of a tree as the agent knows it after a difference of the whole. It excludes
 // elements that became interactive and were never listed, and it has the labels of rows as they were shown.
 func (s *Seen) partAfter(now *Node, d *Diff) *Node {
@@ -117,7 +128,7 @@ func (s *Seen) partAfter(now *Node, d *Diff) *Node {
 			return children
 		case old != nil && !touched[n.Ref] && !sameProperties(old, n):
 			return []*Node{copyOf(old, children)}
-		case same(children, n.Children):
+		case slices.Equal(children, n.Children):
 			return []*Node{n}
 		}
 		return []*Node{copyOf(n, children)}
@@ -173,13 +184,11 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	if d.Empty() {
 		known, s.known = t.Root, t.Number
 	}
-	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, most: s.whole.most, again: s.whole.again, unread: s.whole.unread || unread}
+	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, most: s.whole.most, again: s.whole.again, focus: s.whole.focus, unread: s.whole.unread || unread}
 	s.moved = nil
 	shown, there := references(part), references(t.Root)
-	for ref := range s.whole.again {
-		if shown[ref] || !there[ref] {
-			delete(s.whole.again, ref)
-		}
+	for _, reported := range []map[int]bool{s.whole.again, s.whole.focus} {
+		maps.DeleteFunc(reported, func(ref int, _ bool) bool { return shown[ref] || !there[ref] })
 	}
 	s.labels = touchedIn(Compare(Interactive(known), part))
 }
@@ -199,11 +208,23 @@ func (s *Seen) sawCut(d *Diff) {
 
 // addReported records that an answer reported a difference that the view does not include.
 func (v *view) addReported(d *Diff) {
-	if v.again == nil {
-		v.again = map[int]bool{}
+	rest, _ := withoutFocus(d, d.root)
+	focus := focusMoved(d)
+	for _, c := range rest.Changed {
+		delete(focus, c.New.Ref)
+	}
+	for _, m := range d.Moved {
+		delete(focus, m.Node.Ref)
 	}
 	for _, ref := range d.own {
-		v.again[ref] = true
+		reported := &v.again
+		if focus[ref] {
+			reported = &v.focus
+		}
+		if *reported == nil {
+			*reported = map[int]bool{}
+		}
+		(*reported)[ref] = true
 	}
 }
 
@@ -223,14 +244,19 @@ func (s *Seen) glimpsed(t *Tree, nodes []*Node) {
 	}
 }
 
-// outdated reports whether an answer that the view does not include reported changes that were undone since.
-func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
-	if len(v.again)+len(s.labels) == 0 {
+// outdated reports whether an answer that the view does not include reported changes that were undone since. Those of the focus
+// count only if focus is set.
+func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree, focus bool) bool {
+	again := slices.Collect(maps.Keys(v.again))
+	if focus {
+		again = slices.AppendSeq(again, maps.Keys(v.focus))
+	}
+	if len(again)+len(s.labels) == 0 {
 		return false
 	}
 	touched, own, there := touchedIn(d), setOf(d.own), references(t.Root)
 	was, is := references(v.shown), references(now)
-	for ref := range v.again {
+	for _, ref := range again {
 		if !own[ref] && (was[ref] || is[ref] || !there[ref]) {
 			return true
 		}
@@ -292,7 +318,7 @@ func (s *Seen) caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	text = moved(before.tree, t)
 	d, known := Compare(before.shown, t.Root), t.Root
 	d.unlist(t.Root)
-	outdated := s.outdated(d, &before, t.Root, t)
+	outdated := s.outdated(d, &before, t.Root, t, focus)
 	switch {
 	case !focus:
 		d, known = withoutFocus(d, t.Root)
@@ -307,7 +333,7 @@ func (s *Seen) caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	}
 	text += rerendered(newlyUnsure(p, &before, t, t.Root))
 	if d.Empty() && !outdated {
-		s.sawAll(t, known, d, now)
+		s.sawCaused(t, known, d, now, focus)
 		return text, false
 	}
 	changes := compactDiff(d)
@@ -333,7 +359,7 @@ func (s *Seen) caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		s.sawCut(d)
 		return text + cutDiff(changes, r).Text, false // the next answer repeats what did not fit
 	}
-	s.sawAll(t, known, d, now)
+	s.sawCaused(t, known, d, now, focus)
 	return text + incomplete(t) + changes, false
 }
 
@@ -362,7 +388,7 @@ const shellShare = 1.1
 func (s *Seen) routed(p *Page, t *Tree, r Request, now time.Time, focus bool) (text string, listed bool) {
 	reduced := Interactive(t.Root)
 	d, known := Compare(s.part.shown, reduced), reduced
-	outdated := s.outdated(d, &s.part, reduced, t)
+	outdated := s.outdated(d, &s.part, reduced, t, focus)
 	if !focus {
 		d, known = withoutFocus(d, reduced)
 	}
