@@ -73,35 +73,31 @@ func (s *Seen) Node(ref int) *Node {
 	return nil
 }
 
-// sawAll records that a difference reported all changes up to a tree, which the agent knows as shown.
-func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
+// sawAll records that a difference reported all changes up to a tree, which the agent knows as shown: those of the focus only if
+// focus is set.
+func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time, focus bool) {
 	part := Interactive(shown)
 	if s.part.shown != nil && sameDocument(s.part.tree, t) {
 		part = s.partAfter(part, d)
 	}
 	left := s.whole.left
-	again := func(v *view, shown, now *Node) map[int]bool { // without elements that are now known as they are
-		if len(v.again) == 0 || shown == now && len(left) == 0 {
+	again := func(reported map[int]bool, shown, now *Node) map[int]bool { // without elements that are now known as they are
+		if len(reported) == 0 || shown == now && len(left) == 0 {
 			return nil
 		}
 		unreported, own := touchedIn(Compare(shown, now)), setOf(d.own)
-		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
-		return v.again
+		maps.DeleteFunc(reported, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
+		return reported
 	}
-	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, most: s.whole.most, again: again(&s.whole, shown, t.Root), unread: s.whole.unread}
-	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, most: s.part.most, again: again(&s.part, part, Interactive(t.Root))}
+	whole, inPart := s.whole.focus, s.part.focus
+	if focus {
+		whole, inPart = again(whole, shown, t.Root), again(inPart, part, Interactive(t.Root))
+	}
+	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, most: s.whole.most, again: again(s.whole.again, shown, t.Root), focus: whole, unread: s.whole.unread}
+	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, most: s.part.most, again: again(s.part.again, part, Interactive(t.Root)), focus: inPart}
 	s.known, s.labels, s.moved = t.Number, nil, nil
 	if shown != t.Root {
 		s.moved = t.Root
-	}
-}
-
-// sawCaused is [Seen.sawAll] of the answer of an action, which reports the focus only if focus is set.
-func (s *Seen) sawCaused(t *Tree, shown *Node, d *Diff, now time.Time, focus bool) {
-	whole, part := s.whole.focus, s.part.focus
-	s.sawAll(t, shown, d, now)
-	if !focus {
-		s.whole.focus, s.part.focus = whole, part
 	}
 }
 
@@ -139,7 +135,7 @@ func (s *Seen) partAfter(now *Node, d *Diff) *Node {
 // sawWhole records an answer about the whole page.
 func (s *Seen) sawWhole(t *Tree, d *Diff, now time.Time, a *Answer) {
 	if a.Kind != KindFull {
-		s.sawAll(t, t.Root, d, now)
+		s.sawAll(t, t.Root, d, now, true)
 		return
 	}
 	unshown := map[int]bool{} // elements that were left out this time, and have changed since they were shown
@@ -333,7 +329,7 @@ func (s *Seen) caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	}
 	text += rerendered(newlyUnsure(p, &before, t, t.Root))
 	if d.Empty() && !outdated {
-		s.sawCaused(t, known, d, now, focus)
+		s.sawAll(t, known, d, now, focus)
 		return text, false
 	}
 	changes := compactDiff(d)
@@ -359,7 +355,7 @@ func (s *Seen) caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		s.sawCut(d)
 		return text + cutDiff(changes, r).Text, false // the next answer repeats what did not fit
 	}
-	s.sawCaused(t, known, d, now, focus)
+	s.sawAll(t, known, d, now, focus)
 	return text + incomplete(t) + changes, false
 }
 
