@@ -44,6 +44,23 @@ func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
 	e2etest.Holds(t, a.Everything(), "answered 500")
 }
 
+// TestAPageThatIsEmptiedSoonAfterItsLoadIsEmptiedByTheAction: it is looked at only a second after its load.
+func TestAPageThatIsEmptiedSoonAfterItsLoadIsEmptiedByTheAction(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}":  e2etest.StorePage("Start", ""),
+		"/shop": e2etest.StorePage("Shop", `<button onclick="document.body.innerHTML = '<div></div>'; throw new TypeError('no price')">Pay</button>`),
+	})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	shop := a.Do("browser_navigate", map[string]any{"url": s.URL + "/shop"})
+	d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, shop, `"Pay"`)})
+	e2etest.Holds(t, e2etest.Said(d.Broke), "TypeError: no price", "the page is empty")
+	if d.Late != nil {
+		t.Errorf("before the click: %s", d)
+	}
+}
+
 // TestAReferenceOfAClosedTabActsOnNoOther: references count from one in each tab.
 func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
 	w := e2etest.SharedWorld(t)
