@@ -432,7 +432,7 @@ export interface Repeated {
   message: string;
   count: number /* int */;
   /**
-   * Initiator is file:line of the code that made a failed request or logged a message.
+   * Initiator is file:line of the code that made a failed request or logged a message: of up to three places that logged it.
    */
   initiator?: string;
   /**

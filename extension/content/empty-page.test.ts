@@ -100,6 +100,18 @@ describe('an empty page', () => {
     expect(told).toEqual(['emptied 2000']);
   });
 
+  it('that had content when it was loaded is empty from when that was removed, and soon', () => {
+    document.body.innerHTML = '<div id="root"><h1>Shop</h1></div>';
+    pass(0); // it was parsed before
+    page.start(window);
+    pass(700);
+    document.querySelector('h1')?.remove();
+    pass(299);
+    expect(told).toEqual([]);
+    pass(1);
+    expect(told).toEqual(['emptied 1700']);
+  });
+
   it('is over when there is content again', () => {
     document.body.innerHTML = '<div id="root"><h1>Shop</h1></div>';
     page.start(window);

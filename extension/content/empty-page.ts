@@ -52,6 +52,8 @@ export class EmptyPage {
   readonly #options: EmptyPageOptions;
   readonly #now: () => number;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the page was empty when the timer began. */
+  #empty = false;
   #running: AbortController | undefined;
   /** Since when the page is empty, as reported. */
   #since: number | undefined;
@@ -87,9 +89,11 @@ export class EmptyPage {
     if (this.#since !== undefined) {
       if (!isEmpty(this.#root)) this.#report('filled', this.#now());
     } else if (this.#timer !== undefined) {
-      if (isEmpty(this.#root)) return;
+      const empty = isEmpty(this.#root);
+      if (empty && this.#empty) return;
       clearTimeout(this.#timer); // if it empties again, that is when it began
       this.#timer = undefined;
+      if (empty) this.#confirm(CONFIRM);
     } else if (records.some(tookTheLast) && isEmpty(this.#root)) {
       this.#confirm(CONFIRM);
     }
@@ -102,9 +106,10 @@ export class EmptyPage {
 
   #confirm(wait: number): void {
     const since = this.#now();
+    this.#empty = isEmpty(this.#root);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      if (isEmpty(this.#root)) this.#report('emptied', since);
+      if (isEmpty(this.#root)) this.#report('emptied', this.#empty ? since : this.#now());
     }, wait);
   }
 

@@ -387,13 +387,18 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		Late: &late, Waited: o.action.waits != "", Image: result.Image, Mime: result.Mime,
 	}
 	done := &finished{outcome: o, answer: answer}
-	if !o.action.blind {
-		late.Page, late.Merged = o.lateChanges(a.clock())
-	}
 	var read *aria.Tree                                 // after the action
 	errorPage := result.Refused == protocol.RefusedLoad // nobody may read it
-	if result.Dialog == nil && !result.Busy && !o.action.blind && !errorPage {
-		tree, err := after(ctx, a, o, t)
+	reads := result.Dialog == nil && !result.Busy && !o.action.blind && !errorPage
+	var tree *aria.Tree
+	var err error
+	if reads {
+		tree, err = after(ctx, a, o, t)
+	}
+	if !o.action.blind {
+		late.Page, late.Merged = o.lateChanges(a.clock(), tree)
+	}
+	if reads {
 		if err == nil && len(tree.Root.Children) == 0 {
 			t.Unlocked(func() { untilEmpty(ctx, a, o.id, o.began) })
 		}
@@ -544,9 +549,10 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	places.Explain(&options)
 	options.Tab = o.id
 	options.Given = client.Given()
+	options.Waited = o.action.waits != ""
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {
-		case c.At >= o.began:
+		case !c.Before:
 			caused = append(caused, c)
 		case !o.first:
 			late = append(late, c)
@@ -577,11 +583,14 @@ func requests(list []diff.Consequence) (found []diff.Consequence) {
 }
 
 // lateChanges returns the page changes since the last report to the agent and before the action, or "". If there are too
-// many to list apart from the changes of the action, merged is true.
-func (o *outcome) lateChanges(now time.Time) (text string, merged bool) {
+// many to list apart from the changes of the action, merged is true. A page that the action left is not listed.
+func (o *outcome) lateChanges(now time.Time, after *aria.Tree) (text string, merged bool) {
 	seen := o.refs.seen
 	if o.before == nil || seen.Newest() == 0 || seen.Knows(o.before.Number) {
 		return "", false
+	}
+	if after != nil && after.Document != o.before.Document {
+		return seen.Left(o.refs.page, o.before, now, maxPageTokens), false
 	}
 	text = seen.Caused(o.refs.page, o.before, now, maxPageTokens, false)
 	if !seen.Knows(o.before.Number) {

@@ -98,14 +98,14 @@ func refocused(n *Node, moved map[int]bool) *Node {
 	children := n.Children
 	for i, c := range n.Children {
 		if k := refocused(c, moved); k != c {
-			if same(children, n.Children) {
+			if slices.Equal(children, n.Children) {
 				children = slices.Clone(n.Children)
 			}
 			children[i] = k
 		}
 	}
 	if !moved[n.Ref] {
-		if same(children, n.Children) {
+		if slices.Equal(children, n.Children) {
 			return n
 		}
 		return copyOf(n, children)

@@ -6,30 +6,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
-)
-
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
-
-var (
-	// operable are the roles that users act on. A generic element is one without a role that accepts clicks or focus.
-	operable = set(`button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar
-		searchbox slider spinbutton switch tab textbox treeitem generic doc-backlink doc-biblioref doc-glossref doc-noteref`)
-	// spoken are roles that exist for their text.
-	spoken = set(`alert alertdialog dialog status log timer`)
-	// rows are roles that distinguish their contents: "Delete" means nothing without its row.
-	rows = set(`row listitem article treeitem`)
-	// landmarks are kept if they have contents or a name.
-	landmarks = set(`banner navigation main complementary contentinfo search form region doc-acknowledgments doc-afterword
-		doc-appendix doc-bibliography doc-chapter doc-conclusion doc-credits doc-endnotes doc-epilogue doc-errata doc-foreword
-		doc-glossary doc-index doc-introduction doc-pagelist doc-part doc-preface doc-prologue doc-toc`)
-	// frameworks are containers that show how their contents belong together.
-	frameworks = set(`radiogroup tablist menu menubar toolbar grid table tree listbox feed tabpanel group`)
+	"tidemark.dev/tidemark/host/internal/aria/roles"
 )
 
 // Interactive returns the part of a tree that an agent acts on: interactive elements, headings, landmarks, alerts and
@@ -73,12 +50,12 @@ func reduce(n *Node, speech bool) []*Node {
 
 func reduceNode(n *Node, speech bool) []*Node {
 	// A message is kept with all of its text.
-	speaks := spoken[n.Role] || n.Has("live=polite") || n.Has("live=assertive")
+	speaks := roles.Spoken[n.Role] || n.Has("live=polite") || n.Has("live=assertive")
 	speech = speech || speaks
 	children := reduceAll(n.Children, speech)
 	switch {
-	case operable[n.Role], n.Has("clickable"), n.Role == "heading", n.Role == "progressbar", speaks:
-		if (operable[n.Role] || n.Has("clickable")) && n.Name == "" && !n.HasValue && len(children) == 0 {
+	case roles.Operable[n.Role], n.Has("clickable"), n.Role == "heading", n.Role == "progressbar", speaks:
+		if (roles.Operable[n.Role] || n.Has("clickable")) && n.Name == "" && !n.HasValue && len(children) == 0 {
 			children = texts(n) // only its text identifies it
 		}
 	case n.Role == roleFrame:
@@ -86,11 +63,11 @@ func reduceNode(n *Node, speech bool) []*Node {
 			return nil
 		}
 	case n.Has("inert"):
-	case landmarks[n.Role]:
+	case roles.Landmarks[n.Role]:
 		if len(children) == 0 && n.Name == "" {
 			return nil
 		}
-	case rows[n.Role]:
+	case roles.Rows[n.Role]:
 		if len(children) == 0 {
 			return nil
 		}
@@ -103,7 +80,7 @@ func reduceNode(n *Node, speech bool) []*Node {
 			c.Name = label
 			return []*Node{c}
 		}
-	case frameworks[n.Role]:
+	case roles.Frameworks[n.Role]:
 		if len(children) == 0 {
 			return nil
 		}
@@ -118,14 +95,11 @@ func reduceNode(n *Node, speech bool) []*Node {
 			return children
 		}
 	}
-	if same(children, n.Children) {
+	if slices.Equal(children, n.Children) {
 		return []*Node{n}
 	}
 	return []*Node{copyOf(n, children)}
 }
-
-// items are roles of what a script may make operable without a sign of it.
-var items = set(`listitem article`)
 
 // leastCards is how many blocks of text in a row are the items of a list.
 const leastCards = 3
@@ -139,10 +113,10 @@ func unlisted(root *Node) string {
 		cards := slices.DeleteFunc(slices.Clone(kids), func(c *Node) bool { return c.Role != "" || len(reduce(c, false)) > 0 })
 		for _, c := range kids {
 			switch {
-			case (items[c.Role] || len(cards) >= leastCards && slices.Contains(cards, c)) && len(reduce(c, false)) == 0:
+			case (roles.Items[c.Role] || len(cards) >= leastCards && slices.Contains(cards, c)) && len(reduce(c, false)) == 0:
 				count++
 				lists[list.Ref] = true
-			case spoken[c.Role]: // all of it is shown
+			case roles.Spoken[c.Role]: // all of it is shown
 			case c.Role == "list" || c.Role == "feed":
 				walk(c, c)
 			default:
@@ -168,18 +142,6 @@ func copyOf(n *Node, children []*Node) *Node {
 	return &c
 }
 
-func same(a, b []*Node) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 func texts(n *Node) []*Node {
 	var out []*Node
 	n.Walk(func(c *Node) {
@@ -198,7 +160,7 @@ func ownText(n *Node, kept []*Node) string {
 	var b strings.Builder
 	var visit func(*Node)
 	visit = func(c *Node) {
-		if b.Len() > maxLabel || operable[c.Role] || c.Role == "heading" {
+		if b.Len() > maxLabel || roles.Operable[c.Role] || c.Role == "heading" {
 			return
 		}
 		said := c.Name

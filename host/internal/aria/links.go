@@ -5,6 +5,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
 	"tidemark.dev/tidemark/host/internal/aria/keys"
+	"tidemark.dev/tidemark/host/internal/aria/roles"
 )
 
 // maxAddress limits an address on a link's line, in characters.
@@ -22,9 +23,9 @@ func addresses(nodes []*Node) map[int]string {
 			switch {
 			case n.Role == "link" && n.Name != "":
 				alike[look{row, n.Name}] = append(alike[look{row, n.Name}], n)
-			case rows[n.Role] && n.Name != "":
+			case roles.Rows[n.Role] && n.Name != "":
 				within = n.Name
-			case rows[n.Role]:
+			case roles.Rows[n.Role]:
 				within = cmp.Or(ownText(n, nil), row)
 			}
 			walk(n.Children, within)

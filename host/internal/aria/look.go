@@ -1,6 +1,10 @@
 package aria
 
-import "slices"
+import (
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/aria/roles"
+)
 
 // afterLook returns a tree as an agent knows it that knew the old tree and was then shown the interactive part of the new
 // one: by a difference to before, or by a listing if before is nil. What was not shown, or left out to fit, stays in its
@@ -18,7 +22,7 @@ func afterLook(old, now, part, before *Node, left map[int]bool) (known *Node, un
 	case before != nil:
 		l.had = references(before)
 	case len(left) == 0:
-		Interactive(old).Walk(func(n *Node) { l.had[n.Ref] = operable[n.Role] || n.Role == "heading" })
+		Interactive(old).Walk(func(n *Node) { l.had[n.Ref] = roles.Operable[n.Role] || n.Role == "heading" })
 	}
 	old.Walk(func(n *Node) { l.was[n.Ref] = n })
 	return l.known(now)[0], l.unread // the root, which every part has

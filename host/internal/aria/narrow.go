@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
+	"tidemark.dev/tidemark/host/internal/aria/roles"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -132,8 +133,8 @@ func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
 			around = around[:len(around)-1]
 		}
 	}
-	pass(root, func(n *Node) bool { return spoken[n.Role] || n.Role == "heading" })
-	pass(root, func(n *Node) bool { return operable[n.Role] && n.Role != "option" || landmarks[n.Role] })
+	pass(root, func(n *Node) bool { return roles.Spoken[n.Role] || n.Role == "heading" })
+	pass(root, func(n *Node) bool { return roles.Operable[n.Role] && n.Role != "option" || roles.Landmarks[n.Role] })
 	pass(root, func(*Node) bool { return true })
 	var widest *Node
 	most := 0

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
+	"tidemark.dev/tidemark/host/internal/aria/roles"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -208,7 +209,7 @@ func (r *reader) wrong(now, reduced *Node, text bool) string {
 	}
 	row := copyOf(now, nil)
 	row.Name = ownText(now, nil) // the label that a row may have in the interactive part
-	if b.label != label(now) && (reduced == nil || b.label != label(reduced)) && !(rows[now.Role] && (b.told || b.label == label(row))) {
+	if b.label != label(now) && (reduced == nil || b.label != label(reduced)) && !(roles.Rows[now.Role] && (b.told || b.label == label(row))) {
 		return fmt.Sprintf("it is taken for %s", b.label)
 	}
 	if now.HasValue && b.value != brief.Quote(now.Value, maxValue) {
@@ -268,7 +269,7 @@ func (r *reader) read(text string, t *Tree, kind string, interactive, whole bool
 		}
 		for ref, b := range r.page {
 			role, _, _ := strings.Cut(b.label, " ")
-			if !cut && (operable[role] || role == "heading") && part[ref] == nil {
+			if !cut && (roles.Operable[role] || role == "heading") && part[ref] == nil {
 				delete(r.page, ref) // all of its kind are listed
 			}
 		}

@@ -43,6 +43,8 @@ type view struct {
 	// again are elements and text with changes in an answer that this view does not include, because the answer was cut or
 	// narrowed. If these changes are undone, a difference would not show it.
 	again map[int]bool
+	// focus are elements of which such an answer showed only that they got or lost the focus. Actions do not report that.
+	focus map[int]bool
 	// unread means that something in shown was not printed, because it is not interactive. A request for the whole then
 	// returns a listing.
 	unread bool
@@ -71,23 +73,28 @@ func (s *Seen) Node(ref int) *Node {
 	return nil
 }
 
-// sawAll records that a difference reported all changes up to a tree, which the agent knows as shown.
-func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
+// sawAll records that a difference reported all changes up to a tree, which the agent knows as shown: those of the focus only if
+// focus is set.
+func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time, focus bool) {
 	part := Interactive(shown)
 	if s.part.shown != nil && sameDocument(s.part.tree, t) {
 		part = s.partAfter(part, d)
 	}
 	left := s.whole.left
-	again := func(v *view, shown, now *Node) map[int]bool { // without elements that are now known as they are
-		if len(v.again) == 0 || shown == now && len(left) == 0 {
+	again := func(reported map[int]bool, shown, now *Node) map[int]bool { // without elements that are now known as they are
+		if len(reported) == 0 || shown == now && len(left) == 0 {
 			return nil
 		}
 		unreported, own := touchedIn(Compare(shown, now)), setOf(d.own)
-		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
-		return v.again
+		maps.DeleteFunc(reported, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
+		return reported
 	}
-	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, most: s.whole.most, again: again(&s.whole, shown, t.Root), unread: s.whole.unread}
-	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, most: s.part.most, again: again(&s.part, part, Interactive(t.Root))}
+	whole, inPart := s.whole.focus, s.part.focus
+	if focus {
+		whole, inPart = again(whole, shown, t.Root), again(inPart, part, Interactive(t.Root))
+	}
+	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, most: s.whole.most, again: again(s.whole.again, shown, t.Root), focus: whole, unread: s.whole.unread}
+	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, most: s.part.most, again: again(s.part.again, part, Interactive(t.Root)), focus: inPart}
 	s.known, s.labels, s.moved = t.Number, nil, nil
 	if shown != t.Root {
 		s.moved = t.Root
@@ -117,7 +124,7 @@ func (s *Seen) partAfter(now *Node, d *Diff) *Node {
 			return children
 		case old != nil && !touched[n.Ref] && !sameProperties(old, n):
 			return []*Node{copyOf(old, children)}
-		case same(children, n.Children):
+		case slices.Equal(children, n.Children):
 			return []*Node{n}
 		}
 		return []*Node{copyOf(n, children)}
@@ -128,7 +135,7 @@ func (s *Seen) partAfter(now *Node, d *Diff) *Node {
 // sawWhole records an answer about the whole page.
 func (s *Seen) sawWhole(t *Tree, d *Diff, now time.Time, a *Answer) {
 	if a.Kind != KindFull {
-		s.sawAll(t, t.Root, d, now)
+		s.sawAll(t, t.Root, d, now, true)
 		return
 	}
 	unshown := map[int]bool{} // elements that were left out this time, and have changed since they were shown
@@ -173,13 +180,11 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	if d.Empty() {
 		known, s.known = t.Root, t.Number
 	}
-	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, most: s.whole.most, again: s.whole.again, unread: s.whole.unread || unread}
+	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, most: s.whole.most, again: s.whole.again, focus: s.whole.focus, unread: s.whole.unread || unread}
 	s.moved = nil
 	shown, there := references(part), references(t.Root)
-	for ref := range s.whole.again {
-		if shown[ref] || !there[ref] {
-			delete(s.whole.again, ref)
-		}
+	for _, reported := range []map[int]bool{s.whole.again, s.whole.focus} {
+		maps.DeleteFunc(reported, func(ref int, _ bool) bool { return shown[ref] || !there[ref] })
 	}
 	s.labels = touchedIn(Compare(Interactive(known), part))
 }
@@ -199,11 +204,23 @@ func (s *Seen) sawCut(d *Diff) {
 
 // addReported records that an answer reported a difference that the view does not include.
 func (v *view) addReported(d *Diff) {
-	if v.again == nil {
-		v.again = map[int]bool{}
+	rest, _ := withoutFocus(d, d.root)
+	focus := focusMoved(d)
+	for _, c := range rest.Changed {
+		delete(focus, c.New.Ref)
+	}
+	for _, m := range d.Moved {
+		delete(focus, m.Node.Ref)
 	}
 	for _, ref := range d.own {
-		v.again[ref] = true
+		reported := &v.again
+		if focus[ref] {
+			reported = &v.focus
+		}
+		if *reported == nil {
+			*reported = map[int]bool{}
+		}
+		(*reported)[ref] = true
 	}
 }
 
@@ -223,14 +240,19 @@ func (s *Seen) glimpsed(t *Tree, nodes []*Node) {
 	}
 }
 
-// outdated reports whether an answer that the view does not include reported changes that were undone since.
-func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
-	if len(v.again)+len(s.labels) == 0 {
+// outdated reports whether an answer that the view does not include reported changes that were undone since. Those of the focus
+// count only if focus is set.
+func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree, focus bool) bool {
+	again := slices.Collect(maps.Keys(v.again))
+	if focus {
+		again = slices.AppendSeq(again, maps.Keys(v.focus))
+	}
+	if len(again)+len(s.labels) == 0 {
 		return false
 	}
 	touched, own, there := touchedIn(d), setOf(d.own), references(t.Root)
 	was, is := references(v.shown), references(now)
-	for ref := range v.again {
+	for _, ref := range again {
 		if !own[ref] && (was[ref] || is[ref] || !there[ref]) {
 			return true
 		}
@@ -264,15 +286,35 @@ func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
 // Where an application changes its address to show another view, the answer has no more than a listing would have: all
 // changes if they are short, else those of the interactive part.
 func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) string {
+	text, _ := s.caused(p, t, now, maxTokens, focus)
+	return text
+}
+
+// Left returns the changes of a page that another document has replaced, as [Seen.Caused] does. Where that would list the page,
+// it returns only a new title and address.
+func (s *Seen) Left(p *Page, t *Tree, now time.Time, maxTokens int) string {
+	before := s.whole.tree
+	text, listed := s.caused(p, t, now, maxTokens, false)
+	switch {
+	case !listed:
+		return text
+	case before == nil:
+		return ""
+	}
+	return moved(before, t)
+}
+
+// caused is [Seen.Caused]. listed is true if the text lists the page instead of its changes.
+func (s *Seen) caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) (text string, listed bool) {
 	r := Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
 	before := s.whole
 	if before.shown == nil || !sameDocument(before.tree, t) {
-		return s.relist(t, full(t, Interactive(t.Root), r, ""), now)
+		return s.relist(t, full(t, Interactive(t.Root), r, ""), now), true
 	}
-	text := moved(before.tree, t)
+	text = moved(before.tree, t)
 	d, known := Compare(before.shown, t.Root), t.Root
 	d.unlist(t.Root)
-	outdated := s.outdated(d, &before, t.Root, t)
+	outdated := s.outdated(d, &before, t.Root, t, focus)
 	switch {
 	case !focus:
 		d, known = withoutFocus(d, t.Root)
@@ -285,10 +327,10 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		}
 		known = refocused(t.Root, pending)
 	}
-	text += rerendered(newlyUnsure(p, &before, t.Root))
+	text += rerendered(newlyUnsure(p, &before, t, t.Root))
 	if d.Empty() && !outdated {
-		s.sawAll(t, known, d, now)
-		return text
+		s.sawAll(t, known, d, now, focus)
+		return text, false
 	}
 	changes := compactDiff(d)
 	reduced := Interactive(t.Root)
@@ -302,19 +344,19 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		if whole := full(t, reduced, r, ""); outdated || len(whole.Text) <= len(changes) {
 			whole.Text = marked(whole.Text, before.tree, t, r)
 			if r.Interactive {
-				return s.relist(t, whole, now)
+				return s.relist(t, whole, now), true
 			}
 			s.sawWhole(t, d, now, whole)
 			s.whole.listed = len(whole.left) == 0 // the agent did not request the cut: the next snapshot lists it again
-			return whole.Text
+			return whole.Text, true
 		}
 	}
 	if !r.fits(changes) {
 		s.sawCut(d)
-		return text + cutDiff(changes, r).Text // the next answer repeats what did not fit
+		return text + cutDiff(changes, r).Text, false // the next answer repeats what did not fit
 	}
-	s.sawAll(t, known, d, now)
-	return text + incomplete(t) + changes
+	s.sawAll(t, known, d, now, focus)
+	return text + incomplete(t) + changes, false
 }
 
 // partOnly is the line above what is of the interactive part of a page that has more.
@@ -339,27 +381,27 @@ const shellShare = 1.1
 
 // routed is the part of [Seen.Caused] for another view of an application with more text than its listing has: the changes of
 // the interactive part, or the listing if that is much shorter.
-func (s *Seen) routed(p *Page, t *Tree, r Request, now time.Time, focus bool) string {
+func (s *Seen) routed(p *Page, t *Tree, r Request, now time.Time, focus bool) (text string, listed bool) {
 	reduced := Interactive(t.Root)
 	d, known := Compare(s.part.shown, reduced), reduced
-	outdated := s.outdated(d, &s.part, reduced, t)
+	outdated := s.outdated(d, &s.part, reduced, t, focus)
 	if !focus {
 		d, known = withoutFocus(d, reduced)
 	}
 	d.unlist(t.Root)
-	text := moved(s.whole.tree, t) + partOnly
+	text = moved(s.whole.tree, t) + partOnly
 	if s.part.listed {
 		text += s.unchanged(&s.part, t, reduced, d, true)
 	}
-	text += rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
+	text += rerendered(newlyUnsure(p, &s.part, t, reduced)) + incomplete(t) + compactDiff(d)
 	uncut := full(t, reduced, Request{Interactive: true, Format: r.Format}, "").Text
 	if outdated || !r.fits(text) || float64(tokens.Estimate(text)) >= shellShare*float64(tokens.Estimate(uncut)) {
 		whole := full(t, reduced, r, "")
 		whole.Text = marked(whole.Text, s.whole.tree, t, r)
-		return s.relist(t, whole, now)
+		return s.relist(t, whole, now), true
 	}
 	s.sawPart(t, known, now, &Answer{Kind: KindDiff})
-	return text
+	return text, false
 }
 
 // moved returns the lines that name a new title and a new address, "" if both are the same.

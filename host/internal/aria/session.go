@@ -9,7 +9,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/aria/brief"
 	"tidemark.dev/tidemark/host/internal/aria/keys"
 	"tidemark.dev/tidemark/host/internal/aria/ranges"
-	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -105,11 +104,11 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 	}
 	d := Compare(v.shown, root)
 	d.unlist(t.Root)
-	unsure := newlyUnsure(p, v, root)
+	unsure := newlyUnsure(p, v, t, root)
 	switch {
 	case v.unread:
 		return full(t, root, r, "text of new elements was left out since the last listing"), d
-	case s.outdated(d, v, root, t):
+	case s.outdated(d, v, root, t, true):
 		return full(t, root, r, "changes in an answer since then were undone"), d
 	case v.most > 0 && (r.MaxTokens <= 0 || r.MaxTokens > v.most) && v.leftIn(root) > 0:
 		return full(t, root, r, "elements were left out of the last listing"), d
@@ -143,15 +142,16 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 // atLeast returns a lower bound for the bytes of a listing, so that it need not be written only to be measured.
 func atLeast(root *Node) int { return 8 * root.Count() }
 
-// newlyUnsure returns the references in root that passed to another element without certainty since the last snapshot.
-func newlyUnsure(p *Page, v *view, root *Node) []int {
+// newlyUnsure returns the references in root, of a tree, that passed to another element without certainty since the last
+// snapshot.
+func newlyUnsure(p *Page, v *view, t *Tree, root *Node) []int {
 	unsure := p.Unsure(v.unsure)
 	if len(unsure) == 0 {
 		return nil
 	}
 	var out []int
 	root.Walk(func(n *Node) {
-		if slices.Contains(unsure, n.Ref) { // none is 0
+		if slices.Contains(unsure, n.Ref) && p.unsure[n.Ref] <= t.Number { // none is 0
 			out = append(out, n.Ref)
 		}
 	})
@@ -164,20 +164,10 @@ func sameDocument(a, b *Tree) bool { return a.Document == b.Document && a.Root.R
 
 // sameRoute reports whether two trees of one document have the same address, apart from its fragment. A single-page
 // application changes it to show another view.
-func sameRoute(a, b *Tree) bool { return withoutFragment(a.URL) == withoutFragment(b.URL) }
+func sameRoute(a, b *Tree) bool { return keys.Route(a.URL) == keys.Route(b.URL) }
 
 // sameTitle reports whether two trees have the same title, apart from counts.
-func sameTitle(a, b *Tree) bool {
-	return keys.FoldDigits(counts().ReplaceAllString(a.Title, "")) == keys.FoldDigits(counts().ReplaceAllString(b.Title, ""))
-}
-
-// counts matches the counts that applications add to a title: "Inbox (3)", "[12] Inbox".
-var counts = lazyregexp.New(`\s*[(\[]\d+\+?[)\]]\s*`)
-
-func withoutFragment(url string) string {
-	url, _, _ = strings.Cut(url, "#")
-	return url
-}
+func sameTitle(a, b *Tree) bool { return keys.Title(a.Title) == keys.Title(b.Title) }
 
 // header returns the lines above a difference.
 func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Request) string {

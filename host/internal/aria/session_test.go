@@ -571,3 +571,31 @@ func TestAnActionTellsTheTextToAnAgentThatWasShownIt(t *testing.T) {
 		}
 	}
 }
+
+// TestAnActionAfterANarrowedSnapshotDoesNotListThePage: it moved the focus alone.
+func TestAnActionAfterANarrowedSnapshotDoesNotListThePage(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{Interactive: true})
+	focus := func(id int) {
+		value := ""
+		s.set(3, "textbox", "Card Number").Value = &value
+		s.set(4, "button", "Pay Now")
+		for i := range s.frame.Nodes {
+			if s.frame.Nodes[i].ID == id {
+				s.frame.Nodes[i].States = []string{focused}
+			}
+		}
+	}
+	focus(3)
+	s.caused()
+	if a := s.is(s.show(Request{Interactive: true, Search: "Card"}), KindPart); !strings.Contains(a.Text, "focused") {
+		t.Fatalf("\n%s", a.Text)
+	}
+	focus(4)
+	if told := s.caused(); told != "" {
+		t.Errorf("\n%s", told)
+	}
+	if a := s.show(Request{Interactive: true}); !strings.Contains(a.Text, `button "Pay Now" [e4] [focused]`) || strings.Count(a.Text, "focused") != 1 {
+		t.Errorf("the focus is not told: %s\n%s", a.Kind, a.Text)
+	}
+}

@@ -14,6 +14,7 @@ const (
 	maxInterleaved = 3
 	minPeriod      = 125
 	maxPeriod      = 10_000
+	longAnswer     = 2_000
 	// pollEnds is how long an endpoint may not be asked until its rhythm is forgotten.
 	pollEnds = 3 * maxPeriod
 	maxPolls = 1_000
@@ -33,6 +34,7 @@ type poll struct {
 	period, since int64   // 0: no rhythm
 	open          int     // requests that have not ended
 	ended         int64   // when one ended last
+	long          bool    // it is a long poll
 }
 
 // takes records a request. It returns the rhythm of its endpoint, nil if it has none, and whether the request is polling.
@@ -59,10 +61,14 @@ func (p *polls) takes(e *event.Request) (*poll, bool) {
 func (r *poll) ends(at int64) { r.open, r.ended = max(0, r.open-1), at }
 
 func (r *poll) takes(at int64) bool {
-	if n := len(r.starts); n > 0 && (at < r.starts[n-1] || at-r.starts[n-1] > pollEnds) {
-		*r = poll{} // another clock, or another time
+	if n := len(r.starts); n > 0 {
+		last := r.starts[n-1]
+		r.long = r.long || r.open == 0 && r.ended-last >= longAnswer && at-r.ended <= loopGap
+		if at < last || at-last > pollEnds {
+			*r = poll{long: r.long} // another clock, or another time
+		}
 	}
-	polling := r.expects(at) && (r.open > 0 || at-r.ended > loopGap)
+	polling := r.long || r.expects(at) && (r.open > 0 || at-r.ended > loopGap)
 	r.open++
 	if len(r.starts) > steadyGaps*maxInterleaved {
 		r.starts = append(r.starts[:0], r.starts[1:]...)

@@ -75,7 +75,7 @@ type Flight struct {
 	// Began is when the host heard of it, and Number how many requests it had heard of before.
 	Began  time.Time
 	Number uint64
-	// Polling is true for one that the page makes at a steady rhythm.
+	// Polling is true for one that the page makes at a steady rhythm, and for a long poll.
 	Polling bool
 
 	rhythm *poll // of its endpoint; nil if it cannot have one

@@ -21,7 +21,9 @@ import (
 // Consequence is something that happened on a page while it was acted on, in one line.
 type Consequence struct {
 	// At is when it began, in milliseconds since the Unix epoch: of a request, when that was made.
-	At       int64           `json:"-"`
+	At int64 `json:"-"`
+	// Before is true for what happened before the moment that the caller named.
+	Before   bool            `json:"-"`
 	Severity report.Severity `json:"severity"`
 	Text     string          `json:"text"`
 	// Request is set for requests that did not fail; Count is how often the same happened.
@@ -45,6 +47,7 @@ type Consequence struct {
 	from  string         // of a request that neither failed nor writes: the code that made it, as the text of others has it
 	read  *event.Network // the first request of that line
 	order int            // of a request: orders those of the same millisecond
+	ended int64          // of a request, in milliseconds since the Unix epoch
 	path  string         // of a request, as its text has it
 	query string
 	// overtaken is true for a request that shows its query though the other one is in an earlier answer.
@@ -92,15 +95,12 @@ func (c Consequence) compare(other Consequence) int {
 	return cmp.Or(cmp.Compare(c.At, other.At), cmp.Compare(c.order, other.order))
 }
 
-// consequences collects what happened. Equal ones are one, where they came on the same side of since.
-type consequences struct {
-	list  []Consequence
-	since int64
-}
+// consequences collects what happened. Equal ones are one, where they came on the same side of the moment that the caller named.
+type consequences struct{ list []Consequence }
 
 func (l *consequences) add(c Consequence, entry alike.Entry) {
 	i := slices.IndexFunc(l.list, func(e Consequence) bool {
-		return e.same == c.same && e.Severity == c.Severity && e.Given == c.Given && e.Flash == c.Flash && (e.At >= l.since) == (c.At >= l.since)
+		return e.same == c.same && e.Severity == c.Severity && e.Given == c.Given && e.Flash == c.Flash && e.Before == c.Before
 	})
 	if i < 0 {
 		i = len(l.list)
@@ -130,12 +130,16 @@ func (l *consequences) add(c Consequence, entry alike.Entry) {
 func Consequences(from capture.Moment, v *capture.View, since int64, o window.Options) []Consequence {
 	c := newComputation(window.New(from, v, o))
 	c.duplicates.FindOverlays()
-	all := consequences{since: since}
+	var all consequences
 	add := func(is Consequence, entry alike.Entry) {
 		if is.same == "" {
 			is.same = is.Text
 		}
-		is.Given = o.WasGiven(entry)
+		at := is.At
+		if o.Waited {
+			at = max(at, is.ended)
+		}
+		is.Given, is.Before = o.WasGiven(entry), at < since
 		all.add(is, entry)
 	}
 	repeated, stormy := storms.Since(from, v, o)
@@ -466,7 +470,7 @@ func sameRequestsAs(e *event.Network) alike.Outcome {
 }
 
 func request(e *event.Network, o *window.Options) Consequence {
-	c := Consequence{At: e.Began(), order: e.Order, Severity: report.Clean, Request: true, Text: report.RequestName(e)}
+	c := Consequence{At: e.Began(), order: e.Order, ended: e.At, Severity: report.Clean, Request: true, Text: report.RequestName(e)}
 	switch {
 	case e.Failed():
 		c.Severity, c.Request = report.Error, false

@@ -52,10 +52,7 @@ func (c *computation) console() *report.ConsoleDiff {
 			}
 			if r := c.repeated.take(&c.Options, known, severity, c.section, k.tab, level.String()+same, report.MessageText(e)); r != nil {
 				repeated++
-				if r.message == nil {
-					r.message = e
-				}
-				r.mixed = r.mixed || storms.LineOf(r.message) != storms.LineOf(e)
+				r.logged(e)
 				return
 			}
 		}

@@ -85,7 +85,7 @@ func (c *computation) foldStorms(errors, warnings []*tally[*event.Console], repe
 	}
 	stormy := c.storms.Messages(n)
 	for _, r := range c.repeated.order {
-		r.storm = r.message != nil && !r.mixed && stormy[storms.MessageOf(r.message)]
+		r.storm = r.message != nil && len(r.others) == 0 && stormy[storms.MessageOf(r.message)]
 	}
 	warnings = slices.DeleteFunc(warnings, func(t *tally[*event.Console]) bool { return stormy[storms.MessageOf(t.entry)] })
 	return foldMessages(errors, stormy), foldMessages(warnings, nil)

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/storms"
 	"tidemark.dev/tidemark/host/internal/window"
 )
 
@@ -23,18 +25,34 @@ type repeat struct {
 	entries  []alike.Entry
 	request  *event.Network // the first one, of a failed request
 	longer   string         // the message with the query of the request
-	message  *event.Console // the first one, of a message; mixed says that several lines of code logged it
-	mixed    bool
-	storm    bool // the storms have it
+	message  *event.Console // the first one, of a message
+	others   []event.Event  // the first one of each other line of code that logged the message, at most maxPlaces
+	storm    bool           // the storms have it
 }
 
-// from is the event that has the code which the entry came from; nil where there are several, or the message names it.
-func (r *repeat) from() event.Event {
+// maxPlaces bounds how many other places of a message are named.
+const maxPlaces = 2
+
+// logged takes a message that the entry counts.
+func (r *repeat) logged(e *event.Console) {
+	if r.message == nil {
+		r.message = e
+	}
+	line := storms.LineOf(e)
+	if line != storms.LineOf(r.message) && len(r.others) < maxPlaces && !slices.ContainsFunc(r.others, func(o event.Event) bool {
+		return storms.LineOf(o.(*event.Console)) == line
+	}) {
+		r.others = append(r.others, e)
+	}
+}
+
+// from are the events that have the code which the entry came from; none where the message names it.
+func (r *repeat) from() []event.Event {
 	switch {
 	case r.request != nil:
-		return r.request
-	case r.message != nil && !r.mixed && report.FailedLoad(r.message) == "":
-		return r.message
+		return []event.Event{r.request}
+	case r.message != nil && report.FailedLoad(r.message) == "":
+		return append([]event.Event{r.message}, r.others...)
 	}
 	return nil
 }
@@ -192,18 +210,21 @@ func (l *repeatList) complete(c *computation, shown []*repeat) {
 	var events []event.Event
 	same := map[string]int{}
 	for _, e := range shown {
-		if from := e.from(); from != nil {
-			events = append(events, from)
-		}
+		events = append(events, e.from()...)
 		if e.request != nil {
 			same[e.Message]++
 		}
 	}
 	places := c.Options.Locate(events)
 	for _, e := range shown {
-		if from := e.from(); from != nil {
-			e.Initiator, e.Generated = places.Source(from)
+		var named []string
+		for _, from := range e.from() {
+			if source, generated := places.Source(from); source != "" && !slices.Contains(named, source) {
+				named = append(named, source)
+				e.Generated = e.Generated || generated
+			}
 		}
+		e.Initiator = strings.Join(named, ", ")
 		if e.longer != "" && same[e.Message] > 1 {
 			e.Message = report.RepeatedText(e.longer)
 		}

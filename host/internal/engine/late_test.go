@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -81,6 +82,86 @@ func TestAnActionListsNothingThatAReportHad(t *testing.T) {
 				}
 				if name == "a report" && late != nil {
 					t.Errorf("%+v", late)
+				}
+			})
+		})
+	}
+}
+
+// TestWhatEndsDuringAWaitIsOfTheWait: a request that was made before it, too.
+func TestWhatEndsDuringAWaitIsOfTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := enginetest.NewLive(t, nil)
+		b := &browser{button: "One"}
+		w.Look, w.Do = b.look, changesOnly
+		a := w.Agent()
+		ref := strings.Trim(reference.FindString(snapshot(t, w, a, pages.SnapshotParams{}).Snapshot), "[]")
+		if _, err := w.Engine.Actor.Click(t.Context(), a, act.ClickParams{Ref: ref, Tab: 1}); err != nil {
+			t.Fatal(err)
+		}
+		began := map[string]int64{}
+		for _, id := range []string{"a", "b"} {
+			began[id] = time.Now().UnixMilli()
+			w.Send("request", fmt.Sprintf(`"id":%q,"method":"GET","url":"%s/slow","resource":"fetch"`, id, enginetest.Page))
+			time.Sleep(time.Second)
+		}
+		ends := func(id string) {
+			w.Send("network", fmt.Sprintf(`"id":%q,"method":"GET","url":"%s/slow","resource":"fetch","status":500,"started":%d,"duration":%d`, id, enginetest.Page, began[id], time.Now().UnixMilli()-began[id]))
+		}
+		ends("a")
+		time.Sleep(time.Second)
+		time.AfterFunc(2*time.Second, func() { ends("b") })
+		answer, err := w.Engine.Actor.WaitFor(t.Context(), a, act.WaitParams{Settled: true, Tab: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(answer.Broke) != 1 || answer.Broke[0].Line() != "GET /slow 500" || answer.Late == nil || len(answer.Late.Broke) != 1 || answer.Late.Broke[0].Line() != "GET /slow 500" {
+			t.Errorf("%+v, late %+v", answer.Broke, answer.Late)
+		}
+	})
+}
+
+// TestThePageThatAnActionLeavesIsNotListed: only the changes there are told, where they are few.
+func TestThePageThatAnActionLeavesIsNotListed(t *testing.T) {
+	for name, c := range map[string]struct {
+		links int // that the page shows in place of its others, before the action
+		want  string
+	}{
+		"most of it changed":   {15, ""},
+		"little of it changed": {1, "New link A"},
+		"nothing changed":      {0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := enginetest.NewLive(t, nil)
+				w.Look = func(context.Context, protocol.AriaParams) (*protocol.AriaResult, error) { return pageWith("Pay"), nil }
+				before := pageWith("Pay")
+				f := &before.Frames[0]
+				f.Since, f.Version, f.Nodes = 1, 2, nil
+				for i := range c.links {
+					f.Nodes = append(f.Nodes, protocol.AriaNode{ID: 10 + i, Role: "link", Name: fmt.Sprintf("New link %c", 'A'+i)})
+				}
+				w.Do = func(_ context.Context, p protocol.ActParams) (*protocol.ActResult, error) {
+					next := pageWith("Thanks")
+					next.Frames[0].Document, next.Frames[0].URL = "e", enginetest.Page+"/thanks"
+					return &protocol.ActResult{Done: len(p.Steps), Began: time.Now().UnixMilli(), Before: before, Page: next}, nil
+				}
+				a := w.Agent()
+				snapshot(t, w, a, pages.SnapshotParams{})
+				time.Sleep(time.Second)
+				answer, err := w.Engine.Actor.Navigate(t.Context(), a, act.NavigateParams{URL: enginetest.Page + "/thanks", Tab: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				late := ""
+				if answer.Late != nil {
+					late = answer.Late.Page
+				}
+				if c.want == "" && late != "" || !strings.Contains(late, c.want) || strings.Contains(late, "[The page now]") {
+					t.Errorf("late:\n%s", late)
+				}
+				if !strings.Contains(answer.Page, `button "Thanks"`) || strings.Contains(answer.Page, "New link") {
+					t.Errorf("the page:\n%s", answer.Page)
 				}
 			})
 		})

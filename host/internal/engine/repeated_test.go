@@ -539,3 +539,23 @@ func TestAKnownFailureWithANewAlert(t *testing.T) {
 		}
 	}
 }
+
+// TestARepeatedMessageOfTwoPlacesNamesBoth: they are one entry, as the text is the same.
+func TestARepeatedMessageOfTwoPlacesNamesBoth(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	log := func() {
+		for _, line := range []int{98, 100} {
+			thrownIn(w, "save failed", "(anonymous)", "/app.js", line)
+			w.Pass(time.Second)
+		}
+	}
+	log()
+	w.Changes(a, params{})
+	log()
+	log()
+	if r := w.Changes(a, params{}); len(r.Repeated) != 1 || r.Repeated[0].Count != 4 || r.Repeated[0].Initiator != "app.js:98, app.js:100" {
+		t.Errorf("%+v", r.Repeated)
+	}
+}

@@ -146,14 +146,54 @@ func TestSettledWaitsForRequestsInFlight(t *testing.T) {
 	})
 }
 
-func TestARequestOlderThanTwoSecondsIsNotWaitedFor(t *testing.T) {
+// TestSettledWaitsForASlowRequest: for one, too, that an action before the wait has called pending.
+func TestSettledWaitsForASlowRequest(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.send(request("poll"))
-		r, took := b.wait(params{Wait: "settled"})
-		if !*r.Settled || took != 2*time.Second {
+		b.send(request("slow"))
+		b.after(5*time.Second, &event.Network{ID: "slow", Method: "GET", URL: "http://localhost/api/slow", Resource: "fetch", Status: 500})
+		time.Sleep(2100 * time.Millisecond)
+		b.wait(params{})
+		short := 1000
+		if r, took := b.wait(params{Wait: "settled", TimeoutMs: &short}); *r.Settled || took != time.Second || r.UnsettledBecause != "1 request(s) in flight: GET /api/slow" {
+			t.Errorf("%s after %s", show(r), took)
+		}
+		if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 2200*time.Millisecond || r.Severity != report.Error {
 			t.Errorf("%s after %s", show(r), took)
 		}
 	})
+}
+
+func TestAStreamIsNotWaitedFor(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(request("stream"))
+		time.Sleep(29 * time.Second)
+		long := 5000
+		if r, took := b.wait(params{Wait: "settled", TimeoutMs: &long}); *r.Settled || took != 5*time.Second {
+			t.Errorf("it is no stream yet: %s after %s", show(r), took)
+		}
+		if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 0 {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestALongPollIsNotWaitedFor(t *testing.T) {
+	for name, answers := range map[string]time.Duration{"it has news now and then": 4 * time.Second, "it has none for long": 45 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				for i := range 3 {
+					id := fmt.Sprint("poll", i)
+					at := time.Duration(i) * answers
+					b.after(at+20*time.Millisecond, &event.Request{ID: id, Method: "GET", URL: "http://localhost/api/news", Resource: "fetch"})
+					b.after(at+answers, &event.Network{ID: id, Method: "GET", URL: "http://localhost/api/news", Resource: "fetch", Status: 200, Duration: float64(answers.Milliseconds())})
+				}
+				time.Sleep(answers + time.Second)
+				if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 0 {
+					t.Errorf("%s after %s", show(r), took)
+				}
+			})
+		})
+	}
 }
 
 func TestSocketFramesDoNotKeepAPageUnsettled(t *testing.T) {

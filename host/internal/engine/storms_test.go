@@ -481,6 +481,38 @@ func TestAStormThatEndedIsNoProblemOfALaterAction(t *testing.T) {
 	}
 }
 
+// TestAFloodThatEndedIsNotRepeated: the answer before had all of it.
+func TestAFloodThatEndedIsNotRepeated(t *testing.T) {
+	for _, level := range []string{"log", "warning", "error"} {
+		w := enginetest.New(t, capture.Limits{})
+		often(w, 5*time.Millisecond, 4*time.Second, func(int) { w.Log(level, "tick") })
+		lines := func(from capture.Moment) (list []string) {
+			for _, c := range diff.Consequences(from, w.Store.View(w.Now), w.Now.UnixMilli(), window.Options{}) {
+				if c.Storm {
+					list = append(list, c.Line())
+				}
+			}
+			return list
+		}
+		want := fmt.Sprintf(`repeated without end: console %s: "tick" ×800 in 4.0 s from app.js:42`, level)
+		if got := lines(capture.Moment{}); len(got) != 1 || got[0] != want {
+			t.Errorf("while it goes on: %q", got)
+		}
+		w.Pass(100 * time.Millisecond)
+		from := w.Store.View(w.Now).Now()
+		w.Pass(150 * time.Millisecond)
+		w.Send("console", `"level":"log","via":"console","text":"clicked","url":"http://localhost:5173/menu.js","line":7`)
+		if got := lines(from); len(got) != 0 {
+			t.Errorf("nothing new: %q", got)
+		}
+		w.Pass(200 * time.Millisecond)
+		want = fmt.Sprintf(`repeated, now over: console %s: "tick" ×800 in 4.0 s from app.js:42`, level)
+		if got := lines(capture.Moment{}); len(got) != 1 || got[0] != want {
+			t.Errorf("soon after it: %q", got)
+		}
+	}
+}
+
 // TestALoopOverIDsIsOneStorm: each of the addresses repeats without end.
 func TestALoopOverIDsIsOneStorm(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})

@@ -51,8 +51,6 @@ type changesRequest struct {
 	// edited is the workspace whose changes may have introduced errors. inEdited is whether the client is in it.
 	edited   string
 	inEdited bool
-	// slow makes a wait include requests of any age.
-	slow bool
 	// began is when a wait began.
 	began time.Time
 	// unsure makes a wait for a reload watch the page for a moment even if it was updated before: without a record of the files

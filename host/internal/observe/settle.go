@@ -14,13 +14,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/window"
 )
 
-// A page is settled when no event arrived for quiet and no request younger than slowRequest is in flight. An older
-// request is a stream or a long poll, which a page may keep open indefinitely. Polling never ends, so it does not
-// count either. A wait for a reload that an update before the call satisfies lasts as long, because that update may be of
-// an earlier edit. A storm is no polling: a page that is in one is not settled, and the wait ends when that is certain.
+// A page is settled when no event arrived for quiet and no request is in flight. Polling and long polls never end, so they
+// do not count. Nor does a request that is older than endless when the wait begins: it is a stream, which a page may keep
+// open indefinitely. A wait for a reload that an update before the call satisfies lasts as long as quiet, because that
+// update may be of an earlier edit. A storm is no polling: a page that is in one is not settled, and the wait ends when that
+// is certain.
 const (
 	quiet       = 300 * time.Millisecond
-	slowRequest = 2 * time.Second
+	endless     = 30 * time.Second
 	syncTimeout = 500 * time.Millisecond
 )
 
@@ -83,9 +84,9 @@ func (o *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 	}
 }
 
-// UntilQuiet waits until the pages in scope have no request in flight, of any age, and no more events arrive.
+// UntilQuiet waits until the pages in scope are settled.
 func (o *Observer) UntilQuiet(ctx context.Context, options window.Options, timeout time.Duration) (*Settled, error) {
-	return o.settle(ctx, &changesRequest{options: options, wait: "settled", timeout: timeout, slow: true}, 0)
+	return o.settle(ctx, &changesRequest{options: options, wait: "settled", timeout: timeout}, 0)
 }
 
 // sync makes the browsers deliver pending events, and records the watched tabs in scope that did not answer. A tab that
@@ -143,8 +144,8 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 		// One that has not repeated since the wait began may have ended.
 		return quiet, "a storm continues: " + s.Line(), newest.After(r.began)
 	}
-	if wait, because = inFlight(now, v, r); because != "" {
-		return wait, because, false
+	if because = inFlight(v, r); because != "" {
+		return r.timeout, because, false
 	}
 	if left := r.began.Add(quiet).Sub(now); r.unsure && left > 0 {
 		return left, "an update may still begin", false
@@ -167,26 +168,26 @@ func observes(v *capture.View, r *changesRequest) bool {
 	return slices.ContainsFunc(v.Tabs, func(t capture.Tab) bool { return t.Watched && r.options.InScope(t.Subject()) })
 }
 
-// inFlight names the requests that a wait is for. It returns "" when there are none.
-func inFlight(now time.Time, v *capture.View, r *changesRequest) (time.Duration, string) {
+// inFlight names the requests that a wait is for. It returns "" when there are none. The end of one in a tab that is not
+// watched would not be known.
+func inFlight(v *capture.View, r *changesRequest) string {
+	watched := map[int]bool{}
+	for _, t := range v.Tabs {
+		watched[t.ID] = t.Watched
+	}
 	var flights []string
-	soonest := slowRequest
 	for _, f := range v.Flights {
-		age := now.Sub(f.Began)
-		if age >= slowRequest && !r.slow || f.Polling || !r.options.InScope(f.Subject()) {
+		if f.Polling || r.began.Sub(f.Began) >= endless || !watched[f.Tab] || !r.options.InScope(f.Subject()) {
 			continue
-		}
-		if age < slowRequest {
-			soonest = min(soonest, slowRequest-age)
 		}
 		_, path := capture.SplitURL(f.URL)
 		flights = append(flights, strings.TrimSpace(event.Method(f.Method)+" "+event.Unbroken(path)+" "+f.Operation))
 	}
 	if len(flights) == 0 {
-		return 0, ""
+		return ""
 	}
 	shown := flights[:min(len(flights), 3)]
-	return soonest, fmt.Sprintf("%d request(s) in flight: %s", len(flights), strings.Join(shown, ", "))
+	return fmt.Sprintf("%d request(s) in flight: %s", len(flights), strings.Join(shown, ", "))
 }
 
 // updated says whether a navigation or hot update occurred since a position.

@@ -125,7 +125,8 @@ func (f *Finder) countFloods(flooding map[uint64]bool) {
 		if l != nil && l.total > 0 {
 			first, e := near.At(l.first).At, near.At(l.newest)
 			p := pace{storm: true, hot: true, from: first, to: e.At, ended: e.At, total: l.total}
-			f.storm(messageName(e), &messageTempo, &repetition{pace: p, newest: e, first: first, ref: l.ref})
+			s := f.storm(messageName(e), &messageTempo, &repetition{pace: p, newest: e, first: first, ref: l.ref})
+			s.on = s.on && f.w.View.At.UnixMilli()-s.to <= 2*s.usual()+patience // its beats are not known
 		}
 	}
 }

@@ -84,8 +84,7 @@ func (f *Finder) storm(what string, t *tempo, r *repetition) *foundStorm {
 			other.from, other.to, other.ended = min(other.from, s.from), max(other.to, s.to), max(other.ended, s.ended)
 			other.Count += s.Count
 			// Together, they are faster than each.
-			usual := (other.to - other.from) / int64(max(1, other.Count-1))
-			other.on = (other.on || s.on) && f.w.View.At.UnixMilli()-max(other.to, other.ended) <= 2*usual+patience
+			other.on = (other.on || s.on) && f.w.View.At.UnixMilli()-max(other.to, other.ended) <= 2*other.usual()+patience
 			other.Ref.Join(s.Ref)
 			return other
 		}
@@ -93,6 +92,9 @@ func (f *Finder) storm(what string, t *tempo, r *repetition) *foundStorm {
 	f.found = append(f.found, &s)
 	return &s
 }
+
+// usual is the mean time from one repetition to the next, in milliseconds.
+func (s *foundStorm) usual() int64 { return (s.to - s.from) / int64(max(1, s.Count-1)) }
 
 // List returns the storms that were found, those with the most repetitions first, what a reader will know their messages by,
 // and how many had no room.
@@ -133,13 +135,14 @@ func loads(v *capture.View) map[int]int64 {
 	return at
 }
 
-// Since returns the storms that went on since a moment, or still go on, each with what is known of it from before that, and
-// the messages that are part of one. Storms of a page that its tab no longer shows are left out.
+// Since returns the storms that went on since a moment, each with what is known of it from before that, and the messages that
+// are part of one. A storm has ended before the moment if it did not repeat in twice its usual gap since then. Storms of a page
+// that its tab no longer shows are left out.
 func Since(from capture.Moment, v *capture.View, o window.Options) (list []Storm, messages map[Message]bool) {
-	loaded := loads(v)
+	loaded, at := loads(v), from.At.UnixMilli()
 	f, messages := around(from, v, o, nil)
 	f.found = slices.DeleteFunc(f.found, func(s *foundStorm) bool {
-		return !s.on && s.to < from.At.UnixMilli() || s.to < loaded[s.inTab]
+		return s.to < at && (!s.on || v.At.UnixMilli()-at > 2*s.usual()) || s.to < loaded[s.inTab]
 	})
 	list, _, _ = f.List()
 	return list, messages

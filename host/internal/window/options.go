@@ -62,6 +62,8 @@ type Options struct {
 	Standing bool
 	// Late says of a request that it belongs to an action of the reader whose answer did not have it yet. It may be nil.
 	Late func(pos uint64, e *event.Network) bool
+	// Waited has a request count from when it ended, where what happened before a wait is apart from what happened during it.
+	Waited bool
 	// Emptied are the fields of submitted forms that the page emptied, and that the reader was not given.
 	Emptied []report.EmptiedField
 	// First leaves out what happened before the newest load of each tab; nil leaves out nothing.

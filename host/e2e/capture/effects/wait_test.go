@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/e2etest"
@@ -35,9 +36,29 @@ func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
 	}
 	<-began
 	e2etest.Holds(t, a.Refusal("browser_wait_for", map[string]any{"settled": true, "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "the page did not settle: 1 request(s) in flight: GET /slow")
-	close(end)
-	e2etest.Holds(t, e2etest.Said(late(t, a.Act("browser_wait_for", map[string]any{"settled": true})).Broke), "GET /slow 500")
+	if r := a.ChangesWith(map[string]any{"wait": "settled", "timeout_ms": 300}); *r.Settled || r.UnsettledBecause != "1 request(s) in flight: GET /slow" {
+		t.Errorf("settled for get_changes_since: %s", r.Summary)
+	}
+	time.AfterFunc(time.Second, func() { close(end) }) // during the wait
+	e2etest.Holds(t, e2etest.Said(a.Act("browser_wait_for", map[string]any{"settled": true}).Broke), "GET /slow 500")
 	e2etest.Holds(t, a.Everything(), "answered 500")
+}
+
+// TestAPageThatIsEmptiedSoonAfterItsLoadIsEmptiedByTheAction: it is looked at only a second after its load.
+func TestAPageThatIsEmptiedSoonAfterItsLoadIsEmptiedByTheAction(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}":  e2etest.StorePage("Start", ""),
+		"/shop": e2etest.StorePage("Shop", `<button onclick="document.body.innerHTML = '<div></div>'; throw new TypeError('no price')">Pay</button>`),
+	})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	shop := a.Do("browser_navigate", map[string]any{"url": s.URL + "/shop"})
+	d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, shop, `"Pay"`)})
+	e2etest.Holds(t, e2etest.Said(d.Broke), "TypeError: no price", "the page is empty")
+	if d.Late != nil {
+		t.Errorf("before the click: %s", d)
+	}
 }
 
 // TestAReferenceOfAClosedTabActsOnNoOther: references count from one in each tab.

@@ -6,6 +6,8 @@ package keys
 import (
 	"strings"
 	"unicode"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // Identity returns the keys that identify one element, without ids that a framework generates. Keys are name=value, with
@@ -61,4 +63,16 @@ func Address(keys string) string {
 		return ""
 	}
 	return a
+}
+
+// Title returns a page's title without counts and other numbers.
+func Title(title string) string { return FoldDigits(counts().ReplaceAllString(title, "")) }
+
+// counts matches the counts that applications add to a title: "Inbox (3)", "[12] Inbox".
+var counts = lazyregexp.New(`\s*[(\[]\d+\+?[)\]]\s*`)
+
+// Route returns an address without its fragment.
+func Route(url string) string {
+	url, _, _ = strings.Cut(url, "#")
+	return url
 }

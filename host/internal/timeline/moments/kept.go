@@ -90,7 +90,7 @@ func (ls *Lines) Rename(root, from, to string, at time.Time) error {
 	}
 	l.renamings = append(l.renamings, r)
 	l.mu.Unlock()
-	return ls.rename(l, r)
+	return rename(ls, l, r)
 }
 
 // maxRenamings bounds the renamings that moments in the making may have missed.
@@ -104,19 +104,19 @@ type renaming struct {
 }
 
 // renameLate gives a moment that has just been recorded the names that its checkpoint got meanwhile.
-func (ls *Lines) renameLate(l *Line) error {
+func renameLate(ls *Lines, l *Line) error {
 	l.mu.Lock()
 	renamings := slices.Clone(l.renamings)
 	l.mu.Unlock()
 	for _, r := range renamings {
-		if err := ls.rename(l, r); err != nil {
+		if err := rename(ls, l, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (ls *Lines) rename(l *Line, r renaming) error {
+func rename(ls *Lines, l *Line, r renaming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := slices.Clone(l.moments)
