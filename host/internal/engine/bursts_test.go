@@ -112,6 +112,18 @@ func TestABurstIsOneEntry(t *testing.T) {
 			``,
 		},
 		{
+			"requests that several lines of a server refuse",
+			func(w *enginetest.World) {
+				for i := range 8 {
+					body := fmt.Sprintf(`{"message":"no article %d","stack":"Error\n    at get (/app/api.js:%d:3)"}`, i, 20+i/4)
+					w.Send("network", fmt.Sprintf(`"id":"p%d","method":"GET","url":"%s/api/articles/a%d","resource":"fetch","status":500,"started":%d,"duration":5,"response_body":%q`, i, enginetest.Page, i, w.Now.UnixMilli()+int64(i), body))
+				}
+			},
+			`GET /api/articles/{id} 500 "no article {n} (api.js:20)" ×4; GET /api/articles/{id} 500 "no article {n} (api.js:21)" ×4`,
+			`GET /api/articles/{id} 500 ×4 no article {n} (api.js:20) ; GET /api/articles/{id} 500 ×4 no article {n} (api.js:21) `,
+			``,
+		},
+		{
 			"requests that several lines make",
 			func(w *enginetest.World) {
 				for i := range 6 {
