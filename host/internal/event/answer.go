@@ -35,6 +35,9 @@ func (n *Network) interpret(r *redact.Redactor) {
 		return
 	}
 	body := n.ResponseBody
+	if isTurboStream(n.Mime, body) {
+		body = failureIn(body)
+	}
 	var text, name string
 	answer := gjson.Result{}
 	switch {
