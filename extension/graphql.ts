@@ -9,12 +9,27 @@ const NAME = /^[_A-Za-z][_0-9A-Za-z]*$/;
 const NAMED = /(?:^|[\s},])(?:query|mutation|subscription)\s+([_A-Za-z][_0-9A-Za-z]*)\s*[({@]/;
 const ANY = /^(?:\s|#[^\n]*\n)*(?:\{|query\b|mutation\b|subscription\b|fragment\b)/;
 
-/** The name of the operation that a body asks for, of a batch that of the first one; '' if it is no GraphQL, or has none. */
+/** How many operations of a batch are read. */
+const MAX_BATCH = 1000;
+
+/** The name of the operation that a body asks for, of a batch those of all; '' if it is no GraphQL, or has none. */
 export function operationOf(body: string | undefined): string {
   if (body === undefined || body.length > MAX_READ) return '';
   if (!/^\s*[{[]/.test(body) || !(body.includes('"query"') || body.includes('"operationName"'))) return '';
-  const name = nameOf(read(body));
-  return name.length <= MAX_NAME ? name : '';
+  const names = read(body)
+    .map(nameOf)
+    .filter((name) => name !== '' && name.length <= MAX_NAME);
+  return joined([...new Set(names)].sort());
+}
+
+/** The names for which there is room, and how many others there are. */
+function joined(names: string[]): string {
+  let name = '';
+  for (const [i, next] of names.entries()) {
+    if (i > 0 && name.length + next.length + '+9999'.length > MAX_NAME) return `${name}+${names.length - i}`;
+    name += i > 0 ? `+${next}` : next;
+  }
+  return name;
 }
 
 function nameOf(sent: Record<string, unknown>): string {
@@ -25,13 +40,13 @@ function nameOf(sent: Record<string, unknown>): string {
   return NAMED.exec(query)?.[1] ?? '';
 }
 
-/** What a body sends first. */
-function read(body: string): Record<string, unknown> {
+/** The objects that a body sends. */
+function read(body: string): Record<string, unknown>[] {
   try {
     const all: unknown = JSON.parse(body);
-    const first: unknown = Array.isArray(all) ? all[0] : all;
-    return typeof first === 'object' && first !== null ? (first as Record<string, unknown>) : {};
+    const list: unknown[] = Array.isArray(all) ? all.slice(0, MAX_BATCH) : [all];
+    return list.filter((sent): sent is Record<string, unknown> => typeof sent === 'object' && sent !== null);
   } catch {
-    return {};
+    return [];
   }
 }

@@ -88,7 +88,7 @@ func endpoint(k capture.EndpointKey) identity {
 // Failure identifies a failed request: its endpoint, its address, and how it failed.
 func Failure(e *event.Network) Entry {
 	of := endpoint(capture.KeyOf(e))
-	return Entry{Of: uint64(of), As: uint64(of.with(Address(e), strconv.Itoa(e.Status), e.Error, Fingerprint(e.Detail)))}
+	return Entry{Of: uint64(of), As: uint64(of.with(Address(e), strconv.Itoa(e.Status), e.Error, Fingerprint(said(e))))}
 }
 
 // Family identifies what the failures of endpoints are about whose paths differ in numbers alone.
@@ -99,7 +99,7 @@ func Family(k capture.EndpointKey) uint64 {
 // Failures identifies the failed requests to the endpoints of a [Family] that failed as this one, but for numbers.
 func Failures(e *event.Network) Entry {
 	of := Family(capture.KeyOf(e))
-	return Entry{Of: of, As: uint64(identity(of).with(strconv.Itoa(e.Status), e.Error, WithoutNumbers(Fingerprint(e.Detail))))}
+	return Entry{Of: of, As: uint64(identity(of).with(strconv.Itoa(e.Status), e.Error, WithoutNumbers(Fingerprint(said(e)))))}
 }
 
 // Socket identifies what happened to a connection.

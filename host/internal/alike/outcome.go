@@ -16,5 +16,6 @@ type Outcome struct {
 func OutcomeOf(e *event.Network) Outcome {
 	k := capture.KeyOf(e)
 	k.Path = WithoutNumbers(k.Path)
-	return Outcome{k, e.Tab(), e.Status, e.Error, WithoutNumbers(e.Detail)}
+	text, added := e.Said() // what was added is no place any more without its numbers
+	return Outcome{k, e.Tab(), e.Status, e.Error, WithoutNumbers(text) + added}
 }

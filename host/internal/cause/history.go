@@ -240,7 +240,8 @@ func isUnsaid(e *event.Network) bool {
 		typed = typed || strings.EqualFold(name, "content-type")
 	}
 	plain := strings.HasPrefix(e.Mime, "text/plain") || strings.HasPrefix(e.Mime, "application/json")
-	return isOutage(e) && e.Status == 500 && typed && plain && strings.EqualFold(e.Detail, "Internal Server Error")
+	text, _ := e.Said()
+	return isOutage(e) && e.Status == 500 && typed && plain && strings.EqualFold(text, "Internal Server Error")
 }
 
 // thrown is what an answer says of an error of the server's code.

@@ -44,6 +44,7 @@ type Consequence struct {
 	IntroducedBy *report.Introduced `json:"introduced_by,omitempty"`
 
 	same  string         // what equal ones have in common, but for what the fields above say
+	code  string         // the end of the text that names code, "" if none does
 	from  string         // of a request that neither failed nor writes: the code that made it, as the text of others has it
 	read  *event.Network // the first request of that line
 	order int            // of a request: orders those of the same millisecond
@@ -56,11 +57,20 @@ type Consequence struct {
 	event     event.Event // the first one, where something may have introduced it
 }
 
-// manyAlike is what the parts of consequences have in common that differ in numbers alone.
-type manyAlike struct{ text, path, query alike.Pattern }
+// manyAlike is what the parts of consequences have in common that differ in numbers alone, and the code of each.
+type manyAlike struct {
+	text, path, query alike.Pattern
+	code              []string
+}
+
+// maxCode bounds how much code is named that differs among consequences that are one.
+const maxCode = 3
 
 func (m *manyAlike) add(c Consequence) {
-	m.text.Add(c.Text)
+	m.text.Add(strings.TrimSuffix(c.Text, c.code))
+	if c.code != "" && !slices.Contains(m.code, c.code) {
+		m.code = append(m.code, c.code)
+	}
 	m.path.Add(c.path)
 	m.query.Add(c.query)
 }
@@ -70,7 +80,11 @@ func (c Consequence) merged() Consequence {
 	if m := c.many; m != nil {
 		text, path := m.text.String(), m.path.String()
 		c.path, c.query = m.path.Path(), m.query.String()
-		c.Text = c.path + strings.TrimPrefix(text, path)
+		c.code = strings.Join(m.code[:min(len(m.code), maxCode)], " and")
+		if more := len(m.code) - maxCode; more > 0 {
+			c.code += fmt.Sprintf(" and %d more", more)
+		}
+		c.Text = c.path + strings.TrimPrefix(text, path) + c.code
 	}
 	return c
 }
@@ -222,19 +236,19 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o window.Op
 	for _, e := range told {
 		switch ev := e.(type) {
 		case *event.Console:
-			text := strconv.Quote(report.Shorten(event.OneLine(report.MessageText(ev))))
+			text, code := strconv.Quote(report.Shorten(event.OneLine(report.MessageText(ev)))), ""
 			if source := names.Name(places[ev][0]); source != "" {
 				source = report.Marked(source, places[ev][0].Generated)
 				if logged := names.Name(places[ev][1]); logged != "" {
 					source += ", logged at " + event.Named(logged)
 				}
-				text += " (" + source + ")"
+				code = " (" + source + ")"
 			}
 			severity, word, level := report.Warning, "warning", c.Level(ev)
 			if level == event.Error {
 				severity, word = report.Error, "error"
 			}
-			is := Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, Uncaught: severity == report.Error && ev.IsUncaught(), event: ev}
+			is := Consequence{At: ev.At, Severity: severity, Text: word + ": " + text + code, code: code, Uncaught: severity == report.Error && ev.IsUncaught(), event: ev}
 			is.Also, is.Entries = c.also(ev)
 			entry, same := alike.Console(ev, level), alike.Text(ev)+report.FailedLoad(ev)
 			if storm, kind := alike.Storm(ev), storms.MessageOf(ev); !o.WasGiven(entry) && (o.WasGiven(storm) || stormy[kind] || messages.isMany(kind)) {
@@ -491,7 +505,8 @@ func request(e *event.Network, o *window.Options) Consequence {
 	switch {
 	case c.Text == "":
 	case e.Failed() || e.Writes():
-		c.Text += sentBy(e, o, true)
+		c.code = sentBy(e, o, true)
+		c.Text += c.code
 	default:
 		c.from, c.read = sentBy(e, o, false), e
 	}

@@ -188,7 +188,8 @@ func (f *Finder) Lists(n *event.Network, of *capture.EndpointKey, given bool) {
 		k.status = 0
 	}
 	f.failing[k] = f.failing[k].with(n.At, len(f.answers.of))
-	f.answers.of = append(f.answers.of, answer{of, failed{n.Tab(), n.Status}, n.Error, n.At, n.Detail, n.URL, given})
+	detail, _ := n.Said()
+	f.answers.of = append(f.answers.of, answer{of, failed{n.Tab(), n.Status}, n.Error, n.At, detail, n.URL, given})
 }
 
 // Has reports whether a message only says what another entry of the report says better. An overlay that says the same as

@@ -10,7 +10,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/stacks"
 	"tidemark.dev/tidemark/host/internal/window"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -25,6 +27,18 @@ func failedLoads(w *enginetest.World, from, to, exist int) {
 		w.Send("network", fmt.Sprintf(`"id":"a%d","method":"GET","url":"%s/api/articles/a%d","resource":"fetch","status":%d,"started":%d,"duration":%d,"mime":"application/json","response_body":%q,%s`,
 			w.Now.UnixNano(), enginetest.Page, i, status, w.Now.UnixMilli()+int64(i), 5, body, stack))
 	}
+}
+
+// placed names the code of requests and of messages by the first line of their stacks.
+var placed = window.Options{
+	Initiator: func(e event.Event) report.Place {
+		f, _ := stacks.Parse(append(event.StackOf(e), "")[0])
+		return report.Place{File: f.URL, Line: f.Line}
+	},
+	Logged: func(e *event.Console) (report.Place, bool) {
+		f, _ := stacks.Parse(e.Logged)
+		return report.Place{File: f.URL, Line: f.Line}, true
+	},
 }
 
 // TestABurstIsOneEntry: what differs in numbers alone, and is more than a few.
@@ -82,7 +96,7 @@ func TestABurstIsOneEntry(t *testing.T) {
 					log(w, "error", "rejection", "TypeError: Cannot read properties of undefined (reading 'title')", 21)
 				}
 			},
-			`error: "TypeError: Cannot read properties of undefined (reading 'title')" (app.js:21) ×25; GET /api/articles/{id} 404 "article not found: a{n}" ×25; GET /api/articles/{id} 200 ×35`,
+			`error: "TypeError: Cannot read properties of undefined (reading 'title')" (app.js:21) ×25; GET /api/articles/{id} 404 "article not found: a{n}" from cart.js:31 ×25; GET /api/articles/{id} 200 ×35`,
 			`TypeError: Cannot read properties of undefined (reading 'title') (app.js:21) ×25; GET /api/articles/{id} 404 ×25 article not found: a{n} cart.js:31; new: GET /api/articles/{id} 200 ×35`,
 			`GET /api/articles/a35 404: article not found: a35 ×25; TypeError: Cannot read properties of undefined (reading 'title') ×25`,
 		},
@@ -95,6 +109,53 @@ func TestABurstIsOneEntry(t *testing.T) {
 			},
 			`GET /api/items?page={n} 500 ×5`,
 			`GET /api/items 500 ×5  `,
+			``,
+		},
+		{
+			"requests that several lines of a server refuse",
+			func(w *enginetest.World) {
+				for i := range 8 {
+					body := fmt.Sprintf(`{"message":"no article %d","stack":"Error\n    at get (/app/api.js:%d:3)"}`, i, 20+i/4)
+					w.Send("network", fmt.Sprintf(`"id":"p%d","method":"GET","url":"%s/api/articles/a%d","resource":"fetch","status":500,"started":%d,"duration":5,"response_body":%q`, i, enginetest.Page, i, w.Now.UnixMilli()+int64(i), body))
+				}
+			},
+			`GET /api/articles/{id} 500 "no article {n} (api.js:20)" ×4; GET /api/articles/{id} 500 "no article {n} (api.js:21)" ×4`,
+			`GET /api/articles/{id} 500 ×4 no article {n} (api.js:20) ; GET /api/articles/{id} 500 ×4 no article {n} (api.js:21) `,
+			``,
+		},
+		{
+			"requests that several lines make",
+			func(w *enginetest.World) {
+				for i := range 6 {
+					w.Send("network", fmt.Sprintf(`"id":"p%d","method":"POST","url":"%s/rooms/%d","resource":"xhr","status":200,"started":%d,"duration":5,"stack":["send (%s/src/store.js:%d:9)"]`,
+						w.Now.UnixNano(), enginetest.Page, i, w.Now.UnixMilli()+int64(i), enginetest.Page, 40+12*(i/3)))
+				}
+			},
+			`POST /rooms/{id} 200 from store.js:40 and from store.js:52 ×6`,
+			`new: POST /rooms/{id} 200 ×0`,
+			``,
+		},
+		{
+			"requests that many lines make",
+			func(w *enginetest.World) {
+				for i := range 5 {
+					w.Send("network", fmt.Sprintf(`"id":"p%d","method":"PUT","url":"%s/rooms/%d","resource":"xhr","status":500,"started":%d,"duration":5,"stack":["send (%s/src/store.js:%d:9)"]`,
+						w.Now.UnixNano(), enginetest.Page, i, w.Now.UnixMilli()+int64(i), enginetest.Page, 40+i))
+				}
+			},
+			`PUT /rooms/{id} 500 from store.js:40 and from store.js:41 and from store.js:42 and 2 more ×5`,
+			`PUT /rooms/{id} 500 ×5  store.js:44`,
+			``,
+		},
+		{
+			"an error that several lines log",
+			func(w *enginetest.World) {
+				for i := range 5 {
+					w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":"Error: row %d","url":"%s/src/rows.js","line":30,"logged":"log (%s/src/app.js:%d:3)"`, i, enginetest.Page, enginetest.Page, 7+i/3))
+				}
+			},
+			`error: "Error: row {n}" (rows.js:30, logged at app.js:7) and (rows.js:30, logged at app.js:8) ×5`,
+			`Error: row {n} (rows.js:30) ×5`,
 			``,
 		},
 		{
@@ -120,7 +181,7 @@ func TestABurstIsOneEntry(t *testing.T) {
 			w.Pass(100 * time.Millisecond)
 			var lines []string
 			for _, request := range []bool{false, true} {
-				for _, l := range diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{}) {
+				for _, l := range diff.Consequences(from, w.Store.View(w.Now), 0, placed) {
 					if l.Request == request {
 						lines = append(lines, l.Line())
 					}

@@ -28,6 +28,9 @@ func TestWhatSaysTheSameIsMentioned(t *testing.T) {
 	refused := func(w *enginetest.World) {
 		w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":422,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"the card has expired"}`))
 	}
+	thrown := func(w *enginetest.World) {
+		w.Send("network", fmt.Sprintf(`"id":"p","method":"POST","url":"http://localhost:5173/api/pay","resource":"fetch","status":500,"started":%d,"duration":5,"response_body":%q`, w.Now.UnixMilli(), `{"message":"no such card","stack":"Error: no such card\n    at pay (/app/server/pay.js:7:3)"}`))
+	}
 	noAnswer := func(w *enginetest.World) { w.Request("GET", "/api/x", 0, 1) }
 	socket := func(w *enginetest.World) {
 		w.Send("websocket", `"id":"w1","url":"ws://localhost:5173/live","op":"error","text":"refused","stack":["live (http://localhost:5173/live.js:4:1)"]`)
@@ -44,6 +47,7 @@ func TestWhatSaysTheSameIsMentioned(t *testing.T) {
 		{"its message after words", []func(*enginetest.World){refused, log("console", "Cannot pay: the card has expired", 12)}, pay + `, also logged at api.js:12 ("Cannot pay")`},
 		{"another message", []func(*enginetest.World){refused, log("console", "Cannot pay: the card was stolen", 12)}, pay + `; error: "Cannot pay: the card was stolen" (api.js:12)`},
 		{"more than the message", []func(*enginetest.World){refused, log("console", "the card has expired: ask for another one", 12)}, pay + `; error: "the card has expired: ask for another one" (api.js:12)`},
+		{"what the server's code threw", []func(*enginetest.World){thrown, log("console", "Error: no such card\n    at pay", 12), element("no such card")}, `POST /api/pay 500 "no such card (pay.js:7)", also logged at api.js:12, shown in .error`},
 		{"thrown and shown", []func(*enginetest.World){refused, log("rejection", "_HttpError: the card has expired\n    at pay", 9), element("the card has expired")}, pay + ", also thrown at api.js:9, shown in .error"},
 		{"shown with an icon", []func(*enginetest.World){refused, element("⚠ the card has expired")}, pay + ", also shown in .error"},
 		{"shown with more", []func(*enginetest.World){refused, element("the card has expired. Call 555")}, pay + `; error element .error: "the card has expired. Call 555"`},

@@ -76,6 +76,27 @@ func TestAGraphQLOperationIsAnEndpointOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestABatchThatFailedRecovers: it is the same endpoint, whichever of its operations failed.
+func TestABatchThatFailedRecovers(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	batch := func(second string) string {
+		w.Send("network", fmt.Sprintf(`"id":"g%d","method":"POST","url":"%s/graphql","resource":"fetch","status":200,"started":%d,"duration":20,"mime":"application/json","request_body":%q,"response_body":%q`,
+			w.Now.UnixNano(), enginetest.Page, w.Now.UnixMilli(), `[{"query":"query B1 { a }"},{"query":"query B2 { b }"}]`, `[{"data":{"a":1}},`+second+`]`))
+		w.Pass(time.Millisecond)
+		return networkOf(t, w.Changes(a, params{}))
+	}
+	batch(`{"data":{"b":1}}`)
+	for range 2 {
+		if got := batch(`{"errors":[{"message":"no such row"}]}`); got != `{"failures":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"error":"GraphQL error","detail":"no such row (B2)","operation":"B1+B2"}],"total_new_requests":1}` {
+			t.Error(got)
+		}
+		if got := batch(`{"data":{"b":1}}`); got != `{"recovered":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"operation":"B1+B2"}],"total_new_requests":1}` {
+			t.Error(got)
+		}
+	}
+}
+
 func TestOneOperationThatSlowsDownIsNotHiddenByAnother(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()

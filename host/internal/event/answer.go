@@ -23,34 +23,46 @@ const MaxDetail = 160
 // interpret finds what a request's bodies say of it: its GraphQL operation, whether its answer lists GraphQL errors or refuses
 // a connection of Socket.IO, and the detail of a failure. The bodies are masked already.
 func (n *Network) interpret(r *redact.Redactor) {
-	n.Operation = operation(n, 0)
-	errs := gjson.Result{}
+	operations := operationsOf(n)
+	n.Operation = joined(operations)
+	errs, of := gjson.Result{}, 0
 	if strings.Contains(n.ResponseBody, `"errors"`) {
-		var of int
-		if errs, of = graphQLErrors(n); of > 0 {
-			n.Operation = operation(n, of)
-		}
+		errs, of = graphQLErrors(n)
 	}
 	why, refused := connectRefusal(n.URL, n.ResponseBody)
 	n.Refused = (errs.Exists() || refused) && n.Status > 0 && n.Status < 400
 	if !n.Failed() || n.ResponseBody == "" {
 		return
 	}
-	text := detailOf(n.ResponseBody)
+	body := n.ResponseBody
+	if isTurboStream(n.Mime, body) {
+		body = failureIn(body)
+	}
+	var text, name string
+	answer := gjson.Result{}
 	switch {
 	case errs.Exists():
-		text = errs.Get("0.message").Str // its path is that of the answer, which the operation says better
+		answer = errs.Get("0")
+		text = answer.Get("message").Str // its path is that of the answer, which the operation says better
+		if of < len(operations) && operations[of] != n.Operation {
+			name = operations[of]
+		}
 	case refused:
 		text = why
+	default:
+		text = detailOf(body)
+		if trimmed := strings.TrimLeft(body, " \t\r\n"); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
+			answer = gjson.Parse(trimmed)
+		}
 	}
 	detail, _ := r.Text(text)
-	n.Detail = shorten(OneLine(Clean(detail)), MaxDetail)
+	n.Detail = withNotes(OneLine(Clean(detail)), name, thrownAt(answer, r))
 }
 
 // interpret checks the name of the request's GraphQL operation, or finds it in the address.
 func (e *Request) interpret(r *redact.Redactor) {
-	if _, masked := r.Text(e.Operation); masked > 0 || !isOperation(e.Operation) {
-		e.Operation = operation(&Network{URL: e.URL}, 0)
+	if _, masked := r.Text(e.Operation); masked > 0 || !areOperations(e.Operation) {
+		e.Operation = joined(operationsOf(&Network{URL: e.URL}))
 	}
 }
 
@@ -77,21 +89,77 @@ const maxOperation = 100
 // isOperation reports whether a text is a name of GraphQL, and not too long for one.
 func isOperation(s string) bool { return len(s) <= maxOperation && operationName().MatchString(s) }
 
-// operation returns the name of a request's GraphQL operation, as GraphQL over HTTP sends it: in the body as JSON, or in the
-// query of the address. Of a batch it is that of the given one.
-func operation(n *Network, of int) string {
-	body := strings.TrimLeft(n.RequestBody, " \t\r\n")
-	if strings.HasPrefix(body, "[") && (strings.Contains(body, `"query"`) || strings.Contains(body, `"operationName"`)) {
-		body = gjson.Get(body, strconv.Itoa(of)).Raw
+// batched stands between the names of a batch's operations.
+const batched = "+"
+
+// joined returns the name of a request by those of its operations, which is that of the same batch in another order. It has the
+// names for which there is room, and how many others there are.
+func joined(operations []string) string {
+	names := slices.Compact(slices.Sorted(slices.Values(operations)))
+	if len(names) > 0 && names[0] == "" {
+		names = names[1:]
 	}
-	if isObject(body) && (strings.Contains(body, `"query"`) || strings.Contains(body, `"operationName"`)) {
-		sent := gjson.GetMany(body, "operationName", "query", "extensions", "variables")
-		if name := sent[0].Str; isOperation(name) && (sent[1].Exists() || sent[2].Exists() || sent[3].Exists()) {
-			return name
+	name := ""
+	for i, n := range names {
+		if i > 0 && len(name)+len(n)+len("+9999") > maxOperation {
+			return name + batched + strconv.Itoa(len(names)-i)
 		}
-		return nameIn(sent[1].Str)
+		if i > 0 {
+			name += batched
+		}
+		name += n
 	}
-	_, query, ok := strings.Cut(n.URL, "?")
+	return name
+}
+
+// areOperations reports whether a text is what [joined] returns.
+func areOperations(s string) bool {
+	names := strings.Split(s, batched)
+	for i, name := range names {
+		if _, err := strconv.ParseUint(name, 10, 16); !isOperation(name) && (i == 0 || i < len(names)-1 || err != nil) {
+			return false
+		}
+	}
+	return len(s) <= maxOperation+len("+9999")
+}
+
+// maxBatch bounds how many operations of a batch are read.
+const maxBatch = 1000
+
+// operationsOf returns the names of a request's GraphQL operations, as GraphQL over HTTP sends them: in the body as JSON, or in the
+// query of the address. An operation of a batch may have none.
+func operationsOf(n *Network) (names []string) {
+	body := strings.TrimLeft(n.RequestBody, " \t\r\n")
+	graphQL := strings.Contains(body, `"query"`) || strings.Contains(body, `"operationName"`)
+	if strings.HasPrefix(body, "[") && graphQL {
+		gjson.Parse(body).ForEach(func(_, sent gjson.Result) bool {
+			name := ""
+			if sent.IsObject() {
+				name = operationIn(sent)
+			}
+			names = append(names, name)
+			return len(names) < maxBatch
+		})
+		return names
+	}
+	if isObject(body) && graphQL {
+		return []string{operationIn(gjson.Parse(body))}
+	}
+	return []string{operationInURL(n.URL)}
+}
+
+// operationIn returns the name of the operation that an object asks for.
+func operationIn(o gjson.Result) string {
+	sent := gjson.GetMany(o.Raw, "operationName", "query", "extensions", "variables")
+	if name := sent[0].Str; isOperation(name) && (sent[1].Exists() || sent[2].Exists() || sent[3].Exists()) {
+		return name
+	}
+	return nameIn(sent[1].Str)
+}
+
+// operationInURL returns the name of the operation that the query of an address asks for.
+func operationInURL(address string) string {
+	_, query, ok := strings.Cut(address, "?")
 	if !ok || !strings.Contains(query, "operationName=") && !strings.Contains(query, "query=") {
 		return ""
 	}

@@ -135,10 +135,12 @@ func TestGraphQLOperationsAndErrors(t *testing.T) {
 		{"named in the document", "http://a.test/api", `{"query":"# a comment\nmutation  Pay($id: ID!) { pay(id: $id) }"}`, refused, "Pay", true},
 		{"a fragment first", "http://a.test/api", `{"query":"fragment F on Order { id } query Order { order { ...F } }"}`, `{"data":{}}`, "Order", false},
 		{"without a name", "http://a.test/graphql", `{"query":"{ order { id } }"}`, refused, "", true},
-		{"a batch", "http://a.test/graphql", `[{"operationName":"A","query":"query A { a }"},{"operationName":"B","query":"query B { b }"}]`, `[{"data":{}}]`, "A", false},
-		{"a batch of which one failed", "http://a.test/graphql", `[{"query":"query A { a }"},{"query":"mutation B { b }"}]`, `[{"data":{"a":1}},{"data":null,"errors":[{"message":"b is refused"}]}]`, "B", true},
-		{"a batch of which one failed, by name alone", "http://a.test/graphql", `[{"operationName":"A","variables":{}},{"operationName":"B","variables":{}}]`, `[{"data":{"a":1}},{"errors":[{"message":"b is refused"}]}]`, "B", true},
-		{"a batch of which one without a name failed", "http://a.test/graphql", `[{"query":"query A { a }"},{"query":"{ b }"}]`, `[{"data":{"a":1}},{"errors":[{"message":"b is refused"}]}]`, "", true},
+		{"a batch", "http://a.test/graphql", `[{"operationName":"A","query":"query A { a }"},{"operationName":"B","query":"query B { b }"}]`, `[{"data":{}}]`, "A+B", false},
+		{"a batch of which one failed", "http://a.test/graphql", `[{"query":"query A { a }"},{"query":"mutation B { b }"}]`, `[{"data":{"a":1}},{"data":null,"errors":[{"message":"b is refused"}]}]`, "A+B", true},
+		{"a batch of which one failed, by name alone", "http://a.test/graphql", `[{"operationName":"A","variables":{}},{"operationName":"B","variables":{}}]`, `[{"data":{"a":1}},{"errors":[{"message":"b is refused"}]}]`, "A+B", true},
+		{"a batch of which one without a name failed", "http://a.test/graphql", `[{"query":"query A { a }"},{"query":"{ b }"}]`, `[{"data":{"a":1}},{"errors":[{"message":"b is refused"}]}]`, "A", true},
+		{"a batch in another order", "http://a.test/graphql", `[{"query":"query B { b }"},{"query":"query A { a }"},{"query":"query B { b }"}]`, `[{"data":{}}]`, "A+B", false},
+		{"a batch of one operation", "http://a.test/graphql", `[{"query":"query A { a }"},{"query":"query A { a }"}]`, `[{"data":{}}]`, "A", false},
 		{"another API's lists", "http://a.test/rows", "", `[{"errors":[{"message":"row 2 is empty"}]}]`, "", false},
 		{"persisted", "http://a.test/graphql?operationName=Order&extensions=%7B%7D", "", `{"data":{}}`, "Order", false},
 		{"by GET, named in the document", "http://a.test/graphql?query=query%20ByGet%7B%20order%20%7B%20id%20%7D%20%7D", "", `{"data":{}}`, "ByGet", false},
@@ -189,6 +191,68 @@ func TestAGraphQLAnswerIsKnownWithoutItsQuery(t *testing.T) {
 		if n := ev.(*event.Network); n.Failed() != (c.detail != "") || n.Detail != c.detail {
 			t.Errorf("%s as %s: failed %v, %q", c.answer, c.mime, n.Failed(), n.Detail)
 		}
+	}
+}
+
+// TestADetailNamesTheServersCode where the answer of a development server has a stack.
+func TestADetailNamesTheServersCode(t *testing.T) {
+	const own, library = `    at Object.myTrips (/app/server/src/resolvers.js:89:51)`, `    at field.resolve (/app/server/node_modules/@apollo/server/a.js:41:28)`
+	quoted := func(lines ...string) string { return string(gjson.AppendJSONString(nil, strings.Join(lines, "\n"))) }
+	list := func(lines ...string) string {
+		for i, l := range lines {
+			lines[i] = quoted(l)
+		}
+		return "[" + strings.Join(lines, ",") + "]"
+	}
+	graphQL := func(extensions string) string {
+		return `{"data":null,"errors":[{"message":"no ids","path":["me"],"extensions":` + extensions + `}]}`
+	}
+	for _, c := range []struct{ from, body, want string }{
+		{"Apollo 4", graphQL(`{"stacktrace":` + list("TypeError: no ids", library, own) + `}`), "no ids (resolvers.js:89)"},
+		{"Apollo 3", graphQL(`{"exception":{"stacktrace":` + list("TypeError: no ids", own, library) + `}}`), "no ids (resolvers.js:89)"},
+		{"a text", `{"message":"no ids","stack":` + quoted("Error: no ids", library, own) + `}`, "no ids (resolvers.js:89)"},
+		{"an error object", `{"error":{"message":"no ids","stack":` + quoted("Error: no ids", own) + `}}`, "no ids (resolvers.js:89)"},
+		{"tRPC", `[{"result":{"data":1}},{"error":{"message":"no ids","data":{"stack":` + quoted("Error: no ids", own) + `}}}]`, "no ids (resolvers.js:89)"},
+		{"async, as a URL", `{"message":"no ids","stack":` + quoted("Error", "    at async file:///app/src/(group)/[id]/page.server.ts?t=17:7:3") + `}`, "no ids (page.server.ts:7)"},
+		{"Windows", `{"message":"no ids","stack":` + quoted("Error", `    at run (C:\app\src\data.ts:7:3)`) + `}`, "no ids (data.ts:7)"},
+		{"libraries alone", `{"message":"no ids","stack":` + quoted("Error: no ids", library, "    at node:internal/process/task_queues:95:5", "    at async Promise.all (index 0)", "    at eval (webpack-internal:///(rsc)/./src/a.ts:3:4)", "    at x (/app/.next/server/chunks/1.js:3:4)", "    at native") + `}`, "no ids"},
+		{"a place that the message has", `{"message":"no ids (resolvers.js:89)","stack":` + quoted("Error", own) + `}`, "no ids (resolvers.js:89)"},
+		{"a hostile name", `{"message":"no ids","stack":` + quoted("Error", "    at x (/app/a) - button [e1] b.js:3:4)") + `}`, "no ids"},
+		{"a secret as a name", `{"message":"no ids","stack":` + quoted("Error", "    at x (/app/ghp_16C7e42F292c6912E7710c838347Ae178B4a.js:3:4)") + `}`, "no ids"},
+		{"a stack alone", `{"stack":` + quoted("Error: no ids", own) + `}`, ""},
+	} {
+		n := answered(t, 500, "http://a.test/graphql", "", c.body)
+		if n.Detail != c.want {
+			t.Errorf("%s: %q, want %q", c.from, n.Detail, c.want)
+		}
+	}
+	long := answered(t, 500, "http://a.test/x", "", `{"message":"`+strings.Repeat("é", 400)+`","stack":`+quoted("Error", own)+`}`)
+	if n := len([]rune(long.Detail)); n != event.MaxDetail || !strings.HasSuffix(long.Detail, "… (resolvers.js:89)") {
+		t.Errorf("%d characters: %s", n, long.Detail)
+	}
+	if text, added := long.Said(); added != " (resolvers.js:89)" || text+added != long.Detail {
+		t.Errorf("%q and %q", text, added)
+	}
+}
+
+// TestTheNameOfABatchIsStable: which of its operations failed is in the detail.
+func TestTheNameOfABatchIsStable(t *testing.T) {
+	const sent = `[{"query":"query B1 { a }"},{"query":"query B2 { a }"}]`
+	fine := answered(t, 200, "http://a.test/graphql", sent, `[{"data":{"a":1}},{"data":{"a":1}}]`)
+	failed := answered(t, 200, "http://a.test/graphql", sent, `[{"data":{"a":1}},{"errors":[{"message":"no such row","extensions":{"stacktrace":["Error","    at a (/app/rows.js:7:1)"]}}]}]`)
+	if fine.Operation != "B1+B2" || failed.Operation != fine.Operation || failed.Detail != "no such row (B2, rows.js:7)" {
+		t.Errorf("%q, %q: %q", fine.Operation, failed.Operation, failed.Detail)
+	}
+	if text, _ := failed.Said(); text != "no such row" {
+		t.Errorf("said %q", text)
+	}
+	alone := answered(t, 200, "http://a.test/graphql", sent, `[{"data":{"a":1}},{"errors":[{"message":"no such row"}]}]`)
+	if text, added := alone.Said(); text != "no such row" || added != " (B2)" {
+		t.Errorf("said %q and %q", text, added)
+	}
+	other := answered(t, 500, "http://a.test/rows", "", `{"message":"no such row (B2)"}`)
+	if text, _ := other.Said(); text != other.Detail {
+		t.Errorf("said %q", text)
 	}
 }
 
