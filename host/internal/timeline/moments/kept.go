@@ -90,7 +90,7 @@ func (ls *Lines) Rename(root, from, to string, at time.Time) error {
 	}
 	l.renamings = append(l.renamings, r)
 	l.mu.Unlock()
-	return rename(ls, l, r)
+	return l.rename(ls.db, r)
 }
 
 // maxRenamings bounds the renamings that moments in the making may have missed.
@@ -104,19 +104,19 @@ type renaming struct {
 }
 
 // renameLate gives a moment that has just been recorded the names that its checkpoint got meanwhile.
-func renameLate(ls *Lines, l *Line) error {
+func (l *Line) renameLate(db *records.DB) error {
 	l.mu.Lock()
 	renamings := slices.Clone(l.renamings)
 	l.mu.Unlock()
 	for _, r := range renamings {
-		if err := rename(ls, l, r); err != nil {
+		if err := l.rename(db, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func rename(ls *Lines, l *Line, r renaming) error {
+func (l *Line) rename(db *records.DB, r renaming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := slices.Clone(l.moments)
@@ -136,7 +136,7 @@ func rename(ls *Lines, l *Line, r renaming) error {
 			l.waiting[i] = changed[j]
 		}
 	}
-	return ls.db.Update(l.Space, changed...)
+	return db.Update(l.Space, changed...)
 }
 
 // NamedWithin is how far the moment of a checkpoint may be from it.

@@ -86,7 +86,7 @@ func (ls *Lines) record(l *Line, m records.Moment) (*records.Moment, error) {
 	}
 	next, err := ls.Keep(l, s, m)
 	if err == nil && m.Source == records.FromCheckpoint {
-		err = renameLate(ls, l)
+		err = l.renameLate(ls.db)
 	}
 	return next, err
 }
