@@ -352,6 +352,9 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	if t != nil && loaded {
 		t.Loaded, t.failure.emptied = loadOf(s, e, t.Loaded.At), nil
 	}
+	if loaded { // the ends of the requests of the page before may not be reported
+		maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == e.Tab() && f.At < e.At && f.URL != e.URL })
+	}
 	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, URL: e.URL})
 	kind := "navigate"
 	if e.How == "reload" {

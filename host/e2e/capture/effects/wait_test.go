@@ -44,6 +44,29 @@ func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
 	e2etest.Holds(t, a.Everything(), "answered 500")
 }
 
+// TestARequestOfAPageThatWasLeftIsNotWaitedFor: of a document that is gone, in the tab or in a frame of it.
+func TestARequestOfAPageThatWasLeftIsNotWaitedFor(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}":   e2etest.StorePage("First", `<button onclick="fetch('/slow')">Ask</button><button onclick="frames[0].frameElement.remove()">Remove</button><iframe src="/frame"></iframe>`),
+		"/next":  e2etest.StorePage("Next", ""),
+		"/frame": `<script>fetch('/slow')</script>`,
+	})
+	s.Mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	first := a.Look()
+	a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Remove"`)})
+	if r := a.ChangesWith(map[string]any{"wait": "settled"}); !*r.Settled {
+		t.Errorf("after the frame was removed: %s", r.Summary)
+	}
+	a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Ask"`)})
+	a.Do("browser_navigate", map[string]any{"url": s.URL + "/next"})
+	if r := a.ChangesWith(map[string]any{"wait": "settled"}); !*r.Settled {
+		t.Errorf("after the page was left: %s", r.Summary)
+	}
+}
+
 // TestAPageThatIsEmptiedSoonAfterItsLoadIsEmptiedByTheAction: it is looked at only a second after its load.
 func TestAPageThatIsEmptiedSoonAfterItsLoadIsEmptiedByTheAction(t *testing.T) {
 	w := e2etest.SharedWorld(t)
