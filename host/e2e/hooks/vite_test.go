@@ -139,7 +139,7 @@ func TestAModuleThatViteCannotCompileIsOneEntry(t *testing.T) {
 			}); err != nil {
 				t.Fatalf("%v: %+v", err, r)
 			}
-			if e := r.DOM.NewErrorElements; len(e) != 1 || !strings.Contains(e[0].Text, "src/App.jsx:11:") {
+			if e := r.DOM.NewErrorElements; len(e) != 1 || !strings.HasSuffix(e[0].File, "src/App.jsx") || e[0].Line != 11 {
 				t.Errorf("%+v", e)
 			}
 			if r.Summary != "1 new error overlay(s)" || len(r.Console.NewErrors) > 0 || len(r.Network.Failures) > 0 {
