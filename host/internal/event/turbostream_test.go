@@ -23,7 +23,7 @@ func streamed(t testing.TB, status int, mime, body string) *event.Network {
 	return ev.(*event.Network)
 }
 
-// TestDetailsOfTurboStreams, which React Router's encoder made.
+// TestDetailsOfTurboStreams has bodies in the form of React Router's encoder, written by hand but for that of the 422 answer.
 func TestDetailsOfTurboStreams(t *testing.T) {
 	const (
 		refused = `[{"_1":2},"data",{"_3":4},"errors",{"_5":6},"first",[7],"First name can't be blank"]`
