@@ -338,6 +338,17 @@ describe('overlays of development servers', () => {
     expect(told()).toEqual(['appeared vite-error-overlay Expected a closing tag. – /app/src/App.jsx:24:9']);
   });
 
+  it('of Vite without a place are told by their whole message', () => {
+    elements.start(window);
+    const overlay = document.createElement('vite-error-overlay');
+    overlay.attachShadow({ mode: 'open' }).innerHTML =
+      '<pre class="message">Error: the plugin failed at (3:7), which is no place of a file</pre><pre class="file"></pre>';
+    document.body.appendChild(overlay);
+    expect(told()).toEqual([
+      'appeared vite-error-overlay Error: the plugin failed at (3:7), which is no place of a file',
+    ]);
+  });
+
   it('of Astro, which have the same element, are told by message and file', () => {
     elements.start(window);
     const overlay = document.createElement('vite-error-overlay');

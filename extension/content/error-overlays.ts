@@ -51,7 +51,7 @@ function placeIn(text: string): string {
 }
 
 /** What an overlay's text has after its message: the code around the place, or how to close the overlay. */
-const REST = /\s*(?:╭─|Click outside, press Esc)[\s\S]*$/;
+const REST = /(?:\s*╭─|\s*Click outside, press Esc|(?<=\(\d+:\d+\))\s+>?\s*\d+ \|)[\s\S]*$/;
 
 /** A message and the place that it is about, which the host finds behind the last dash. A long message is cut, its place is not. */
 function withPlace(message: string, place: string, max: number): string {
@@ -86,9 +86,8 @@ function readVite(root: Node, parts: Parts, max: number): string {
   if (named === '') place = said || placeIn(readParts(root, [parts.stack], MAX_READ));
   else if (at !== '' && !/:\d+$/.test(named)) place = `${named}:${at}`; // the file alone is named
   const file = place.replace(/:\d+:\d+$/, '');
-  // Without the code around it, and without the file that is named behind it.
-  const [message = ''] = /^[\s\S]*?\(\d+:\d+\)/.exec(text) ?? [text];
-  return withPlace(message.replace(`${file}: `, '').trim(), place, max);
+  const message = file === '' ? text : text.replace(`${file}: `, ''); // it is named behind the message
+  return withPlace(message.trim(), place, max);
 }
 
 /** Reads a frame that the server's client filled by script. */
