@@ -123,13 +123,17 @@ func TestAnAgentWithoutABrowserOpensOne(t *testing.T) {
 	}
 
 	// The kept profile is another browser, and asked for again it is the same one. A page that is open is not opened again.
+	tab := ""
 	for _, path := range []string{"/kept", "/kept?", "/kept"} {
 		if text, err = a.Text("browser_open", map[string]any{"url": s.URL + path, "headless": true, "profile": "kept"}); err != nil {
 			t.Fatal(err)
 		}
+		if tab == "" {
+			tab = tabOf(t, text)
+		}
 		e2etest.Holds(t, text, "kept profile), tab ", "[URL: "+s.URL+"/kept")
 	}
-	e2etest.Holds(t, text, "(already open, headless, kept profile), tab 2\n")
+	e2etest.Holds(t, text, "(already open, headless, kept profile), tab "+tab+"\n")
 	open := openBrowsers(t, w)
 	slices.SortFunc(open, func(a, b []string) int { return len(a) - len(b) }) // they are listed by names of chance
 	if len(open) != 2 || len(open[0]) != 1 || len(open[1]) != 2 {
@@ -180,11 +184,12 @@ func TestABrowserIsOpenOnceItsPageHasRendered(t *testing.T) {
 	if text, err = other.Text("browser_open", map[string]any{"url": s.URL, "headless": true}); err != nil {
 		t.Fatal(err)
 	}
-	e2etest.Holds(t, text, "(headless, fresh profile), tab 2\n")
+	tab := tabOf(t, text)
+	e2etest.Holds(t, text, "(headless, fresh profile), tab "+tab+"\n")
 	if text, err = other.Text("browser_open", map[string]any{"url": s.URL}); err != nil {
 		t.Fatal(err)
 	}
-	e2etest.Holds(t, text, "(already open, headless, fresh profile), tab 2\n", "[Same page: Late]")
+	e2etest.Holds(t, text, "(already open, headless, fresh profile), tab "+tab+"\n", "[Same page: Late]")
 }
 
 func TestABrowserWithoutAWindowGoesWithItsAgent(t *testing.T) {
@@ -195,13 +200,16 @@ func TestABrowserWithoutAWindowGoesWithItsAgent(t *testing.T) {
 	s := e2etest.NewSite(t, map[string]string{"/{$}": shop})
 	one, two := agentOf(t, w), agentOf(t, w)
 	defer func() { _ = two.Close() }()
+	tab := ""
 	for range 2 {
-		if _, err := one.Text("browser_open", map[string]any{"url": s.URL, "headless": true, "profile": "fresh"}); err != nil {
+		text, err := one.Text("browser_open", map[string]any{"url": s.URL, "headless": true, "profile": "fresh"})
+		if err != nil {
 			t.Fatal(err)
 		}
+		tab = tabOf(t, text)
 	}
 	// The other agent uses one of them: that one is its own from then on.
-	if _, err := two.Text("browser_snapshot", map[string]any{"tab": 2}); err != nil {
+	if _, err := two.Text("browser_snapshot", map[string]any{"tab": json.Number(tab)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := one.Close(); err != nil {
@@ -331,6 +339,18 @@ func TestThePageOfAnAgentThatLeftIsUsedAgain(t *testing.T) {
 	}
 }
 
+// tabOf is the number of the tab that an answer of browser_open names. It is not the count of opened pages: a browser's first,
+// empty page may have been numbered before.
+func tabOf(t *testing.T, answer string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(answer, "), tab ")
+	if !ok {
+		t.Fatalf("no tab in %q", answer)
+	}
+	number, _, _ := strings.Cut(rest, "\n")
+	return number
+}
+
 // TestABrowserWithoutTabsMakesRoom: a browser ends with its last tab, so that closed tabs are no limit. Another page of a site
 // opens in the agent's browser that has the site open.
 func TestABrowserWithoutTabsMakesRoom(t *testing.T) {
@@ -342,16 +362,19 @@ func TestABrowserWithoutTabsMakesRoom(t *testing.T) {
 		args["url"], args["headless"] = s.URL+path, true
 		return a.Text("browser_open", args)
 	}
+	var tabs []string
 	for i := range 4 {
-		if _, err := open(fmt.Sprintf("/?%d", i), map[string]any{"profile": "fresh"}); err != nil {
+		text, err := open(fmt.Sprintf("/?%d", i), map[string]any{"profile": "fresh"})
+		if err != nil {
 			t.Fatal(err)
 		}
+		tabs = append(tabs, tabOf(t, text))
 	}
 	if _, err := open("/?4", map[string]any{"profile": "fresh"}); err == nil || !strings.Contains(err.Error(), "4 of them are yours: use one of your tabs") {
 		t.Errorf("at the limit: %v", err)
 	}
-	for tab := 1; tab <= 3; tab++ {
-		if _, err := a.Text("browser_tabs", map[string]any{"action": "close", "tab": tab}); err != nil {
+	for _, tab := range tabs[:3] {
+		if _, err := a.Text("browser_tabs", map[string]any{"action": "close", "tab": json.Number(tab)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -411,12 +434,11 @@ func TestAPageThatCouldNotBeLoadedIsLoadedAgain(t *testing.T) {
 		return text
 	}
 	const failed = "net::ERR_CONNECTION_REFUSED"
-	tab := "" // the browser's first page may have been numbered before it
+	tab := ""
 	for _, shape := range []string{"(headless, fresh profile), tab ", "(already open, headless, fresh profile), tab "} {
 		text := open("/")
 		if tab == "" {
-			_, tab, _ = strings.Cut(text, shape)
-			tab, _, _ = strings.Cut(tab, "\n")
+			tab = tabOf(t, text)
 		}
 		e2etest.Holds(t, text, shape+tab+"\n", "cannot open http://"+address)
 		if strings.Count(text, failed) != 1 {
