@@ -408,6 +408,37 @@ func TestWhatHooksSpooledIsRecordedByTheNextDaemon(t *testing.T) {
 	}
 }
 
+// TestAnEventThatIsRecordedAndSpooledIsThereOnce: its hook did not hear the daemon's answer in time.
+func TestAnEventThatIsRecordedAndSpooledIsThereOnce(t *testing.T) {
+	w := newWorld(t)
+	const text = `{\"backupCodes\":[\"8374-2219\"]}` + "\nuser%5Bemail%5D=ann%40example.com&user%5Bpassword%5D=Horse9-Battery7"
+	once := &conversation.Event{Text: text}
+	once.Clean(w.o.Redactor)
+	twice := *once
+	if twice.Clean(w.o.Redactor); twice.Text == once.Text {
+		t.Fatalf("masked again, this text is the same: %q", once.Text)
+	}
+	for _, kind := range []conversation.Kind{conversation.Prompt, conversation.Result, conversation.Stop} {
+		e := w.event(kind, func(e *conversation.Event) {
+			e.At, e.Turn, e.Nonce, e.Text = w.now().UnixMilli(), "t1", "n1", text
+			if kind == conversation.Result {
+				e.Call = "c1"
+			}
+		})
+		if err := w.store.Record(e); err != nil {
+			t.Fatal(err)
+		}
+		before := w.stored()
+		if err := w.o.Spool.Add(t.Context(), e, w.o.Redactor); err != nil {
+			t.Fatal(err)
+		}
+		w.store.Drain()
+		if after := w.stored(); after != before {
+			t.Errorf("%c is recorded twice:\n%s", kind, after)
+		}
+	}
+}
+
 func TestASpoolThatACrashLeftIsRead(t *testing.T) {
 	w := newWorld(t)
 	w.store.Close()

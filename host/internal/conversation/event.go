@@ -63,7 +63,7 @@ const (
 
 // Event is something that happened in a conversation. Fields are on disk: they are only added.
 type Event struct {
-	// ID names the event, "" until it is recorded. The same event of a hook and of a transcript has the same one.
+	// ID names the event, "" until it is recorded or in the spool. The same event of a hook and of a transcript has the same one.
 	ID string `json:"-"`
 	// Kind is what happened, At when, in milliseconds since 1970.
 	Kind Kind  `json:"kind"`
@@ -130,13 +130,14 @@ type Read struct {
 // maxID bounds an ID in bytes.
 const maxID = 100
 
-// identify gives an event its ID. Those of calls and prompts are the same whichever source reports them.
+// identify gives an event its ID, if it has none. Those of calls and prompts are the same whichever source reports them.
 func (e *Event) identify() {
-	id, nonce := "", e.Nonce
+	id, nonce := e.ID, e.Nonce
 	if e.Nonce = ""; nonce == "" {
 		nonce = Fresh()
 	}
 	switch {
+	case id != "":
 	case e.Call != "" && (e.Kind == Call || e.Kind == Result || e.Kind == Denied):
 		id = string(e.Kind) + ":" + e.Call
 	case e.Kind == Prompt && e.Turn != "":

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/installer/safefile"
@@ -119,7 +118,7 @@ func readSpool(path string, each func(Event) error) (damaged int, err error) {
 			damaged++
 			continue
 		}
-		_, e.Nonce, _ = strings.Cut(string(n.id), ":")
+		e.ID = string(n.id) // of its text as it was masked first: a masked text can be masked further
 		if err := each(e); err != nil {
 			return damaged, err
 		}
