@@ -29,6 +29,7 @@ type tab struct {
 	Tab
 	browser *browser
 	url     string
+	since   int64 // when the tab came to url, or was first seen there, in milliseconds since 1970; 0 if unknown
 	origin  string
 	before  string // the origin of the document before this one; "" if unknown
 	title   string
@@ -203,6 +204,7 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		if url := event.Clean(p.URL); t.url == "" || !p.Watched || t.unseen {
 			t.url, t.origin = url, OriginOf(url)
 			if p.Watched {
+				t.since = now.UnixMilli()
 				s.domState = s.domState.apply(&Change{Head: event.Head{Subject: event.InTab(id, "")}, Op: "navigated", URL: url})
 			}
 		}

@@ -21,6 +21,8 @@ type Change struct {
 	How, From, URL string
 	// Alert is true for an element that appeared and calls for attention.
 	Alert bool
+	// Since is when From had become the tab's address, or when it was first seen there, in milliseconds since 1970; 0 when not known.
+	Since int64
 }
 
 // ElementKey is what makes two error elements the same to a reader, across reloads.

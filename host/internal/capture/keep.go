@@ -47,6 +47,8 @@ type State struct {
 	// URLs is the address of each tab: a tab that was just opened has changed nothing yet.
 	URLs     map[int]string
 	Mistimed int
+	// Since is when each tab came to its address, or was first seen there, in milliseconds.
+	Since map[int]int64
 }
 
 // BrowserState is a browser and the place in its stream up to which it was heard.
@@ -214,7 +216,7 @@ func (s *Store) stateLocked(now time.Time) State {
 		st.Next[t] = b.Next()
 	}
 	st.Next[Gaps] = s.gaps.last + 1
-	st.URLs = maps.Clone(s.domState.URLs())
+	st.URLs, st.Since = maps.Clone(s.domState.URLs()), map[int]int64{}
 	if s.gaps.changed {
 		st.Gaps = &GapState{List: s.gaps.view(), Last: s.gaps.last}
 	}
@@ -227,6 +229,9 @@ func (s *Store) stateLocked(now time.Time) State {
 		for browserID, ours := range b.tabs {
 			t := s.tabs[ours]
 			st.Tabs = append(st.Tabs, TabState{ours, browserID, b.instance, t.url, t.title, t.Watched, t.DOM, t.unseen})
+			if t.since != 0 {
+				st.Since[ours] = t.since
+			}
 		}
 	}
 	slices.SortFunc(st.Browsers, func(a, b BrowserState) int { return cmp.Compare(a.Instance, b.Instance) })
@@ -313,7 +318,7 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 			continue
 		}
 		b.tabs[t.BrowserID] = t.ID
-		s.tabs[t.ID] = &tab{Tab: Tab{ID: t.ID, Watched: t.Watched, DOM: t.DOM}, browser: b, url: t.URL, origin: OriginOf(t.URL), title: t.Title, unseen: t.Unseen}
+		s.tabs[t.ID] = &tab{Tab: Tab{ID: t.ID, Watched: t.Watched, DOM: t.DOM}, browser: b, url: t.URL, since: st.Since[t.ID], origin: OriginOf(t.URL), title: t.Title, unseen: t.Unseen}
 	}
 	if st.Live != nil {
 		for _, e := range *st.Live {

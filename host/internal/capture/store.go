@@ -329,14 +329,14 @@ func (s *Store) networkEvent(b *browser, e *event.Network) {
 }
 
 func (s *Store) navigation(t *tab, e *event.Navigation) {
-	from := ""
+	from, since := "", int64(0)
 	if t != nil {
-		from = t.url
+		from, since = t.url, t.since
 		if e.How != "crash" {
 			if e.How == "load" || e.How == "reload" {
 				t.before = t.origin
 			}
-			t.url, t.origin, t.unseen = e.URL, OriginOf(e.URL), false
+			t.url, t.since, t.origin, t.unseen = e.URL, e.At, OriginOf(e.URL), false
 			e.Place = t.origin
 		}
 		if e.Title != "" {
@@ -355,7 +355,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	if loaded { // the ends of the requests of the page before may not be reported
 		maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == e.Tab() && f.At < e.At && f.URL != e.URL })
 	}
-	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, URL: e.URL})
+	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, Since: since, URL: e.URL})
 	kind := "navigate"
 	if e.How == "reload" {
 		kind = "reload"

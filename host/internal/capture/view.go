@@ -262,8 +262,8 @@ func (v *View) domStateBefore(pos uint64, last *rebuilt) *DOMState {
 	return page
 }
 
-// addressesBefore fills in where tabs were that had been opened before the oldest change held: their
-// next navigation says where from.
+// addressesBefore fills in where tabs were that had been seen before the oldest change held: their next navigation says
+// where from, and since when.
 func (v *View) addressesBefore(m Moment) *DOMState {
 	p, moved := m.DOMState, map[int]bool{}
 	for _, c := range v.DOM().From(m.Pos[DOM]) {
@@ -271,7 +271,7 @@ func (v *View) addressesBefore(m Moment) *DOMState {
 			continue
 		}
 		moved[c.Tab()] = true
-		if p.URL(c.Tab()) == "" && OriginOf(c.From) != "" {
+		if p.URL(c.Tab()) == "" && OriginOf(c.From) != "" && c.Since <= m.At.UnixMilli() {
 			p = p.apply(&Change{Head: event.Head{Subject: event.InTab(c.Tab(), "")}, Op: "navigated", URL: c.From})
 		}
 	}

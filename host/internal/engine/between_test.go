@@ -145,6 +145,31 @@ func TestNobodyWatchedIsNotClean(t *testing.T) {
 	}
 }
 
+// TestASpanBeforeAnyTabWasWatchedIsNotClean, although the first address that a tab leaves tells where it was before: it was
+// there only since it was opened.
+func TestASpanBeforeAnyTabWasWatchedIsNotClean(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	w.CloseTab(7)
+	times := make([]string, 4)
+	for i := range times {
+		w.Pass(3 * time.Second)
+		times[i] = w.Now.UTC().Format(time.RFC3339)
+		if i == 1 {
+			w.Pass(time.Second)
+			w.Open(8, enginetest.Page+"/")
+		}
+	}
+	w.Pass(time.Second)
+	w.Send("navigation", `"tab":8,"how":"load","url":"http://localhost:5173/cart"`)
+	if r := between(t, w, c, times[0], times[1]); note(r) != "no tab is known to have been watched" {
+		t.Error(show(r))
+	}
+	if r := between(t, w, c, times[2], times[3]); r.Coverage != nil {
+		t.Error(show(r))
+	}
+}
+
 func TestAQuietSpanOfAWatchedTabIsClean(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := w.Agent()

@@ -300,7 +300,7 @@ const (
 	networkFields   = 25
 	websocketFields = 13
 	actionFields    = 6
-	changeFields    = 6
+	changeFields    = 7
 )
 
 func (r *entryReader) head(h *event.Head, i int) {
@@ -485,6 +485,8 @@ func (r *entryReader) change(e *capture.Change) {
 			r.text(&e.URL)
 		case 5:
 			r.bool(&e.Alert)
+		case 6:
+			r.int64(&e.Since)
 		default:
 			r.head(&e.Head, i)
 		}

@@ -36,6 +36,7 @@ func encodeEntry(e *msgpack.Encoder, value event.Event) error {
 		w.put(e.Encode(v.Element))
 		w.texts(v.How, v.From, v.URL)
 		w.flags(v.Alert)
+		w.ints(v.Since)
 	default:
 		return e.Encode(value)
 	}

@@ -72,7 +72,7 @@ type stateFile struct{ *capture.State }
 // DecodeMsgpack implements [msgpack.CustomDecoder].
 func (f *stateFile) DecodeMsgpack(d *msgpack.Decoder) error {
 	st := f.State
-	return decodeFields(d, &st.Started, &st.Saved, &st.LastTab, &st.Masked, &st.Next, &st.Browsers, &st.Tabs, &st.Gaps, &st.Live, &st.URLs, &st.Mistimed)
+	return decodeFields(d, &st.Started, &st.Saved, &st.LastTab, &st.Masked, &st.Next, &st.Browsers, &st.Tabs, &st.Gaps, &st.Live, &st.URLs, &st.Mistimed, &st.Since)
 }
 
 // pageState is a [capture.DOMState].
