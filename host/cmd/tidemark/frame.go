@@ -72,11 +72,27 @@ func frameTime(ts string, s recording.Summary) (time.Duration, error) {
 		return time.Duration(n * float64(time.Second)), nil
 	}
 	at, err := checkpoint.ParseTime(ts, time.Local)
+	if clock, notTime := time.Parse(time.TimeOnly, ts); notTime == nil {
+		at, err = clockIn(s, clock), nil
+	}
 	if err != nil {
-		return 0, usageError{fmt.Errorf("--ts %q is neither a number of seconds nor a time such as 2026-01-31T10:32:15, nor end", ts)}
+		return 0, usageError{fmt.Errorf("--ts %q is neither a number of seconds nor a time such as 10:32:15 or 2026-01-31T10:32:15, nor end", ts)}
 	}
 	if at.Before(s.Started) || at.After(s.Started.Add(s.Duration)) {
 		return 0, usageError{fmt.Errorf("%s is outside of recording %s. It is from %s to %s.", ts, s.ID, s.Started.Local().Format(time.DateTime), s.Started.Add(s.Duration).Local().Format(time.DateTime))}
 	}
 	return at.Sub(s.Started), nil
+}
+
+// clockIn returns the end of a second that commands print as a time of day, in the first day of a recording in which it can be.
+func clockIn(s recording.Summary, clock time.Time) time.Time {
+	began := s.Started.Local()
+	at := time.Date(began.Year(), began.Month(), began.Day(), clock.Hour(), clock.Minute(), clock.Second(), int(time.Second-time.Nanosecond), time.Local)
+	if at.Before(began) {
+		at = at.AddDate(0, 0, 1)
+	}
+	if end := began.Add(s.Duration); at.After(end) && at.Sub(end) < time.Second {
+		return end
+	}
+	return at
 }

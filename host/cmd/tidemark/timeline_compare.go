@@ -83,6 +83,9 @@ func showOne(out, errOut io.Writer, a *timeline.Shown) error {
 	if by := a.Anchor; by != nil {
 		lines = append(lines, render.Faint(strings.TrimRight(strings.Join([]string{by.Agent, by.Session, by.Turn, by.Message}, " "), " ")))
 	}
+	if t := a.Terminal; t != nil {
+		lines = append(lines, "terminal: tidemark timeline show --ts "+a.At.Local().Format("2006-01-02T15:04:05.000")+" --recording "+t.Recording)
+	}
 	if a.Severity != "" {
 		lines = append(lines, strings.TrimSpace("browser up to the next moment: "+string(a.Severity)+" "+render.Sign(a.Severity)))
 	}
