@@ -131,6 +131,13 @@ func Typed(prompt string) string {
 	return prompt
 }
 
+// Announced reports whether what stands in the place of a prompt is of Claude Code itself: that the user interrupted it, or
+// that something in the background ended.
+func Announced(prompt string) bool {
+	prompt = strings.TrimSpace(prompt)
+	return strings.HasPrefix(prompt, "<task-notification>") || strings.HasPrefix(prompt, "[Request interrupted by user") && strings.HasSuffix(prompt, "]")
+}
+
 // looseMark begins the ID of a call to which its agent gives none.
 const looseMark = "~"
 

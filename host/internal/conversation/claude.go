@@ -86,7 +86,7 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 				e.Output = l.Result
 				e.spawns()
 			}
-		case b.Type == "text" && l.Type == "user" && !l.Meta && !l.Summary && !l.Sidechain && !strings.HasPrefix(b.Text, "<local-command") && !strings.HasPrefix(b.Text, "<command-"):
+		case b.Type == "text" && l.Type == "user" && !l.Meta && !l.Summary && !l.Sidechain && !Announced(b.Text) && !strings.HasPrefix(b.Text, "<local-command") && !strings.HasPrefix(b.Text, "<command-"):
 			e.Kind, e.Text = Prompt, b.Text
 		default:
 			continue

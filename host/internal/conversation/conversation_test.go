@@ -201,6 +201,62 @@ func TestAConversationIsAsItWasAfterARestart(t *testing.T) {
 	}
 }
 
+// TestAMessageDuringATurn begins a turn of its own, with the calls that were asked for after it: Claude Code gives it the turn's ID.
+func TestAMessageDuringATurn(t *testing.T) {
+	w := newWorld(t)
+	call := func(kind conversation.Kind, id string) {
+		w.record(kind, func(e *conversation.Event) {
+			e.Call, e.Tool, e.Input = id, "Bash", json.RawMessage(`{"command":"sleep 6"}`)
+		})
+	}
+	w.record(conversation.Prompt, func(e *conversation.Event) { e.Text = "start queue" })
+	w.edit("c1", "a.ts")
+	call(conversation.Call, "c2")
+	call(conversation.Call, "c3")
+	w.record(conversation.Prompt, func(e *conversation.Event) { e.Text = "also rename please" })
+	call(conversation.Result, "c2")
+	call(conversation.Result, "c3")
+	w.edit("c4", "b.ts")
+	w.record(conversation.Stop, func(e *conversation.Event) { e.Text = "renamed" })
+	for range 2 {
+		a := w.show()
+		var got []string
+		for _, turn := range a.Turns {
+			line := turn.Prompt + ":"
+			for _, c := range turn.Calls {
+				line += " " + c.ID
+			}
+			got = append(got, line+" "+turn.Said)
+		}
+		if want := []string{"start queue: c1 c2 c3 ", "also rename please: c4 renamed"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		w.reopen()
+	}
+}
+
+// TestWhatClaudeCodeAnnouncesIsNoPrompt, although it stands in the place of one.
+func TestWhatClaudeCodeAnnouncesIsNoPrompt(t *testing.T) {
+	for text, prompt := range map[string]bool{
+		"[Request interrupted by user]":              false,
+		"[Request interrupted by user for tool use]": false,
+		"<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>": false,
+		"[Request interrupted by user] was what I saw. Why?":                                           true,
+		"Explain <task-notification>":                                                                  true,
+	} {
+		for _, content := range []any{text, []map[string]string{{"type": "text", "text": text}}} {
+			line, err := json.Marshal(map[string]any{"type": "user", "promptId": "t1", "message": map[string]any{"role": "user", "content": content}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			events, known, err := conversation.Parsers["claude"](line)
+			if !known || err != nil || len(events) == 1 != prompt {
+				t.Errorf("%s: %+v %v %v", line, events, known, err)
+			}
+		}
+	}
+}
+
 func TestNothingIsRecordedWithoutTheGrant(t *testing.T) {
 	w := newWorld(t)
 	w.denied = true

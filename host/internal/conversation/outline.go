@@ -106,7 +106,7 @@ type folder struct {
 	coverage SourceCoverage
 	calls    map[string]*Called
 	order    []*Called
-	turns    map[string]*Turn
+	turns    map[string][]*Turn // by the agent's ID, which a message that the user sends during a turn shares
 	of       map[*Called]string // its turn's ID
 	seen     map[string]bool
 	readAt   int64 // when the transcript was read last
@@ -124,7 +124,7 @@ type compaction struct {
 }
 
 func newFolder() *folder {
-	return &folder{calls: map[string]*Called{}, turns: map[string]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}, begun: map[string][]*Called{}}
+	return &folder{calls: map[string]*Called{}, turns: map[string][]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}, begun: map[string][]*Called{}}
 }
 
 func millis(ms int64) report.Time { return report.Time{Time: time.UnixMilli(ms)} }
@@ -160,17 +160,21 @@ func (f *folder) prompt(e *Event) {
 	}
 	f.prompts = append(f.prompts, t)
 	if e.Turn != "" {
-		f.turns[e.Turn] = t
+		f.turns[e.Turn] = append(f.turns[e.Turn], t)
 	}
 }
 
-// turn returns the turn of an event: by the agent's ID, else the last one that began before.
+// turn returns the turn of an event: the last one that began before, of those with the agent's ID if there are any.
 func (f *folder) turn(id string, at int64) *Turn {
-	if t := f.turns[id]; t != nil {
-		return t
+	if own := f.turns[id]; len(own) > 0 {
+		return cmp.Or(begunBy(own, at), own[0])
 	}
-	var last *Turn
-	for _, t := range f.prompts {
+	return begunBy(f.prompts, at)
+}
+
+// begunBy returns the last turn that began at a time or before it, nil if there is none.
+func begunBy(turns []*Turn, at int64) (last *Turn) {
+	for _, t := range turns {
 		if t.At.UnixMilli() <= at && (last == nil || !t.At.Before(last.At.Time)) {
 			last = t
 		}
@@ -237,21 +241,29 @@ func (f *folder) call(e *Event) {
 func (f *folder) outline(info Info, damaged int) *Outline {
 	o := &Outline{Info: info, Turns: []*Turn{}, Coverage: f.coverage, index: &index{}}
 	o.Coverage.Damaged += damaged
-	turns := map[*Turn]*Turn{}
 	for _, t := range f.prompts {
 		c := *t
 		c.Calls = []*Called{}
-		turns[t] = &c
 		o.Turns = append(o.Turns, &c)
 	}
 	slices.SortStableFunc(o.Turns, func(a, b *Turn) int { return a.At.Compare(b.At.Time) })
-	prompts := slices.Clone(o.Turns)
-	turn := func(id string, at int64) *Turn {
-		if t := f.turns[id]; t != nil {
-			return turns[t]
+	prompts, same := slices.Clone(o.Turns), map[string][]*Turn{}
+	for _, t := range prompts {
+		if t.ID != "" {
+			same[t.ID] = append(same[t.ID], t)
 		}
-		if n := sort.Search(len(prompts), func(i int) bool { return prompts[i].At.UnixMilli() > at }); n > 0 {
-			return prompts[n-1]
+	}
+	turn := func(id string, at int64) *Turn {
+		list := prompts
+		if own := same[id]; len(own) > 0 {
+			list = own
+		}
+		n := sort.Search(len(list), func(i int) bool { return list[i].At.UnixMilli() > at })
+		switch {
+		case n > 0:
+			return list[n-1]
+		case len(same[id]) > 0:
+			return list[0] // the clocks of its sources differ
 		}
 		return nil
 	}
@@ -287,7 +299,7 @@ func (f *folder) outline(info Info, damaged int) *Outline {
 			calls[parent].Calls = append(calls[parent].Calls, c)
 			continue
 		}
-		t := turn(f.of[original], c.Started.UnixMilli())
+		t := turn(f.of[original], c.asked)
 		if t == nil && before == nil {
 			before = &Turn{At: c.Started, Calls: []*Called{}}
 			o.Turns = slices.Insert(o.Turns, 0, before)

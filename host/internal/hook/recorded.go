@@ -63,7 +63,9 @@ func (in *input) recorded(c *Call, e *conversation.Event) *conversation.Event {
 			in.addResult(e)
 		}
 	case conversation.Prompt:
-		e.Text = conversation.Typed(in.Text)
+		if e.Text = conversation.Typed(in.Text); conversation.Announced(e.Text) {
+			return nil
+		}
 	default:
 		e.Text = first(in.Said, in.Reason, in.Trigger, in.Source)
 	}

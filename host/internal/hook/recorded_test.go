@@ -134,3 +134,12 @@ e cursor completed
 		})
 	}
 }
+
+func TestWhatClaudeCodeAnnouncesIsNoPrompt(t *testing.T) {
+	for text, want := range map[string]bool{"<task-notification>\\n<task-id>b1</task-id>\\n</task-notification>": false, "rename it": true} {
+		c, err := hook.Parse(fmt.Appendf(nil, `{"session_id":"a","cwd":"/work/shop","transcript_path":"/home/ann/.claude/projects/x/a.jsonl","hook_event_name":"UserPromptSubmit","prompt":"%s"}`, text), false)
+		if err != nil || (c.Recorded != nil) != want || (c.Moment != nil) != want {
+			t.Errorf("%s: %+v, %+v, %v", text, c.Recorded, c.Moment, err)
+		}
+	}
+}
