@@ -3,11 +3,13 @@ package conversation
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/jsondepth"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
@@ -134,17 +136,32 @@ type namedFiles struct {
 	} `json:"file"`
 }
 
-// secretFile reports whether a call is about a file that looks like a secret.
-func (e *Event) secretFile() bool {
+// files returns the files that a call names, as it names them.
+func (e *Event) files() []string {
 	paths := slices.Clone(e.Files)
 	for _, raw := range []json.RawMessage{e.Input, e.Output} {
 		var n namedFiles
 		_ = json.Unmarshal(raw, &n) // another form names no file
 		paths = append(paths, n.File, n.Path, n.Camel, n.Absolute, n.Inner.Camel)
 	}
-	return slices.ContainsFunc(paths, func(p string) bool {
-		return p != "" && compare.SecretPath(strings.ReplaceAll(p, `\`, "/")) != ""
-	})
+	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+}
+
+// Withhold removes what a call has of a file in a directory that the user denied.
+func (e *Event) Withhold(decided func(path string) grants.Decision) {
+	if slices.ContainsFunc(e.files(), func(p string) bool {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(e.Dir, p)
+		}
+		return decided(p).State == grants.Denied
+	}) {
+		e.withhold()
+	}
+}
+
+// secretFile reports whether a call is about a file that looks like a secret.
+func (e *Event) secretFile() bool {
+	return slices.ContainsFunc(e.files(), func(p string) bool { return compare.SecretPath(strings.ReplaceAll(p, `\`, "/")) != "" })
 }
 
 // withhold removes what an event has of a file.

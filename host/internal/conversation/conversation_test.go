@@ -31,6 +31,7 @@ type world struct {
 	o      conversation.Options
 	root   string
 	denied bool
+	grants *grants.Store
 	clock  atomic.Int64 // in nanoseconds: a transcript is read while a test sets it
 }
 
@@ -49,6 +50,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, root: root}
 	w.set(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
 	dir := t.TempDir()
+	w.grants = &grants.Store{File: filepath.Join(dir, "grants.json"), Lock: lock(&sync.Mutex{}), Clock: w.now}
 	w.o = conversation.Options{
 		Dir: filepath.Join(dir, "recordings"), Redactor: redact.Default(), Clock: w.now, Age: retention.Wall(time.Now), Log: slog.New(slog.DiscardHandler),
 		Root: func(dir string, needed ...string) (string, error) {
@@ -56,6 +58,13 @@ func newWorld(t *testing.T) *world {
 				return "", usererr.New(usererr.NotAllowed, "not allowed")
 			}
 			return root, nil
+		},
+		Decided: func(path string) grants.Decision {
+			d, err := w.grants.LookupFormer(path)
+			if err != nil {
+				t.Error(err)
+			}
+			return d
 		},
 		Spool: &conversation.Spool{Path: filepath.Join(dir, "spool"), Lock: lock(&sync.Mutex{})},
 	}
@@ -263,6 +272,55 @@ func TestNothingIsRecordedWithoutTheGrant(t *testing.T) {
 	err := w.store.Record(w.event(conversation.Prompt, func(e *conversation.Event) { e.Text = "hello" }))
 	if usererr.CodeOf(err) != usererr.NotAllowed || len(w.list()) != 0 || w.stored() != "" {
 		t.Errorf("%v, %q", err, w.stored())
+	}
+}
+
+// TestAFileInADeniedDirectoryIsNotStored, although the agent works in an allowed one.
+func TestAFileInADeniedDirectoryIsNotStored(t *testing.T) {
+	w := newWorld(t)
+	other, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := filepath.Join(w.root, "private")
+	if err := os.Mkdir(private, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(private, filepath.Join(w.root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.grants.Allow(t.Context(), w.root, []string{grants.Conversation}, nil)
+	for _, dir := range []string{private, other} {
+		_, denied := w.grants.Deny(t.Context(), dir)
+		err = errors.Join(err, denied)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tool := range []string{"Read", "Write", "Edit", "Grep"} {
+		for j, file := range []string{filepath.Join(private, "a.js"), filepath.Join(other, "new", "a.js"), "private/b.js", "link/c.js", "mine.js"} {
+			key := "file_path"
+			if tool == "Grep" {
+				key = "path"
+			}
+			e := w.event(conversation.Result, func(e *conversation.Event) {
+				e.At, e.Call, e.Tool = w.now().UnixMilli(), fmt.Sprint("c", i, j), tool
+				e.Input, _ = json.Marshal(map[string]string{key: file, "content": "content-of-" + filepath.Base(file)})
+				e.Output, _ = json.Marshal("content-of-" + filepath.Base(file))
+			})
+			if err := w.store.Record(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stored := w.stored()
+	for _, name := range []string{"a.js", "b.js", "c.js"} {
+		if strings.Contains(stored, "content-of-"+name) {
+			t.Errorf("the content of %s is on disk", name)
+		}
+	}
+	if strings.Count(stored, "content-of-mine.js") != 8 {
+		t.Errorf("of the file in the allowed directory is stored: %s", stored)
 	}
 }
 

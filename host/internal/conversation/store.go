@@ -51,6 +51,8 @@ type Options struct {
 	Dir string
 	// Root returns the workspace that a directory is in, or an error where the user does not allow these grants.
 	Root func(dir string, needed ...string) (string, error)
+	// Decided returns the user's decision about a path, which need not exist.
+	Decided func(path string) grants.Decision
 	// Formerly returns the directories in which workspaces at or below a directory were before they were moved. It may be nil.
 	Formerly func(dir string) []string
 	Redactor *redact.Redactor
@@ -254,6 +256,7 @@ func (s *Store) record(e *Event) error {
 	if resolved, err := grants.Resolve(e.Dir); err == nil {
 		e.Dir = resolved
 	}
+	e.Withhold(s.o.Decided)
 	e.Clean(s.o.Redactor)
 	e.identify()
 	f, err := s.fileOf(e, root)

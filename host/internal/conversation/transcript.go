@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,7 +129,7 @@ type partReader struct {
 	f       *file
 	parse   parser
 	sub     string // the subagent whose transcript it is
-	allowed func(dir string) bool
+	allowed func(dir string, at int64) bool
 	read    Read
 	// seen has what read.Seen has had.
 	seen map[string]bool
@@ -228,17 +229,21 @@ func openTranscript(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// allowing returns what reports whether the user allows an event of a directory. It asks once for each directory.
-func (s *Store) allowing() func(dir string) bool {
-	answers := map[string]bool{}
-	return func(dir string) bool {
-		answer, ok := answers[dir]
+// allowing returns what reports whether the user allows an event of a directory at a time, in milliseconds since 1970. It asks
+// once for each directory.
+func (s *Store) allowing() func(dir string, at int64) bool {
+	since := map[string]int64{}
+	return func(dir string, at int64) bool {
+		from, ok := since[dir]
 		if !ok {
-			_, err := s.o.Root(dir, grants.Conversation)
-			answer = err == nil
-			answers[dir] = answer
+			if _, err := s.o.Root(dir, grants.Conversation); err != nil {
+				from = math.MaxInt64
+			} else if given := s.o.Decided(dir).Since(grants.Conversation); !given.IsZero() {
+				from = given.UnixMilli()
+			}
+			since[dir] = from
 		}
-		return answer
+		return at >= from
 	}
 }
 
@@ -248,13 +253,14 @@ func (p *partReader) merge(e *Event) {
 	if e.Dir == "" {
 		e.Dir = p.f.head.Workspace
 	}
-	if e.At < p.f.head.Started-early.Milliseconds() || !p.allowed(e.Dir) {
+	if e.At < p.f.head.Started-early.Milliseconds() || !p.allowed(e.Dir, e.At) {
 		return
 	}
 	e.At = min(e.At, p.s.o.Clock().UnixMilli())
 	e.Agent, e.Session, e.Source = p.f.head.Agent, p.f.head.Session, FromTranscript
 	e.Describe()
 	e.Trim()
+	e.Withhold(p.s.o.Decided)
 	e.Clean(p.s.o.Redactor)
 	e.identify()
 	added, err := p.s.add(p.f, e)

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/grants"
 )
 
 // transcript writes a fixture as if its session was in the world's directory.
@@ -191,6 +193,43 @@ func TestWhatWasBeforeTheRecordingOrElsewhereIsLeftOut(t *testing.T) {
 	w.begin("claude", path)
 	if a := w.show(); a.Calls != 0 || strings.Contains(w.stored(), "let a") {
 		t.Errorf("%+v", a)
+	}
+}
+
+// TestWhatWasWhileTheGrantWasRevokedIsLeftOut, although the transcript has it.
+func TestWhatWasWhileTheGrantWasRevokedIsLeftOut(t *testing.T) {
+	w := newWorld(t)
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	allow := func(grant, revoke []string) {
+		t.Helper()
+		if _, err := w.grants.Allow(t.Context(), w.root, grant, revoke); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := ""
+	say := func(prompt string) {
+		w.pass(time.Minute)
+		text += fmt.Sprintf(`{"type":"user","promptId":%q,"timestamp":%q,"cwd":%q,"message":{"role":"user","content":%q}}`+"\n", prompt, w.now().Format(time.RFC3339Nano), w.root, prompt)
+		write(t, path, text)
+		w.pass(time.Minute)
+	}
+	allow([]string{grants.Conversation}, nil)
+	w.record(conversation.SessionStart, func(e *conversation.Event) { e.Transcript = path })
+	say("before")
+	allow(nil, []string{grants.Conversation})
+	say("between")
+	allow([]string{grants.Conversation}, nil)
+	allow([]string{grants.Fence}, nil) // changes nothing for this one
+	say("after")
+	var got []string
+	for _, turn := range w.show().Turns {
+		got = append(got, turn.Prompt)
+	}
+	if got = slices.DeleteFunc(got, func(s string) bool { return s == "before" }); !slices.Equal(got, []string{"after"}) { // it is read in time or not
+		t.Errorf("%q", got)
+	}
+	if strings.Contains(w.stored(), "between") {
+		t.Error("a prompt without the grant is on disk")
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 	}
 	d.timeline = t
 	if d.conversations, err = conversation.Open(conversation.Options{
-		Dir: d.home.Recordings(), Root: d.workspaces.Root, Redactor: redactor, Settings: d.config.Recordings,
+		Dir: d.home.Recordings(), Root: d.workspaces.Root, Decided: d.workspaces.Decided, Redactor: redactor, Settings: d.config.Recordings,
 		Formerly: func(dir string) []string { return timeline.Formerly(t, dir) }, Spool: spool(d.home), Clock: time.Now, Age: d.age, Log: d.log,
 	}); err != nil {
 		d.log.Error("cannot open the recordings, so no conversation is recorded", "error", err)
@@ -96,5 +96,12 @@ func Spool(ctx context.Context, h home.Home, e conversation.Event) error {
 		return err
 	}
 	e.At = time.Now().UnixMilli()
+	e.Withhold(func(path string) grants.Decision {
+		d, err := decisions.LookupFormer(path)
+		if err != nil {
+			d.State = grants.Denied
+		}
+		return d
+	})
 	return spool(h).Add(ctx, e, redactor)
 }

@@ -32,6 +32,7 @@ type entry struct {
 	path   string
 	allow  bool
 	grants []string
+	since  map[string]time.Time // when grants were given; without an entry it is not known
 	at     time.Time
 }
 
@@ -41,7 +42,7 @@ func (e entry) decision(dir string) Decision {
 	if e.allow {
 		state = Allowed
 	}
-	return Decision{Dir: dir, State: state, For: e.path, At: e.at, grants: e.grants}
+	return Decision{Dir: dir, State: state, For: e.path, At: e.at, grants: e.grants, since: e.since}
 }
 
 func byPath(e entry, path string) int { return strings.Compare(e.path, path) }
@@ -59,6 +60,8 @@ type entryJSON struct {
 	Decision string    `json:"decision"` // allow or deny
 	Grants   []string  `json:"grants,omitempty"`
 	Decided  time.Time `json:"decided"`
+	// Since is when grants were given.
+	Since map[string]time.Time `json:"since,omitempty"`
 }
 
 // Path is a path in JSON. JSON has no form for a path that is not UTF-8. Such a path is in Base64 too.
@@ -152,7 +155,7 @@ func parse(data []byte) ([]entry, error) {
 			return nil, fmt.Errorf("%q is denied and has grants", path)
 		}
 		slices.Sort(e.Grants)
-		all = append(all, entry{path, e.Decision == "allow", e.Grants, e.Decided})
+		all = append(all, entry{path, e.Decision == "allow", e.Grants, e.Since, e.Decided})
 	}
 	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.path, b.path) })
 	for i := 1; i < len(all); i++ {
@@ -183,7 +186,7 @@ func (s *Store) update(ctx context.Context, change func([]entry) ([]entry, error
 		if e.allow {
 			decision = "allow"
 		}
-		f.Projects = append(f.Projects, entryJSON{PathOf(e.path), decision, e.grants, e.at})
+		f.Projects = append(f.Projects, entryJSON{PathOf(e.path), decision, e.grants, e.at, e.since})
 	}
 	var data bytes.Buffer
 	out := json.NewEncoder(&data)

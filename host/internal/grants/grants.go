@@ -91,6 +91,8 @@ type Decision struct {
 	At time.Time
 	// grants are the names of what was given, those of other versions included. They are sorted.
 	grants []string
+	// since is when they were given, where that is known.
+	since map[string]time.Time
 	// below are the decisions about directories below Dir.
 	below []entry
 }
@@ -99,6 +101,9 @@ type Decision struct {
 func (d Decision) Has(grant string) bool {
 	return d.State == Allowed && slices.Contains(d.grants, grant)
 }
+
+// Since returns when a grant was given that is in force, without a break. It is zero where that is not known.
+func (d Decision) Since(grant string) time.Time { return d.since[grant] }
 
 // Below returns the decisions about directories below Dir, sorted by path. They have no Below of their own.
 func (d Decision) Below() []Decision {
@@ -234,7 +239,7 @@ func (s *Store) Allow(ctx context.Context, dir string, grant, revoke []string) (
 			return Decision{}, usererr.Invalid("%s is both granted and revoked. Name it once.", name)
 		}
 	}
-	return s.decideAbout(ctx, dir, func(before entry) entry {
+	return s.decideAbout(ctx, dir, func(before entry, now time.Time) entry {
 		given := slices.Concat(before.grants, grant)
 		for _, g := range Table {
 			if g.Default {
@@ -243,13 +248,21 @@ func (s *Store) Allow(ctx context.Context, dir string, grant, revoke []string) (
 		}
 		given = slices.DeleteFunc(given, func(name string) bool { return slices.Contains(revoke, name) })
 		slices.Sort(given)
-		return entry{allow: true, grants: slices.Compact(given)}
+		after := entry{allow: true, grants: slices.Compact(given), since: map[string]time.Time{}}
+		for _, name := range after.grants {
+			if since, ok := before.since[name]; ok {
+				after.since[name] = since
+			} else if !slices.Contains(before.grants, name) {
+				after.since[name] = now
+			}
+		}
+		return after
 	})
 }
 
 // Deny denies a directory with everything below it that has no decision of its own.
 func (s *Store) Deny(ctx context.Context, dir string) (Decision, error) {
-	return s.decideAbout(ctx, dir, func(entry) entry { return entry{} })
+	return s.decideAbout(ctx, dir, func(entry, time.Time) entry { return entry{} })
 }
 
 // DenyUnsaved is [Store.Deny] where the file cannot be written: the denial applies to this store, until the file has a newer
@@ -281,8 +294,8 @@ func (s *Store) overlay(all []entry) []entry {
 	return all
 }
 
-// decideAbout replaces the decision for a directory by another, which may depend on it.
-func (s *Store) decideAbout(ctx context.Context, dir string, next func(before entry) entry) (Decision, error) {
+// decideAbout replaces the decision for a directory by another, which may depend on it and on the time.
+func (s *Store) decideAbout(ctx context.Context, dir string, next func(before entry, now time.Time) entry) (Decision, error) {
 	dir, err := Resolve(dir)
 	if err != nil {
 		return Decision{}, err
@@ -293,8 +306,9 @@ func (s *Store) decideAbout(ctx context.Context, dir string, next func(before en
 		if !found {
 			all = slices.Insert(all, i, entry{})
 		}
-		all[i] = next(all[i])
-		all[i].path, all[i].at = dir, s.Clock().UTC().Truncate(time.Millisecond)
+		now := s.Clock().UTC().Truncate(time.Millisecond)
+		all[i] = next(all[i], now)
+		all[i].path, all[i].at = dir, now
 		d = decide(all, dir)
 		return all, nil
 	})

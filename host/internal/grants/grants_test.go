@@ -103,6 +103,27 @@ func TestASecondDecisionChangesOnlyWhatItNames(t *testing.T) {
 	}
 }
 
+// TestAGrantHasItsTime: it stays as long as the grant does.
+func TestAGrantHasItsTime(t *testing.T) {
+	s, dir := newStore(t)
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s.Clock = func() time.Time { now = now.Add(time.Minute); return now }
+	first := must(t)(s.Allow(t.Context(), dir, []string{grants.Conversation}, nil)).Since(grants.Conversation)
+	if d := must(t)(s.Allow(t.Context(), dir, []string{grants.Fence}, nil)); first.IsZero() || !d.Since(grants.Conversation).Equal(first) || !d.Since(grants.Fence).Equal(now) {
+		t.Errorf("%v, %v", first, d)
+	}
+	if d := must(t)(s.Allow(t.Context(), dir, nil, []string{grants.Conversation})); !d.Since(grants.Conversation).IsZero() {
+		t.Errorf("%v", d)
+	}
+	if must(t)(s.Allow(t.Context(), dir, []string{grants.Conversation}, nil)); !must(t)(s.Lookup(mkdir(t, dir, "src"))).Since(grants.Conversation).Equal(now) {
+		t.Error("a grant that is given again has its old time")
+	}
+	must(t)(s.Deny(t.Context(), dir))
+	if d := must(t)(s.Allow(t.Context(), dir, nil, nil)); !d.Since(grants.Workspace).Equal(now) {
+		t.Errorf("%v", d)
+	}
+}
+
 func TestADeniedDirectoryBelowIsLeftOut(t *testing.T) {
 	s, dir := newStore(t)
 	secrets, partly := mkdir(t, dir, "a", "secrets"), mkdir(t, dir, "partly")

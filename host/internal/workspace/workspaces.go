@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,6 +130,24 @@ func (ws *Workspaces) BranchOf(dir string) (branch, of string) {
 func (ws *Workspaces) Root(dir string, needed ...string) (string, error) {
 	root, _, err := ws.decision(dir, needed...)
 	return root, err
+}
+
+// Decided returns the decision that applies to a path, which need not exist. In a branch it is that for the original, unless the
+// user decided about the branch. Where the decisions cannot be read, everything is denied.
+func (ws *Workspaces) Decided(path string) grants.Decision {
+	denied := grants.Decision{State: grants.Denied}
+	former, err := grants.Former(path)
+	if err != nil {
+		return denied
+	}
+	d, err := ws.o.Grants.LookupFormer(former)
+	if branch, of := ws.BranchOf(former); err == nil && branch != "" && !grants.Within(d.For, branch) {
+		d, err = ws.o.Grants.LookupFormer(of + strings.TrimPrefix(former, branch))
+	}
+	if err != nil {
+		return denied
+	}
+	return d
 }
 
 // decision returns the workspace that a directory is in, and the directories in it that are left out. A branch has the
