@@ -49,7 +49,7 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 	}
 	d.timeline = t
 	if d.conversations, err = conversation.Open(conversation.Options{
-		Dir: d.home.Recordings(), Root: d.workspaces.Root, Decided: d.workspaces.Decided, Redactor: redactor, Settings: d.config.Recordings,
+		Dir: d.home.Recordings(), Root: d.workspaces.Root, Decided: func(path string) grants.Decision { return workspace.Decided(d.workspaces, path) }, Redactor: redactor, Settings: d.config.Recordings,
 		Formerly: func(dir string) []string { return timeline.Formerly(t, dir) }, Spool: spool(d.home), Clock: time.Now, Age: d.age, Log: d.log,
 	}); err != nil {
 		d.log.Error("cannot open the recordings, so no conversation is recorded", "error", err)

@@ -134,7 +134,7 @@ func (ws *Workspaces) Root(dir string, needed ...string) (string, error) {
 
 // Decided returns the decision that applies to a path, which need not exist. In a branch it is that for the original, unless the
 // user decided about the branch. Where the decisions cannot be read, everything is denied.
-func (ws *Workspaces) Decided(path string) grants.Decision {
+func Decided(ws *Workspaces, path string) grants.Decision {
 	denied := grants.Decision{State: grants.Denied}
 	former, err := grants.Former(path)
 	if err != nil {
