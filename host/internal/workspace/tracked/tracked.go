@@ -77,6 +77,8 @@ type Changes interface {
 	// Take returns what may have changed since the last call, after everything that was written before the call is
 	// included. Whole means that anything may have changed.
 	Take(ctx context.Context) (dirty tree.Dirty, whole bool, err error)
+	// Since returns what may have changed since the last call of Take or Since. The next Take includes it.
+	Since(ctx context.Context) (dirty tree.Dirty, whole bool, err error)
 	// Return takes back what a snapshot that failed has taken.
 	Return(dirty tree.Dirty, whole bool)
 }
@@ -372,6 +374,9 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 		dirty = again(dirty, doubted)
 	}
 	scanner := p.scanner()
+	if p.options.Changes != nil {
+		scanner.Since = p.options.Changes.Since
+	}
 	var found *tree.Found
 	frozen, whole, err := freeze(ctx, p, scanner, dirty, whole)
 	if frozen != nil {
