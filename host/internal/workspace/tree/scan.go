@@ -34,6 +34,8 @@ type Scanner struct {
 	// Since returns the names that may have changed since the scan began, or since the last call. Whole means that anything may
 	// have. Nil has the times of directories tell of it.
 	Since func(ctx context.Context) (dirty Dirty, whole bool, err error)
+	// Progress counts what the scan has done. Nil counts nothing.
+	Progress *Progress
 	// Listed lets a scan believe what a directory lists of a file that has not changed for [settled], where directories
 	// list more than names (Windows). That is much faster than to open each file. A change to a file is not listed before
 	// the program that made it closes the file, or if it was made by another name of the file.
@@ -42,44 +44,6 @@ type Scanner struct {
 
 // settled is since when a file has not changed of which [Scanner].Listed lets a scan believe what is listed.
 const settled = time.Hour
-
-// Dirty are the paths that may have changed: directories, each with names in it, or with nil for all names.
-type Dirty map[string]map[string]bool
-
-// Path notes that a path may have changed.
-func (d Dirty) Path(path string) { d.Add(Parent(path), Base(path)) }
-
-// Add notes that a name in a directory may have changed. The root, which has no name, is scanned with all names in it.
-func (d Dirty) Add(dir, name string) {
-	if name == "" {
-		d.AddAll(dir)
-		return
-	}
-	names, known := d[dir]
-	if known && names == nil {
-		return
-	}
-	if names == nil {
-		names = map[string]bool{}
-		d[dir] = names
-	}
-	names[name] = true
-}
-
-// AddAll notes that any name in a directory may have changed.
-func (d Dirty) AddAll(dir string) { d[dir] = nil }
-
-// AddDirty adds other paths.
-func (d Dirty) AddDirty(more Dirty) {
-	for dir, names := range more {
-		if names == nil {
-			d.AddAll(dir)
-		}
-		for name := range names {
-			d.Add(dir, name)
-		}
-	}
-}
 
 // Problem is a path whose state is not certain.
 type Problem struct {
@@ -201,11 +165,12 @@ type Found struct {
 // walk is one scan. Directories are read in parallel.
 type walk struct {
 	*Scanner
-	ctx  context.Context
-	root *root
-	live *root // nil where root is no copy
-	some bool  // only some paths are compared
-	idle bool  // no path is
+	ctx      context.Context
+	root     *root
+	live     *root // nil where root is no copy
+	progress *Progress
+	some     bool // only some paths are compared
+	idle     bool // no path is
 	// moving are directories of which not everything may be known.
 	moving []string
 
@@ -225,7 +190,7 @@ func (s *Scanner) begin(ctx context.Context) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{Scanner: s, ctx: ctx, root: r, differs: map[string]bool{}, unlisted: map[string]error{}, listings: map[string]listing{}, vanished: map[string]bool{}, slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	w := &walk{Scanner: s, ctx: ctx, root: r, differs: map[string]bool{}, unlisted: map[string]error{}, listings: map[string]listing{}, vanished: map[string]bool{}, progress: cmp.Or(s.Progress, &Progress{}), slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	return w, w.openLive()
 }
 
@@ -270,6 +235,7 @@ func (w *walk) visit(path string, old ref, st Stat, deep bool) {
 		return
 	}
 	defer d.close()
+	w.progress.found.Add(int64(len(names)))
 	slices.Sort(names)
 	known := old.sub.cursor()
 	more := known.next()
@@ -418,6 +384,7 @@ func (w *walk) sort() {
 // inspectAll reads what is at the paths of suspects.
 func (w *walk) inspectAll(suspects []suspect) error {
 	// More readers than processors, because some of them wait for the disk.
+	w.progress.to.Add(int64(len(suspects)))
 	work := make(chan *suspect)
 	var readers sync.WaitGroup
 	for range min(cap(w.slots), max(1, len(suspects))) {
@@ -427,6 +394,7 @@ func (w *walk) inspectAll(suspects []suspect) error {
 				if s.node, err = w.inspect(s.path); err != nil {
 					w.fail(fmt.Errorf("%s: %w", s.path, err))
 				}
+				w.progress.read.Add(1)
 			}
 		})
 	}
