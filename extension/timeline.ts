@@ -110,6 +110,10 @@ export interface List extends About {
    */
   problem?: string;
   /**
+   * Taking is a snapshot of the workspace that is being taken: moments that wait for it are not listed yet.
+   */
+  taking?: Taking;
+  /**
    * Recording is the newest recording of a terminal, and Recordings are all, by their start. Only the live API has them.
    */
   recording?: TerminalRecording;
@@ -118,6 +122,22 @@ export interface List extends About {
    * Cursor is the ID of the last event that the list covers. Only the live API has it.
    */
   cursor?: string;
+}
+/**
+ * Taking is how far a snapshot is.
+ */
+export interface Taking {
+  /**
+   * Since is when it began.
+   */
+  since: string;
+  /**
+   * Found counts the files and directories that were compared so far. Read counts those that were read of To, which is 0 until all
+   * are compared.
+   */
+  found: number /* int */;
+  read: number /* int */;
+  to: number /* int */;
 }
 /**
  * ListMoment is a moment in a list.

@@ -10,17 +10,18 @@ import (
 // nonblock is not needed: opening a pipe or a device does not wait here.
 const nonblock = 0
 
-// inUse is how long a file may be in use by others, who read it, before it is replaced.
+// inUse is how long a file may be in use by others, who read it, before it is replaced or removed.
 const inUse = 2 * time.Second
 
 // mostWait is how long a try waits at most for the next one: a file that others read again and again is free only for moments.
 const mostWait = 20 * time.Millisecond
 
-// patiently renames a file in place of another one. Windows refuses that while a program, or a virus scanner, has it open.
-func patiently(rename func() error) error {
+// patiently renames a file in place of another one, or removes it. Windows refuses that while a program, or a virus scanner, has
+// it open.
+func patiently(do func() error) error {
 	began, wait := time.Now(), time.Millisecond
 	for {
-		err := rename()
+		err := do()
 		if !errors.Is(err, windows.ERROR_ACCESS_DENIED) && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) || time.Since(began)+wait > inUse {
 			return err
 		}

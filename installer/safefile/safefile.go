@@ -30,6 +30,9 @@ func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, os.O_R
 // Update is [Open] for reading and writing.
 func Update(path string) (*os.File, fs.FileInfo, error) { return open(path, os.O_RDWR, math.MaxInt64) }
 
+// Remove removes a file. On Windows it waits, for two seconds at most, while another program has it open.
+func Remove(path string) error { return patiently(func() error { return os.Remove(path) }) }
+
 // open opens a regular file of at most limit bytes, as [Open] does.
 func open(path string, flag int, limit int64) (*os.File, fs.FileInfo, error) {
 	// Opening a device can have side effects, so check the file first.

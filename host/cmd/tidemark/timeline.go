@@ -192,10 +192,27 @@ func showTimeline(out io.Writer, a *answers.List) error {
 		}
 		t.Row(m.At.Local().Format(clock), render.Faint("+"+records.Elapsed(m.TS)), strings.TrimSpace(m.ID+" "+render.Sign(m.Severity)), id, m.Label, render.Faint(said))
 	}
-	if err := t.Write(out); err != nil || a.Next == "" {
+	if err := t.Write(out); err != nil {
 		return err
 	}
-	return render.Line(out, "%s", render.Faint("  more: --after "+a.Next))
+	if a.Next != "" {
+		if err := render.Line(out, "%s", render.Faint("  more: --after "+a.Next)); err != nil {
+			return err
+		}
+	}
+	if a.Taking == nil {
+		return nil
+	}
+	return render.Line(out, "  %s", taking(a.Taking))
+}
+
+// taking says how far a snapshot is.
+func taking(t *answers.Taking) string {
+	far := fmt.Sprintf("%d files and directories were compared so far", t.Found)
+	if t.To > 0 {
+		far = fmt.Sprintf("%d of %d changed files and directories were read", min(t.Read, t.To), t.To)
+	}
+	return fmt.Sprintf("A snapshot is being taken since %s: %s. The moments that wait for it follow.", t.Since.Local().Format(time.TimeOnly), far)
 }
 
 // earlier says how to list what precedes a list.

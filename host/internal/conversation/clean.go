@@ -27,12 +27,16 @@ const (
 	maxFiles   = 100
 )
 
-// Trim bounds the texts of an event that is sent to the daemon.
+// Trim bounds the texts of an event that is sent to the daemon, and removes pictures.
 func (e *Event) Trim() {
-	e.Text, e.Cut = cut(e.Text, maxSent, e.Cut)
-	e.Command, e.Cut = cut(e.Command, maxSent, e.Cut)
-	e.Input, e.Cut = each(e.Input, func(s string, n int) (string, int) { return cut(s, maxSent, n) }, e.Cut)
-	e.Output, e.Cut = each(e.Output, func(s string, n int) (string, int) { return cut(s, maxSent, n) }, e.Cut)
+	text := func(s string, n int) (string, int) {
+		s, n = withoutPictures(s, n, false)
+		return cut(s, maxSent, n)
+	}
+	e.Text, e.Cut = text(e.Text, e.Cut)
+	e.Command, e.Cut = text(e.Command, e.Cut)
+	e.Input, e.Cut = each(e.Input, text, e.Cut)
+	e.Output, e.Cut = each(e.Output, text, e.Cut)
 	for _, raw := range []*json.RawMessage{&e.Input, &e.Output} {
 		if len(*raw) > 2*maxSent { // many texts
 			e.Cut += len(*raw)
@@ -41,10 +45,11 @@ func (e *Event) Trim() {
 	}
 }
 
-// Clean masks secrets in an event, removes control characters, and bounds its texts. What an event has of a file that looks
+// Clean masks secrets in an event, removes control characters and pictures, and bounds its texts. What an event has of a file that looks
 // like a secret is removed.
 func (e *Event) Clean(r *redact.Redactor) {
 	text := func(s string, n int) (string, int) {
+		s, n = withoutPictures(s, n, false)
 		s, masked := maskText(r, event.Clean(s))
 		e.Masked += masked
 		return cut(s, maxText, n)
@@ -170,7 +175,7 @@ func (e *Event) withhold() {
 	e.Input, e.Output, e.Text, e.Withheld = nil, nil, "", true
 }
 
-// each applies a function to every text of a JSON value. The names in objects only lose control characters. What is no JSON, or
+// each applies a function to every text of a JSON value, and removes pictures. The names in objects only lose control characters. What is no JSON, or
 // too deep, becomes a text.
 func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.RawMessage, int) {
 	if len(raw) == 0 {
@@ -182,24 +187,28 @@ func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.R
 	if jsondepth.Exceeds(raw, jsondepth.Most) || d.Decode(&v) != nil {
 		v = string(raw)
 	}
-	var walk func(any) any
-	walk = func(v any) any {
+	var walk func(any, bool) any
+	walk = func(v any, picture bool) any {
 		switch v := v.(type) {
 		case string:
-			var s string
-			s, n = f(v, n)
+			s := v
+			if picture {
+				s, n = withoutPictures(s, n, true)
+			}
+			s, n = f(s, n)
 			return s
 		case []any:
 			for i := range v {
-				v[i] = walk(v[i])
+				v[i] = walk(v[i], false)
 			}
 		case map[string]any:
+			picture := ofPicture(v)
 			for k, inner := range v {
 				if name := event.Clean(k); name != k {
 					delete(v, k)
 					k = name
 				}
-				v[k] = walk(inner)
+				v[k] = walk(inner, picture)
 			}
 		}
 		return v
@@ -207,7 +216,7 @@ func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.R
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(walk(v)); err != nil {
+	if err := enc.Encode(walk(v, false)); err != nil {
 		return nil, n
 	}
 	return bytes.TrimSpace(b.Bytes()), n

@@ -98,7 +98,15 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	} else if list.Problem, err = t.Operations.Unsettled(l.Space, known); err != nil {
 		return nil, err
 	}
-	first, mounts := moments.First(all), views(ctx, t, s.Workspace)
+	first := moments.First(all)
+	var mounts map[uint64]string // the directories of views, by their snapshots
+	if w, err := t.lines.OpenRecorded(ctx, s.Workspace); err == nil {
+		mounts = w.Views()
+		if p := workspace.Taking(w); p != nil {
+			list.Taking = &answers.Taking{Since: report.Time{Time: p.Since}}
+			list.Taking.Found, list.Taking.Read, list.Taking.To = p.Now()
+		}
+	}
 	course := courseOf(ctx, t, client, s, all, chosen, first)
 	seen := map[uint64]bool{}
 	for i, m := range chosen {
@@ -175,15 +183,6 @@ func listed(m *records.Moment, s *records.Session, known map[uint64]tracked.Snap
 // secondsOf returns when a session has a snapshot, in seconds from its start. One that an earlier session took it has from its start.
 func secondsOf(s *records.Session, k tracked.Snapshot, shift time.Duration) float64 {
 	return max(0, records.Seconds(k.At.Sub(s.Started)+shift))
-}
-
-// views returns the directories of a workspace's views by their snapshots.
-func views(ctx context.Context, t *Timeline, root string) map[uint64]string {
-	w, err := t.lines.OpenRecorded(ctx, root)
-	if err != nil {
-		return nil
-	}
-	return w.Views()
 }
 
 // listedSnapshot describes a snapshot. View is the directory of its view, "" if there is none.

@@ -48,6 +48,14 @@ func (w *watching) Take(ctx context.Context) (dirty tree.Dirty, whole bool, err 
 	return dirty, true, nil
 }
 
+// Since returns what may have changed since the last call of Take or Since. Without a watcher that is everything.
+func (w *watching) Since(ctx context.Context) (dirty tree.Dirty, whole bool, err error) {
+	if watcher, _, _ := w.now(); watcher != nil {
+		return watcher.Since(ctx)
+	}
+	return dirty, true, nil
+}
+
 // Return takes back what could not be used.
 func (w *watching) Return(dirty tree.Dirty, whole bool) {
 	if watcher, _, _ := w.now(); watcher != nil {

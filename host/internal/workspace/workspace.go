@@ -321,6 +321,9 @@ func (w *Workspace) List() ([]tracked.Snapshot, error) {
 	return list, nil
 }
 
+// Taking returns how far the snapshot is that is being taken, nil if there is none.
+func Taking(w *Workspace) *tree.Progress { return tracked.Taking(w.provider) }
+
 // View returns a directory with the files of a snapshot, which cannot be written to. It is removed an hour after it was
 // last asked for. One in which something was changed is made again.
 func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {

@@ -46,6 +46,8 @@ type World struct {
 	// Notice is of the last start. Damaged is true if there has to be one.
 	Notice  string
 	Damaged bool
+	// Clocked is called when a workspace asks for the time, by a scan for each file. It is nil, or set before [World.Start].
+	Clocked func()
 
 	mu     sync.Mutex
 	offset time.Duration
@@ -142,7 +144,11 @@ func (w *World) Pass(d time.Duration) {
 func (w *World) Start() {
 	w.T.Helper()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w.Workspaces = workspace.New(workspace.Options{Grants: w.Grants, Dir: filepath.Join(w.Top, "workspaces"), Redactor: redact.Default(), Clock: w.Now, Age: retention.Wall(w.Now), Log: log})
+	clock := w.Now
+	if w.Clocked != nil {
+		clock = func() time.Time { w.Clocked(); return w.Now() }
+	}
+	w.Workspaces = workspace.New(workspace.Options{Grants: w.Grants, Dir: filepath.Join(w.Top, "workspaces"), Redactor: redact.Default(), Clock: clock, Age: retention.Wall(w.Now), Log: log})
 	var err error
 	w.Timeline, w.Notice, err = timeline.Open(timeline.Options{
 		Path: filepath.Join(w.Top, "timeline.db"), Branches: filepath.Join(w.Top, "branches"), Workspaces: w.Workspaces, Settings: w.Settings, Clock: w.Now, Log: log,

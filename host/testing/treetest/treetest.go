@@ -130,15 +130,11 @@ func (c *Compared) Take(context.Context) (tree.Dirty, bool, error) {
 	return dirty, whole, nil
 }
 
+// Since returns what changed since the last call of Take. Nobody changes a workspace that is compared with itself.
+func (c *Compared) Since(context.Context) (tree.Dirty, bool, error) { return nil, false, nil }
+
 // Return takes back what could not be used.
 func (c *Compared) Return(dirty tree.Dirty, whole bool) {
 	c.after = c.after && !whole
-	for dir, names := range dirty {
-		if names == nil {
-			c.more.AddAll(dir)
-		}
-		for name := range names {
-			c.more.Add(dir, name)
-		}
-	}
+	c.more.AddDirty(dirty)
 }

@@ -86,11 +86,24 @@ type List struct {
 	Omitted int    `json:"omitted,omitempty"`
 	// Problem says why it is not known whether the snapshots are still there, or what a restore that failed did not set back.
 	Problem string `json:"problem,omitempty"`
+	// Taking is a snapshot of the workspace that is being taken: moments that wait for it are not listed yet.
+	Taking *Taking `json:"taking,omitempty"`
 	// Recording is the newest recording of a terminal, and Recordings are all, by their start. Only the live API has them.
 	Recording  *TerminalRecording  `json:"recording,omitempty"`
 	Recordings []TerminalRecording `json:"recordings,omitempty"`
 	// Cursor is the ID of the last event that the list covers. Only the live API has it.
 	Cursor string `json:"cursor,omitempty"`
+}
+
+// Taking is how far a snapshot is.
+type Taking struct {
+	// Since is when it began.
+	Since report.Time `json:"since"`
+	// Found counts the files and directories that were compared so far. Read counts those that were read of To, which is 0 until all
+	// are compared.
+	Found int `json:"found"`
+	Read  int `json:"read"`
+	To    int `json:"to"`
 }
 
 // ListMoment is a moment in a list.

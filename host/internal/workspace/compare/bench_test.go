@@ -73,6 +73,7 @@ func many(b *testing.B, count, edits int) (c *compare.Comparer, p *tracked.Provi
 type listed struct{ dirty tree.Dirty }
 
 func (l *listed) Take(context.Context) (tree.Dirty, bool, error) { return l.dirty, l.dirty == nil, nil }
+func (*listed) Since(context.Context) (tree.Dirty, bool, error)  { return nil, false, nil }
 func (l *listed) Return(tree.Dirty, bool)                        {}
 
 // BenchmarkDiff compares two snapshots of 100,000 files of which 10 changed, with the text. The budget is 20 ms.

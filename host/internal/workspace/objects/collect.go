@@ -8,6 +8,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Waste is the share of a pack's bytes that may be dead when it is left as it is.
@@ -182,7 +184,7 @@ func (s *Store) collectPack(p *pack, waste Waste, live func(ID) bool) (collected
 		return false, err
 	}
 	_ = os.Remove(name + cutSuffix) // in the usual case there is none
-	return true, os.Remove(name)
+	return true, safefile.Remove(name)
 }
 
 // Each calls do with every content and an estimate of the bytes that it takes on disk: its share of its record. A content

@@ -84,17 +84,6 @@ func examine(p *Provider, damage int) (doubted []string, broken bool, err error)
 	return doubted, false, err
 }
 
-// again adds the paths to what may have changed whose state was not certain: they are problems until they can be read.
-func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
-	if dirty == nil {
-		dirty = tree.Dirty{}
-	}
-	for _, path := range uncertain {
-		dirty.Path(path)
-	}
-	return dirty
-}
-
 // Stamp identifies a directory with everything in it, as it is now, by inodes and by the times that nobody can put back. Of a
 // subvolume or a clone of ZFS it is empty: what can only be read needs none.
 func Stamp(ctx context.Context, dir string) ([]byte, error) {

@@ -46,6 +46,7 @@ func (c *collector) run(ctx context.Context, waste objects.Waste) error {
 func (c *collector) compact() error {
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
+	defer show(c.p, nil)
 	return compact(c.p)
 }
 

@@ -52,14 +52,7 @@ func freeze(ctx context.Context, p *Provider, s *tree.Scanner, dirty tree.Dirty,
 		return f, whole, err
 	}
 	p.options.Changes.Return(more, all)
-	for dir, names := range more {
-		if names == nil {
-			dirty.AddAll(dir)
-		}
-		for name := range names {
-			dirty.Add(dir, name)
-		}
-	}
+	dirty.AddDirty(more)
 	return f, all, nil
 }
 

@@ -24,6 +24,7 @@ func (p *Provider) Delete(numbers ...uint64) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer show(p, nil)
 	var records []*record
 	var deleted []*Snapshot
 	for _, n := range numbers {
@@ -131,6 +132,7 @@ func endOf(p *Provider) end {
 func undelete(p *Provider, since end, numbers []uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer show(p, nil)
 	switch {
 	case p.rewritten == since.rewritten && p.history.cutTo(since.size, len(numbers)) == nil:
 	case p.rewritten == since.rewritten || p.highest != since.highest || !rewriteAs(p, since.all, numbers):

@@ -182,13 +182,6 @@ func (s *survey) extend() error {
 	return nil
 }
 
-// Size returns what the snapshots take on disk, in bytes.
-func (p *Provider) Size() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.objects.Size() + p.history.bytes()
-}
-
 // Usage returns what the snapshots take on disk. It reads the whole history.
 func (p *Provider) Usage(ctx context.Context) (provider.Usage, error) {
 	held, err := p.Hold(ctx)

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/memory"
@@ -77,6 +78,8 @@ type Changes interface {
 	// Take returns what may have changed since the last call, after everything that was written before the call is
 	// included. Whole means that anything may have changed.
 	Take(ctx context.Context) (dirty tree.Dirty, whole bool, err error)
+	// Since returns what may have changed since the last call of Take or Since. The next Take includes it.
+	Since(ctx context.Context) (dirty tree.Dirty, whole bool, err error)
 	// Return takes back what a snapshot that failed has taken.
 	Return(dirty tree.Dirty, whole bool)
 }
@@ -135,6 +138,7 @@ type Provider struct {
 	rewritten int
 	reading   map[*tree.Tree]bool
 	images    *image.Kept
+	shown     atomic.Pointer[shown]
 }
 
 // Open opens the store of a workspace, and creates it if there is none.
@@ -162,6 +166,7 @@ func Open(o Options) (*Provider, error) {
 	release(p.now.Files)
 	p.need(0)
 	keepReserve(p)
+	show(p, nil)
 	p.ended.Go(p.syncOften)
 	return p, nil
 }
@@ -346,7 +351,10 @@ func (p *Provider) Take(ctx context.Context, label string) (s *Snapshot, same bo
 func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snapshot, same bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer show(p, nil)
 	began := p.options.Clock()
+	progress := &tree.Progress{Since: began}
+	show(p, progress)
 	var dirty tree.Dirty
 	whole := true
 	if p.options.Changes != nil {
@@ -361,7 +369,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	}
 	defer p.need(0)
 	if !whole {
-		dirty = again(dirty, p.uncertain)
+		dirty = dirty.With(p.uncertain)
 	}
 	damage := p.objects.Found()
 	doubted, broken, err := examine(p, damage)
@@ -369,9 +377,13 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 		return nil, false, err
 	}
 	if !whole {
-		dirty = again(dirty, doubted)
+		dirty = dirty.With(doubted)
 	}
 	scanner := p.scanner()
+	scanner.Progress = progress
+	if p.options.Changes != nil {
+		scanner.Since = p.options.Changes.Since
+	}
 	var found *tree.Found
 	frozen, whole, err := freeze(ctx, p, scanner, dirty, whole)
 	if frozen != nil {
@@ -428,11 +440,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 			p.now = tree.New()
 			return nil, false, err
 		}
-		undo := make([]tree.Change, len(found.Changes))
-		for i, c := range found.Changes {
-			undo[i] = c.Reverse()
-		}
-		return nil, false, errors.Join(err, p.now.Apply(undo))
+		return nil, false, errors.Join(err, p.now.Apply(tree.Reversed(found.Changes)))
 	}
 	s = &Snapshot{Number: rec.Number, At: time.Unix(0, rec.At), Seen: began, Label: label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec}
 	p.all = append(p.all, s)
@@ -507,19 +515,6 @@ func (p *Provider) get(number uint64) (int, error) {
 	return 0, e
 }
 
-// List returns the snapshots in their order.
-func (p *Provider) List() []Snapshot {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	list := make([]Snapshot, 0, len(p.all))
-	for _, s := range p.all {
-		if !s.deleted {
-			list = append(list, *s)
-		}
-	}
-	return list
-}
-
 // Diff returns the changes from one snapshot to another one, which may be older.
 func (p *Provider) Diff(from, to uint64) ([]tree.Change, error) {
 	p.mu.Lock()
@@ -541,11 +536,7 @@ func (p *Provider) diff(from, to uint64) ([]tree.Change, error) {
 		return nil, err
 	}
 	if a > b {
-		reversed := make([]tree.Change, len(changes))
-		for i, c := range changes {
-			reversed[i] = c.Reverse()
-		}
-		return reversed, nil
+		return tree.Reversed(changes), nil
 	}
 	return changes, nil
 }

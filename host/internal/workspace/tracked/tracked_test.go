@@ -142,6 +142,8 @@ func (s *still) Take(context.Context) (tree.Dirty, bool, error) {
 	return nil, whole, nil
 }
 
+func (*still) Since(context.Context) (tree.Dirty, bool, error) { return nil, false, nil }
+
 func (*still) Return(tree.Dirty, bool) {}
 
 // TestAProblemStaysUntilItIsSolved, though nothing reports that the path has changed.

@@ -18,6 +18,15 @@ type Change struct {
 // Reverse returns the change in the other direction.
 func (c Change) Reverse() Change { return Change{Path: c.Path, Before: c.After, After: c.Before} }
 
+// Reversed returns changes in the other direction.
+func Reversed(changes []Change) []Change {
+	reversed := make([]Change, len(changes))
+	for i, c := range changes {
+		reversed[i] = c.Reverse()
+	}
+	return reversed
+}
+
 // Sort sorts changes by path, with a directory before what is in it.
 func Sort(changes []Change) {
 	slices.SortFunc(changes, func(a, b Change) int { return order(a.Path, b.Path) })

@@ -31,6 +31,11 @@ type Scanner struct {
 	Read func(f *os.File, size int64) (Content, error)
 	// Clock returns the time of the filesystem. It is called from several goroutines.
 	Clock func() time.Time
+	// Since returns the names that may have changed since the scan began, or since the last call. Whole means that anything may
+	// have. Nil has the times of directories tell of it.
+	Since func(ctx context.Context) (dirty Dirty, whole bool, err error)
+	// Progress counts what the scan has done. Nil counts nothing.
+	Progress *Progress
 	// Listed lets a scan believe what a directory lists of a file that has not changed for [settled], where directories
 	// list more than names (Windows). That is much faster than to open each file. A change to a file is not listed before
 	// the program that made it closes the file, or if it was made by another name of the file.
@@ -39,32 +44,6 @@ type Scanner struct {
 
 // settled is since when a file has not changed of which [Scanner].Listed lets a scan believe what is listed.
 const settled = time.Hour
-
-// Dirty are the paths that may have changed: directories, each with names in it, or with nil for all names.
-type Dirty map[string]map[string]bool
-
-// Path notes that a path may have changed.
-func (d Dirty) Path(path string) { d.Add(Parent(path), Base(path)) }
-
-// Add notes that a name in a directory may have changed. The root, which has no name, is scanned with all names in it.
-func (d Dirty) Add(dir, name string) {
-	if name == "" {
-		d.AddAll(dir)
-		return
-	}
-	names, known := d[dir]
-	if known && names == nil {
-		return
-	}
-	if names == nil {
-		names = map[string]bool{}
-		d[dir] = names
-	}
-	names[name] = true
-}
-
-// AddAll notes that any name in a directory may have changed.
-func (d Dirty) AddAll(dir string) { d[dir] = nil }
 
 // Problem is a path whose state is not certain.
 type Problem struct {
@@ -78,7 +57,7 @@ const maxLines = 100
 func Lines(problems []Problem) []string {
 	var lines []string
 	for _, problem := range problems {
-		lines = append(lines, problem.Path+": "+problem.Reason)
+		lines = append(lines, cmp.Or(problem.Path, ".")+": "+problem.Reason)
 	}
 	slices.Sort(lines)
 	if more := len(lines) - maxLines; more > 0 {
@@ -107,8 +86,7 @@ func (s *Scanner) Full(ctx context.Context, t *Tree) (*Found, error) {
 		return nil, err
 	}
 	defer w.end()
-	w.check("", t.root)
-	w.visit("", t.root, true)
+	w.visit("", t.root, w.check("", t.root), true)
 	return w.finish(t)
 }
 
@@ -119,6 +97,7 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 		return nil, err
 	}
 	defer w.end()
+	w.some, w.idle = true, len(dirty) == 0
 	for dir, names := range dirty {
 		old := t.find(dir)
 		if old.sub == nil {
@@ -127,9 +106,9 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 			}
 			continue // its parent is dirty too, and reads it
 		}
-		w.check(dir, old)
+		st := w.check(dir, old)
 		if names == nil || anySpelling && w.anyUnlisted(dir, names) {
-			w.visit(dir, old, false)
+			w.visit(dir, old, st, false)
 			continue
 		}
 		for name := range names {
@@ -140,7 +119,11 @@ func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error
 			w.reported(path, old.sub.child(name))
 		}
 	}
-	return w.finish(t)
+	found, err := w.finish(t)
+	if errors.Is(err, errWhole) {
+		return s.Full(ctx, t)
+	}
+	return found, err
 }
 
 // anyUnlisted reports whether a directory does not list one of the names: it was removed, or the system reported another
@@ -162,8 +145,7 @@ func (w *walk) respelled(t *Tree, dir string, dirty Dirty) {
 		if n := t.find(parent); n.sub != nil {
 			names, reported := dirty[parent]
 			if isNew := w.Skip(dir) || reported && (names == nil || names[Base(dir)]) && w.root.spelled(w.root, dir) == nil; !isNew {
-				w.check(parent, n)
-				w.visit(parent, n, true)
+				w.visit(parent, n, w.check(parent, n), true)
 			}
 			return
 		}
@@ -183,14 +165,21 @@ type Found struct {
 // walk is one scan. Directories are read in parallel.
 type walk struct {
 	*Scanner
-	ctx  context.Context
-	root *root
-	live *root // nil where root is no copy
+	ctx      context.Context
+	root     *root
+	live     *root // nil where root is no copy
+	progress *Progress
+	some     bool // only some paths are compared
+	idle     bool // no path is
+	// moving are directories of which not everything may be known.
+	moving []string
 
 	mu       sync.Mutex
 	differs  map[string]bool // see [Found].Differs
 	suspects []suspect
 	unlisted map[string]error // directories that could not be listed
+	listings map[string]listing
+	vanished map[string]bool // directories that were gone when they were to be listed
 	err      error
 	pending  sync.WaitGroup
 	slots    chan struct{}
@@ -201,7 +190,7 @@ func (s *Scanner) begin(ctx context.Context) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{Scanner: s, ctx: ctx, root: r, differs: map[string]bool{}, unlisted: map[string]error{}, slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	w := &walk{Scanner: s, ctx: ctx, root: r, differs: map[string]bool{}, unlisted: map[string]error{}, listings: map[string]listing{}, vanished: map[string]bool{}, progress: cmp.Or(s.Progress, &Progress{}), slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	return w, w.openLive()
 }
 
@@ -220,20 +209,21 @@ func (w *walk) suspect(path string, old ref) {
 }
 
 // check compares a directory itself.
-func (w *walk) check(path string, old ref) {
+func (w *walk) check(path string, old ref) Stat {
 	st, err := w.root.stat(path)
 	if err != nil || !old.node().clean(st) {
 		w.suspect(path, old)
 	}
+	return st
 }
 
-// visit compares what is in a directory. With deep, directories in it are visited too.
-func (w *walk) visit(path string, old ref, deep bool) {
+// visit compares what is in a directory, of which its path has said st. With deep, directories in it are visited too.
+func (w *walk) visit(path string, old ref, st Stat, deep bool) {
 	if w.ctx.Err() != nil {
 		w.fail(w.ctx.Err())
 		return
 	}
-	d, names, err := w.root.list(path)
+	d, names, err := w.list(path, st)
 	if err != nil {
 		if gone(err) {
 			return // its parent's scan says so
@@ -245,6 +235,7 @@ func (w *walk) visit(path string, old ref, deep bool) {
 		return
 	}
 	defer d.close()
+	w.progress.found.Add(int64(len(names)))
 	slices.Sort(names)
 	known := old.sub.cursor()
 	more := known.next()
@@ -322,20 +313,20 @@ func (w *walk) compare(path string, old ref, st Stat, err error, deep bool) {
 	}
 	// A directory that is new, another one of the same name, or one that could not be listed, is read whole.
 	if deep || was.Kind != Dir || was.Inode != st.Inode || was.Unread != "" {
-		w.descend(path, old)
+		w.descend(path, old, st)
 	}
 }
 
 // descend visits a directory, in another goroutine if one is free.
-func (w *walk) descend(path string, old ref) {
+func (w *walk) descend(path string, old ref, st Stat) {
 	select {
 	case w.slots <- struct{}{}:
 		w.pending.Go(func() {
 			defer func() { <-w.slots }()
-			w.visit(path, old, true)
+			w.visit(path, old, st, true)
 		})
 	default:
-		w.visit(path, old, true)
+		w.visit(path, old, st, true)
 	}
 }
 
@@ -351,15 +342,21 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 	if err := w.inspectAll(w.suspects); err != nil {
 		return nil, err
 	}
-	if others := w.otherNames(t); len(others) > 0 {
-		if err := w.inspectAll(others); err != nil {
+	for round, done := 1, false; !done; round++ {
+		if others := w.otherNames(t); len(others) > 0 {
+			if err := w.inspectAll(others); err != nil {
+				return nil, err
+			}
+			w.suspects = append(w.suspects, others...)
+			w.sort()
+		}
+		err := w.agree()
+		if err == nil {
+			done, err = w.complete(t, round)
+		}
+		if err != nil {
 			return nil, err
 		}
-		w.suspects = append(w.suspects, others...)
-		w.sort()
-	}
-	if err := w.agree(); err != nil {
-		return nil, err
 	}
 	found := &Found{Differs: w.differing(), nodes: slices.DeleteFunc(w.suspects, func(s suspect) bool { return s.node == nil && !s.old.is() })}
 	w.suspects = nil
@@ -370,6 +367,9 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 			reported[s.path] = true
 			found.Problems = append(found.Problems, Problem{s.path, s.node.Unread})
 		}
+	}
+	for _, path := range w.moving {
+		found.Problems = append(found.Problems, Problem{path, renaming})
 	}
 	found.changes(t)
 	return found, nil
@@ -384,6 +384,7 @@ func (w *walk) sort() {
 // inspectAll reads what is at the paths of suspects.
 func (w *walk) inspectAll(suspects []suspect) error {
 	// More readers than processors, because some of them wait for the disk.
+	w.progress.to.Add(int64(len(suspects)))
 	work := make(chan *suspect)
 	var readers sync.WaitGroup
 	for range min(cap(w.slots), max(1, len(suspects))) {
@@ -393,6 +394,7 @@ func (w *walk) inspectAll(suspects []suspect) error {
 				if s.node, err = w.inspect(s.path); err != nil {
 					w.fail(fmt.Errorf("%s: %w", s.path, err))
 				}
+				w.progress.read.Add(1)
 			}
 		})
 	}

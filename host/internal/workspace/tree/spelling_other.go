@@ -16,6 +16,13 @@ type spelling struct {
 	names map[string]map[string]bool
 }
 
+// forget forgets the names: they may have changed.
+func (s *spelling) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = nil
+}
+
 // spelled returns [fs.ErrNotExist] if a directory does not list a name as it is spelled.
 func (s *spelling) spelled(r *root, path string) error {
 	if path == "" {

@@ -6,6 +6,7 @@
 //   - A file whose stat did not change is not read again, unless it changed so shortly before it was read that the stat
 //     could hide a later change (a racily clean file, as Git calls it).
 //   - A scan that fails changes nothing in the tree.
+//   - A file that is renamed during a scan is found by one of its names, or the directories that it may be in are reported.
 //   - A file that cannot be read, or changes while it is read, is reported. It is never taken for complete.
 //
 // Names are bytes, as the system has them (on Windows, WTF-8). Where the system ignores case, a name is as its directory

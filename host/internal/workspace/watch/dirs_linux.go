@@ -59,7 +59,7 @@ func identityOf(path string) (identity, error) {
 func (w *inotify) rewatch() {
 	before := w.dirs
 	w.dirs, w.root, w.limited, w.refused = map[int32]*watchedDir{}, nil, "", ""
-	w.whole, w.dirty, w.names = true, tree.Dirty{}, 0
+	w.anything()
 	id, err := identityOf(w.options.Dir)
 	if err == nil {
 		w.identity = id

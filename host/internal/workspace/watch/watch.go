@@ -33,6 +33,8 @@ type Options struct {
 type Watcher interface {
 	// Take returns what may have changed since the last call. Whole means that anything may have changed.
 	Take(ctx context.Context) (dirty tree.Dirty, whole bool, err error)
+	// Since returns what may have changed since the last call of Take or Since. The next Take includes it.
+	Since(ctx context.Context) (dirty tree.Dirty, whole bool, err error)
 	// Return takes back what could not be used.
 	Return(dirty tree.Dirty, whole bool)
 	// Limited returns why the whole directory has to be compared each time, "" where it need not.

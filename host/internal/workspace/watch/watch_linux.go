@@ -38,11 +38,11 @@ type inotify struct {
 	dirs     map[int32]*watchedDir
 	root     *watchedDir
 	identity identity
-	// dirty may have changed, in whole anything. names counts those in dirty, about.
-	dirty tree.Dirty
-	names int
-	whole bool
-	given names
+	// dirty may have changed, in whole anything. names counts those in dirty, about. told are those before, which Since returned.
+	dirty, told tree.Dirty
+	names       int
+	whole       bool
+	given       names
 	// takes counts the calls of Take.
 	takes int
 	// limited is why something is not watched, "" where everything is. refused is one of the paths.
@@ -137,9 +137,12 @@ func (w *inotify) count() {
 		w.names += 1 + len(names)
 	}
 	if w.names > maxDirty/2 {
-		w.whole, w.dirty, w.names = true, tree.Dirty{}, 0
+		w.anything()
 	}
 }
+
+// anything notes that anything may have changed. The caller holds the lock.
+func (w *inotify) anything() { w.whole, w.dirty, w.told, w.names = true, tree.Dirty{}, tree.Dirty{}, 0 }
 
 // read takes events until the watcher is closed.
 func (w *inotify) read() {
@@ -247,10 +250,24 @@ func (w *inotify) Take(ctx context.Context) (tree.Dirty, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.restore()
-	dirty, whole := w.dirty, w.given.doubt() || w.whole || w.limited != ""
+	w.told.AddDirty(w.dirty)
+	dirty, whole := w.told, w.given.doubt() || w.whole || w.limited != ""
 	w.takes++
-	w.dirty, w.whole, w.names = tree.Dirty{}, false, 0
+	w.dirty, w.told, w.whole, w.names = tree.Dirty{}, tree.Dirty{}, false, 0
 	return dirty, whole, nil
+}
+
+// Since is Take for a snapshot that is being taken: what it returns stays for the next one.
+func (w *inotify) Since(ctx context.Context) (tree.Dirty, bool, error) {
+	if err := w.wait(ctx); err != nil {
+		return nil, true, fmt.Errorf("cannot learn what changed in %s: %w", w.options.Dir, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	dirty := w.dirty
+	w.told.AddDirty(dirty)
+	w.dirty = tree.Dirty{}
+	return dirty, w.whole || w.limited != "", nil
 }
 
 func (w *inotify) wait(ctx context.Context) error {
@@ -306,7 +323,7 @@ func (w *inotify) Return(dirty tree.Dirty, whole bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if whole {
-		w.whole, w.dirty, w.names = true, tree.Dirty{}, 0
+		w.anything()
 		return
 	}
 	for dir, names := range dirty {

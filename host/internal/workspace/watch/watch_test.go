@@ -27,6 +27,7 @@ type world struct {
 	watched, full *tracked.Provider
 	ahead         atomic.Int64 // how far the clock is ahead
 	random        *rand.Rand   // chooses changes
+	skip          func(path string)
 }
 
 func newWorld(t *testing.T) *world {
@@ -58,7 +59,13 @@ func (w *world) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
 func (w *world) provider(store string, changes tracked.Changes) *tracked.Provider {
 	clock := func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
-	p, err := tracked.Open(tracked.Options{Workspace: w.dir, Store: store, Changes: changes, Clock: clock})
+	skip := func(path string) bool {
+		if w.skip != nil {
+			w.skip(path) // a scan is there
+		}
+		return false
+	}
+	p, err := tracked.Open(tracked.Options{Workspace: w.dir, Store: store, Changes: changes, Skip: skip, Clock: clock})
 	if err != nil {
 		w.t.Fatal(err)
 	}
