@@ -1,6 +1,9 @@
 package devservers
 
-import "path"
+import (
+	"path"
+	"slices"
+)
 
 // server is a development server with an application, and what an agent does to it.
 type server struct {
@@ -46,8 +49,16 @@ func editsOf(app, item string) []edit {
 	}
 }
 
+// rendered adds what is wrong only in a page that its server rendered: a heading that differs in the browser.
+func rendered(edits []edit, heading string) []edit {
+	return append(slices.Clone(edits), edit{kind: "hydration mismatch", file: edits[0].file, from: edits[0].from, to: heading})
+}
+
+// inReact is a heading that differs in the browser.
+const inReact = "<h1>{typeof window === 'object' ? 'Items' : 'Goods'}</h1>"
+
 var (
-	reactFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "vueapp"}
+	reactFiles, nextFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "app", "next"}, []string{"shop", "vueapp"}
 
 	react, vue = editsOf("src/App.jsx", "src/Item.jsx"), editsOf("src/App.vue", "src/Item.vue")
 )
@@ -58,7 +69,8 @@ const shown = `document.querySelectorAll('main li').length === 2 && document.que
 var servers = []server{
 	{name: "vite", shared: reactFiles, edits: react},
 	{name: "webpack", shared: reactFiles, edits: react},
-	{name: "next", shared: reactFiles, edits: react},
+	{name: "next", shared: reactFiles, edits: rendered(react, inReact)},
+	{name: "next-webpack", shared: nextFiles, edits: rendered(react, inReact)},
 	{name: "preact", shared: reactFiles, edits: react},
 	{name: "vue", shared: vueFiles, edits: vue},
 	{name: "solid", shared: []string{"shop"}, edits: react},
