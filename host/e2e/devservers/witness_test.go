@@ -1,11 +1,13 @@
 package devservers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -103,6 +105,34 @@ const overlays = `vite-error-overlay, #webpack-dev-server-client-overlay, #react
 // holds reports whether an expression is true in the page, false while it loads.
 func (w *witness) holds(expression string) bool {
 	return w.p.Tab.JS(fmt.Sprintf(`if (!(%s)) throw new Error('not so')`, expression)) == nil
+}
+
+// when looks from now on for the moment from which an expression is true in the page. What it returns ends the look, and is that
+// moment, if there was one.
+func (w *witness) when(ctx context.Context, expression string) func() (time.Time, bool) {
+	if expression == "" {
+		return func() (time.Time, bool) { return time.Time{}, false }
+	}
+	ctx, end := context.WithCancel(ctx)
+	found := make(chan time.Time, 1)
+	go func() {
+		defer close(found)
+		for ctx.Err() == nil {
+			if w.holds(expression) {
+				found <- time.Now()
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return func() (time.Time, bool) {
+		end()
+		at, ok := <-found
+		return at, ok
+	}
 }
 
 // covered reports whether an overlay shows an error. Next.js has its element all the time.
