@@ -55,6 +55,8 @@ type Rule struct {
 
 // Mark recognizes a hot update in a console entry or socket frame.
 type Mark struct {
+	// Server names the servers that send what it recognizes, and the version of each in which that was seen.
+	Server string `json:"server"`
 	Text string `json:"text"`
 	// How is hot_update or hot_update_failed.
 	How string `json:"how"`
