@@ -67,7 +67,7 @@ func begin(t *testing.T, s server, way string) *check {
 	w := e2etest.WorldIn(t, way)
 	c := &check{server: s, app: devserver.Start(t, s.name, s.shared, nil)}
 	c.agent = w.NewAgent(t, "--origin", c.app.URL)
-	p := w.Open(t, c.app.URL)
+	p := w.Open(t, c.app.URL+s.path)
 	c.witness = watch(t, p)
 	c.restore(t)
 	return c

@@ -10,6 +10,8 @@ type server struct {
 	name string
 	// title is how documents call it, and of is its package.
 	title, of string
+	// path is where the application's page is, "" for the server's first one.
+	path string
 	// shared are folders of the application that other servers have too.
 	shared []string
 	edits  []edit
@@ -70,10 +72,11 @@ var angular = func() []edit {
 	return edits
 }()
 
-// inReact and inVue are headings that differ in the browser.
+// Headings that differ in the browser. Svelte replaces a text that differs, and warns of elements.
 const (
-	inReact = "<h1>{Date.now()}</h1>"
-	inVue   = "<h1>{{ Date.now() }}</h1>"
+	inReact  = "<h1>{Date.now()}</h1>"
+	inVue    = "<h1>{{ Date.now() }}</h1>"
+	inSvelte = "{#if typeof window === 'object'}<b>Items</b>{:else}<h1>Items</h1>{/if}"
 )
 
 var (
@@ -93,10 +96,11 @@ var servers = []server{
 	{name: "preact", title: "Vite with Preact", of: "vite", shared: reactFiles, edits: react},
 	{name: "vue", title: "Vite with Vue", of: "vite", shared: vueFiles, edits: vue},
 	{name: "solid", title: "Vite with Solid", of: "vite", shared: []string{"shop"}, edits: react},
-	{name: "sveltekit", title: "SvelteKit", of: "@sveltejs/kit", shared: []string{"shop"}, edits: editsOf("src/App.svelte", "src/Item.svelte")},
+	{name: "sveltekit", title: "SvelteKit", of: "@sveltejs/kit", shared: []string{"shop"}, edits: rendered(editsOf("src/App.svelte", "src/Item.svelte"), inSvelte)},
 	{name: "nuxt", title: "Nuxt", of: "nuxt", shared: vueFiles, edits: rendered(vue, inVue)},
 	{name: "angular", title: "Angular", of: "@angular/build", shared: []string{"shop"}, edits: angular},
-	{name: "react-router", title: "React Router", of: "react-router", shared: reactFiles, edits: react},
-	{name: "astro", title: "Astro", of: "astro", shared: reactFiles, edits: react},
+	{name: "react-router", title: "React Router", of: "react-router", shared: reactFiles, edits: rendered(react, inReact)},
+	{name: "astro", title: "Astro", of: "astro", shared: reactFiles, edits: rendered(react, inReact)},
 	{name: "parcel", title: "Parcel", of: "parcel", shared: reactFiles, edits: react},
+	{name: "storybook", title: "Storybook", of: "storybook", path: "/iframe.html?id=app--whole&viewMode=story", shared: reactFiles, edits: react},
 }
