@@ -98,6 +98,7 @@ func (c *check) edit(t *testing.T, e edit, o *outcome) {
 	covered := c.witness.covered()
 	if unseen := e.shows != "" && !c.witness.holds(e.shows); unseen || !e.healthy && len(errors)+len(warnings) == 0 && !covered {
 		c.reload(t) // not every server runs effects again
+		c.tells(e)
 		r = c.agent.Changes()
 		errors, warnings = c.witness.take()
 		covered = c.witness.covered()
@@ -120,12 +121,24 @@ func (c *check) edit(t *testing.T, e edit, o *outcome) {
 		if o.place, wrong = placed(place, r); wrong != "" {
 			t.Error(wrong)
 		}
+		t.Logf("%s is %s", place, o.place)
 	}
 	if wrong = c.repair(t, e, o); wrong != "" {
 		t.Error(wrong)
 	}
 	c.restore(t)
 	o.repaired = wrong == ""
+}
+
+// tells waits until the page that was loaded again shows what an edit does, or has what it breaks. One that does neither is judged as
+// it is.
+func (c *check) tells(e edit) {
+	_ = testbed.Eventually(c.agent.T.Context(), func() (bool, error) {
+		if e.healthy {
+			return e.shows == "" && c.witness.holds(shown) || e.shows != "" && c.witness.holds(e.shows), nil
+		}
+		return c.witness.heard() || c.witness.covered(), nil
+	})
 }
 
 // repair takes an edit back, and returns what is wrong with the answer.

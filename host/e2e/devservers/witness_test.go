@@ -85,9 +85,20 @@ func (w *witness) asksForReload() bool {
 	return w.stale
 }
 
+// heard reports whether anything went wrong since the last take.
+func (w *witness) heard() bool {
+	missing := w.holds(missingPicture)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return missing || len(w.errors)+len(w.warnings) > 0
+}
+
+// missingPicture is true in a page with a picture that cannot be shown.
+const missingPicture = `[...document.images].some((e) => e.complete && e.naturalWidth === 0)`
+
 // take returns what went wrong since the last call, and pictures that cannot be shown.
 func (w *witness) take() (errors, warnings []string) {
-	if w.holds(`[...document.images].some((e) => e.complete && e.naturalWidth === 0)`) { // a server may answer with its page
+	if w.holds(missingPicture) { // a server may answer with its page
 		w.mu.Lock()
 		w.errors = append(w.errors, "a picture is not shown")
 		w.mu.Unlock()
