@@ -1,7 +1,10 @@
 package devservers
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -67,10 +70,28 @@ func begin(t *testing.T, s server, way string) *check {
 	w := e2etest.WorldIn(t, way)
 	c := &check{server: s, app: devserver.Start(t, s.name, s.shared, nil)}
 	c.agent = w.NewAgent(t, "--origin", c.app.URL)
+	c.compile(t)
 	p := w.Open(t, c.app.URL+s.path)
 	c.witness = watch(t, p)
 	c.restore(t)
 	return c
+}
+
+// compile has the server make the page for the first time, which can take longer than a browser waits for it.
+func (c *check) compile(t *testing.T) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.app.URL+c.path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	if err := errors.Join(err, answer.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // restore waits until the page is as it should be and its agent has seen that.
@@ -94,25 +115,25 @@ func (c *check) edit(t *testing.T, e edit, o *outcome) {
 	c.agent.T, c.witness.p.T = t, t
 	place := c.place(t, e)
 	r := c.after(t, e, o)
-	errors, warnings := c.witness.take()
+	broke, warnings := c.witness.take()
 	covered := c.witness.covered()
-	if unseen := e.shows != "" && !c.witness.holds(e.shows); unseen || !e.healthy && len(errors)+len(warnings) == 0 && !covered {
+	if unseen := e.shows != "" && !c.witness.holds(e.shows); unseen || !e.healthy && len(broke)+len(warnings) == 0 && !covered {
 		c.reload(t) // not every server runs effects again
 		c.tells(e)
 		r = c.agent.Changes()
-		errors, warnings = c.witness.take()
+		broke, warnings = c.witness.take()
 		covered = c.witness.covered()
 	}
 	wrong := ""
-	switch broken := len(errors) > 0 || covered; {
+	switch broken := len(broke) > 0 || covered; {
 	case e.healthy && (broken || e.shows != "" && !c.witness.holds(e.shows)):
-		wrong = fmt.Sprintf("the edit is not healthy: %q, covered %v", errors, covered)
+		wrong = fmt.Sprintf("the edit is not healthy: %q, covered %v", broke, covered)
 	case e.healthy && r.Severity != report.Clean:
 		wrong = "a healthy edit is not clean: " + e2etest.Show(r)
 	case !e.healthy && !broken && len(warnings) == 0:
 		wrong = "the edit breaks nothing"
 	case broken && r.Severity != report.Error, !broken && !e.healthy && r.Severity == report.Clean:
-		wrong = fmt.Sprintf("what breaks is not reported: %q, %q, covered %v: %s", errors, warnings, covered, e2etest.Show(r))
+		wrong = fmt.Sprintf("what breaks is not reported: %q, %q, covered %v: %s", broke, warnings, covered, e2etest.Show(r))
 	}
 	if o.told = wrong == ""; !o.told {
 		t.Error(wrong)
@@ -150,11 +171,11 @@ func (c *check) repair(t *testing.T, e edit, o *outcome) string {
 	}
 	r := c.after(t, back, o)
 	stale := c.witness.asksForReload()
-	errors, _ := c.witness.take()
+	broke, _ := c.witness.take()
 	switch {
 	case !c.witness.holds(shown) || c.witness.covered():
-		if clean := r.Severity == report.Clean && (r.Settled == nil || *r.Settled); clean && (len(errors) > 0 || c.witness.covered()) {
-			return fmt.Sprintf("the page is not repaired, and the agent is told nothing: %q, %s", errors, e2etest.Show(r))
+		if clean := r.Severity == report.Clean && (r.Settled == nil || *r.Settled); clean && (len(broke) > 0 || c.witness.covered()) {
+			return fmt.Sprintf("the page is not repaired, and the agent is told nothing: %q, %s", broke, e2etest.Show(r))
 		} // else the server did not run the code again
 		c.reload(t)
 	case stale:
@@ -165,7 +186,7 @@ func (c *check) repair(t *testing.T, e edit, o *outcome) string {
 		if r = c.agent.ChangesWith(map[string]any{"wait": "reload", "timeout_ms": 10000}); r.Severity == report.Error {
 			return "the page that was loaded again is not clean: " + e2etest.Show(r)
 		}
-	case r.Severity == report.Error && len(errors) == 0:
+	case r.Severity == report.Error && len(broke) == 0:
 		return "the repair is not clean: " + e2etest.Show(r)
 	}
 	return ""

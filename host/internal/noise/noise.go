@@ -57,7 +57,7 @@ type Rule struct {
 type Mark struct {
 	// Server names the servers that send what it recognizes, and the version of each in which that was seen.
 	Server string `json:"server"`
-	Text string `json:"text"`
+	Text   string `json:"text"`
 	// How is hot_update or hot_update_failed.
 	How string `json:"how"`
 	// Level is the reported level of a failure, if it differs from the logged one.

@@ -166,7 +166,8 @@ func TestEachMarkNamesItsServerAndHasAnExample(t *testing.T) {
 			if !slices.ContainsFunc(updates, func(c struct {
 				ev   event.Event
 				want string
-			}) bool {
+			},
+			) bool {
 				return rules.Update(c.ev) != c.want
 			}) {
 				t.Errorf("%s: no example shows %s", rule.ID, m.Text)
