@@ -2892,9 +2892,10 @@ export interface ViewRef {
    */
   tab?: number /* int */;
   /**
-   * Selector finds the element in the tab's page.
+   * Selector finds the element in the tab's page. Overlay is true for the error overlay of a development server, which is an error.
    */
   selector?: string;
+  overlay?: boolean;
 }
 /**
  * Place is a place in code. File, FileLine and FileColumn are the original place, if known.

@@ -238,8 +238,9 @@ type ViewRef struct {
 	Latency []Latency `json:"latency,omitempty"`
 	// Tab is where it happened.
 	Tab int `json:"tab,omitempty"`
-	// Selector finds the element in the tab's page.
+	// Selector finds the element in the tab's page. Overlay is true for the error overlay of a development server, which is an error.
 	Selector string `json:"selector,omitempty"`
+	Overlay  bool   `json:"overlay,omitempty"`
 }
 
 // Place is a place in code. File, FileLine and FileColumn are the original place, if known.

@@ -1,10 +1,17 @@
 package devservers
 
-import "path"
+import (
+	"path"
+	"slices"
+)
 
 // server is a development server with an application, and what an agent does to it.
 type server struct {
 	name string
+	// title is how documents call it, and of is its package.
+	title, of string
+	// path is where the application's page is, "" for the server's first one.
+	path string
 	// shared are folders of the application that other servers have too.
 	shared []string
 	edits  []edit
@@ -46,8 +53,34 @@ func editsOf(app, item string) []edit {
 	}
 }
 
+// rendered adds what is wrong only in a page that its server rendered: a heading that differs in the browser.
+func rendered(edits []edit, heading string) []edit {
+	return append(slices.Clone(edits), edit{kind: "hydration mismatch", file: edits[0].file, from: edits[0].from, to: heading})
+}
+
+// angular are the edits of an application whose views are in templates, which name no modules.
+var angular = func() []edit {
+	edits := editsOf("src/App.html", "src/Item.html")
+	for i, e := range edits {
+		switch e.kind {
+		case "missing import":
+			edits[i].file, edits[i].from, edits[i].to = "src/App.ts", "'./Item'", "'./Missing'"
+		case "undefined at render":
+			edits[i].from, edits[i].to = "item().cents", "item().price.cents"
+		}
+	}
+	return edits
+}()
+
+// Headings that differ in the browser. Svelte replaces a text that differs, and warns of markup.
+const (
+	inReact  = "<h1>{Date.now()}</h1>"
+	inVue    = "<h1>{{ Date.now() }}</h1>"
+	inSvelte = "<h1>{@html String(Date.now())}</h1>"
+)
+
 var (
-	reactFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "vueapp"}
+	reactFiles, nextFiles, vueFiles = []string{"shop", "app"}, []string{"shop", "app", "next"}, []string{"shop", "vueapp"}
 
 	react, vue = editsOf("src/App.jsx", "src/Item.jsx"), editsOf("src/App.vue", "src/Item.vue")
 )
@@ -56,14 +89,18 @@ var (
 const shown = `document.querySelectorAll('main li').length === 2 && document.querySelector('main h1')?.textContent === 'Items' && document.querySelector('main li').textContent.includes('1.20')`
 
 var servers = []server{
-	{name: "vite", shared: reactFiles, edits: react},
-	{name: "webpack", shared: reactFiles, edits: react},
-	{name: "next", shared: reactFiles, edits: react},
-	{name: "preact", shared: reactFiles, edits: react},
-	{name: "vue", shared: vueFiles, edits: vue},
-	{name: "solid", shared: []string{"shop"}, edits: react},
-	{name: "sveltekit", shared: []string{"shop"}, edits: editsOf("src/App.svelte", "src/Item.svelte")},
-	{name: "react-router", shared: reactFiles, edits: react},
-	{name: "astro", shared: reactFiles, edits: react},
-	{name: "parcel", shared: reactFiles, edits: react},
+	{name: "vite", title: "Vite with React", of: "vite", shared: reactFiles, edits: react},
+	{name: "webpack", title: "webpack", of: "webpack-dev-server", shared: reactFiles, edits: react},
+	{name: "next", title: "Next.js with Turbopack", of: "next", shared: reactFiles, edits: rendered(react, inReact)},
+	{name: "next-webpack", title: "Next.js with webpack", of: "next", shared: nextFiles, edits: rendered(react, inReact)},
+	{name: "preact", title: "Vite with Preact", of: "vite", shared: reactFiles, edits: react},
+	{name: "vue", title: "Vite with Vue", of: "vite", shared: vueFiles, edits: vue},
+	{name: "solid", title: "Vite with Solid", of: "vite", shared: []string{"shop"}, edits: react},
+	{name: "sveltekit", title: "SvelteKit", of: "@sveltejs/kit", shared: []string{"shop"}, edits: rendered(editsOf("src/App.svelte", "src/Item.svelte"), inSvelte)},
+	{name: "nuxt", title: "Nuxt", of: "nuxt", shared: vueFiles, edits: rendered(vue, inVue)},
+	{name: "angular", title: "Angular", of: "@angular/build", shared: []string{"shop"}, edits: angular},
+	{name: "react-router", title: "React Router", of: "react-router", shared: reactFiles, edits: rendered(react, inReact)},
+	{name: "astro", title: "Astro", of: "astro", shared: reactFiles, edits: rendered(react, inReact)},
+	{name: "parcel", title: "Parcel", of: "parcel", shared: reactFiles, edits: react},
+	{name: "storybook", title: "Storybook", of: "storybook", path: "/iframe.html?id=app--whole&viewMode=story", shared: reactFiles, edits: react},
 }

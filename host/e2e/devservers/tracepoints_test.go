@@ -36,7 +36,7 @@ func traceUpdates(t *testing.T, s server, way string) {
 	}
 	app.Write("src/cart.js", cart(0))
 	a := w.NewAgent(t, "--origin", app.URL, "--tools", "observe,debug")
-	p := w.Open(t, app.URL)
+	p := w.Open(t, app.URL+s.path)
 	c := &check{server: s, app: app, agent: a, witness: watch(t, p)}
 	c.shows(t, shown)
 	trace := func(line int, path string) debugger.Trace {

@@ -1,11 +1,13 @@
 package devservers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -83,9 +85,20 @@ func (w *witness) asksForReload() bool {
 	return w.stale
 }
 
+// heard reports whether anything went wrong since the last take.
+func (w *witness) heard() bool {
+	missing := w.holds(missingPicture)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return missing || len(w.errors)+len(w.warnings) > 0
+}
+
+// missingPicture is true in a page with a picture that cannot be shown.
+const missingPicture = `[...document.images].some((e) => e.complete && e.naturalWidth === 0)`
+
 // take returns what went wrong since the last call, and pictures that cannot be shown.
 func (w *witness) take() (errors, warnings []string) {
-	if w.holds(`[...document.images].some((e) => e.complete && e.naturalWidth === 0)`) { // a server may answer with its page
+	if w.holds(missingPicture) { // a server may answer with its page
 		w.mu.Lock()
 		w.errors = append(w.errors, "a picture is not shown")
 		w.mu.Unlock()
@@ -103,6 +116,34 @@ const overlays = `vite-error-overlay, #webpack-dev-server-client-overlay, #react
 // holds reports whether an expression is true in the page, false while it loads.
 func (w *witness) holds(expression string) bool {
 	return w.p.Tab.JS(fmt.Sprintf(`if (!(%s)) throw new Error('not so')`, expression)) == nil
+}
+
+// when looks from now on for the moment from which an expression is true in the page. What it returns ends the look, and is that
+// moment, if there was one.
+func (w *witness) when(ctx context.Context, expression string) func() (time.Time, bool) {
+	if expression == "" {
+		return func() (time.Time, bool) { return time.Time{}, false }
+	}
+	ctx, end := context.WithCancel(ctx)
+	found := make(chan time.Time, 1)
+	go func() {
+		defer close(found)
+		for ctx.Err() == nil {
+			if w.holds(expression) {
+				found <- time.Now()
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return func() (time.Time, bool) {
+		end()
+		at, ok := <-found
+		return at, ok
+	}
 }
 
 // covered reports whether an overlay shows an error. Next.js has its element all the time.

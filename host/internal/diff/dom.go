@@ -132,7 +132,9 @@ func (c *computation) dom() *report.DOMDiff {
 
 	r := newRoom()
 	d.Crashed = take(r, d.Crashed)
-	fresh, gone = take(r, byFrequency(fresh)), take(r, byFrequency(gone))
+	fresh = byFrequency(fresh)
+	slices.SortStableFunc(fresh, func(a, b *tally[report.NewElement]) int { return rank(a) - rank(b) })
+	fresh, gone = take(r, fresh), take(r, byFrequency(gone))
 	introduce(&c.Options, fresh, func(e *report.NewElement) **report.Introduced { return &e.IntroducedBy })
 	d.NewErrorElements, d.DisappearedElements = entries(fresh), entries(gone)
 	flashes = take(r, byFrequency(flashes))
@@ -141,6 +143,14 @@ func (c *computation) dom() *report.DOMDiff {
 	d.Shown, d.Over = slices.Concat(d.Shown, keysOf(fresh), keysOf(flashes)), keysOf(gone)
 	d.Omitted = r.omitted
 	return d
+}
+
+// rank puts overlays, which are errors, before other error elements, which are warnings.
+func rank(t *tally[report.NewElement]) int {
+	if alike.IsOverlay(t.entry.Selector) {
+		return 0
+	}
+	return 1
 }
 
 func isFlash(l flash.Life) bool { return l.Flash }

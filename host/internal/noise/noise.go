@@ -55,7 +55,9 @@ type Rule struct {
 
 // Mark recognizes a hot update in a console entry or socket frame.
 type Mark struct {
-	Text string `json:"text"`
+	// Server names the servers that send what it recognizes, and the version of each in which that was seen.
+	Server string `json:"server"`
+	Text   string `json:"text"`
 	// How is hot_update or hot_update_failed.
 	How string `json:"how"`
 	// Level is the reported level of a failure, if it differs from the logged one.

@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,43 +104,75 @@ func TestMessagesOfARefresh(t *testing.T) {
 	}
 }
 
+// updates are what servers' clients log and receive, and the update that it shows.
+var updates = []struct {
+	ev   event.Event
+	want string
+}{
+	{&event.Console{Text: "[vite] hot updated: /src/App.tsx"}, "hot_update"},
+	{&event.Console{Text: "[vite] connected."}, ""},
+	{&event.Console{Level: event.Error, Text: "[vite] Failed to reload /src/App.tsx"}, "hot_update_failed"},
+	{&event.Console{Text: "[Fast Refresh] done in 120ms"}, "hot_update"},
+	{&event.Console{Text: "[HMR] App is up to date."}, "hot_update"},
+	{&event.Console{Level: event.Warning, Text: "[HMR] Cannot apply update. Need to do a full reload!"}, "hot_update_failed"},
+	{&event.Console{Level: event.Warning, Text: "[HMR] Root or manually mounted instance modified. Full reload required."}, "hot_update_failed"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/webpack-hmr", Text: `{"action":"built","hash":"1","errors":[],"warnings":[]}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://127.0.0.1:1234/", Text: `{"type":"update","assets":[{"id":"jX2f","url":"/src.js"}]}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://127.0.0.1:1234/", Text: `{"type":"error","diagnostics":{"ansi":[{"message":"x"}]}}`}, "hot_update_failed"},
+	{&event.WebSocket{Op: "received", URL: "ws://127.0.0.1:1234/", Text: `{"type":"update","data":[]}`}, ""},
+	{&event.Console{Level: event.Error, Text: "[rsbuild] HMR update failed, performing full reload: Error: Aborted because ./src/probe.ts is not accepted"}, "hot_update_failed"},
+	{&event.Console{Text: "[rsbuild] WebSocket connected."}, ""},
+	{&event.Console{Text: "we hot updated the cache"}, ""},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update","updates":[]}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"error","err":{}}`}, "hot_update_failed"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:4200/?token=[masked]", Text: `{"type":"custom","event":"angular:component-update","data":{"id":"src%2FApp.ts%40App","timestamp":1764352638}}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:4200/?token=[masked]", Text: `{"type":"custom","event":"vite:ws:connect"}`}, ""},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/live", Text: `{"type":"update"}`}, ""},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"built","hash":"0","errors":[],"warnings":[]}`}, ""},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"built","hash":"1","errors":[{"message":"./src/App.jsx:24:12"}]}`}, "hot_update_failed"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"turbopack-message","data":[{"resource":{"path":"a.js"},"type":"partial"}]}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":189,"hash":"4c7a","warnings":[],"errors":[]}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":189,"hash":"4c7a","warnings":[],"errors":["Module not found"]}`}, "hot_update_failed"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"type":"errors","data":[{"moduleName":"./src/App.jsx"}]}`}, "hot_update_failed"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"action":"built","house":7}`}, ""},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"hash","data":"38ed93ab6915f7b2"}`}, ""},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"ok"}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"warnings","data":{"text":["unused"]}}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"static-changed"}`}, "hot_update"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"errors","data":{"text":["File: ./src/greet.js:1:1"],"html":""}}`}, "hot_update_failed"},
+	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/chat", Text: `{"type":"ok"}`}, ""},
+	{&event.WebSocket{Op: "sent", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update"}`}, ""},
+}
+
 func TestUpdates(t *testing.T) {
 	rules := Default()
-	for _, c := range []struct {
-		ev   event.Event
-		want string
-	}{
-		{&event.Console{Text: "[vite] hot updated: /src/App.tsx"}, "hot_update"},
-		{&event.Console{Text: "[vite] connected."}, ""},
-		{&event.Console{Level: event.Error, Text: "[vite] Failed to reload /src/App.tsx"}, "hot_update_failed"},
-		{&event.Console{Text: "[Fast Refresh] done in 120ms"}, "hot_update"},
-		{&event.Console{Text: "[HMR] App is up to date."}, "hot_update"},
-		{&event.WebSocket{Op: "received", URL: "ws://127.0.0.1:1234/", Text: `{"type":"update","assets":[{"id":"jX2f","url":"/src.js"}]}`}, "hot_update"},
-		{&event.WebSocket{Op: "received", URL: "ws://127.0.0.1:1234/", Text: `{"type":"error","diagnostics":{"ansi":[{"message":"x"}]}}`}, "hot_update_failed"},
-		{&event.WebSocket{Op: "received", URL: "ws://127.0.0.1:1234/", Text: `{"type":"update","data":[]}`}, ""},
-		{&event.Console{Level: event.Error, Text: "[rsbuild] HMR update failed, performing full reload: Error: Aborted because ./src/probe.ts is not accepted"}, "hot_update_failed"},
-		{&event.Console{Text: "[rsbuild] WebSocket connected."}, ""},
-		{&event.Console{Text: "we hot updated the cache"}, ""},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update","updates":[]}`}, "hot_update"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"error","err":{}}`}, "hot_update_failed"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/live", Text: `{"type":"update"}`}, ""},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"built","hash":"0","errors":[],"warnings":[]}`}, ""},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"built","hash":"1","errors":[{"message":"./src/App.jsx:24:12"}]}`}, "hot_update_failed"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/hmr?id=1", Text: `{"type":"turbopack-message","data":[{"resource":{"path":"a.js"},"type":"partial"}]}`}, "hot_update"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":189,"hash":"4c7a","warnings":[],"errors":[]}`}, "hot_update"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"name":"","action":"built","time":189,"hash":"4c7a","warnings":[],"errors":["Module not found"]}`}, "hot_update_failed"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"type":"errors","data":[{"moduleName":"./src/App.jsx"}]}`}, "hot_update_failed"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:8080/ws", Text: `{"action":"built","house":7}`}, ""},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"hash","data":"38ed93ab6915f7b2"}`}, ""},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"ok"}`}, "hot_update"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"warnings","data":{"text":["unused"]}}`}, "hot_update"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"static-changed"}`}, "hot_update"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/rsbuild-hmr?token=[masked]", Text: `{"type":"errors","data":{"text":["File: ./src/greet.js:1:1"],"html":""}}`}, "hot_update_failed"},
-		{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/chat", Text: `{"type":"ok"}`}, ""},
-		{&event.WebSocket{Op: "sent", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update"}`}, ""},
-	} {
+	for _, c := range updates {
 		if got := rules.Update(c.ev); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.ev, got, c.want)
+		}
+	}
+}
+
+// TestEachMarkNamesItsServerAndHasAnExample: without the mark, the example would be no update, or one of another kind.
+func TestEachMarkNamesItsServerAndHasAnExample(t *testing.T) {
+	rules := Default()
+	for _, rule := range slices.Concat(rules.console, rules.websocket, rules.frames) {
+		for i, m := range rule.Marks {
+			if m.Server == "" {
+				t.Errorf("%s: %s names no server", rule.ID, m.Text)
+			}
+			marks := rule.Marks
+			rule.Marks = slices.Delete(slices.Clone(marks), i, i+1)
+			if !slices.ContainsFunc(updates, func(c struct {
+				ev   event.Event
+				want string
+			},
+			) bool {
+				return rules.Update(c.ev) != c.want
+			}) {
+				t.Errorf("%s: no example shows %s", rule.ID, m.Text)
+			}
+			rule.Marks = marks
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
@@ -34,7 +35,7 @@ func (r *referring) list(name, lane string, refs []*report.Ref) []protocol.ViewR
 			continue
 		}
 		out[i].Positions = ref.Positions[max(0, len(ref.Positions)-report.MaxRefs):]
-		out[i].Tab, out[i].Selector = ref.Tab, ref.Element.Selector
+		out[i].Tab, out[i].Selector, out[i].Overlay = ref.Tab, ref.Element.Selector, alike.IsOverlay(ref.Element.Selector)
 		if lane == "" {
 			out[i].Lane = laneOf(ref.Event)
 		}

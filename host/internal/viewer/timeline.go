@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
@@ -226,10 +227,10 @@ func markOfFile(*event.FileChange, *noise.Rules) byte { return protocol.MarkClea
 func markOfInspection(*event.Inspection, *noise.Rules) byte { return protocol.MarkClean }
 
 func markOfChange(c *capture.Change, _ *noise.Rules) byte {
-	switch c.Op {
-	case "crashed", "emptied":
+	switch {
+	case c.Op == "crashed", c.Op == "emptied", c.Op == "appeared" && alike.IsOverlay(c.Element.Selector):
 		return protocol.MarkError
-	case "appeared":
+	case c.Op == "appeared":
 		return protocol.MarkWarning
 	}
 	return protocol.MarkClean

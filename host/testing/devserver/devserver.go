@@ -1,7 +1,7 @@
 // Package devserver runs applications in development servers made by others.
 //
 // The applications are in testdata: a folder for each server, with the versions of its packages, and folders that several of them
-// share: shop, what needs no framework, app, its views in React, and vueapp, those in Vue.
+// share: shop, what needs no framework, app, its views in React, and vueapp, those in Vue. A server's own files go before shared ones.
 package devserver
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,8 +46,8 @@ func Start(t testing.TB, name string, shared []string, prepare func(*App)) *App 
 	a := &App{TB: t, Dir: e2etest.Repository(filepath.Join(".cache/devservers", name))}
 	alone(t, a.Dir+".lock")
 	from := e2etest.Repository("host/testing/devserver/testdata")
-	err := errors.Join(npm.Install(filepath.Join(from, name), a.Dir), npm.Overlay(a.Dir, filepath.Join(from, name)))
-	for _, folder := range shared {
+	err := npm.Install(filepath.Join(from, name), a.Dir)
+	for _, folder := range append(slices.Clone(shared), name) {
 		err = errors.Join(err, npm.Overlay(a.Dir, filepath.Join(from, folder)))
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ interface Kind<T> {
   /** Its heading: a text that speaks of a number, or one that does not. */
   title: CountedKey | { text: string };
   lane: string;
-  severity?: Severity;
+  severity?: Severity | ((entry: ViewRef | undefined) => Severity);
   /** The list's name among the report's references. */
   name: string;
   /** What a search looks through. */
@@ -86,7 +86,9 @@ function list<T extends { count?: number; tab?: number; introduced_by?: Introduc
           <Line
             key={i}
             model={model}
-            {...(severity !== undefined && { severity })}
+            {...(severity !== undefined && {
+              severity: typeof severity === 'function' ? severity(entry) : severity,
+            })}
             entry={entry}
             count={one.count}
             tab={one.tab}
@@ -162,9 +164,11 @@ function element({ text, selector }: { text: string; selector: string }): JSX.El
   );
 }
 
-/** The file and line that a development server's overlay names. */
-const placeOf = ({ file, line }: NewElement): string =>
-  file === undefined ? '' : `${file.replace(/^.*[\\/]/, '')}${line === undefined ? '' : `:${line}`}`;
+/** The file and line that a development server's overlay names, "" where it names none. */
+const placeOf = ({ file, line, generated }: NewElement): string =>
+  file === undefined
+    ? ''
+    : `${file.replace(/^.*[\\/]/, '')}${line === undefined ? '' : `:${line}`}${generated === true ? ` ${t('generated')}` : ''}`;
 
 const elementText = ({ text, selector }: { text: string; selector: string }): string =>
   `${quoted(text) || t('noText')} ${quoted(selector)}`;
@@ -330,20 +334,21 @@ const LISTS: readonly List[] = [
   list<NewElement>(({ dom }) => dom?.new_error_elements, {
     title: 'groupElements',
     lane: 'dom',
-    severity: 'warning',
+    severity: (entry) => (entry?.overlay === true ? 'error' : 'warning'),
     name: 'dom.new_error_elements',
     texts: (e) => [e.selector, e.text, e.file],
     line: element,
-    aside: (e, entry, model) =>
-      e.gone_at != null ? (
-        <span class="quiet">{t('goneAt', hour(Date.parse(e.gone_at)))}</span>
-      ) : e.file !== undefined ? (
-        <span class="quiet">
-          {[placeOf(e), e.generated === true && t('generated')].filter(Boolean).join(' ')}
-        </span>
-      ) : (
-        <Reveal model={model} entry={entry} />
-      ),
+    aside: (e, entry, model) => (
+      <>
+        {e.gone_at != null && <span class="quiet">{t('goneAt', hour(Date.parse(e.gone_at)))}</span>}
+        {e.file !== undefined && (
+          <span class="source" title={`${e.file}${e.line === undefined ? '' : `:${e.line}`}`}>
+            {placeOf(e)}
+          </span>
+        )}
+        {e.gone_at == null && e.file === undefined && <Reveal model={model} entry={entry} />}
+      </>
+    ),
     markdown: (e) => elementText(e) + (e.file === undefined ? '' : ` ${quoted(placeOf(e))}`),
   }),
   list<EmptiedField>(({ dom }) => dom?.emptied_fields, {

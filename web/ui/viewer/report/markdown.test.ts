@@ -32,6 +32,27 @@ test('a report reads as Markdown, and a page’s text cannot be more than text i
   expect(quoted('```')).toBe('```` ``` ````');
 });
 
+test('an overlay has its place, also one of what the server made of a file', () => {
+  const overlay = {
+    selector: 'vite-error-overlay',
+    text: 'Unexpected token',
+    file: '/shop/src/App.tsx',
+    line: 5,
+  };
+  const text = reportMarkdown(
+    {
+      ...report,
+      report: {
+        ...report.report,
+        dom: { new_error_elements: [overlay, { ...overlay, text: 'Not found', generated: true }] },
+      },
+    } as ViewReport,
+    (moment) => moment,
+  );
+  expect(text).toContain('- `Unexpected token` `vite-error-overlay` `App.tsx:5`\n');
+  expect(text).toContain('- `Not found` `vite-error-overlay` `App.tsx:5 (generated)`');
+});
+
 test('requests say where they come from and why they failed, and storms are listed', () => {
   const text = reportMarkdown(
     {

@@ -1,4 +1,5 @@
 // For servers that are told their port, and say nothing when they serve.
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
@@ -20,4 +21,13 @@ export async function serves(port, path = '/') {
     await setTimeout(100);
   }
   console.log(url);
+}
+
+// Runs a server that is a command, which ends with the standard input.
+export async function run(command, args, path) {
+  const port = Number(process.env.PORT) || (await free());
+  const child = spawn(process.execPath, [command, ...args(port)], { cwd: import.meta.dirname, stdio: ['ignore', 'ignore', 'inherit'] });
+  child.on('exit', () => process.exit(0));
+  process.stdin.on('end', () => child.kill()).resume();
+  await serves(port, path);
 }

@@ -1,0 +1,1 @@
+export default { '/api': { target: process.env.API } };

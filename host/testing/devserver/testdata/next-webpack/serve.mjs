@@ -1,0 +1,3 @@
+import { serve } from './next.mjs';
+
+await serve({ webpack: true });
