@@ -111,6 +111,10 @@ func (p *Places) Compiled(tab int, at int64, file string, line, column int) (sou
 	return p.findAt(tab, at, stacks.Frame{URL: p.script(tab, file), Line: line, Column: column})
 }
 
+// Unbundled reports whether a tab loaded the code of a file as a script of its own. Then plugins may have compiled it in several
+// steps, the later ones of which do not know the file's lines.
+func (p *Places) Unbundled(tab int, file string) bool { return p != nil && p.script(tab, file) != "" }
+
 // StyleLine returns the line of a component's file that declares a property, by the line in its style block of a number; 0
 // if it is not known. See [sourcemap.Map.StyleLine].
 func (p *Places) StyleLine(tab int, at int64, file string, number, line int, property string) int {
