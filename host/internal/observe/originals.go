@@ -170,10 +170,10 @@ func (p *Places) Generated(tab int, f stacks.Frame) bool {
 
 // ofLibrary reports whether a frame is not the project's own code. pos is its original place, if that is known.
 func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
-	if known {
-		return pos.Ignored || stacks.IsLibrary(f.URL) || stacks.IsLibrary(pos.Source) || stacks.IsVendored(pos.Source)
+	if !known {
+		return stacks.OfLibrary(f.URL, "")
 	}
-	return stacks.IsLibrary(f.URL) || stacks.IsVendored(f.URL) || stacks.IsMinified(f.URL)
+	return pos.Ignored || stacks.OfLibrary(f.URL, pos.Source)
 }
 
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
