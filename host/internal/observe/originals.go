@@ -183,6 +183,9 @@ func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, boo
 	if file, forever := components.RendersForever(p.view(), c); forever {
 		return stacks.Frame{}, sourcemap.Position{Source: event.Clean(file)}, file != ""
 	}
+	if by, ok := p.gaveUp(c); ok {
+		return by.Frame, by.Original, by.Original.Source != ""
+	}
 	top := stacks.Top(c)
 	first, ok := p.find(c, top)
 	if !ofLibrary(top, first, ok) {
@@ -212,6 +215,18 @@ func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, boo
 		return f, pos, true
 	}
 	return top, first, ok
+}
+
+// gaveUp returns the code that made the request which a page gave up with an error; false where that may be one of several.
+func (p *Places) gaveUp(c *event.Console) (by Caller, ok bool) {
+	for i, n := range loads.GivenUp(p.view(), c) {
+		of := p.CallerOf(n)
+		if ok = i == 0 || of.place() == by.place(); !ok {
+			return by, false
+		}
+		by = of
+	}
+	return by, ok && by.URL != ""
 }
 
 // component returns the first component of the project that a message names, or that React names in what it logs about an error.
