@@ -354,6 +354,10 @@ export interface ActBlame {
   compiled_line?: number /* int */;
   compiled_column?: number /* int */;
   /**
+   * Unsure is true if Line may be one of the code that a plugin made of File before its markup was compiled.
+   */
+  unsure?: boolean;
+  /**
    * Stack is the code that created the element, innermost first: "function (url:line:column)".
    */
   stack?: string[];

@@ -54,7 +54,7 @@ export interface Message {
    */
   logged_at?: string;
   /**
-   * Also is what else said the same: "shown in .error".
+   * Also is what else said the same: "shown in .error", and where else the message came from: "at order.js:9".
    */
   also?: string;
   count: number /* int */;

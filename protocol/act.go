@@ -163,6 +163,8 @@ type ActBlame struct {
 	// CompiledLine and CompiledColumn are the place in the code that File was compiled to. They count from 1.
 	CompiledLine   int `json:"compiled_line,omitempty"`
 	CompiledColumn int `json:"compiled_column,omitempty"`
+	// Unsure is true if Line may be one of the code that a plugin made of File before its markup was compiled.
+	Unsure bool `json:"unsure,omitempty"`
 	// Stack is the code that created the element, innermost first: "function (url:line:column)".
 	Stack []string `json:"stack,omitempty"`
 	// Outer is true if File or Stack are those of an element around it, because it has none.

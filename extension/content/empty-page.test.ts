@@ -49,6 +49,28 @@ describe('an empty page', () => {
   });
 
   it.each([
+    ['<main></main>', 'an empty element in place of the content'],
+    ['<div class="layout"><header></header><main><ul></ul></main></div>', 'wrappers without content'],
+    [' <!-- nothing -->', 'a comment'],
+  ])('that goes empty by %s: %s', (html) => {
+    document.body.innerHTML = '<div id="root"><h1>Shop</h1></div>';
+    page.start(window);
+    pass(5000);
+    (document.getElementById('root') as Element).innerHTML = html;
+    pass(400);
+    expect(told).toEqual(['emptied 6000']);
+  });
+
+  it('is no page whose parts are replaced by others', () => {
+    document.body.innerHTML = '<div id="root"><h1>Shop</h1></div>';
+    page.start(window);
+    pass(5000);
+    (document.getElementById('root') as Element).innerHTML = '<main><p>Orders</p></main>';
+    pass(400);
+    expect(told).toEqual([]);
+  });
+
+  it.each([
     ['contents', false],
     ['none', true],
   ])('below an element without a box of its own, display: %s', (display, empty) => {

@@ -24,6 +24,9 @@ const AFTER_LOAD = 1000;
 /** The most nodes looked at. A page that has more without content counts as one that shows something. */
 const MAX_NODES = 500;
 
+/** The most nodes looked at to see whether a change left an element without content. */
+const MAX_LEFT = 20;
+
 /** Elements that show nothing by themselves, whatever they hold. */
 const UNSEEN = new Set('script style link meta template noscript title head'.split(' '));
 
@@ -44,8 +47,8 @@ export interface EmptyPageOptions {
 }
 
 /**
- * Reports that the document has no visible content, and that it has some again. It looks when the last child of an
- * element was removed, and once after the page has loaded.
+ * Reports that the document has no visible content, and that it has some again. It looks when a change left an element
+ * without content, and once after the page has loaded.
  */
 export class EmptyPage {
   readonly #root: Document;
@@ -123,10 +126,24 @@ export class EmptyPage {
   }
 }
 
-/** Whether a change left an element without children. */
+/** Whether a change left a part of the page without content, as far as few nodes and no styles say. */
 function tookTheLast({ type, target, removedNodes }: MutationRecord): boolean {
   if (type !== 'childList' || removedNodes.length === 0) return false;
-  return isElement(target) ? !hasChildElements(target) : isShadowRoot(target);
+  const part = nodeTypeOf(target) === Node.DOCUMENT_NODE ? bodyOf(target as Document) : target;
+  let left = MAX_LEFT;
+  let places = 0;
+  const isHollow = (parent: Node): boolean => {
+    for (let child = firstChildOf(parent); child !== null; child = nextSiblingOf(child)) {
+      if (--left < 0) return false;
+      if (nodeTypeOf(child) === Node.TEXT_NODE && /\S/.test(child.nodeValue ?? '')) return false;
+      if (!isElement(child) || UNSEEN.has(tagOf(child))) continue;
+      places++;
+      if (SEEN.has(tagOf(child)) || !isHollow(shadowRootOf(child) ?? child)) return false;
+    }
+    return true;
+  };
+  if (part === null || !isHollow(part)) return false;
+  return places > 0 || !isElement(part) || !hasChildElements(part);
 }
 
 /** Whether a document has an element for content: one that has none is not an application's. */

@@ -54,7 +54,7 @@ export type NoteRecord = [
 export type ResourceRecord = ['resource', at: number, tag: string, url: string, integrity: boolean];
 /**
  * What became of a request that the page's own code made: the body as far as it is text and was read; a
- * status of 0 and the error in `note` when there was no answer. Of an event stream, only the code that opened it is known.
+ * status of 0 and the error in `note`, or [GIVEN_UP], when there was no answer. Of an event stream, only the code that opened it is known.
  */
 export type AnswerRecord = [
   'answer',
@@ -69,6 +69,8 @@ export type AnswerRecord = [
   started: number,
   stack: string,
 ];
+/** The note of a request that the page gave up. */
+export const GIVEN_UP = '';
 /** One step of a WebSocket; `size` in bytes. Frames come without the stack of the code that opened the connection. */
 export type SocketRecord = [
   'socket',

@@ -7,7 +7,15 @@ import type { Channel } from './channel';
 import { errorHead, isError } from './describe';
 import { call, clean, hookMethod } from './disguise';
 import { after, getter, indexOf, isA, now, slice, unbound } from './natives';
-import { type AnswerRecord, ARCHIVE_TYPE, MAX_READ, NOT_TEXT, SAME_MS_STEP, TEXT_TYPES } from './records';
+import {
+  type AnswerRecord,
+  ARCHIVE_TYPE,
+  GIVEN_UP,
+  MAX_READ,
+  NOT_TEXT,
+  SAME_MS_STEP,
+  TEXT_TYPES,
+} from './records';
 import { deep, type Holder } from './stack';
 
 const urlOf = getter<string>(Response.prototype, 'url');
@@ -157,7 +165,9 @@ export function hookRequests(channel: Channel): void {
       };
       try {
         on('loadend', () => answeredXHR(channel, of.method, self, asked));
-        on('error', () => failedXHR(channel, of, asked));
+        on('error', () => unansweredXHR(channel, of, asked, 'NetworkError: the request failed'));
+        on('abort', () => unansweredXHR(channel, of, asked, GIVEN_UP));
+        on('timeout', () => unansweredXHR(channel, of, asked, GIVEN_UP));
       } catch {
         // no request: what follows says so
       }
@@ -208,10 +218,9 @@ function tell(
 /** A request without an answer: given up by the page, or failed. */
 function refused(channel: Channel, args: readonly unknown[], error: unknown, asked: Asked): void {
   const url = addressOf(args[0]);
-  const aborted = exceptionName(error) === 'AbortError';
-  if (url !== '' && !aborted && isError(error)) {
-    tell(channel, asked, 'fetch', methodOf(args), url, 0, '', null, errorHead(error));
-  }
+  const failed = isError(error) && exceptionName(error) !== 'AbortError';
+  if (url !== '')
+    tell(channel, asked, 'fetch', methodOf(args), url, 0, '', null, failed ? errorHead(error) : GIVEN_UP);
 }
 
 /** Reads the beginning of a body from a copy, so that the page's own stays whole. */
@@ -267,10 +276,10 @@ interface Opened {
   readonly address: unknown;
 }
 
-/** A request without an answer, for which nobody is to blame on this side. */
-function failedXHR(channel: Channel, { method, address }: Opened, asked: Asked): void {
+/** A request without an answer. */
+function unansweredXHR(channel: Channel, { method, address }: Opened, asked: Asked, note: string): void {
   const url = addressOf(address);
-  if (url !== '') tell(channel, asked, 'xhr', method, url, 0, '', null, 'NetworkError: the request failed');
+  if (url !== '') tell(channel, asked, 'xhr', method, url, 0, '', null, note);
 }
 
 function answeredXHR(channel: Channel, method: string, request: unknown, asked: Asked): void {

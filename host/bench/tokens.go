@@ -158,7 +158,7 @@ func (c counter) tokens(s string) int {
 	return n
 }
 
-// definitionTokens counts name, description and input schema of every tool.
+// definitionTokens counts the JSON of name, description and input schema of every tool, which is what a model is given.
 func definitionTokens(a *testbed.Agent, count counter) (int, error) {
 	tools, err := a.ListTools(context.Background(), nil)
 	if err != nil {
@@ -166,11 +166,11 @@ func definitionTokens(a *testbed.Agent, count counter) (int, error) {
 	}
 	n := 0
 	for _, t := range tools.Tools {
-		schema, err := json.Marshal(t.InputSchema)
+		definition, err := json.Marshal(map[string]any{"name": t.Name, "description": t.Description, "inputSchema": t.InputSchema})
 		if err != nil {
 			return 0, err
 		}
-		n += count.tokens(t.Name + " " + t.Description + " " + string(schema))
+		n += count.tokens(string(definition))
 	}
 	return n, nil
 }

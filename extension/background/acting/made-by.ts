@@ -11,6 +11,7 @@ import { cutWhole } from '../../cut';
 import type { Blame } from '../../messages';
 import { type ActBlame, type ActNode, MaxShort, MaxStack } from '../../protocol';
 import { askFrame, namedBy } from './ask';
+import { type Compiled, creates, type Fields, fieldsOf, MAX_CODE, placeIn, renderOf } from './function-code';
 import { inPage } from './in-page';
 import type { Sessions, TabSend } from './sessions';
 
@@ -19,9 +20,8 @@ const MOST_MS = 2000;
 /** How many elements upwards, and how many components outwards, are looked at. */
 const MAX_UP = 6;
 const MAX_OUT = 25;
-/** The longest name of a file, and the longest code of a function, in UTF-16 units. */
+/** The longest name of a file, in UTF-16 units. */
 const MAX_FILE = MaxShort / 2;
-const MAX_CODE = 500_000;
 /** What a file of an installed package has in its path. */
 const LIBRARY = /[\\/]node_modules[\\/]/;
 /** The group of the page's objects that are held meanwhile. */
@@ -30,7 +30,6 @@ const GROUP = 'tidemark-made-by';
 type Code = Omit<ActBlame, 'element' | 'style'>;
 /** A property of an element, or of a pseudo-element of it. */
 type Declared = { property: string; pseudo: string | undefined };
-type Fields = ReadonlyMap<string, Protocol.Runtime.RemoteObject>;
 
 /** What is blamed, with as much of its code as could be found in time. */
 export async function madeBy(
@@ -98,15 +97,6 @@ async function find(
   }
 }
 
-/** The values of an object's own properties; accessors and what proxies have are left out. */
-async function fieldsOf(send: TabSend, object: Protocol.Runtime.RemoteObject | undefined): Promise<Fields> {
-  const fields = new Map<string, Protocol.Runtime.RemoteObject>();
-  if (object?.objectId === undefined || object.subtype === 'proxy') return fields;
-  const { result } = await send('Runtime.getProperties', { objectId: object.objectId, ownProperties: true });
-  for (const { name, value } of result) if (value !== undefined) fields.set(name, value);
-  return fields;
-}
-
 /** Whether the page formats stacks itself: then looking at an object that holds an error would run the page's code. */
 async function formatsStacks(send: TabSend, objectId: string): Promise<boolean> {
   const { result, exceptionDetails } = await send('Runtime.callFunctionOn', {
@@ -162,7 +152,7 @@ async function ofReact(send: TabSend, fiber: Protocol.Runtime.RemoteObject): Pro
     if (source?.objectId !== undefined) {
       const said = await fieldsOf(send, source);
       const found = place(said.get('fileName')?.value, said.get('lineNumber')?.value);
-      if (found !== undefined) return found;
+      if (found !== undefined) return { ...found, ...(await linesOf(send, fields, found, said)) };
     }
     const stack = fields.get('_debugStack');
     if (stack?.subtype === 'error' && stack.description !== undefined) {
@@ -176,6 +166,19 @@ async function ofReact(send: TabSend, fiber: Protocol.Runtime.RemoteObject): Pro
     at = owner?.objectId === undefined ? undefined : owner;
   }
   return lines.length === 0 ? undefined : { stack: lines.slice(0, MaxStack) };
+}
+
+/**
+ * The place in the code that runs for what React says of an element: its line is that of the code which the JSX was compiled
+ * from, and another plugin may have made that.
+ */
+async function linesOf(send: TabSend, fiber: Fields, { line }: Code, said: Fields): Promise<Code> {
+  if (line === undefined) return {};
+  const owner = await fieldsOf(send, fiber.get('_debugOwner'));
+  const render = await renderOf(send, owner.get('type'));
+  const index = creates(render?.description ?? '', line, said.get('columnNumber')?.value);
+  const found = render === undefined || index < 0 ? undefined : await placeIn(send, render, index);
+  return found ?? { unsure: true };
 }
 
 /** The component that has the element in its template, and the place of the element in what that was compiled to. */
@@ -207,30 +210,16 @@ async function compiled(
   tag: string,
   instance: Fields,
   vnode: Fields,
-): Promise<Code | undefined> {
+): Promise<Compiled | undefined> {
   const code = render?.description;
   if (render?.type !== 'function' || render.objectId === undefined || code === undefined) return undefined;
   if (code.length > MAX_CODE) return undefined;
-  const { internalProperties = [] } = await send('Runtime.getProperties', {
-    objectId: render.objectId,
-    ownProperties: true,
-  });
-  const location: unknown = internalProperties.find(({ name }) => name === '[[FunctionLocation]]')?.value
-    ?.value;
-  const { lineNumber, columnNumber } = (location ?? {}) as Partial<Protocol.Debugger.Location>;
-  if (lineNumber === undefined || columnNumber === undefined) return undefined;
   const places = [...code.matchAll(/\b_?create(?:Element|Base)?(?:Block|VNode)\(\s*"([\w-]+)"/g)];
   const same = places.filter(([, name]) => name === tag);
   const [first] = same;
   // The root of a template is created first.
   if (first === undefined || (same.length > 1 && !(await isRoot(send, instance, vnode)))) return undefined;
-  const from = code.indexOf('('); // a function is where its parameters are
-  const between = code.slice(from, first.index).split('\n');
-  const [last = ''] = between.slice(-1);
-  return {
-    compiled_line: lineNumber + between.length,
-    compiled_column: last.length + (between.length === 1 ? columnNumber : 0) + 1,
-  };
+  return await placeIn(send, render, first.index);
 }
 
 /** Whether the element is what its component renders as a whole. */

@@ -1,5 +1,5 @@
 /** Requests of quiet capture, from `webRequest`, with the bodies that the page's hooks read. */
-import { type AnswerRecord, CUT, type ResourceRecord, SAME_MS_STEP } from '../../page/records';
+import { type AnswerRecord, CUT, GIVEN_UP, type ResourceRecord, SAME_MS_STEP } from '../../page/records';
 import { MaxBody } from '../../protocol';
 import type { Session } from '../context';
 import { importFailed } from '../page-records';
@@ -27,6 +27,8 @@ interface RequestBody {
 
 /** How long a request of the page's own code waits at its end for the body and the stack from the hooks, in ms. */
 const HOOKS_MS = 400;
+/** The same for a request that was given up, of which only the stack is to come, if the page is still there. */
+const GIVEN_UP_MS = 100;
 /** The most that is kept of what a page sends, in bytes. */
 const MAX_SENT = 128 << 10;
 /** How far apart the browser and an element may report that its resource did not load, in ms. */
@@ -168,14 +170,14 @@ export class QuietRequests {
     quiet.end = end;
     if (quiet.status >= 400 || end.error !== undefined) this.#remember(flight, end.at);
     else if (/^(?:image|media)$/.test(flight.resource) && quiet.mime.startsWith('text/')) this.#wait();
-    const early = this.#early.findIndex(({ answer }) => answers(answer, quiet));
+    const early = this.#early.findIndex(({ answer }) => fits(answer, quiet));
     if (early >= 0) {
       const [{ answer, timer } = {}] = this.#early.splice(early, 1);
       clearTimeout(timer);
       quiet.answer = answer;
     }
-    const expected = quiet.asked && quiet.answer === undefined && !aborted;
-    if (expected) quiet.timer = setTimeout(() => this.#finish(quiet), HOOKS_MS);
+    const expected = quiet.asked && quiet.answer === undefined && (!aborted || end.canceled === true);
+    if (expected) quiet.timer = setTimeout(() => this.#finish(quiet), aborted ? GIVEN_UP_MS : HOOKS_MS);
     else this.#finish(quiet);
   }
 
@@ -198,13 +200,21 @@ export class QuietRequests {
   /** What the page's own code was answered with. */
   answered(answer: AnswerRecord): void {
     if (!isAnswer(answer)) return;
+    if (isGivenUp(answer)) {
+      // It is not that of the next request for the same address.
+      const late = this.#over.findIndex((over) => over.end?.canceled === true && answers(answer, over));
+      if (late >= 0) {
+        this.#over.splice(late, 1);
+        return;
+      }
+    }
     for (const quiet of this.#flights.values()) {
-      if (!quiet.asked || quiet.answer !== undefined || !answers(answer, quiet)) continue;
+      if (!quiet.asked || quiet.answer !== undefined || !fits(answer, quiet)) continue;
       quiet.answer = answer;
       if (quiet.end !== undefined) this.#finish(quiet);
       return;
     }
-    if (answer[2] === 'eventsource' || this.#over.some((over) => answers(answer, over))) return;
+    if (answer[2] === 'eventsource' || this.#over.some((over) => fits(answer, over))) return;
     const timer = setTimeout(() => {
       this.#early = this.#early.filter((other) => other.answer !== answer);
       this.#alone(answer);
@@ -213,8 +223,9 @@ export class QuietRequests {
   }
 
   /** A request of which the browser says nothing: a service worker answered it. */
-  #alone([, at, resource, method, url, status, mime, body, note, started, stack]: AnswerRecord): void {
-    if (!/^https?:/.test(url)) return;
+  #alone(answer: AnswerRecord): void {
+    const [, at, resource, method, url, status, mime, body, note, started, stack] = answer;
+    if (!/^https?:/.test(url) || isGivenUp(answer)) return;
     const id = `page-${++this.#lastAlone}`;
     const flight: Flight = {
       id,
@@ -387,6 +398,18 @@ function answers([, , , method, url, status, , , , started]: AnswerRecord, { fli
   // Of a request that failed after a redirect the page knows only what it asked for.
   if (status === 0 && url === asks && asks !== flight.url) return true;
   return url === flight.url && method === flight.method;
+}
+
+function isGivenUp([, , , , , status, , , note]: AnswerRecord): boolean {
+  return status === 0 && note === GIVEN_UP;
+}
+
+/** Whether what the page says of a request may be of one, given how that ended, if it has. */
+function fits(answer: AnswerRecord, quiet: Quiet): boolean {
+  const canceled = quiet.end?.canceled === true;
+  if (answer[5] > 0 && canceled) return false;
+  if (isGivenUp(answer) && quiet.end !== undefined && !canceled) return false;
+  return answers(answer, quiet);
 }
 
 /** A request that failed. */

@@ -97,7 +97,7 @@ func newLogs() *cobra.Command {
 		return callAndShow(cmd, "get_browser_logs", p, &page, *asJSON, func() error {
 			for _, g := range observe.Folded(page.Entries) {
 				e := g.First
-				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s%s  %s", at(e.EntryHead), render.Level(e.Level), variables.Quote(e.Message), times(g.Count), render.Faint(render.Flat(report.Marked(e.Source, e.Generated)))); err != nil {
+				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s%s  %s", at(e.EntryHead), render.Level(e.Level), variables.Quote(e.Message), times(len(g.Positions)), render.Faint(render.Flat(report.Marked(e.Source, e.Generated)))); err != nil {
 					return err
 				}
 			}
@@ -155,14 +155,14 @@ func newNetwork() *cobra.Command {
 // requestCells returns the cells of a table of requests.
 func requestCells(g *observe.Group[observe.RequestEntry]) []string {
 	e := g.First
-	address := e.URL + times(g.Count)
+	address := e.URL + times(len(g.Positions))
 	for _, more := range []string{e.Operation, report.Marked(e.Initiator, e.Generated), e.Caller(), e.Detail} {
 		if more = strings.TrimSpace(render.Flat(more)); more != "" {
 			address += "  " + render.Faint(more)
 		}
 	}
 	return []string{
-		fmt.Sprint(e.Position), clock(e.StartedAt), render.Status(e.Status, e.Error, e.Canceled), event.Method(e.Method), rawtext.Range(g.Least, g.Most) + " ms", e.Resource, address,
+		rawtext.Positions(g.Positions, true), clock(e.StartedAt), render.Status(e.Status, e.Error, e.Canceled), event.Method(e.Method), rawtext.Range(g.Least, g.Most) + " ms", e.Resource, address,
 	}
 }
 
@@ -200,7 +200,7 @@ func newWebSocket() *cobra.Command {
 				if e.Binary {
 					text = fmt.Sprintf("(binary, %d bytes)", e.Size)
 				}
-				t.Row(at(e.EntryHead), e.Event, e.URL, text+times(g.Count))
+				t.Row(at(e.EntryHead), e.Event, e.URL, text+times(len(g.Positions)))
 			}
 			if err := t.Write(cmd.OutOrStdout()); err != nil {
 				return err
@@ -225,7 +225,7 @@ func newActions() *cobra.Command {
 				if e.Value != "" {
 					value = fmt.Sprintf("= %q", e.Value)
 				}
-				t.Row(at(e.EntryHead), e.Type, e.Target, value+times(g.Count))
+				t.Row(at(e.EntryHead), e.Type, e.Target, value+times(len(g.Positions)))
 			}
 			if err := t.Write(cmd.OutOrStdout()); err != nil {
 				return err

@@ -125,7 +125,11 @@ func (o *outcome) blame(places *observe.Places, workspace string) *Blame {
 	case said.CompiledLine > 0:
 		if at, ok := places.Compiled(o.id, o.began, said.File, said.CompiledLine, said.CompiledColumn); ok {
 			place.Line = at.Line
+		} else {
+			place.Generated = said.Line > 0 && places.Unbundled(o.id, said.File)
 		}
+	case said.Unsure:
+		place.Generated = places.Unbundled(o.id, said.File)
 	}
 	if place.File != "" {
 		b.Source, b.Outer = placeName(place, workspace)+report.Mark(place.Generated), said.Outer

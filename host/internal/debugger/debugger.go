@@ -105,12 +105,18 @@ type StackFrame struct {
 	// Script is the place in the script, if Source is in another file.
 	Script string `json:"script,omitempty"`
 	Async  string `json:"async,omitempty"`
+	// Libraries is the number of successive frames in installed packages that the line stands for, from Frame on. Source names
+	// the packages.
+	Libraries int `json:"library_frames,omitempty"`
+	library   bool
 }
 
 // StateParams are the arguments of debugger_state.
 type StateParams struct {
 	Thread int `json:"thread,omitempty"`
 	WaitMs int `json:"wait_ms,omitempty"`
+	// AllFrames lists each frame, with its place in the script.
+	AllFrames bool `json:"all_frames,omitempty"`
 	Where
 }
 
@@ -171,7 +177,7 @@ func checkNumbers(thread, frame int) error {
 var debuggerStateTool = tool.New(tool.Definition{
 	Name: "debugger_state", Title: "Debugger state", Effect: tool.Reads,
 	Description: "List threads (page, iframes, workers): running or paused, why, with the stack.",
-	Arguments:   waitArgument + threadArguments,
+	Arguments:   waitArgument + `"all_frames":{"type":"boolean","description":"list each frame of libraries"},` + threadArguments,
 }, (*Inspector).DebuggerState)
 
 // DebuggerState answers debugger_state.
@@ -190,7 +196,11 @@ func (i *Inspector) DebuggerState(ctx context.Context, client *checkpoint.Client
 	if err != nil {
 		return nil, err
 	}
-	return c.state(ctx, s, p.Thread), nil
+	out := c.state(ctx, s, p.Thread)
+	if !p.AllFrames {
+		out.fold()
+	}
+	return out, nil
 }
 
 var debuggerPauseTool = tool.New(tool.Definition{
@@ -259,6 +269,7 @@ func (i *Inspector) run(ctx context.Context, client *checkpoint.Client, at Where
 		return nil, c.explain(ctx, err)
 	}
 	out := c.state(ctx, s, 0)
+	out.fold()
 	switch {
 	case out.State != "running":
 	case p.Kind == "pause":
@@ -340,6 +351,16 @@ func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int)
 		out.Notes = append(out.Notes, fmt.Sprintf("The condition of %s failed on %d hit(s), which did not pause: %s.", f.ID, f.Count, strings.TrimSuffix(f.Error, ".")))
 	}
 	return out
+}
+
+// fold shortens the stacks.
+func (s *DebuggerState) fold() {
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		var more int
+		t.Stack, more = folded(t.Stack)
+		t.MoreFrames += more
+	}
 }
 
 // endings describes how pauses ended that the agent did not end, and marks them as seen.
@@ -424,7 +445,7 @@ func (c *debugCall) stack(ctx context.Context, frames []protocol.DebugFrame) []S
 	n := 0
 	for _, f := range frames {
 		at := maps.place(f.URL, f.Line, f.Column)
-		line := StackFrame{Function: maps.function(f), Source: at.source, Generated: at.generated, Script: at.script, Async: f.Async}
+		line := StackFrame{Function: maps.function(f), Source: at.source, Generated: at.generated, Script: at.script, Async: f.Async, library: at.library}
 		if f.Async != "" || n < 0 {
 			n = -1 // the frames from here on are asynchronous callers
 		} else {

@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/stacks"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -44,20 +45,22 @@ type debugPlace struct {
 	source, script string
 	// generated is true if source is a place in generated code.
 	generated bool
+	// library is true for code that is not the project's own.
+	library bool
 }
 
 // place returns the original place of a place in a script.
 func (m *debugMaps) place(script string, line, column int) debugPlace {
 	if m.code == nil {
-		return debugPlace{source: fmt.Sprintf("%s:%d:%d", script, line, column)}
+		return debugPlace{source: fmt.Sprintf("%s:%d:%d", script, line, column), library: stacks.OfLibrary(script, "")}
 	}
 	at := fmt.Sprintf("%s:%d:%d", m.code.Short(script), line, column)
 	if p, ok := m.mapOf(script).Find(line, column); ok {
 		if name := m.code.Clean(p.Source); name != "" {
-			return debugPlace{source: fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column), script: at}
+			return debugPlace{source: fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column), script: at, library: p.Ignored || stacks.OfLibrary(script, p.Source)}
 		}
 	}
-	return debugPlace{source: at, generated: m.code.Generated(script, line, column)}
+	return debugPlace{source: at, generated: m.code.Generated(script, line, column), library: stacks.OfLibrary(script, "")}
 }
 
 // line returns the name of the file and the line.

@@ -71,12 +71,20 @@ func (m *mentions) add(of event.Event, also *string, known *[]alike.Entry) {
 func (m *mentions) complete(c *computation) {
 	for _, e := range m.list {
 		text, known := c.also(e.of)
-		*e.also = text
+		*e.also = joined(*e.also, text)
 		if _, connection := e.of.(*event.WebSocket); connection && text != "" {
 			c.raise(ofConnection(text))
 		}
 		*e.known = append(*e.known, known...)
 	}
+}
+
+// joined joins two lists of echoes.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ", " + b
 }
 
 // takeStorm takes the error of a connection that has a storm, which then says it. It returns false for another one of the same

@@ -25,6 +25,7 @@ func (c *computation) console() *report.ConsoleDiff {
 	c.duplicates.FindOverlays()
 	found := map[messageKey]*tally[*event.Console]{}
 	same := map[*tally[*event.Console]][]*event.Console{}
+	elsewhere := map[*tally[*event.Console]][]*event.Console{}
 	var errors, warnings []*tally[*event.Console]
 	repeated := 0
 	d.TotalNewEntries, _ = window.InScope(&c.Options, c.section, c.View.Console(), c.From.Pos[capture.Console], func(pos uint64, e *event.Console) {
@@ -73,6 +74,7 @@ func (c *computation) console() *report.ConsoleDiff {
 		}
 		t.count++
 		t.last = pos
+		elsewhere[t] = addElsewhere(elsewhere[t], t.entry, e)
 		if c.Options.Original != nil {
 			if len(same[t]) == 2*maxPlaced {
 				same[t] = append(same[t][:0], same[t][maxPlaced:]...)
@@ -98,7 +100,7 @@ func (c *computation) console() *report.ConsoleDiff {
 		slices.SortStableFunc(errors, func(a, b *tally[*event.Console]) int { return uncaughtFirst(a.entry, b.entry) })
 	}
 	errors, warnings = take(r, errors), take(r, byFrequency(warnings))
-	places := map[*event.Console][2]report.Place{}
+	places, others := map[*event.Console][2]report.Place{}, map[*event.Console][]report.Place{}
 	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
 		for _, t := range list {
 			p := [2]report.Place{c.place(t.entry, same[t])}
@@ -108,6 +110,10 @@ func (c *computation) console() *report.ConsoleDiff {
 			if p[1].File != "" {
 				names.Add(p[1].File)
 			}
+			others[t.entry] = c.otherPlaces(t.entry, elsewhere[t], p)
+			for _, other := range others[t.entry] {
+				names.Add(other.File)
+			}
 		}
 	}
 	messages := func(list []*tally[*event.Console]) (out []report.Message) {
@@ -116,6 +122,9 @@ func (c *computation) console() *report.ConsoleDiff {
 			out = append(out, report.Message{
 				Message: report.Shorten(cmp.Or(t.text.String(), report.MessageText(e))), Source: names.Name(p[0]), Generated: p[0].Generated, LoggedAt: names.Name(p[1]), Count: t.count, Tab: c.Tab(e.Tab()), Ref: t.ref,
 			})
+			for _, other := range others[e] {
+				out[i].Also = joined(out[i].Also, "at "+report.Marked(names.Name(other), other.Generated))
+			}
 			if c.Options.Introduced != nil && i < maxIntroduced {
 				out[i].IntroducedBy = c.Options.Introduced(e)
 			}
@@ -128,6 +137,37 @@ func (c *computation) console() *report.ConsoleDiff {
 		c.mentions.add(t.entry, &d.NewErrors[i].Also, &d.ShownErrors)
 	}
 	return d
+}
+
+// maxElsewhere bounds the other places that an entry of several messages names.
+const maxElsewhere = 3
+
+// addElsewhere adds a message to those of a group that come from another line than its first, and than each other.
+func addElsewhere(list []*event.Console, first, e *event.Console) []*event.Console {
+	same := func(other *event.Console) bool {
+		return other.URL == e.URL && other.Line == e.Line && other.Column == e.Column
+	}
+	if len(list) == maxElsewhere || e.URL == "" || same(first) || slices.ContainsFunc(list, same) {
+		return list
+	}
+	return append(list, e)
+}
+
+// otherPlaces returns from where else the messages of a group came. Lines of the same code are compared alone: an edit moves them.
+func (c *computation) otherPlaces(first *event.Console, group []*event.Console, known [2]report.Place) (places []report.Place) {
+	if len(group) == 0 || report.FailedLoad(first) != "" || c.LoadedSince(first) {
+		return nil
+	}
+	for _, e := range group {
+		p := c.Options.PlaceOf(e)
+		same := func(other report.Place) bool {
+			return alike.WithoutBusters(other.File) == alike.WithoutBusters(p.File) && (other.Line == p.Line || e.URL != first.URL)
+		}
+		if p.File != "" && !c.LoadedSince(e) && !slices.ContainsFunc(slices.Concat(places, known[:]), same) {
+			places = append(places, p)
+		}
+	}
+	return places
 }
 
 // foldLogs removes errors that only log the message of another one.

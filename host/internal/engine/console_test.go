@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,30 @@ func TestTheSameMessageAsBeforeIsNewWhenItIsLoggedAgain(t *testing.T) {
 	}
 	r := w.Changes(a, params{}) // the cursor's call counts what it has given before
 	expect(t, len(r.Console.NewErrors) == 0 && len(r.Repeated) == 1 && r.Repeated[0] == report.Repeated{Message: "again", Count: 1, Initiator: "app.js:42"} && r.Severity == report.Error, r)
+}
+
+func TestAMessageFromSeveralPlacesNamesThem(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	logged := func(text, file string, line int) {
+		w.Send("console", fmt.Sprintf(`"level":"error","via":"exception","text":%q,"url":"http://localhost:5173/src/%s","line":%d,"column":5`, text, file, line))
+	}
+	for range 2 {
+		logged("no total", "cart.js", 4)
+		logged("no total", "order.js", 9)
+	}
+	logged("no total", "cart.js", 30)
+	logged("moved", "cart.js?t=1769164200001", 4)
+	logged("moved", "cart.js?t=1769164200002", 5)
+	logged("alone", "cart.js", 7)
+	logged("alone", "cart.js", 7)
+	got := map[string]string{}
+	for _, m := range w.Changes(w.Agent(), params{}).Console.NewErrors {
+		got[m.Message] = fmt.Sprintf("%s ×%d, %s", m.Source, m.Count, m.Also)
+	}
+	want := map[string]string{"no total": "cart.js:4 ×5, at order.js:9, at cart.js:30", "moved": "cart.js:4 ×2, ", "alone": "cart.js:7 ×2, "}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
 }
 
 func TestMessagesAreCutAtTwoHundredCharacters(t *testing.T) {

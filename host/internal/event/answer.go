@@ -178,13 +178,26 @@ func nameIn(document string) string {
 	return ""
 }
 
+// asksGraphQL reports whether a request is one of GraphQL, by its address or by what it sent, also where its operation has no name.
+func asksGraphQL(n *Network) bool {
+	path, query, _ := strings.Cut(n.URL, "?")
+	if path = strings.TrimRight(path, "/"); strings.HasSuffix(path, "graphql") || strings.Contains(path, "/graphql/") || anyOperation().MatchString(gjson.Get(n.RequestBody, "query").Str) {
+		return true
+	}
+	if !strings.Contains(query, "query=") && !strings.Contains(query, "persistedQuery") {
+		return false
+	}
+	values, _ := url.ParseQuery(query) // what cannot be parsed is left out
+	document := values.Get("query")
+	return strings.Contains(document, "{") && anyOperation().MatchString(document) || gjson.Get(values.Get("extensions"), "persistedQuery").IsObject()
+}
+
 // graphQLErrors returns the errors of a GraphQL answer. The answer of any other API may have a list of that name, so the
 // request must be one of GraphQL, or the answer must look like one of GraphQL
 // (https://spec.graphql.org/October2021/#sec-Response). Of the answers to a batch it is the first that has errors, and which one
 // that is.
 func graphQLErrors(n *Network) (errs gjson.Result, of int) {
-	path, _, _ := strings.Cut(n.URL, "?")
-	asked := n.Operation != "" || strings.HasSuffix(strings.TrimRight(path, "/"), "graphql") || anyOperation().MatchString(gjson.Get(n.RequestBody, "query").Str) || graphQLType().MatchString(n.Mime)
+	asked := n.Operation != "" || asksGraphQL(n) || graphQLType().MatchString(n.Mime)
 	errorsOf := func(answer gjson.Result) bool {
 		list := answer.Get("errors")
 		first := list.Get("0")

@@ -38,7 +38,8 @@ func define(t *engine.Tool) *mcp.Tool {
 	case tool.Destroys:
 		annotations.DestructiveHint, annotations.IdempotentHint = &yes, true
 	}
-	input := map[string]any{"type": "object", "properties": json.RawMessage("{" + t.Arguments + "}"), "additionalProperties": false}
+	// An unknown argument is refused by package tool, with what the tool takes instead.
+	input := map[string]any{"type": "object", "properties": json.RawMessage("{" + t.Arguments + "}")}
 	if len(t.Required) > 0 {
 		input["required"] = t.Required
 	}

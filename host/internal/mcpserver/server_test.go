@@ -102,15 +102,15 @@ func asJSON(pairs ...any) map[string]any {
 	return args
 }
 
-// TestDefinitionsStayUnderTheirBudget: every session pays for the definitions of its sets.
+// TestDefinitionsStayUnderTheirBudget: every session pays for the definitions of its sets, as a model is given them.
 func TestDefinitionsStayUnderTheirBudget(t *testing.T) {
 	total := map[string]int{}
 	for _, tool := range append(listed(t, connect(t, enginetest.New(t, capture.Limits{}))), listed(t, debugger(t))...) {
-		schema, err := json.Marshal(tool.InputSchema)
+		definition, err := json.Marshal(map[string]any{"name": tool.Name, "description": tool.Description, "inputSchema": tool.InputSchema})
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := tokens(t, tool.Name+" "+tool.Description+" "+string(schema))
+		n := tokens(t, string(definition))
 		t.Logf("%-22s %4d tokens", tool.Name, n)
 		total[engine.FindTool(tool.Name).Set] += n
 	}

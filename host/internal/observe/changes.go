@@ -103,7 +103,7 @@ var getChangesSinceTool = tool.New(tool.Definition{
 		"include":{"type":"array","items":{"type":"string","enum":["console","network","websocket","dom","actions","variables","files"]},"description":"default all"},
 		"severity":{"type":"string","enum":["all","warnings","errors_only"],"description":"hide lower severities"},
 		"wait":{"type":"string","enum":["none","settled","reload"],"description":"settled: until the page is quiet; reload: for a reload or hot update, then settled"},
-		"timeout_ms":{"type":"integer","minimum":0,"description":"for wait, default 3000"},
+		"timeout_ms":{"type":"integer","description":"for wait, default 3000"},
 		"tab":{"type":"integer","description":"default: all in scope"}`,
 }, (*Observer).Changes)
 

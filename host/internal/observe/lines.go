@@ -36,9 +36,11 @@ type rawEntry[E any] interface {
 	ordered() bool
 	// shrink cuts texts of the page so that the entry needs at most about so many tokens.
 	shrink(most int)
-	// topic is what the entry is about, and outcome what became of that. An entry is not folded with one before another outcome of
-	// its topic. The topic is "" where that does not count.
-	topic() (topic, outcome string)
+	// topic is what the entry is about, and outcome what became of that; see [rawtext.Traits]. The topic is "" where that does not
+	// count. load numbers the page's load.
+	topic() (load int, topic, outcome string)
+	// listed reports whether a line of several entries names their positions, by which other tools take them.
+	listed() bool
 	// duration is how long it took, in milliseconds.
 	duration() float64
 	// numbers are those that follow the entry's time, of entries whose durations are in a range, and legend describes both:
@@ -49,18 +51,20 @@ type rawEntry[E any] interface {
 	lines(when string) (first string, more []string)
 }
 
-func (h *EntryHead) head() *EntryHead          { return h }
-func (h *EntryHead) at() time.Time             { return h.At.Time }
-func (*EntryHead) ordered() bool               { return false }
-func (*EntryHead) topic() (topic, out string)  { return "", "" }
-func (*EntryHead) duration() float64           { return 0 }
-func (*EntryHead) numbers(_, _ float64) string { return "" }
-func (*EntryHead) legend() string              { return "+ms" }
+func (h *EntryHead) head() *EntryHead           { return h }
+func (h *EntryHead) at() time.Time              { return h.At.Time }
+func (*EntryHead) ordered() bool                { return false }
+func (*EntryHead) topic() (int, string, string) { return 0, "", "" }
+func (*EntryHead) listed() bool                 { return false }
+func (*EntryHead) duration() float64            { return 0 }
+func (*EntryHead) numbers(_, _ float64) string  { return "" }
+func (*EntryHead) legend() string               { return "+ms" }
 
 // Group is one or several equal entries of a raw read.
 type Group[E any] struct {
 	First, Last *E
-	Count       int
+	// Positions are those of its entries.
+	Positions []uint64
 	// Least and Most are how long its entries took, in milliseconds.
 	Least, Most float64
 }
@@ -77,10 +81,10 @@ func written[E any, R rawEntry[E]](e *E) string {
 
 // traits returns what decides whether an entry is folded with others.
 func traits[E any, R rawEntry[E]](e *E) rawtext.Traits {
-	topic, outcome := R(e).topic()
+	load, topic, outcome := R(e).topic()
 	return rawtext.Traits{
 		Same: cmp.Or(R(e).head().key, R(e).same()), Written: func() string { return written[E, R](e) }, Ordered: R(e).ordered(),
-		Topic: topic, Outcome: outcome, Duration: R(e).duration(),
+		Load: load, Topic: topic, Outcome: outcome, Duration: R(e).duration(),
 	}
 }
 
@@ -96,7 +100,7 @@ func Folded[E any, R rawEntry[E]](entries []E) []Group[E] {
 			groups = append(groups, Group[E]{First: e})
 		}
 		g := &groups[at]
-		g.Last, g.Count = e, g.Count+1
+		g.Last, g.Positions = e, append(g.Positions, R(e).head().Position)
 		g.Least, g.Most = f.Durations(at)
 	}
 	return groups
@@ -105,14 +109,13 @@ func Folded[E any, R rawEntry[E]](entries []E) []Group[E] {
 // write returns a group as lines, with times in milliseconds after base.
 func write[E any, R rawEntry[E]](g Group[E], base time.Time) string {
 	first, last := R(g.First), R(g.Last)
-	position, when := fmt.Sprint(first.head().Position), fmt.Sprintf("+%d", first.at().Sub(base).Milliseconds())
-	if g.Count > 1 {
-		position += fmt.Sprintf("…%d", last.head().Position)
+	position, when := rawtext.Positions(g.Positions, first.listed()), fmt.Sprintf("+%d", first.at().Sub(base).Milliseconds())
+	if len(g.Positions) > 1 {
 		when += fmt.Sprintf("…%d", last.at().Sub(base).Milliseconds())
 	}
 	when += first.numbers(g.Least, g.Most)
-	if g.Count > 1 {
-		when += fmt.Sprintf(" ×%d", g.Count)
+	if n := len(g.Positions); n > 1 {
+		when += fmt.Sprintf(" ×%d", n)
 	}
 	line, more := first.lines(when)
 	if cut := first.head().Cut; len(cut) > 0 {
@@ -129,7 +132,7 @@ func write[E any, R rawEntry[E]](g Group[E], base time.Time) string {
 // cost is about how many tokens an entry needs.
 func cost[E any, R rawEntry[E]](e *E, asJSON bool) int {
 	if !asJSON {
-		return tokens.Estimate(write[E, R](Group[E]{First: e, Last: e, Count: 1, Least: R(e).duration(), Most: R(e).duration()}, R(e).at().Add(-time.Minute))) + 2 // it may be one of several
+		return tokens.Estimate(write[E, R](Group[E]{First: e, Last: e, Positions: []uint64{R(e).head().Position}, Least: R(e).duration(), Most: R(e).duration()}, R(e).at().Add(-time.Minute))) + 2 // it may be one of several
 	}
 	data, err := report.Encode(e)
 	if err != nil {
@@ -265,9 +268,11 @@ func (*RequestEntry) legend() string  { return "+start/ms/bytes" }
 
 func (e *RequestEntry) duration() float64 { return e.DurationMs }
 
-func (e *RequestEntry) topic() (topic, outcome string) {
+func (*RequestEntry) listed() bool { return true }
+
+func (e *RequestEntry) topic() (load int, topic, outcome string) {
 	origin, path := capture.SplitURL(e.URL)
-	return fmt.Sprintf("%s %s%s %s %d", e.Method, origin, capture.TemplatePath(path), e.Operation, e.Tab),
+	return e.load, fmt.Sprintf("%s %s%s %s %d", e.Method, origin, capture.TemplatePath(path), e.Operation, e.Tab),
 		fmt.Sprintf("%d %q %v %q", e.Status, e.Error, e.Canceled, e.Detail)
 }
 
@@ -281,7 +286,7 @@ func (e *RequestEntry) numbers(least, most float64) string {
 }
 
 func (e *RequestEntry) same() string {
-	return fmt.Sprintf("%q %q %q %d %q %v %q %v %q %q %d", e.Method, e.URL, e.Operation, e.Status, e.Error, e.Canceled, e.Initiator, e.Generated, e.Caller(), e.Detail, e.Tab)
+	return fmt.Sprintf("%q %q %q %d %q %v %q %v %q %q %d", e.Method, alike.WithoutBusters(e.URL), e.Operation, e.Status, e.Error, e.Canceled, e.Initiator, e.Generated, e.Caller(), e.Detail, e.Tab)
 }
 
 // Caller is the code that a line names behind the initiator: that of a failed request.

@@ -111,6 +111,10 @@ func (p *Places) Compiled(tab int, at int64, file string, line, column int) (sou
 	return p.findAt(tab, at, stacks.Frame{URL: p.script(tab, file), Line: line, Column: column})
 }
 
+// Unbundled reports whether a tab loaded the code of a file as a script of its own. Then plugins may have compiled it in several
+// steps, the later ones of which do not know the file's lines.
+func (p *Places) Unbundled(tab int, file string) bool { return p != nil && p.script(tab, file) != "" }
+
 // StyleLine returns the line of a component's file that declares a property, by the line in its style block of a number; 0
 // if it is not known. See [sourcemap.Map.StyleLine].
 func (p *Places) StyleLine(tab int, at int64, file string, number, line int, property string) int {
@@ -166,10 +170,10 @@ func (p *Places) Generated(tab int, f stacks.Frame) bool {
 
 // ofLibrary reports whether a frame is not the project's own code. pos is its original place, if that is known.
 func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
-	if known {
-		return pos.Ignored || stacks.IsLibrary(f.URL) || stacks.IsLibrary(pos.Source) || stacks.IsVendored(pos.Source)
+	if !known {
+		return stacks.OfLibrary(f.URL, "")
 	}
-	return stacks.IsLibrary(f.URL) || stacks.IsVendored(f.URL) || stacks.IsMinified(f.URL)
+	return pos.Ignored || stacks.OfLibrary(f.URL, pos.Source)
 }
 
 // Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
@@ -178,6 +182,9 @@ func ofLibrary(f stacks.Frame, pos sourcemap.Position, known bool) bool {
 func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, bool) {
 	if file, forever := components.RendersForever(p.view(), c); forever {
 		return stacks.Frame{}, sourcemap.Position{Source: event.Clean(file)}, file != ""
+	}
+	if by, ok := p.gaveUp(c); ok {
+		return by.Frame, by.Original, by.Original.Source != ""
 	}
 	top := stacks.Top(c)
 	first, ok := p.find(c, top)
@@ -208,6 +215,18 @@ func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, boo
 		return f, pos, true
 	}
 	return top, first, ok
+}
+
+// gaveUp returns the code that made the request which a page gave up with an error; false where that may be one of several.
+func (p *Places) gaveUp(c *event.Console) (by Caller, ok bool) {
+	for i, n := range loads.GivenUp(p.view(), c) {
+		of := p.CallerOf(n)
+		if ok = i == 0 || of.place() == by.place(); !ok {
+			return by, false
+		}
+		by = of
+	}
+	return by, ok && by.URL != ""
 }
 
 // component returns the first component of the project that a message names, or that React names in what it logs about an error.

@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/inflight"
+	"tidemark.dev/tidemark/host/internal/rawtext"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -56,6 +57,7 @@ type RequestEntry struct {
 
 	page string    // the page's origin
 	sent time.Time // orders requests that were sent in the same millisecond
+	load int       // numbers the load of the tab
 	// library is true for a request that succeeded, and that only code of libraries made. A line does not name that code.
 	library bool
 }
@@ -110,12 +112,16 @@ func readRequests(ctx context.Context, o *Observer, client *checkpoint.Client, p
 	}
 	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[RequestEntry], *Places, error) {
 		v := o.store.View(o.clock())
-		places := o.OriginalsIn(v)
+		places, loads := o.OriginalsIn(v), rawtext.LoadsIn(v)
 		page, err := read[event.Network](v, client.Scope, p.ReadParams, reading[event.Network, RequestEntry]{
 			pick:  (*capture.View).Network,
 			match: p.matches,
-			show:  func(h EntryHead, n *event.Network) RequestEntry { return requestEntry(h, n, places) },
-			file:  file,
+			show: func(h EntryHead, n *event.Network) RequestEntry {
+				e := requestEntry(h, n, places)
+				e.load = loads.At(n)
+				return e
+			},
+			file: file,
 			open: func() ([]inflight.Request, int) {
 				if p.StatusMin > 0 {
 					return nil, 0 // a request without an answer has no status

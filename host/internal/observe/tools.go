@@ -33,8 +33,8 @@ func newRawTool[P, A any](d tool.Definition, read func(context.Context, *Observe
 
 // paging are the arguments of every raw read. They are brief: an agent pays for them once for each tool.
 const paging = `
-		"after":{"type":"integer","description":"next of the last answer; default: newest"},
-		"limit":{"type":"integer","maximum":1000},
+		"after":{"type":"integer","description":"next of the last answer"},
+		"limit":{"type":"integer"},
 		"tab":{"type":"integer"},
-		"max_tokens":{"type":"integer","minimum":100},
+		"max_tokens":{"type":"integer"},
 		"format":{"type":"string","enum":["lines","json"]}`

@@ -172,9 +172,9 @@ var browserSnapshotTool = tool.New(tool.Definition{
 		"interactive_only":{"type":"boolean","description":"default true; false: also all other text"},
 		"full_snapshot":{"type":"boolean","description":"return everything"},
 		"root":{"type":"string","description":"ref: only inside this element"},
-		"depth":{"type":"integer","minimum":1},
+		"depth":{"type":"integer"},
 		"search":{"type":"string","description":"only lines with this text"},
-		"max_tokens":{"type":"integer","minimum":100},
+		"max_tokens":{"type":"integer"},
 		"format":{"type":"string","enum":["compact","yaml"]},
 		"tab":{"type":"integer","description":"default: last used"}`,
 }, (*Pages).Snapshot)

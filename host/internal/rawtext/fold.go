@@ -11,8 +11,10 @@ type Traits struct {
 	// Ordered is true if only entries that follow each other are folded.
 	Ordered bool
 	// Topic is what the entry is about, and Outcome what became of that. An entry is not folded with one before another outcome of
-	// its topic.
+	// its topic in the same load of the page. Of two loads those are folded that follow as many other outcomes.
 	Topic, Outcome string
+	// Load numbers the load of the page.
+	Load int
 	// Duration is how long it took, in milliseconds.
 	Duration float64
 }
@@ -21,19 +23,27 @@ type Traits struct {
 const (
 	foldedFactor = 3
 	foldedMs     = 100
+	// loadedMs is foldedMs for entries of several loads: what comes first is often slow.
+	loadedMs = 1000
 )
 
 // Folder groups entries. The zero value has none.
 type Folder struct {
 	groups []group
 	index  map[string]int // the newest group of what equal entries have in common
-	topics map[string]turns
+	topics map[topic]turns
 }
 
-// group is what is known of the entries of a group: their durations, and the turns of their topic at the newest.
+// topic is what entries of one load of a page are about.
+type topic struct {
+	load  int
+	about string
+}
+
+// group is what is known of the entries of a group: their durations, and the load, and the turns of their topic, at the newest.
 type group struct {
 	least, most float64
-	turn        int
+	load, turn  int
 }
 
 // turns counts how often the outcome of a topic changed. The outcome is the newest.
@@ -44,7 +54,7 @@ type turns struct {
 
 // turn returns the turns of an entry's topic with the entry.
 func (f *Folder) turn(e *Traits) turns {
-	now, known := f.topics[e.Topic]
+	now, known := f.topics[topic{e.Load, e.Topic}]
 	if known && now.outcome != e.Outcome {
 		now.n++
 	}
@@ -70,7 +80,11 @@ func (f *Folder) find(e *Traits) int {
 	}
 	g := f.groups[at]
 	least, most := min(g.least, e.Duration), max(g.most, e.Duration)
-	if g.turn != f.turn(e).n || most > foldedFactor*least && most-least > foldedMs {
+	differs := float64(foldedMs)
+	if g.load != e.Load {
+		differs = loadedMs
+	}
+	if g.turn != f.turn(e).n || most > foldedFactor*least && most-least > differs {
 		return -1
 	}
 	return at
@@ -80,16 +94,16 @@ func (f *Folder) find(e *Traits) int {
 func (f *Folder) Add(e Traits) int {
 	at, now := f.find(&e), f.turn(&e)
 	if f.index == nil {
-		f.index, f.topics = map[string]int{}, map[string]turns{}
+		f.index, f.topics = map[string]int{}, map[topic]turns{}
 	}
-	f.topics[e.Topic] = now
+	f.topics[topic{e.Load, e.Topic}] = now
 	if at >= 0 {
 		g := &f.groups[at]
-		g.least, g.most = min(g.least, e.Duration), max(g.most, e.Duration)
+		g.least, g.most, g.load = min(g.least, e.Duration), max(g.most, e.Duration), e.Load
 		return at
 	}
 	at = len(f.groups)
-	f.groups = append(f.groups, group{e.Duration, e.Duration, now.n})
+	f.groups = append(f.groups, group{e.Duration, e.Duration, e.Load, now.n})
 	if e.Same != "" {
 		f.index[e.Same] = at
 		if lines := e.Written(); lines != "" {

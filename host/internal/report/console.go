@@ -27,7 +27,7 @@ type Message struct {
 	Generated bool `json:"generated,omitempty"`
 	// LoggedAt is file:line of the console call, where Source is that of the error that it logged.
 	LoggedAt string `json:"logged_at,omitempty"`
-	// Also is what else said the same: "shown in .error".
+	// Also is what else said the same: "shown in .error", and where else the message came from: "at order.js:9".
 	Also  string `json:"also,omitempty"`
 	Count int    `json:"count"`
 	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.

@@ -156,3 +156,11 @@ func IsMinified(url string) bool {
 	}
 	return strings.HasSuffix(url, ".min.js") || strings.HasSuffix(url, ".min.mjs")
 }
+
+// OfLibrary reports whether code is not the project's own, by its address and its original file, which is "" if it is not known.
+func OfLibrary(url, original string) bool {
+	if original != "" {
+		return IsLibrary(url) || IsLibrary(original) || IsVendored(original)
+	}
+	return IsLibrary(url) || IsVendored(url) || IsMinified(url)
+}

@@ -85,7 +85,7 @@ func (w *Window) BuiltIn(ev event.Event) *noise.Rule {
 		return rule
 	}
 	if e, ok := ev.(*event.Console); ok {
-		if _, rule, _ := w.Options.Noise.Stale(e); rule != nil && w.loadedSince(e) {
+		if _, rule, _ := w.Options.Noise.Stale(e); rule != nil && w.LoadedSince(e) {
 			return rule
 		}
 		return w.Options.Noise.SocketOf(e, func(script string) iter.Seq[string] { return w.logged(e.Tab(), script) })
@@ -104,8 +104,8 @@ func (w *Window) logged(tab int, script string) iter.Seq[string] {
 	}
 }
 
-// loadedSince says whether the page of an entry was loaded anew after it, and before the window's end.
-func (w *Window) loadedSince(e *event.Console) bool {
+// LoadedSince reports whether the page of an entry was loaded anew after it, and before the window's end.
+func (w *Window) LoadedSince(e *event.Console) bool {
 	if w.loads == nil {
 		w.loads = map[int]int64{}
 		for _, u := range w.View.Updates.From(0) {

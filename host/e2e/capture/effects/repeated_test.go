@@ -146,6 +146,29 @@ func TestAPageThatGoesEmptyIsReported(t *testing.T) {
 	}
 }
 
+// TestAPageOfWrappersIsEmpty: where its code failed, it left elements without content, or wrote the document again.
+func TestAPageOfWrappersIsEmpty(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Empty</title><div id="root"><h1>Shop</h1></div><script>
+		window.fail = (how) => { how(); setTimeout(() => { throw new Error('render failed') }) };
+		window.after = (ms) => new Promise((r) => setTimeout(r, ms))</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	for _, how := range []string{
+		`root.replaceChildren(document.createElement('main'))`,
+		`root.innerHTML = '<div class="layout"><header></header><main><ul></ul></main></div>'`,
+		`document.body.innerHTML = '<div id="root"><main></main></div>'`,
+		`document.open(); document.write('<main></main>'); document.close()`,
+	} {
+		p.Reload()
+		a.ChangesWith(map[string]any{"wait": "settled"})
+		p.JS(`await after(1200); fail(() => { ` + how + ` }); await after(500)`)
+		if r := a.ChangesWith(map[string]any{"wait": "settled"}); r.DOM.PageEmptySince == nil || r.Severity != report.Error {
+			t.Errorf("%s: %s", how, e2etest.Show(r))
+		}
+	}
+}
+
 // TestAPageInAnElementWithoutABoxIsNotEmpty, such as every page of SvelteKit, when its code fails.
 func TestAPageInAnElementWithoutABoxIsNotEmpty(t *testing.T) {
 	w := e2etest.SharedWorld(t)

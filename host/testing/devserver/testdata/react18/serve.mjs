@@ -1,0 +1,4 @@
+import react from '@vitejs/plugin-react';
+import { serve } from './vite.mjs';
+
+await serve(react());
