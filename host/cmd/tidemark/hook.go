@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -272,7 +273,13 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 		err = errSilent
 	}
 	if call.Recorded != nil && answer.Recorded == "" && usererr.CodeOf(err) == usererr.Internal {
-		answer.Recorded = spool(ctx, home, *call.Recorded)
+		e := *call.Recorded
+		if call.Moment != nil {
+			if e.Moment, err = json.Marshal(call.Moment); err != nil {
+				return answer, err
+			}
+		}
+		answer.Recorded = spool(ctx, home, e)
 	}
 	return answer, err
 }

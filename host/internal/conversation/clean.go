@@ -34,6 +34,7 @@ func (e *Event) Trim() {
 		return cut(s, maxSent, n)
 	}
 	e.Text, e.Cut = text(e.Text, e.Cut)
+	e.Moment, _ = each(e.Moment, text, 0)
 	e.Command, e.Cut = text(e.Command, e.Cut)
 	e.Input, e.Cut = each(e.Input, text, e.Cut)
 	e.Output, e.Cut = each(e.Output, text, e.Cut)

@@ -107,6 +107,8 @@ type Event struct {
 	Read *Read `json:"read,omitempty"`
 	// Nonce tells an event without an ID of the agent from others. It is not stored.
 	Nonce string `json:"nonce,omitempty"`
+	// Moment is what the timeline gets of it, in its JSON. Only an event in the spool has it.
+	Moment json.RawMessage `json:"moment,omitempty"`
 }
 
 // Fresh returns a new nonce.

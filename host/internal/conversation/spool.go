@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/installer/safefile"
@@ -133,8 +134,13 @@ func (s *Store) Drain() {
 	}
 	s.draining.Lock()
 	defer s.draining.Unlock()
+	var late []Event
 	damaged, err := s.o.Spool.take(func(e Event) error {
-		err := s.record(&e)
+		moment, at := e.Moment, e.At
+		added, err := s.record(&e)
+		if added && len(moment) > 0 && s.o.Late != nil {
+			late = append(late, Event{Moment: moment, At: at})
+		}
 		if errors.Is(err, errStopping) {
 			return err
 		}
@@ -143,6 +149,9 @@ func (s *Store) Drain() {
 		}
 		return nil
 	})
+	for _, e := range late {
+		s.o.Late(e.Moment, time.UnixMilli(e.At))
+	}
 	if err != nil && !errors.Is(err, errStopping) || damaged > 0 {
 		s.o.Log.Warn("the spool of hooks was not read completely", "damaged", damaged, "error", err)
 	}

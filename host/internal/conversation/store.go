@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -59,6 +60,9 @@ type Options struct {
 	Settings Settings
 	// Spool is the file of what hooks reported while no daemon ran.
 	Spool *Spool
+	// Late gets the moments of events in the spool that were not recorded, in their order, with the times of the events. It may be
+	// nil.
+	Late  func(moment json.RawMessage, at time.Time)
 	Clock func() time.Time
 	// Age tells how old a conversation is. Nil is [retention.Never].
 	Age retention.Age
@@ -221,7 +225,8 @@ func (s *Store) Record(e Event) error {
 	if s.o.Spool != nil && s.o.Spool.exists() {
 		s.drainSoon()
 	}
-	return s.record(&e)
+	_, err := s.record(&e)
+	return err
 }
 
 // NotAllowed is what became of an event in a directory without the grant.
@@ -242,14 +247,16 @@ func (s *Store) Hook(e Event) string {
 	return "the conversation was not recorded: " + err.Error()
 }
 
-func (s *Store) record(e *Event) error {
+// record adds an event to its conversation. It returns false for one that is known.
+func (s *Store) record(e *Event) (added bool, err error) {
 	if e.Session == "" || e.Agent == "" || e.Dir == "" {
-		return errors.New("the event names no agent, session or directory")
+		return false, errors.New("the event names no agent, session or directory")
 	}
 	root, err := s.o.Root(e.Dir, grants.Conversation)
 	if err != nil {
-		return err
+		return false, err
 	}
+	e.Moment = nil
 	if now := s.o.Clock().UnixMilli(); e.At <= 0 || e.At > now {
 		e.At = now
 	}
@@ -261,9 +268,9 @@ func (s *Store) record(e *Event) error {
 	e.identify()
 	f, err := s.fileOf(e, root)
 	if err != nil {
-		return err
+		return false, err
 	}
-	added, err := s.add(f, e)
+	added, err = s.add(f, e)
 	if errors.Is(err, errRemoved) {
 		if f, err = s.fileOf(e, root); err == nil {
 			added, err = s.add(f, e)
@@ -272,7 +279,7 @@ func (s *Store) record(e *Event) error {
 	if err == nil && added && quiet[e.Kind] {
 		s.readLater(f)
 	}
-	return err
+	return added, err
 }
 
 // quiet are the kinds of events after which an agent has written its transcript.

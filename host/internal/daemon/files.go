@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 	d.timeline = t
 	if d.conversations, err = conversation.Open(conversation.Options{
 		Dir: d.home.Recordings(), Root: d.workspaces.Root, Decided: func(path string) grants.Decision { return workspace.Decided(d.workspaces, path) }, Redactor: redactor, Settings: d.config.Recordings,
-		Formerly: func(dir string) []string { return timeline.Formerly(t, dir) }, Spool: spool(d.home), Clock: time.Now, Age: d.age, Log: d.log,
+		Formerly: func(dir string) []string { return timeline.Formerly(t, dir) }, Spool: spool(d.home), Late: d.late, Clock: time.Now, Age: d.age, Log: d.log,
 	}); err != nil {
 		d.log.Error("cannot open the recordings, so no conversation is recorded", "error", err)
 		d.conversations = conversation.Broken(err)
@@ -61,6 +62,17 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 			d.log.Warn("the timeline did not close cleanly", "error", err)
 		}
 	}
+}
+
+// late records a moment that a hook reported while no daemon answered.
+func (d *daemon) late(moment json.RawMessage, at time.Time) {
+	var h timeline.HookMoment
+	if err := json.Unmarshal(moment, &h); err != nil {
+		d.log.Warn("cannot read a moment in the spool of hooks", "error", err)
+		return
+	}
+	h.Happened = at
+	d.timeline.Hook(context.Background(), h)
 }
 
 // server is the command line that serves a mounted snapshot: this program.

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,6 +30,8 @@ type HookMoment struct {
 	Anchor answers.Anchor `json:"anchor"`
 	// Exit is the exit status of a command, nil where the agent does not report one.
 	Exit *int `json:"exit,omitempty"`
+	// Happened is when that was, if no daemon recorded it then. The moment is that of the report, because its snapshot is.
+	Happened time.Time `json:"-"`
 }
 
 // hookSources are the sources that a hook may report.
@@ -52,7 +55,11 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
 		*text = t.lines.Label(*text)
 	}
-	m, err := t.Record(ctx, h.Dir, records.Moment{Label: h.Label, Source: h.Source, Anchor: (*records.Anchor)(&anchor), Exit: h.Exit})
+	moment := records.Moment{Label: h.Label, Source: h.Source, Anchor: (*records.Anchor)(&anchor), Exit: h.Exit}
+	if !h.Happened.IsZero() {
+		moment.Notes = fmt.Sprintf("it was at %s, when no daemon recorded it", h.Happened.Local().Format(time.DateTime))
+	}
+	m, err := t.Record(ctx, h.Dir, moment)
 	switch {
 	case err == nil:
 		return "moment " + m.ID() + " of " + m.Session + " was recorded"

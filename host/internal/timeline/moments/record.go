@@ -224,8 +224,16 @@ func (ls *Lines) snapshot(l *Line, m *records.Moment) (same bool) {
 func SetSnapshot(m *records.Moment, s tracked.Snapshot) {
 	m.Snapshot, m.SnapshotAt, m.Reason = s.Number, s.At.UnixNano(), ""
 	if len(s.Problems) > 0 {
-		m.Notes = Uncertain(s.Problems)
+		m.Notes = joined(m.Notes, Uncertain(s.Problems))
 	}
+}
+
+// joined returns two notes of a moment as one.
+func joined(note, more string) string {
+	if note == "" || more == "" {
+		return note + more
+	}
+	return note + "; " + more
 }
 
 // Uncertain says which paths of a snapshot are not certain.
@@ -260,7 +268,7 @@ func (ls *Lines) takeLater(l *Line, wait time.Duration) {
 	changed := make([]*records.Moment, len(waiting))
 	for i, m := range waiting {
 		changed[i] = m.With(func(m *records.Moment) {
-			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes, m.Edited = shared.Snapshot, shared.SnapshotAt, shared.Reason, shared.Notes, shared.Edited
+			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes, m.Edited = shared.Snapshot, shared.SnapshotAt, shared.Reason, joined(m.Notes, shared.Notes), shared.Edited
 		})
 	}
 	if err := ls.db.Update(l.Space, changed...); err != nil {
