@@ -183,6 +183,7 @@ func coverageOf(c *conversation.SourceCoverage) string {
 		{c.OnlyTranscript, "calls and prompts were reported by no hook"},
 		{c.Unknown, "lines of the transcript have an unknown type"},
 		{c.Damaged, "lines cannot be read"},
+		{c.Lost, "or more events of hooks were lost: no daemon ran, and the spool was full"},
 		{c.Masked, "secrets were masked"},
 	} {
 		if w.n > 0 {

@@ -553,6 +553,35 @@ func TestAnEventThatIsRecordedAndSpooledIsThereOnce(t *testing.T) {
 	}
 }
 
+func TestWhatFindsTheSpoolFullIsCounted(t *testing.T) {
+	w := newWorld(t)
+	w.record(conversation.SessionStart, nil)
+	const sent = 2000
+	spooled := 0
+	for i := range sent {
+		e := w.event(conversation.Prompt, func(e *conversation.Event) {
+			e.At, e.Text = w.now().UnixMilli(), fmt.Sprint(i, strings.Repeat(" word", 5_000))
+		})
+		if err := w.o.Spool.Add(t.Context(), e, w.o.Redactor); err == nil {
+			spooled++
+		} else if !strings.Contains(err.Error(), "the spool is full") {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(w.o.Spool.Path); err != nil || info.Size() > conversation.MaxSpool+64<<10 {
+		t.Fatalf("the spool is %+v, %v", info, err)
+	}
+	w.store.Drain()
+	a := w.show()
+	if len(a.Turns) != spooled || a.Coverage.Lost < 200 || a.Coverage.Lost > sent-spooled || a.Coverage.Damaged != 0 {
+		t.Errorf("%d turns of %d; %+v", len(a.Turns), spooled, a.Coverage)
+	}
+	w.reopen()
+	if again := w.show(); again.Coverage.Lost != a.Coverage.Lost {
+		t.Errorf("%+v after a restart", again.Coverage)
+	}
+}
+
 func TestASpoolThatACrashLeftIsRead(t *testing.T) {
 	w := newWorld(t)
 	w.store.Close()

@@ -35,6 +35,7 @@ const (
 	Permission    Kind = 'q' // the agent asks the user for permission
 	Denied        Kind = 'd' // a call was not permitted
 	synced        Kind = 'y' // a transcript was read up to an offset
+	lost          Kind = 'x' // a hook's event found the spool full
 )
 
 // MarshalText writes a kind as its letter.

@@ -98,6 +98,8 @@ type SourceCoverage struct {
 	Unread int64 `json:"unreadBytes,omitempty"`
 	// Masked counts masked secrets.
 	Masked int `json:"masked,omitempty"`
+	// Lost counts events that hooks could not report: no daemon ran, and the spool was full.
+	Lost int `json:"lost,omitempty"`
 }
 
 // folder makes outlines of the events so far.
@@ -148,6 +150,8 @@ func (f *folder) add(e *Event) {
 			at := millis(e.At)
 			t.Ended, t.Said = &at, cmp.Or(e.Text, t.Said)
 		}
+	case lost:
+		f.coverage.Lost++
 	case Compact:
 		f.compacted = append(f.compacted, compaction{e.Turn, e.At, e.Source == FromTranscript})
 	}

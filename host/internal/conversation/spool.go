@@ -14,8 +14,11 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// MaxSpool bounds the spool in bytes.
-const MaxSpool = 1 << 20
+// MaxSpool bounds the spool in bytes. What finds it full is counted there, in at most maxLost more bytes.
+const (
+	MaxSpool = 1 << 20
+	maxLost  = 64 << 10
+)
 
 // SpoolName is the name of the spool in the directory of recordings.
 const SpoolName = "hooks.spool"
@@ -54,10 +57,26 @@ func (p *Spool) Add(ctx context.Context, e Event, r *redact.Redactor) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a file. Remove it.", p.Path)
 	case info.Size()+int64(len(line)) > MaxSpool:
-		return errFull
+		return errors.Join(errFull, p.lose(f, info.Size(), e))
 	}
+	return appendTo(f, info.Size(), line)
+}
+
+// lose notes that an event of a conversation is missing.
+func (p *Spool) lose(f *os.File, size int64, e Event) error {
+	note := Event{Kind: lost, At: e.At, Agent: e.Agent, Session: e.Session, Dir: e.Dir}
+	note.identify()
+	line, err := note.line()
+	if err != nil || max(size, MaxSpool)+int64(len(line)) > MaxSpool+maxLost {
+		return err
+	}
+	return appendTo(f, size, line)
+}
+
+// appendTo writes a whole line at the end of a file, or nothing.
+func appendTo(f *os.File, size int64, line []byte) error {
 	if _, err := f.Write(line); err != nil {
-		return errors.Join(err, f.Truncate(info.Size()))
+		return errors.Join(err, f.Truncate(size))
 	}
 	return nil
 }
@@ -107,7 +126,7 @@ func readSpool(path string, each func(Event) error) (damaged int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxSpool+1))
+	data, err := io.ReadAll(io.LimitReader(f, MaxSpool+maxLost))
 	_ = f.Close()
 	if err != nil {
 		return 0, err
