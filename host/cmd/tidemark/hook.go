@@ -275,9 +275,7 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 	if call.Recorded != nil && answer.Recorded == "" && usererr.CodeOf(err) == usererr.Internal {
 		e := *call.Recorded
 		if call.Moment != nil {
-			if e.Moment, err = json.Marshal(call.Moment); err != nil {
-				return answer, err
-			}
+			e.Moment, _ = json.Marshal(call.Moment) // it has nothing that cannot be JSON
 		}
 		answer.Recorded = spool(ctx, home, e)
 	}

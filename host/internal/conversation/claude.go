@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -84,7 +85,7 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 			}
 			if results == 1 && len(l.Result) > 0 {
 				e.Output = l.Result
-				e.spawns()
+				e.Spawned = SpawnedBy(l.Result)
 			}
 		case b.Type == "text" && l.Type == "user" && !l.Meta && !l.Summary && !l.Sidechain && !Announced(b.Text) && !strings.HasPrefix(b.Text, "<local-command") && !strings.HasPrefix(b.Text, "<command-"):
 			e.Kind, e.Text = Prompt, b.Text
@@ -96,12 +97,16 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 	return events, true, nil
 }
 
-// spawns fills in the subagent that a call started, from its result.
-func (e *Event) spawns() {
+// SpawnedBy returns the subagent that a call started, by its result, "" for none. Codex quotes its result.
+func SpawnedBy(output json.RawMessage) string {
 	var result struct {
-		Agent string `json:"agentId"`
+		Claude string `json:"agentId"`
+		Codex  string `json:"agent_id"`
 	}
-	if json.Unmarshal(e.Output, &result) == nil {
-		e.Spawned = result.Agent
+	var quoted string
+	if json.Unmarshal(output, &quoted) == nil {
+		output = json.RawMessage(quoted)
 	}
+	_ = json.Unmarshal(output, &result) // another form starts none
+	return cmp.Or(result.Claude, result.Codex)
 }

@@ -89,7 +89,7 @@ func parseCodex(data []byte) ([]Event, bool, error) {
 		e.Input, _ = json.Marshal(p.Input)
 	case l.Type == "response_item" && (p.Type == "function_call_output" || p.Type == "custom_tool_call_output"):
 		e.Kind, e.Call, e.Output = Result, p.Call, p.Output
-		e.Outcome = codexOutcome(p.Output)
+		e.Outcome, e.Spawned = codexOutcome(p.Output), SpawnedBy(p.Output)
 	case l.Type == "event_msg" && p.Type == "user_message":
 		e.Kind, e.Text = Prompt, p.Message
 	case l.Type == "event_msg" && p.Type == "item_completed":

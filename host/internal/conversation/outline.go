@@ -142,13 +142,17 @@ func (f *folder) add(e *Event) {
 		}
 		f.readAt = e.At
 	case Prompt:
-		f.prompt(e)
+		if e.Sub == "" { // else its agent wrote it
+			f.prompt(e)
+		}
 	case Call, Result, Denied:
 		f.call(e)
 	case Stop, SessionEnd:
 		if t := f.turn(e.Turn, e.At); t != nil && (t.Ended == nil || e.Kind == Stop) {
 			at := millis(e.At)
-			t.Ended, t.Said = &at, cmp.Or(e.Text, t.Said)
+			if t.Ended = &at; e.Kind == Stop { // the text of the other is why the session ended
+				t.Said = cmp.Or(e.Text, t.Said)
+			}
 		}
 	case lost:
 		f.coverage.Lost++
@@ -235,7 +239,7 @@ func (f *folder) call(e *Event) {
 		}
 		c.closed = true
 	}
-	if e.Spawned != "" {
+	if e.Spawned != "" && c.Command == "" { // a command may print anything
 		f.started[e.Spawned] = c
 	}
 }

@@ -2,6 +2,7 @@ package conversation_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -255,6 +256,30 @@ func FuzzTranscripts(f *testing.F) {
 }
 
 // TestASubagentOfCodexIsBelowItsCall: its rollout has a name of its own, and nothing else says whose it is.
+// TestWhatASubagentIsToldIsNoPrompt: Codex 0.169 runs the hook of a prompt for it, with the session of the agent that started it.
+func TestWhatASubagentIsToldIsNoPrompt(t *testing.T) {
+	w := newWorld(t)
+	w.record(conversation.Prompt, func(e *conversation.Event) { e.Agent, e.Text = "codex", "start one" })
+	w.record(conversation.Result, func(e *conversation.Event) {
+		e.Agent, e.Call, e.Tool, e.Output = "codex", "spawn", "spawn_agent", json.RawMessage(`"{\"agent_id\":\"sub1\",\"nickname\":\"Harvey\"}"`)
+		e.Spawned = conversation.SpawnedBy(e.Output)
+	})
+	w.record(conversation.Prompt, func(e *conversation.Event) { e.Agent, e.Turn, e.Sub, e.Text = "codex", "t2", "sub1", "write a file" })
+	w.record(conversation.Result, func(e *conversation.Event) {
+		e.Agent, e.Turn, e.Sub, e.Call, e.Tool, e.Input = "codex", "t2", "sub1", "write", "Bash", json.RawMessage(`{"command":"echo > a"}`)
+	})
+	w.record(conversation.SubagentStop, func(e *conversation.Event) { e.Agent, e.Turn, e.Sub, e.Text = "codex", "t2", "sub1", "written" })
+	w.record(conversation.Stop, func(e *conversation.Event) { e.Agent, e.Text = "codex", "all done" })
+	w.record(conversation.SessionEnd, func(e *conversation.Event) { e.Agent, e.Turn, e.Text = "codex", "", "other" })
+	a := w.show()
+	if len(a.Turns) != 1 || a.Prompts != 1 || a.Turns[0].Said != "all done" {
+		t.Fatalf("the turns are %+v", a.Turns)
+	}
+	if calls := a.Turns[0].Calls; len(calls) != 1 || len(calls[0].Calls) != 1 || calls[0].Calls[0].ID != "write" {
+		t.Errorf("the calls are %+v", calls)
+	}
+}
+
 func TestASubagentOfCodexIsBelowItsCall(t *testing.T) {
 	const session, thread = "01a21820-6be0-7962-808e-8d926ed1d979", "01a21820-6ceb-7a30-9044-908c1f67989a"
 	w := newWorld(t)

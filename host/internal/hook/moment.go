@@ -27,7 +27,7 @@ var moments = map[string]struct{ source, label string }{
 func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMoment {
 	m := &timeline.HookMoment{Dir: c.Dir, Anchor: answers.Anchor{Agent: in.agent(), Session: c.Session, Message: in.Use, Turn: in.Prompt + in.Turn, Transcript: in.Transcript}}
 	if known, ok := moments[in.Event]; ok {
-		if in.Event == "SessionStart" && in.Source == "compact" || known.source == records.FromPrompt && conversation.Announced(in.Text) {
+		if in.Event == "SessionStart" && in.Source == "compact" || known.source == records.FromPrompt && (in.Agent != "" || conversation.Announced(in.Text)) {
 			return nil
 		}
 		m.Source, m.Label = known.source, known.label

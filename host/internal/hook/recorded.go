@@ -1,10 +1,6 @@
 package hook
 
-import (
-	"encoding/json"
-
-	"tidemark.dev/tidemark/host/internal/conversation"
-)
+import "tidemark.dev/tidemark/host/internal/conversation"
 
 // recordedKinds are the events that the recording of a conversation gets.
 var recordedKinds = map[string]conversation.Kind{
@@ -92,12 +88,7 @@ func (in *input) addResult(e *conversation.Event) {
 			e.Outcome = conversation.Failed
 		}
 	}
-	var result struct {
-		Agent string `json:"agentId"`
-	}
-	if json.Unmarshal(in.Response, &result) == nil {
-		e.Spawned = result.Agent
-	}
+	e.Spawned = conversation.SpawnedBy(in.Response)
 }
 
 func first(texts ...string) string {
