@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,10 +15,12 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/terminal"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -95,7 +98,7 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 	moments := newCommandMoments(h)
 	o := terminal.Options{
 		Args: args, Dir: working, Name: name, Store: store, Redactor: redactor, Allowed: allowed, Input: input,
-		Ended: moments.add, In: os.Stdin, Out: os.Stdout,
+		Ended: moments.add, Serves: hook.Serves, Ready: moments.ready, In: os.Stdin, Out: os.Stdout,
 		Started: func(id string) {
 			moments.recording = id
 			if !quiet {
@@ -146,7 +149,9 @@ type commandMoments struct {
 
 type commandMoment struct {
 	recording.Command
-	label chan string
+	// address is that of the server that the command started, "" for its end.
+	address string
+	label   chan string
 }
 
 const (
@@ -162,15 +167,18 @@ func newCommandMoments(h home.Home) *commandMoments {
 	go func() {
 		defer close(m.done)
 		for c := range m.queue {
-			c.label <- m.send(ctx, c.Command)
+			c.label <- m.send(ctx, c.Command, c.address)
 		}
 	}()
 	return m
 }
 
 // add takes a command. The channel has the label of its moment, once there is one.
-func (m *commandMoments) add(c recording.Command) <-chan string {
-	next := commandMoment{c, make(chan string, 1)}
+func (m *commandMoments) add(c recording.Command) <-chan string { return m.ready(c, "") }
+
+// ready takes a command whose server printed its address.
+func (m *commandMoments) ready(c recording.Command, address string) <-chan string {
+	next := commandMoment{c, address, make(chan string, 1)}
 	select {
 	case m.queue <- next:
 		return next.label
@@ -181,16 +189,24 @@ func (m *commandMoments) add(c recording.Command) <-chan string {
 
 // send adds the moment of a command. It returns a label with its ID, "" without a moment: the recording does not depend on
 // the daemon.
-func (m *commandMoments) send(ctx context.Context, c recording.Command) string {
-	var a timeline.Commanded
-	err := clientOf(m.home).Tool(ctx, "terminal_command", timeline.CommandParams{
+func (m *commandMoments) send(ctx context.Context, c recording.Command, address string) string {
+	p := timeline.CommandParams{
 		Dir: c.Dir, Label: c.String(),
 		Terminal: answers.Terminal{Recording: m.recording, Offset: c.Offset, Status: c.Status, Ms: c.Ms},
-	}, &a)
-	if err != nil {
+	}
+	if address != "" {
+		answering, err := (&net.Dialer{Timeout: momentPatience}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return "" // any program can print an address
+		}
+		_ = answering.Close()
+		p.Label, p.Kind = c.Text+": server ready", records.FromServer
+	}
+	var a timeline.Commanded
+	if err := clientOf(m.home).Tool(ctx, "terminal_command", p, &a); err != nil {
 		return ""
 	}
-	return a.Moment + " " + c.String()
+	return a.Moment + " " + p.Label
 }
 
 // close waits for the last moments, but not for long.

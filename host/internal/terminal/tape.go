@@ -27,6 +27,8 @@ type tape struct {
 	// ended takes the commands that ended.
 	ended func(recording.Command)
 	flood flood
+	// servers are those that commands start.
+	servers servers
 	// running is the command that began, nil at a prompt.
 	running *command
 	// other are the commands that marks of other integrations report.
@@ -106,6 +108,7 @@ func (t *tape) shown(at time.Duration, data []byte) {
 		t.hidden += uint64(len(data))
 		return
 	}
+	t.servers.shown(data)
 	gap, rest := t.flood.take(at, data)
 	t.gap(at, gap, "too much output at once")
 	if len(rest) > 0 {
@@ -163,6 +166,7 @@ func (t *tape) marked(at time.Duration, m *mark) {
 		t.calm(at)
 		t.flood.spent = 0
 		t.running = &command{began: at, Command: recording.Command{Text: m.text, Dir: t.dir, Offset: t.w.Offset()}}
+		t.servers.began(t.running.Command, t.echo)
 	case 'D':
 		if t.running == nil {
 			t.move(at, m.dir)
@@ -214,6 +218,7 @@ func (t *tape) finish(at time.Duration, status *int, dir string) {
 	if paused != "" {
 		return
 	}
+	t.servers.ended(c.Command)
 	c.Text, _ = t.redactor.Text(c.Text)
 	if t.paused == "" {
 		t.mask.add(at, recording.Ended, recording.Encode(c.Command))

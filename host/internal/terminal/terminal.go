@@ -71,6 +71,10 @@ type Options struct {
 	// Ended is called with each command of the shell that ended. It must not block. A label that it sends is added to the
 	// recording, which waits for the channels at its end, for at most a second.
 	Ended func(recording.Command) <-chan string
+	// Serves reports whether a command line starts a server, and whether the shell goes on meanwhile. Ready is called with such a
+	// command once it printed an address on this machine, such as "localhost:5173". It must not block. Both may be nil.
+	Serves func(command string) (serves, behind bool)
+	Ready  func(c recording.Command, address string) <-chan string
 	// In and Out are the user's terminal. In may be something else, which is typed.
 	In  io.Reader
 	Out io.Writer
@@ -107,6 +111,9 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 		o.Started(h.ID)
 	}
 	r.tape = newTape(w, o.Redactor, nonce, o.Allowed, r.ended)
+	if o.Ready != nil {
+		r.tape.servers.serves, r.tape.servers.ready = o.Serves, r.ready
+	}
 	r.tape.dir = o.Dir
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = o.Dir
@@ -244,6 +251,14 @@ func (r *recorder) ended(c recording.Command) {
 		return
 	}
 	if label := r.o.Ended(c); label != nil {
+		r.labels = append(r.labels, label)
+	}
+}
+
+// ready passes on that a server answers.
+func (r *recorder) ready(c recording.Command, address string) {
+	c.Text, _ = r.o.Redactor.Text(c.Text)
+	if label := r.o.Ready(c, address); label != nil {
 		r.labels = append(r.labels, label)
 	}
 }

@@ -1,11 +1,13 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
@@ -19,6 +21,8 @@ type CommandParams struct {
 	// Dir is the directory in which it began.
 	Dir   string `json:"dir"`
 	Label string `json:"label"`
+	// Kind is a milestone that the command reached, "" for its end.
+	Kind string `json:"kind,omitempty"`
 	answers.Terminal
 }
 
@@ -37,8 +41,12 @@ func command(ctx context.Context, t *Timeline, client *checkpoint.Client, p Comm
 	if t.lines.Failed() != nil {
 		return nil, t.lines.Failed()
 	}
+	source := cmp.Or(p.Kind, records.FromTerminal)
+	if _, known := records.Milestone(p.Kind); p.Kind != "" && !known {
+		return nil, usererr.Invalid("there is no milestone %q", event.Clean(p.Kind))
+	}
 	p.Recording = t.lines.Label(p.Recording)
-	m, err := t.Record(ctx, p.Dir, records.Moment{Label: p.Label, Source: records.FromTerminal, Terminal: (*records.Terminal)(&p.Terminal)})
+	m, err := t.Record(ctx, p.Dir, records.Moment{Label: p.Label, Source: source, Terminal: (*records.Terminal)(&p.Terminal)})
 	if err != nil {
 		return nil, err
 	}

@@ -216,16 +216,11 @@ func recordBetween(ctx context.Context, w *Workspace, all []tracked.Snapshot, fr
 		return
 	}
 	masked := map[*event.FileChange][2]string{} // paths of files whose names have secrets
-	for i := range d.Files {
-		f := &d.Files[i]
+	files := slices.DeleteFunc(d.Files, func(f compare.File) bool { return changeOf(&f) == nil })
+	chosen := choose(files, maxRecorded)
+	b.missed = len(files) - len(chosen)
+	for _, f := range chosen {
 		e := changeOf(f)
-		switch {
-		case e == nil:
-			continue
-		case len(b.events) == maxRecorded:
-			b.missed++
-			continue
-		}
 		e.At, e.Subject, e.Snapshot, e.Since = last.At.UnixMilli(), b.subject, last.Number, since
 		if e.Edited < since-racy || e.Edited > e.At || since == 0 {
 			e.Edited = 0 // the time of a copy, say
@@ -253,6 +248,50 @@ func recordBetween(ctx context.Context, w *Workspace, all []tracked.Snapshot, fr
 	if len(b.events) > 0 || b.missed > 0 {
 		w.queue.add(b)
 	}
+}
+
+// choose returns at most so many of the changes of a snapshot, in their order. If there are more, each directory has its share, so
+// that those which a program makes by the thousand do not hide an edit. What is built or installed gets what remains.
+func choose(files []compare.File, most int) []*compare.File {
+	var byHand, others []*compare.File
+	for i := range files {
+		if path := files[i].Path; len(files) > most && (cause.IsBuilt(path) || strings.Contains("/"+path, "/node_modules/")) {
+			others = append(others, &files[i])
+		} else {
+			byHand = append(byHand, &files[i])
+		}
+	}
+	chosen := share(byHand, 0, most)
+	chosen = append(chosen, share(others, 0, most-len(chosen))...)
+	slices.SortFunc(chosen, func(a, b *compare.File) int { return strings.Compare(a.Path, b.Path) })
+	return chosen
+}
+
+// share returns at most so many of the changes in a directory, whose path has so many bytes: an equal part for each name in it, and
+// what some leave for the others.
+func share(files []*compare.File, prefix, most int) []*compare.File {
+	switch {
+	case len(files) <= most:
+		return files
+	case most == 0:
+		return nil
+	}
+	var names []string
+	in := map[string][]*compare.File{}
+	for _, f := range files {
+		name, _, _ := strings.Cut(f.Path[prefix:], "/")
+		if in[name] == nil {
+			names = append(names, name)
+		}
+		in[name] = append(in[name], f)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(in[a]), len(in[b])) })
+	var chosen []*compare.File
+	for i, name := range names {
+		part := (most - len(chosen)) / (len(names) - i)
+		chosen = append(chosen, share(in[name], prefix+len(name)+1, part)...)
+	}
+	return chosen
 }
 
 // earlier returns the earlier of a time and that of a change, 0 for an unknown one, of a file that is written by hand.

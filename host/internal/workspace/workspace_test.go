@@ -298,6 +298,8 @@ func (s *sink) Append(_ context.Context, events ...event.Event) error {
 	return nil
 }
 
+func (*sink) Miss(event.Subject, string, time.Time, int) {}
+
 // TestASnapshotThatIsTheSameHasItsChangesRecorded: also where another call took it at the same time.
 func TestASnapshotThatIsTheSameHasItsChangesRecorded(t *testing.T) {
 	top, err := grants.Resolve(t.TempDir())

@@ -53,7 +53,7 @@ func (w *walk) complete(t *Tree, round int) (bool, error) {
 	}
 	before := w.suspects
 	w.suspects = nil
-	w.missed(&recorded{t: t, w: w, suspects: before, dirs: map[string]bool{}}, dirty, moving)
+	w.missed(&recorded{t: t, suspects: before, vanished: maps.Clone(w.vanished), dirs: map[string]bool{}}, dirty, moving)
 	w.pending.Wait()
 	if w.err != nil {
 		return true, w.err
@@ -124,7 +124,9 @@ func (w *walk) missed(r *recorded, dirty Dirty, moving map[string]bool) {
 			d, list, err := w.root.list(dir)
 			if err != nil {
 				if !gone(err) {
+					w.mu.Lock()
 					w.unlisted[dir] = err
+					w.mu.Unlock()
 					w.suspect(dir, r.t.find(dir))
 				}
 				continue
@@ -170,8 +172,8 @@ func (w *walk) again(r *recorded, path string, st Stat) {
 // recorded is what a scan has so far: a tree, with suspects that were read.
 type recorded struct {
 	t        *Tree
-	w        *walk
 	suspects []suspect
+	vanished map[string]bool // [walk].vanished
 	dirs     map[string]bool // see dir
 }
 
@@ -184,7 +186,7 @@ func (r *recorded) dir(path string) bool {
 	is, known := r.dirs[path]
 	if !known {
 		n := r.node(path)
-		is = n != nil && n.Kind == Dir && !r.w.vanished[path] && (path == "" || r.dir(Parent(path)))
+		is = n != nil && n.Kind == Dir && !r.vanished[path] && (path == "" || r.dir(Parent(path)))
 		r.dirs[path] = is
 	}
 	return is
@@ -200,5 +202,5 @@ func (r *recorded) node(path string) *Node {
 // has reports whether the scan has what is at a path in a directory that was read: later changes of it need not be in it.
 func (r *recorded) has(path string, st Stat) bool {
 	n := r.node(path)
-	return n != nil && n.Kind == st.Kind && n.Inode == st.Inode && !r.w.vanished[path]
+	return n != nil && n.Kind == st.Kind && n.Inode == st.Inode && !r.vanished[path]
 }
