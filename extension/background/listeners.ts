@@ -193,7 +193,7 @@ function onRequests(browser: typeof chrome, { quiet, ready, scripts, tabs, witne
     ['responseHeaders'],
   );
   browser.webRequest.onCompleted.addListener((details) => {
-    witness.ended(details);
+    witness.completed(details);
     quiet.step('ended', details);
   }, everything);
   browser.webRequest.onErrorOccurred.addListener((details) => {

@@ -285,6 +285,48 @@ test('an error whose body nobody reads is told without it, and says why', async 
 });
 
 test.each([
+  ['after the response', ['responseReceived', 'arrived']],
+  ['before the response', ['arrived', 'responseReceived']],
+])('an answer that has arrived and that nobody reads has ended: known %s', async (_, order) => {
+  vi.useFakeTimers();
+  try {
+    page.fresh = true;
+    await start();
+    const told = () => events.filter(({ kind }) => kind === 'network');
+    const network = (what: string, rest: object) =>
+      source.event({ tabId: 7 }, `Network.${what}`, {
+        requestId: 'r',
+        loaderId: 'L',
+        type: 'Fetch',
+        ...rest,
+      });
+    const url = 'http://localhost:5173/api';
+    witness.began(request(url, { type: 'xmlhttprequest' }));
+    network('requestWillBeSent', {
+      initiator: { type: 'script' },
+      request: { url, method: 'GET', headers: {} },
+      timestamp: 1,
+      wallTime: T / 1000,
+    });
+    await vi.advanceTimersByTimeAsync(5000);
+    for (const what of order) {
+      if (what === 'arrived') witness.completed(request(url, { type: 'xmlhttprequest' }));
+      else
+        network(what, { response: { url, status: 200, headers: {}, mimeType: 'text/plain' }, timestamp: 2 });
+    }
+    await vi.advanceTimersByTimeAsync(100);
+    expect(told()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(told()).toMatchObject([{ url, status: 200, body_note: 'the page did not read the body' }]);
+    network('loadingFinished', { timestamp: 9, encodedDataLength: 13 });
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(told()).toHaveLength(1);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test.each([
   ['the body comes', 50, { response_body: 'no such order' }],
   ['nobody reads it', 1000, { body_note: 'the page did not read the body' }],
 ])('a barrier waits a moment for the body of an error: %s', async (_, comes, want) => {

@@ -101,6 +101,7 @@ export class DebuggerSource implements CaptureSource {
     );
     this.#shared = this.#sharedWorkers();
     witness.onEnded = (tab) => this.#settleSoon(tab);
+    witness.onArrived = (tab, request) => this.#tabs.get(tab)?.tab.network.arrived(request);
   }
 
   start(tab: number, options: StartOptions): Promise<Started> {

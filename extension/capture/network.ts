@@ -25,8 +25,9 @@ type Network = {
 };
 
 /**
- * How long an answer that says "failed" may wait for a body that the page does not read, in ms. Chromium has all of a small one
- * some 50 ms after the answer, on a busy machine later, even if nobody reads it. A document is always read.
+ * How long an answer that says "failed", or of which the network has all, may wait for a body that the page does not read, in ms.
+ * Chromium has all of a small one some 50 ms after the answer, on a busy machine later, even if nobody reads it, unless it must not
+ * be stored. A document is always read.
  */
 const UNREAD_BODY_MS = 300;
 const DOCUMENT_BODY_MS = 2000;
@@ -124,11 +125,31 @@ export class NetworkTracker {
     const at = this.#tab.clock.at(timestamp);
     if (response.mimeType === 'text/event-stream' && response.status < 400) {
       this.#report(flight, { at, stream: true });
-    } else if (response.status >= 400) {
-      const report = () => this.#report(flight, { at, bodyNote: 'the page did not read the body' });
-      const patience = flight.resource === 'document' ? DOCUMENT_BODY_MS : UNREAD_BODY_MS;
-      flight.unread = { timer: setTimeout(report, patience) };
+    } else if (response.status >= 400 || flight.arrived === true) {
+      this.#awaitBody(flight, at);
     }
+  }
+
+  /**
+   * The network has all of the answer to a request. Chromium reports no end of one that must not be stored until the page reads it,
+   * and the page may never do that.
+   */
+  arrived({ method, url }: { method: string; url: string }): void {
+    for (const flight of this.#flights.values()) {
+      if (flight.url !== url || flight.method !== method || flight.arrived === true || flight.reported)
+        continue;
+      flight.arrived = true;
+      if (flight.response !== undefined && flight.unread === undefined)
+        this.#awaitBody(flight, this.#tab.clock.now());
+      return;
+    }
+  }
+
+  /** Reports an answer of that time without its body if the page does not read that soon. */
+  #awaitBody(flight: Flight, at: number): void {
+    const report = () => this.#report(flight, { at, bodyNote: 'the page did not read the body' });
+    const patience = flight.resource === 'document' ? DOCUMENT_BODY_MS : UNREAD_BODY_MS;
+    flight.unread = { timer: setTimeout(report, patience) };
   }
 
   /** Takes over a request whose start was not seen; what it sent is not known then. */
@@ -293,7 +314,7 @@ export class NetworkTracker {
     await Promise.all(this.#bodies);
   }
 
-  /** Resolves when no body of a failed answer is waited for any more. */
+  /** Resolves when no body that the page may not read is waited for any more. */
   async unreadOver(): Promise<void> {
     const unread = [...this.#flights.values()].flatMap(({ unread = [] }) => unread);
     await Promise.all(

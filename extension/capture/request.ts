@@ -62,13 +62,15 @@ export interface Flight extends Sent {
   corsReason?: string | undefined;
   /** True once its NetworkEvent was emitted before its end. */
   reported: boolean;
-  /** Set while the body of a failed response is waited for, which the page may never read. */
+  /** True once the network has all of the answer, whether the page reads it or not. */
+  arrived?: boolean | undefined;
+  /** Set while a body is waited for that the page may never read. */
   unread?: Unread | undefined;
   /** True when the start was not seen by the debugger. */
   late?: boolean | undefined;
 }
 
-/** A failed response whose body has not come yet. */
+/** A response whose body the page has not read yet. */
 export interface Unread {
   /** Reports the request without the body. */
   readonly timer: ReturnType<typeof setTimeout>;

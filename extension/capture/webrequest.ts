@@ -70,6 +70,8 @@ export class WebRequestWitness {
   readonly #earlyUntil: number;
   /** Called with each request of a tab that ended after the debugger had attached. */
   onEnded: ((tab: number) => void) | undefined;
+  /** Called with each request of which the network has the whole answer. */
+  onArrived: ((tab: number, request: { method: string; url: string }) => void) | undefined;
 
   /** `wanted` says whether a page of that address in that tab is watched. */
   constructor(wanted: (tab: number, url: string) => boolean, now = Date.now()) {
@@ -98,6 +100,11 @@ export class WebRequestWitness {
 
   redirected(details: RequestDetails): void {
     this.ended(details);
+  }
+
+  completed(details: RequestDetails): void {
+    this.ended(details);
+    this.onArrived?.(details.tabId, { method: details.method, url: withoutHash(details.url) });
   }
 
   ended(details: RequestDetails): void {
