@@ -395,6 +395,10 @@ export interface Changed extends Request {
   status: number /* int */;
   previous_status: number /* int */;
   /**
+   * PreviousError is why it failed before, where PreviousStatus does not say that.
+   */
+  previous_error?: string;
+  /**
    * Count is how many endpoints it stands for, where they differ in numbers alone.
    */
   count?: number /* int */;

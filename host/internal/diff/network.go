@@ -228,6 +228,17 @@ func (w *endpointWindow) failApart(c *computation, pos uint64, e *event.Network,
 	}
 }
 
+// failedBy says why an endpoint failed whose status does not say it.
+func failedBy(e *capture.Endpoint, k capture.EndpointKey) string {
+	switch {
+	case e.Status >= 400 || e.Error != "":
+		return e.Error
+	case k.Operation != "":
+		return (&event.Network{Status: e.Status, Refused: true}).Reason()
+	}
+	return "error in the answer"
+}
+
 // listFailures adds the failures of the endpoint that are news to a list: one for each query where that distinguishes a failed
 // request from another one, else one.
 func (w *endpointWindow) listFailures(list []*tally[report.Failure], url string, tab int) []*tally[report.Failure] {
@@ -389,7 +400,7 @@ func (c *computation) networkLists(d *report.NetworkDiff, found map[capture.Endp
 			d.StillFailing++
 		}
 		if w.known && w.base.Failing && !w.now.Failing {
-			recovered = append(recovered, &tally[report.Changed]{entry: report.Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest, keys: w.identity()})
+			recovered = append(recovered, &tally[report.Changed]{entry: report.Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, PreviousError: failedBy(&w.base, w.key), Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest, keys: w.identity()})
 			c.repeated.forget(alike.Endpoint(w.key))
 			c.repeated.forget(alike.Family(w.key))
 		}

@@ -42,7 +42,7 @@ func networkOf(t *testing.T, r *report.Report) string {
 
 const (
 	refusedCart = `{"failures":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"error":"GraphQL error","detail":"qty must be positive","operation":"AddToCart"}],"total_new_requests":2}`
-	fixedCart   = `{"recovered":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"operation":"AddToCart"}],"total_new_requests":2}`
+	fixedCart   = `{"recovered":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"previous_error":"GraphQL error","operation":"AddToCart"}],"total_new_requests":2}`
 )
 
 func TestAGraphQLOperationIsAnEndpointOfItsOwn(t *testing.T) {
@@ -91,7 +91,7 @@ func TestABatchThatFailedRecovers(t *testing.T) {
 		if got := batch(`{"errors":[{"message":"no such row"}]}`); got != `{"failures":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"error":"GraphQL error","detail":"no such row (B2)","operation":"B1+B2"}],"total_new_requests":1}` {
 			t.Error(got)
 		}
-		if got := batch(`{"data":{"b":1}}`); got != `{"recovered":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"operation":"B1+B2"}],"total_new_requests":1}` {
+		if got := batch(`{"data":{"b":1}}`); got != `{"recovered":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"previous_error":"GraphQL error","operation":"B1+B2"}],"total_new_requests":1}` {
 			t.Error(got)
 		}
 	}

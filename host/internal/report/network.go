@@ -78,6 +78,8 @@ type Changed struct {
 	URL            string `json:"url"`
 	Status         int    `json:"status"`
 	PreviousStatus int    `json:"previous_status"`
+	// PreviousError is why it failed before, where PreviousStatus does not say that.
+	PreviousError string `json:"previous_error,omitempty"`
 	// Count is how many endpoints it stands for, where they differ in numbers alone.
 	Count   int `json:"count,omitempty"`
 	Request `tstype:",extends"`

@@ -33,8 +33,36 @@ func (v *Value) Literal(most int) string {
 		return v.summary()
 	case v.Type == "string":
 		return v.quoted(most)
+	case len(v.Text) > most && v.Hash == "":
+		return begun(v.Text, most)
 	}
 	return v.sized(shorten(v.Text, most))
+}
+
+// begun returns the first fields of an object on one line, or the beginning of a function, that need at most most bytes.
+func begun(s string, most int) string {
+	end := s[len(s)-1:]
+	if end != "}" && end != "]" {
+		return shorten(s, most)
+	}
+	var quoted, escaped bool
+	last := 0
+	for i := 0; i < most-len("…}"); i++ {
+		switch c := s[i]; {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = quoted
+		case c == '"':
+			quoted = !quoted
+		case !quoted && c == ' ' && i > 0 && (s[i-1] == ',' || s[i-1] == '{'), !quoted && c == '{' && s[i+1] != ' ', c == '[' && i == 0:
+			last = i + 1
+		}
+	}
+	if last == 0 {
+		return shorten(s, most)
+	}
+	return s[:last] + "…" + end
 }
 
 // Inline returns a value like [Value.Literal], but a captured object with as many fields as fit.

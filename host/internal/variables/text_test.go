@@ -42,3 +42,27 @@ func TestNoKeyPassesForMoreFields(t *testing.T) {
 		}
 	})
 }
+
+// TestAnObjectIsCutBetweenItsFields: a part of a field would be read as another text.
+func TestAnObjectIsCutBetweenItsFields(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{`{id: 1, email: "[masked]", total: 240}`, 20, `{id: 1, …}`},
+		{`{id: 1, email: "[masked]", total: 240}`, 34, `{id: 1, email: "[masked]", …}`},
+		{`{text: "a, b, c, d, e, f", total: 240}`, 20, `{…}`},
+		{`{text: "a \", b", total: 240, open: true}`, 36, `{text: "a \", b", total: 240, …}`},
+		{`Order {id: 1, total: 240, open: true}`, 20, `Order {id: 1, …}`},
+		{`["first", "second", "third"]`, 24, `["first", "second", …]`},
+		{`function () { [native code] }`, 20, `function () { …}`},
+		{`{id: 1}`, 20, `{id: 1}`},
+		{`Symbol(a long description)`, 20, `Symbol(a long…ption)`},
+	} {
+		v := Value{Type: "Object", Text: c.text}
+		if got := v.Literal(c.most); got != c.want {
+			t.Errorf("%s in %d: %s, want %s", c.text, c.most, got, c.want)
+		}
+	}
+}
