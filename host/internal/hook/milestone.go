@@ -46,6 +46,9 @@ func (r recognition) matches(argv []string) bool {
 		}
 		rest = rest[1:]
 	}
+	if r.command == "go test" && (slices.Contains(rest, "-c") || slices.Contains(rest, "-list")) {
+		return false // it compiles or lists them
+	}
 	return !slices.Contains(bare, r.command) || !slices.ContainsFunc(rest, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
 }
 
@@ -151,6 +154,9 @@ var (
 	valued  = []string{"-C", "--prefix", "-w", "--workspace", "--filter", "-F", "--dir", "--cwd", "-f", "--file", "-p", "--project-name"}
 	without = []string{"--help", "-h", "--version", "--list", "--listTests", "--collect-only", "--watch", "--watchAll", "--dry-run"}
 )
+
+// notRun reports whether a status is that of a program which a shell does not find or may not run.
+func notRun(status *int) bool { return status != nil && (*status == 126 || *status == 127) }
 
 // milestone returns the milestone that a command reached, with its label; "" for none. Only the last statement of a command
 // has its exit status.

@@ -56,6 +56,7 @@ func TestCommandsThatReachAMilestoneAreRecognized(t *testing.T) {
 		{"npm test &", "", ""},
 		{"if true; then npm test; fi", "", ""},
 		{"npm test --help", "", ""},
+		{"go test -c ./...", "", ""},
 		{"vitest --run --watch", "", ""},
 		{"echo npm test", "", ""},
 		{"grep -r 'npm test' .", "", ""},
@@ -150,7 +151,11 @@ func TestAMomentHasTheExitStatusOfItsCommand(t *testing.T) {
 	} {
 		in := map[string]any{"session_id": "a", "cwd": "/w", "hook_event_name": c.event, "tool_name": "Bash", "tool_input": map[string]any{"command": "npm test"}}
 		maps.Copy(in, c.fields)
-		if got := momentOf(t, in).Exit; (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+		m := momentOf(t, in)
+		if ran := c.want == nil || *c.want != 127; ran == (m.Source == records.FromCommand) && c.want != nil {
+			t.Errorf("%s: the moment is %q of %s", c.name, m.Label, m.Source)
+		}
+		if got := m.Exit; (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
 			t.Errorf("%s: %v, want %v", c.name, text(got), text(c.want))
 		}
 	}

@@ -53,7 +53,7 @@ func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMo
 			if !how.succeeded {
 				m.Label += " failed"
 			}
-			if source, label := milestone(described.Command, how.succeeded); source != "" {
+			if source, label := milestone(described.Command, how.succeeded); source != "" && !notRun(how.status) {
 				m.Source, m.Label = source, label
 			}
 		default:
