@@ -142,9 +142,7 @@ func (f *folder) add(e *Event) {
 		}
 		f.readAt = e.At
 	case Prompt:
-		if e.Sub == "" { // else its agent wrote it
-			f.prompt(e)
-		}
+		f.prompt(e)
 	case Call, Result, Denied:
 		f.call(e)
 	case Stop, SessionEnd:

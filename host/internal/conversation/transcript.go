@@ -253,6 +253,9 @@ func (p *partReader) merge(e *Event) {
 	if e.Dir == "" {
 		e.Dir = p.f.head.Workspace
 	}
+	if e.Kind == Prompt && e.Sub != "" { // its agent wrote it
+		return
+	}
 	if e.At < p.f.head.Started-early.Milliseconds() || !p.allowed(e.Dir, e.At) {
 		return
 	}

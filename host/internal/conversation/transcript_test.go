@@ -256,15 +256,15 @@ func FuzzTranscripts(f *testing.F) {
 }
 
 // TestASubagentOfCodexIsBelowItsCall: its rollout has a name of its own, and nothing else says whose it is.
-// TestWhatASubagentIsToldIsNoPrompt: Codex 0.169 runs the hook of a prompt for it, with the session of the agent that started it.
-func TestWhatASubagentIsToldIsNoPrompt(t *testing.T) {
+// TestASubagentIsBelowTheCallThatHooksReport: Codex 0.169 names it in the result of spawn_agent.
+func TestASubagentIsBelowTheCallThatHooksReport(t *testing.T) {
 	w := newWorld(t)
 	w.record(conversation.Prompt, func(e *conversation.Event) { e.Agent, e.Text = "codex", "start one" })
 	w.record(conversation.Result, func(e *conversation.Event) {
 		e.Agent, e.Call, e.Tool, e.Output = "codex", "spawn", "spawn_agent", json.RawMessage(`"{\"agent_id\":\"sub1\",\"nickname\":\"Harvey\"}"`)
 		e.Spawned = conversation.SpawnedBy(e.Output)
 	})
-	w.record(conversation.Prompt, func(e *conversation.Event) { e.Agent, e.Turn, e.Sub, e.Text = "codex", "t2", "sub1", "write a file" })
+	w.record(conversation.SubagentStart, func(e *conversation.Event) { e.Agent, e.Turn, e.Sub, e.Text = "codex", "t2", "sub1", "write a file" })
 	w.record(conversation.Result, func(e *conversation.Event) {
 		e.Agent, e.Turn, e.Sub, e.Call, e.Tool, e.Input = "codex", "t2", "sub1", "write", "Bash", json.RawMessage(`{"command":"echo > a"}`)
 	})

@@ -48,6 +48,9 @@ func (in *input) recorded(c *Call, e *conversation.Event) *conversation.Event {
 		return nil
 	}
 	e.Kind, e.Agent, e.Session, e.Dir, e.Turn, e.Sub = kind, in.agent(), c.Session, c.Dir, in.Prompt+in.Turn, in.Agent
+	if kind == conversation.Prompt && in.Agent != "" { // Codex: the subagent's agent wrote it
+		kind, e.Kind = conversation.SubagentStart, conversation.SubagentStart
+	}
 	switch kind {
 	case conversation.Call, conversation.Result, conversation.Permission, conversation.Denied:
 		e.Call = in.Use

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/hook"
 )
 
@@ -132,6 +133,14 @@ e cursor completed
 				t.Errorf("%s\nwant:\n%s", got, want)
 			}
 		})
+	}
+}
+
+// TestWhatASubagentIsToldIsNoPrompt: Codex 0.169 runs the hook of a prompt for it.
+func TestWhatASubagentIsToldIsNoPrompt(t *testing.T) {
+	c, err := hook.Parse([]byte(`{"session_id":"a","agent_id":"b","turn_id":"t","cwd":"/w","transcript_path":"/h/rollout-b.jsonl","hook_event_name":"UserPromptSubmit","prompt":"write a file"}`), false)
+	if err != nil || c.Moment != nil || c.Recorded == nil || c.Recorded.Kind != conversation.SubagentStart || c.Recorded.Sub != "b" {
+		t.Errorf("%+v, %+v, %v", c.Recorded, c.Moment, err)
 	}
 }
 
