@@ -15,6 +15,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/redact"
 )
 
@@ -37,7 +38,8 @@ func (r *run) conversation() (err error) {
 	now := time.Now()
 	options := conversation.Options{
 		Dir: filepath.Join(dir, "recordings"), Redactor: redact.Default(), Clock: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
-		Root: func(string, ...string) (string, error) { return dir, nil },
+		Decided: func(string) grants.Decision { return grants.Decision{State: grants.Allowed} },
+		Root:    func(string, ...string) (string, error) { return dir, nil },
 	}
 	s, err := conversation.Open(options)
 	if err != nil {
