@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // claudeLine is a line of Claude Code's transcript. The form is the agent's own, without a promise.
@@ -22,6 +24,7 @@ type claudeLine struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
 	Result json.RawMessage `json:"toolUseResult"`
+	Queued json.RawMessage `json:"content"` // of a line about the queue of messages, a text
 }
 
 // claudeBlock is a part of a message.
@@ -56,6 +59,13 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 	case l.Type == "system" && l.Subtype == "compact_boundary":
 		base.Kind = Compact
 		return []Event{base}, true, nil
+	case l.Type == "queue-operation":
+		var text string
+		_ = json.Unmarshal(l.Queued, &text) // another form announces nothing
+		if base.finishes(text) {
+			return []Event{base}, true, nil
+		}
+		return nil, true, nil
 	case l.Type != "user" && l.Type != "assistant":
 		return nil, claudeTypes[l.Type], nil
 	}
@@ -86,6 +96,7 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 				e.Output = l.Result
 				e.spawns()
 			}
+		case b.Type == "text" && l.Type == "user" && !l.Sidechain && e.finishes(b.Text):
 		case b.Type == "text" && l.Type == "user" && !l.Meta && !l.Summary && !l.Sidechain && !Announced(b.Text) && !strings.HasPrefix(b.Text, "<local-command") && !strings.HasPrefix(b.Text, "<command-"):
 			e.Kind, e.Text = Prompt, b.Text
 		default:
@@ -96,12 +107,32 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 	return events, true, nil
 }
 
-// spawns fills in the subagent that a call started, from its result.
+// spawns fills in what a call left running, from its result: the subagent that it started, or its command.
 func (e *Event) spawns() {
 	var result struct {
 		Agent string `json:"agentId"`
+		Task  string `json:"backgroundTaskId"`
 	}
-	if json.Unmarshal(e.Output, &result) == nil {
-		e.Spawned = result.Agent
+	if json.Unmarshal(e.Output, &result) != nil {
+		return
 	}
+	if e.Spawned = result.Agent; result.Task != "" {
+		e.Background, e.Outcome = true, ""
+	}
+}
+
+// announcement is what Claude Code says of a command in the background that ended.
+var announcement = lazyregexp.New(`(?s)^\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>.*?<status>(\w+)</status>`)
+
+// finishes makes an event [Finished] of an announcement. It returns false for another text.
+func (e *Event) finishes(text string) bool {
+	m := announcement().FindStringSubmatch(text)
+	if m == nil || m[2] == "running" {
+		return false
+	}
+	e.Kind, e.Call, e.Outcome = Finished, m[1], Failed
+	if m[2] == "completed" {
+		e.Outcome = OK
+	}
+	return true
 }

@@ -55,8 +55,8 @@ func summary(o *conversation.Outline) string {
 }
 
 const claudeSummary = `Change a to 2, with TOKEN
-toolu_01 Read ok transcript
-toolu_02 Read ok transcript
+toolu_01 Read a.js ok transcript
+toolu_02 Read .env ok transcript
 toolu_03 Edit a.js ok transcript
 toolu_04 $ echo 'password: [masked]' > b.txt; cat b.txt ok transcript
 toolu_05 $ false failed transcript

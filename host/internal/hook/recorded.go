@@ -94,9 +94,10 @@ func (in *input) addResult(e *conversation.Event) {
 	}
 	var result struct {
 		Agent string `json:"agentId"`
+		Task  string `json:"backgroundTaskId"`
 	}
 	if json.Unmarshal(in.Response, &result) == nil {
-		e.Spawned = result.Agent
+		e.Spawned, e.Background = result.Agent, e.Background || result.Task != ""
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/report"
@@ -46,7 +47,8 @@ func newWorld(t *testing.T) *world {
 	w.root = root
 	w.store, err = conversation.Open(conversation.Options{
 		Dir: filepath.Join(t.TempDir(), "recordings"), Redactor: redact.Default(), Clock: w.now, Log: slog.New(slog.DiscardHandler),
-		Root: func(string, ...string) (string, error) { return root, nil },
+		Root:    func(string, ...string) (string, error) { return root, nil },
+		Decided: func(string) grants.Decision { return grants.Decision{} },
 	})
 	if err != nil {
 		t.Fatal(err)
