@@ -236,3 +236,22 @@ func TestAPatchOfCodexThatFails(t *testing.T) {
 		t.Errorf("there are %d calls", n)
 	}
 }
+
+// After a daemon hung, events arrive in any order. The recording began with the first of them, whichever arrives first.
+func TestTheFirstEventMayArriveLast(t *testing.T) {
+	w := newWorld(t)
+	start := w.now()
+	w.pass(time.Hour)
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	write(t, path, fmt.Sprintf(`{"type":"assistant","timestamp":%q,"cwd":%q,"message":{"content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"one"}}]}}`+"\n", at(start, 1000).Format(time.RFC3339Nano), w.root))
+	first := conversation.Event{Kind: conversation.SessionStart, Agent: "claude", Session: "a", Dir: w.root, At: start.UnixMilli()}
+	if err := w.o.Spool.Add(t.Context(), first, w.o.Redactor); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Record(conversation.Event{Kind: conversation.Stop, Agent: "claude", Session: "a", Dir: w.root, At: at(start, 60_000).UnixMilli(), Transcript: path}); err != nil {
+		t.Fatal(err)
+	}
+	if got := summary(&w.show().Outline); got != "\nc1 $ one  transcript\n" {
+		t.Errorf("the conversation is %q", got)
+	}
+}
