@@ -86,6 +86,10 @@ export interface Call {
  */
 export interface File {
   path: string;
+  /**
+   * From is the path that a renamed file had before.
+   */
+  from?: string;
   change: string;
   added?: number /* int */;
   removed?: number /* int */;

@@ -249,6 +249,9 @@ var errSilent = errors.New("the daemon does not respond")
 // askHook asks a running daemon and never starts one. What the daemon did not record goes into the spool.
 func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string, origins []string) (*observe.HookAnswer, error) {
 	answer := &observe.HookAnswer{}
+	if call.Recorded != nil { // a daemon that is stuck may read it much later
+		call.Recorded.At = time.Now().UnixMilli()
+	}
 	home, err := home.Find(version)
 	if err != nil {
 		return answer, err

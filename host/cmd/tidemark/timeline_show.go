@@ -168,7 +168,11 @@ func fileNodes(files []sessiontree.File) (nodes []treeNode) {
 		if len(f.OneOf) > 0 {
 			one = "by one of " + strings.Join(f.OneOf, ", ")
 		}
-		nodes = append(nodes, treeNode{text: f.Change + " " + event.OneLine(f.Path) + faint(counts, one)})
+		path := event.OneLine(f.Path)
+		if f.From != "" {
+			path = event.OneLine(f.From) + " → " + path
+		}
+		nodes = append(nodes, treeNode{text: f.Change + " " + path + faint(counts, one)})
 	}
 	return nodes
 }

@@ -272,8 +272,8 @@ func (w *world) claudeTurns() []modelserver.Turn {
 func claudeCalls(source string) []string {
 	return []string{
 		"> toolu_07|Write c.js|ok|" + source,
-		"toolu_01|Read|ok|" + source,
-		"toolu_02|Read|ok|" + source,
+		"toolu_01|Read a.js|ok|" + source,
+		"toolu_02|Read .env|ok|" + source,
 		"toolu_03|Edit a.js|ok|" + source,
 		"toolu_04|$ echo 'password: [masked]' > b.txt; cat b.txt|ok|" + source,
 		"toolu_05|$ false|failed|" + source,

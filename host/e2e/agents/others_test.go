@@ -63,7 +63,7 @@ var others = []other{
 				{Text: "All done."},
 			}
 		},
-		calls: []string{"read_file|ok", "replace a.js|ok", "$ echo 'password: [masked]' > b.txt; cat b.txt|ok", "$ false|failed", "write_file c.js|ok"},
+		calls: []string{"read_file a.js|ok", "replace a.js|ok", "$ echo 'password: [masked]' > b.txt; cat b.txt|ok", "$ false|failed", "write_file c.js|ok"},
 		made:  map[string]string{"a.js": "replace a.js", "b.txt": "$ echo 'password: [masked]' > b.txt; cat b.txt", "c.js": "write_file c.js"},
 	},
 	{
@@ -85,7 +85,7 @@ var others = []other{
 				{Text: "All done."},
 			}
 		},
-		calls: []string{"Read|ok", "Read|ok", "Edit a.js|ok", "$ echo 'password: [masked]' > b.txt; cat b.txt|ok", "$ false|failed", "Write c.js|ok"},
+		calls: []string{"Read a.js|ok", "Read .env|ok", "Edit a.js|ok", "$ echo 'password: [masked]' > b.txt; cat b.txt|ok", "$ false|failed", "Write c.js|ok"},
 		made:  map[string]string{"a.js": "Edit a.js", "b.txt": "$ echo 'password: [masked]' > b.txt; cat b.txt", "c.js": "Write c.js"},
 	},
 	{
@@ -114,7 +114,7 @@ var others = []other{
 				{Text: "All done."},
 			}
 		},
-		calls: []string{"read|ok", "read|ok", "edit a.js|ok", "$ echo 'password: [masked]' > b.txt; cat b.txt|ok", "$ false|failed", "write c.js|ok", "read|failed", "task|ok", "> write d.js|ok"},
+		calls: []string{"read a.js|ok", "read .env|ok", "edit a.js|ok", "$ echo 'password: [masked]' > b.txt; cat b.txt|ok", "$ false|failed", "write c.js|ok", "read nothing.js|failed", "task|ok", "> write d.js|ok"},
 		made:  map[string]string{"a.js": "edit a.js", "b.txt": "$ echo 'password: [masked]' > b.txt; cat b.txt", "c.js": "write c.js", "d.js": "write d.js"},
 	},
 }

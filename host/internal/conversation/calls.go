@@ -25,6 +25,9 @@ var editors = map[string]bool{
 // shells are the tools of agents that run a command.
 var shells = map[string]bool{"Bash": true, "run_shell_command": true, "shell": true, "Shell": true, "exec_command": true, "shell_command": true, "bash": true}
 
+// readers are the tools of agents that read one file.
+var readers = map[string]bool{"Read": true, "read_file": true, "read": true, "view": true, "readFile": true}
+
 // Edits reports whether a tool edits files.
 func Edits(tool string) bool { return editors[tool] }
 
@@ -41,6 +44,8 @@ type callInput struct {
 	Cmd      json.RawMessage `json:"cmd"`
 	Patch    string          `json:"input"`
 	Patched  string          `json:"patchText"` // of opencode
+	// Background is true for a command that Claude Code does not wait for.
+	Background bool `json:"run_in_background"`
 }
 
 // Describe fills in what a call edits or runs, from its tool and input.
@@ -61,10 +66,12 @@ func (e *Event) Describe() {
 	case e.Edits:
 		e.Files = editedFiles(e.Dir, in, command)
 	case e.Runs:
-		e.Command = command
+		e.Command, e.Background = command, e.Background || in.Background
 		if files := patched(e.Dir, command); len(files) > 0 { // apply_patch as a command
 			e.Files, e.Edits = files, true
 		}
+	case readers[e.Tool]:
+		e.Files = editedFiles(e.Dir, in, "")
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
 // claudeLine is a line of Claude Code's transcript. The form is the agent's own, without a promise.
@@ -23,6 +25,7 @@ type claudeLine struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
 	Result json.RawMessage `json:"toolUseResult"`
+	Queued json.RawMessage `json:"content"` // of a line about the queue of messages, a text
 }
 
 // claudeBlock is a part of a message.
@@ -57,6 +60,13 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 	case l.Type == "system" && l.Subtype == "compact_boundary":
 		base.Kind = Compact
 		return []Event{base}, true, nil
+	case l.Type == "queue-operation":
+		var text string
+		_ = json.Unmarshal(l.Queued, &text) // another form announces nothing
+		if base.finishes(text) {
+			return []Event{base}, true, nil
+		}
+		return nil, true, nil
 	case l.Type != "user" && l.Type != "assistant":
 		return nil, claudeTypes[l.Type], nil
 	}
@@ -85,8 +95,11 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 			}
 			if results == 1 && len(l.Result) > 0 {
 				e.Output = l.Result
-				e.Spawned = SpawnedBy(l.Result)
+				if e.Spawned, e.Background = LeftBy(l.Result); e.Background {
+					e.Outcome = ""
+				}
 			}
+		case b.Type == "text" && l.Type == "user" && !l.Sidechain && e.finishes(b.Text):
 		case b.Type == "text" && l.Type == "user" && !l.Meta && !l.Summary && !l.Sidechain && !Announced(b.Text) && !strings.HasPrefix(b.Text, "<local-command") && !strings.HasPrefix(b.Text, "<command-"):
 			e.Kind, e.Text = Prompt, b.Text
 		default:
@@ -97,16 +110,34 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 	return events, true, nil
 }
 
-// SpawnedBy returns the subagent that a call started, by its result, "" for none. Codex quotes its result.
-func SpawnedBy(output json.RawMessage) string {
+// LeftBy returns what a call left running, by its result: the subagent that it started, "" for none, and whether its command runs
+// in the background. Codex quotes its result.
+func LeftBy(output json.RawMessage) (subagent string, background bool) {
 	var result struct {
 		Claude string `json:"agentId"`
 		Codex  string `json:"agent_id"`
+		Task   string `json:"backgroundTaskId"`
 	}
 	var quoted string
 	if json.Unmarshal(output, &quoted) == nil {
 		output = json.RawMessage(quoted)
 	}
-	_ = json.Unmarshal(output, &result) // another form starts none
-	return cmp.Or(result.Claude, result.Codex)
+	_ = json.Unmarshal(output, &result) // another form leaves nothing
+	return cmp.Or(result.Claude, result.Codex), result.Task != ""
+}
+
+// announcement is what Claude Code says of a command in the background that ended.
+var announcement = lazyregexp.New(`(?s)^\s*<task-notification>.*?<tool-use-id>([^<]+)</tool-use-id>.*?<status>(\w+)</status>`)
+
+// finishes makes an event [Finished] of an announcement. It returns false for another text.
+func (e *Event) finishes(text string) bool {
+	m := announcement().FindStringSubmatch(text)
+	if m == nil || m[2] == "running" {
+		return false
+	}
+	e.Kind, e.Call, e.Outcome = Finished, m[1], Failed
+	if m[2] == "completed" {
+		e.Outcome = OK
+	}
+	return true
 }

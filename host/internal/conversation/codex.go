@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,7 +90,8 @@ func parseCodex(data []byte) ([]Event, bool, error) {
 		e.Input, _ = json.Marshal(p.Input)
 	case l.Type == "response_item" && (p.Type == "function_call_output" || p.Type == "custom_tool_call_output"):
 		e.Kind, e.Call, e.Output = Result, p.Call, p.Output
-		e.Outcome, e.Spawned = codexOutcome(p.Output), SpawnedBy(p.Output)
+		e.Outcome, e.Background = codexOutcome(p.Output)
+		e.Spawned, _ = LeftBy(p.Output)
 	case l.Type == "event_msg" && p.Type == "user_message":
 		e.Kind, e.Text = Prompt, p.Message
 	case l.Type == "event_msg" && p.Type == "item_completed":
@@ -141,11 +143,17 @@ func (e *Event) complete(item *codexItem) bool {
 // exitLine is the line of a command's output, as the model gets it, with the exit status.
 var exitLine = lazyregexp.New(`(?m)^(?:Process exited with code|Exit code:) (\d+)\s*$`)
 
-// codexOutcome returns the outcome that the output of a tool names, "" for none.
-func codexOutcome(output json.RawMessage) string {
+// runningLine is the line of the output of a command that runs on.
+var runningLine = lazyregexp.New(`(?m)^Process running with session ID \d+\s*$`)
+
+// refusals begin the output of a patch that was not applied.
+var refusals = []string{"unsupported custom tool call", "apply_patch verification failed", "patch rejected"}
+
+// codexOutcome returns the outcome that the output of a tool names, "" for none, and whether the command runs on.
+func codexOutcome(output json.RawMessage) (outcome string, running bool) {
 	var text string
 	if json.Unmarshal(output, &text) != nil {
-		return ""
+		return "", false
 	}
 	var status struct {
 		Metadata struct {
@@ -160,12 +168,13 @@ func codexOutcome(output json.RawMessage) string {
 		}
 	}
 	switch {
-	case strings.HasPrefix(text, "unsupported custom tool call"):
-		return Failed
+	case slices.ContainsFunc(refusals, func(s string) bool { return strings.HasPrefix(text, s) }):
+		return Failed, false
 	case code == nil:
-		return ""
+		before, _, _ := strings.Cut(text, "\nOutput:\n") // what follows is the command's
+		return "", runningLine().MatchString(before)
 	case *code == 0:
-		return OK
+		return OK, false
 	}
-	return Failed
+	return Failed, false
 }

@@ -474,18 +474,14 @@ func TestAFileChangeNamesItsCalls(t *testing.T) {
 		{"before every call", "src/a.js", edited.Add(-time.Minute), ""},
 	} {
 		change := &event.FileChange{Head: event.Head{At: c.at.UnixMilli(), Subject: event.Subject{Place: w.root}}, Path: c.path, Edited: c.at.UnixMilli()}
-		calls, turns := o.Makers(change)
 		var ids []string
-		for _, call := range calls {
-			ids = append(ids, call.ID)
+		for _, m := range conversation.MakersOf([]*conversation.Outline{o}, change) {
+			if ids = append(ids, m.Call.ID); m.Turn.Prompt != "change it" {
+				t.Errorf("%s: the prompt is %q", c.name, m.Turn.Prompt)
+			}
 		}
 		if got := strings.Join(ids, " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-		for _, turn := range turns {
-			if turn.Prompt != "change it" {
-				t.Errorf("%s: the prompt is %q", c.name, turn.Prompt)
-			}
 		}
 	}
 }

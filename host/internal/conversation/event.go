@@ -34,6 +34,7 @@ const (
 	Compact       Kind = 'k' // the agent shortens its context
 	Permission    Kind = 'q' // the agent asks the user for permission
 	Denied        Kind = 'd' // a call was not permitted
+	Finished      Kind = 'f' // a command in the background ended
 	synced        Kind = 'y' // a transcript was read up to an offset
 	lost          Kind = 'x' // a hook's event found the spool full
 )
@@ -91,6 +92,8 @@ type Event struct {
 	// Outcome is [OK] or [Failed], "" where it is not known. DurationMs is how long the call took, 0 where it is not known.
 	Outcome    string `json:"outcome,omitempty"`
 	DurationMs int    `json:"duration_ms,omitempty"`
+	// Background is true for a command that runs on after its result.
+	Background bool `json:"background,omitempty"`
 	// Spawned is the subagent that a call started.
 	Spawned string `json:"spawned,omitempty"`
 	// Text is the prompt, the agent's last message, or the reason.
@@ -141,7 +144,7 @@ func (e *Event) identify() {
 	}
 	switch {
 	case id != "":
-	case e.Call != "" && (e.Kind == Call || e.Kind == Result || e.Kind == Denied):
+	case e.Call != "" && (e.Kind == Call || e.Kind == Result || e.Kind == Denied || e.Kind == Finished):
 		id = string(e.Kind) + ":" + e.Call
 	case e.Kind == Prompt && e.Turn != "":
 		h := fnv.New64a()

@@ -2,36 +2,48 @@ package conversation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// MadeBy names the call that made a change of a file, or those of which one did, and the beginning of the prompt behind it.
-// Both are "" where that is not known.
+// MadeBy names the call that made a change of a file, or those of which one did, and the beginning of the prompt behind it, or
+// of the prompts of which one is. Both are "" where that is not known.
 func (s *Store) MadeBy(change *event.FileChange) (call, prompt string) {
 	from, to := window(change)
-	var calls []string
+	if change.Since != 0 {
+		from = time.UnixMilli(min(from.UnixMilli(), change.Since))
+	}
+	var outlines []*Outline
 	for _, f := range s.within(change.Place, from.UnixMilli(), to.UnixMilli()) {
-		o, err := s.outlineOf(f)
-		if err != nil {
-			continue
-		}
-		made, turns := o.Makers(change)
-		for i, c := range made {
-			calls, prompt = append(calls, shorten(c.Title())), shorten(turns[i].Prompt)
+		if o, err := s.outlineOf(f); err == nil {
+			outlines = append(outlines, o)
 		}
 	}
+	var calls, prompts []string
+	for _, m := range MakersOf(outlines, change) {
+		calls = append(calls, shorten(m.Call.Title()))
+		if p := shorten(m.Turn.Prompt); !slices.Contains(prompts, p) {
+			prompts = append(prompts, p)
+		}
+	}
+	return oneOf("calls", calls), oneOf("prompts", prompts)
+}
+
+// oneOf names one thing, or several of which it is one.
+func oneOf(what string, names []string) string {
 	const most = 3
 	switch {
-	case len(calls) == 0:
-		return "", ""
-	case len(calls) == 1:
-		return calls[0], prompt
-	case len(calls) > most:
-		return fmt.Sprintf("one of %d calls, such as %s", len(calls), calls[0]), prompt
+	case len(names) == 0:
+		return ""
+	case len(names) == 1:
+		return names[0]
+	case len(names) > most:
+		return fmt.Sprintf("one of %d %s, such as %s", len(names), what, names[0])
 	}
-	return "one of these calls: " + strings.Join(calls, "; "), prompt
+	return "one of these " + what + ": " + strings.Join(names, "; ")
 }
 
 // Makers returns [Store.MadeBy], nil without recorded conversations.

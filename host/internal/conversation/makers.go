@@ -8,14 +8,11 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
-const (
-	// mtimeSlack is how far the time of a file may be from the call that wrote it.
-	mtimeSlack = 10 * time.Millisecond
-	// hookDelay is how long after a call its hook may report it.
-	hookDelay = 300 * time.Millisecond
-)
+// mtimeSlack is how far the time of a file may be from the call that wrote it.
+const mtimeSlack = 10 * time.Millisecond
 
 // window returns the time in which a change of a file was made.
 func window(change *event.FileChange) (from, to time.Time) {
@@ -26,27 +23,70 @@ func window(change *event.FileChange) (from, to time.Time) {
 	return time.UnixMilli(change.Since), time.UnixMilli(change.At)
 }
 
-// Makers returns the calls that may have made a change of a file. There is one if it is known, and several where calls
-// overlap. A call that names the file is preferred to a command.
-func (o *Outline) Makers(change *event.FileChange) (calls []*Called, turns []*Turn) {
-	if change.Place != o.Workspace || o.index == nil {
-		return nil, nil
-	}
-	o.index.once.Do(func() { o.index.build(o) })
+// Maker is a call that may have made a change of a file.
+type Maker struct {
+	Outline *Outline
+	Call    *Called
+	Turn    *Turn
+}
+
+// MakersOf returns the calls of conversations that may have made a change of a file. There is one if it is known, and several
+// where calls overlap. Calls that name the file are preferred to commands, also to those of other conversations.
+func MakersOf(outlines []*Outline, change *event.FileChange) []Maker {
 	from, to := window(change)
-	found, _ := o.index.edits[change.Path].overlapping(from, to)
-	if change.From != "" {
-		before, _ := o.index.edits[change.From].overlapping(from, to)
-		found = append(found, before...)
+	var edits, commands, earlier []Maker
+	for _, o := range outlines {
+		if change.Place != o.Workspace || o.index == nil {
+			continue
+		}
+		o.index.once.Do(func() { o.index.build(o) })
+		var mine, before []*span
+		for _, path := range names(change) {
+			mine = append(mine, o.index.edits[path].during(from, to)...)
+			if change.Edited != 0 && change.Since != 0 {
+				before = append(before, o.index.edits[path].during(time.UnixMilli(change.Since), to)...)
+			}
+		}
+		edits, commands = o.makers(edits, mine), o.makers(commands, o.index.commands.during(from, to))
+		// A call that began after the last look at the file has changed it too, before what wrote it last.
+		earlier = o.makers(earlier, slices.DeleteFunc(before, func(s *span) bool {
+			return s.likely < time.UnixMilli(change.Since).UnixNano() || slices.Contains(mine, s)
+		}))
 	}
-	if len(found) == 0 {
-		found, _ = o.index.commands.overlapping(from, to)
+	if len(edits) == 0 {
+		edits = commands
 	}
+	edits = append(earlier, edits...)
+	slices.SortStableFunc(edits, func(a, b Maker) int { return a.Call.Started.Compare(b.Call.Started.Time) })
+	return edits
+}
+
+// makers appends spans in the order of the outline, each once.
+func (o *Outline) makers(all []Maker, found []*span) []Maker {
 	slices.SortFunc(found, func(a, b *span) int { return a.at - b.at })
 	for _, s := range slices.Compact(found) {
-		calls, turns = append(calls, s.call), append(turns, s.turn)
+		all = append(all, Maker{o, s.call, s.turn})
 	}
-	return calls, turns
+	return all
+}
+
+// tempName is the name under which Claude Code writes a file, before it gives it its own.
+var tempName = lazyregexp.New(`^(.+)\.tmp\.\d+\.[0-9a-f]+$`)
+
+// names returns the paths by which a call may have named a changed file.
+func names(change *event.FileChange) (paths []string) {
+	for _, path := range []string{change.Path, change.From} {
+		if path == "" {
+			continue
+		}
+		if m := tempName().FindStringSubmatch(path); m != nil {
+			path = m[1]
+		}
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // index finds the calls of an outline that ran in a span of time, without a walk over all of them.
@@ -65,10 +105,8 @@ func (x *index) build(o *Outline) {
 		if c.Outcome == NotPermitted {
 			return
 		}
-		s := &span{call: c, turn: t, at: at, begin: c.begin.UnixNano(), end: math.MaxInt64}
-		if c.Ended != nil {
-			s.end = c.Ended.UnixNano()
-		}
+		s := &c.spanned
+		s.turn, s.at = t, at
 		if Runs(c.Tool) {
 			x.commands.add(s)
 		}
@@ -86,14 +124,6 @@ func (x *index) build(o *Outline) {
 	for _, s := range x.edits {
 		s.arrange()
 	}
-}
-
-// span is the time in which a call ran, in nanoseconds since 1970.
-type span struct {
-	call       *Called
-	turn       *Turn
-	at         int // its place in the outline
-	begin, end int64
 }
 
 // spans are spans in the order of their beginnings. Latest is a tree of the latest ends: the two below node n are 2n and 2n+1.
@@ -117,6 +147,16 @@ func (s *spans) arrange() {
 	for n := leaves - 1; n > 0; n-- {
 		s.latest[n] = max(s.latest[2*n], s.latest[2*n+1])
 	}
+}
+
+// during returns the spans that overlap a span of time: those that likely do, or else those that may.
+func (s *spans) during(from, to time.Time) []*span {
+	found, _ := s.overlapping(from, to)
+	unlikely := func(one *span) bool { return one.likely > to.UnixNano() }
+	if slices.ContainsFunc(found, func(one *span) bool { return !unlikely(one) }) {
+		found = slices.DeleteFunc(found, unlikely)
+	}
+	return found
 }
 
 // overlapping returns the spans that overlap a span of time, and how many nodes of the tree it looked at. The work grows with

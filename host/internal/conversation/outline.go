@@ -75,8 +75,10 @@ type Called struct {
 	Source string `json:"source"`
 
 	dir, spawned     string
-	asked            int64     // when the agent wanted it, or else when it began
-	begin            time.Time // when it began at the earliest
+	asked            int64 // when the agent wanted it, or else when it began
+	finished         int64 // when the command in the background ended, 0 while that is not known
+	spanned          span  // when it ran
+	background       bool  // a command that runs on after its result
 	hook, transcript bool
 	closed           bool // it has a result
 }
@@ -116,6 +118,7 @@ type folder struct {
 	begun    map[string][]*Called // without a result, by the loose part of their IDs
 	// compacted is when the agent shortened its context.
 	compacted []compaction
+	ends      []int64 // of the session, which may be continued
 }
 
 // compaction is an event [Compact].
@@ -143,9 +146,12 @@ func (f *folder) add(e *Event) {
 		f.readAt = e.At
 	case Prompt:
 		f.prompt(e)
-	case Call, Result, Denied:
+	case Call, Result, Denied, Finished:
 		f.call(e)
 	case Stop, SessionEnd:
+		if e.Kind == SessionEnd {
+			f.ends = append(f.ends, e.At)
+		}
 		if t := f.turn(e.Turn, e.At); t != nil && (t.Ended == nil || e.Kind == Stop) {
 			at := millis(e.At)
 			if t.Ended = &at; e.Kind == Stop { // the text of the other is why the session ended
@@ -207,7 +213,7 @@ func (f *folder) call(e *Event) {
 	c.hook, c.transcript = c.hook || hook, c.transcript || !hook
 	c.Tool, c.Command, c.dir = cmp.Or(c.Tool, e.Tool), cmp.Or(c.Command, event.OneLine(e.Command)), cmp.Or(c.dir, e.Dir)
 	c.Subagent, c.spawned = cmp.Or(c.Subagent, e.Sub), cmp.Or(c.spawned, e.Spawned)
-	c.Edits = c.Edits || e.Edits
+	c.Edits, c.background = c.Edits || e.Edits, c.background || e.Background
 	if len(c.Files) == 0 {
 		c.Files = e.Files
 	}
@@ -218,25 +224,25 @@ func (f *folder) call(e *Event) {
 	switch e.Kind {
 	case Call:
 		c.asked = e.At
-		if !c.closed || e.At < c.Started.UnixMilli() {
-			c.Started = at
-		}
 	case Denied:
 		c.Outcome, c.Ended, c.closed = NotPermitted, &at, true
+	case Finished:
+		c.Outcome, c.background, c.finished = cmp.Or(c.Outcome, e.Outcome), true, e.At
 	case Result:
+		if c.background && c.closed && e.Outcome != "" && e.DurationMs > 0 { // Codex tells the end of a command in the background so
+			c.finished, c.Ended = e.At, &at
+		}
 		c.Outcome = cmp.Or(c.Outcome, e.Outcome)
 		c.DurationMs = cmp.Or(c.DurationMs, e.DurationMs)
 		if base != "" && c.DurationMs == 0 && c.asked != 0 { // its agent tells no duration, but when it began
 			c.DurationMs = int(max(0, e.At-c.asked))
-		}
-		if began := e.At - int64(c.DurationMs); !c.closed && (c.Started.UnixMilli() == e.At || began > c.Started.UnixMilli()) {
-			c.Started = millis(began) // the agent asked before it began
 		}
 		if c.Ended == nil || hook && at.Before(c.Ended.Time) {
 			c.Ended = &at
 		}
 		c.closed = true
 	}
+	c.settle()
 	if e.Spawned != "" && c.Command == "" { // a command may print anything
 		f.started[e.Spawned] = c
 	}
@@ -289,14 +295,13 @@ func (f *folder) outline(info Info, damaged int) *Outline {
 	order := make([]*Called, 0, len(f.order))
 	for _, original := range f.order {
 		c := *original
-		if c.begin = c.Started.Add(-hookDelay); c.asked != 0 {
-			c.begin = time.UnixMilli(min(c.asked, c.Started.UnixMilli()))
-		}
+		c.span(f.ends)
 		c.asked = cmp.Or(c.asked, c.Started.UnixMilli())
 		calls[original] = &c
 		order = append(order, original)
 	}
 	slices.SortStableFunc(order, func(a, b *Called) int { return cmp.Compare(calls[a].asked, calls[b].asked) })
+	bound(calls)
 	var before *Turn // what was before the first prompt
 	for _, original := range order {
 		c := calls[original]
@@ -392,6 +397,8 @@ func (c *Called) Title() string {
 	switch {
 	case c.Command != "" && !c.Edits:
 		return "$ " + c.Command
+	case c.Command != "" && len(c.Files) > 0: // a patch as a command
+		return "apply_patch " + strings.Join(c.Files, ", ")
 	case len(c.Files) > 0:
 		return c.Tool + " " + strings.Join(c.Files, ", ")
 	}

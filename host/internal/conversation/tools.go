@@ -207,7 +207,10 @@ func (s *Store) use(f *file) {
 	}
 }
 
-// within returns the conversations of a workspace that have an event in a span of time.
+// silent is how long an agent's command may run without an event.
+const silent = time.Hour
+
+// within returns the conversations of a workspace that have an event in a span of time, or are still going on since before.
 func (s *Store) within(workspace string, from, to int64) (list []*file) {
 	if s.failed != nil {
 		return nil
@@ -221,7 +224,7 @@ func (s *Store) within(workspace string, from, to int64) (list []*file) {
 			f.mu.Unlock()
 			continue
 		}
-		if f.load() == nil && f.head.Workspace == workspace && f.last >= from && f.first <= to {
+		if f.load() == nil && f.head.Workspace == workspace && f.first <= to && (f.last >= from || f.out != nil && f.last >= from-silent.Milliseconds()) {
 			list = append(list, f)
 		}
 		f.mu.Unlock()

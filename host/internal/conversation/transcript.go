@@ -43,7 +43,10 @@ func (s *Store) readLater(f *file) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.reading.Go(func() { s.readTranscripts(f, partsLater) })
+		s.reading.Go(func() {
+			s.Drain() // what hooks reported while the daemon hung tells since when there is a recording
+			s.readTranscripts(f, partsLater)
+		})
 	}
 }
 
@@ -80,7 +83,10 @@ func (s *Store) readPart(f *file, path string, parse parser) (more bool, err err
 	}
 	defer func() { _ = file.Close() }()
 	f.mu.Lock()
-	offset := f.offsets[path]
+	offset, since := f.offsets[path], f.head.Started-early.Milliseconds()
+	if f.first != 0 {
+		since = min(since, f.first)
+	}
 	f.mu.Unlock()
 	if size < offset { // it was replaced
 		offset = 0
@@ -90,7 +96,7 @@ func (s *Store) readPart(f *file, path string, parse parser) (more bool, err err
 	if part == 0 {
 		return false, nil
 	}
-	p := &partReader{s: s, f: f, parse: parse, allowed: s.allowing(), seen: map[string]bool{}, read: Read{Path: path, Offset: offset}}
+	p := &partReader{s: s, f: f, parse: parse, since: since, allowed: s.allowing(), seen: map[string]bool{}, read: Read{Path: path, Offset: offset}}
 	if f.head.Agent == "codex" {
 		p.sub = codexSub(path, f.head.Session)
 	}
@@ -129,6 +135,7 @@ type partReader struct {
 	f       *file
 	parse   parser
 	sub     string // the subagent whose transcript it is
+	since   int64  // what was before is left out
 	allowed func(dir string, at int64) bool
 	read    Read
 	// seen has what read.Seen has had.
@@ -256,7 +263,7 @@ func (p *partReader) merge(e *Event) {
 	if e.Kind == Prompt && e.Sub != "" { // its agent wrote it
 		return
 	}
-	if e.At < p.f.head.Started-early.Milliseconds() || !p.allowed(e.Dir, e.At) {
+	if e.At < p.since || !p.allowed(e.Dir, e.At) {
 		return
 	}
 	e.At = min(e.At, p.s.o.Clock().UnixMilli())

@@ -56,8 +56,8 @@ func summary(o *conversation.Outline) string {
 }
 
 const claudeSummary = `Change a to 2, with TOKEN
-toolu_01 Read ok transcript
-toolu_02 Read ok transcript
+toolu_01 Read a.js ok transcript
+toolu_02 Read .env ok transcript
 toolu_03 Edit a.js ok transcript
 toolu_04 $ echo 'password: [masked]' > b.txt; cat b.txt ok transcript
 toolu_05 $ false failed transcript
@@ -262,7 +262,7 @@ func TestASubagentIsBelowTheCallThatHooksReport(t *testing.T) {
 	w.record(conversation.Prompt, func(e *conversation.Event) { e.Agent, e.Text = "codex", "start one" })
 	w.record(conversation.Result, func(e *conversation.Event) {
 		e.Agent, e.Call, e.Tool, e.Output = "codex", "spawn", "spawn_agent", json.RawMessage(`"{\"agent_id\":\"sub1\",\"nickname\":\"Harvey\"}"`)
-		e.Spawned = conversation.SpawnedBy(e.Output)
+		e.Spawned, _ = conversation.LeftBy(e.Output)
 	})
 	w.record(conversation.SubagentStart, func(e *conversation.Event) { e.Agent, e.Turn, e.Sub, e.Text = "codex", "t2", "sub1", "write a file" })
 	w.record(conversation.Result, func(e *conversation.Event) {

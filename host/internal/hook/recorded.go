@@ -91,7 +91,8 @@ func (in *input) addResult(e *conversation.Event) {
 			e.Outcome = conversation.Failed
 		}
 	}
-	e.Spawned = conversation.SpawnedBy(in.Response)
+	spawned, background := conversation.LeftBy(in.Response)
+	e.Spawned, e.Background = spawned, e.Background || background
 }
 
 func first(texts ...string) string {

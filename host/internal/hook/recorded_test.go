@@ -23,8 +23,8 @@ func TestWhatAgentsReportIsRecorded(t *testing.T) {
 	for name, want := range map[string]string{
 		"claude-2.1.332": `s claude startup
 p claude Change a to 2, with TOKEN
-r claude toolu_01 Read ok
-r claude toolu_02 Read ok
+r claude toolu_01 Read a.js ok
+r claude toolu_02 Read .env ok
 r claude toolu_03 Edit a.js ok
 r claude toolu_04 Bash echo 'password: TOKEN' > b.txt; cat b.txt ok
 r claude toolu_05 Bash false failed
@@ -46,7 +46,7 @@ e codex other
 `,
 		"gemini-0.61.0": `s gemini startup
 p gemini Change a to 2, with TOKEN
-r gemini ~ read_file ok
+r gemini ~ read_file a.js ok
 r gemini ~ replace a.js ok
 c gemini ~ run_shell_command echo 'password: TOKEN' > b.txt; cat b.txt
 r gemini ~ run_shell_command echo 'password: TOKEN' > b.txt; cat b.txt ok
@@ -58,8 +58,8 @@ e gemini exit
 `,
 		"copilot-1.0.102": `s copilot new
 p copilot Change a to 2, with TOKEN
-r copilot ~ Read ok
-r copilot ~ Read ok
+r copilot ~ Read a.js ok
+r copilot ~ Read .env ok
 r copilot ~ Edit a.js ok
 c copilot ~ Bash echo 'password: TOKEN' > b.txt; cat b.txt
 r copilot ~ Bash echo 'password: TOKEN' > b.txt; cat b.txt ok
@@ -71,13 +71,13 @@ e copilot complete
 `,
 		"opencode-1.18.33": `s opencode startup
 p opencode "Change a to 2, with TOKEN"
-r opencode o1 read ok
-r opencode o2 read ok
+r opencode o1 read a.js ok
+r opencode o2 read .env ok
 r opencode o3 edit a.js ok
 r opencode o4 bash echo 'password: TOKEN' > b.txt; cat b.txt ok
 r opencode o5 bash false failed
 r opencode o6 write c.js ok
-r opencode o7 read failed
+r opencode o7 read nothing.js failed
 a opencode
 r opencode o9 write d.js ok in a subagent
 z opencode d.js is written. in a subagent
@@ -86,7 +86,7 @@ t opencode All done.
 `,
 		"cursor-3.documented": `s cursor
 p cursor Change a to 2, with TOKEN
-r cursor tool-01 Read ok
+r cursor tool-01 Read a.js ok
 r cursor tool-02 Write a.js ok
 r cursor tool-03 Shell echo b > b.txt ok
 r cursor tool-04 Shell false failed

@@ -70,7 +70,9 @@ type Call struct {
 
 // File is a change of a file.
 type File struct {
-	Path    string `json:"path"`
+	Path string `json:"path"`
+	// From is the path that a renamed file had before.
+	From    string `json:"from,omitempty"`
 	Change  string `json:"change"`
 	Added   int    `json:"added,omitempty"`
 	Removed int    `json:"removed,omitempty"`

@@ -214,7 +214,7 @@ func (b *builder) sort() {
 
 // addFile adds a change below the call that made it. Without a recorded call, that is the one of the snapshot's moment.
 func (b *builder) addFile(e *event.FileChange, outlines []*conversation.Outline) {
-	file := File{Path: e.Path, Change: e.Change, FsSnapshot: fmt.Sprintf("s%d", e.Snapshot)}
+	file := File{Path: e.Path, From: e.From, Change: e.Change, FsSnapshot: fmt.Sprintf("s%d", e.Snapshot)}
 	if e.Since != 0 {
 		file.Since = &report.Time{Time: time.UnixMilli(e.Since)}
 	}
@@ -222,12 +222,9 @@ func (b *builder) addFile(e *event.FileChange, outlines []*conversation.Outline)
 		file.Added, file.Removed = e.Added, e.Removed
 	}
 	var makers []*Call
-	for _, o := range outlines {
-		calls, _ := o.Makers(e)
-		for _, c := range calls {
-			if call := b.calls[key(o.Session, c.ID)]; call != nil {
-				makers = append(makers, call)
-			}
+	for _, m := range conversation.MakersOf(outlines, e) {
+		if call := b.calls[key(m.Outline.Session, m.Call.ID)]; call != nil {
+			makers = append(makers, call)
 		}
 	}
 	if call := b.moments[file.FsSnapshot]; len(makers) == 0 && call != nil && (e.By == call.Title || strings.HasPrefix(e.By, call.Title)) {

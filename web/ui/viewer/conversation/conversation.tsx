@@ -196,7 +196,8 @@ function Changed({ model, file }: { model: ViewerModel; file: File }): JSX.Eleme
       ) : (
         done && (
           <p class="moment-changes">
-            <span class="quiet">{fileChangeWords(file.change)}</span> <code>{file.path}</code>
+            <span class="quiet">{fileChangeWords(file.change)}</span>{' '}
+            <code>{file.from === undefined ? file.path : `${file.from} → ${file.path}`}</code>
           </p>
         )
       )}
