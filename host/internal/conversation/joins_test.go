@@ -59,12 +59,14 @@ func TestACallOfAnotherSessionIsNotBlamedForAFileThatACallNames(t *testing.T) {
 	start := w.runs(
 		ran{session: "a", id: "w", tool: "Write", input: fmt.Sprintf(`{"file_path":%q}`, filepath.Join(w.root, "src/a.ts")), end: 2000, took: 500},
 		ran{session: "b", id: "b", tool: "Bash", input: `{"command":"echo 0 > src/b.ts"}`, end: 2100, took: 900},
+		ran{session: "b", id: "o", tool: "Write", input: fmt.Sprintf(`{"file_path":%q}`, filepath.Join(w.root, "src/other.ts")), end: 1900, took: 300},
 		ran{session: "c", id: "c", tool: "Bash", input: `{"command":"sleep 1"}`, end: 2100, took: 800},
 	)
 	for _, c := range []struct{ path, from, call, prompt string }{
 		{path: "src/a.ts", call: "Write src/a.ts", prompt: "the prompt of a"},
 		{path: "src/a.ts.tmp.27278.19fae2c0b1d", call: "Write src/a.ts", prompt: "the prompt of a"},
 		{path: "src/a.ts", from: "src/a.ts.tmp.27278.19fae2c0b1d", call: "Write src/a.ts", prompt: "the prompt of a"},
+		{path: "src/a.ts", from: "src/other.ts.tmp.27278.19fae2c0b1e", call: "Write src/a.ts", prompt: "the prompt of a"},
 		{path: "src/b.ts", call: "one of these calls: $ echo 0 > src/b.ts; $ sleep 1", prompt: "one of these prompts: the prompt of b; the prompt of c"},
 	} {
 		call, prompt := w.store.MadeBy(w.change(start, c.path, 1800, func(e *event.FileChange) { e.From = c.from }))

@@ -34,14 +34,18 @@ type Maker struct {
 // where calls overlap. Calls that name the file are preferred to commands, also to those of other conversations.
 func MakersOf(outlines []*Outline, change *event.FileChange) []Maker {
 	from, to := window(change)
+	outlines = slices.DeleteFunc(slices.Clone(outlines), func(o *Outline) bool { return change.Place != o.Workspace || o.index == nil })
+	paths := names(change)
+	for _, o := range outlines {
+		o.index.once.Do(func() { o.index.build(o) })
+		if len(o.index.edits[paths[0]].during(from, to)) > 0 { // equal files are taken for one that was renamed
+			paths = paths[:1]
+		}
+	}
 	var edits, commands, earlier []Maker
 	for _, o := range outlines {
-		if change.Place != o.Workspace || o.index == nil {
-			continue
-		}
-		o.index.once.Do(func() { o.index.build(o) })
 		var mine, before []*span
-		for _, path := range names(change) {
+		for _, path := range paths {
 			mine = append(mine, o.index.edits[path].during(from, to)...)
 			if change.Edited != 0 && change.Since != 0 {
 				before = append(before, o.index.edits[path].during(time.UnixMilli(change.Since), to)...)
