@@ -202,9 +202,8 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		}
 		// While a tab is watched its navigation events say where it is, in their place in the order.
 		if url := event.Clean(p.URL); t.url == "" || !p.Watched || t.unseen {
-			t.url, t.origin = url, OriginOf(url)
+			t.url, t.since, t.origin = url, now.UnixMilli(), OriginOf(url) // an unwatched tab was not seen before, wherever it was
 			if p.Watched {
-				t.since = now.UnixMilli()
 				s.domState = s.domState.apply(&Change{Head: event.Head{Subject: event.InTab(id, "")}, Op: "navigated", URL: url})
 			}
 		}

@@ -157,11 +157,14 @@ func TestASpanBeforeAnyTabWasWatchedIsNotClean(t *testing.T) {
 		times[i] = w.Now.UTC().Format(time.RFC3339)
 		if i == 1 {
 			w.Pass(time.Second)
+			w.SetTab(protocol.Tab{ID: 9, URL: enginetest.Page}) // it is not watched yet
 			w.Open(8, enginetest.Page+"/")
 		}
 	}
 	w.Pass(time.Second)
-	w.Send("navigation", `"tab":8,"how":"load","url":"http://localhost:5173/cart"`)
+	for _, tab := range []string{"8", "9"} {
+		w.Send("navigation", `"tab":`+tab+`,"how":"load","url":"http://localhost:5173/cart"`)
+	}
 	if r := between(t, w, c, times[0], times[1]); note(r) != "no tab is known to have been watched" {
 		t.Error(show(r))
 	}
