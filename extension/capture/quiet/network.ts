@@ -400,8 +400,8 @@ function answers([, , , method, url, status, , , , started]: AnswerRecord, { fli
   return url === flight.url && method === flight.method;
 }
 
-function isGivenUp([, , , , , status, , , note]: AnswerRecord): boolean {
-  return status === 0 && note === GIVEN_UP;
+function isGivenUp([, , resource, , , status, , , note]: AnswerRecord): boolean {
+  return status === 0 && note === GIVEN_UP && resource !== 'eventsource';
 }
 
 /** Whether what the page says of a request may be of one, given how that ended, if it has. */
