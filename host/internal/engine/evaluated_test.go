@@ -32,7 +32,7 @@ func throwIn(w *enginetest.World, text, file string) {
 func TestEvaluatedCodeHasThePlacesOfTheScriptThatHadIt(t *testing.T) {
 	s := &server{}
 	s.put("/main.js", nil) // evaluates nothing
-	s.put("/page.js", evaluating(3, "src/title.js", "src/cart.js"))
+	s.put("/_next/page.js", evaluating(3, "src/title.js", "src/cart.js"))
 	s.put("/page.1.hot-update.js", evaluating(7, "src/cart.js"))
 	s.put("/page.2.hot-update.js", evaluating(9, "src/title.js"))
 	w := enginetest.NewWithMaps(t, s.fetch)
@@ -42,9 +42,11 @@ func TestEvaluatedCodeHasThePlacesOfTheScriptThatHadIt(t *testing.T) {
 		s.fetched(w)
 		return sources(w.Changes(w.Agent(), params{}))
 	}
-	loaded(w, "/page.js", "")
+	loaded(w, "/_next/page.js", "")
 	loaded(w, "/main.js", "")
 	throwIn(w, "one", "src/title.js")
+	w.Send("console", fmt.Sprintf(`"level":"log","via":"console","text":"[Fast Refresh] done in 368ms","url":%q,"line":1,"column":1`, enginetest.Page+"/_next/page.js"))
+	w.Pass(time.Millisecond)
 	if got := places(); got != "title.js:3 one×1" {
 		t.Error(got)
 	}

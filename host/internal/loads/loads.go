@@ -200,6 +200,7 @@ func (l *Index) Scripts(v *capture.View, tab int, at int64) (scripts []sourcemap
 // the map's. It knows the loads up to the end of the view, at least. A request in flight may be a load already: the browser can
 // report what code does before it reports that the code has arrived.
 func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.Holds {
+	ofWebpack := s.Evaluated // the page loads each of its updates
 	s = s.Loaded()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -227,7 +228,7 @@ func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.H
 			}
 		}
 		return isHotUpdate(s.URL) || !slices.ContainsFunc(l.updates[s.Tab], func(u update) bool {
-			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix) && !(u.logged && l.told(v, s.Tab, u.at))
+			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix) && !(u.logged && (ofWebpack || l.told(v, s.Tab, u.at)))
 		})
 	}
 }
