@@ -106,8 +106,9 @@ func (p *Places) mapOf(tab int, at int64, f stacks.Frame) *sourcemap.Map {
 	return m
 }
 
-// mostWanted is how many scripts are fetched at a time for the map of code that one of them evaluated.
-const mostWanted = 3
+// mostWanted is how many scripts are read at a time for the map of code that one of them evaluated. The last ones have the
+// project's code, and those before are large.
+const mostWanted = 2
 
 // evaluatedMap returns the map of code that a script had as text and evaluated, as it ran in a tab at a time; nil if it is not
 // there (yet). The last script that had the code counts, which may be a hot update.
