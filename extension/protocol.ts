@@ -1895,6 +1895,11 @@ export interface SourceMapParams {
    */
   timeout_ms: number /* int */;
   max_bytes: number /* int */;
+  /**
+   * Evaluated asks for the maps in the code that the script has as text and evaluates, in place of its own map. Data is
+   * then an object of them, by the names of that code.
+   */
+  evaluated?: boolean;
 }
 /**
  * SourceMapResult is a source map.

@@ -182,6 +182,9 @@ type SourceMapParams struct {
 	// TimeoutMs limits the time in milliseconds. MaxBytes limits the script and the map, each separately.
 	TimeoutMs int `json:"timeout_ms"`
 	MaxBytes  int `json:"max_bytes"`
+	// Evaluated asks for the maps in the code that the script has as text and evaluates, in place of its own map. Data is
+	// then an object of them, by the names of that code.
+	Evaluated bool `json:"evaluated,omitempty"`
 }
 
 // SourceMapResult is a source map.

@@ -1,5 +1,12 @@
 import { expect, test, vi } from 'vitest';
-import { isLocal, type ScriptLoad, ScriptResponses, sourceMap, sourceMappingURL } from './source-maps';
+import {
+  evaluatedMaps,
+  isLocal,
+  type ScriptLoad,
+  ScriptResponses,
+  sourceMap,
+  sourceMappingURL,
+} from './source-maps';
 
 const ask = { tab: 7, url: 'http://localhost:3000/app.js', timeout_ms: 1000, max_bytes: 1000 };
 
@@ -282,4 +289,47 @@ test('the documents of a debugged tab are not asked: they may be paused', async 
     sourceMap({ ...parties, documents, debugged: () => [code.length - 1] }, ask),
   ).rejects.toMatchObject({ code: 'unavailable' });
   expect(documents).not.toHaveBeenCalled();
+});
+
+/** A script of webpack's `eval-source-map` with code by its names. */
+function evaluating(code: Record<string, string>): string {
+  return Object.entries(code)
+    .map(([name, map]) => {
+      const url = `data:application/json;charset=utf-8;base64,${btoa(map)}`;
+      const text = `throw 1;//# sourceURL=[module]\n//# sourceMappingURL=${url}\n//# sourceURL=webpack-internal:///${name}\n`;
+      return `eval(__webpack_require__.ts(${JSON.stringify(text)}));\n`;
+    })
+    .join('');
+}
+
+test('the maps of the code that a script evaluates', async () => {
+  const script = evaluating({
+    '(app-pages-browser)/./src/title.js': '{"version":3,"mappings":"A","sourcesContent":["secret"]}',
+    './src/cart.js': '{"version":3}',
+    '(app-pages-browser)/./node_modules/next/index.js': '{"version":3}',
+    './src/damaged.js': '{',
+    './src/null.js': 'null',
+  });
+  const maps = {
+    'webpack-internal:///(app-pages-browser)/./src/title.js': { version: 3, mappings: 'A' },
+    'webpack-internal:///./src/cart.js': { version: 3 },
+    'webpack-internal:///./src/null.js': {},
+  };
+  expect(JSON.parse(evaluatedMaps(script))).toEqual(maps);
+
+  const { asked, parties } = server({ [ask.url]: script });
+  const { url, data } = await sourceMap(parties, { ...ask, max_bytes: 10_000, evaluated: true });
+  expect([url, JSON.parse(await unpacked(data))]).toEqual([ask.url, maps]);
+  expect(asked).toHaveLength(1);
+});
+
+test('a script that evaluates no code with a map, or other code than the page runs', async () => {
+  const { parties } = server({ [ask.url]: 'go()\n//# sourceMappingURL=app.js.map\n' });
+  await expect(sourceMap(parties, { ...ask, evaluated: true })).rejects.toMatchObject({ code: 'none' });
+
+  const script = evaluating({ './src/cart.js': '{"version":3}' });
+  const other = server({ [ask.url]: script }, undefined, [{ at: Date.now(), size: script.length - 1 }]);
+  await expect(sourceMap(other.parties, { ...ask, evaluated: true })).rejects.toMatchObject({
+    code: 'unavailable',
+  });
 });

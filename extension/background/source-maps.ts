@@ -46,7 +46,7 @@ const HEADER_MS = 1000;
 
 /** Answers `source_map`; rejects with a {@link CodedError} on failure. */
 export async function sourceMap(parties: SourceMapParties, params: unknown): Promise<SourceMapResult> {
-  const { tab, url, timeout_ms, max_bytes } = read(params);
+  const { tab, url, timeout_ms, max_bytes, evaluated } = read(params);
   const page = await parties.page(tab);
   if (page === undefined) throw new CodedError(CodeUnavailable, 'The tab is not watched.');
   if (withoutHash(url) === withoutHash(page))
@@ -59,8 +59,10 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
     const code = await bytes(script, max_bytes);
     const header = script.headers.get('SourceMap') ?? script.headers.get('X-SourceMap');
     const text = new TextDecoder().decode(code);
-    const reference = header ?? sourceMappingURL(text);
-    if (reference === undefined) throw new CodedError(CodeNone, 'The script names no source map.');
+    const maps = evaluated === true ? evaluatedMaps(text) : undefined;
+    const reference = maps === undefined ? (header ?? sourceMappingURL(text)) : url;
+    if (reference === undefined || maps === '{}')
+      throw new CodedError(CodeNone, 'The script names no source map.');
     const served = {
       size: code.byteLength,
       length: text.length,
@@ -75,6 +77,7 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
         CodeUnavailable,
         'Nothing shows that the page runs the code that the server has now.',
       );
+    if (maps !== undefined) return { url, data: await packed(new Response(maps), max_bytes) };
     const address = new URL(reference, url).href;
     const inline = address.startsWith('data:');
     const map = inline ? await parties.fetch(address, { signal }) : await get(address);
@@ -96,7 +99,7 @@ async function loadsOf(parties: SourceMapParties, tab: number, url: string): Pro
 }
 
 function read(params: unknown): SourceMapParams {
-  const { tab, url, timeout_ms, max_bytes } = (params ?? {}) as Partial<
+  const { tab, url, timeout_ms, max_bytes, evaluated } = (params ?? {}) as Partial<
     Record<keyof SourceMapParams, unknown>
   >;
   if (
@@ -106,7 +109,7 @@ function read(params: unknown): SourceMapParams {
     typeof max_bytes !== 'number'
   )
     throw new CodedError(CodeInvalid, 'source_map requires tab, url, timeout_ms and max_bytes.');
-  return { tab, url, timeout_ms, max_bytes };
+  return { tab, url, timeout_ms, max_bytes, evaluated: evaluated === true };
 }
 
 function withoutHash(url: string): string {
@@ -160,6 +163,29 @@ export function sourceMappingURL(script: string): string | undefined {
   const [, url, rest = ''] = /^([^\s'"`*\\]*)(.*)$/s.exec(script.slice(at + 17)) ?? [];
   const behind = rest.replace(/^[ \t]*\*\//, '').split(/[\r\n]/);
   return url && behind.every((line) => /^\s*(?:\/\/|$)/.test(line)) ? url : undefined;
+}
+
+/** The comments at the end of code that webpack's `eval-source-map` has as text: its map, and its name. */
+const EVALUATED =
+  /\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,([\w+/=]+)\\n\/\/# sourceURL=(webpack-internal:\/\/\/[^"\\\r\n]+)\\n"/g;
+
+/**
+ * The maps in the code that a script has as text and evaluates, by the names of that code, as JSON. They are without the text of
+ * the original files. Those of packages are left out, and so are damaged ones.
+ */
+export function evaluatedMaps(script: string): string {
+  const maps = new Map<string, unknown>();
+  for (const [, encoded = '', name = ''] of script.matchAll(EVALUATED)) {
+    if (name.includes('/node_modules/') || maps.has(name)) continue;
+    try {
+      const bytes = Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0));
+      const { sourcesContent: _, ...map } = JSON.parse(new TextDecoder().decode(bytes)) ?? {};
+      maps.set(name, map);
+    } catch {
+      // It maps nothing.
+    }
+  }
+  return JSON.stringify(Object.fromEntries(maps));
 }
 
 async function bytes(response: Response, max: number): Promise<ArrayBuffer> {

@@ -143,6 +143,9 @@ func (c *check) edit(t *testing.T, e edit, o *outcome) {
 			t.Error(wrong)
 		}
 		t.Logf("%s is %s", place, o.place)
+		if o.place == generated {
+			t.Log(e2etest.Show(r))
+		}
 	}
 	if wrong = c.repair(t, e, o); wrong != "" {
 		t.Error(wrong)

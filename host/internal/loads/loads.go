@@ -33,6 +33,8 @@ type Index struct {
 	files map[sourcemap.Script][]sourcemap.Script
 	// updates are hot updates of code that arrived in one file with other code, by tab.
 	updates map[int][]update
+	// scripts are the loads of scripts, the cached ones too, by tab.
+	scripts map[int][]load
 	// feeds are the connections over which Turbopack tells of its updates, by tab.
 	feeds     map[int][]feed
 	wrappers  stacks.Wrappers
@@ -51,6 +53,12 @@ type update struct {
 	logged bool
 }
 
+// load is that of a script.
+type load struct {
+	at  int64
+	url string
+}
+
 // feed is a connection from when it first told of Turbopack until it closed.
 type feed struct {
 	id       string
@@ -62,13 +70,17 @@ func (l *Index) readLocked(v *capture.View) {
 	if l.of == nil || l.kept > maxLoads {
 		l.network, l.console, l.socket, l.kept = 0, 0, 0, 0
 		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
-		l.feeds = map[int][]feed{}
+		l.feeds, l.scripts = map[int][]feed{}, map[int][]load{}
 	}
 	for pos, n := range v.Network().InRing().From(l.network) {
 		l.network = pos + 1
 		l.wrappers.Add(asked(n), n.Stack)
 		l.take(v, n)
 		s := sourcemap.Script{Tab: n.Tab(), URL: n.URL}
+		if n.Resource == "script" && (n.Status == 200 || n.Status == 304) {
+			l.scripts[n.Tab()] = append(l.scripts[n.Tab()], load{n.Started, n.URL})
+			l.kept++
+		}
 		if n.Cached && l.of[s] != nil || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
 		}
@@ -163,11 +175,33 @@ func (l *Index) Loaded(v *capture.View, s sourcemap.Script) bool {
 	return l.of[s] != nil
 }
 
+// mostScripts bounds the scripts in which code that was evaluated is looked for.
+const mostScripts = 16
+
+// Scripts returns the scripts that a tab had begun to load by a time, the last one first, for the maps of what they evaluate.
+func (l *Index) Scripts(v *capture.View, tab int, at int64) (scripts []sourcemap.Script) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readLocked(v)
+	for _, one := range slices.Backward(l.scripts[tab]) {
+		s := sourcemap.Script{Tab: tab, URL: one.url, Evaluated: true}
+		if one.at <= at && !slices.Contains(scripts, s) {
+			scripts = append(scripts, s)
+		}
+		if len(scripts) == mostScripts {
+			break
+		}
+	}
+	return scripts
+}
+
 // Holds returns the condition that a map belongs to the code that ran at a time. The tab must have loaded nothing
 // from the code's address in between. Also, no hot update may have changed the server's file between that load and
 // the map's. It knows the loads up to the end of the view, at least. A request in flight may be a load already: the browser can
 // report what code does before it reports that the code has arrived.
 func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.Holds {
+	ofWebpack := s.Evaluated // the page loads each of its updates
+	s = s.Loaded()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readLocked(v)
@@ -194,7 +228,7 @@ func (l *Index) Holds(v *capture.View, s sourcemap.Script, at int64) sourcemap.H
 			}
 		}
 		return isHotUpdate(s.URL) || !slices.ContainsFunc(l.updates[s.Tab], func(u update) bool {
-			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix) && !(u.logged && l.told(v, s.Tab, u.at))
+			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix) && !(u.logged && (ofWebpack || l.told(v, s.Tab, u.at)))
 		})
 	}
 }

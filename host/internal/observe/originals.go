@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,9 @@ func (p *Places) findAt(tab int, at int64, f stacks.Frame) (sourcemap.Position, 
 
 // mapOf returns the map of a frame's script as it ran in a tab at a time; nil if it is not there (yet).
 func (p *Places) mapOf(tab int, at int64, f stacks.Frame) *sourcemap.Map {
+	if p != nil && sourcemap.IsEvaluated(f.URL) && !stacks.IsLibrary(f.URL) {
+		return p.evaluatedMap(tab, at, f.URL)
+	}
 	if p == nil || !f.IsWeb() {
 		return nil
 	}
@@ -100,6 +104,38 @@ func (p *Places) mapOf(tab int, at int64, f stacks.Frame) *sourcemap.Map {
 		}
 	}
 	return m
+}
+
+// mostWanted is how many scripts are read at a time for the map of code that one of them evaluated. The last ones have the
+// project's code, and those before are large.
+const mostWanted = 2
+
+// evaluatedMap returns the map of code that a script had as text and evaluated, as it ran in a tab at a time; nil if it is not
+// there (yet). The last script that had the code counts, which may be a hot update.
+func (p *Places) evaluatedMap(tab int, at int64, name string) *sourcemap.Map {
+	missing := 0
+	for _, s := range p.loads.Scripts(p.v, tab, at) {
+		holds := p.Holds(s, at)
+		all := p.Maps.Get(s, holds)
+		switch m := all.Evaluated(name); {
+		case m != nil && missing == 0:
+			return m
+		case m != nil: // a script that has other code of that name may have been loaded since
+			return nil
+		case all != nil || p.Maps.Plain(s): // it has other code
+			continue
+		}
+		if missing++; missing > mostWanted {
+			break
+		}
+		if coming, soon := p.Maps.Want(s, holds); coming {
+			p.coming[sourcemap.Script{Tab: tab, URL: name}] = true
+			if soon && !slices.Contains(p.awaited, s) {
+				p.awaited = append(p.awaited, s)
+			}
+		}
+	}
+	return nil
 }
 
 // Compiled returns the original place of a place in the code that a file was compiled to and that ran in a tab at a time. The

@@ -15,6 +15,14 @@ type Script struct {
 	// Tab is the host's id of the tab.
 	Tab int
 	URL string
+	// Evaluated is for the maps of the code that the script has as text and evaluates, in place of its own map. See [Map.Evaluated].
+	Evaluated bool
+}
+
+// Loaded returns the script as a tab loads it.
+func (s Script) Loaded() Script {
+	s.Evaluated = false
+	return s
 }
 
 // File returns the script without the timestamp that development servers add to force a reload
@@ -229,7 +237,11 @@ func (c *Cache) fetch(s Script) {
 	e := &entry{script: s, fetched: c.o.Clock().UnixMilli(), size: failureSize}
 	address, data, err := c.o.Fetch(c.ctx, s)
 	if err == nil {
-		if e.m, err = Parse(address, data); err == nil {
+		parse := Parse
+		if s.Evaluated {
+			parse = parseEvaluated
+		}
+		if e.m, err = parse(address, data); err == nil {
 			e.size = e.m.Size()
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 func always(int64) bool { return true }
 
-func app(i int) Script { return Script{1, fmt.Sprintf("http://h/%d.js", i)} }
+func app(i int) Script { return Script{Tab: 1, URL: fmt.Sprintf("http://h/%d.js", i)} }
 
 // mapOf is a map of about so many bytes in memory.
 func mapOf(size int) []byte {

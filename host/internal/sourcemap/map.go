@@ -28,6 +28,8 @@ type Map struct {
 	parts   []part // in the order of the generated places where they begin
 	styles  []block
 	size    int
+	// evaluated are the maps of evaluated code by its name. A map with them has nothing else.
+	evaluated map[string]*Map
 }
 
 // source is one original file.
