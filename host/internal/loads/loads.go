@@ -175,26 +175,6 @@ func (l *Index) Loaded(v *capture.View, s sourcemap.Script) bool {
 	return l.of[s] != nil
 }
 
-// mostScripts bounds the scripts in which code that was evaluated is looked for.
-const mostScripts = 16
-
-// Scripts returns the scripts that a tab had begun to load by a time, the last one first, for the maps of what they evaluate.
-func (l *Index) Scripts(v *capture.View, tab int, at int64) (scripts []sourcemap.Script) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.readLocked(v)
-	for _, one := range slices.Backward(l.scripts[tab]) {
-		s := sourcemap.Script{Tab: tab, URL: one.url, Evaluated: true}
-		if one.at <= at && !slices.Contains(scripts, s) {
-			scripts = append(scripts, s)
-		}
-		if len(scripts) == mostScripts {
-			break
-		}
-	}
-	return scripts
-}
-
 // Holds returns the condition that a map belongs to the code that ran at a time. The tab must have loaded nothing
 // from the code's address in between. Also, no hot update may have changed the server's file between that load and
 // the map's. It knows the loads up to the end of the view, at least. A request in flight may be a load already: the browser can

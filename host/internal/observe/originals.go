@@ -3,8 +3,6 @@ package observe
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -106,36 +104,14 @@ func (p *Places) mapOf(tab int, at int64, f stacks.Frame) *sourcemap.Map {
 	return m
 }
 
-// mostWanted is how many scripts are read at a time for the map of code that one of them evaluated. The last ones have the
-// project's code, and those before are large.
-const mostWanted = 2
-
-// evaluatedMap returns the map of code that a script had as text and evaluated, as it ran in a tab at a time; nil if it is not
-// there (yet). The last script that had the code counts, which may be a hot update.
+// evaluatedMap is [loads.Index.Evaluating]; nil if the map is not there (yet).
 func (p *Places) evaluatedMap(tab int, at int64, name string) *sourcemap.Map {
-	missing := 0
-	for _, s := range p.loads.Scripts(p.v, tab, at) {
-		holds := p.Holds(s, at)
-		all := p.Maps.Get(s, holds)
-		switch m := all.Evaluated(name); {
-		case m != nil && missing == 0:
-			return m
-		case m != nil: // a script that has other code of that name may have been loaded since
-			return nil
-		case all != nil || p.Maps.Plain(s): // it has other code
-			continue
-		}
-		if missing++; missing > mostWanted {
-			break
-		}
-		if coming, soon := p.Maps.Want(s, holds); coming {
-			p.coming[sourcemap.Script{Tab: tab, URL: name}] = true
-			if soon && !slices.Contains(p.awaited, s) {
-				p.awaited = append(p.awaited, s)
-			}
-		}
+	m, coming, soon := p.loads.Evaluating(p.v, p.Maps, sourcemap.Script{Tab: tab, URL: name}, at)
+	if coming {
+		p.coming[sourcemap.Script{Tab: tab, URL: name}] = true
 	}
-	return nil
+	p.awaited = append(p.awaited, soon...)
+	return m
 }
 
 // Compiled returns the original place of a place in the code that a file was compiled to and that ran in a tab at a time. The
@@ -144,12 +120,14 @@ func (p *Places) Compiled(tab int, at int64, file string, line, column int) (sou
 	if p == nil {
 		return sourcemap.Position{}, false
 	}
-	return p.findAt(tab, at, stacks.Frame{URL: p.script(tab, file), Line: line, Column: column})
+	return p.findAt(tab, at, stacks.Frame{URL: loads.Address(p.v, tab, file), Line: line, Column: column})
 }
 
 // Unbundled reports whether a tab loaded the code of a file as a script of its own. Then plugins may have compiled it in several
 // steps, the later ones of which do not know the file's lines.
-func (p *Places) Unbundled(tab int, file string) bool { return p != nil && p.script(tab, file) != "" }
+func (p *Places) Unbundled(tab int, file string) bool {
+	return p != nil && loads.Address(p.v, tab, file) != ""
+}
 
 // StyleLine returns the line of a component's file that declares a property, by the line in its style block of a number; 0
 // if it is not known. See [sourcemap.Map.StyleLine].
@@ -157,7 +135,7 @@ func (p *Places) StyleLine(tab int, at int64, file string, number, line int, pro
 	if p == nil {
 		return 0
 	}
-	found, _ := p.mapOf(tab, at, stacks.Frame{URL: p.script(tab, file), Line: 1}).StyleLine(file, number, line, property)
+	found, _ := p.mapOf(tab, at, stacks.Frame{URL: loads.Address(p.v, tab, file), Line: 1}).StyleLine(file, number, line, property)
 	return found
 }
 
@@ -170,24 +148,6 @@ func (p *Places) Styled(tab int, at int64, sheet string, line, column int) repor
 		}
 	}
 	return report.Place{File: sheet, Line: line, Generated: true}
-}
-
-// script returns the address from which a tab last loaded the code of a file, "" if none is known.
-func (p *Places) script(tab int, file string) string {
-	var found string
-	longest := 0
-	for _, n := range p.v.Network().InRing().From(0) {
-		if n.Tab() != tab {
-			continue
-		}
-		_, path := capture.SplitURL(n.URL)
-		_, query, _ := strings.Cut(n.URL, "?")
-		part := strings.Contains(query, "type=") // the style of a component, say
-		if len(path) >= max(longest, 2) && strings.HasSuffix("/"+file, path) && !part {
-			found, longest = n.URL, len(path)
-		}
-	}
-	return found
 }
 
 // evaluated says whether a frame may be of code that the page evaluated under the name of a script that it has loaded.
