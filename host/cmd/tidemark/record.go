@@ -15,7 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
-	"tidemark.dev/tidemark/host/internal/hook"
+	"tidemark.dev/tidemark/host/internal/milestone"
 	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/terminal"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -98,7 +98,7 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 	moments := newCommandMoments(h)
 	o := terminal.Options{
 		Args: args, Dir: working, Name: name, Store: store, Redactor: redactor, Allowed: allowed, Input: input,
-		Ended: moments.add, Serves: hook.Serves, Ready: moments.ready, In: os.Stdin, Out: os.Stdout,
+		Ended: moments.add, Serves: milestone.Serves, Ready: moments.ready, In: os.Stdin, Out: os.Stdout,
 		Started: func(id string) {
 			moments.recording = id
 			if !quiet {
@@ -193,6 +193,9 @@ func (m *commandMoments) send(ctx context.Context, c recording.Command, address 
 	p := timeline.CommandParams{
 		Dir: c.Dir, Label: c.String(),
 		Terminal: answers.Terminal{Recording: m.recording, Offset: c.Offset, Status: c.Status, Ms: c.Ms},
+	}
+	if c.Status != nil {
+		p.Kind, _ = milestone.Of(c.Text, *c.Status == 0, c.Status)
 	}
 	if address != "" {
 		answering, err := (&net.Dialer{Timeout: momentPatience}).DialContext(ctx, "tcp", address)

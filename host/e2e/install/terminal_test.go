@@ -11,14 +11,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
-// TestAServerThatARecordedShellStartsIsAMilestone, behind the shell, once it answers. An address at which nothing answers is none.
-func TestAServerThatARecordedShellStartsIsAMilestone(t *testing.T) {
+// TestARecordedShellHasMilestones: a server that it starts behind itself, once it answers, and tests. An address at which nothing
+// answers is none.
+func TestARecordedShellHasMilestones(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("bash is not installed")
@@ -51,12 +51,18 @@ func TestAServerThatARecordedShellStartsIsAMilestone(t *testing.T) {
 		_ = shell.Close()
 		_ = cmd.Wait()
 	}()
-	if _, err := shell.Write([]byte("./parcel &\nwait\n./vite &\n")); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "jest"), []byte("#!/bin/sh\nexit $1\n"), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
-	var list struct {
-		Moments []struct{ Label, Source string }
+	if _, err := shell.Write([]byte("./jest 0\n./jest 1\n./jest 1 | cat\n./parcel &\nwait\n./vite &\n")); err != nil {
+		t.Fatal(err)
 	}
+	var (
+		reached []string
+		list    struct {
+			Moments []struct{ Label, Source string }
+		}
+	)
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		r := w.RunIn(dir, "timeline", "list", "--json")
 		if r.Code != 0 {
@@ -68,8 +74,15 @@ func TestAServerThatARecordedShellStartsIsAMilestone(t *testing.T) {
 		t.Fatalf("%v: %+v", err, list)
 	}
 	for _, m := range list.Moments {
-		if m.Source == "server_ready" && !strings.Contains(m.Label, "./vite &: server ready") {
+		want := map[string]string{"server_ready": "./vite &: server ready", "tests_passed": "./jest 0", "tests_failed": "./jest 1 (exit 1)"}[m.Source]
+		if want != "" && m.Label != want {
 			t.Errorf("%+v", m)
+		}
+		reached = append(reached, m.Source)
+	}
+	for _, milestone := range []string{"server_ready", "tests_passed", "tests_failed"} {
+		if !slices.Contains(reached, milestone) {
+			t.Errorf("%s is not among %q", milestone, reached)
 		}
 	}
 }

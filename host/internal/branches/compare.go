@@ -86,7 +86,11 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 		a.Severity, a.WorkedSec = m.Severity, m.At.Sub(since).Seconds()
 		switch {
 		case m.Source == records.FromTestsPassed || m.Source == records.FromTestsFailed:
-			a.Tests = append(a.Tests, TestRun{At: m.At, Label: m.Label, Passed: m.Source == records.FromTestsPassed, Exit: m.Exit})
+			run := TestRun{At: m.At, Label: m.Label, Passed: m.Source == records.FromTestsPassed, Exit: m.Exit}
+			if m.Terminal != nil {
+				run.Exit = m.Terminal.Status
+			}
+			a.Tests = append(a.Tests, run)
 		case a.First == "" && (m.Source == records.FromEdit || m.Source == records.FromFiles || m.Source == records.FromCommand):
 			a.First = m.Label
 		}

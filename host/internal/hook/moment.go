@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/milestone"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
@@ -53,7 +54,7 @@ func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMo
 			if !how.succeeded {
 				m.Label += " failed"
 			}
-			if source, label := milestone(described.Command, how.succeeded); source != "" && !notRun(how.status) {
+			if source, label := milestone.Of(described.Command, how.succeeded, how.status); source != "" {
 				m.Source, m.Label = source, label
 			}
 		default:

@@ -194,7 +194,7 @@ func (ls *Lines) snapshot(l *Line, m *records.Moment) (same bool) {
 		return false
 	}
 	by := ""
-	if _, milestone := records.Milestone(m.Source); m.Source == records.FromEdit || m.Source == records.FromCommand || m.Source == records.FromTerminal || milestone && m.Anchor != nil {
+	if _, milestone := records.Milestone(m.Source); m.Source == records.FromEdit || m.Source == records.FromCommand || m.Source == records.FromTerminal || milestone && (m.Anchor != nil || m.Terminal != nil) {
 		by = m.Label
 	}
 	s, same, err := w.Take(ls.life, m.Label, by, m.Source == records.FromUser)

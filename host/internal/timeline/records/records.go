@@ -156,7 +156,7 @@ type Moment struct {
 	Anchor *Anchor
 	// Exit is the exit status of an agent's command, nil where the agent does not report one.
 	Exit *int `msgpack:",omitempty"`
-	// Terminal is the command of a moment of [FromTerminal].
+	// Terminal is the command of a recorded terminal that the moment is of.
 	Terminal *Terminal
 	Notes    string
 

@@ -1,4 +1,4 @@
-package hook
+package milestone
 
 import (
 	"strings"

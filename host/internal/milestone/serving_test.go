@@ -1,9 +1,9 @@
-package hook_test
+package milestone_test
 
 import (
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/hook"
+	"tidemark.dev/tidemark/host/internal/milestone"
 )
 
 // TestCommandsThatStartAServer, in the foreground or behind the shell.
@@ -25,7 +25,7 @@ func TestCommandsThatStartAServer(t *testing.T) {
 		"'npm run dev":                    {false, false},
 		"":                                {false, false},
 	} {
-		if serves, behind := hook.Serves(command); serves != want[0] || behind != want[1] {
+		if serves, behind := milestone.Serves(command); serves != want[0] || behind != want[1] {
 			t.Errorf("%q: %v, %v", command, serves, behind)
 		}
 	}
