@@ -481,7 +481,7 @@ func TestALargePageIsCutAndSaysSo(t *testing.T) {
 	}
 	e2etest.Holds(t, text, `"Careful"`, "elements left out to fit max_tokens; root: e")
 	p.JS(`document.querySelectorAll('button')[4999].disabled = true`)
-	e2etest.Holds(t, a.Look(), `button "Button number 4999" [e`, " left out]")
+	e2etest.Holds(t, a.Look(), `button "Button number 4999" [e`, " left out)]")
 	short := a.Snapshot(map[string]any{"full_snapshot": true, "max_tokens": 200, "format": "yaml"})
 	e2etest.Holds(t, short, "- text: \"Careful\"")
 	if len(short) > 480 {
