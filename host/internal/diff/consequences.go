@@ -53,8 +53,9 @@ type Consequence struct {
 	query string
 	// overtaken is true for a request that shows its query though the other one is in an earlier answer.
 	overtaken bool
-	many      *manyAlike  // of what differs in numbers alone
-	event     event.Event // the first one, where something may have introduced it
+	many      *manyAlike       // of what differs in numbers alone
+	event     event.Event      // the first one, where something may have introduced it
+	elsewhere []*event.Console // of a message: those of other lines than the first one's
 }
 
 // manyAlike is what the parts of consequences have in common that differ in numbers alone, and the code of each.
@@ -126,6 +127,10 @@ func (l *consequences) add(c Consequence, entry alike.Entry) {
 	first := &l.list[i]
 	if m := first.many; m != nil {
 		m.add(c)
+	} else if e, ok := c.event.(*event.Console); ok {
+		if of, ok := first.event.(*event.Console); ok {
+			first.elsewhere = addElsewhere(first.elsewhere, of, e)
+		}
 	}
 	if first.from != c.from {
 		first.from, first.read = "", nil // several lines made them
@@ -292,8 +297,12 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o window.Op
 	}
 	addElements(c, elements, changes, add)
 	for i := range all.list {
-		if c := &all.list[i]; c.read != nil && c.NeedsInitiator() {
-			c.from = sentBy(c.read, &o, true)
+		is := &all.list[i]
+		if is.read != nil && is.NeedsInitiator() {
+			is.from = sentBy(is.read, &o, true)
+		}
+		if first, ok := is.event.(*event.Console); ok {
+			is.Also = joined(alsoAt(names, c.otherPlaces(first, is.elsewhere, places[first])), is.Also)
 		}
 	}
 	list := all.withQueries()

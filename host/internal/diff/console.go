@@ -121,10 +121,8 @@ func (c *computation) console() *report.ConsoleDiff {
 			p, e := places[t.entry], t.entry
 			out = append(out, report.Message{
 				Message: report.Shorten(cmp.Or(t.text.String(), report.MessageText(e))), Source: names.Name(p[0]), Generated: p[0].Generated, LoggedAt: names.Name(p[1]), Count: t.count, Tab: c.Tab(e.Tab()), Ref: t.ref,
+				Also: alsoAt(names, others[e]),
 			})
-			for _, other := range others[e] {
-				out[i].Also = joined(out[i].Also, "at "+report.Marked(names.Name(other), other.Generated))
-			}
 			if c.Options.Introduced != nil && i < maxIntroduced {
 				out[i].IntroducedBy = c.Options.Introduced(e)
 			}
@@ -168,6 +166,14 @@ func (c *computation) otherPlaces(first *event.Console, group []*event.Console, 
 		}
 	}
 	return places
+}
+
+// alsoAt says from where else a message came.
+func alsoAt(names report.Sources, places []report.Place) (text string) {
+	for _, p := range places {
+		text = joined(text, "at "+report.Marked(names.Name(p), p.Generated))
+	}
+	return text
 }
 
 // foldLogs removes errors that only log the message of another one.

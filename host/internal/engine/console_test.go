@@ -65,6 +65,7 @@ func TestTheSameMessageAsBeforeIsNewWhenItIsLoggedAgain(t *testing.T) {
 
 func TestAMessageFromSeveralPlacesNamesThem(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
+	from := w.Store.View(w.Now).Now()
 	logged := func(text, file string, line int) {
 		w.Send("console", fmt.Sprintf(`"level":"error","via":"exception","text":%q,"url":"http://localhost:5173/src/%s","line":%d,"column":5`, text, file, line))
 	}
@@ -84,6 +85,13 @@ func TestAMessageFromSeveralPlacesNamesThem(t *testing.T) {
 	want := map[string]string{"no total": "cart.js:4 ×5, at order.js:9, at cart.js:30", "moved": "cart.js:4 ×2, ", "alone": "cart.js:7 ×2, "}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v", got)
+	}
+	var lines []string
+	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, window.Options{}) {
+		lines = append(lines, c.Line())
+	}
+	if got, want := strings.Join(lines, "; "), `error: "no total" (cart.js:4) ×5, also at order.js:9, at cart.js:30; error: "moved" (cart.js:4) ×2; error: "alone" (cart.js:7) ×2`; got != want {
+		t.Errorf("an action: %s", got)
 	}
 }
 
