@@ -42,7 +42,7 @@ func full() *report.Report {
 			},
 			KnownFailures: []report.Failure{{Method: "GET", URL: "/api/flags", Status: 502, Count: 3, Detail: "no upstream", Request: report.Request{Initiator: "flags.ts:8"}}},
 			Degraded:      []report.Degraded{{Method: "GET", URL: "/api/projects", AvgMs: 2100, PreviousAvgMs: 150}},
-			Recovered:     []report.Changed{{Method: "GET", URL: "/api/cart", Status: 200, PreviousStatus: 503}, {Method: "GET", URL: "/api/x", Status: 200}, {Method: "POST", URL: "/graphql", Status: 200, PreviousStatus: 200, Request: report.Request{Operation: "Me"}}},
+			Recovered:     []report.Changed{{Method: "GET", URL: "/api/cart", Status: 200, PreviousStatus: 503}, {Method: "GET", URL: "/api/x", Status: 200}, {Method: "POST", URL: "/graphql", Status: 200, PreviousStatus: 200, PreviousError: "GraphQL error", Request: report.Request{Operation: "Me"}}},
 			NewEndpoints:  []report.Endpoint{{Method: "GET", URL: "/api/new", Status: 200}},
 			StillFailing:  1, TotalNewRequests: 12,
 		},

@@ -292,14 +292,8 @@ func network(d *report.NetworkDiff) section {
 		add(warned, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d ms", e.AvgMs)).as(doubtful), said(fmt.Sprintf("was %d ms", e.PreviousAvgMs)).as(muted))
 	}
 	for _, e := range d.Recovered {
-		was := "no answer"
-		switch {
-		case e.PreviousStatus >= 400:
-			was = fmt.Sprint(e.PreviousStatus)
-		case e.PreviousStatus > 0:
-			was = "failing"
-		}
-		add(mended, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d again", e.Status)).as(well), said("was "+was).as(muted), saidTimes(e.Count))
+		was := "was " + status(e.PreviousStatus, cmp.Or(e.PreviousError, "no answer"))
+		add(mended, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d again", e.Status)).as(well), said(was).as(muted), saidTimes(e.Count))
 	}
 	for _, e := range d.NewEndpoints {
 		add(added, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)), saidTimes(e.Count))

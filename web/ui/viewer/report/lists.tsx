@@ -397,10 +397,13 @@ const LISTS: readonly List[] = [
     lane: 'network',
     severity: 'clean',
     name: 'network.recovered',
-    texts: (c) => [c.method, c.url, c.operation, c.initiator],
+    texts: (c) => [c.method, c.url, c.operation, c.previous_error, c.initiator],
     line: address,
-    aside: (c, entry) => <Change before={c.previous_status} status={c.status} entry={entry} />,
-    markdown: (c) => `${addressText(c)} ${c.previous_status} → ${c.status}${fromText(c)}`,
+    aside: (c, entry) => (
+      <Change before={c.previous_status} was={c.previous_error} status={c.status} entry={entry} />
+    ),
+    markdown: (c) =>
+      `${addressText(c)} ${status(c.previous_status, c.previous_error)} → ${c.status}${fromText(c)}`,
   }),
   list<GoneElement>(({ dom }) => dom?.disappeared_elements, {
     title: 'groupVanished',
@@ -559,19 +562,20 @@ function Reveal({ model, entry }: { model: ViewerModel; entry: ViewRef | undefin
 
 interface ChangeProps {
   before: number | undefined;
+  was?: string | undefined;
   status: number;
   error?: string | undefined;
   now?: number | undefined;
   entry: ViewRef | undefined;
 }
 
-function Change({ before, status, error, now, entry }: ChangeProps): JSX.Element {
+function Change({ before = 0, was, status, error, now, entry }: ChangeProps): JSX.Element {
   return (
     <span class="change">
       <Sparkline entry={entry} />
-      {before !== undefined && before > 0 && (
+      {(before > 0 || was !== undefined) && (
         <>
-          <Status status={before} /> <Arrow />{' '}
+          <Status status={was && before < 400 ? 0 : before} error={was} /> <Arrow />{' '}
         </>
       )}
       <Status status={error && status < 400 ? 0 : status} error={error} />

@@ -32,6 +32,19 @@ test('a report reads as Markdown, and a page’s text cannot be more than text i
   expect(quoted('```')).toBe('```` ``` ````');
 });
 
+test('an endpoint that recovered has why it failed before', () => {
+  const recovered = [
+    { method: 'GET', url: '/api/cart', status: 200, previous_status: 503 },
+    { method: 'POST', url: '/graphql', status: 200, previous_status: 200, previous_error: 'GraphQL error' },
+  ];
+  const text = reportMarkdown(
+    { ...report, report: { ...report.report, network: { recovered } } } as ViewReport,
+    (moment) => moment,
+  );
+  expect(text).toContain('- `GET /api/cart` 503 → 200\n');
+  expect(text).toContain('- `POST /graphql` GraphQL error → 200\n');
+});
+
 test('an overlay has its place, also one of what the server made of a file', () => {
   const overlay = {
     selector: 'vite-error-overlay',
