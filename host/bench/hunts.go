@@ -85,7 +85,7 @@ func connectOurs(w *testbed.World, url string) (*hunts.Tool, func() error, error
 	if err != nil {
 		return nil, nil, errors.Join(err, end())
 	}
-	return &hunts.Tool{Name: hunts.Tidemark, Session: agent.ClientSession, Tab: current}, end, nil
+	return &hunts.Tool{Name: hunts.Tidemark, Session: agent.ClientSession, Tab: current, Heard: testbed.Heard}, end, nil
 }
 
 // hunted sums up the hunts of a tool.

@@ -18,6 +18,8 @@ type Tool struct {
 	Session *mcp.ClientSession
 	// Tab is the number of the tab, where a tool has such.
 	Tab int
+	// Heard is called, if not nil, with the text of each answer.
+	Heard func(tool, text string)
 }
 
 // The names of tools.
@@ -71,6 +73,9 @@ func (a *agent) call(tool string, args map[string]any) (answer, error) {
 	}
 	got := answer{tool, b.String(), a.count(b.String()), r.IsError}
 	a.told = append(a.told, got)
+	if a.tool.Heard != nil {
+		a.tool.Heard(tool, got.text)
+	}
 	a.show("%s %s %v: %d tokens, %s\n%s\n", a.tool.Name, tool, args, got.tokens, time.Since(began).Round(time.Millisecond), got.text)
 	return got, nil
 }

@@ -154,6 +154,7 @@ func TestTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := w.Open(t, s.URL)
+	p.JS(`for (let i = 0; i < 3; i++) { console.log('tick'); void fetch('/?rows') }`)
 	settle := w.RunIn(project, "changes", "--wait", "settled")
 	if settle.Code != 0 || !strings.Contains(settle.Out, "clean") {
 		t.Fatalf("%+v", settle)
@@ -188,6 +189,8 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"changes", "--since", "before_cli_tset"}, 2, "before_cli_test"},
 		{[]string{"checkpoint", "rm", "before_cli_test"}, 0, "deleted"},
 		{[]string{"logs", "--level", "error"}, 0, "for the person"},
+		{[]string{"logs"}, 0, `"tick" ×3`},
+		{[]string{"network"}, 0, s.URL + "/?rows ×3"},
 		{[]string{"network"}, 0, "1 loaded files are not listed"},
 		{[]string{"network", "--url", "/"}, 0, s.URL},
 		{[]string{"websocket"}, 0, "no entries yet"},
