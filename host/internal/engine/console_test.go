@@ -121,6 +121,7 @@ func TestSourcesAreBaseNamesUnlessTwoClash(t *testing.T) {
 		{"the same path of two origins", []string{"http://cdn.test/lib/app.js?v=1", "/lib/app.js", "/x.js"}, "http://cdn.test/lib/app.js:1 http://localhost:5173/lib/app.js:2 x.js:3"},
 		{"the pages of two origins", []string{"http://cdn.test/", "/"}, "http://cdn.test/:1 http://localhost:5173/:2"},
 		{"the page itself", []string{"/"}, "(page):1"},
+		{"a page with a number", []string{"/orders/42", "/42"}, "orders/42:1 42:2"},
 		{"no source", []string{""}, ""},
 	} {
 		w := enginetest.New(t, capture.Limits{})

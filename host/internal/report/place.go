@@ -60,7 +60,7 @@ func Mark(generated bool) string {
 const maxSource = 80
 
 // Sources shortens addresses of scripts: to the base name, for installed packages to the path from their directory, to the path
-// where base names clash, and not at all where paths do (of two origins).
+// where base names clash or are numbers, and not at all where paths do (of two origins).
 type Sources map[string]string // base name, or / and path → the address that has it, "" when several do
 
 // Add adds the address of a script that is named beside others.
@@ -124,6 +124,8 @@ func sourcePath(url string) (address, path, base string) {
 	}
 	if base == "" {
 		base, path = "(page)", "(page)"
+	} else if strings.Trim(base, "0123456789") == "" {
+		base = path // "orders/42:7" is a place, "42:7" reads as a line and a column
 	}
 	return address, path, base
 }
