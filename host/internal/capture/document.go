@@ -65,17 +65,22 @@ func (v *View) EmptyKnownAt(t *Tab, now time.Time) time.Time {
 	return t.LastEvent.Add(emptyAfter)
 }
 
-// loadOf is the load of a page whose entries begin now. Only its document may have been requested before, after the load
-// of the page before.
+// loadOf is the load of a page whose entries begin now. Only its document, of the same address, may have been requested before,
+// after the load of the page before.
 func loadOf(s *Store, e *event.Navigation, before int64) Load {
 	l := Load{At: e.At}
 	for t, b := range s.buffers {
 		l.Pos[t] = b.Next()
 	}
 	requests := s.network.View()
+	isOf := func(n *event.Network) bool {
+		origin, path := SplitURL(n.URL)
+		pageOrigin, pagePath := SplitURL(e.URL)
+		return n.Tab() == e.Tab() && n.Resource == "document" && n.Target == "" && origin == pageOrigin && path == pagePath
+	}
 	for pos := l.Pos[Network]; pos > max(requests.First(), l.Pos[Network]-min(l.Pos[Network], maxBeforeLoad)); {
 		pos--
-		if n := requests.At(pos); n.Tab() == e.Tab() && n.Resource == "document" && n.Target == "" && n.At >= max(e.At-loadWithin, before) {
+		if n := requests.At(pos); isOf(n) && n.Began() >= before && n.At >= e.At-loadWithin {
 			l.Pos[Network] = pos
 			break
 		}

@@ -287,6 +287,30 @@ func TestAFirstLookHasTheDocumentOfItsPage(t *testing.T) {
 	expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0].Status == 500, r)
 }
 
+// A document ends after its page is shown if the rest of it takes long. The page before may have been loaded when its tab was not
+// watched yet.
+func TestAFirstLookHasNoDocumentOfThePageBefore(t *testing.T) {
+	for _, watched := range []bool{true, false} {
+		for _, before := range []string{"/before", "/"} {
+			if before == "/" && !watched {
+				continue // it may be that of the page
+			}
+			w := enginetest.New(t, capture.Limits{})
+			for i, path := range []string{before, "/"} {
+				began := w.Now
+				w.Pass(20 * time.Millisecond)
+				if watched || i > 0 {
+					w.Send("navigation", fmt.Sprintf(`"how":"load","url":%q`, enginetest.Page+path))
+				}
+				w.Pass(20 * time.Millisecond)
+				w.Send("network", fmt.Sprintf(`"id":"d%d","method":"GET","url":%q,"resource":"document","status":200,"started":%d,"duration":40`, i, enginetest.Page+path, began.UnixMilli()))
+			}
+			r := w.Changes(w.Agent(), params{})
+			expect(t, r.Network.TotalNewRequests == 1 && len(r.Network.NewEndpoints) == 1 && r.Network.NewEndpoints[0].URL == "/", r)
+		}
+	}
+}
+
 func TestAFirstLookStopsAtTheLoadBeforeIfTheDocumentComesLate(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	document := func() {
