@@ -56,6 +56,7 @@ func acted() []struct {
 		{"it broke", act.Answer{Broke: consequences(report.Error, 2), Page: page}},
 		{"it broke before the wait", act.Answer{Waited: true, Met: "It appeared.", Late: &act.Late{Broke: consequences(report.Error, 1)}, Page: page}},
 		{"it broke before the action", act.Answer{Repeated: consequences(report.Error, 1), Late: &act.Late{Broke: consequences(report.Error, 1)}, Page: page}},
+		{"much is repeated", act.Answer{Repeated: consequences(report.Error, 8), Unchanged: true}},
 		{"a lot broke", act.Answer{Broke: consequences(report.Error, 14), Requests: fetched(7), Unfinished: []string{"GET /1", "GET /2", "GET /3", "GET /4", "GET /5", "GET /6"}, Unchanged: true}},
 		{"a script's events", act.Answer{Untrusted: "a policy forbids the debugger", Unchanged: true}},
 		{"a dialog", act.Answer{Dialog: confirm}},
