@@ -403,15 +403,7 @@ func (d *Diff) unlist(page *Node) {
 }
 
 // touchedIn returns the elements and text that a difference touches.
-func touchedIn(d *Diff) map[int]bool { return setOf(d.touched) }
-
-func setOf(refs []int) map[int]bool {
-	set := make(map[int]bool, len(refs))
-	for _, ref := range refs {
-		set[ref] = true
-	}
-	return set
-}
+func touchedIn(d *Diff) map[int]bool { return ranges.Set(d.touched) }
 
 // unchanged returns the references in a view of a page as ranges, except for the excepted ones. A range includes nothing but
 // these: what lies between may be another element of the page, or one that was removed. If there are more than

@@ -2,6 +2,7 @@ package aria
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,23 +107,24 @@ const leastCards = 3
 
 // unlisted returns a note on the items of lists and the rows of tables of which [Interactive] shows nothing, "" without any.
 func unlisted(root *Node) string {
-	items, rows, lists := 0, 0, map[int]bool{}
+	count, lists := map[string]int{}, map[int]bool{}
 	var walk func(n, list *Node)
 	walk = func(n, list *Node) {
 		kids := (&matcher{}).divide(n)
 		cards := slices.DeleteFunc(slices.Clone(kids), func(c *Node) bool { return c.Role != "" || len(reduce(c, false)) > 0 })
 		for _, c := range kids {
+			what := roles.Items[c.Role]
+			if len(cards) >= leastCards && slices.Contains(cards, c) {
+				what = "item"
+			}
 			switch {
-			case roles.Spoken[c.Role]: // all of it is shown
-			case c.Role == "row" && len(reduce(c, false)) == 0:
-				if !slices.ContainsFunc(c.Children, func(cell *Node) bool { return cell.Role != "columnheader" }) {
+			case what != "" && len(reduce(c, false)) == 0:
+				if what == "row" && !slices.ContainsFunc(c.Children, func(cell *Node) bool { return cell.Role != "columnheader" }) {
 					continue
 				}
-				rows++
+				count[what]++
 				lists[list.Ref] = true
-			case (roles.Items[c.Role] || len(cards) >= leastCards && slices.Contains(cards, c)) && len(reduce(c, false)) == 0:
-				items++
-				lists[list.Ref] = true
+			case roles.Spoken[c.Role]: // all of it is shown
 			case roles.Lists[c.Role]:
 				walk(c, c)
 			default:
@@ -132,20 +134,15 @@ func unlisted(root *Node) string {
 	}
 	walk(root, root)
 	var counted []string
-	if items > 0 {
-		counted = append(counted, brief.Count(items, "item"))
-	}
-	if rows > 0 {
-		counted = append(counted, brief.Count(rows, "row"))
+	for _, what := range slices.Sorted(maps.Keys(count)) {
+		counted = append(counted, brief.Count(count[what], what))
 	}
 	if len(counted) == 0 {
 		return ""
 	}
 	where := ""
-	for ref := range lists {
-		if len(lists) == 1 && ref != root.Ref {
-			where = "root: " + Reference(ref) + " with "
-		}
+	if len(lists) == 1 && !lists[root.Ref] {
+		where = "root: " + Reference(slices.Collect(maps.Keys(lists))[0]) + " with "
 	}
 	return fmt.Sprintf("# %s not shown; %sinteractive_only: false shows them\n", strings.Join(counted, " and "), where)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
+	"tidemark.dev/tidemark/host/internal/aria/ranges"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -85,7 +86,7 @@ func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time, focus bool) 
 		if len(reported) == 0 || shown == now && len(left) == 0 {
 			return nil
 		}
-		unreported, own := touchedIn(Compare(shown, now)), setOf(d.own)
+		unreported, own := touchedIn(Compare(shown, now)), ranges.Set(d.own)
 		maps.DeleteFunc(reported, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
 		return reported
 	}
@@ -250,7 +251,7 @@ func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree, focus bool) bool {
 	if len(again)+len(s.labels) == 0 {
 		return false
 	}
-	touched, own, there := touchedIn(d), setOf(d.own), references(t.Root)
+	touched, own, there := touchedIn(d), ranges.Set(d.own), references(t.Root)
 	was, is := references(v.shown), references(now)
 	for _, ref := range again {
 		if !own[ref] && (was[ref] || is[ref] || !there[ref]) {

@@ -1,4 +1,4 @@
-// Package ranges writes lists of element references as ranges.
+// Package ranges makes ranges and sets of element references, and writes ranges as text.
 //
 // It is pure.
 package ranges
@@ -10,6 +10,15 @@ import (
 
 // Range is a range of references, both ends included.
 type Range struct{ From, To int }
+
+// Set returns references as a set.
+func Set(refs []int) map[int]bool {
+	set := make(map[int]bool, len(refs))
+	for _, ref := range refs {
+		set[ref] = true
+	}
+	return set
+}
 
 // Of joins references that are consecutive, or have only others between them that may be included.
 func Of(refs []int, may func(ref int) bool) (list []Range) {
