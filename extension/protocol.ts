@@ -1900,6 +1900,10 @@ export interface SourceMapParams {
    * then an object of them, by the names of that code.
    */
   evaluated?: boolean;
+  /**
+   * Served asks for the map of the code that a development server has now, whatever the tab has loaded.
+   */
+  served?: boolean;
 }
 /**
  * SourceMapResult is a source map.

@@ -185,6 +185,8 @@ type SourceMapParams struct {
 	// Evaluated asks for the maps in the code that the script has as text and evaluates, in place of its own map. Data is
 	// then an object of them, by the names of that code.
 	Evaluated bool `json:"evaluated,omitempty"`
+	// Served asks for the map of the code that a development server has now, whatever the tab has loaded.
+	Served bool `json:"served,omitempty"`
 }
 
 // SourceMapResult is a source map.

@@ -333,3 +333,37 @@ test('a script that evaluates no code with a map, or other code than the page ru
     code: 'unavailable',
   });
 });
+
+test('the map of what a development server has now, whatever the page runs', async () => {
+  const pages = {
+    [ask.url]: 'go()\n//# sourceMappingURL=app.js.map\n',
+    'http://localhost:3000/app.js.map': JSON.stringify({
+      version: 3,
+      sources: ['node_modules/p/index.js', './node_modules/p/index.js', './src/app.js'],
+      sourcesContent: ['p', 'p', 'go()'],
+      mappings: 'AAAA',
+    }),
+  };
+  const older = [{ at: Date.now(), size: 1 }];
+  const { parties } = server(pages, undefined, older);
+  await expect(sourceMap(parties, ask)).rejects.toMatchObject({ code: 'unavailable' });
+  const { data } = await sourceMap(parties, { ...ask, served: true });
+  expect(JSON.parse(await unpacked(data))).toEqual({
+    version: 3,
+    sources: ['./src/app.js'],
+    sourcesContent: ['go()'],
+    mappings: '',
+  });
+
+  const url = 'https://example.com/app.js';
+  for (const [page, script] of [
+    ['https://example.com/', url],
+    ['http://localhost:3000/', url],
+  ]) {
+    const wide = server({ [url]: 'go()' }, page);
+    await expect(sourceMap(wide.parties, { ...ask, url: script, served: true })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    expect(wide.asked).toEqual([]);
+  }
+});

@@ -46,15 +46,17 @@ const HEADER_MS = 1000;
 
 /** Answers `source_map`; rejects with a {@link CodedError} on failure. */
 export async function sourceMap(parties: SourceMapParties, params: unknown): Promise<SourceMapResult> {
-  const { tab, url, timeout_ms, max_bytes, evaluated } = read(params);
+  const { tab, url, timeout_ms, max_bytes, evaluated, served } = read(params);
   const page = await parties.page(tab);
   if (page === undefined) throw new CodedError(CodeUnavailable, 'The tab is not watched.');
+  if (served === true && !(isLocal(new URL(page).origin) && isLocal(new URL(url).origin)))
+    throw new CodedError(CodeUnavailable, 'Only a development server is asked for what it has now.');
   if (withoutHash(url) === withoutHash(page))
     throw new CodedError(CodeNone, 'The address is the page itself. An inline script is its own source.');
   const signal = AbortSignal.timeout(timeout_ms);
   const get = (address: string): Promise<Response> => fetchAs(parties.fetch, page, address, signal);
   try {
-    const loading = loadsOf(parties, tab, url);
+    const loading = served === true ? undefined : loadsOf(parties, tab, url);
     const script = await get(url);
     const code = await bytes(script, max_bytes);
     const header = script.headers.get('SourceMap') ?? script.headers.get('X-SourceMap');
@@ -63,13 +65,13 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
     const reference = maps === undefined ? (header ?? sourceMappingURL(text)) : url;
     if (reference === undefined || maps === '{}')
       throw new CodedError(CodeNone, 'The script names no source map.');
-    const served = {
+    const now = {
       size: code.byteLength,
       length: text.length,
       stamps: stampsOf(text),
       headers: script.headers,
     };
-    const found = (await loading).map((load) => compared(load, served));
+    const found = (await loading)?.map((load) => compared(load, now)) ?? ['same'];
     if (found.includes('other'))
       throw new CodedError(CodeUnavailable, 'The server has other code than the page runs.');
     if (!found.includes('same'))
@@ -80,7 +82,9 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
     if (maps !== undefined) return { url, data: await packed(new Response(maps), max_bytes) };
     const address = new URL(reference, url).href;
     const inline = address.startsWith('data:');
-    const map = inline ? await parties.fetch(address, { signal }) : await get(address);
+    let map = inline ? await parties.fetch(address, { signal }) : await get(address);
+    if (served === true)
+      map = new Response(ownSources(new TextDecoder().decode(await bytes(map, max_bytes))));
     return { url: inline ? url : address, data: await packed(map, max_bytes) };
   } catch (error) {
     if (error instanceof CodedError) throw error;
@@ -99,7 +103,7 @@ async function loadsOf(parties: SourceMapParties, tab: number, url: string): Pro
 }
 
 function read(params: unknown): SourceMapParams {
-  const { tab, url, timeout_ms, max_bytes, evaluated } = (params ?? {}) as Partial<
+  const { tab, url, timeout_ms, max_bytes, evaluated, served } = (params ?? {}) as Partial<
     Record<keyof SourceMapParams, unknown>
   >;
   if (
@@ -109,7 +113,7 @@ function read(params: unknown): SourceMapParams {
     typeof max_bytes !== 'number'
   )
     throw new CodedError(CodeInvalid, 'source_map requires tab, url, timeout_ms and max_bytes.');
-  return { tab, url, timeout_ms, max_bytes, evaluated: evaluated === true };
+  return { tab, url, timeout_ms, max_bytes, evaluated: evaluated === true, served: served === true };
 }
 
 function withoutHash(url: string): string {
@@ -186,6 +190,21 @@ export function evaluatedMaps(script: string): string {
     }
   }
   return JSON.stringify(Object.fromEntries(maps));
+}
+
+/** A map with the texts of its files that are no package's, and nothing else. */
+function ownSources(text: string): string {
+  const map = JSON.parse(text.replace(/^\)\]\}.*\n/, '')) as Record<string, unknown>;
+  const names = Array.isArray(map.sources) ? map.sources : [];
+  const contents = Array.isArray(map.sourcesContent) ? map.sourcesContent : [];
+  const own = [...names.keys()].filter((i) => !`/${names[i]}`.includes('/node_modules/'));
+  return JSON.stringify({
+    version: map.version,
+    sourceRoot: map.sourceRoot,
+    sources: own.map((i) => names[i]),
+    sourcesContent: own.map((i) => contents[i]),
+    mappings: '',
+  });
 }
 
 async function bytes(response: Response, max: number): Promise<ArrayBuffer> {

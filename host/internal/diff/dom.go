@@ -94,7 +94,7 @@ func (c *computation) dom() *report.DOMDiff {
 		lives := w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) })
 		for _, l := range lives {
 			life := alike.Life(k, l.From)
-			t := &tally[report.NewElement]{entry: newElement(l, k, c.Tab(k.Tab), w.ref), count: 1, last: w.last, began: appeared(k, l), keys: []alike.Entry{entry}}
+			t := &tally[report.NewElement]{entry: c.newElement(l, k, w.ref), count: 1, last: w.last, began: appeared(k, l), keys: []alike.Entry{entry}}
 			if l.From > 0 {
 				t.keys = append(t.keys, life)
 			}
@@ -165,9 +165,12 @@ func countTrue[K comparable](m map[K]bool) (n int) {
 }
 
 // newElement is an element as it was during a life.
-func newElement(l flash.Life, k capture.ElementKey, tab int, ref *report.Ref) report.NewElement {
+func (c *computation) newElement(l flash.Life, k capture.ElementKey, ref *report.Ref) report.NewElement {
 	text, at := overlayText(k)
-	e := report.NewElement{Selector: k.Selector, Text: report.Shorten(text), File: at.File, Line: at.Line, Generated: at.Generated, Tab: tab, Ref: ref}
+	if c.Options.Overlaid != nil {
+		at = c.Options.Overlaid(k.Tab, l.From, text, at)
+	}
+	e := report.NewElement{Selector: k.Selector, Text: report.Shorten(text), File: at.File, Line: at.Line, Generated: at.Generated, Tab: c.Tab(k.Tab), Ref: ref}
 	if l.From > 0 {
 		e.AppearedAt = report.Time{Time: time.UnixMilli(l.From).UTC()}
 	}

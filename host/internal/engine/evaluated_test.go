@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap/maptest"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -72,6 +74,50 @@ func TestEvaluatedCodeStaysMarkedWhereAnOtherScriptMayHaveIt(t *testing.T) {
 	w.Changes(w.Agent(), params{})
 	s.fetched(w)
 	if got := sources(w.Changes(w.Agent(), params{})); got != "title.js:1 (generated) one×1" {
+		t.Error(got)
+	}
+}
+
+func TestAMissingImportHasItsLineInTheFileThatTheServerHas(t *testing.T) {
+	s := &server{}
+	s.put("/lib.js", nil)
+	serve := func(code string) {
+		data, err := json.Marshal(map[string]any{"version": 3, "sources": []string{"webpack://shop/./src/App.jsx"}, "sourcesContent": []string{code}, "mappings": ""})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.put("/main.js", data)
+	}
+	serve("import { Item } from './Item';\n") // before the edit
+	w := enginetest.NewWithMaps(t, s.fetch)
+	loaded(w, "/main.js", "")
+	loaded(w, "/lib.js", "")
+	throw(w, "boom", "/main.js", 1)
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	overlay := func() string {
+		t.Helper()
+		w.Changes(w.Agent(), params{})
+		s.fetched(w)
+		e := w.Changes(w.Agent(), params{}).DOM.NewErrorElements[0]
+		return report.Marked(e.Source(), e.Generated)
+	}
+
+	w.Pass(time.Second)
+	serve("// a view\nimport { Item } from './Missing';\n")
+	w.Send("element", `"op":"appeared","frame":0,"document":"d","id":1,"selector":"#webpack-dev-server-client-overlay","text":"ERROR in ./src/App.jsx 10:0-37 Module not found: Error: Can't resolve './Missing' in '/shop/src' – ./src/App.jsx:10:0 (generated)"`)
+	w.Pass(time.Millisecond)
+	if got := overlay(); got != "App.jsx:2" {
+		t.Error(got)
+	}
+	w.Pass(time.Minute)
+	serve("// a view\n\nimport { Item } from './Missing';\n") // the file was edited since
+	if got := overlay(); got != "App.jsx:3" {
+		t.Error(got)
+	}
+	w.Pass(time.Minute)
+	serve("// import { Item } from './Missing';\nimport { Item } from './Missing';\n")
+	if got := overlay(); got != "App.jsx:10 (generated)" {
 		t.Error(got)
 	}
 }

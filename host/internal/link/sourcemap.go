@@ -27,7 +27,7 @@ func (h *Hub) SourceMap(ctx context.Context, s sourcemap.Script) (string, []byte
 		return "", nil, errors.New("its tab is closed")
 	}
 	// The extension gives up at its own time limit. The extra time is for the transport.
-	raw, err := h.Ask(ctx, instance, protocol.MethodSourceMap, protocol.SourceMapParams{Tab: tab, URL: s.URL, TimeoutMs: int(mapTimeout.Milliseconds()), MaxBytes: mapBytes, Evaluated: s.Evaluated}, mapTimeout+mapTimeout/4)
+	raw, err := h.Ask(ctx, instance, protocol.MethodSourceMap, protocol.SourceMapParams{Tab: tab, URL: s.URL, TimeoutMs: int(mapTimeout.Milliseconds()), MaxBytes: mapBytes, Evaluated: s.Evaluated, Served: s.Served}, mapTimeout+mapTimeout/4)
 	var coded *protocol.Error
 	if errors.As(err, &coded) && coded.Code == protocol.CodeNone {
 		return "", nil, sourcemap.ErrNoMap

@@ -3,12 +3,16 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/components"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/loads"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/observe/ahead"
 	"tidemark.dev/tidemark/host/internal/observe/unplaced"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
@@ -127,6 +131,22 @@ func (p *Places) Compiled(tab int, at int64, file string, line, column int) (sou
 // steps, the later ones of which do not know the file's lines.
 func (p *Places) Unbundled(tab int, file string) bool {
 	return p != nil && loads.Address(p.v, tab, file) != ""
+}
+
+// Overlaid returns the place of an error overlay that a tab showed since a time (0 if that is not known), by its message and the
+// place that it names. A line of what the server made of a file is replaced by the one with the import that is missing, where
+// that is known.
+func (p *Places) Overlaid(tab int, since int64, message string, named alike.OverlayPlace) alike.OverlayPlace {
+	missing := alike.MissingImport(message)
+	if p == nil || !named.Generated || missing == "" || since == 0 {
+		return named
+	}
+	line, soon := p.loads.Importing(p.v, p.Maps, tab, since, named.File, missing)
+	if line == 0 {
+		p.awaited = append(p.awaited, soon...)
+		return named
+	}
+	return alike.OverlayPlace{File: named.File, Line: line}
 }
 
 // StyleLine returns the line of a component's file that declares a property, by the line in its style block of a number; 0
@@ -431,6 +451,7 @@ func (p *Places) Explain(o *window.Options) {
 // ExplainIn is [Places.Explain] with the changes of one workspace, whichever the options have, for a reader who is in it or not.
 func (p *Places) ExplainIn(o *window.Options, workspace string, inWorkspace bool) {
 	o.Original, o.Initiator, o.CalledAt, o.Logged = p.Place, p.InitiatorPlace, p.CalledAt, p.Logged
+	o.Overlaid = p.Overlaid
 	o.Introduced = p.introduced(*o, workspace, inWorkspace)
 	if p != nil && p.edits.Made != nil {
 		o.Made = p.edits.Made()
@@ -461,8 +482,11 @@ func (p *Places) Stack(c *event.Console) []string {
 // PlacesWait bounds how long an answer waits for the source maps that it needs.
 const PlacesWait = 150 * time.Millisecond
 
+// bundleWait bounds that for what is read from whole bundles, which have megabytes.
+const bundleWait = 400 * time.Millisecond
+
 // WithPlaces makes an answer. If that needed source maps that are being fetched, it waits for them and makes the
-// answer again. The wait ends with ctx and lasts at most most and [PlacesWait]. Nothing may be locked while it waits,
+// answer again. The wait ends with ctx and lasts at most most, and [PlacesWait] or [bundleWait]. Nothing may be locked while it waits,
 // so answer must release its locks. The first call may return no answer while maps are coming. The call with last set
 // must return one.
 func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
@@ -484,62 +508,20 @@ func (p *Places) Waits() bool { return p != nil && len(p.awaited) > 0 }
 
 // rest waits for those maps.
 func (p *Places) rest(ctx context.Context, most time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, min(most, PlacesWait))
+	limit := PlacesWait
+	if slices.ContainsFunc(p.awaited, func(s sourcemap.Script) bool { return s.Evaluated || s.Served }) {
+		limit = bundleWait
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(most, limit))
 	defer cancel()
 	p.Maps.Rest(ctx, p.awaited)
 }
 
-// Maps for a burst of errors are requested once per askEvery, for at most the newest askFor entries. Older entries
-// come from the same few scripts, or their maps are requested when they are shown.
-const (
-	askEvery = 50 * time.Millisecond
-	askFor   = 256
-)
-
-// AskForMaps requests the maps of errors, warnings, requests that failed or write, and connections that failed or closed as they arrive, so that a
-// later answer need not wait. It returns when ctx ends.
+// AskForMaps is [ahead.Ask]. It returns when ctx ends.
 func (o *Observer) AskForMaps(ctx context.Context) {
-	if o.Originals.Maps == nil {
-		return
-	}
-	begin := o.store.View(o.clock())
-	next, request, socket := begin.Console().Next(), begin.Network().Next(), begin.WebSocket().Next()
-	for {
-		changed := o.store.Changed()
-		if v := o.store.View(o.clock()); v.Console().Next() > next || v.Network().Next() > request || v.WebSocket().Next() > socket {
-			places, rules := o.OriginalsIn(v), o.rules.In("", o.clock()).Rules
-			for _, n := range v.Network().InRing().From(max(request, v.Network().Next()-min(v.Network().Next(), askFor))) {
-				if (n.Failed() || n.Writes()) && rules.Network(n) == nil {
-					places.CalledAt(n)
-				}
-			}
-			request = v.Network().Next()
-			for _, e := range v.WebSocket().Marked(max(socket, v.WebSocket().Next()-min(v.WebSocket().Next(), askFor))) {
-				if e.Op == "error" || e.Op == "close" && !e.Leaving {
-					places.InitiatorPlace(e)
-				}
-			}
-			socket = v.WebSocket().Next()
-			for _, c := range v.Console().Marked(max(next, v.Console().Next()-min(v.Console().Next(), askFor))) {
-				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
-					places.Source(c)
-					places.Stack(c)
-				}
-			}
-			next = v.Console().Next()
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-changed:
-		}
-		pause := time.NewTimer(askEvery)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return
-		case <-pause.C:
-		}
+	if o.Originals.Maps != nil {
+		rules := func() *noise.Rules { return o.rules.In("", o.clock()).Rules }
+		ahead.Ask(ctx, o.store, o.clock, rules, o.OriginalsIn)
 	}
 }
 

@@ -17,11 +17,14 @@ type Script struct {
 	URL string
 	// Evaluated is for the maps of the code that the script has as text and evaluates, in place of its own map. See [Map.Evaluated].
 	Evaluated bool
+	// Served is for the imports in the original files of the code that a development server has now, whatever the tab has loaded.
+	// See [Map.Import].
+	Served bool
 }
 
 // Loaded returns the script as a tab loads it.
 func (s Script) Loaded() Script {
-	s.Evaluated = false
+	s.Evaluated, s.Served = false, false
 	return s
 }
 
@@ -238,8 +241,11 @@ func (c *Cache) fetch(s Script) {
 	address, data, err := c.o.Fetch(c.ctx, s)
 	if err == nil {
 		parse := Parse
-		if s.Evaluated {
+		switch {
+		case s.Evaluated:
 			parse = parseEvaluated
+		case s.Served:
+			parse = parseImports
 		}
 		if e.m, err = parse(address, data); err == nil {
 			e.size = e.m.Size()

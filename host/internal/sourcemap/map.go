@@ -30,6 +30,9 @@ type Map struct {
 	size    int
 	// evaluated are the maps of evaluated code by its name. A map with them has nothing else.
 	evaluated map[string]*Map
+	// imports are those in the original files. A map that keeps them has nothing else.
+	imports      []imported
+	keepsImports bool
 }
 
 // source is one original file.
@@ -104,27 +107,32 @@ func damaged(format string, args ...any) error {
 // Parse parses a map. address resolves the names of its files: the address of the map, or of the script for an inline
 // map.
 func Parse(address string, data []byte) (*Map, error) {
-	if bytes.HasPrefix(data, []byte(")]}")) { // a guard against execution as a script
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
-			return nil, damaged("it has only a guard line")
-		}
-		data = data[end+1:]
-	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if jsondepth.Exceeds(data, jsondepth.Most) {
-		return nil, damaged("its lists and objects are nested too deep")
-	}
-	if !gjson.ValidBytes(data) {
-		return nil, damaged("it is not JSON")
-	}
 	m := &Map{}
-	if err := m.read(address, gjson.ParseBytes(data)); err != nil {
+	if err := m.parse(address, data); err != nil {
 		return nil, err
 	}
 	m.share()
 	m.size = m.measure()
 	return m, nil
+}
+
+// parse reads a map with what it keeps of its files.
+func (m *Map) parse(address string, data []byte) error {
+	if bytes.HasPrefix(data, []byte(")]}")) { // a guard against execution as a script
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			return damaged("it has only a guard line")
+		}
+		data = data[end+1:]
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if jsondepth.Exceeds(data, jsondepth.Most) {
+		return damaged("its lists and objects are nested too deep")
+	}
+	if !gjson.ValidBytes(data) {
+		return damaged("it is not JSON")
+	}
+	return m.read(address, gjson.ParseBytes(data))
 }
 
 // fields are the relevant fields of a map.
@@ -233,7 +241,11 @@ func (m *Map) add(address string, f fields, line, column int32) error {
 	if len(m.sources) > maxSources {
 		return damaged("it has more than %d sources", maxSources)
 	}
-	if f.contents.IsArray() {
+	switch {
+	case !f.contents.IsArray():
+	case m.keepsImports:
+		m.keepImports(m.sources[p.first:], f.contents)
+	default:
 		m.keepStyles(m.sources[p.first:], f.contents)
 	}
 	if f.names.IsArray() {
@@ -303,6 +315,9 @@ func (m *Map) measure() int {
 	}
 	for _, b := range m.styles {
 		size += 48 + len(b.text)
+	}
+	for _, i := range m.imports {
+		size += 56 + len(i.specifier)
 	}
 	for _, p := range m.parts {
 		size += 80 + len(p.mappings) + 32*len(p.marks)

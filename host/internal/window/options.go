@@ -44,6 +44,9 @@ type Options struct {
 	// CalledAt tells which code of the project called that of a request, from another file. It may be nil, and is called for
 	// requests that are shown, other than reads that succeeded once.
 	CalledAt func(*event.Network) report.Place
+	// Overlaid returns the place of an error overlay that a tab showed since a time, by its message and the place that it names. It
+	// may be nil.
+	Overlaid func(tab int, since int64, message string, named alike.OverlayPlace) alike.OverlayPlace
 	// Logged tells where the project's own code logged an error that came from elsewhere; false where it did not. It may
 	// be nil.
 	Logged func(*event.Console) (report.Place, bool)
