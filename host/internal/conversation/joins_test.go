@@ -257,3 +257,38 @@ func TestTheFirstEventMayArriveLast(t *testing.T) {
 		t.Errorf("the conversation is %q", got)
 	}
 }
+
+// The transcript of a fork begins with a copy of its original's, with the times of the original.
+func TestAForkHasOnlyItsOwnCalls(t *testing.T) {
+	w := newWorld(t)
+	file := func(name string) string { return fmt.Sprintf(`{"file_path":%q}`, filepath.Join(w.root, name)) }
+	start := w.runs(ran{session: "a", id: "c1", tool: "Write", input: file("o.js"), end: 1000, took: 20})
+	path := filepath.Join(t.TempDir(), "fork.jsonl")
+	line := func(ms int, kind, content string) string {
+		return fmt.Sprintf(`{"type":%q,"timestamp":%q,"cwd":%q,"promptId":"t-b","message":{"content":%s}}`+"\n", kind, at(start, ms).Format(time.RFC3339Nano), w.root, content)
+	}
+	call := func(ms int, id, name string) string {
+		return line(ms, "assistant", fmt.Sprintf(`[{"type":"tool_use","id":%q,"name":"Write","input":%s}]`, id, file(name))) +
+			line(ms+100, "user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":%q,"content":"ok"}]`, id))
+	}
+	write(t, path, line(0, "user", `"the prompt of a"`)+call(900, "c1", "o.js")+line(3050, "user", `"the prompt of b"`)+call(3100, "c2", "f.js"))
+	record := func(kind conversation.Kind, ms int, text string) {
+		t.Helper()
+		if err := w.store.Record(conversation.Event{Kind: kind, Agent: "claude", Session: "b", Dir: w.root, At: at(start, ms).UnixMilli(), Text: text, Transcript: path}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(conversation.SessionStart, 3000, "fork")
+	w.reopen()
+	record(conversation.Stop, 3300, "done")
+	list := w.store.Outlines(w.root, start.UnixMilli(), at(start, 4000).UnixMilli())
+	if got := summary(list[1]); len(list) != 2 || got != "the prompt of b\nc2 Write f.js ok transcript\n" {
+		t.Errorf("of %d conversations, the fork has %q", len(list), got)
+	}
+	for name, want := range map[string]string{"o.js": "Write o.js for the prompt of a", "f.js": "Write f.js for the prompt of b"} {
+		ms := map[string]int{"o.js": 990, "f.js": 3190}[name]
+		if call, prompt := w.store.MadeBy(w.change(start, name, ms, nil)); call+" for "+prompt != want {
+			t.Errorf("%s was made by %s for %s, want %s", name, call, prompt, want)
+		}
+	}
+}

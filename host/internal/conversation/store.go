@@ -118,6 +118,8 @@ type file struct {
 	left map[string]int64
 	// transcripts are their paths, in the order in which hooks named them.
 	transcripts []string
+	// forked is when the session began as a fork of another one, 0 for any other.
+	forked int64
 	// folder has the events, nil where nobody needs it.
 	folder *folder
 	// outline is made of folder, nil after another event.
@@ -393,7 +395,13 @@ func (f *file) noteAll(kind Kind, at int64, e *Event) {
 	if e != nil && e.Transcript != "" && !slices.Contains(f.transcripts, e.Transcript) {
 		f.transcripts = append(f.transcripts, e.Transcript)
 	}
+	if e != nil && e.Kind == SessionStart && e.Text == fork {
+		f.forked = e.At
+	}
 }
+
+// fork is what Claude Code and Codex name as the source of a session that continues a copy of another one.
+const fork = "fork"
 
 // tally is [file.note] for a list, which needs no source of an event: it keeps hashes alone.
 type tally struct {
