@@ -217,6 +217,32 @@ func TestTwoChangesBetweenTwoLooks(t *testing.T) {
 	}
 }
 
+// Commands that name a file have all changed it between two looks. One that does not is named only if it ran when the file was written.
+func TestSeveralCommandsBetweenTwoLooks(t *testing.T) {
+	w := newWorld(t)
+	run := func(id, command string, end int) ran {
+		input, _ := json.Marshal(map[string]string{"command": command})
+		return ran{session: "a", id: id, tool: "Bash", input: string(input), end: end, took: 100}
+	}
+	start := w.runs(run("1", "echo 1 > src/d.ts", 1000), run("2", "cat src/d.tsx bad.ts", 2000), run("3", "sed -i s/1/2/ src/d.ts", 3000), run("4", "make", 4000),
+		ran{session: "a", id: "5", tool: "Write", input: fmt.Sprintf(`{"file_path":%q}`, filepath.Join(w.root, "src/d.ts")), end: 5000, took: 20})
+	for _, c := range []struct {
+		since, edited int
+		want          string
+	}{
+		{500, 2950, "one of these calls: $ echo 1 > src/d.ts; $ sed -i s/1/2/ src/d.ts"},
+		{1500, 2950, "$ sed -i s/1/2/ src/d.ts"},
+		{500, 3950, "one of these calls: $ echo 1 > src/d.ts; $ sed -i s/1/2/ src/d.ts; $ make"},
+		{3500, 3950, "$ make"},
+		{2500, 4990, "one of these calls: $ sed -i s/1/2/ src/d.ts; Write src/d.ts"},
+	} {
+		got, _ := w.store.MadeBy(w.change(start, "src/d.ts", c.edited, func(e *event.FileChange) { e.Since = at(start, c.since).UnixMilli() }))
+		if got != c.want {
+			t.Errorf("from %d to %d: %q, want %q", c.since, c.edited, got, c.want)
+		}
+	}
+}
+
 func TestAPatchOfCodexThatFails(t *testing.T) {
 	w := newWorld(t)
 	patch, _ := json.Marshal("*** Begin Patch\n*** Update File: a.js\n*** End Patch\n")

@@ -50,8 +50,16 @@ var angles = [...]struct {
 	text  string
 	opens bool
 }{
-	{"&lt;", true}, {"&gt;", false}, {"&#60;", true}, {"&#62;", false}, {"&#x3c;", true}, {"&#x3e;", false}, {"&amp;lt;", true}, {"&amp;gt;", false},
-	{`\u003c`, true}, {`\u003e`, false},
+	{"&lt;", true},
+	{"&gt;", false},
+	{"&#60;", true},
+	{"&#62;", false},
+	{"&#x3c;", true},
+	{"&#x3e;", false},
+	{"&amp;lt;", true},
+	{"&amp;gt;", false},
+	{`\u003c`, true},
+	{`\u003e`, false},
 }
 
 // angleAt returns the bracket at a byte, as it is written, "" for none. Opens is true for the one that begins an element.
