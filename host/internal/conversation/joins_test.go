@@ -202,6 +202,43 @@ func TestACommandOfCodexThatRunsOn(t *testing.T) {
 	}
 }
 
+// Codex's hooks report no durations. Its rollout has those of commands and of patches that were applied.
+func TestDurationsOfCodexComeFromItsRollout(t *testing.T) {
+	w := newWorld(t)
+	start := w.now()
+	w.pass(time.Hour)
+	path := filepath.Join(t.TempDir(), "rollout-one.jsonl")
+	item := func(ms int, more, item string) string {
+		return fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":{"type":"item_completed"%s,"item":{"status":"completed",%s}}}`+"\n", at(start, ms).Format(time.RFC3339Nano), more, item)
+	}
+	write(t, path, item(2000, "", `"type":"CommandExecution","id":"slow","exit_code":0,"duration":{"secs":1,"nanos":500000000}`)+
+		item(3000, "", `"type":"CommandExecution","id":"quick","exit_code":0,"duration":{"secs":0,"nanos":6222}`)+
+		item(4000, `,"started_at_ms":1795900987187,"completed_at_ms":1795900987189`, `"type":"FileChange","id":"patch"`)+
+		item(5000, `,"started_at_ms":1795900987187,"completed_at_ms":1795900987187`, `"type":"FileChange","id":"unknown"`))
+	for i, id := range []string{"slow", "quick", "patch", "unknown"} {
+		e := conversation.Event{Kind: conversation.Result, Agent: "codex", Session: "a", Dir: w.root, At: at(start, 2100+1000*i).UnixMilli(), Call: id, Tool: "exec_command", Outcome: conversation.OK}
+		if err := w.store.Record(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.store.Record(conversation.Event{Kind: conversation.Stop, Agent: "codex", Session: "a", Dir: w.root, At: at(start, 6000).UnixMilli(), Transcript: path}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var got []string
+		for _, c := range w.show().Turns[0].Calls {
+			got = append(got, fmt.Sprintf("%s %d %s", c.ID, c.DurationMs, c.Source))
+		}
+		if want := "slow 1500 both, quick 1 both, patch 2 both, unknown 0 both"; strings.Join(got, ", ") != want {
+			t.Errorf("the calls are %q, want %q", got, want)
+		}
+		w.reopen()
+	}
+	if i := w.list()[0]; i.Calls != 4 {
+		t.Errorf("%d calls are listed", i.Calls)
+	}
+}
+
 // Between two looks at a file, a call that names it and a command have changed it.
 func TestTwoChangesBetweenTwoLooks(t *testing.T) {
 	w := newWorld(t)

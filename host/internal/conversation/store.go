@@ -132,8 +132,9 @@ type file struct {
 
 // source is where an event is from.
 type source struct {
-	// transcript is true for an event that only a transcript has. Open is true for a result whose outcome is not known.
-	transcript, open bool
+	// transcript is true for an event that only a transcript has. Open is true for a result whose outcome is not known, untimed for
+	// one whose duration is not.
+	transcript, open, untimed bool
 	// withheld is [Event.Withheld].
 	withheld bool
 }
@@ -358,7 +359,8 @@ func (f *file) load() error {
 			listed.add(n)
 			return
 		}
-		from := source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
+		has := func(field string) bool { return bytes.Contains(n.data, []byte(field)) }
+		from := source{has(`"source":"transcript"`), !has(`"outcome":"`), !has(`"duration_ms":`), has(`"withheld":true`)}
 		f.note(n.kind, n.at, string(n.id), from, n.transcripts())
 	})
 	return f.failed
@@ -366,9 +368,10 @@ func (f *file) load() error {
 
 // note adds an event to the figures of a file.
 func (f *file) note(kind Kind, at int64, id string, from source, e *Event) {
-	_, known := f.known[id]
+	was, known := f.known[id]
 	switch {
 	case known:
+		from = source{from.transcript && was.transcript, from.open && was.open, from.untimed && was.untimed, from.withheld || was.withheld}
 	case kind == Prompt:
 		f.prompts++
 	case kind == Call && loose(id[2:]) != "": // its result counts
@@ -456,11 +459,11 @@ func (f *file) append(e *Event) (bool, error) {
 	if e.Kind == Result && other.withheld && !e.Withheld {
 		e.withhold()
 	}
-	from := source{e.Source == FromTranscript, e.Outcome == "", e.Withheld}
+	from := source{e.Source == FromTranscript, e.Outcome == "", e.DurationMs == 0, e.Withheld}
 	if was, known := f.known[e.ID]; known {
 		switch {
-		case was.open && !from.open && from.transcript && e.Kind == Result:
-			e.Input, e.Output = nil, nil // the outcome is missing alone
+		case (was.open && !from.open || was.untimed && !from.untimed) && from.transcript && e.Kind == Result:
+			e.Input, e.Output = nil, nil // the outcome or the duration is missing alone
 		case from.transcript || !was.transcript:
 			return false, nil
 		}
