@@ -18,8 +18,8 @@ import (
 
 // What snapshots promise.
 const (
-	budgetUnchanged = 45  // tokens, five of them for the number of elements that were never shown
-	budgetRow       = 125 // tokens, likewise
+	budgetUnchanged = 41  // tokens
+	budgetRow       = 125 // tokens, four of them for the number of elements that were never shown
 	budgetStub      = 10 * time.Millisecond
 	budgetLarge     = 2500 * time.Millisecond
 	budgetLater     = 20 * time.Millisecond

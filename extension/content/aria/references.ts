@@ -1,10 +1,17 @@
-/** Which elements name, describe or own others by `id`. */
+/** Which elements name, describe or own others: by `id`, or as a script set them (ARIA 1.3, reflection of element references). */
 import { CodeEditor } from '../code-editor';
 import { attribute, contains, has, isConnected, rootOf } from '../dom';
 import type { Labels } from './labels';
 import type { Part } from './part';
 
 const NAMING = ['aria-labelledby', 'aria-labeledby', 'aria-describedby', 'aria-errormessage'];
+
+/** The properties by which scripts set elements. The attribute is empty then. Chromium has none for aria-owns. */
+const REFLECTED: Record<string, string> = {
+  'aria-labelledby': 'ariaLabelledByElements',
+  'aria-describedby': 'ariaDescribedByElements',
+  'aria-errormessage': 'ariaErrorMessageElements',
+};
 
 /** Keeps who refers to whom, so that a change of the one finds the other. */
 export class References {
@@ -126,10 +133,13 @@ export class References {
   }
 }
 
-/** The ids that an attribute lists, each with its element. */
+/** The ids that an attribute lists, each with its element, and the elements without ids that a script set. */
 function* byId(element: Element, name: string): Iterable<[id: string, found: Element | null]> {
+  const ids = attribute(element, name);
+  const set: unknown = ids === '' ? Reflect.get(element, REFLECTED[name] ?? '') : undefined;
+  if (Array.isArray(set)) for (const found of set as readonly Element[]) yield ['', found];
   const root = rootOf(element) as Document | ShadowRoot;
-  for (const id of attribute(element, name).split(/\s+/)) {
+  for (const id of ids.split(/\s+/)) {
     yield [id, id === '' ? null : root.getElementById(id)];
   }
 }

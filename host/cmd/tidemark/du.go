@@ -89,7 +89,11 @@ snapshots are deleted.`,
 			}
 			var a timeline.Pruned
 			return callAndShow(cmd, "timeline_prune", p, &a, asJSON, func() error {
-				for id, by := range a.Forced {
+				for _, id := range a.Deleted {
+					by, forced := a.Forced[id]
+					if !forced {
+						continue
+					}
 					if err := render.Line(cmd.OutOrStdout(), "%s was deleted though something refers to it: %s", id, by); err != nil {
 						return err
 					}

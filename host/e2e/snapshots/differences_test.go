@@ -362,6 +362,24 @@ func TestNamesThatComeFromElsewhereFollow(t *testing.T) {
 	e2etest.Holds(t, a.Look(), `textbox "and second" [e`, `# was "Late label"`)
 }
 
+// TestElementsThatScriptsReferTo have no ids: the label of a field, the description of a button.
+func TestElementsThatScriptsReferTo(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<button>Go</button><input><span class="name">Street</span><p>Where to</p>
+		<form><input name="ariaLabelledByElements" aria-label="Clobbered"></form><i>Turku</i><script>
+		const [button, input, name, text, form, other] = ['main button', 'main input', '.name', 'main p', 'form', 'i'].map((s) => document.querySelector(s))
+		input.ariaLabelledByElements = [name]; button.ariaDescribedByElements = [text]; form.setAttribute('aria-labelledby', '')
+	</script>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `textbox "Street" [e`, `button "Go" [e`, `("Where to")`, `textbox "Clobbered" [e`)
+	p.JS(`name.textContent = 'Town'; text.textContent = 'Where from'`)
+	e2etest.Holds(t, a.Look(), `textbox "Town" [`+e2etest.RefOf(t, first, `textbox "Street"`), `("Where from")  # was ("Where to")`)
+	p.JS(`input.ariaLabelledByElements = [other]; button.ariaDescribedByElements = null`)
+	e2etest.Holds(t, a.Look(), `textbox "Turku"`, `was ("Where from")`)
+}
+
 func TestAFieldsetAndATableDecideWhatIsInThem(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<fieldset id="f"><legend>Way</legend><input aria-label="Street"><button>Send</button></fieldset><details id="d"><summary>More</summary><button>Inner</button></details>`)})
@@ -481,7 +499,7 @@ func TestALargePageIsCutAndSaysSo(t *testing.T) {
 	}
 	e2etest.Holds(t, text, `"Careful"`, "elements left out to fit max_tokens; root: e")
 	p.JS(`document.querySelectorAll('button')[4999].disabled = true`)
-	e2etest.Holds(t, a.Look(), `button "Button number 4999" [e`, " left out]")
+	e2etest.Holds(t, a.Look(), `button "Button number 4999" [e`, " left out)]")
 	short := a.Snapshot(map[string]any{"full_snapshot": true, "max_tokens": 200, "format": "yaml"})
 	e2etest.Holds(t, short, "- text: \"Careful\"")
 	if len(short) > 480 {

@@ -20,18 +20,32 @@ func TestItemsThatScriptsMayOperateAreCounted(t *testing.T) {
 		"/one":  `<!doctype html><title>Cards</title><h1>Cards</h1><ul id="l">` + items + `</ul><ul><li><a href="/a">A</a></li></ul>`,
 		"/two":  `<!doctype html><title>Cards</title><h1>Cards</h1><ul>` + items + `</ul><article>One card</article>`,
 		"/none": `<!doctype html><title>Cards</title><h1>Cards</h1><ul><li><a href="/a">A</a></li></ul><div role="status"><ul><li>Said</li></ul></div><div><b>A</b><p>Word</p></div>`,
+		"/table": `<!doctype html><title>Cards</title><h1>Cards</h1><table id="l"><thead><tr><th style="cursor: pointer">Name</th></tr></thead><tbody>` +
+			strings.Repeat(`<tr><td>Card</td></tr>`, 10) + `<tr><td>Last</td><td><button>Delete</button></td></tr></tbody></table>`,
+		"/grid": `<!doctype html><title>Cards</title><h1>Cards</h1><ul>` + items + `</ul><div role="grid"><div role="row"><span role="gridcell">Card</span></div></div>`,
 		"/divs": `<!doctype html><title>Cards</title><h1>Cards</h1><section>` + strings.Repeat(`<div class="card"><div>Name</div><div>Price</div></div>`, 4) + `</section>`,
 	})
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL+"/one")
 	p.JS(`l.onclick = (event) => event.target.remove()`)
 	first := a.Look()
-	found := regexp.MustCompile(`# 10 items not shown; root: (e\d+) with interactive_only: false shows them`).FindStringSubmatch(first)
-	if found == nil {
-		t.Fatal("they are not counted")
+	shows := regexp.MustCompile(`# 10 (?:items|rows) not shown; root: (e\d+) with interactive_only: false shows them`)
+	shown := func(look string) {
+		t.Helper()
+		found := shows.FindStringSubmatch(look)
+		if found == nil {
+			t.Fatalf("they are not counted:\n%s", look)
+		}
+		e2etest.Lacks(t, look, `"Card"`)
+		e2etest.Holds(t, a.Snapshot(map[string]any{"root": found[1], "interactive_only": false}), `"Card"`)
 	}
-	e2etest.Lacks(t, first, `"Card"`)
-	e2etest.Holds(t, a.Snapshot(map[string]any{"root": found[1], "interactive_only": false}), `"Card"`)
+	shown(first)
+	p.Do(chromedp.Navigate(s.URL + "/table"))
+	table := a.Look()
+	shown(table)
+	e2etest.Holds(t, table, `columnheader "Name"`, `row "Last"`)
+	p.Do(chromedp.Navigate(s.URL + "/grid"))
+	e2etest.Holds(t, a.Look(), "# 10 items and 1 row not shown; interactive_only: false shows them")
 	p.Do(chromedp.Navigate(s.URL + "/two"))
 	e2etest.Holds(t, a.Look(), "# 11 items not shown; interactive_only: false shows them")
 	p.Do(chromedp.Navigate(s.URL + "/divs"))

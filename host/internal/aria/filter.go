@@ -104,20 +104,26 @@ func reduceNode(n *Node, speech bool) []*Node {
 // leastCards is how many blocks of text in a row are the items of a list.
 const leastCards = 3
 
-// unlisted returns a note on the items of lists of which [Interactive] shows nothing, "" without any.
+// unlisted returns a note on the items of lists and the rows of tables of which [Interactive] shows nothing, "" without any.
 func unlisted(root *Node) string {
-	count, lists := 0, map[int]bool{}
+	items, rows, lists := 0, 0, map[int]bool{}
 	var walk func(n, list *Node)
 	walk = func(n, list *Node) {
 		kids := (&matcher{}).divide(n)
 		cards := slices.DeleteFunc(slices.Clone(kids), func(c *Node) bool { return c.Role != "" || len(reduce(c, false)) > 0 })
 		for _, c := range kids {
 			switch {
-			case (roles.Items[c.Role] || len(cards) >= leastCards && slices.Contains(cards, c)) && len(reduce(c, false)) == 0:
-				count++
-				lists[list.Ref] = true
 			case roles.Spoken[c.Role]: // all of it is shown
-			case c.Role == "list" || c.Role == "feed":
+			case c.Role == "row" && len(reduce(c, false)) == 0:
+				if !slices.ContainsFunc(c.Children, func(cell *Node) bool { return cell.Role != "columnheader" }) {
+					continue
+				}
+				rows++
+				lists[list.Ref] = true
+			case (roles.Items[c.Role] || len(cards) >= leastCards && slices.Contains(cards, c)) && len(reduce(c, false)) == 0:
+				items++
+				lists[list.Ref] = true
+			case roles.Lists[c.Role]:
 				walk(c, c)
 			default:
 				walk(c, list)
@@ -125,15 +131,23 @@ func unlisted(root *Node) string {
 		}
 	}
 	walk(root, root)
-	switch {
-	case count == 0:
+	var counted []string
+	if items > 0 {
+		counted = append(counted, brief.Count(items, "item"))
+	}
+	if rows > 0 {
+		counted = append(counted, brief.Count(rows, "row"))
+	}
+	if len(counted) == 0 {
 		return ""
-	case len(lists) == 1 && !lists[root.Ref]:
-		for ref := range lists {
-			return fmt.Sprintf("# %s not shown; root: %s with interactive_only: false shows them\n", brief.Count(count, "item"), Reference(ref))
+	}
+	where := ""
+	for ref := range lists {
+		if len(lists) == 1 && ref != root.Ref {
+			where = "root: " + Reference(ref) + " with "
 		}
 	}
-	return fmt.Sprintf("# %s not shown; interactive_only: false shows them\n", brief.Count(count, "item"))
+	return fmt.Sprintf("# %s not shown; %sinteractive_only: false shows them\n", strings.Join(counted, " and "), where)
 }
 
 func copyOf(n *Node, children []*Node) *Node {
@@ -160,7 +174,7 @@ func ownText(n *Node, kept []*Node) string {
 	var b strings.Builder
 	var visit func(*Node)
 	visit = func(c *Node) {
-		if b.Len() > maxLabel || roles.Operable[c.Role] || c.Role == "heading" {
+		if b.Len() > maxLabel || roles.Operable[c.Role] || c.Has("clickable") || c.Role == "heading" {
 			return
 		}
 		said := c.Name

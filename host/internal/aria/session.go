@@ -214,10 +214,10 @@ func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool
 	case len(list) == 0:
 		said = "none"
 	case more > 0:
-		said += fmt.Sprintf(" and %d more", more)
+		said += fmt.Sprintf(" +%d more", more)
 	}
 	if left := v.leftIn(root); left > 0 {
-		said += fmt.Sprintf("; %d left out", left)
+		said += fmt.Sprintf(" (%d left out)", left)
 	}
 	return "[Unchanged: " + said + "]\n"
 }

@@ -279,13 +279,13 @@ func TestWhatDidNotFitIsListedWhenMoreIsAllowed(t *testing.T) {
 		if a := s.is(s.show(short), KindFull); !strings.Contains(a.Text, " elements left out ") {
 			t.Fatalf("all of it fits:\n%s", a.Text)
 		}
-		if a := s.is(s.show(short), KindUnchanged); !strings.Contains(a.Text, " left out]") {
+		if a := s.is(s.show(short), KindUnchanged); !strings.Contains(a.Text, " left out)]") {
 			t.Error(a.Text)
 		}
 		if a := s.is(s.show(whole), KindFull); strings.Contains(a.Text, " left out") || !strings.Contains(a.Text, "Section J") {
 			t.Errorf("something is still missing:\n%s", a.Text)
 		}
-		if a := s.is(s.show(short), KindUnchanged); strings.Contains(a.Text, " left out]") {
+		if a := s.is(s.show(short), KindUnchanged); strings.Contains(a.Text, " left out)]") {
 			t.Error(a.Text)
 		}
 	}

@@ -20,8 +20,9 @@ var (
 		doc-glossary doc-index doc-introduction doc-pagelist doc-part doc-preface doc-prologue doc-toc`)
 	// Frameworks are containers that show how their contents belong together.
 	Frameworks = set(`radiogroup tablist menu menubar toolbar grid table tree listbox feed tabpanel group`)
-	// Items are roles of what a script may make operable without a sign of it.
+	// Items are roles of what a script may make operable without a sign of it, as rows are. Lists have items or rows.
 	Items = set(`listitem article`)
+	Lists = set(`list feed table grid treegrid`)
 )
 
 func set(words string) map[string]bool {
