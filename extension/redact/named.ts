@@ -74,31 +74,36 @@ const MAX_PART_HEADER = 300;
 const CDATA = '<![CDATA[';
 
 /**
- * The text of an XML element that is named by a secret key and whose start tag stands from `tag` to
- * `end`: `<wsse:Password Type="…">…</wsse:Password>`. In an element whose name is weak evidence, text with spaces is
- * prose unless it looks like a secret.
+ * The text of an XML element that is named by a secret key: `<wsse:Password Type="…">…</wsse:Password>`. InTag is what its
+ * start tag has between the brackets, opening the first one as it is written. The tag ends at `end`. In an element whose
+ * name is weak evidence, text with spaces is prose unless it looks like a secret.
  */
 export function secretElement(
   s: string,
-  tag: number,
+  inTag: string,
   end: number,
+  opening: string,
   rules: PairRules,
 ): { from: number; to: number } | undefined {
-  const full = /^[A-Za-z\u0080-\uffff][^ \t\r\n]*/.exec(s.slice(tag + 1, end))?.[0];
-  if (full === undefined || s[end - 1] === '/') return undefined;
+  const escaped = opening.startsWith('\\'); // JSON in JSON has more backslashes
+  const tag = escaped ? inTag.replace(/\\+$/, '') : inTag;
+  const full = (escaped ? /^[A-Za-z\u0080-\uffff][^ \t\r\n\\]*/ : /^[A-Za-z\u0080-\uffff][^ \t\r\n]*/).exec(
+    tag,
+  )?.[0];
+  if (full === undefined || tag.endsWith('/')) return undefined;
   const name = full.slice(full.lastIndexOf(':') + 1);
   const strength = keyStrength(name, rules);
   if (strength === 'innocent') return undefined;
-  let from = skipSpace(s, end + 1);
+  let from = skipSpace(s, end);
   let to: number;
   if (s.startsWith(CDATA, from)) {
     from += CDATA.length;
     to = s.indexOf(']]>', from);
     if (to < 0) to = s.length; // it was cut off
   } else {
-    const close = s.indexOf('<', from);
-    if (close < 0 || !s.startsWith(`</${full}`, close)) return undefined;
-    to = from + s.slice(from, close).replace(/[ \t\r\n]+$/, '').length;
+    const close = s.indexOf(opening, from);
+    if (close < 0 || !s.startsWith(`/${full}`, close + opening.length)) return undefined;
+    to = from + s.slice(from, close).replace(escaped ? /[ \t\r\n\\]+$/ : /[ \t\r\n]+$/, '').length;
   }
   if (from >= to) return undefined;
   const spaces = /[ \t\r\n]/.test(s.slice(from, to));

@@ -1,8 +1,9 @@
 /** The key of a pair: where it stands; a part of redact.ts. */
 import { isBlank, isLineEnd } from './hidden';
 import { MAX_KEY } from './keys';
+import { quoteMarkBefore } from './marks';
 import type { KeyAt } from './named';
-import { isQuote, quoteEntities } from './pair-value';
+import { isQuote } from './pair-value';
 
 /** The ASCII characters of keys, by their codes. */
 const keyChars = new Uint8Array(128);
@@ -23,15 +24,13 @@ export function keyBefore(s: string, sep: number): KeyAt {
     const lines = skipBlanksBefore(s, sep, true);
     if (isQuote(s[lines - 1])) to = lines; // only a quoted key may be on another line
   }
-  let quoted = false;
-  if (to > 0 && isQuote(s[to - 1])) {
-    quoted = true;
+  const mark = quoteMarkBefore(s, to);
+  const quoted = mark > 0 || isQuote(s[to - 1]);
+  if (mark > 0) {
+    to -= mark;
+  } else if (quoted) {
     to--;
     while (to > 0 && s[to - 1] === '\\') to--;
-  } else if (s[to - 1] === ';') {
-    const entity = quoteEntities.find((e) => s.endsWith(e, to));
-    quoted = entity !== undefined;
-    to -= entity?.length ?? 0;
   }
   let from = to;
   while (from > 0 && to - from < MAX_KEY) {

@@ -1,12 +1,10 @@
 /** The value of a pair: where it ends; a part of redact.ts. */
 import { isBlank, isLineEnd } from './hidden';
 import { endsInAny, type PairRules } from './keys';
+import { quoteMarkAt, shellQuote } from './marks';
 
 /** The length of the longest word that is looked for among schemes and placeholders. */
 export const MAX_SCHEME = 20;
-
-/** Quotes as a page's source writes them inside an attribute. */
-export const quoteEntities = ['&quot;', '&#34;', '&#39;', '&#x27;'];
 
 const valueEnd = /[ \t\n\r,;&)}\]"'`<>#\\]/g;
 
@@ -31,6 +29,15 @@ export function valueAfter(
   let i = sep + 1;
   while ((s[i] === '=' || s[i] === '>') && i - sep < 3) i++;
   while (isBlank(s[i]) || (structured && isLineEnd(s[i]))) i++;
+  const mark = quoteMarkAt(s, i);
+  if (mark !== undefined) {
+    const from = i + mark.length;
+    const to = s.indexOf(mark, from);
+    // '\'' is also how programs write one quote
+    const program = mark[1] === '\\' && (to < 0 || wordEnd(s, from) === from);
+    // without an end, the text was cut off
+    if (!program) return { from, to: to < 0 ? s.length : to, quoted: true };
+  }
   let slashes = 0;
   while (s[i + slashes] === '\\') slashes++;
   const quote = s[i + slashes];
@@ -42,14 +49,6 @@ export function valueAfter(
       return { from: start, to: closingBlock(s, start, block), quoted: true };
     }
     return { from, to: closingQuote(s, from, quote, slashes), quoted: true };
-  }
-  if (s[i] === '&') {
-    const entity = quoteEntities.find((e) => s.startsWith(e, i));
-    if (entity !== undefined) {
-      const from = i + entity.length;
-      const to = s.indexOf(entity, from);
-      return { from, to: to < 0 ? s.length : to, quoted: true };
-    }
   }
   if (s[i] === '{' || (s[i] === '[' && !s.startsWith(rules.mask, i))) {
     // with what JSON has not behind it
@@ -101,7 +100,11 @@ export function closingQuote(s: string, from: number, quote: string, slashes: nu
       run++;
       continue;
     }
-    if (s[i] === quote && run <= slashes) return i - run;
+    if (s[i] === quote && run <= slashes) {
+      const more = i - run > from ? shellQuote(s, i, run) : 0;
+      if (more === 0) return i - run;
+      i += more;
+    }
     run = 0;
   }
   return s.length;

@@ -2,6 +2,7 @@
 import { isLineEnd } from './hidden';
 import { endsInAny, isOpen, keyStrength, type PairRules } from './keys';
 import { pairInArray } from './lists';
+import { angleAt } from './marks';
 import {
   formPart,
   isName,
@@ -19,7 +20,7 @@ import { isSchema, isSecretValue } from './secret-value';
 /**
  * Masks the values of secret keys from `at` on, quoted or not, with any level of backslashes before
  * the quotes (JSON inside JSON); in `name="key" value="…"`; in parts of a form named by a secret key;
- * and in `<key>value</key>`. Strict is for structured data.
+ * and in `<key>value</key>`. Quotes and angle brackets may be escaped (marks.ts). Strict is for structured data.
  */
 export function maskPairs(
   s: string,
@@ -38,14 +39,19 @@ export function maskPairs(
     return to - 1;
   };
   let first = false; // whether no comma has come since an array began
-  let tag = -1; // where a start tag has begun
+  let tag: { at: number; opening: string } | undefined; // where a start tag has begun, and its bracket
   for (let i = at; i < s.length; i++) {
     const c = s.charCodeAt(i);
-    if (c === 60) tag = i;
-    if (c === 62 && tag >= 0) {
-      const element = secretElement(s, tag, i, rules);
-      if (element !== undefined) i = mask(element.from, element.to);
-      tag = -1;
+    if (c === 60 || c === 62 || c === 38 || c === 92) {
+      const angle = angleAt(s, i);
+      if (angle?.opens) tag = { at: i, opening: angle.bracket };
+      else if (angle !== undefined && tag !== undefined) {
+        const full = s.slice(tag.at + tag.opening.length, i);
+        const element = secretElement(s, full, i + angle.bracket.length, tag.opening, rules);
+        if (element !== undefined) i = mask(element.from, element.to);
+        tag = undefined;
+      }
+      continue;
     }
     if (c === 91) first = true;
     if (c === 44) {

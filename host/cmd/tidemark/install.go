@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,7 +149,7 @@ func install(cmd *cobra.Command, home home.Home, o installer.Options, asked *ask
 }
 
 // askConsent asks a user at a terminal whether snapshots of the current project's files are allowed, unless that was
-// decided. Outside a project, and in a directory that needs --confirm, it asks nothing.
+// decided. If they are, it asks about agents' conversations, too. Outside a project, and in a directory that needs --confirm, it asks nothing.
 func (c *changer) askConsent(home home.Home) {
 	_, out, ok := terminals(c.cmd)
 	dir, inProject, err := currentProject()
@@ -176,8 +177,25 @@ func (c *changer) askConsent(home home.Home) {
 		c.fail(c.sheet.Outcome, err)
 	case allowed:
 		c.sheet.Outcome(string(installer.OK), "allowed. Run `tidemark project deny` to undo it.")
+		c.askRecording(home, s, out, dir)
 	default:
 		c.sheet.Outcome(string(installer.None), "denied. Run `tidemark project allow` to change it.")
+	}
+}
+
+// askRecording asks whether agents' conversations in a project are recorded.
+func (c *changer) askRecording(home home.Home, s *grants.Store, out io.Writer, dir string) {
+	question := "Record what coding agents do in this project, too? Tidemark keeps prompts, calls of tools and their results for 7 days in " +
+		grants.Printable(home.Recordings()) + ". Secrets are masked."
+	recorded, err := s.AskFor(c.cmd.Context(), c.asked.reader(c.cmd), out, dir, grants.Conversation, question)
+	switch {
+	case c.interrupted():
+	case err != nil && !errors.Is(err, grants.ErrNoAnswer):
+		c.fail(c.sheet.Outcome, err)
+	case recorded:
+		c.sheet.Outcome(string(installer.OK), "recorded. Run `tidemark project allow --revoke conversation` to stop it.")
+	default:
+		c.sheet.Outcome(string(installer.None), "not recorded. Run `tidemark project allow --grant conversation` to change it.")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,12 +39,15 @@ func openTerminal(t *testing.T) (control, terminal *os.File) {
 // Install asks about the project once, and only a user at a terminal.
 func TestInstallAsksAboutTheProjectOnce(t *testing.T) {
 	const question = "Allow Tidemark to take snapshots of the files of this project"
+	const recording = "keeps prompts, calls of tools and their results for 7 days in "
 	for _, c := range []struct {
 		name, answer, outcome, state string
 		args                         []string
-		outside, file                bool
+		outside, file, recorded      bool
 	}{
-		{name: "yes", answer: "y\n", outcome: "allowed. Run `tidemark project deny`", state: "allowed"},
+		{name: "yes", answer: "y\ny\n", outcome: "recorded. Run `tidemark project allow --revoke", state: "allowed", recorded: true},
+		{name: "yes and no", answer: "y\nn\n", outcome: "not recorded. Run", state: "allowed"},
+		{name: "yes and no answer", answer: "y\n\x04", outcome: "not recorded. Run", state: "allowed"},
 		{name: "no", answer: "n\n", outcome: "denied. Run `tidemark project allow`", state: "denied"},
 		{name: "no answer", answer: "\x04", outcome: "nothing was decided", state: "undecided"},
 		{name: "--yes", args: []string{"--yes"}, state: "undecided"},
@@ -95,7 +99,11 @@ func TestInstallAsksAboutTheProjectOnce(t *testing.T) {
 			if asks := c.outcome != ""; strings.Contains(out, question) != asks || !strings.Contains(out, c.outcome) {
 				t.Errorf("got\n%s", out)
 			}
-			if shown, err := command("project", "show").CombinedOutput(); err != nil || !strings.Contains(string(shown), ": "+c.state) {
+			if strings.Contains(out, recording+filepath.Join(home, "tidemark", "recordings")) != (c.state == "allowed") {
+				t.Errorf("the question about conversations:\n%s", out)
+			}
+			shown, err := command("project", "show").CombinedOutput()
+			if err != nil || !strings.Contains(string(shown), ": "+c.state) || regexp.MustCompile(`conversation +on`).Match(shown) != c.recorded {
 				t.Errorf("%v\n%s", err, shown)
 			}
 			if c.state != "undecided" {

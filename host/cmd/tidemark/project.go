@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,14 @@ With --moved-from, the decisions, sessions and snapshots of a project that was m
 			if err != nil {
 				return err
 			}
-			return showDecision(cmd.OutOrStdout(), d)
+			if err := showDecision(cmd.OutOrStdout(), d); err != nil || !slices.Contains(grant, grants.Conversation) {
+				return err
+			}
+			h, err := home.Find(version)
+			if err != nil {
+				return err
+			}
+			return render.Line(cmd.OutOrStdout(), "Recorded conversations are in %s. `tidemark recordings` lists, shows and deletes them.", grants.Printable(h.Recordings()))
 		},
 	}
 	f := cmd.Flags()

@@ -374,6 +374,11 @@ func TestASessionOfCodexIsRecorded(t *testing.T) {
 	if c := o.Coverage; c.OnlyHook+c.OnlyTranscript+c.Unknown+c.Damaged != 0 || c.Lines == 0 {
 		t.Errorf("the coverage is %+v", c)
 	}
+	for _, c := range o.Turns[0].Calls {
+		if c.Command != "" && c.DurationMs == 0 {
+			t.Errorf("%s took no time", c.ID)
+		}
+	}
 	w.nothingSecret(secret)
 	w.tree("codex", "call_02", "a.js", "call_04", "b.txt")
 	w.keepFixture("codex-0.169.0", filepath.Join(w.home, "codex", "sessions"))

@@ -123,3 +123,18 @@ func TestSessionsAtOnceAreNotBlamedForEachOther(t *testing.T) {
 		}
 	}
 }
+
+// A command that writes a file by a here-document has a moment, as an edit has.
+func TestHereDocumentsHaveMoments(t *testing.T) {
+	const command = "mkdir -p src; cat > src/%s <<'EOF'\nlet x = 1\nEOF\n"
+	w := newWorld(t)
+	w.claude(claudeEvents, "go", modelserver.Turn{Calls: []modelserver.Call{bash("toolu_01", fmt.Sprintf(command, "x.js"), false)}}, modelserver.Turn{Text: "done"})
+	w.codex(w.settings(codexEvents...), []string{"go"},
+		modelserver.Turn{Calls: []modelserver.Call{call("call_01", "exec_command", map[string]any{"cmd": fmt.Sprintf(command, "y.js")})}}, modelserver.Turn{Text: "done"})
+	w.equalMade(w.joined(2), "src/x.js", "toolu_01", "src/y.js", "call_01")
+	for _, c := range allCalls(w.wholeTree(2)) {
+		if c.Moment == "" || len(c.Files) != 1 {
+			t.Errorf("%s has moment %q and %d files", c.Title, c.Moment, len(c.Files))
+		}
+	}
+}

@@ -28,6 +28,9 @@ type codexLine struct {
 			Turn string `json:"turn_id"`
 		} `json:"internal_chat_message_metadata_passthrough"`
 		Item codexItem `json:"item"`
+		// Started and Completed are the times of the item, in milliseconds since 1970.
+		Started   int64 `json:"started_at_ms"`
+		Completed int64 `json:"completed_at_ms"`
 	} `json:"payload"`
 }
 
@@ -98,6 +101,9 @@ func parseCodex(data []byte) ([]Event, bool, error) {
 		if !e.complete(&p.Item) {
 			return nil, true, nil
 		}
+		if took := p.Completed - p.Started; e.Kind == Result && e.DurationMs == 0 && p.Started > 0 && took > 0 && took < maxSecs*1000 {
+			e.DurationMs = int(took)
+		}
 	default:
 		return nil, codexTypes[l.Type], nil
 	}
@@ -120,7 +126,7 @@ func (e *Event) complete(item *codexItem) bool {
 	case "CommandExecution", "FileChange":
 		e.Kind, e.Call = Result, item.ID
 		if d := item.Duration; d.Secs >= 0 && d.Secs < maxSecs && d.Nanos >= 0 && d.Nanos < 1e9 {
-			e.DurationMs = d.Secs*1000 + d.Nanos/1e6
+			e.DurationMs = d.Secs*1000 + (d.Nanos+1e6-1)/1e6 // 0 is for what is not known
 		}
 		if item.Type == "CommandExecution" {
 			e.Output, _ = json.Marshal(item.Output)

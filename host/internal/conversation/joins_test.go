@@ -202,6 +202,43 @@ func TestACommandOfCodexThatRunsOn(t *testing.T) {
 	}
 }
 
+// Codex's hooks report no durations. Its rollout has those of commands and of patches that were applied.
+func TestDurationsOfCodexComeFromItsRollout(t *testing.T) {
+	w := newWorld(t)
+	start := w.now()
+	w.pass(time.Hour)
+	path := filepath.Join(t.TempDir(), "rollout-one.jsonl")
+	item := func(ms int, more, item string) string {
+		return fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":{"type":"item_completed"%s,"item":{"status":"completed",%s}}}`+"\n", at(start, ms).Format(time.RFC3339Nano), more, item)
+	}
+	write(t, path, item(2000, "", `"type":"CommandExecution","id":"slow","exit_code":0,"duration":{"secs":1,"nanos":500000000}`)+
+		item(3000, "", `"type":"CommandExecution","id":"quick","exit_code":0,"duration":{"secs":0,"nanos":6222}`)+
+		item(4000, `,"started_at_ms":1795900987187,"completed_at_ms":1795900987189`, `"type":"FileChange","id":"patch"`)+
+		item(5000, `,"started_at_ms":1795900987187,"completed_at_ms":1795900987187`, `"type":"FileChange","id":"unknown"`))
+	for i, id := range []string{"slow", "quick", "patch", "unknown"} {
+		e := conversation.Event{Kind: conversation.Result, Agent: "codex", Session: "a", Dir: w.root, At: at(start, 2100+1000*i).UnixMilli(), Call: id, Tool: "exec_command", Outcome: conversation.OK}
+		if err := w.store.Record(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.store.Record(conversation.Event{Kind: conversation.Stop, Agent: "codex", Session: "a", Dir: w.root, At: at(start, 6000).UnixMilli(), Transcript: path}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var got []string
+		for _, c := range w.show().Turns[0].Calls {
+			got = append(got, fmt.Sprintf("%s %d %s", c.ID, c.DurationMs, c.Source))
+		}
+		if want := "slow 1500 both, quick 1 both, patch 2 both, unknown 0 both"; strings.Join(got, ", ") != want {
+			t.Errorf("the calls are %q, want %q", got, want)
+		}
+		w.reopen()
+	}
+	if i := w.list()[0]; i.Calls != 4 {
+		t.Errorf("%d calls are listed", i.Calls)
+	}
+}
+
 // Between two looks at a file, a call that names it and a command have changed it.
 func TestTwoChangesBetweenTwoLooks(t *testing.T) {
 	w := newWorld(t)
@@ -213,6 +250,32 @@ func TestTwoChangesBetweenTwoLooks(t *testing.T) {
 		got, _ := w.store.MadeBy(w.change(start, "d.ts", 3950, func(c *event.FileChange) { c.Since = at(start, since).UnixMilli() }))
 		if got != want {
 			t.Errorf("since %d: %q, want %q", since, got, want)
+		}
+	}
+}
+
+// Commands that name a file have all changed it between two looks. One that does not is named only if it ran when the file was written.
+func TestSeveralCommandsBetweenTwoLooks(t *testing.T) {
+	w := newWorld(t)
+	run := func(id, command string, end int) ran {
+		input, _ := json.Marshal(map[string]string{"command": command})
+		return ran{session: "a", id: id, tool: "Bash", input: string(input), end: end, took: 100}
+	}
+	start := w.runs(run("1", "echo 1 > src/d.ts", 1000), run("2", "cat src/d.tsx bad.ts", 2000), run("3", "sed -i s/1/2/ src/d.ts", 3000), run("4", "make", 4000),
+		ran{session: "a", id: "5", tool: "Write", input: fmt.Sprintf(`{"file_path":%q}`, filepath.Join(w.root, "src/d.ts")), end: 5000, took: 20})
+	for _, c := range []struct {
+		since, edited int
+		want          string
+	}{
+		{500, 2950, "one of these calls: $ echo 1 > src/d.ts; $ sed -i s/1/2/ src/d.ts"},
+		{1500, 2950, "$ sed -i s/1/2/ src/d.ts"},
+		{500, 3950, "one of these calls: $ echo 1 > src/d.ts; $ sed -i s/1/2/ src/d.ts; $ make"},
+		{3500, 3950, "$ make"},
+		{2500, 4990, "one of these calls: $ sed -i s/1/2/ src/d.ts; Write src/d.ts"},
+	} {
+		got, _ := w.store.MadeBy(w.change(start, "src/d.ts", c.edited, func(e *event.FileChange) { e.Since = at(start, c.since).UnixMilli() }))
+		if got != c.want {
+			t.Errorf("from %d to %d: %q, want %q", c.since, c.edited, got, c.want)
 		}
 	}
 }
@@ -255,5 +318,40 @@ func TestTheFirstEventMayArriveLast(t *testing.T) {
 	}
 	if got := summary(&w.show().Outline); got != "\nc1 $ one  transcript\n" {
 		t.Errorf("the conversation is %q", got)
+	}
+}
+
+// The transcript of a fork begins with a copy of its original's, with the times of the original.
+func TestAForkHasOnlyItsOwnCalls(t *testing.T) {
+	w := newWorld(t)
+	file := func(name string) string { return fmt.Sprintf(`{"file_path":%q}`, filepath.Join(w.root, name)) }
+	start := w.runs(ran{session: "a", id: "c1", tool: "Write", input: file("o.js"), end: 1000, took: 20})
+	path := filepath.Join(t.TempDir(), "fork.jsonl")
+	line := func(ms int, kind, content string) string {
+		return fmt.Sprintf(`{"type":%q,"timestamp":%q,"cwd":%q,"promptId":"t-b","message":{"content":%s}}`+"\n", kind, at(start, ms).Format(time.RFC3339Nano), w.root, content)
+	}
+	call := func(ms int, id, name string) string {
+		return line(ms, "assistant", fmt.Sprintf(`[{"type":"tool_use","id":%q,"name":"Write","input":%s}]`, id, file(name))) +
+			line(ms+100, "user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":%q,"content":"ok"}]`, id))
+	}
+	write(t, path, line(0, "user", `"the prompt of a"`)+call(900, "c1", "o.js")+line(3050, "user", `"the prompt of b"`)+call(3100, "c2", "f.js"))
+	record := func(kind conversation.Kind, ms int, text string) {
+		t.Helper()
+		if err := w.store.Record(conversation.Event{Kind: kind, Agent: "claude", Session: "b", Dir: w.root, At: at(start, ms).UnixMilli(), Text: text, Transcript: path}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(conversation.SessionStart, 3000, "fork")
+	w.reopen()
+	record(conversation.Stop, 3300, "done")
+	list := w.store.Outlines(w.root, start.UnixMilli(), at(start, 4000).UnixMilli())
+	if got := summary(list[1]); len(list) != 2 || got != "the prompt of b\nc2 Write f.js ok transcript\n" {
+		t.Errorf("of %d conversations, the fork has %q", len(list), got)
+	}
+	for name, want := range map[string]string{"o.js": "Write o.js for the prompt of a", "f.js": "Write f.js for the prompt of b"} {
+		ms := map[string]int{"o.js": 990, "f.js": 3190}[name]
+		if call, prompt := w.store.MadeBy(w.change(start, name, ms, nil)); call+" for "+prompt != want {
+			t.Errorf("%s was made by %s for %s, want %s", name, call, prompt, want)
+		}
 	}
 }

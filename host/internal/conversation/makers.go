@@ -3,9 +3,13 @@ package conversation
 import (
 	"cmp"
 	"math"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
@@ -31,7 +35,8 @@ type Maker struct {
 }
 
 // MakersOf returns the calls of conversations that may have made a change of a file. There is one if it is known, and several
-// where calls overlap. Calls that name the file are preferred to commands, also to those of other conversations.
+// where calls overlap. Calls that name the file are preferred to commands, also to those of other conversations. Where several
+// calls have changed it since it was looked at, those that name it are all returned, also commands with its name in their text.
 func MakersOf(outlines []*Outline, change *event.FileChange) []Maker {
 	from, to := window(change)
 	outlines = slices.DeleteFunc(slices.Clone(outlines), func(o *Outline) bool { return change.Place != o.Workspace || o.index == nil })
@@ -45,13 +50,21 @@ func MakersOf(outlines []*Outline, change *event.FileChange) []Maker {
 	var edits, commands, earlier []Maker
 	for _, o := range outlines {
 		var mine, before []*span
-		for _, path := range paths {
-			mine = append(mine, o.index.edits[path].during(from, to)...)
+		for _, name := range paths {
+			mine = append(mine, o.index.edits[name].during(from, to)...)
 			if change.Edited != 0 && change.Since != 0 {
-				before = append(before, o.index.edits[path].during(time.UnixMilli(change.Since), to)...)
+				before = append(before, o.index.edits[name].during(time.UnixMilli(change.Since), to)...)
 			}
 		}
-		edits, commands = o.makers(edits, mine), o.makers(commands, o.index.commands.during(from, to))
+		ran := o.index.commands.during(from, to)
+		edits, commands = o.makers(edits, mine), o.makers(commands, ran)
+		if change.Edited != 0 && change.Since != 0 {
+			for _, s := range o.index.commands.during(time.UnixMilli(change.Since), to) {
+				if !slices.Contains(ran, s) && slices.ContainsFunc(paths, s.call.mentions) {
+					before = append(before, s)
+				}
+			}
+		}
 		// A call that began after the last look at the file has changed it too, before what wrote it last.
 		earlier = o.makers(earlier, slices.DeleteFunc(before, func(s *span) bool {
 			return s.likely < time.UnixMilli(change.Since).UnixNano() || slices.Contains(mine, s)
@@ -63,6 +76,28 @@ func MakersOf(outlines []*Outline, change *event.FileChange) []Maker {
 	edits = append(earlier, edits...)
 	slices.SortStableFunc(edits, func(a, b Maker) int { return a.Call.Started.Compare(b.Call.Started.Time) })
 	return edits
+}
+
+// mentions reports whether the text of a command has the name of a file.
+func (c *Called) mentions(file string) bool {
+	name := path.Base(file)
+	for rest := c.Command; ; {
+		before, after, found := strings.Cut(rest, name)
+		if !found {
+			return false
+		}
+		r, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(after)
+		if !inName(r) && !inName(next) {
+			return true
+		}
+		rest = after
+	}
+}
+
+// inName reports whether a character beside a name makes it a part of another one.
+func inName(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' || r == '.')
 }
 
 // makers appends spans in the order of the outline, each once.

@@ -81,6 +81,9 @@ type Called struct {
 	background       bool  // a command that runs on after its result
 	hook, transcript bool
 	closed           bool // it has a result
+	// untimed is true where its hook reports no duration. That of a transcript does not say when it began: Codex measures a command
+	// from when it waits for it.
+	untimed bool
 }
 
 // NotPermitted is the outcome of a call that was not permitted.
@@ -233,6 +236,7 @@ func (f *folder) call(e *Event) {
 			c.finished, c.Ended = e.At, &at
 		}
 		c.Outcome = cmp.Or(c.Outcome, e.Outcome)
+		c.untimed = c.untimed || hook && c.DurationMs == 0 && e.DurationMs == 0 && base == ""
 		c.DurationMs = cmp.Or(c.DurationMs, e.DurationMs)
 		if base != "" && c.DurationMs == 0 && c.asked != 0 { // its agent tells no duration, but when it began
 			c.DurationMs = int(max(0, e.At-c.asked))

@@ -23,17 +23,25 @@ type span struct {
 // before it runs the first one.
 func (c *Called) settle() {
 	asked := millis(c.asked)
-	if c.Ended == nil || c.asked != 0 && c.DurationMs == 0 && !asked.After(c.Ended.Time) {
+	if c.Ended == nil || c.asked != 0 && c.timed() == 0 && !asked.After(c.Ended.Time) {
 		if c.asked != 0 {
 			c.Started = asked
 		}
 		return
 	}
 	end := c.Ended.Time
-	c.Started.Time = end.Add(-time.Duration(c.DurationMs) * time.Millisecond)
+	c.Started.Time = end.Add(-c.timed())
 	if c.asked != 0 && c.Started.Before(asked.Time) && !asked.After(end) {
 		c.Started = asked
 	}
+}
+
+// timed is how long before its end a call began, 0 where that is not known.
+func (c *Called) timed() time.Duration {
+	if c.untimed {
+		return 0
+	}
+	return time.Duration(c.DurationMs) * time.Millisecond
 }
 
 // span sets when a call ran. A command in the background runs until its end is known, or the session ends.
@@ -58,7 +66,7 @@ func (c *Called) span(ends []int64) {
 	s.begin = c.Started.Add(-hookDelay).UnixNano()
 	if c.asked != 0 {
 		s.begin = max(s.begin, time.UnixMilli(c.asked).UnixNano())
-		if c.DurationMs == 0 || c.background {
+		if c.timed() == 0 || c.background {
 			s.begin = time.UnixMilli(c.asked).UnixNano()
 		}
 	}

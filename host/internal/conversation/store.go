@@ -118,6 +118,8 @@ type file struct {
 	left map[string]int64
 	// transcripts are their paths, in the order in which hooks named them.
 	transcripts []string
+	// forked is when the session began as a fork of another one, 0 for any other.
+	forked int64
 	// folder has the events, nil where nobody needs it.
 	folder *folder
 	// outline is made of folder, nil after another event.
@@ -130,8 +132,9 @@ type file struct {
 
 // source is where an event is from.
 type source struct {
-	// transcript is true for an event that only a transcript has. Open is true for a result whose outcome is not known.
-	transcript, open bool
+	// transcript is true for an event that only a transcript has. Open is true for a result whose outcome is not known, untimed for
+	// one whose duration is not.
+	transcript, open, untimed bool
 	// withheld is [Event.Withheld].
 	withheld bool
 }
@@ -356,7 +359,8 @@ func (f *file) load() error {
 			listed.add(n)
 			return
 		}
-		from := source{bytes.Contains(n.data, []byte(`"source":"transcript"`)), !bytes.Contains(n.data, []byte(`"outcome":"`)), bytes.Contains(n.data, []byte(`"withheld":true`))}
+		has := func(field string) bool { return bytes.Contains(n.data, []byte(field)) }
+		from := source{has(`"source":"transcript"`), !has(`"outcome":"`), !has(`"duration_ms":`), has(`"withheld":true`)}
 		f.note(n.kind, n.at, string(n.id), from, n.transcripts())
 	})
 	return f.failed
@@ -364,9 +368,10 @@ func (f *file) load() error {
 
 // note adds an event to the figures of a file.
 func (f *file) note(kind Kind, at int64, id string, from source, e *Event) {
-	_, known := f.known[id]
+	was, known := f.known[id]
 	switch {
 	case known:
+		from = source{from.transcript && was.transcript, from.open && was.open, from.untimed && was.untimed, from.withheld || was.withheld}
 	case kind == Prompt:
 		f.prompts++
 	case kind == Call && loose(id[2:]) != "": // its result counts
@@ -393,7 +398,13 @@ func (f *file) noteAll(kind Kind, at int64, e *Event) {
 	if e != nil && e.Transcript != "" && !slices.Contains(f.transcripts, e.Transcript) {
 		f.transcripts = append(f.transcripts, e.Transcript)
 	}
+	if e != nil && e.Kind == SessionStart && e.Text == fork {
+		f.forked = e.At
+	}
 }
+
+// fork is what Claude Code and Codex name as the source of a session that continues a copy of another one.
+const fork = "fork"
 
 // tally is [file.note] for a list, which needs no source of an event: it keeps hashes alone.
 type tally struct {
@@ -448,11 +459,11 @@ func (f *file) append(e *Event) (bool, error) {
 	if e.Kind == Result && other.withheld && !e.Withheld {
 		e.withhold()
 	}
-	from := source{e.Source == FromTranscript, e.Outcome == "", e.Withheld}
+	from := source{e.Source == FromTranscript, e.Outcome == "", e.DurationMs == 0, e.Withheld}
 	if was, known := f.known[e.ID]; known {
 		switch {
-		case was.open && !from.open && from.transcript && e.Kind == Result:
-			e.Input, e.Output = nil, nil // the outcome is missing alone
+		case (was.open && !from.open || was.untimed && !from.untimed) && from.transcript && e.Kind == Result:
+			e.Input, e.Output = nil, nil // the outcome or the duration is missing alone
 		case from.transcript || !was.transcript:
 			return false, nil
 		}

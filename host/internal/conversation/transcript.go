@@ -87,6 +87,7 @@ func (s *Store) readPart(f *file, path string, parse parser) (more bool, err err
 	if f.first != 0 {
 		since = min(since, f.first)
 	}
+	since = max(since, f.forked) // what was before is a copy of the original's
 	f.mu.Unlock()
 	if size < offset { // it was replaced
 		offset = 0

@@ -28,8 +28,33 @@ func (s *Store) Ask(ctx context.Context, in io.Reader, out io.Writer, dir string
 	if err := s.Examine(ctx, d.Dir); err != nil {
 		return false, err
 	}
-	question := "Allow Tidemark to take snapshots of the files of this project, " + Printable(d.Dir) + "? They stay on this machine. [y/N] "
-	if _, err := io.WriteString(out, question); err != nil {
+	question := "Allow Tidemark to take snapshots of the files of this project, " + Printable(d.Dir) + "? They stay on this machine."
+	yes, err := confirm(ctx, in, out, question)
+	if err != nil {
+		return false, err
+	}
+	if yes {
+		d, err = s.Allow(ctx, d.Dir, nil, nil)
+	} else {
+		d, err = s.Deny(ctx, d.Dir)
+	}
+	return err == nil && d.Has(Workspace), err
+}
+
+// AskFor asks the user whether a project gets another grant, too. The question says what the grant allows. Without a yes, the
+// decision stays as it is.
+func (s *Store) AskFor(ctx context.Context, in io.Reader, out io.Writer, dir, grant, question string) (bool, error) {
+	yes, err := confirm(ctx, in, out, question)
+	if !yes {
+		return false, err
+	}
+	d, err := s.Allow(ctx, dir, []string{grant}, nil)
+	return err == nil && d.Has(grant), err
+}
+
+// confirm reads the answer to a question.
+func confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
+	if _, err := io.WriteString(out, question+" [y/N] "); err != nil {
 		return false, err // the user could not see the question
 	}
 	type answer struct {
@@ -52,10 +77,6 @@ func (s *Store) Ask(ctx context.Context, in io.Reader, out io.Writer, dir string
 		fmt.Fprintln(out)
 		return false, ErrNoAnswer
 	}
-	if text := strings.ToLower(strings.TrimSpace(got.line)); text == "y" || text == "yes" {
-		d, err = s.Allow(ctx, d.Dir, nil, nil)
-	} else {
-		d, err = s.Deny(ctx, d.Dir)
-	}
-	return err == nil && d.Has(Workspace), err
+	text := strings.ToLower(strings.TrimSpace(got.line))
+	return text == "y" || text == "yes", nil
 }

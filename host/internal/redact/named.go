@@ -89,15 +89,20 @@ func inFormData(s string) bool {
 // maxPartHeader is how much of a part's header is read before its name, in bytes.
 const maxPartHeader = 300
 
-// secretElement finds the text of an XML element that is named like a secret key and whose start tag
-// is s[tag:end]: `<wsse:Password Type="…">…</wsse:Password>`. In an element whose name is weak evidence, text with spaces is
-// prose unless it looks like a secret.
-func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to int) {
-	full := s[tag+1 : end]
+// secretElement finds the text of an XML element that is named like a secret key: `<wsse:Password Type="…">…</wsse:Password>`.
+// full is what its start tag has between the brackets, opening the first one as it is written. The tag ends at a byte. In an
+// element whose name is weak evidence, text with spaces is prose unless it looks like a secret.
+func (r *Redactor) secretElement(s, full string, end int, opening string) (name string, from, to int) {
+	slashes := ""
+	if opening[0] == '\\' { // JSON in JSON has more of them
+		slashes = `\`
+	}
+	space := " \t\r\n" + slashes
+	full = strings.TrimRight(full, slashes)
 	if full == "" || !isLetter(full[0]) && full[0] < 0x80 || full[len(full)-1] == '/' {
 		return "", 0, 0
 	}
-	if i := strings.IndexAny(full, " \t\r\n"); i >= 0 {
+	if i := strings.IndexAny(full, space); i >= 0 {
 		full = full[:i]
 	}
 	name = full[strings.LastIndexByte(full, ':')+1:]
@@ -105,7 +110,7 @@ func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to 
 	if strength == innocent {
 		return "", 0, 0
 	}
-	from = skipSpace(s, end+1)
+	from = skipSpace(s, end)
 	if strings.HasPrefix(s[from:], cdata) {
 		from += len(cdata)
 		to = len(s) // the text was cut off here
@@ -113,11 +118,11 @@ func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to 
 			to = from + i
 		}
 	} else {
-		i := strings.IndexByte(s[from:], '<')
-		if i < 0 || !strings.HasPrefix(s[from+i:], "</"+full) {
+		i := strings.Index(s[from:], opening)
+		if i < 0 || !strings.HasPrefix(s[from+i+len(opening):], "/"+full) {
 			return "", 0, 0
 		}
-		to = from + len(strings.TrimRight(s[from:from+i], " \t\r\n"))
+		to = from + len(strings.TrimRight(s[from:from+i], space))
 	}
 	// A custom element's name has a dash, and its text is more often a label.
 	structured := !strings.Contains(name, "-")

@@ -10,11 +10,13 @@ import (
 
 // maskPairs masks, from s[at:] on, the values of secret keys in `key: value` and `key=value`, quoted or
 // not, with any level of backslashes before the quotes (JSON inside JSON); in `name="key" value="…"`;
-// in parts of a form named by a secret key; and in `<key>value</key>`.
+// in parts of a form named by a secret key; and in `<key>value</key>`. Quotes and angle brackets may be escaped ([quoteMarks],
+// [angleAt]).
 func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, int) {
 	p := r.pass(s, tr)
 	first := false // no comma has come since an array began
 	tag := -1      // the offset at which a start tag began
+	opening := ""  // its bracket
 	var named namedKey
 	for i := at; i < len(s); i++ {
 		switch s[i] {
@@ -31,12 +33,13 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 			}
 			first = false
 			continue
-		case '<':
-			tag = i
-			continue
-		case '>':
-			if tag >= 0 {
-				if name, from, to := r.secretElement(s, tag, i); from < to {
+		case '<', '>', '&', '\\':
+			switch bracket, opens := angleAt(s, i); {
+			case bracket == "":
+			case opens:
+				tag, opening = i, bracket
+			case tag >= 0:
+				if name, from, to := r.secretElement(s, s[tag+len(opening):i], i+len(bracket), opening); from < to {
 					p.mask(from, to, KindKey, name)
 					i = to - 1
 				}
@@ -139,15 +142,15 @@ func keyBefore(s string, sep int) keyAt {
 		}
 	}
 	quoted := false
-	if end > 0 && isQuote(s[end-1]) {
+	if mark := quoteMarkBefore(s, end); mark > 0 {
+		quoted = true
+		end -= mark
+	} else if end > 0 && isQuote(s[end-1]) {
 		quoted = true
 		end--
 		for end > 0 && s[end-1] == '\\' {
 			end--
 		}
-	} else if entity := quoteEntityBefore(s, end); entity > 0 {
-		quoted = true
-		end -= entity
 	}
 	start := end
 	for start > 0 && end-start < maxKey {
@@ -189,31 +192,6 @@ func skipBlanksBefore(s string, end int, lines bool) int {
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
-// quoteEntities are the HTML entities for quotes inside an attribute.
-var quoteEntities = [...]string{"&quot;", "&#34;", "&#39;", "&#x27;"}
-
-func quoteEntityBefore(s string, end int) int {
-	if end > 0 && s[end-1] == ';' {
-		for _, e := range quoteEntities {
-			if strings.HasSuffix(s[:end], e) {
-				return len(e)
-			}
-		}
-	}
-	return 0
-}
-
-func quoteEntityAt(s string, i int) string {
-	if i < len(s) && s[i] == '&' {
-		for _, e := range quoteEntities {
-			if strings.HasPrefix(s[i:], e) {
-				return e
-			}
-		}
-	}
-	return ""
-}
-
 func isKeyByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 		c == '_' || c == '-' || c == '.' || c == '%' || c == '[' || c == ']' || c == '$'
@@ -241,6 +219,17 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 			break
 		}
 	}
+	if mark := quoteMarkAt(s, i); mark != "" {
+		from, escape := i+len(mark), mark[1] == '\\'
+		n := strings.Index(s[from:], mark)
+		switch {
+		case escape && (n < 0 || isValueEnd(s[from])): // '\'' is also how programs write one quote
+		case n < 0: // the text was cut off
+			return valueAt{from, len(s), true}
+		default:
+			return valueAt{from, from + n, true}
+		}
+	}
 	slashes := 0
 	for i+slashes < len(s) && s[i+slashes] == '\\' {
 		slashes++
@@ -251,13 +240,6 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 			return valueAt{from, closingBlock(s, from, strings.Repeat(mark, 3)), true}
 		}
 		return valueAt{q + 1, closingQuote(s, q+1, s[q], slashes), true}
-	}
-	if entity := quoteEntityAt(s, i); entity != "" {
-		from, to := i+len(entity), len(s)
-		if n := strings.Index(s[from:], entity); n >= 0 {
-			to = from + n
-		}
-		return valueAt{from, to, true}
 	}
 	if i < len(s) && (s[i] == '{' || s[i] == '[') && !strings.HasPrefix(s[i:], r.mask) {
 		if !structured {
@@ -346,14 +328,18 @@ func isValueEnd(c byte) bool {
 // closingQuote finds the end of a string whose quotes have that many backslashes. It returns the end of s if the string
 // is cut off.
 func closingQuote(s string, i int, quote byte, slashes int) int {
-	run := 0
+	begin, run := i, 0
 	for ; i < len(s); i++ {
 		switch {
 		case s[i] == '\\':
 			run++
 			continue
 		case s[i] == quote && run <= slashes:
-			return i - run
+			n := shellQuote(s, i, run)
+			if n == 0 || i-run == begin {
+				return i - run
+			}
+			i += n
 		}
 		run = 0
 	}
