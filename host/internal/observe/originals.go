@@ -482,12 +482,12 @@ func (p *Places) Stack(c *event.Console) []string {
 // PlacesWait bounds how long an answer waits for the source maps that it needs.
 const PlacesWait = 150 * time.Millisecond
 
-// bundleWait bounds that for what is read from whole bundles, which have megabytes.
-const bundleWait = 400 * time.Millisecond
+// servedWait bounds that for the line of a missing import, which is looked for in whole bundles.
+const servedWait = 400 * time.Millisecond
 
 // WithPlaces makes an answer. If that needed source maps that are being fetched, it waits for them and makes the
-// answer again. The wait ends with ctx and lasts at most most, and [PlacesWait] or [bundleWait]. Nothing may be locked while it waits,
-// so answer must release its locks. The first call may return no answer while maps are coming. The call with last set
+// answer again. The wait ends with ctx and lasts at most most, and [PlacesWait], or [servedWait]. Nothing may be locked while
+// it waits, so answer must release its locks. The first call may return no answer while maps are coming. The call with last set
 // must return one.
 func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
 	last := most <= 0 || ctx.Err() != nil
@@ -509,8 +509,8 @@ func (p *Places) Waits() bool { return p != nil && len(p.awaited) > 0 }
 // rest waits for those maps.
 func (p *Places) rest(ctx context.Context, most time.Duration) {
 	limit := PlacesWait
-	if slices.ContainsFunc(p.awaited, func(s sourcemap.Script) bool { return s.Evaluated || s.Served }) {
-		limit = bundleWait
+	if slices.ContainsFunc(p.awaited, func(s sourcemap.Script) bool { return s.Served }) {
+		limit = servedWait
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(most, limit))
 	defer cancel()
