@@ -371,6 +371,55 @@ describe('overlays of development servers', () => {
     expect(told()).toEqual(['appeared vite-error-overlay Unexpected token (24:6) – /app/src/App.jsx:24:6']);
   });
 
+  it.each([
+    // The update: the whole code is in the message, and the file has no name.
+    [
+      '13 | \n14 |  function add() {\n15 |    counter.increment(]\n   |                      ^\n16 |  }\n17 |  </script>',
+      'unknown file:15:20',
+      '',
+      15,
+    ],
+    // The page was loaded: the code is apart, but for its last line. The script begins in line 21.
+    [
+      '37 |  </script>',
+      '/app/src/HomeView.vue:15:20',
+      '34 |  function add() {\n35 |    counter.increment(]\n   |                      ^\n36 |  }',
+      35,
+    ],
+  ])('of Vue’s compiler have the line of the file (%#)', (code, file, frame, line) => {
+    elements.start(window);
+    const overlay = document.createElement('vite-error-overlay');
+    overlay.attachShadow({ mode: 'open' }).innerHTML =
+      '<pre class="message"><span>[plugin:vite:vue] </span>[vue/compiler-sfc] Unexpected token (15:20)\n\n/app/src/HomeView.vue\n' +
+      `${code}</pre><pre class="file">${file}</pre><pre class="frame">${frame}</pre>`;
+    document.body.appendChild(overlay);
+    expect(told()).toEqual([
+      `appeared vite-error-overlay [plugin:vite:vue] [vue/compiler-sfc] Unexpected token (15:20) – /app/src/HomeView.vue:${line}:20`,
+    ]);
+  });
+
+  it('of webpack name no loaders, and the reason', () => {
+    elements.start(window);
+    const overlay = document.createElement('rsbuild-error-overlay');
+    overlay.innerHTML =
+      '<div>Compiled with problems:</div><div>ERROR in ./src/app.module.css (./node_modules/css-loader/dist/cjs.js??ruleSet[1].rules[1].use[1]!./src/app.module.css)</div>' +
+      '<div>Module build failed (from ./node_modules/css-loader/dist/cjs.js):\n\nSyntaxError\n\n(2:18) /app/src/app.module.css Unexpected }\n\n' +
+      '  1 | .title {\n&gt; 2 |   color: green; }}\n    |                  ^\n  3 | }</div>';
+    document.body.appendChild(overlay);
+    expect(told()).toEqual([
+      'appeared rsbuild-error-overlay Compiled with problems: ERROR in ./src/app.module.css Module build failed: SyntaxError (2:18) Unexpected } – /app/src/app.module.css:2:18',
+    ]);
+    overlay.remove();
+    told();
+    const other = document.createElement('rsbuild-error-overlay');
+    other.textContent =
+      "ERROR in ./src/global.css (./node_modules/css-loader/dist/cjs.js!./src/global.css) 5:36-74 Module not found: Error: Can't resolve './nope.png'";
+    document.body.appendChild(other);
+    expect(told()).toEqual([
+      "appeared rsbuild-error-overlay ERROR in ./src/global.css 5:36-74 Module not found: Error: Can't resolve './nope.png' – ./src/global.css:5:36 (generated)",
+    ]);
+  });
+
   it('with a long message keep its place, and leave out the code around it', () => {
     elements.start(window);
     const overlay = document.createElement('vite-error-overlay');
@@ -398,7 +447,7 @@ describe('overlays of development servers', () => {
       ' – ./src/App.jsx:10:0 (generated)',
     ],
     [
-      'ERROR in ./src/App.jsx Module build failed (from ./node_modules/babel-loader/lib/index.js): SyntaxError: /app/src/App.jsx: Unexpected token (24:6)',
+      'ERROR in ./src/App.jsx Module build failed: SyntaxError: /app/src/App.jsx: Unexpected token (24:6)',
       ' – /app/src/App.jsx:24:6',
     ],
     ["ERROR in src/App.tsx:3:5 TS2322: Type 'string' is not assignable", ' – src/App.tsx:3:5'],

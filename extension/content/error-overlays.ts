@@ -24,17 +24,22 @@ function readParts(root: Node, selectors: readonly string[], max: number): strin
 const MAX_READ = 1000;
 const MAX_PLACE = 160;
 
-const FILE = String.raw`([^\s()[\]'"]+\.\w+)`;
+const FILE = String.raw`[^\s()[\]'"]+\.\w+`;
 
 /**
- * How servers name a file and a place in it: src/routes/index.tsx:18:34, ./src/App.jsx (24:12), src/App.tsx(24,12), as Babel does
- * /src/App.jsx: Unexpected token (24:6), and as webpack does ./src/App.jsx 10:0-37, which is a place in what loaders made of it.
+ * How servers name a file and a place in it: src/routes/index.tsx:18:34, ./src/App.jsx (24:12), src/App.tsx(24,12), as Vue and
+ * css-loader do (24:6) /src/App.vue, as Babel does /src/App.jsx: Unexpected token (24:6), and as webpack does ./src/App.jsx
+ * 10:0-37, which is a place in what loaders made of it.
  */
 const PLACES: readonly { readonly form: RegExp; readonly generated?: boolean }[] = [
-  { form: new RegExp(String.raw`${FILE}:(\d+):(\d+)`, 'g') },
-  { form: new RegExp(String.raw`${FILE} ?\((\d+)[:,](\d+)\)`, 'g') },
-  { form: new RegExp(String.raw`(?:^|\s)${FILE}: [\s\S]*?\((\d+):(\d+)\)`, 'g') },
-  { form: new RegExp(String.raw`${FILE} (\d+):(\d+)-\d+`, 'g'), generated: true },
+  { form: new RegExp(String.raw`(?<file>${FILE}):(?<line>\d+):(?<column>\d+)`, 'g') },
+  { form: new RegExp(String.raw`(?<file>${FILE}) ?\((?<line>\d+)[:,](?<column>\d+)\)`, 'g') },
+  { form: new RegExp(String.raw`\((?<line>\d+):(?<column>\d+)\) (?=\S*[/\\])(?<file>${FILE})`, 'g') },
+  { form: new RegExp(String.raw`(?:^|\s)(?<file>${FILE}): [\s\S]*?\((?<line>\d+):(?<column>\d+)\)`, 'g') },
+  {
+    form: new RegExp(String.raw`(?<file>${FILE}) (?<line>\d+):(?<column>\d+)-\d+`, 'g'),
+    generated: true,
+  },
 ];
 
 /** Code of packages and of the server, and what the page loaded, which is no file of the project. */
@@ -43,7 +48,7 @@ const FOREIGN = /node_modules|\/@|^(?:https?|webpack-internal):/;
 /** The first place in a text that is in the project's code; "" where there is none. */
 function placeIn(text: string): string {
   for (const { form, generated } of PLACES) {
-    for (const [, file = '', line, column] of text.matchAll(form)) {
+    for (const { groups: { file = '', line, column } = {} } of text.matchAll(form)) {
       if (!FOREIGN.test(file)) return `${file}:${line}:${column}${generated === true ? ' (generated)' : ''}`;
     }
   }
@@ -51,26 +56,47 @@ function placeIn(text: string): string {
 }
 
 /** What an overlay's text has after its message: the code around the place, or how to close the overlay. */
-const REST = /(?:\s*╭─|\s*Click outside, press Esc|(?<=\(\d+:\d+\))\s+>?\s*\d+ \|)[\s\S]*$/;
+const REST = /(?:\s*╭─|\s*Click outside, press Esc|(?<=\(\d+:\d+\).*)\s+>?\s*\d+ \|)[\s\S]*$/;
+
+/** The file that stands behind its place in a message. */
+const BEHIND = new RegExp(String.raw`(?<=\(\d+:\d+\)) (?=\S*[/\\])${FILE}(?=\s|$)`);
+
+/** The loaders that webpack names: those that a file went through, and the one that failed. */
+const LOADERS = / \((?:[^()\s]*![^()\s]*|from [^()\s]*node_modules[^()\s]*)\)/g;
+
+/** The line that the code around a place marks from below: 7 | const a = = b | ^ */
+const MARKED = /(?:^|\s)(\d+) \|(?:(?!\s\d+ \|)[\s\S])*?\s\|\s+\^/;
 
 /** A message and the place that it is about, which the host finds behind the last dash. A long message is cut, its place is not. */
 function withPlace(message: string, place: string, max: number): string {
-  const text = message.replace(REST, '');
+  const text = message.replace(REST, '').replace(BEHIND, '');
   if (text === '' || place === '') return fold(text, max);
   const tail = ` – ${place.slice(-MAX_PLACE)}`;
   return fold(text, max - tail.length) + tail;
 }
 
-/** The parts of an overlay: its message, the file that it names, and its stack. */
+/** The parts of an overlay: its message, the file that it names, the code around the place, and its stack. */
 interface Parts {
   readonly message: string;
   readonly file: string;
+  readonly frame: string;
   readonly stack: string;
 }
 
 /** Vite's overlay, and Astro's, which has the same element. */
-const VITE: Parts = { message: '.message', file: '.file', stack: '.stack' };
-const ASTRO: Parts = { message: '#message-content', file: '#code header h2', stack: '#stack-content' };
+const VITE: Parts = { message: '.message', file: '.file', frame: '.frame', stack: '.stack' };
+const ASTRO: Parts = {
+  message: '#message-content',
+  file: '#code header h2',
+  frame: '#code pre',
+  stack: '#stack-content',
+};
+
+/** Vue counts the lines of a script from where its block begins. The code that it shows has those of the file. */
+function ofBlock(text: string, frame: string, place: string): string {
+  const line = /\[vue\/compiler-sfc\]/.test(text) ? MARKED.exec(`${text} ${frame}`)?.[1] : undefined;
+  return line === undefined ? place : place.replace(/:\d+(?=:\d+$)/, `:${line}`);
+}
 
 /**
  * Reads an overlay: the message, and the file that it names, or the place that the message names, or the first place of its stack
@@ -78,13 +104,14 @@ const ASTRO: Parts = { message: '#message-content', file: '#code header h2', sta
  */
 function readVite(root: Node, parts: Parts, max: number): string {
   const text = readParts(root, [parts.message], MAX_READ);
-  const named = readParts(root, [parts.file], MAX_PLACE);
+  const named = readParts(root, [parts.file], MAX_PLACE).replace(/^unknown file.*/, '');
   const said = placeIn(text);
   const babel = /\((\d+:\d+)\)/.exec(text)?.[1] ?? '';
   const [, at = babel] = /:(\d+:\d+)$/.exec(said) ?? [];
   let place = named;
   if (named === '') place = said || placeIn(readParts(root, [parts.stack], MAX_READ));
   else if (at !== '' && !/:\d+$/.test(named)) place = `${named}:${at}`; // the file alone is named
+  place = ofBlock(text, readParts(root, [parts.frame], MAX_READ), place);
   const file = place.replace(/:\d+:\d+$/, '');
   const message = file === '' ? text : text.replace(`${file}: `, ''); // it is named behind the message
   return withPlace(message.trim(), place, max);
@@ -103,7 +130,7 @@ function readRefresh(element: Element, max: number): string | null {
 }
 
 function readWhole(element: Element, max: number): string | null {
-  const text = readText(element, MAX_READ, { buttons: false });
+  const text = readText(element, MAX_READ, { buttons: false }).replace(LOADERS, '');
   return text === '' ? null : withPlace(text, placeIn(text), max);
 }
 
