@@ -379,13 +379,8 @@ describe('overlays of development servers', () => {
       '',
       15,
     ],
-    // The page was loaded: the code is apart, but for its last line. The script begins in line 21.
-    [
-      '37 |  </script>',
-      '/app/src/HomeView.vue:15:20',
-      '34 |  function add() {\n35 |    counter.increment(]\n   |                      ^\n36 |  }',
-      35,
-    ],
+    // The page was loaded: Vite shows other code. The script begins in line 21.
+    ['37 |  </script>', '/app/src/HomeView.vue:15:20', '14 |  const a = 1\n   |        ^', 35],
   ])('of Vue’s compiler have the line of the file (%#)', (code, file, frame, line) => {
     elements.start(window);
     const overlay = document.createElement('vite-error-overlay');

@@ -75,26 +75,25 @@ function withPlace(message: string, place: string, max: number): string {
   return fold(text, max - tail.length) + tail;
 }
 
-/** The parts of an overlay: its message, the file that it names, the code around the place, and its stack. */
+/** The parts of an overlay: its message, the file that it names, and its stack. */
 interface Parts {
   readonly message: string;
   readonly file: string;
-  readonly frame: string;
   readonly stack: string;
 }
 
 /** Vite's overlay, and Astro's, which has the same element. */
-const VITE: Parts = { message: '.message', file: '.file', frame: '.frame', stack: '.stack' };
-const ASTRO: Parts = {
-  message: '#message-content',
-  file: '#code header h2',
-  frame: '#code pre',
-  stack: '#stack-content',
-};
+const VITE: Parts = { message: '.message', file: '.file', stack: '.stack' };
+const ASTRO: Parts = { message: '#message-content', file: '#code header h2', stack: '#stack-content' };
 
-/** Vue counts the lines of a script from where its block begins. The code that it shows has those of the file. */
-function ofBlock(text: string, frame: string, place: string): string {
-  const line = /\[vue\/compiler-sfc\]/.test(text) ? MARKED.exec(`${text} ${frame}`)?.[1] : undefined;
+/**
+ * Vue counts the lines of a script from where its block begins. The code in its message has those of the file: two before and two
+ * after the one that it marks, of which Vite keeps the last line where it shows code of its own.
+ */
+function ofBlock(text: string, place: string): string {
+  if (!text.includes('[vue/compiler-sfc]')) return place;
+  const after = /\(\d+:\d+\) \S+ (\d+) \|/.exec(text)?.[1];
+  const line = MARKED.exec(text)?.[1] ?? (after === undefined ? undefined : String(Number(after) - 2));
   return line === undefined ? place : place.replace(/:\d+(?=:\d+$)/, `:${line}`);
 }
 
@@ -111,7 +110,7 @@ function readVite(root: Node, parts: Parts, max: number): string {
   let place = named;
   if (named === '') place = said || placeIn(readParts(root, [parts.stack], MAX_READ));
   else if (at !== '' && !/:\d+$/.test(named)) place = `${named}:${at}`; // the file alone is named
-  place = ofBlock(text, readParts(root, [parts.frame], MAX_READ), place);
+  place = ofBlock(text, place);
   const file = place.replace(/:\d+:\d+$/, '');
   const message = file === '' ? text : text.replace(`${file}: `, ''); // it is named behind the message
   return withPlace(message.trim(), place, max);
