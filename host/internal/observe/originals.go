@@ -202,6 +202,9 @@ func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, boo
 	if by, ok := p.gaveUp(c); ok {
 		return by.Frame, by.Original, by.Original.Source != ""
 	}
+	if at := alike.PlaceSaid(c.Text); at.File != "" {
+		return stacks.Frame{}, sourcemap.Position{Source: event.Clean(at.File), Line: at.Line}, true
+	}
 	top := stacks.Top(c)
 	first, ok := p.find(c, top)
 	if !ofLibrary(top, first, ok) {
@@ -229,6 +232,9 @@ func (p *Places) Source(c *event.Console) (stacks.Frame, sourcemap.Position, boo
 	}
 	if f, pos := p.component(c); pos.Source != "" {
 		return f, pos, true
+	}
+	if alike.OfClient(top.URL) || alike.OfClient(first.Source) { // it only logs what happened elsewhere
+		return stacks.Frame{}, sourcemap.Position{}, false
 	}
 	return top, first, ok
 }
@@ -265,7 +271,7 @@ func (p *Places) Place(c *event.Console) (report.Place, bool) {
 		}
 	}
 	if ok {
-		return report.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
+		return report.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared, Generated: alike.PlaceSaid(c.Text).Generated}, true
 	}
 	place := report.Place{File: source.URL, Line: source.Line, Generated: p.Generated(c.Tab(), source)}
 	if place.Generated && p != nil && p.coming[sourcemap.Script{Tab: c.Tab(), URL: source.URL}] && len(p.late) < unplaced.Most {
