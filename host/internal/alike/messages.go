@@ -432,8 +432,13 @@ func IsOverlay(selector string) bool { return slices.Contains(overlays, selector
 // refreshOverlay is the overlay that React Refresh shows besides that of the development server.
 const refreshOverlay = "#react-refresh-overlay"
 
-// SameOverlay reports whether the overlay of React Refresh shows what the development server's own overlay shows.
+// SameOverlay reports whether an overlay shows no more than another one: React Refresh shows what the development server's own
+// overlay shows, and Next.js finds the place of an error after it has shown the error.
 func SameOverlay(selector, text, other, otherText string) bool {
+	if selector == other {
+		message, at := CutOverlay(otherText)
+		return at.File != "" && message == text
+	}
 	if selector != refreshOverlay || other == refreshOverlay {
 		return false
 	}
@@ -488,20 +493,22 @@ func ShowsModule(selector, text string, status int, url string) bool {
 	return file != "" && strings.Contains(text, file)
 }
 
-// minOverlayText is how long a message must be to be found in an overlay's text, in bytes.
-const minOverlayText = 12
+// minOverlayText is how long a message must be to be found in an overlay's text, in bytes; minOverlayWords is that for whole
+// words.
+const (
+	minOverlayText  = 12
+	minOverlayWords = 6
+)
 
 // IsIn reports whether the text of an error overlay has an error's message.
 func IsIn(overlay string, e *event.Console) bool {
 	text, _, _ := strings.Cut(e.Text, "\n")
 	text = strings.TrimSpace(Bare(text))
-	return len(text) >= minOverlayText && strings.Contains(overlay, text)
+	return len(text) >= minOverlayText && strings.Contains(overlay, text) ||
+		len(text) >= minOverlayWords && strings.Contains(" "+overlay+" ", " "+text+" ")
 }
-
-// clients are parts of the addresses of development servers' own code.
-var clients = []string{"/@vite/", "webpack-dev-server", "rspack-dev-server", "@rspack/dev-server", "@rsbuild/core/", "hot-dev-client", "react-error-overlay", "next-devtools", "next/dist"}
 
 // IsOwnCode reports whether an error names a place that is not a development server's.
 func IsOwnCode(e *event.Console) bool {
-	return e.Via != "browser" && e.URL != "" && !slices.ContainsFunc(clients, func(part string) bool { return strings.Contains(e.URL, part) })
+	return e.Via != "browser" && e.URL != "" && !OfClient(e.URL) && !strings.Contains(e.URL, "@rsbuild/core/") && !strings.Contains(e.URL, "next/dist")
 }

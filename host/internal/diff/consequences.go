@@ -417,7 +417,7 @@ func addElements(c *computation, elements []elementShown, changes []*capture.Cha
 		}
 	}
 	for _, e := range elements {
-		said, at := overlayText(e.ElementKey)
+		said, at := c.overlayText(e.ElementKey, e.From)
 		text, life := fmt.Sprintf("%q", report.Shorten(event.OneLine(said))), alike.Life(e.ElementKey, e.From)
 		if e.Flash {
 			add(Consequence{At: e.From, Severity: report.Clean, Text: text, Flash: true}, life)

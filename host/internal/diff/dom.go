@@ -91,7 +91,8 @@ func (c *computation) dom() *report.DOMDiff {
 			d.Shown = append(d.Shown, entry) // with the error that says it
 			continue
 		}
-		lives := w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) })
+		overlay := alike.IsOverlay(k.Selector)
+		lives := w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) || l.To > 0 && alike.IsMended(k) })
 		for _, l := range lives {
 			life := alike.Life(k, l.From)
 			t := &tally[report.NewElement]{entry: c.newElement(l, k, w.ref), count: 1, last: w.last, began: appeared(k, l), keys: []alike.Entry{entry}}
@@ -99,7 +100,7 @@ func (c *computation) dom() *report.DOMDiff {
 				t.keys = append(t.keys, life)
 			}
 			severity := report.Warning
-			if alike.IsOverlay(k.Selector) {
+			if overlay {
 				severity = report.Error
 			}
 			switch {
@@ -109,7 +110,8 @@ func (c *computation) dom() *report.DOMDiff {
 				flashes = append(flashes, t)
 			case c.duplicates.Shows(k, l.From, entry):
 			case l.To > 0 && c.Options.WasGiven(entry) && slices.ContainsFunc(lives, isFlash): // the reader was given it before it was one
-			case c.repeated.take(&c.Options, entry, severity, c.section, c.Tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text) != nil:
+			// An overlay that was not there is news, though an earlier one said the same.
+			case !(overlay && w.Before == 0 && l.From > 0 && !c.Options.WasGiven(life)) && c.repeated.element(c, k, l.From, severity, entry):
 			default:
 				fresh = append(fresh, t)
 				broken[w], overlaid[w] = severity == report.Warning, severity == report.Error
@@ -166,10 +168,7 @@ func countTrue[K comparable](m map[K]bool) (n int) {
 
 // newElement is an element as it was during a life.
 func (c *computation) newElement(l flash.Life, k capture.ElementKey, ref *report.Ref) report.NewElement {
-	text, at := overlayText(k)
-	if c.Options.Overlaid != nil {
-		at = c.Options.Overlaid(k.Tab, l.From, text, at)
-	}
+	text, at := c.overlayText(k, l.From)
 	e := report.NewElement{Selector: k.Selector, Text: report.Shorten(text), File: at.File, Line: at.Line, Generated: at.Generated, Tab: c.Tab(k.Tab), Ref: ref}
 	if l.From > 0 {
 		e.AppearedAt = report.Time{Time: time.UnixMilli(l.From).UTC()}
@@ -180,13 +179,16 @@ func (c *computation) newElement(l flash.Life, k capture.ElementKey, ref *report
 	return e
 }
 
-// overlayText is the text of an error element without the place that is a part of it where it is the overlay of a development
-// server.
-func overlayText(k capture.ElementKey) (string, alike.OverlayPlace) {
+// overlayText is the text of an error element that is visible since a time, without the place that is a part of it where it is
+// the overlay of a development server.
+func (c *computation) overlayText(k capture.ElementKey, since int64) (text string, at alike.OverlayPlace) {
 	if !alike.IsOverlay(k.Selector) {
-		return k.Text, alike.OverlayPlace{}
+		return k.Text, at
 	}
-	return alike.CutOverlay(k.Text)
+	if text, at = alike.CutOverlay(k.Text); c.Options.Overlaid != nil {
+		at = c.Options.Overlaid(k.Tab, since, text, at)
+	}
+	return text, at
 }
 
 // pageIsEmpty says that a page shows nothing any more.
@@ -221,11 +223,6 @@ func (l *repeatList) takeStanding(c *computation) {
 	shown := func(tab int, origin string) bool {
 		return !c.closed(tab) && !c.Away(tab) && c.Options.InScope(event.InTab(tab, origin))
 	}
-	add := func(tab int, same, text string, entries ...alike.Entry) {
-		if r := l.of(repeatKey{section: capture.DOMSection, text: same, tab: c.Tab(tab)}, report.Error, text); r.Count == 0 {
-			r.Count, r.entries = 1, entries
-		}
-	}
 	before := c.From.DOMState.Elements()
 	var overlays []capture.ElementKey
 	for k, n := range c.View.DOMState.Elements() {
@@ -238,12 +235,16 @@ func (l *repeatList) takeStanding(c *computation) {
 		if !slices.ContainsFunc(overlays, func(other capture.ElementKey) bool {
 			return other.Tab == k.Tab && alike.SameOverlay(k.Selector, k.Text, other.Selector, other.Text)
 		}) {
-			add(k.Tab, k.Selector+" "+k.Text, "error element "+k.Text, alike.Element(k, before[k]))
+			if r := l.ofElement(c, k, 0, report.Error); r.Count == 0 {
+				r.Count, r.entries = 1, []alike.Entry{alike.Element(k, before[k])}
+			}
 		}
 	}
 	for _, tab := range slices.Sorted(maps.Keys(c.View.DOMState.Empty())) {
 		if c.From.DOMState.Empty()[tab] == c.View.DOMState.Empty()[tab] && shown(tab, capture.OriginOf(c.View.DOMState.URL(tab))) {
-			add(tab, "", pageIsEmpty)
+			if r := l.of(repeatKey{section: capture.DOMSection, tab: c.Tab(tab)}, report.Error, pageIsEmpty); r.Count == 0 {
+				r.Count = 1
+			}
 		}
 	}
 }

@@ -83,6 +83,25 @@ func (l *repeatList) take(o *window.Options, e alike.Entry, severity report.Seve
 	return r
 }
 
+// element is take of an error element that is visible since a time; it reports whether the reader was already given it.
+func (l *repeatList) element(c *computation, k capture.ElementKey, since int64, severity report.Severity, e alike.Entry) bool {
+	if !c.Options.WasGiven(e) {
+		return false
+	}
+	r := l.ofElement(c, k, since, severity)
+	r.Count++
+	r.entries = addEntry(r.entries, e)
+	return true
+}
+
+// ofElement is of for an error element that is visible since a time (0 if that is not known).
+func (l *repeatList) ofElement(c *computation, k capture.ElementKey, since int64, severity report.Severity) *repeat {
+	text, at := c.overlayText(k, since)
+	r := l.of(repeatKey{section: capture.DOMSection, text: k.Selector + " " + k.Text, tab: c.Tab(k.Tab)}, severity, "error element "+text)
+	r.Initiator, r.Generated = report.PlaceName(report.Place{File: at.File, Line: at.Line}), at.Generated
+	return r
+}
+
 // of returns the repeated entry of a key.
 func (l *repeatList) of(k repeatKey, severity report.Severity, text string) *repeat {
 	r := l.found[k]
@@ -224,7 +243,9 @@ func (l *repeatList) complete(c *computation, shown []*repeat) {
 				e.Generated = e.Generated || generated
 			}
 		}
-		e.Initiator = strings.Join(named, ", ")
+		if len(named) > 0 {
+			e.Initiator = strings.Join(named, ", ")
+		}
 		if e.longer != "" && same[e.Message] > 1 {
 			e.Message = report.RepeatedText(e.longer)
 		}

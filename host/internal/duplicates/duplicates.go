@@ -339,7 +339,7 @@ func (f *Finder) FindOverlays() {
 	}
 	for _, o := range f.overlays {
 		o.told = slices.ContainsFunc(f.overlays, func(other *overlay) bool {
-			return other.element.Tab == o.element.Tab && alike.Near(other.at, o.at) &&
+			return other.element.Tab == o.element.Tab && (other.element.Selector == o.element.Selector || alike.Near(other.at, o.at)) &&
 				alike.SameOverlay(o.element.Selector, o.element.Text, other.element.Selector, other.element.Text)
 		})
 	}

@@ -178,6 +178,12 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 				w.Element("appeared", 1, "nextjs-portal", "Unhandled Runtime Error – TypeError: Cannot read properties of undefined")
 			},
 		}, "TypeError: Cannot read properties of undefined (app.tsx:3) ×1", "1 new console error(s)"},
+		{"a short error of the project's code and the overlay that shows it", []func(*enginetest.World){
+			log("error", "exception", "Error: effect boom", app),
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "#webpack-dev-server-client-overlay", "Uncaught runtime errors: ERROR effect boom at main (http://localhost:5173/main.js:1387:11)")
+			},
+		}, "Error: effect boom (app.tsx:3) ×1", "1 new console error(s)"},
 		{"an error of a development server's client and its overlay", []func(*enginetest.World){
 			log("error", "console", "[plugin:vite:react] Unexpected token (3:7)", enginetest.Page+"/@vite/client"),
 			func(w *enginetest.World) {
@@ -212,7 +218,7 @@ func TestOneFailureIsOneEntry(t *testing.T) {
 		{"a module that Vite cannot load, where the overlay is off", []func(*enginetest.World){
 			log("error", "console", "[vite] Internal Server Error\nUnexpected token", enginetest.Page+"/@vite/client"),
 			log("error", "console", "[vite] Failed to reload /src/app.tsx. This could be due to syntax errors or importing non-existent modules. (see errors above)", enginetest.Page+"/@vite/client"),
-		}, "[vite] Internal Server Error\nUnexpected token (client:3) ×1", "1 new console error(s)"},
+		}, "[vite] Internal Server Error\nUnexpected token () ×1", "1 new console error(s)"},
 		{"a failed build that webpack's client logs, and two overlays show", []func(*enginetest.World){
 			log("error", "console", "[webpack-dev-server] ./src/App.jsx\nModule build failed (from swc-loader):\nError: x Expected", "http://localhost:5173/main.js"),
 			log("error", "console", "[webpack-dev-server] bundle has 1 errors", "http://localhost:5173/main.js"),

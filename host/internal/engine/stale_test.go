@@ -79,7 +79,7 @@ func TestABrokenPageIsReportedUntilItIsMended(t *testing.T) {
 		"an overlay": {
 			func(w *enginetest.World) { w.Element("appeared", 1, "vite-error-overlay", text) },
 			func(w *enginetest.World) { w.Element("gone", 1, "vite-error-overlay", "") },
-			"error element " + text,
+			"error element [plugin:vite:react] Unexpected token (3:7)",
 		},
 		"an empty page": {
 			func(w *enginetest.World) {

@@ -18,7 +18,8 @@ const (
 type Repeated struct {
 	Message string `json:"message"`
 	Count   int    `json:"count"`
-	// Initiator is file:line of the code that made a failed request or logged a message: of up to three places that logged it.
+	// Initiator is file:line of the code that made a failed request or logged a message, of up to three places that logged it, or
+	// what an error overlay names.
 	Initiator string `json:"initiator,omitempty"`
 	// Generated is true where Initiator is a line of generated code.
 	Generated bool `json:"generated,omitempty"`

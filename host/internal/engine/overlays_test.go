@@ -1,0 +1,95 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/testing/enginetest"
+)
+
+const (
+	overlayAlone  = "Runtime Error – no items"
+	overlayPlaced = overlayAlone + " – ./src/Shop.jsx:3:7"
+)
+
+func TestAnOverlayThatIsGivenItsPlaceLaterIsOne(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	w.Element("appeared", 1, "nextjs-portal", overlayAlone)
+	w.Pass(3 * time.Second)
+	w.Element("gone", 1, "", "")
+	w.Element("appeared", 2, "nextjs-portal", overlayPlaced)
+	r := w.Changes(a, params{})
+	expect(t, r.Summary == "1 new error overlay(s)" && len(r.DOM.NewErrorElements) == 1 && r.DOM.NewErrorElements[0].Source() == "Shop.jsx:3", r)
+}
+
+func TestAnOverlayThatIsBackAfterAFixIsNews(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	for range 2 {
+		w.Element("appeared", 1, "nextjs-portal", overlayPlaced)
+		r := w.Changes(a, params{})
+		expect(t, r.Summary == "1 new error overlay(s)" && len(r.Repeated) == 0 && len(r.DOM.NewErrorElements) == 1, r)
+		w.Pass(time.Second)
+		w.Element("gone", 1, "", "")
+		w.Changes(a, params{Severity: "errors_only"}) // does not list what is over
+		w.Pass(time.Second)
+	}
+}
+
+func TestAnOverlayThatStaysKeepsItsPlace(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Element("appeared", 1, "nextjs-portal", overlayPlaced)
+	w.Changes(a, params{})
+	r := w.Changes(a, params{})
+	expect(t, r.Severity == report.Error && len(r.Repeated) == 1 &&
+		r.Repeated[0] == report.Repeated{Message: "error element " + overlayAlone, Count: 1, Initiator: "Shop.jsx:3"}, r)
+}
+
+// TestAMendedBuildIsNoError of webpack, whose client takes the overlay back when the build works.
+func TestAMendedBuildIsNoError(t *testing.T) {
+	for text, want := range map[string]report.Severity{
+		"Compiled with problems: ERROR in ./src/Shop.jsx 3:0-9 Module not found – ./src/Shop.jsx:3:0 (generated)": report.Clean,
+		"Uncaught runtime errors: ERROR no items": report.Error,
+	} {
+		w := enginetest.New(t, capture.Limits{})
+		a := w.Agent()
+		w.Changes(a, params{})
+		w.Element("appeared", 1, "#webpack-dev-server-client-overlay", text)
+		w.Pass(time.Second)
+		w.Element("gone", 1, "", "")
+		r := w.Changes(a, params{})
+		expect(t, r.Severity == want && len(r.DOM.Flashes)+len(r.DOM.NewErrorElements) == 1, r)
+	}
+}
+
+func TestDevelopmentServersLogWhatHasItsPlaceElsewhere(t *testing.T) {
+	const (
+		vite = enginetest.Page + "/@vite/client"
+		next = "webpack-internal:///node_modules/next/src/next-devtools/userspace/app/errors/intercept-console-error.ts"
+	)
+	for _, c := range []struct {
+		message, url, source string
+		generated            bool
+	}{
+		{"./src/app/Shop.tsx:4:1\nError: Module not found: Can't resolve './util'", next, "Shop.tsx:4", false},
+		{"./src/app/page.css:4:1\nError: Parsing CSS source code failed\n\nGenerated code of PostCSS transform of file content of src/app/page.css:", next, "page.css:4", true},
+		{"Each child in a list should have a unique \"key\" prop.", next, "", false},
+		{"[vite] Failed to reload /src/Shop.vue. This could be due to syntax errors", vite, "Shop.vue", false},
+		{"[vite] SyntaxError: The requested module '/src/util.ts' does not provide an export named 'nope'", vite, "", false},
+		{"src/app/Shop.tsx:4:1 is what the page says", enginetest.Page + "/src/app.tsx", "app.tsx:3", false},
+	} {
+		w := enginetest.New(t, capture.Limits{})
+		a := w.Agent()
+		w.Changes(a, params{})
+		w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":%q,"url":%q,"line":3,"column":7,"stack":[]`, c.message, c.url))
+		r := w.Changes(a, params{})
+		expect(t, len(r.Console.NewErrors) == 1 && r.Console.NewErrors[0].Source == c.source && r.Console.NewErrors[0].Generated == c.generated, r)
+	}
+}
