@@ -14,10 +14,10 @@ import (
 
 // TestBodiesOfAllTextAreKept: whatever the name of their type. Of others the answer says that they are no text.
 func TestBodiesOfAllTextAreKept(t *testing.T) {
-	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<script>
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<script>function ask() {
 for (const name of ['qwik', 'ndjson', 'xml', 'soap', 'bytes']) fetch('/as/' + name).then((r) => r.arrayBuffer());
 const x = new XMLHttpRequest(); x.open('GET', '/as/xhr'); x.responseType = 'arraybuffer'; x.send();
-</script>`})
+}</script>`})
 	for name, c := range map[string][2]string{
 		"qwik":   {"application/qwik-json", `{"message":"qwik says no"}`},
 		"ndjson": {"application/x-ndjson", "{\"message\":\"ndjson says no\"}\n{\"a\":1}\n"},
@@ -34,7 +34,9 @@ const x = new XMLHttpRequest(); x.open('GET', '/as/xhr'); x.responseType = 'arra
 	}
 	w := e2etest.SharedWorld(t)
 	a := w.AgentOf(t, s)
-	w.Open(t, s.URL)
+	p := w.Open(t, s.URL)
+	a.Changes() // the page is observed from here on
+	p.JS(`ask()`)
 	r := a.ChangesWith(map[string]any{"checkpoint": "auto_0", "wait": "settled"})
 	details := map[string]string{}
 	for _, f := range r.Network.Failures {
