@@ -221,14 +221,22 @@ func (f *Finder) Has(e *event.Console) bool {
 			return logs && !counts
 		})
 	}
-	own, shown := false, false
+	own, shown := alike.IsOwnCode(e), false
 	for _, o := range f.overlays {
 		if o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e) {
-			own, shown = alike.IsOwnCode(e), true
+			if shown = true; own && f.saysWhere(o, e) {
+				own = false
+			}
 			o.told = o.told || own
 		}
 	}
 	return shown && !own
+}
+
+// saysWhere reports whether an overlay has the place in the project of an error of which only a generated line is known.
+func (f *Finder) saysWhere(o *overlay, e *event.Console) bool {
+	_, at := alike.CutOverlay(o.element.Text)
+	return at.File != "" && !at.Generated && f.w.Options.PlaceOf(e).Generated
 }
 
 // showsBuild reports whether the overlay of a development server shows the failed build of which a tab learned at a time.

@@ -93,3 +93,19 @@ func TestDevelopmentServersLogWhatHasItsPlaceElsewhere(t *testing.T) {
 		expect(t, len(r.Console.NewErrors) == 1 && r.Console.NewErrors[0].Source == c.source && r.Console.NewErrors[0].Generated == c.generated, r)
 	}
 }
+
+// TestAnOverlayStandsForAnErrorWhosePlaceOnlyItKnows, such as one of a server's code.
+func TestAnOverlayStandsForAnErrorWhosePlaceOnlyItKnows(t *testing.T) {
+	for text, want := range map[string]string{
+		"Runtime Error – action boom – src/app/actions.ts:4:9": "1 new error overlay(s)",
+		"Runtime Error – action boom":                          "1 new console error(s)",
+	} {
+		w := enginetest.NewWithMaps(t, (&server{}).fetch)
+		a := w.Agent()
+		w.Changes(a, params{})
+		w.Send("console", `"level":"error","via":"exception","text":"Error: action boom","url":"webpack-internal:///./src/app/actions.ts","line":12,"column":7`)
+		w.Element("appeared", 1, "nextjs-portal", text)
+		r := w.Changes(a, params{})
+		expect(t, r.Summary == want && len(r.Console.NewErrors)+len(r.DOM.NewErrorElements) == 1, r)
+	}
+}
