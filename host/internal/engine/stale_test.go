@@ -57,7 +57,7 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 		load(7)
-		if got := explained(); !strings.Contains(got, "a hot update failed, and its page was reloaded") {
+		if got := explained(); !strings.Contains(got, "a hot update failed, and its page was reloaded, updated or closed since") {
 			t.Errorf("%s", got)
 		}
 		if r := w.Changes(a, params{}); r.Severity != report.Clean || len(r.Repeated) != 0 {
@@ -67,6 +67,44 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 			t.Errorf("%s after a reload: %s, %+v", c.text, r.Severity, r.Console)
 		}
 	}
+}
+
+// TestAFailedUpdateOfAModuleIsMendedByTheNextOneOfIt: Vue renders a component anew with each update, so that its page is wrong no
+// longer than until one was applied. Another module's update, or a style of the component, mends nothing.
+func TestAFailedUpdateOfAModuleIsMendedByTheNextOneOfIt(t *testing.T) {
+	const failure = "[HMR] Something went wrong during Vue component hot-reload. Full reload required."
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	updated := func(module string) { w.Log("debug", "[vite] hot updated: "+module) }
+	expect := func(what string, severity report.Severity, repeated int) {
+		t.Helper()
+		w.Pass(time.Second)
+		if r := w.Changes(a, params{}); r.Severity != severity || len(r.Repeated) != repeated {
+			t.Errorf("%s: %s, %q, %+v", what, r.Severity, r.Summary, r.Repeated)
+		}
+	}
+	w.Changes(a, params{})
+	updated("/src/App.vue") // of the same batch
+	w.Log("warning", failure)
+	updated("/src/Cart.vue")
+	expect("a failed update", report.Error, 0)
+	updated("/src/App.vue")
+	updated("/src/Cart.vue?vue&type=style&index=0&lang.css")
+	expect("updates of other modules", report.Error, 1)
+	w.Log("warning", failure)
+	updated("/src/Cart.vue")
+	expect("a wrong fix", report.Error, 1)
+	updated("/src/Cart.vue")
+	expect("the fix", report.Clean, 0)
+	expect("later", report.Clean, 0)
+	if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); r.Severity != report.Clean || r.NoiseHidden == 0 {
+		t.Errorf("from the beginning: %s, %q", r.Severity, r.Summary)
+	}
+	w.Log("warning", "[HMR] Root or manually mounted instance modified. Full reload required.")
+	updated("/src/Cart.vue")
+	expect("a root that is not loaded again", report.Error, 0)
+	updated("/src/Cart.vue")
+	expect("nor later", report.Error, 1)
 }
 
 // TestABrokenPageIsReportedUntilItIsMended: a wrong repair brings no new error, and is no reason to call the page clean.

@@ -79,13 +79,13 @@ func (w *Window) KeepsOut(ev event.Event) bool {
 }
 
 // BuiltIn is the rule of the table that keeps an entry out, nil when none does. What tells of a page that is not up to
-// date is over once the page was loaded anew within the window.
+// date is over once the page was loaded anew within the window, or the module was updated again.
 func (w *Window) BuiltIn(ev event.Event) *noise.Rule {
 	if rule := w.Options.Noise.BuiltIn(ev); rule != nil {
 		return rule
 	}
 	if e, ok := ev.(*event.Console); ok {
-		if _, rule, _ := w.Options.Noise.Stale(e); rule != nil && w.LoadedSince(e) {
+		if _, rule, _ := w.Options.Noise.Stale(e); rule != nil && (w.LoadedSince(e) || w.mendedSince(e)) {
 			return rule
 		}
 		return w.Options.Noise.SocketOf(e, func(script string) iter.Seq[string] { return w.logged(e.Tab(), script) })
@@ -115,6 +115,50 @@ func (w *Window) LoadedSince(e *event.Console) bool {
 		}
 	}
 	return w.loads[e.Tab()] >= e.At
+}
+
+// failedUpdate is the update of a module that failed in a tab.
+type failedUpdate struct {
+	tab int
+	at  int64
+}
+
+// mendedSince reports whether the update of a module that an entry says failed was followed by one of the same module that did
+// not. Vite's client logs the module after each, so the next one that it logs is that of the entry.
+func (w *Window) mendedSince(e *event.Console) bool {
+	if !w.Options.Noise.Mendable(e) {
+		return false
+	}
+	if w.mended == nil {
+		w.mended = map[failedUpdate]bool{}
+		type module struct {
+			tab  int
+			name string
+		}
+		failed, of := map[int][]failedUpdate{}, map[module][]failedUpdate{}
+		for _, e := range w.View.Console().From(0) {
+			tab := e.Tab()
+			if w.Options.Noise.Mendable(e) {
+				f := failedUpdate{tab, e.At}
+				failed[tab], w.mended[f] = append(failed[tab], f), false
+				continue
+			}
+			name := noise.UpdatedModule(e)
+			if name == "" {
+				continue
+			}
+			m := module{tab, name}
+			if len(failed[tab]) == 0 {
+				for _, f := range of[m] {
+					w.mended[f] = true
+				}
+				delete(of, m)
+			}
+			of[m] = append(of[m], failed[tab]...)
+			delete(failed, tab)
+		}
+	}
+	return w.mended[failedUpdate{e.Tab(), e.At}]
 }
 
 // Level is the level as which an entry is told.
