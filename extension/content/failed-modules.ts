@@ -60,7 +60,7 @@ export class FailedModules {
     const { src } = script as HTMLScriptElement;
     const origin = `${root.defaultView?.location.origin}`;
     if (src !== '' && !src.startsWith(`${origin}/`)) return;
-    const name = src === '' ? 'an inline module script' : `the module script ${src.slice(origin.length)}`;
+    const name = src === '' ? 'an inline module script' : `the module script ${new URL(src).pathname}`;
     const event: ContentEvent = {
       kind: 'element',
       op: 'appeared',

@@ -198,7 +198,7 @@ const pageIsEmpty = "the page is empty"
 // empty in the window.
 func emptySince(c *computation, d *report.DOMDiff) (since *report.Time, in, emptied int) {
 	for tab, at := range c.View.DOMState.Empty() {
-		if c.Away(tab) || !c.Options.InScope(event.InTab(tab, capture.OriginOf(c.View.DOMState.URL(tab)))) {
+		if c.Away(tab) || c.Reloading(tab) || !c.Options.InScope(event.InTab(tab, capture.OriginOf(c.View.DOMState.URL(tab)))) {
 			continue
 		}
 		entry := alike.Empty(tab, at)
@@ -244,7 +244,7 @@ func (l *repeatList) takeStanding(c *computation) {
 		}
 	}
 	for _, tab := range slices.Sorted(maps.Keys(c.View.DOMState.Empty())) {
-		if c.From.DOMState.Empty()[tab] == c.View.DOMState.Empty()[tab] && shown(tab, capture.OriginOf(c.View.DOMState.URL(tab))) {
+		if c.From.DOMState.Empty()[tab] == c.View.DOMState.Empty()[tab] && !c.Reloading(tab) && shown(tab, capture.OriginOf(c.View.DOMState.URL(tab))) {
 			add(tab, "", pageIsEmpty)
 		}
 	}

@@ -2,6 +2,7 @@ package window
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -104,7 +105,8 @@ func (w *Window) logged(tab int, script string) iter.Seq[string] {
 	}
 }
 
-// LoadedSince reports whether the page of an entry was loaded anew after it, and before the window's end.
+// LoadedSince reports whether the page of an entry was loaded anew after it, and before the window's end. It is also when the page
+// is being loaded again: what announces that is over with the page.
 func (w *Window) LoadedSince(e *event.Console) bool {
 	if w.loads == nil {
 		w.loads = map[int]int64{}
@@ -113,8 +115,18 @@ func (w *Window) LoadedSince(e *event.Console) bool {
 				w.loads[u.Tab()] = max(w.loads[u.Tab()], u.At)
 			}
 		}
+		for i := range w.View.Flights {
+			if f := &w.View.Flights[i]; w.View.Reloads(f) {
+				w.loads[f.Tab] = max(w.loads[f.Tab], f.At)
+			}
+		}
 	}
 	return w.loads[e.Tab()] >= e.At
+}
+
+// Reloading reports whether a tab is loading its page again at the window's end.
+func (w *Window) Reloading(tab int) bool {
+	return slices.ContainsFunc(w.View.Flights, func(f capture.Flight) bool { return f.Tab == tab && w.View.Reloads(&f) })
 }
 
 // failedUpdate is the update of a module that failed in a tab.
