@@ -1,9 +1,9 @@
 import type { ContentEvent, FromContent, ToContent } from '../messages';
 import { Actions } from './actions';
+import { EmptyPage } from './broken/empty-page';
+import { FailedModules } from './broken/failed-modules';
 import { titleOf } from './dom';
-import { EmptyPage } from './empty-page';
 import { ErrorElements } from './error-elements';
-import { FailedModules } from './failed-modules';
 import { SensitiveFields } from './sensitive/fields';
 import { holdingsOf } from './sensitive/holdings';
 

@@ -1,5 +1,5 @@
-import type { ContentEvent } from '../messages';
-import { attribute, isElement, readyStateOf, tagOf } from './dom';
+import type { ContentEvent } from '../../messages';
+import { attribute, isElement, readyStateOf, tagOf } from '../dom';
 
 /** As what the host knows such a script. */
 const SELECTOR = 'script[type=module]';
