@@ -162,9 +162,13 @@ func TestAFailedUpdateOfAModuleIsMendedByTheNextOneOfIt(t *testing.T) {
 	updated("/src/Cart.vue")
 	expect("a wrong fix", report.Error, 1)
 	updated("/src/Cart.vue")
+	w.Send("console", `"level":"error","via":"exception","text":"TypeError: no parent"`)
+	expect("an update that throws", report.Error, 1)
+	expect("after it", report.Error, 1)
+	updated("/src/Cart.vue")
 	expect("the fix", report.Clean, 0)
 	expect("later", report.Clean, 0)
-	if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); r.Severity != report.Clean || r.NoiseHidden == 0 {
+	if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); r.Errors != 1 || r.NoiseHidden == 0 { // the one that was thrown
 		t.Errorf("from the beginning: %s, %q", r.Severity, r.Summary)
 	}
 	w.Log("warning", "[HMR] Root or manually mounted instance modified. Full reload required.")

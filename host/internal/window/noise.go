@@ -135,8 +135,11 @@ type failedUpdate struct {
 	at  int64
 }
 
+// thrownWithin is how long after an update an error that its code throws may come, in milliseconds.
+const thrownWithin = 1000
+
 // mendedSince reports whether the update of a module that an entry says failed was followed by one of the same module that did
-// not. Vite's client logs the module after each, so the next one that it logs is that of the entry.
+// not, and that threw no error. Vite's client logs the module after each, so the next one that it logs is that of the entry.
 func (w *Window) mendedSince(e *event.Console) bool {
 	if !w.Options.Noise.Mendable(e) {
 		return false
@@ -147,9 +150,21 @@ func (w *Window) mendedSince(e *event.Console) bool {
 			tab  int
 			name string
 		}
-		failed, of := map[int][]failedUpdate{}, map[module][]failedUpdate{}
+		type mending struct {
+			module
+			of []failedUpdate
+			at int64
+		}
+		failed, of, last := map[int][]failedUpdate{}, map[module][]failedUpdate{}, map[int]mending{}
 		for _, e := range w.View.Console().From(0) {
 			tab := e.Tab()
+			if l := last[tab]; e.IsUncaught() && len(l.of) > 0 && e.At-l.at <= thrownWithin {
+				for _, f := range l.of {
+					w.mended[f] = false
+				}
+				of[l.module] = append(of[l.module], l.of...)
+				delete(last, tab)
+			}
 			if w.Options.Noise.Mendable(e) {
 				f := failedUpdate{tab, e.At}
 				failed[tab], w.mended[f] = append(failed[tab], f), false
@@ -164,6 +179,7 @@ func (w *Window) mendedSince(e *event.Console) bool {
 				for _, f := range of[m] {
 					w.mended[f] = true
 				}
+				last[tab] = mending{m, of[m], e.At}
 				delete(of, m)
 			}
 			of[m] = append(of[m], failed[tab]...)
