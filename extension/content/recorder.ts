@@ -1,7 +1,8 @@
 import type { ContentEvent, FromContent, ToContent } from '../messages';
 import { Actions } from './actions';
+import { EmptyPage } from './broken/empty-page';
+import { FailedModules } from './broken/failed-modules';
 import { titleOf } from './dom';
-import { EmptyPage } from './empty-page';
 import { ErrorElements } from './error-elements';
 import { SensitiveFields } from './sensitive/fields';
 import { holdingsOf } from './sensitive/holdings';
@@ -23,6 +24,7 @@ export class Recorder {
   readonly #actions: Actions;
   readonly #elements: ErrorElements;
   readonly #empty: EmptyPage | undefined;
+  readonly #modules: FailedModules | undefined;
   #on = false;
   #mask = '';
   /** The title that was read last. */
@@ -54,7 +56,10 @@ export class Recorder {
     });
     const document = documentName();
     const emit = (event: ContentEvent): void => this.#emit([event]);
-    if (view.parent === view) this.#empty = new EmptyPage(view.document, { document, emit, signal });
+    if (view.parent === view) {
+      this.#empty = new EmptyPage(view.document, { document, emit, signal });
+      this.#modules = new FailedModules(view.document, { document, emit, signal });
+    }
     this.#elements = new ErrorElements(view.document, {
       document,
       emit: (events) => this.#emit(events),
@@ -108,12 +113,14 @@ export class Recorder {
       this.#actions.discard();
       this.#elements.stop(!anew);
       this.#empty?.stop();
+      this.#modules?.stop();
       this.#sensitive.unobserve();
     } else if (!this.#on) {
       this.#on = true;
       this.#sensitive.observe(this.#view.document);
       this.#elements.start(this.#view);
       this.#empty?.start(this.#view);
+      this.#modules?.start();
     } else if (anew) {
       this.#tellAgain();
     }
@@ -132,7 +139,11 @@ export class Recorder {
 
   /** The worker is a new one: it knows nothing of what is shown, and has not heard what was kept. */
   #tellAgain(): void {
-    const shown = [...this.#elements.shown(), ...(this.#empty?.shown() ?? [])];
+    const shown = [
+      ...this.#elements.shown(),
+      ...(this.#empty?.shown() ?? []),
+      ...(this.#modules?.shown() ?? []),
+    ];
     const isShown = new Set(shown.map((event) => event.kind === 'element' && event.id));
     const appeared = new Set<number>();
     const missed = this.#kept.filter((event) => {

@@ -172,6 +172,7 @@ func (c *check) repair(t *testing.T, e edit, o *outcome) string {
 	if e.shows != "" {
 		back.shows = fmt.Sprintf("!(%s) && %s", e.shows, shown)
 	}
+	c.witness.asksForReload() // for the edit
 	r := c.after(t, back, o)
 	stale := c.witness.asksForReload()
 	broke, _ := c.witness.take()

@@ -24,7 +24,7 @@ type witness struct {
 
 	mu               sync.Mutex
 	errors, warnings []string
-	stale            bool // a hot update failed, and the document is still the same
+	stale            bool // a hot update failed since the last look, and the document is still the same
 	urls             map[network.RequestID]string
 }
 
@@ -78,11 +78,14 @@ func (w *witness) hear(ev any) {
 	}
 }
 
-// asksForReload reports whether the code of the server said that a hot update failed and the page has to be loaded again.
+// asksForReload reports whether the code of the server said since the last look that a hot update failed and the page has to be
+// loaded again. A later update may be applied all the same.
 func (w *witness) asksForReload() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stale
+	asks := w.stale
+	w.stale = false
+	return asks
 }
 
 // heard reports whether anything went wrong since the last take.

@@ -420,13 +420,16 @@ func SaysAborted(e *event.Console) bool {
 	return e.Level == event.Error && slices.ContainsFunc(abortedFetch, func(p string) bool { return strings.Contains(e.Text, p) })
 }
 
-// overlays are the selectors of development servers' error overlays.
+// FailedModule is the selector of a document's module scripts that did not load.
+const FailedModule = "script[type=module]"
+
+// overlays are the selectors of what shows that a page is broken: development servers' error overlays, and scripts.
 var overlays = []string{
-	viteOverlay, "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
+	FailedModule, viteOverlay, "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
 	refreshOverlay, "rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
 }
 
-// IsOverlay reports whether a selector is that of a development server's error overlay.
+// IsOverlay reports whether a selector is that of a development server's error overlay, or of a module script that did not load.
 func IsOverlay(selector string) bool { return slices.Contains(overlays, selector) }
 
 // refreshOverlay is the overlay that React Refresh shows besides that of the development server.

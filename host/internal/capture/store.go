@@ -263,7 +263,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		if len(s.flights) >= maxFlights {
 			clear(s.flights)
 		}
-		s.flights[requestKey{b.instance, e.Tab(), e.ID}] = Flight{Tab: e.Tab(), Origin: e.Origin(), Method: e.Method, URL: e.URL, Operation: e.Operation, At: e.At, Began: now, Number: s.begun, Polling: polled, rhythm: rhythm}
+		s.flights[requestKey{b.instance, e.Tab(), e.ID}] = Flight{Tab: e.Tab(), Origin: e.Origin(), Method: e.Method, URL: e.URL, Operation: e.Operation, Document: e.Resource == "document", At: e.At, Began: now, Number: s.begun, Polling: polled, rhythm: rhythm}
 		s.begun++
 	case *event.Network:
 		if t != nil && !polled && (e.Resource == "document" || e.IsStatic()) {

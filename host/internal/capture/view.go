@@ -70,6 +70,8 @@ type Flight struct {
 	Method, URL string
 	// Operation is the name of its GraphQL operation; "" for other requests.
 	Operation string
+	// Document is true for the document of a page or a frame.
+	Document bool
 	// At is when the browser began it, in milliseconds since the Unix epoch.
 	At int64
 	// Began is when the host heard of it, and Number how many requests it had heard of before.
@@ -83,6 +85,12 @@ type Flight struct {
 
 // Subject is the tab of the request.
 func (f *Flight) Subject() event.Subject { return event.InTab(f.Tab, f.Origin) }
+
+// Reloads reports whether a request is for the document that its tab shows.
+func (v *View) Reloads(f *Flight) bool {
+	address, _, _ := strings.Cut(v.DOMState.URL(f.Tab), "#")
+	return f.Document && f.Method == "GET" && f.URL == address
+}
 
 // View is one consistent reading of everything at one moment. It never changes.
 type View struct {

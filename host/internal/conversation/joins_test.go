@@ -239,6 +239,31 @@ func TestDurationsOfCodexComeFromItsRollout(t *testing.T) {
 	}
 }
 
+// Without its hooks, commands of Codex that ran at once are not told apart by durations: they are counted from when it waits.
+func TestDurationsOfCodexDoNotSayWhenACommandBegan(t *testing.T) {
+	w := newWorld(t)
+	start := w.now()
+	w.pass(time.Hour)
+	path := filepath.Join(t.TempDir(), "rollout-one.jsonl")
+	text := ""
+	for _, id := range []string{"one", "two"} {
+		text += fmt.Sprintf(`{"timestamp":%q,"type":"response_item","payload":{"type":"function_call","name":"exec_command","call_id":%q,"arguments":"{\"cmd\":\"make\"}"}}`+"\n", at(start, 1000).Format(time.RFC3339Nano), id)
+	}
+	for i, id := range []string{"one", "two"} {
+		text += fmt.Sprintf(`{"timestamp":%q,"type":"event_msg","payload":{"type":"item_completed","item":{"status":"completed","type":"CommandExecution","id":%q,"exit_code":0,"duration":{"secs":0,"nanos":6222}}}}`+"\n", at(start, 2000+100*i).Format(time.RFC3339Nano), id)
+	}
+	write(t, path, text)
+	if err := w.store.Record(conversation.Event{Kind: conversation.Stop, Agent: "codex", Session: "a", Dir: w.root, At: at(start, 6000).UnixMilli(), Transcript: path}); err != nil {
+		t.Fatal(err)
+	}
+	if calls := w.show().Turns[0].Calls; len(calls) != 2 {
+		t.Fatalf("%+v", calls)
+	}
+	if got, _ := w.store.MadeBy(w.change(start, "x", 1500, nil)); !strings.HasPrefix(got, "one of") {
+		t.Errorf("what changed while both ran is of %q", got)
+	}
+}
+
 // Between two looks at a file, a call that names it and a command have changed it.
 func TestTwoChangesBetweenTwoLooks(t *testing.T) {
 	w := newWorld(t)

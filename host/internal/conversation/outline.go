@@ -81,8 +81,7 @@ type Called struct {
 	background       bool  // a command that runs on after its result
 	hook, transcript bool
 	closed           bool // it has a result
-	// untimed is true where its hook reports no duration. That of a transcript does not say when it began: Codex measures a command
-	// from when it waits for it.
+	// untimed is true for a duration that does not say when it began: Codex measures a command from when it waits for it.
 	untimed bool
 }
 
@@ -109,6 +108,7 @@ type SourceCoverage struct {
 
 // folder makes outlines of the events so far.
 type folder struct {
+	agent    string
 	prompts  []*Turn
 	coverage SourceCoverage
 	calls    map[string]*Called
@@ -131,8 +131,8 @@ type compaction struct {
 	transcript bool
 }
 
-func newFolder() *folder {
-	return &folder{calls: map[string]*Called{}, turns: map[string][]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}, begun: map[string][]*Called{}}
+func newFolder(agent string) *folder {
+	return &folder{agent: agent, calls: map[string]*Called{}, turns: map[string][]*Turn{}, of: map[*Called]string{}, seen: map[string]bool{}, started: map[string]*Called{}, begun: map[string][]*Called{}}
 }
 
 func millis(ms int64) report.Time { return report.Time{Time: time.UnixMilli(ms)} }
@@ -236,7 +236,7 @@ func (f *folder) call(e *Event) {
 			c.finished, c.Ended = e.At, &at
 		}
 		c.Outcome = cmp.Or(c.Outcome, e.Outcome)
-		c.untimed = c.untimed || hook && c.DurationMs == 0 && e.DurationMs == 0 && base == ""
+		c.untimed = c.untimed || !hook && f.agent == "codex"
 		c.DurationMs = cmp.Or(c.DurationMs, e.DurationMs)
 		if base != "" && c.DurationMs == 0 && c.asked != 0 { // its agent tells no duration, but when it began
 			c.DurationMs = int(max(0, e.At-c.asked))

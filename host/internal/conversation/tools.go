@@ -160,7 +160,7 @@ func (s *Store) outlineOf(f *file) (*Outline, error) {
 		return nil, err
 	}
 	if f.folder == nil {
-		f.folder, f.outline = newFolder(), nil
+		f.folder, f.outline = newFolder(f.head.Agent), nil
 		if err := f.events(f.folder.add); err != nil {
 			f.folder = nil
 			return nil, err

@@ -34,6 +34,7 @@ func Compute(from capture.Moment, v *capture.View, o window.Options) *report.Rep
 	c.mentions.complete(c)
 	c.repeated.takeStale(c)
 	c.repeated.takeStanding(c)
+	c.repeated.takeUnanswered(c)
 	c.repeated.list(c, r)
 	omitted := c.listStorms(r)
 	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -61,11 +62,11 @@ type degradation struct{ *computation }
 // compared with its own endpoint's mean, and if half of its requests took longer than nine in ten did before. Requests that took
 // as long as many others that were made at the same time do not count, whether or not those were made before. A single
 // request may just have waited for the processor, so it must have taken degradedMs longer than those. A single
-// document is often the first one of a server that was just started.
+// document is often the first one of a server that was just started. Pages that a development server compiles are no endpoints.
 func (c degradation) find(found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) map[*endpointWindow]bool {
 	evidence := map[*endpointWindow]*timing{}
 	for _, w := range order {
-		if mean := w.meanMs(); w.known && !w.static && !w.isOneDocument() && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*w.base.MeanMs() {
+		if mean := w.meanMs(); w.known && !w.static && !w.isOneDocument() && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*w.base.MeanMs() && !c.isCompiled(w) {
 			evidence[w] = &timing{}
 		}
 	}
@@ -83,6 +84,22 @@ func (c degradation) find(found map[capture.EndpointKey]*endpointWindow, order [
 // isOneDocument says whether the only answer in the window is a document.
 func (w *endpointWindow) isOneDocument() bool {
 	return w.answered == 1 && w.slowest.Resource == "document"
+}
+
+// isCompiled says whether the slowest answer is a page that a router asked a development server for, which compiles each route when
+// it is first asked for. Next.js marks such a request in its query.
+func (c degradation) isCompiled(w *endpointWindow) bool {
+	return strings.Contains(w.slowest.URL, "_rsc=") && c.isDeveloped(w.slowest.Tab())
+}
+
+// isDeveloped says whether a development server has updated the page of a tab.
+func (c degradation) isDeveloped(tab int) bool {
+	for _, u := range c.View.Updates.From(0) {
+		if u.How == "hot_update" && u.Tab() == tab {
+			return true
+		}
+	}
+	return false
 }
 
 // time gathers the evidence: earlier requests as far as the buffer has them, and the window's.

@@ -83,7 +83,7 @@ func (c *computation) dom() *report.DOMDiff {
 	var fresh, flashes []*tally[report.NewElement]
 	var gone []*tally[report.GoneElement]
 	finder := flash.Finder{View: c.View}
-	broken, overlaid := map[*elementWindow]bool{}, map[*elementWindow]bool{}
+	broken, overlaid, unloaded := map[*elementWindow]bool{}, map[*elementWindow]bool{}, map[*elementWindow]bool{}
 	for _, k := range s.order {
 		w := s.found[k]
 		entry := alike.Element(k, w.Before)
@@ -114,7 +114,8 @@ func (c *computation) dom() *report.DOMDiff {
 			case !(overlay && w.Before == 0 && l.From > 0 && !c.Options.WasGiven(life)) && c.repeated.element(c, k, l.From, severity, entry):
 			default:
 				fresh = append(fresh, t)
-				broken[w], overlaid[w] = severity == report.Warning, severity == report.Error
+				unloaded[w] = k.Selector == alike.FailedModule
+				broken[w], overlaid[w] = severity == report.Warning, severity == report.Error && !unloaded[w]
 			}
 		}
 		if !w.Any() && w.Before > 0 && w.Now == 0 && !c.closed(k.Tab) {
@@ -130,6 +131,7 @@ func (c *computation) dom() *report.DOMDiff {
 	c.count(len(d.Crashed), "crashed page", report.Error)
 	c.count(emptied, "empty page", report.Error)
 	c.count(countTrue(overlaid), "new error overlay", report.Error)
+	c.count(countTrue(unloaded), "unloaded module script", report.Error)
 	c.count(countTrue(broken), "new error element", report.Warning)
 
 	r := newRoom()
@@ -198,7 +200,7 @@ const pageIsEmpty = "the page is empty"
 // empty in the window.
 func emptySince(c *computation, d *report.DOMDiff) (since *report.Time, in, emptied int) {
 	for tab, at := range c.View.DOMState.Empty() {
-		if c.Away(tab) || !c.Options.InScope(event.InTab(tab, capture.OriginOf(c.View.DOMState.URL(tab)))) {
+		if c.Away(tab) || c.Reloading(tab) || !c.Options.InScope(event.InTab(tab, capture.OriginOf(c.View.DOMState.URL(tab)))) {
 			continue
 		}
 		entry := alike.Empty(tab, at)
@@ -241,7 +243,7 @@ func (l *repeatList) takeStanding(c *computation) {
 		}
 	}
 	for _, tab := range slices.Sorted(maps.Keys(c.View.DOMState.Empty())) {
-		if c.From.DOMState.Empty()[tab] == c.View.DOMState.Empty()[tab] && shown(tab, capture.OriginOf(c.View.DOMState.URL(tab))) {
+		if c.From.DOMState.Empty()[tab] == c.View.DOMState.Empty()[tab] && !c.Reloading(tab) && shown(tab, capture.OriginOf(c.View.DOMState.URL(tab))) {
 			if r := l.of(repeatKey{section: capture.DOMSection, tab: c.Tab(tab)}, report.Error, pageIsEmpty); r.Count == 0 {
 				r.Count = 1
 			}

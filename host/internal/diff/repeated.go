@@ -148,6 +148,41 @@ func (l *repeatList) takeStale(c *computation) {
 	}
 }
 
+// takeUnanswered adds the failed requests from before the window in whose place a tab still shows the browser's own error page.
+func (l *repeatList) takeUnanswered(c *computation) {
+	if !c.Options.Stands() || !c.Options.Includes(capture.NetworkSection) {
+		return
+	}
+	for _, t := range c.View.Tabs {
+		if !t.Watched || t.DOM || c.Away(t.ID) || !c.Options.InScope(t.Subject()) {
+			continue
+		}
+		e := c.documentOf(&t)
+		if e == nil || e.Status > 0 || e.Error == "" || c.KeepsOut(e) {
+			continue
+		}
+		entry := alike.Failure(e)
+		origin, path := capture.SplitURL(e.URL)
+		r := l.of(repeatKey{section: capture.NetworkSection, as: entry.As, tab: c.Tab(t.ID)}, report.Error, failureLine(e, report.Address(e.Origin(), origin, path), e.Detail))
+		if r.Count == 0 {
+			r.Count, r.request, r.entries = 1, e, addEntry(r.entries, entry)
+		}
+	}
+}
+
+// documentOf returns the last request for the document of a tab's address, nil if it ended in the window or is not in memory.
+func (c *computation) documentOf(t *capture.Tab) (last *event.Network) {
+	address, _, _ := strings.Cut(t.URL, "#")
+	for pos, e := range c.View.Network().InRing().From(t.Loaded.Pos[capture.Network]) {
+		if e.Tab() == t.ID && e.Resource == "document" && e.Target == "" && !e.Canceled && e.URL == address {
+			if last = e; pos >= c.From.Pos[capture.Network] {
+				return nil
+			}
+		}
+	}
+	return last
+}
+
 // maxKeys bounds how many different entries one entry of a report stands for. Others are listed when they occur again.
 const maxKeys = 64
 

@@ -360,6 +360,14 @@ func (f *Finder) TellsOverlay(k capture.ElementKey) bool {
 
 // requestTells reports whether an overlay says no more than that a request failed, and the report speaks of that request.
 func (f *Finder) requestTells(o *overlay) bool {
+	if o.element.Selector == alike.FailedModule { // that of the script, or of what it imports
+		for of, at := range f.failing {
+			if of.tab == o.element.Tab && at.Near(o.at) {
+				return true
+			}
+		}
+		return false
+	}
 	text, _, _ := strings.Cut(o.element.Text, " – ") // what follows is a place
 	status, says := alike.SaysRequestFailed(text)
 	return says && f.failing[failed{o.element.Tab, status}].Near(o.at)

@@ -236,6 +236,25 @@ func TestWhatBecomesOfOneRequest(t *testing.T) {
 	}
 }
 
+// TestAPageThatIsCompiledIsNotDegraded: Next.js compiles a route when its router first asks for it. Once it is built, a slow route
+// is one.
+func TestAPageThatIsCompiledIsNotDegraded(t *testing.T) {
+	for developed, want := range map[bool]report.Severity{true: report.Clean, false: report.Warning} {
+		w := enginetest.New(t, capture.Limits{})
+		a := w.Agent()
+		if developed {
+			w.Log("log", "[vite] hot updated: /src/App.vue")
+		}
+		requests(w, "GET /?_rsc=a 200 40", "GET /?_rsc=b 200 50", "GET /?_rsc=c 200 60")
+		w.Changes(a, params{})
+		w.Pass(time.Minute)
+		requests(w, "GET /?_rsc=d 200 6109", "GET /?_rsc=e 200 6000")
+		if r := w.Changes(a, params{}); r.Severity != want {
+			t.Errorf("of a development server: %t: %s, %q", developed, r.Severity, r.Summary)
+		}
+	}
+}
+
 func TestAnswersThatMeasureNothingDoNotMakeAnEndpointDegraded(t *testing.T) {
 	for _, kind := range []string{"cached", "stream", "canceled"} {
 		w := enginetest.New(t, capture.Limits{})

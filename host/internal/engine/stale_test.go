@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/enginetest"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // TestAFailedHotUpdateIsReportedUntilThePageReloads: Vue's as an error, webpack's as the warning and Rsbuild's as the error that
@@ -57,7 +58,7 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 		load(7)
-		if got := explained(); !strings.Contains(got, "a hot update failed, and its page was reloaded") {
+		if got := explained(); !strings.Contains(got, "a hot update failed, and its page was reloaded, updated or closed since") {
 			t.Errorf("%s", got)
 		}
 		if r := w.Changes(a, params{}); r.Severity != report.Clean || len(r.Repeated) != 0 {
@@ -67,6 +68,114 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 			t.Errorf("%s after a reload: %s, %+v", c.text, r.Severity, r.Console)
 		}
 	}
+}
+
+// TestATabThatShowsTheBrowsersErrorPageIsBroken until its page is loaded: nothing of such a page can be read, and nothing happens in it.
+func TestATabThatShowsTheBrowsersErrorPageIsBroken(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	tab := protocol.Tab{ID: 7, URL: enginetest.Page + "/", Watched: true, DOM: true}
+	request := func(answer string) {
+		w.Send("network", fmt.Sprintf(`"id":"r","method":"GET","url":%q,"resource":"document","started":%d,"duration":1,%s`, enginetest.Page+"/", w.Now.UnixMilli(), answer))
+	}
+	expect := func(what string, severity report.Severity, repeated int) {
+		t.Helper()
+		w.Pass(time.Second)
+		r := w.Changes(a, params{})
+		if r.Severity != severity || len(r.Repeated) != repeated || repeated > 0 && r.Repeated[0].Message != "GET / net::ERR_CONNECTION_REFUSED" {
+			t.Errorf("%s: %s, %q, %+v", what, r.Severity, r.Summary, r.Repeated)
+		}
+	}
+	request(`"status":0,"error":"net::ERR_CONNECTION_REFUSED"`)
+	expect("a load that fails", report.Error, 0)
+	expect("and leaves the page as it was", report.Clean, 0)
+	tab.DOM = false
+	w.SetTab(tab)
+	expect("with the browser's page", report.Error, 1)
+	expect("later", report.Error, 1)
+	request(`"status":0,"error":"net::ERR_CONNECTION_REFUSED"`)
+	expect("again", report.Error, 1)
+	request(`"status":200`)
+	expect("an answer", report.Clean, 0)
+	expect("before the page can be read", report.Clean, 0)
+}
+
+// TestWhatBelongsToAPageThatIsLoadedAgain: its last messages announce the load, and what it does not show any more the next one may.
+// If the load comes to nothing, the page is as wrong as it was.
+func TestWhatBelongsToAPageThatIsLoadedAgain(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	w.Pass(time.Second)
+	w.Log("error", "Error: no cart")
+	w.Send("element", `"op":"emptied","frame":0,"document":"d1","id":0`)
+	w.Log("warning", "[HMR] Error: Aborted because ./src/index.ts is not accepted")
+	w.Log("warning", "[HMR] Cannot apply update. Need to do a full reload!")
+	expect := func(what string, severity report.Severity, warnings, repeated int) {
+		t.Helper()
+		w.Pass(time.Millisecond)
+		r := w.Changes(a, params{})
+		if r.Severity != severity || r.Warnings != warnings || len(r.Repeated) != repeated {
+			t.Errorf("%s: %s, %q, %+v", what, r.Severity, r.Summary, r.Repeated)
+		}
+	}
+	expect("before the load", report.Error, 2, 0)
+	request := func(id, path, resource string) {
+		w.Send("request", fmt.Sprintf(`"id":%q,"method":"GET","url":%q,"resource":%q`, id, enginetest.Page+path, resource))
+	}
+	request("frame", "/inner", "document")
+	request("fetch", "/", "fetch")
+	expect("requests of the page", report.Error, 2, 3)
+	request("page", "/", "document")
+	expect("while it is loaded", report.Clean, 0, 0)
+	w.Send("network", fmt.Sprintf(`"id":"page","method":"GET","url":%q,"resource":"document","status":0,"canceled":true,"started":%d,"duration":1`, enginetest.Page+"/", w.Now.UnixMilli()))
+	expect("after it was given up", report.Error, 2, 3)
+	request("again", "/", "document")
+	w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/"))
+	expect("loaded", report.Clean, 0, 0)
+}
+
+// TestAFailedUpdateOfAModuleIsMendedByTheNextOneOfIt: Vue renders a component anew with each update, so that its page is wrong no
+// longer than until one was applied. Another module's update, or a style of the component, mends nothing.
+func TestAFailedUpdateOfAModuleIsMendedByTheNextOneOfIt(t *testing.T) {
+	const failure = "[HMR] Something went wrong during Vue component hot-reload. Full reload required."
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	updated := func(module string) { w.Log("debug", "[vite] hot updated: "+module) }
+	expect := func(what string, severity report.Severity, repeated int) {
+		t.Helper()
+		w.Pass(time.Second)
+		if r := w.Changes(a, params{}); r.Severity != severity || len(r.Repeated) != repeated {
+			t.Errorf("%s: %s, %q, %+v", what, r.Severity, r.Summary, r.Repeated)
+		}
+	}
+	w.Changes(a, params{})
+	updated("/src/App.vue") // of the same batch
+	w.Log("warning", failure)
+	updated("/src/Cart.vue")
+	expect("a failed update", report.Error, 0)
+	updated("/src/App.vue")
+	updated("/src/Cart.vue?vue&type=style&index=0&lang.css")
+	expect("updates of other modules", report.Error, 1)
+	w.Log("warning", failure)
+	updated("/src/Cart.vue")
+	expect("a wrong fix", report.Error, 1)
+	updated("/src/Cart.vue")
+	w.Send("console", `"level":"error","via":"exception","text":"TypeError: no parent"`)
+	expect("an update that throws", report.Error, 1)
+	expect("after it", report.Error, 1)
+	updated("/src/Cart.vue")
+	expect("the fix", report.Clean, 0)
+	expect("later", report.Clean, 0)
+	if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); r.Errors != 1 || r.NoiseHidden == 0 { // the one that was thrown
+		t.Errorf("from the beginning: %s, %q", r.Severity, r.Summary)
+	}
+	w.Log("warning", "[HMR] Root or manually mounted instance modified. Full reload required.")
+	updated("/src/Cart.vue")
+	expect("a root that is not loaded again", report.Error, 0)
+	updated("/src/Cart.vue")
+	expect("nor later", report.Error, 1)
 }
 
 // TestABrokenPageIsReportedUntilItIsMended: a wrong repair brings no new error, and is no reason to call the page clean.

@@ -64,6 +64,8 @@ type Mark struct {
 	Level string `json:"level"`
 	// Reloads says that the client reloads the page for a failure that it logs as an error.
 	Reloads bool `json:"reloads"`
+	// Mendable says that the page is up to date again once a later update of the same module was applied.
+	Mendable bool `json:"mendable"`
 
 	text  *pattern
 	level event.Level
@@ -278,6 +280,22 @@ func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool)
 		}
 	}
 	return e.Level, nil, false
+}
+
+// Mendable reports whether an entry shows that an update of a module failed, and that a later one of the same module mends that.
+func (r *Rules) Mendable(e *event.Console) bool {
+	return MayBeStale(e) && slices.ContainsFunc(r.whole().console, func(rule *Rule) bool {
+		return rule.Pack == hotUpdate && len(rule.Marks) > 0 && rule.matchesConsole(e) && rule.mark(e.Text).Mendable
+	})
+}
+
+// UpdatedModule returns the module of which Vite's client logs that it ran the new code, "" for any other entry.
+func UpdatedModule(e *event.Console) string {
+	module, _ := strings.CutPrefix(e.Text, "[vite] hot updated: ")
+	if module == e.Text {
+		return ""
+	}
+	return module
 }
 
 // next is the built-in rule for what Next.js logs about hot updates.

@@ -116,6 +116,7 @@ var updates = []struct {
 	{&event.Console{Text: "[HMR] App is up to date."}, "hot_update"},
 	{&event.Console{Level: event.Warning, Text: "[HMR] Cannot apply update. Need to do a full reload!"}, "hot_update_failed"},
 	{&event.Console{Level: event.Warning, Text: "[HMR] Root or manually mounted instance modified. Full reload required."}, "hot_update_failed"},
+	{&event.Console{Level: event.Warning, Text: "[HMR] Something went wrong during Vue component hot-reload. Full reload required."}, "hot_update_failed"},
 	{&event.WebSocket{Op: "received", URL: "ws://localhost:3000/_next/webpack-hmr", Text: `{"action":"built","hash":"1","errors":[],"warnings":[]}`}, "hot_update"},
 	{&event.WebSocket{Op: "received", URL: "ws://127.0.0.1:1234/", Text: `{"type":"update","assets":[{"id":"jX2f","url":"/src.js"}]}`}, "hot_update"},
 	{&event.WebSocket{Op: "received", URL: "ws://127.0.0.1:1234/", Text: `{"type":"error","diagnostics":{"ansi":[{"message":"x"}]}}`}, "hot_update_failed"},

@@ -467,7 +467,7 @@ func textOf(ev event.Event) string {
 func (u *InUse) Because(n window.Entry) string {
 	switch {
 	case n.BuiltIn != nil && u.Rules.FailedUpdate(n.Event):
-		return fmt.Sprintf("pack %s: a hot update failed, and its page was reloaded or closed since", n.BuiltIn.Pack)
+		return fmt.Sprintf("pack %s: a hot update failed, and its page was reloaded, updated or closed since", n.BuiltIn.Pack)
 	case n.BuiltIn != nil:
 		return fmt.Sprintf("pack %s: %s", n.BuiltIn.Pack, n.BuiltIn.About)
 	case n.User != nil && n.User.HideNew:

@@ -2,6 +2,7 @@ package window
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -79,13 +80,13 @@ func (w *Window) KeepsOut(ev event.Event) bool {
 }
 
 // BuiltIn is the rule of the table that keeps an entry out, nil when none does. What tells of a page that is not up to
-// date is over once the page was loaded anew within the window.
+// date is over once the page was loaded anew within the window, or the module was updated again.
 func (w *Window) BuiltIn(ev event.Event) *noise.Rule {
 	if rule := w.Options.Noise.BuiltIn(ev); rule != nil {
 		return rule
 	}
 	if e, ok := ev.(*event.Console); ok {
-		if _, rule, _ := w.Options.Noise.Stale(e); rule != nil && w.LoadedSince(e) {
+		if _, rule, _ := w.Options.Noise.Stale(e); rule != nil && (w.LoadedSince(e) || w.mendedSince(e)) {
 			return rule
 		}
 		return w.Options.Noise.SocketOf(e, func(script string) iter.Seq[string] { return w.logged(e.Tab(), script) })
@@ -104,7 +105,8 @@ func (w *Window) logged(tab int, script string) iter.Seq[string] {
 	}
 }
 
-// LoadedSince reports whether the page of an entry was loaded anew after it, and before the window's end.
+// LoadedSince reports whether the page of an entry was loaded anew after it, and before the window's end. It is also when the page
+// is being loaded again: what announces that is over with the page.
 func (w *Window) LoadedSince(e *event.Console) bool {
 	if w.loads == nil {
 		w.loads = map[int]int64{}
@@ -113,8 +115,78 @@ func (w *Window) LoadedSince(e *event.Console) bool {
 				w.loads[u.Tab()] = max(w.loads[u.Tab()], u.At)
 			}
 		}
+		for i := range w.View.Flights {
+			if f := &w.View.Flights[i]; w.View.Reloads(f) {
+				w.loads[f.Tab] = max(w.loads[f.Tab], f.At)
+			}
+		}
 	}
 	return w.loads[e.Tab()] >= e.At
+}
+
+// Reloading reports whether a tab is loading its page again at the window's end.
+func (w *Window) Reloading(tab int) bool {
+	return slices.ContainsFunc(w.View.Flights, func(f capture.Flight) bool { return f.Tab == tab && w.View.Reloads(&f) })
+}
+
+// failedUpdate is the update of a module that failed in a tab.
+type failedUpdate struct {
+	tab int
+	at  int64
+}
+
+// thrownWithin is how long after an update an error that its code throws may come, in milliseconds.
+const thrownWithin = 1000
+
+// mendedSince reports whether the update of a module that an entry says failed was followed by one of the same module that did
+// not, and that threw no error. Vite's client logs the module after each, so the next one that it logs is that of the entry.
+func (w *Window) mendedSince(e *event.Console) bool {
+	if !w.Options.Noise.Mendable(e) {
+		return false
+	}
+	if w.mended == nil {
+		w.mended = map[failedUpdate]bool{}
+		type module struct {
+			tab  int
+			name string
+		}
+		type mending struct {
+			module
+			of []failedUpdate
+			at int64
+		}
+		failed, of, last := map[int][]failedUpdate{}, map[module][]failedUpdate{}, map[int]mending{}
+		for _, e := range w.View.Console().From(0) {
+			tab := e.Tab()
+			if l := last[tab]; e.IsUncaught() && len(l.of) > 0 && e.At-l.at <= thrownWithin {
+				for _, f := range l.of {
+					w.mended[f] = false
+				}
+				of[l.module] = append(of[l.module], l.of...)
+				delete(last, tab)
+			}
+			if w.Options.Noise.Mendable(e) {
+				f := failedUpdate{tab, e.At}
+				failed[tab], w.mended[f] = append(failed[tab], f), false
+				continue
+			}
+			name := noise.UpdatedModule(e)
+			if name == "" {
+				continue
+			}
+			m := module{tab, name}
+			if len(failed[tab]) == 0 {
+				for _, f := range of[m] {
+					w.mended[f] = true
+				}
+				last[tab] = mending{m, of[m], e.At}
+				delete(of, m)
+			}
+			of[m] = append(of[m], failed[tab]...)
+			delete(failed, tab)
+		}
+	}
+	return w.mended[failedUpdate{e.Tab(), e.At}]
 }
 
 // Level is the level as which an entry is told.

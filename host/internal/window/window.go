@@ -24,6 +24,7 @@ type Window struct {
 	tabs       *bool                 // whether entries name their tab
 	seen       map[seenKey]bool      // before the window, as far as noise rules match it
 	loads      map[int]int64         // when each tab last loaded a page
+	mended     map[failedUpdate]bool // whether a later update of the same module was applied
 	left       map[int]alike.Moments // when tabs left their pages for others
 	backfilled map[tabURL]bool       // failed requests that were found afterwards
 }

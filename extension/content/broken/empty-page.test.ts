@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ContentEvent } from '../messages';
+import type { ContentEvent } from '../../messages';
 import { EmptyPage, isEmpty } from './empty-page';
 
 let ending: AbortController;

@@ -1,4 +1,4 @@
-import type { ContentEvent } from '../messages';
+import type { ContentEvent } from '../../messages';
 import {
   bodyOf,
   firstChildOf,
@@ -12,8 +12,8 @@ import {
   readyStateOf,
   shadowRootOf,
   tagOf,
-} from './dom';
-import { overlayOf } from './error-overlays';
+} from '../dom';
+import { overlayOf } from '../error-overlays';
 
 /** How long a page must be empty to count: views that are replaced are empty for a moment. Milliseconds. */
 const CONFIRM = 300;
