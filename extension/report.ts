@@ -436,7 +436,8 @@ export interface Repeated {
   message: string;
   count: number /* int */;
   /**
-   * Initiator is file:line of the code that made a failed request or logged a message: of up to three places that logged it.
+   * Initiator is file:line of the code that made a failed request or logged a message, of up to three places that logged it, or
+   * what an error overlay names.
    */
   initiator?: string;
   /**
