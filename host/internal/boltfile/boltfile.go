@@ -2,6 +2,7 @@
 //
 // Guarantees:
 //   - A damaged file ends no process: it is [ErrDamaged]. So is one whose pages refer to each other in circles.
+//   - Where a file is readable, but not as it was last written, a notice says so.
 //   - A file that cannot be opened is closed again, so that it can be renamed. On Windows that fails where bbolt panicked after
 //     it had mapped the file.
 package boltfile
@@ -25,8 +26,12 @@ var ErrDamaged = errors.New("the file is damaged")
 // patience is how long another process that has the file open is waited for.
 const patience = time.Second
 
-// Open opens a file, and creates a missing one with mode 0600.
-func Open(path string) (db *bbolt.DB, err error) {
+// Open opens a file, and creates a missing one with mode 0600. A notice says that the file was empty, or that one of its two heads
+// is damaged, so that bbolt may read the state before the last write.
+func Open(path string) (db *bbolt.DB, notice string, err error) {
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		notice = path + " was an empty file; what it held, if anything, is no longer available"
+	}
 	// A panic leaves the file open, and Windows does not rename an open file.
 	var file *os.File
 	open := func(name string, flag int, mode os.FileMode) (*os.File, error) {
@@ -41,22 +46,26 @@ func Open(path string) (db *bbolt.DB, err error) {
 		if err == nil {
 			err = whole(db)
 		}
+		heads := 0
 		if err == nil {
-			err = sound(path) // now nobody else writes to it
+			heads, err = sound(path) // now nobody else writes to it
+		}
+		if err == nil && heads < 2 {
+			notice = "one of the two heads of " + path + " is damaged; what was written last may be missing"
 		}
 		return err
 	})
 	if err == nil {
-		return db, nil
+		return db, notice, nil
 	}
 	if db != nil {
 		_ = Guard(db.Close) // this may fail on a damaged file
 	}
 	_ = file.Close() // nil has nothing to close
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("%s is in use by another program: %w", path, err)
+		return nil, "", fmt.Errorf("%s is in use by another program: %w", path, err)
 	}
-	return nil, err
+	return nil, "", err
 }
 
 // plausible returns an error for a file that is cut off: reading beyond its end would crash.

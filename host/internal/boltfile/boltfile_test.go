@@ -17,7 +17,7 @@ import (
 
 // read opens a file, reads all of it, writes to it and closes it.
 func read(path string) error {
-	db, err := boltfile.Open(path)
+	db, _, err := boltfile.Open(path)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func TestADamagedFileIsAnError(t *testing.T) {
 		t.Skip("Windows keeps a file mapped on which bbolt panicked, so it can neither be written nor renamed")
 	}
 	path := filepath.Join(t.TempDir(), "db")
-	db, err := boltfile.Open(path)
+	db, _, err := boltfile.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,5 +113,42 @@ func TestADamagedFileIsAnError(t *testing.T) {
 	}
 	if t.Logf("%d pages, %d damages are errors", len(whole)/page, refused); refused == 0 {
 		t.Error("no damage is an error")
+	}
+}
+
+// TestAFileThatMayBeOlderSaysSo: one of its two heads is damaged, or a copy of the other, or the file is empty.
+func TestAFileThatMayBeOlderSaysSo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	open := func() string {
+		t.Helper()
+		db, notice, err := boltfile.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return notice
+	}
+	if notice := open(); notice != "" {
+		t.Fatalf("a new file: %s", notice)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	for name, damage := range map[string]func([]byte) []byte{
+		"first head":  func(b []byte) []byte { b[20] ^= 1; return b },
+		"second head": func(b []byte) []byte { b[page+20] ^= 1; return b },
+		"copied head": func(b []byte) []byte { copy(b[:page], b[page:2*page]); return b },
+		"emptied":     func([]byte) []byte { return nil },
+	} {
+		if err := os.WriteFile(path, damage(append([]byte{}, whole...)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if notice := open(); !strings.Contains(notice, path) {
+			t.Errorf("%s: %q", name, notice)
+		}
 	}
 }

@@ -44,27 +44,26 @@ type structure struct {
 }
 
 // sound returns an error for a file whose trees do not end, share pages or reach outside of themselves. Package bbolt would follow
-// them without end.
-func sound(path string) error {
+// them without end. It counts the heads that are undamaged, at most 2.
+func sound(path string) (heads int, err error) {
 	f, info, err := safefile.Open(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = f.Close() }()
-	s, err := readMeta(f, info.Size())
+	s, heads, err := readMeta(f, info.Size())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	s.seen = make([]bool, s.high)
 	if err := s.tree(s.root, 0); err != nil {
-		return err
+		return 0, err
 	}
-	return s.freePages()
+	return heads, s.freePages()
 }
 
-// readMeta returns the newer of the two states that a file has.
-func readMeta(f *os.File, size int64) (*structure, error) {
-	var newest *structure
+// readMeta returns the newer of the two states that a file has, and counts the heads that are undamaged.
+func readMeta(f *os.File, size int64) (newest *structure, heads int, err error) {
 	last := uint64(0)
 	for _, at := range []int64{0, int64(os.Getpagesize())} {
 		meta := make([]byte, headBytes+64)
@@ -78,17 +77,21 @@ func readMeta(f *os.File, size int64) (*structure, error) {
 			continue
 		}
 		s := &structure{f: f, pageSize: int64(order.Uint32(meta[8:])), root: order.Uint64(meta[16:]), free: order.Uint64(meta[32:]), high: order.Uint64(meta[40:])}
-		if tx := order.Uint64(meta[48:]); newest == nil || tx > last {
+		tx := order.Uint64(meta[48:])
+		if newest == nil || tx != last { // a copy of the other head is not one
+			heads++
+		}
+		if newest == nil || tx > last {
 			newest, last = s, tx
 		}
 	}
 	if newest == nil {
-		return nil, fmt.Errorf("%w: its head is not readable", ErrDamaged)
+		return nil, 0, fmt.Errorf("%w: its head is not readable", ErrDamaged)
 	}
 	if newest.pageSize < 1024 || newest.pageSize > 64<<10 || newest.high > uint64(size/newest.pageSize) {
-		return nil, fmt.Errorf("%w: it is cut off", ErrDamaged)
+		return nil, 0, fmt.Errorf("%w: it is cut off", ErrDamaged)
 	}
-	return newest, nil
+	return newest, heads, nil
 }
 
 // page is one that nothing referred to before, with the pages that continue it. Most of a file is values, which are not read.

@@ -95,6 +95,14 @@ func (l *sectionLog) first() uint64 {
 	return l.blocks[0].pos
 }
 
+// entries counts what the blocks hold.
+func (l *sectionLog) entries() (n uint64) {
+	for _, b := range l.blocks {
+		n += uint64(b.entries)
+	}
+	return n
+}
+
 // find is the index of the block that holds a position, or of the first one after it.
 func (l *sectionLog) find(pos uint64) int {
 	i, _ := slices.BinarySearchFunc(l.blocks, pos, func(b block, pos uint64) int {

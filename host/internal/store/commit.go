@@ -19,6 +19,7 @@ const (
 	stateKey = "state"
 	gapsKey  = "gaps"
 	liveKey  = "live"
+	tallyKey = "tally"
 	// CheckpointsKey and ClientsKey are for the more of [Store.Commit].
 	CheckpointsKey = "checkpoints"
 	ClientsKey     = "clients"
@@ -46,7 +47,7 @@ func (s *Store) Commit(d *capture.Delta, more map[string][]byte) error {
 					return err
 				}
 			}
-			return w.trim()
+			return errors.Join(w.trim(), w.tally())
 		})
 	})
 	if err != nil {
@@ -241,4 +242,24 @@ func (w *writer) trim() error {
 		log.bytes -= first.size
 		log.blocks = log.blocks[1:]
 	}
+}
+
+// tally writes what the file holds after this commit.
+func (w *writer) tally() error {
+	meta := w.tx.Bucket(metaBucket)
+	f := tallyFile{Entries: map[capture.Section]uint64{}}
+	for section, log := range w.logs {
+		f.Entries[section] = log.entries()
+	}
+	if err := meta.ForEach(func(k, _ []byte) error {
+		f.Keys = append(f.Keys, string(k))
+		return nil
+	}); err != nil {
+		return err
+	}
+	data, err := marshal(f)
+	if err != nil {
+		return err
+	}
+	return meta.Put([]byte(tallyKey), w.s.seal([]byte(tallyKey), data))
 }

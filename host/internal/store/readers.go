@@ -86,7 +86,7 @@ func EncodeClients(list []checkpoint.ClientState) ([]byte, error) {
 // State reads the saved state of the capture, nil if there is none yet. It omits a damaged part and reports it in
 // problems. The rest is valid.
 func (s *Store) State() (st *capture.State, problems []error) {
-	st = &capture.State{}
+	st, problems = &capture.State{}, s.missing()
 	if !s.read(stateKey, "the capture state", &stateFile{st}, &problems) {
 		return nil, problems
 	}
@@ -94,7 +94,6 @@ func (s *Store) State() (st *capture.State, problems []error) {
 	if s.read(gapsKey, "the list of gaps", &gaps, &problems) {
 		st.Gaps = gaps.state()
 	}
-	problems = append(problems, s.missing(st.Next)...)
 	var live []capture.LiveElement
 	if s.read(liveKey, "the visible error elements", &live, &problems) {
 		st.Live = &live
@@ -102,23 +101,23 @@ func (s *Store) State() (st *capture.State, problems []error) {
 	return st, problems
 }
 
-// missing reports the entries before a position that no block has, although later or earlier ones have theirs.
-func (s *Store) missing(next capture.Positions) (problems []error) {
+// missing reports what the file held after the last commit and no longer holds. A journal that was written before there was a
+// tally has nothing to compare.
+func (s *Store) missing() (problems []error) {
+	var held tallyFile
+	if !s.read(tallyKey, "what the journal held", &held, &problems) {
+		return problems
+	}
+	for _, key := range held.Keys {
+		if !s.has(key) {
+			problems = append(problems, &LostError{"a part of the journal", fmt.Errorf("%w: %s is missing", boltfile.ErrDamaged, key)})
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for track, section := range capture.Sections {
-		blocks := s.logs[section].blocks
-		n := uint64(0)
-		for i, b := range blocks {
-			if i > 0 {
-				n += b.pos - min(b.pos, blocks[i-1].end())
-			}
-		}
-		if last := len(blocks) - 1; last >= 0 {
-			n += next[track] - min(next[track], blocks[last].end())
-		}
-		if n > 0 {
-			problems = append(problems, fmt.Errorf("%w: %d entries of %s are missing", boltfile.ErrDamaged, n, section))
+	for _, section := range capture.Sections {
+		if n := s.logs[section].entries(); n < held.Entries[section] {
+			problems = append(problems, fmt.Errorf("%w: %d entries of %s are missing", boltfile.ErrDamaged, held.Entries[section]-n, section))
 		}
 	}
 	return problems

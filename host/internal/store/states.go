@@ -75,6 +75,19 @@ func (f *stateFile) DecodeMsgpack(d *msgpack.Decoder) error {
 	return decodeFields(d, &st.Started, &st.Saved, &st.LastTab, &st.Masked, &st.Next, &st.Browsers, &st.Tabs, &st.Gaps, &st.Live, &st.URLs, &st.Mistimed, &st.Since)
 }
 
+// tallyFile is what the file held after the last commit. A name that a damaged file has changed is found no more, and this says
+// that it was there.
+type tallyFile struct {
+	// Keys are those of the meta bucket.
+	Keys    []string
+	Entries map[capture.Section]uint64
+}
+
+// DecodeMsgpack implements [msgpack.CustomDecoder].
+func (f *tallyFile) DecodeMsgpack(d *msgpack.Decoder) error {
+	return decodeFields(d, &f.Keys, &f.Entries)
+}
+
 // pageState is a [capture.DOMState].
 type pageState struct {
 	Elements []elementCount

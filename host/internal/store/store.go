@@ -77,50 +77,51 @@ const (
 )
 
 // Open opens the database at a path, and creates a missing one. It renames a damaged one, starts with an empty store,
-// and reports this to the user in notice.
+// and reports this to the user in notice, as it does what [boltfile.Open] says.
 func Open(path string, limits Limits, now time.Time) (s *Store, notice string, err error) {
-	s, err = open(path, limits)
+	s, notice, err = open(path, limits)
 	if err == nil || !errors.Is(err, boltfile.ErrDamaged) {
-		return s, "", err
+		return s, notice, err
 	}
 	aside := fmt.Sprintf("%s.damaged-%s", path, now.UTC().Format("20060102T150405.000"))
 	if renameErr := os.Rename(path, aside); renameErr != nil {
 		return nil, "", errors.Join(err, renameErr)
 	}
 	notice = fmt.Sprintf("the journal could not be read (%v) and was set aside as %s; its entries are no longer available", err, aside)
-	s, err = open(path, limits)
+	s, _, err = open(path, limits)
 	return s, notice, err
 }
 
-func open(path string, limits Limits) (_ *Store, err error) {
+func open(path string, limits Limits) (_ *Store, notice string, err error) {
 	if limits.Aged == nil {
 		limits.Aged = retention.Never
 	}
 	s := &Store{path: path, limits: limits, logs: map[capture.Section]*sectionLog{}}
 	if s.packer, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockBytes), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true)); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if s.opener, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true)); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if s.db, err = boltfile.Open(path); errors.Is(err, boltfile.ErrDamaged) {
-		return nil, err
+	if s.db, notice, err = boltfile.Open(path); errors.Is(err, boltfile.ErrDamaged) {
+		return nil, "", err
 	} else if err != nil {
-		return nil, fmt.Errorf("cannot open the journal: %w", err)
+		return nil, "", fmt.Errorf("cannot open the journal: %w", err)
 	}
 	if err := s.load(); err != nil {
 		_ = boltfile.Guard(s.db.Close) // this may fail on a damaged file
-		return nil, err
+		return nil, "", err
 	}
-	return s, nil
+	return s, notice, nil
 }
 
 // load makes the buckets and reads which blocks there are. It walks every page of the trees once.
 func (s *Store) load() error {
-	complete := false
+	complete, named, blocks := false, false, 0
 	err := boltfile.Guard(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
 			if b := tx.Bucket(metaBucket); b != nil {
+				named = true
 				switch f := string(b.Get(formatKey)); f {
 				case format:
 					complete = true
@@ -141,12 +142,16 @@ func (s *Store) load() error {
 				if err := b.ForEach(func(k, v []byte) error { return log.load(k, v) }); err != nil {
 					return err
 				}
+				blocks += len(log.blocks)
 			}
 			return nil
 		})
 	})
 	if err != nil {
 		return err
+	}
+	if blocks > 0 && !named {
+		return fmt.Errorf("%w: it does not say its format", boltfile.ErrDamaged)
 	}
 	if complete {
 		return nil
@@ -214,4 +219,15 @@ func (s *Store) value(key string) (data []byte, err error) {
 		return nil, err
 	}
 	return s.unseal([]byte(key), data, nil)
+}
+
+// has says whether the meta bucket has a key.
+func (s *Store) has(key string) (found bool) {
+	_ = boltfile.Guard(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error {
+			found = tx.Bucket(metaBucket).Get([]byte(key)) != nil
+			return nil
+		})
+	})
+	return found
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -376,13 +377,16 @@ func TestADamagedFileNeverStopsAnything(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer func() { _ = disk.Close() }()
-		if notice != "" {
+		if strings.Contains(notice, "set aside") {
 			if kept, err := filepath.Glob(path + ".damaged-*"); err != nil || len(kept) != 1 || !strings.Contains(notice, kept[0]) {
 				rt.Fatalf("%s: %v %v", notice, kept, err)
 			}
 		}
-		st, _ := disk.State()
+		st, problems := disk.State()
 		if st == nil {
+			if notice == "" && len(problems) == 0 {
+				rt.Fatal("nothing is left, and nothing is explained")
+			}
 			return
 		}
 		past, err := disk.Past(nil)
@@ -391,19 +395,65 @@ func TestADamagedFileNeverStopsAnything(t *testing.T) {
 		}
 		defer past.Close()
 		restored := capture.Restore(small(1000), noise.Default(), epoch, st, past)
-		view := restored.View(epoch)
+		view, left := restored.View(epoch), 0
 		for pos, e := range view.Console().From(0) {
 			if e.Text != fmt.Sprintf("message %d", pos-1) {
 				rt.Fatalf("position %d holds %q", pos, e.Text)
 			}
+			left++
 		}
 		past.Close()
+		if left < 300 && notice == "" && len(problems)+len(disk.Damaged()) == 0 {
+			rt.Fatalf("%d of 300 messages are left, and nothing is explained", left)
+		}
 		// And it can be written to, or says that it cannot.
 		restored.Keep()
 		if err := disk.Commit(restored.Drain(epoch), nil); err != nil && !strings.Contains(err.Error(), "damaged") {
 			rt.Fatal(err)
 		}
 	})
+}
+
+// TestNamesThatAreDamagedAreExplained changes one byte of the name of each part of a journal, so that it is found no more.
+func TestNamesThatAreDamagedAreExplained(t *testing.T) {
+	w := enginetest.New(t, small(1000))
+	path := filepath.Join(t.TempDir(), "journal.db")
+	disk := open(t, path, store.DefaultLimits())
+	w.Store.Keep()
+	w.Log("error", "boom")
+	w.Request("GET", "/api/cart", 500, 5)
+	checkpoints, err := store.EncodeCheckpoints([]checkpoint.Checkpoint{{Name: "before", Moment: w.Store.View(w.Now).Now()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.Commit(w.Store.Drain(w.Now), map[string][]byte{store.CheckpointsKey: checkpoints}); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"meta", "format", "state", "gaps", store.CheckpointsKey, string(capture.ConsoleSection), string(capture.NetworkSection)} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "journal.db")
+			damaged := append([]byte(nil), name...)
+			damaged[1] ^= 1
+			if err := os.WriteFile(path, bytes.ReplaceAll(whole, []byte(name), damaged), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			disk, notice, err := store.Open(path, store.DefaultLimits(), epoch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = disk.Close() }()
+			if _, problems := disk.State(); notice == "" && len(problems) == 0 {
+				t.Error("nothing is explained")
+			}
+		})
+	}
 }
 
 func TestTwentyCheckpointsOfTwoHundredEndpointsTakeUnder100KiB(t *testing.T) {

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -33,18 +34,18 @@ var (
 // power.
 type DB struct{ bolt *bbolt.DB }
 
-// Open opens the file at a path, and creates it. A notice says that a damaged file was set aside, now or earlier, until the user
+// Open opens the file at a path, and creates it. A notice is what [boltfile.Open] says, or that a damaged file was set aside, now or earlier, until the user
 // removes that.
 func Open(path string, now time.Time) (_ *DB, notice string, err error) {
-	d, err := tryOpen(path)
+	d, notice, err := tryOpen(path)
 	if !errors.Is(err, boltfile.ErrDamaged) {
-		return d, setAside(path), err
+		return d, cmp.Or(notice, setAside(path)), err
 	}
 	aside := fmt.Sprintf("%s%s%s", path, asideSuffix, now.UTC().Format("20060102T150405.000"))
 	if renamed := os.Rename(path, aside); renamed != nil {
 		return nil, "", errors.Join(err, renamed)
 	}
-	d, opened := tryOpen(path)
+	d, _, opened := tryOpen(path)
 	return d, fmt.Sprintf("the timeline could not be read (%v) and was set aside as %s; its sessions and moments are no longer listed", err, aside), opened
 }
 
@@ -65,12 +66,12 @@ func setAside(path string) (notice string) {
 	return notice
 }
 
-func tryOpen(path string) (*DB, error) {
-	b, err := boltfile.Open(path)
+func tryOpen(path string) (_ *DB, notice string, err error) {
+	b, notice, err := boltfile.Open(path)
 	if errors.Is(err, boltfile.ErrDamaged) {
-		return nil, err
+		return nil, "", err
 	} else if err != nil {
-		return nil, fmt.Errorf("cannot open the timeline: %w", err)
+		return nil, "", fmt.Errorf("cannot open the timeline: %w", err)
 	}
 	d := &DB{b}
 	err = d.update(func(tx *bbolt.Tx) error {
@@ -93,9 +94,9 @@ func tryOpen(path string) (*DB, error) {
 	})
 	if err != nil {
 		_ = boltfile.Guard(b.Close) // this may fail on a damaged file
-		return nil, err
+		return nil, "", err
 	}
-	return d, nil
+	return d, notice, nil
 }
 
 // Close closes the file.
