@@ -37,7 +37,7 @@ func Holds(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, p := range parts {
 		if !strings.Contains(text, p) {
-			t.Errorf("%q is missing in\n%s", p, text)
+			t.Errorf("%s\nlacks %q", text, p) // last, because a long output of CI is cut at its beginning
 		}
 	}
 }
@@ -47,7 +47,7 @@ func Lacks(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, p := range parts {
 		if strings.Contains(text, p) {
-			t.Errorf("%q is in\n%s", p, text)
+			t.Errorf("%s\nhas %q", text, p)
 		}
 	}
 }

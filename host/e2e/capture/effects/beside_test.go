@@ -29,12 +29,12 @@ func TestTheListingBesideAnErrorIsShort(t *testing.T) {
 	text := open("/broken")
 	e2etest.Holds(t, text, `error: "Error: no cart" (app.js:2)`)
 	if n := tokens.Estimate(text); n > 400 {
-		t.Errorf("%d tokens: %s", n, text)
+		t.Errorf("%s\nhas %d tokens", text, n)
 	}
 	e2etest.Lacks(t, text, "number 79")
 	e2etest.Holds(t, a.Look(), "number 0", "number 79")
 	// The same error is no news, and the page is listed.
 	if text := open("/broken"); tokens.Estimate(text) < 800 {
-		t.Errorf("it was listed as beside a new error: %s", text)
+		t.Errorf("%s\nwas listed as beside a new error", text)
 	}
 }
