@@ -121,8 +121,8 @@ func (w *witness) holds(expression string) bool {
 	return w.p.Tab.JS(fmt.Sprintf(`if (!(%s)) throw new Error('not so')`, expression)) == nil
 }
 
-// when looks from now on for the moment from which an expression is true in the page. What it returns ends the look, and is that
-// moment, if there was one.
+// when looks from now on for the moment from which an expression is true in the page: in its present document, if an update loads it
+// again. What it returns ends the look, and is that moment, if there was one.
 func (w *witness) when(ctx context.Context, expression string) func() (time.Time, bool) {
 	if expression == "" {
 		return func() (time.Time, bool) { return time.Time{}, false }
@@ -130,17 +130,22 @@ func (w *witness) when(ctx context.Context, expression string) func() (time.Time
 	ctx, end := context.WithCancel(ctx)
 	found := make(chan time.Time, 1)
 	go func() {
-		defer close(found)
+		var since time.Time
+		var document float64 // when the document began in which it is true, 0 while it is in none
 		for ctx.Err() == nil {
-			if w.holds(expression) {
-				found <- time.Now()
-				return
+			now, err := chromedp.Run(w.p.Ctx, chromedp.Evaluate[float64](fmt.Sprintf(`(%s) ? performance.timeOrigin : 0`, expression)))
+			if err == nil && now != document { // with an error the page loads, or has nothing of it yet
+				since, document = time.Now(), now
 			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
+		if document != 0 {
+			found <- since
+		}
+		close(found)
 	}()
 	return func() (time.Time, bool) {
 		end()
