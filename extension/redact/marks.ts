@@ -20,17 +20,42 @@ const quoteMarks = [
   String.raw`'\\''`,
 ];
 
-/** The length of the mark that ends at `end`, 0 for none. */
+/** The length of the mark that ends at `end`, with the backslashes before an entity; 0 for none. */
 export function quoteMarkBefore(s: string, end: number): number {
   const last = s[end - 1];
   if (last !== ';' && last !== "'") return 0;
-  return quoteMarks.find((mark) => s.endsWith(mark, end))?.length ?? 0;
+  const mark = quoteMarks.find((m) => isMark(s, end - m.length, m));
+  if (mark === undefined) return 0;
+  let from = end - mark.length;
+  while (mark[0] === '&' && s[from - 1] === '\\') from--;
+  return end - from;
 }
 
-/** The mark that begins at i. */
+/** The mark that begins at i, with the backslashes before an entity. */
 export function quoteMarkAt(s: string, i: number): string | undefined {
-  if (s[i] !== '&' && s[i] !== "'") return undefined;
-  return quoteMarks.find((mark) => s.startsWith(mark, i));
+  let from = i;
+  while (s[from] === '\\') from++;
+  if (s[from] !== '&' && (s[from] !== "'" || from > i)) return undefined;
+  const mark = quoteMarks.find((m) => isMark(s, from, m));
+  return mark && s.slice(i, from + mark.length);
+}
+
+function isMark(s: string, from: number, mark: string): boolean {
+  return from >= 0 && s.slice(from, from + mark.length).toLowerCase() === mark;
+}
+
+/**
+ * Where a value ends that begins behind a mark, -1 where the text was cut off. An entity with more backslashes before it belongs
+ * to the value.
+ */
+export function closingMark(s: string, from: number, mark: string): number {
+  const bare = mark.replace(/^\\+/, '');
+  for (let at = s.indexOf(bare, from); at >= 0; at = s.indexOf(bare, at + bare.length)) {
+    let end = at;
+    while (bare[0] === '&' && end > from && s[end - 1] === '\\') end--;
+    if (at - end <= mark.length - bare.length) return end;
+  }
+  return -1;
 }
 
 /** What follows the first quote of `'"'"'`. */

@@ -1,7 +1,7 @@
 /** The value of a pair: where it ends; a part of redact.ts. */
 import { isBlank, isLineEnd } from './hidden';
 import { endsInAny, type PairRules } from './keys';
-import { quoteMarkAt, shellQuote } from './marks';
+import { closingMark, quoteMarkAt, shellQuote } from './marks';
 
 /** The length of the longest word that is looked for among schemes and placeholders. */
 export const MAX_SCHEME = 20;
@@ -32,9 +32,9 @@ export function valueAfter(
   const mark = quoteMarkAt(s, i);
   if (mark !== undefined) {
     const from = i + mark.length;
-    const to = s.indexOf(mark, from);
+    const to = closingMark(s, from, mark);
     // '\'' is also how programs write one quote
-    const program = mark[1] === '\\' && (to < 0 || wordEnd(s, from) === from);
+    const program = mark.startsWith("'\\") && (to < 0 || wordEnd(s, from) === from);
     // without an end, the text was cut off
     if (!program) return { from, to: to < 0 ? s.length : to, quoted: true };
   }

@@ -8,28 +8,59 @@ var quoteMarks = [...]string{
 	`'"'"'`, `'\"'\"'`, `'\''`, `'\\''`,
 }
 
-// quoteMarkBefore returns the length of the mark that ends at a byte, 0 for none.
+// quoteMarkBefore returns the length of the mark that ends at a byte, with the backslashes before an entity; 0 for none.
 func quoteMarkBefore(s string, end int) int {
-	if end > 0 && (s[end-1] == ';' || s[end-1] == '\'') {
-		for _, mark := range quoteMarks {
-			if strings.HasSuffix(s[:end], mark) {
-				return len(mark)
-			}
+	if end == 0 || s[end-1] != ';' && s[end-1] != '\'' {
+		return 0
+	}
+	for _, mark := range quoteMarks {
+		from := end - len(mark)
+		if from < 0 || !strings.EqualFold(s[from:end], mark) {
+			continue
 		}
+		for mark[0] == '&' && from > 0 && s[from-1] == '\\' {
+			from--
+		}
+		return end - from
 	}
 	return 0
 }
 
-// quoteMarkAt returns the mark at a byte, "" for none.
+// quoteMarkAt returns the mark at a byte, with the backslashes before an entity; "" for none.
 func quoteMarkAt(s string, i int) string {
-	if i < len(s) && (s[i] == '&' || s[i] == '\'') {
-		for _, mark := range quoteMarks {
-			if strings.HasPrefix(s[i:], mark) {
-				return mark
-			}
+	from := i
+	for from < len(s) && s[from] == '\\' {
+		from++
+	}
+	if from == len(s) || s[from] != '&' && (s[from] != '\'' || from > i) {
+		return ""
+	}
+	for _, mark := range quoteMarks {
+		if end := from + len(mark); end <= len(s) && strings.EqualFold(s[from:end], mark) {
+			return s[i:end]
 		}
 	}
 	return ""
+}
+
+// closingMark returns where a value ends that begins behind a mark, -1 where the text was cut off. An entity with more backslashes
+// before it belongs to the value.
+func closingMark(s string, from int, mark string) int {
+	bare := strings.TrimLeft(mark, `\`)
+	for at := from; ; at += len(bare) {
+		n := strings.Index(s[at:], bare)
+		if n < 0 {
+			return -1
+		}
+		at += n
+		end := at
+		for bare[0] == '&' && end > from && s[end-1] == '\\' {
+			end--
+		}
+		if at-end <= len(mark)-len(bare) {
+			return end
+		}
+	}
 }
 
 // shellQuote returns how many bytes follow the quote at i if it is the first one of `'"'"'`: a single quote in a shell's single

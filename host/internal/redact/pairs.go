@@ -220,14 +220,14 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 		}
 	}
 	if mark := quoteMarkAt(s, i); mark != "" {
-		from, escape := i+len(mark), mark[1] == '\\'
-		n := strings.Index(s[from:], mark)
+		from, escape := i+len(mark), strings.HasPrefix(mark, `'\`)
+		end := closingMark(s, from, mark)
 		switch {
-		case escape && (n < 0 || isValueEnd(s[from])): // '\'' is also how programs write one quote
-		case n < 0: // the text was cut off
+		case escape && (end < 0 || isValueEnd(s[from])): // '\'' is also how programs write one quote
+		case end < 0:
 			return valueAt{from, len(s), true}
 		default:
-			return valueAt{from, from + n, true}
+			return valueAt{from, end, true}
 		}
 	}
 	slashes := 0
