@@ -4,6 +4,7 @@
 package duplicates
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -221,22 +222,29 @@ func (f *Finder) Has(e *event.Console) bool {
 			return logs && !counts
 		})
 	}
-	own, shown := alike.IsOwnCode(e), false
+	var shown []*overlay
 	for _, o := range f.overlays {
 		if o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e) {
-			if shown = true; own && f.saysWhere(o, e) {
-				own = false
-			}
-			o.told = o.told || own
+			shown = append(shown, o)
 		}
 	}
-	return shown && !own
+	knows := slices.IndexFunc(shown, func(o *overlay) bool { return f.saysWhere(o, e) })
+	own := alike.IsOwnCode(e) && knows < 0
+	for i, o := range shown {
+		o.told = i != knows && (o.told || own || knows >= 0)
+	}
+	return len(shown) > 0 && !own
 }
 
-// saysWhere reports whether an overlay has the place in the project of an error of which only a generated line is known.
+// saysWhere reports whether an overlay has the place in the project of an error of which only a generated line is known. One that
+// names that line itself does not.
 func (f *Finder) saysWhere(o *overlay, e *event.Console) bool {
 	_, at := alike.CutOverlay(o.element.Text)
-	return at.File != "" && !at.Generated && f.w.Options.PlaceOf(e).Generated
+	if at.File == "" || at.Generated {
+		return false
+	}
+	is := f.w.Options.PlaceOf(e)
+	return is.Generated && (path.Base(at.File) != path.Base(is.File) || at.Line != is.Line)
 }
 
 // showsBuild reports whether the overlay of a development server shows the failed build of which a tab learned at a time.

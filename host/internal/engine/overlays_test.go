@@ -109,3 +109,20 @@ func TestAnOverlayStandsForAnErrorWhosePlaceOnlyItKnows(t *testing.T) {
 		expect(t, r.Summary == want && len(r.Console.NewErrors)+len(r.DOM.NewErrorElements) == 1, r)
 	}
 }
+
+// TestOneOfTwoOverlaysAndTheirErrorIsListed: React Refresh and webpack's client both show what was thrown.
+func TestOneOfTwoOverlaysAndTheirErrorIsListed(t *testing.T) {
+	for place, want := range map[string]string{
+		"main.js:12:7":    "1 new console error(s)", // the bundle's
+		"src/App.jsx:9:3": "1 new error overlay(s)",
+	} {
+		w := enginetest.NewWithMaps(t, (&server{}).fetch)
+		a := w.Agent()
+		w.Changes(a, params{})
+		w.Send("console", `"level":"error","via":"exception","text":"TypeError: list.map is not a function","url":"webpack-internal:///main.js","line":12,"column":7`)
+		w.Element("appeared", 1, "#webpack-dev-server-client-overlay", "ERROR in Uncaught runtime error: list.map is not a function TypeError: list.map is not a function at App (main.js:12:7)")
+		w.Element("appeared", 2, "#react-refresh-overlay", "TypeError list.map is not a function Call Stack App "+place+" – "+place)
+		r := w.Changes(a, params{})
+		expect(t, r.Summary == want && len(r.Console.NewErrors)+len(r.DOM.NewErrorElements) == 1, r)
+	}
+}
