@@ -27,6 +27,8 @@ interface Watch {
   /** What was hit by the release. */
   released?: Element;
   clicked?: boolean;
+  /** Whether the pointer was released on the element: what moves it afterwards is the page's answer to that. */
+  answered?: boolean;
 }
 
 /** How a click missed its element. */
@@ -55,10 +57,10 @@ export class Guard {
     const watch = this.#watch;
     this.#watch = undefined;
     if (watch === undefined) return {};
-    const { instead, element, press, lost, released, clicked } = watch;
+    const { instead, element, press, lost, released, clicked, answered } = watch;
     if (instead !== undefined) return { instead, away: element === undefined || contains(instead, element) };
-    // A page that handles the press itself needs no click.
-    const missed = press?.defaultPrevented === false && clicked !== true;
+    // A page that handles the press or the release itself needs no click.
+    const missed = press?.defaultPrevented === false && clicked !== true && answered !== true;
     if (!missed || element === undefined || lost === undefined || released === undefined) return {};
     const removed = !isConnected(element);
     return { unclicked: { ...lost, released: describe(released).target, ...(removed && { removed }) } };
@@ -94,7 +96,9 @@ export class Guard {
     if (event.type === 'mousedown' && event.button === 0) watch.press ??= event;
     if (event.type === 'mouseup' && hit instanceof Element) watch.released ??= hit;
     const { element } = watch;
-    if (event.type === 'click' && hit instanceof Element && element !== undefined)
+    if (!(hit instanceof Element) || element === undefined) return;
+    if (event.type === 'pointerup') watch.answered ??= belongs(hit, element, pointed(element));
+    if (event.type === 'click')
       watch.clicked = watch.clicked === true || belongs(hit, element, pointed(element));
   }
 }

@@ -29,6 +29,8 @@ func TestAClickThatTheBrowserDoesNotFire(t *testing.T) {
 		"/still":      {`email.onblur = () => { hints.dataset.checked = 'yes' }`, nil, true},
 		"/inside":     {`email.onblur = () => { send.innerHTML = '<b>Send</b>' }`, nil, true},
 		"/on-press":   {`send.onmousedown = (e) => { e.preventDefault(); email.blur(); sent(); ` + hint + ` }`, nil, true},
+		"/on-release": {`send.onpointerup = () => { sent(); ` + hint + ` }`, nil, true},
+		"/on-removal": {`send.onpointerup = () => { sent(); send.remove() }`, nil, true},
 		"/on-pointer": {`send.onpointerdown = (e) => { e.preventDefault(); email.blur(); sent(); ` + hint + ` }`, nil, true},
 	}
 	served := map[string]string{}
