@@ -85,16 +85,46 @@ func (a *Actor) selectMade(ctx context.Context, t *actingTab, p SelectParams) (*
 			}
 			return &protocol.ActResult{Refused: protocol.RefusedOption, Text: strings.Join(names, ", "), Done: clicks}, nil
 		}
-		path, err := t.refs.path(aria.Reference(option.Ref))
-		if err != nil {
-			return nil, err
-		}
 		clicks++
-		if result, err = t.do(ctx, []protocol.ActStep{{Op: protocol.StepClick, Path: path}}); err != nil || result.Refused != "" || result.Dialog != nil {
+		if result, err = t.clickOn(ctx, option); err == nil && result.Refused == protocol.RefusedHidden {
+			if drawn := drawnOption(tree.Root, option); drawn != nil {
+				result, err = t.clickOn(ctx, drawn)
+			}
+		}
+		if err != nil || result.Refused != "" || result.Dialog != nil {
 			return result, err
 		}
 	}
 	return result, nil
+}
+
+// clickOn clicks an element.
+func (t *actingTab) clickOn(ctx context.Context, n *aria.Node) (*protocol.ActResult, error) {
+	path, err := t.refs.path(aria.Reference(n.Ref))
+	if err != nil {
+		return nil, err
+	}
+	return t.do(ctx, []protocol.ActStep{{Op: protocol.StepClick, Path: path}})
+}
+
+// drawnOption returns the only element of no role that has the name of an option, nil if there is none or several. Components such
+// as Ant Design's keep invisible options for screen readers and draw others beside them, which take the click.
+func drawnOption(root *aria.Node, option *aria.Node) *aria.Node {
+	var found []*aria.Node
+	var within func(n *aria.Node)
+	within = func(n *aria.Node) {
+		if n.Ref > 0 && n.Role == "generic" && (n.Name == option.Name || len(n.Children) == 1 && n.Children[0].Role == aria.RoleText && n.Children[0].Name == option.Name) {
+			found = append(found, n)
+			return
+		}
+		for _, child := range n.Children {
+			within(child)
+		}
+	}
+	if within(root); len(found) != 1 {
+		return nil
+	}
+	return found[0]
 }
 
 // announcesOptions reports whether an element says that it opens a list. Nothing else is clicked to look for options: a

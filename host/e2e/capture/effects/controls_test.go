@@ -308,3 +308,22 @@ func TestWaitingAndPictures(t *testing.T) {
 	t.Log(a.Do("browser_screenshot", map[string]any{"ref": e2etest.RefOf(t, first, `"Later"`)}))
 	t.Log(a.Cannot("browser_evaluate", map[string]any{"expression": "1"}, usererr.SwitchedOff, "config.toml"))
 }
+
+// TestOptionsThatAreDrawnBesideTheirList: some components keep a list of invisible options for screen readers and draw what is
+// clicked elsewhere.
+func TestOptionsThatAreDrawnBesideTheirList(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<input id="city" role="combobox" aria-label="City" aria-expanded="false" aria-controls="options" readonly>
+<div id="popup" hidden><div id="options" role="listbox" style="height: 0; width: 0; overflow: hidden"><div role="option" aria-label="Oslo" style="height: 0">1</div><div role="option" aria-label="Rome" style="height: 0">2</div></div>
+<div id="drawn"><div class="item" title="Oslo" style="cursor: pointer"><div>Oslo</div></div><div class="item" title="Rome" style="cursor: pointer"><div>Rome</div></div></div></div><script>
+city.onclick = () => { popup.hidden = false; city.setAttribute('aria-expanded', 'true') };
+drawn.onclick = (e) => { city.value = e.target.textContent; popup.hidden = true; city.setAttribute('aria-expanded', 'false') };
+</script>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	d := a.Act("browser_select_option", map[string]any{"ref": e2etest.RefOf(t, a.Look(), `"City"`), "values": []string{"Rome"}})
+	if got := p.Text(`city.value`); got != "Rome" {
+		t.Errorf("the city is %q\n%s\n%s", got, d, a.Everything())
+	}
+	e2etest.Holds(t, d.Page, `"Rome"`)
+}
