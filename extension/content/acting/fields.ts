@@ -68,8 +68,11 @@ export function focusField(element: Element, all: boolean): Told {
     }
   } else if (editor === 'rich') {
     const selection = getSelection();
-    selection?.selectAllChildren(field);
-    if (!all) selection?.collapseToEnd();
+    if (all) selection?.selectAllChildren(field);
+    else {
+      const { node, at } = textEnd(field);
+      selection?.collapse(node, at);
+    }
   }
   return {
     focused,
@@ -113,6 +116,36 @@ export function focusedElement(): Element {
   return focused ?? document.documentElement;
 }
 
+/**
+ * Where a field's text ends: inside its last block, since between blocks editors know no caret. They select a table there as one
+ * thing, and typing replaces it.
+ */
+function textEnd(field: Node): { node: Node; at: number } {
+  let node = field;
+  for (;;) {
+    const inner = editable(lastOf(node));
+    if (inner?.nodeName === 'BR') return { node, at: node.childNodes.length - 1 };
+    if (inner === undefined)
+      return { node, at: node instanceof CharacterData ? node.length : node.childNodes.length };
+    node = inner;
+  }
+}
+
+/** The last child of a node. White space behind a block is not text. */
+function lastOf({ lastChild }: Node): Node | null {
+  const before = lastChild?.previousSibling;
+  const isBlank = lastChild instanceof Text && lastChild.data.trim() === '';
+  return isBlank && before instanceof HTMLElement && getComputedStyle(before).display !== 'inline'
+    ? before
+    : lastChild;
+}
+
+/** A node in which there can be text; of a part that cannot be edited, what can be within it. */
+function editable(node: Node | null): Node | undefined {
+  if (!(node instanceof HTMLElement) || node.isContentEditable) return node ?? undefined;
+  return [...node.querySelectorAll('[contenteditable=true], [contenteditable=""]')].at(-1);
+}
+
 /** Whether all of a field's text is selected, or the caret is at its end. */
 function isSelected(field: Element, all: boolean): boolean {
   const selection = getSelection();
@@ -124,7 +157,7 @@ function isSelected(field: Element, all: boolean): boolean {
   const behind = document.createRange();
   behind.selectNodeContents(field);
   behind.setStart(selected.endContainer, selected.endOffset);
-  return `${behind}` === '' && (all ? `${before}` === '' : selected.collapsed);
+  return `${behind}`.trim() === '' && (all ? `${before}` === '' : selected.collapsed);
 }
 
 /** Sets a property so that the page's framework sees it as user input. */

@@ -330,9 +330,19 @@ func (d *componentDrive) sample(what string, now map[string]line) {
 	}
 	for range min(2, len(refs)) {
 		ref := refs[d.random.IntN(len(refs))]
-		answer := d.hand.Answer("browser_evaluate", map[string]any{"ref": ref, "expression": `(element) => { const at = top.marked.indexOf(element); return at >= 0 ? at : top.marked.push(element) - 1 }`})
+		var answer act.Answer
+		text, err := d.hand.Data("browser_evaluate", map[string]any{"ref": ref, "expression": `(element) => { const at = top.marked.indexOf(element); return at >= 0 ? at : top.marked.push(element) - 1 }`}, &answer)
+		if err != nil && strings.Contains(err.Error(), "no longer exists") {
+			if _, still := parseListing(d.t, d.witness.Snapshot(everything))[ref]; still {
+				d.t.Errorf("%s: %s: %v", what, ref, err)
+			}
+			continue // the page removed it meanwhile, as at the end of an animation
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
 		if answer.Refused != nil {
-			d.t.Errorf("%s: %s: %s", what, ref, answer)
+			d.t.Errorf("%s: %s: %s", what, ref, text)
 			continue
 		}
 		d.refs++

@@ -66,3 +66,23 @@ func TestRichTextEditors(t *testing.T) {
 		})
 	}
 }
+
+// TestTextIsTypedBehindATable: where the caret would stand behind a table, editors such as CKEditor select the table, and typing
+// replaces it.
+func TestTextIsTypedBehindATable(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Write", `<div id="field" contenteditable="true" role="textbox" aria-label="Message"><p>One</p>
+<figure contenteditable="false"><table><tr><td contenteditable="true">a</td><td contenteditable="true">b</td></tr></table></figure>
+</div><script>
+document.addEventListener('selectionchange', () => {
+	const selection = getSelection();
+	if (selection.anchorNode === field && selection.isCollapsed && selection.anchorOffset >= field.childNodes.length - 1) selection.selectAllChildren(field.querySelector('figure'));
+});
+</script>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	d := a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, a.Look(), `"Message"`), "text": "XY"})
+	if got := p.Text(`field.textContent.replace(/\s+/g, ' ').trim()`); got != "One abXY" {
+		t.Errorf("the editor holds %q\n%s", got, d)
+	}
+}
