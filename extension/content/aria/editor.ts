@@ -1,7 +1,9 @@
-/** What is written in an editor. */
-import { clean } from '../../clean';
-import { attribute, firstChildOf, nextSiblingOf, nodeTypeOf, tagOf } from '../dom';
+/** What is written in an editor, or shown in a field that is no control of the browser. */
+import { clean, folded } from '../../clean';
+import { attribute, first, firstChildOf, nextSiblingOf, nodeTypeOf, tagOf } from '../dom';
 import { BLOCKS, hiddenByMarkup } from '../text';
+
+import { isPlainlyShown, shadowOf } from './rendering';
 
 /** How deep what is written in an editor is read. */
 const MAX_WRITTEN_DEPTH = 1000;
@@ -14,12 +16,12 @@ export function writtenText(editor: Element): string {
   const lines: string[] = [];
   let line: string | undefined;
   const end = (): void => {
-    if (line !== undefined) lines.push(keeps ? line : line.trim());
+    if (line !== undefined) lines.push(keeps ? line : line.replace(EDGES, '').replace(/\u00a0/g, ' '));
     line = undefined;
   };
   const write = (text: string): void => {
-    const shown = keeps ? text : clean(text).replace(/\s+/g, ' ');
-    if (line !== undefined || keeps || shown.trim() !== '') line = (line ?? '') + shown;
+    const shown = keeps ? text : clean(text).replace(FOLDS, ' ');
+    if (line !== undefined || keeps || shown.replace(EDGES, '') !== '') line = (line ?? '') + shown;
   };
   const walk = (parent: Node, depth: number): void => {
     for (let node = firstChildOf(parent); node !== null; node = nextSiblingOf(node)) {
@@ -42,5 +44,40 @@ export function writtenText(editor: Element): string {
   };
   walk(editor, 0);
   end();
-  return lines.join('\n').trim();
+  return lines.join('\n').replace(/^\n+/, '').trimEnd();
+}
+
+/** White space that is shown as one space, or not at all at the ends of a line. */
+const FOLDS = /[ \t\n\r\f]+/g;
+const EDGES = /^[ \t\n\r\f]+|[ \t\n\r\f]+$/g;
+
+/** What is a field, or a list to choose from: the value of what holds it is not all its text. */
+const PARTS = 'input, select, textarea, [contenteditable], [role=listbox], [role=option], [role=textbox]';
+
+/** The text in an element that says itself that it is a field; undefined if a part of it is the field. */
+export function shownValue(field: Element): string | undefined {
+  if (first(field, PARTS) !== null) return undefined;
+  const texts: string[] = [];
+  const enter = (parent: Element, depth: number): void => {
+    const assigned = tagOf(parent) === 'slot' ? (parent as HTMLSlotElement).assignedNodes() : [];
+    for (const node of assigned) take(node, depth);
+    if (assigned.length > 0) return;
+    for (let node = firstChildOf(shadowOf(parent) ?? parent); node !== null; node = nextSiblingOf(node))
+      take(node, depth);
+  };
+  const take = (node: Node, depth: number): void => {
+    if (nodeTypeOf(node) === Node.TEXT_NODE) texts.push((node as Text).data);
+    if (nodeTypeOf(node) !== Node.ELEMENT_NODE || depth > MAX_WRITTEN_DEPTH) return;
+    const element = node as Element;
+    const tag = tagOf(element);
+    if (NOT_WRITTEN.has(tag) || hiddenByMarkup(element)) return;
+    const style = getComputedStyle(element);
+    if (style.display !== 'contents' && !isPlainlyShown(element)) return;
+    const apart = style.display === 'inline' || style.display === 'contents' ? '' : ' ';
+    texts.push(apart, attribute(element, 'aria-label') || attribute(element, 'alt'));
+    if (attribute(element, 'aria-label') === '') enter(element, depth + 1);
+    texts.push(apart);
+  };
+  enter(field, 0);
+  return folded(texts.join(''));
 }

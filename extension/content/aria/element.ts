@@ -5,7 +5,6 @@ import {
   getAriaDisabled,
   getAriaExpanded,
   getAriaInvalid,
-  getAriaLevel,
   getAriaPressed,
   getAriaRole,
   getAriaSelected,
@@ -16,10 +15,22 @@ import { folded } from '../../clean';
 import { cutWhole } from '../../cut';
 import { accessibleName, roleOf } from '../accessible-name';
 import { CodeEditor } from '../code-editor';
-import { attribute, closest, first, has, matches, parentOf, rootOf, tagOf } from '../dom';
+import {
+  attribute,
+  closest,
+  first,
+  firstChildOf,
+  has,
+  matches,
+  nextSiblingOf,
+  nodeTypeOf,
+  parentOf,
+  rootOf,
+  tagOf,
+} from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
-import { writtenText } from './editor';
+import { shownValue, writtenText } from './editor';
 import type { Labels } from './labels';
 import { showsFallback } from './rendering';
 import { showsFrame } from './slots';
@@ -283,7 +294,7 @@ function fieldText(
     if (tag !== 'input' || (element as HTMLInputElement).type !== 'file') return undefined;
     return Array.from((element as HTMLInputElement).files ?? [], (file) => file.name).join(', ');
   }
-  const text = drawn ?? rawValue(element, tag);
+  const text = drawn ?? rawValue(element, tag, role);
   if (text === undefined || text === '') return text;
   return sensitive.has(element as HTMLElement) ? mask : text;
 }
@@ -293,12 +304,13 @@ const SHOWN = 200;
 
 /** Which lines of an editor's text are its value, or how many there are, where the value does not show that. */
 function linesOf(element: Element, value: string | undefined, drawn: string | undefined): string {
-  if (value === undefined || (drawn === undefined && !isEditingHost(element))) return '';
+  const hasLines = drawn !== undefined || tagOf(element) === 'textarea' || isEditingHost(element);
+  if (value === undefined || !hasLines) return '';
   const lines = drawn ?? `${value.split('\n').length}`;
   return value.length > SHOWN || /\D/.test(lines) ? lines : '';
 }
 
-function rawValue(element: Element, tag: string): string | undefined {
+function rawValue(element: Element, tag: string, role: string): string | undefined {
   switch (tag) {
     case 'input':
     case 'textarea':
@@ -313,10 +325,13 @@ function rawValue(element: Element, tag: string): string | undefined {
     default: {
       if (isEditingHost(element)) return writtenText(element);
       const text = attribute(element, 'aria-valuetext') || attribute(element, 'aria-valuenow');
-      return text === '' ? undefined : text;
+      return text !== '' ? text : SHOWING.has(role) ? shownValue(element) : undefined;
     }
   }
 }
+
+/** Roles of fields whose text is their value. */
+const SHOWING = new Set('combobox searchbox textbox'.split(' '));
 
 function statesOf(element: Element, tag: string, role: string, disturbed: boolean): string[] {
   const states: string[] = [];
@@ -344,8 +359,8 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
     add('required', has(element, 'required') || attribute(element, 'aria-required') === 'true');
     add('readonly', has(element, 'readonly') || attribute(element, 'aria-readonly') === 'true');
   }
-  if ((role === 'heading' || (LEVELED.has(role) && has(element, 'aria-level'))) && !disturbed)
-    add('level', getAriaLevel(element));
+  if (role === 'heading' || (LEVELED.has(role) && has(element, 'aria-level')))
+    add('level', levelOf(element, tag));
   if (MULTIPLE.has(role))
     add('multiselectable', has(element, 'multiple') || attribute(element, 'aria-multiselectable') === 'true');
   const current = attribute(element, 'aria-current');
@@ -360,6 +375,13 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   if (isFocused(element, role)) states.push('focused');
   else if (isActive(element)) states.push('active');
   return states;
+}
+
+/** At which level something stands; a heading that does not say so stands at the second. */
+function levelOf(element: Element, tag: string): number {
+  const said = Number(attribute(element, 'aria-level'));
+  if (Number.isInteger(said) && said >= 1) return said;
+  return /^h[1-6]$/.test(tag) ? Number(tag.slice(1)) : 2;
 }
 
 /** Roles of what stands at a level that its place does not show where rows follow one another. */
@@ -485,16 +507,45 @@ function isActive(element: Element): boolean {
   return activeElement != null && activeIn(activeElement) === element;
 }
 
-/** The attributes by which a page knows its elements, for finding them again after a re-render. */
+/**
+ * The attributes by which a page knows its elements, for finding them again after a re-render, and the picture that
+ * stands in one, or before it.
+ */
 export function keysOf(element: Element, tag: string): string {
   const keys: string[] = [];
-  for (const name of ['id', 'name', 'data-testid', 'data-test', 'data-cy', 'data-key', 'data-id', 'href']) {
-    const value = attribute(element, name);
-    if (value !== '') keys.push(`${name}=${value.slice(0, 200)}`);
-  }
+  const add = (name: string, value: string): void => {
+    if (value !== '') keys.push(`${name}=${value.slice(0, 200).trim().replace(/\s+/g, '%20')}`);
+  };
+  for (const name of ['id', 'name', 'data-testid', 'data-test', 'data-cy', 'data-key', 'data-id', 'href'])
+    add(name, attribute(element, name));
   if (tag === 'input') keys.push(`type=${(element as HTMLInputElement).type}`);
+  add('picture', pictureOf(element));
   return keys.join(' ');
 }
+
+/** The address of the picture that stands in an element, or right before it. */
+function pictureOf(element: Element): string {
+  const before = element.previousElementSibling;
+  const image = imageIn(element, 2) ?? (before !== null && tagOf(before) === 'img' ? before : undefined);
+  const address = image === undefined ? '' : attribute(image, 'src');
+  return /^(?:data|blob):/.test(address) ? '' : address;
+}
+
+/** The first image among the first nodes of an element, so many levels deep. */
+function imageIn(element: Element, levels: number): Element | undefined {
+  let left = MOST_BESIDE_PICTURES;
+  for (let node = firstChildOf(element); node !== null && left > 0; node = nextSiblingOf(node)) {
+    left--;
+    if (nodeTypeOf(node) !== Node.ELEMENT_NODE) continue;
+    if (tagOf(node as Element) === 'img') return node as Element;
+    const inside = levels > 1 ? imageIn(node as Element, levels - 1) : undefined;
+    if (inside !== undefined) return inside;
+  }
+  return undefined;
+}
+
+/** Among how many nodes a picture is looked for. */
+const MOST_BESIDE_PICTURES = 8;
 
 /** Text as it is shown: clean, white space folded, without the letters that are pictures in an icon font only. */
 export function fold(text: string): string {

@@ -27,7 +27,9 @@ export function complete(part: Part): void {
   // Labels are clicked in place of such boxes; a picture in place of a whole, where it alone is hit.
   if (unhit && facts.role !== 'option' && !facts.states.includes('disabled') && !isBox(element, tag))
     facts.states.push('no-pointer');
-  if (facts.name === '' && facts.description === '' && !says(part)) facts.description = hintOf(element, tag);
+  if (facts.name !== '' || says(part)) return;
+  // The hint is the first line of the description, which has one line itself.
+  facts.description = [hintOf(element, tag), facts.description].filter((line) => line !== '').join('\n');
 }
 
 /** Whether something else says what a control without a name is. */

@@ -243,10 +243,11 @@ function opened(item: Gathered | undefined): Part | undefined {
 
 /** Leaves out what the part's own line says already. */
 function tidy(part: Part, items: Gathered[]): Gathered[] {
-  const { role, name, value } = part.facts;
+  const { role, value } = part.facts;
   if (part.hushes) return items.filter((item) => isEdge(item) || isPart(item));
   if (value !== undefined && role !== 'listbox' && role !== 'combobox') return [];
-  if (!isNamedByContent(role) || name === '') return items;
+  const name = role === 'combobox' ? (value ?? '') : isNamedByContent(role) ? part.facts.name : '';
+  if (name === '') return items;
   return items.filter((item) => {
     if (isEdge(item)) return true;
     if (isPart(item)) return !(isPicture(item) && name.includes(item.facts.name));

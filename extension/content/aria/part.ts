@@ -2,7 +2,7 @@
 import type { AriaNode } from '../../protocol';
 import { attribute, first, firstChildOf, has, nextSiblingOf, nodeTypeOf, rootOf, tagOf } from '../dom';
 import { type Facts, INTERACTIVE } from './element';
-import { hasBox, isImageShown, isPlainlyShown } from './rendering';
+import { hasBox, isImageShown, isPlainlyShown, shadowOf } from './rendering';
 
 /** How an element is shown: with what it contains, not itself, or not with anything that it contains. */
 export type Shown = 'shown' | 'itself hidden' | 'hidden';
@@ -192,16 +192,6 @@ export function isClickable(part: Part): boolean {
 /** Whether a label is what is operated, because its field, drawn in another way, is not shown itself. */
 function standsForHidden({ control }: HTMLLabelElement): boolean {
   return control !== null && !isPlainlyShown(control);
-}
-
-export function shadowOf(element: Element): ShadowRoot | null {
-  const dom = (
-    globalThis as { chrome?: { dom?: { openOrClosedShadowRoot?(of: Element): ShadowRoot | null } } }
-  ).chrome?.dom;
-  // Asked of elements that can have none, it would throw.
-  if (dom?.openOrClosedShadowRoot === undefined || !(element instanceof HTMLElement))
-    return element.shadowRoot;
-  return dom.openOrClosedShadowRoot(element);
 }
 
 export function shadowIf(element: Element | null): ShadowRoot | null {

@@ -14,6 +14,17 @@ export function hasBox(element: Element): boolean {
   return checkVisibility.call(element);
 }
 
+/** The shadow root of an element, open or closed. */
+export function shadowOf(element: Element): ShadowRoot | null {
+  const dom = (
+    globalThis as { chrome?: { dom?: { openOrClosedShadowRoot?(of: Element): ShadowRoot | null } } }
+  ).chrome?.dom;
+  // Asked of elements that can have none, it would throw.
+  if (dom?.openOrClosedShadowRoot === undefined || !(element instanceof HTMLElement))
+    return element.shadowRoot;
+  return dom.openOrClosedShadowRoot(element);
+}
+
 /** An area of an image is shown where an image is that uses its map. */
 export function isImageShown(area: Element): boolean {
   const map = closest(area, 'map');

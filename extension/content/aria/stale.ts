@@ -67,13 +67,11 @@ export class Stale extends Set<Part> {
         this.#newLabels(addedNodes);
         if (part.tag === 'select' || part.tag === 'optgroup') part.staleSelf = true;
         if (part.tag === 'details') this.#summaries(part);
-        if (part.shadow !== null) {
-          for (const slot of all(part.shadow, 'slot')) this.#newKids(this.#of.partOf(slot));
-        }
       } else {
         part.hasText = true; // or may have
         this.#of.lines.changed(part);
       }
+      if (type !== 'attributes' && part.shadow !== null) this.#slots(part.shadow);
       if (type !== 'attributes' && !part.asked) part.staleSelf = true; // it may be hidden by now
       this.add(part);
       this.namesAbove(part);
@@ -119,6 +117,7 @@ export class Stale extends Set<Part> {
       if (
         isNamedByContent(part.facts.role) ||
         part.tag === 'fieldset' ||
+        part.tag === 'figure' ||
         part.tag === 'table' ||
         part.tag === 'svg' ||
         has(part.element, 'title') || // after which only what has no name in its contents is called
@@ -141,6 +140,19 @@ export class Stale extends Set<Part> {
   /** Which summary opens details depends on the others. */
   #summaries(details: Part): void {
     for (const kid of details.kids) if (isPart(kid) && kid.tag === 'summary') this.itself(kid);
+  }
+
+  /** What stands in a host is shown where the slots of its shadow root are, and names what is around them. */
+  #slots(shadow: ShadowRoot): void {
+    for (const slot of all(shadow, 'slot')) this.slotted(slot);
+  }
+
+  /** Has a slot list what is assigned to it. */
+  slotted(slot: Element): void {
+    const part = this.#of.partOf(slot);
+    if (part?.live !== true) return;
+    this.#newKids(part);
+    this.namesAbove(part);
   }
 
   #newKids(part: Part | undefined): void {

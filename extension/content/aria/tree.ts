@@ -39,13 +39,12 @@ import {
   Part,
   type Segment,
   sameFacts,
-  shadowOf,
   shownAs,
   TRANSPARENT,
   textNode,
 } from './part';
 import { References } from './references';
-import { generatedText, hidesContent, isBlock, isPointed, isUnhit, PSEUDOS } from './rendering';
+import { generatedText, hidesContent, isBlock, isPointed, isUnhit, PSEUDOS, shadowOf } from './rendering';
 import { Signals } from './signals';
 import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
 import { Stale } from './stale';
@@ -311,12 +310,7 @@ export class AriaTree {
     this.#roots.add(root);
     this.#observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
     if (isInside) {
-      root.addEventListener('slotchange', (event) => {
-        const part = this.#parts.get(event.target as Element);
-        if (part?.live !== true) return;
-        part.staleKids = true;
-        this.#stale.add(part);
-      });
+      root.addEventListener('slotchange', (event) => this.#stale.slotted(event.target as Element));
     }
   }
 

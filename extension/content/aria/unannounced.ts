@@ -4,7 +4,7 @@
  */
 import { parentOf, shadowRootOf } from '../dom';
 import { traceless } from './element';
-import { isPart, type Part, shadowOf, shownAs } from './part';
+import { isPart, type Part, shownAs } from './part';
 import {
   generatedText,
   hidesContent,
@@ -13,6 +13,7 @@ import {
   isPointed,
   isUnhit,
   PSEUDOS,
+  shadowOf,
 } from './rendering';
 
 /**

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
+	"tidemark.dev/tidemark/host/internal/aria/keys"
 	"tidemark.dev/tidemark/host/internal/aria/ranges"
 )
 
@@ -38,12 +39,34 @@ func label(n *Node) string {
 	for _, s := range n.States {
 		b.WriteString(" [" + s + "]")
 	}
-	if hint, ok := strings.CutPrefix(n.Description, hinted); ok {
-		b.WriteString(" (hint " + brief.Quote(hint, maxName) + ")")
-	} else if n.Description != "" {
-		b.WriteString(" (" + brief.Quote(n.Description, maxName) + ")")
+	if n.Description != "" {
+		b.WriteString(" " + described(n))
 	}
 	return b.String()
+}
+
+// described returns a node's description and its hint as lines show them.
+func described(n *Node) string {
+	hint, text := hintOf(n), n.Description
+	if hint != "" {
+		_, text, _ = strings.Cut(text, "\n")
+		hint = "(hint " + brief.Quote(hint, maxName) + ")"
+	}
+	if text != "" || hint == "" {
+		text = "(" + brief.Quote(text, maxName) + ")"
+	}
+	return strings.TrimSpace(text + " " + hint)
+}
+
+// hintOf returns what the author of an element without a name wrote for machines, "" if there is none. It is the first line
+// of the description.
+func hintOf(n *Node) string {
+	hint, ok := strings.CutPrefix(n.Description, hinted)
+	if !ok {
+		return ""
+	}
+	hint, _, _ = strings.Cut(hint, "\n")
+	return hint
 }
 
 // compact writes trees one line a node.
@@ -90,7 +113,7 @@ func (w *compact) node(n *Node, indent, level int) {
 	deeper := len(children) > 0 && (w.depth == 0 || level < w.depth)
 	l := label(n)
 	if a := w.links[n.Ref]; a != "" {
-		l += " [href=" + brief.Quote(a, maxAddress) + "]"
+		l += href(a)
 	}
 	if value != "" && deeper {
 		l += " [value=" + value + "]"
@@ -113,6 +136,10 @@ func (w *compact) node(n *Node, indent, level int) {
 		w.b.WriteString("\n")
 	}
 }
+
+func href(address string) string { return " [href=" + brief.Quote(address, maxAddress) + "]" }
+
+func hrefOf(n *Node) string { return href(brief.Middle(keys.Address(n.Keys), maxAddress)) }
 
 // content returns the end of a node's line: its value, or its only child if that is text, which it returns too.
 func content(n *Node) (text *Node, value string) {
@@ -293,9 +320,14 @@ func (w *compact) change(c Change) {
 		was = append(was, nameWas(c.Old, c.New))
 	}
 	if c.Old.Description != c.New.Description {
-		was = append(was, "("+brief.Quote(c.Old.Description, maxName)+")")
+		was = append(was, described(c.Old))
 	}
-	l, note := brief.Key(label(c.New)), ""
+	l, note := label(c.New), ""
+	if c.Elsewhere {
+		l += hrefOf(c.New)
+		was = append(was, strings.TrimSpace(hrefOf(c.Old)))
+	}
+	l = brief.Key(l)
 	if c.Old.HasValue != c.New.HasValue || c.Old.Value != c.New.Value || c.Old.Cut.ValueSum != c.New.Cut.ValueSum {
 		is, length, before := brief.Contrast(c.Old.Value, c.New.Value, c.Old.Cut.Value, c.New.Cut.Value, maxValue)
 		if c.New.HasValue {

@@ -1,9 +1,11 @@
 package aria
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
+	"tidemark.dev/tidemark/host/internal/aria/keys"
 	"tidemark.dev/tidemark/host/internal/aria/ranges"
 )
 
@@ -30,8 +32,12 @@ type Diff struct {
 	root    *Node        // the new tree
 }
 
-// Change is a node whose own properties differ. In is its parent, and Around the parent of that.
-type Change struct{ Old, New, In, Around *Node }
+// Change is a node whose own properties differ. In is its parent, and Around the parent of that. Elsewhere is true for a link
+// that leads elsewhere, where listings show that.
+type Change struct {
+	Old, New, In, Around *Node
+	Elsewhere            bool
+}
 
 // Addition is a new node with its descendants.
 type Addition struct {
@@ -69,7 +75,7 @@ func withoutFocus(d *Diff, now *Node) (*Diff, *Node) {
 		if moved[c.New.Ref] {
 			old, now := *c.Old, *c.New
 			old.States, now.States = unfocused(old.States), unfocused(now.States)
-			if old.Role == now.Role && sameProperties(&old, &now) {
+			if !c.Elsewhere && old.Role == now.Role && sameProperties(&old, &now) {
 				continue
 			}
 			c.Old, c.New = &old, &now
@@ -137,6 +143,8 @@ type differ struct {
 	old, now refs[*Node]
 	d        Diff
 	touched  refs[touch]
+	links    map[int]string // the addresses that listings of either tree show; nil if unknown
+	roots    [2]*Node
 }
 
 // touch is how an element differs: at all, and itself.
@@ -147,7 +155,7 @@ var differs = sync.Pool{New: func() any { return &differ{} }}
 
 // clear prepares a differ for other trees.
 func (df *differ) clear() {
-	df.d = Diff{}
+	df.d, df.links, df.roots = Diff{}, nil, [2]*Node{}
 	df.old.clear()
 	df.now.clear()
 	df.touched.clear()
@@ -185,6 +193,7 @@ func Compare(old, now *Node) *Diff {
 		return df.finish(old, now)
 	}
 	*df.old.at(old.Ref), *df.now.at(now.Ref) = old, now
+	df.roots = [2]*Node{old, now}
 	df.index(old, now)
 	if !sameProperties(old, now) {
 		df.d.Changed = append(df.d.Changed, Change{Old: old, New: now})
@@ -274,8 +283,8 @@ func (df *differ) children(old, now, around *Node) {
 				df.touch(c.Ref)
 				df.touchText(c, now)
 			}
-			if !sameProperties(was, c) {
-				df.d.Changed = append(df.d.Changed, Change{Old: was, New: c, In: now, Around: around})
+			if elsewhere := df.leadsElsewhere(was, c); elsewhere || !sameProperties(was, c) {
+				df.d.Changed = append(df.d.Changed, Change{Old: was, New: c, In: now, Around: around, Elsewhere: elsewhere})
 				df.touch(c.Ref)
 				df.touchText(c, now)
 			}
@@ -283,6 +292,20 @@ func (df *differ) children(old, now, around *Node) {
 		}
 		after = c
 	}
+}
+
+// leadsElsewhere reports whether a link's address differs that a listing of either tree shows.
+func (df *differ) leadsElsewhere(old, now *Node) bool {
+	if old == now || now.Role != "link" || now.Name == "" || keys.Address(old.Keys) == keys.Address(now.Keys) {
+		return false
+	}
+	if df.links == nil {
+		df.links = map[int]string{}
+		for _, root := range df.roots {
+			maps.Copy(df.links, addresses(root.Children))
+		}
+	}
+	return df.links[now.Ref] != ""
 }
 
 // staying marks the children of now that did not move: the longest run of old children in unchanged order.

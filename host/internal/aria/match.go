@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria/keys"
+	"tidemark.dev/tidemark/host/internal/aria/roles"
 )
 
 // matcher finds the new elements that clearly replace removed ones: a framework that re-renders replaces nodes by new
@@ -141,7 +142,7 @@ func (m *matcher) children(allOld, allNow []*Node) {
 					continue
 				}
 			}
-			if m.gone[o] && (s.sure || !conflict(o, n)) {
+			if m.gone[o] && !conflict(o, n, s.sure) {
 				m.pair(o, n, s.sure)
 			}
 		}
@@ -266,21 +267,27 @@ func (m *matcher) byKeys(n *Node) string {
 	return ""
 }
 
-// conflict reports whether the keys of two nodes contradict each other.
-func conflict(a, b *Node) bool {
-	theirs := map[string]string{}
-	for _, k := range strings.Fields(a.Keys) {
-		name, value, _ := strings.Cut(k, "=")
-		theirs[name] = value
+// conflict reports whether two nodes cannot be the same: their keys, their hints, or the addresses in two rows contradict
+// each other. alike means that they look the same.
+func conflict(a, b *Node, alike bool) bool {
+	if keys.Conflict(a.Keys, b.Keys, alike) || hintOf(a) != "" && hintOf(b) != "" && hintOf(a) != hintOf(b) {
+		return true
 	}
-	for _, k := range strings.Fields(b.Keys) {
-		name, value, _ := strings.Cut(k, "=")
-		other, both := theirs[name]
-		if both && other != value && !(name == "id" && keys.IsCounted(value)) {
-			return true
+	return roles.Rows[a.Role] && leadElsewhere(a, b)
+}
+
+// leadElsewhere reports whether both nodes hold links, and no address is the same.
+func leadElsewhere(a, b *Node) bool {
+	theirs, ours, shared := map[string]bool{}, 0, false
+	a.Walk(func(n *Node) { theirs[keys.Address(n.Keys)] = true })
+	b.Walk(func(n *Node) {
+		if address := keys.Address(n.Keys); address != "" {
+			ours++
+			shared = shared || theirs[address]
 		}
-	}
-	return false
+	})
+	delete(theirs, "")
+	return len(theirs) > 0 && ours > 0 && !shared
 }
 
 // byContent identifies a node by the content of its subtree.
@@ -302,7 +309,8 @@ func (m *matcher) sum(n *Node) uint64 {
 	h.SetSeed(seed)
 	writeString(&h, n.Role)
 	writeString(&h, n.Name)
-	writeString(&h, keys.Identity(n.Keys))
+	writeString(&h, hintOf(n))
+	writeString(&h, keys.Content(n.Keys))
 	for _, c := range n.Children {
 		s := m.sum(c)
 		for i := range 8 {
@@ -376,7 +384,7 @@ func (m *matcher) byLikeness(allOld, allNow []*Node) {
 			continue
 		}
 		for n, count := range shared[o] {
-			if n.Ref == 0 && n.Name == "" && n.Role == o.Role && len(rivals[n]) == 1 && 2*count >= own[o] && !conflict(o, n) {
+			if n.Ref == 0 && n.Name == "" && n.Role == o.Role && len(rivals[n]) == 1 && 2*count >= own[o] && !conflict(o, n, false) {
 				m.pair(o, n, false)
 			}
 		}
@@ -456,7 +464,7 @@ func (m *matcher) elsewhere(before, after *Node) {
 	allOld, allNew := signs(before, alike), signs(after, alike)
 	for s, o := range olds {
 		n := news[s]
-		if len(o) == 1 && len(n) == 1 && len(allOld[s]) == 1 && len(allNew[s]) == 1 && m.gone[o[0]] && n[0].Ref == 0 {
+		if len(o) == 1 && len(n) == 1 && len(allOld[s]) == 1 && len(allNew[s]) == 1 && m.gone[o[0]] && n[0].Ref == 0 && !conflict(o[0], n[0], true) {
 			m.pair(o[0], n[0], false)
 		}
 	}

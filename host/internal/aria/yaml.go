@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
+	"tidemark.dev/tidemark/host/internal/aria/keys"
 )
 
 // blocks writes trees in the block layout: each property on its own line.
@@ -136,6 +137,9 @@ func yamlDiff(d *Diff) string {
 				continue
 			}
 			w.properties(c.New, c.Old, 0)
+			if c.Elsewhere {
+				w.line(1, "href: %s  # previously: %s", brief.Quote(brief.Middle(keys.Address(c.New.Keys), maxAddress), maxAddress), brief.Quote(brief.Middle(keys.Address(c.Old.Keys), maxAddress), maxAddress))
+			}
 		}
 	}
 	if len(d.Added) > 0 {

@@ -10,6 +10,46 @@ import (
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
+// Content returns the keys that tell an element from another that looks the same: what identifies it, and where it leads.
+func Content(keys string) string {
+	var own []string
+	for _, k := range strings.Fields(keys) {
+		if name, value, _ := strings.Cut(k, "="); name != "type" && !isGenerated(name, value) {
+			own = append(own, k)
+		}
+	}
+	return strings.Join(own, " ")
+}
+
+// Conflict reports whether the keys of two elements contradict each other. The type of a field counts only if the elements are
+// not alike otherwise. Of elements with the same identity, only the address can contradict.
+func Conflict(a, b string, alike bool) bool {
+	if x, y := Address(a), Address(b); x != "" && y != "" && x != y {
+		return true
+	}
+	if own := Identity(a); alike && own != "" && own == Identity(b) {
+		return false
+	}
+	theirs := map[string]string{}
+	for _, k := range strings.Fields(a) {
+		name, value, _ := strings.Cut(k, "=")
+		theirs[name] = value
+	}
+	for _, k := range strings.Fields(b) {
+		name, value, _ := strings.Cut(k, "=")
+		other, both := theirs[name]
+		if both && other != value && name != "href" && !(alike && name == "type") && !isGenerated(name, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// isGenerated reports whether a framework may have made a key for one rendering.
+func isGenerated(name, value string) bool {
+	return (name == "id" || name == "name") && IsCounted(value)
+}
+
 // Identity returns the keys that identify one element, without ids that a framework generates. Keys are name=value, with
 // spaces between them.
 func Identity(keys string) string {
@@ -58,8 +98,9 @@ func FoldDigits(s string) string {
 
 // Address returns where a link with keys leads, as the page writes it; "" if that is the page itself or a script.
 func Address(keys string) string {
-	_, a, found := strings.Cut(" "+keys, " href=")
-	if !found || a == "#" || strings.HasPrefix(a, "javascript:") {
+	_, a, _ := strings.Cut(" "+keys, " href=")
+	a, _, _ = strings.Cut(a, " ")
+	if a == "#" || strings.HasPrefix(a, "javascript:") {
 		return ""
 	}
 	return a
