@@ -116,6 +116,32 @@ func TestWhatThePageItselfTellsApartIsNotTakenForTheSame(t *testing.T) {
 	}
 }
 
+// TestNoReferencePassesToWhatLeadsElsewhere: where nothing else differs.
+func TestNoReferencePassesToWhatLeadsElsewhere(t *testing.T) {
+	for what, now := range map[string]func(n *protocol.AriaNode){
+		"address": func(n *protocol.AriaNode) { n.Keys = "href=/items/2" },
+		"hint":    func(n *protocol.AriaNode) { n.Name, n.Description = "", "hint: trash" },
+		"name":    func(n *protocol.AriaNode) { n.Keys = "name=second" },
+	} {
+		s := newSite(t)
+		n := s.set(4, "link", "View")
+		n.Keys = "href=/items/1 name=first"
+		if what == "hint" {
+			*n = protocol.AriaNode{ID: 4, Role: "link", Description: "hint: cart"}
+		}
+		before := s.apply().Root.Children[0].Children[1].Ref
+		same := s.rerender(func(*protocol.AriaNode) {}).Root.Children[0].Children[1].Ref
+		other := s.rerender(func(n *protocol.AriaNode) {
+			if n.Role == "link" && n.ID > 10_000 && n.ID%10_000 == 4 {
+				now(n)
+			}
+		}).Root.Children[0].Children[1].Ref
+		if same != before || other == before {
+			t.Errorf("%s: the reference was %d, is %d when made anew, and %d when it is another", what, before, same, other)
+		}
+	}
+}
+
 func TestOfSeveralThatAreAlikeNoneIsGuessed(t *testing.T) {
 	s := newSite(t)
 	s.set(2, "form", "Payment", 3, 4, 5, 6)
