@@ -1,6 +1,6 @@
 /** What is written in an editor, or shown in a field that is no control of the browser. */
 import { clean, folded } from '../../clean';
-import { attribute, first, firstChildOf, nextSiblingOf, nodeTypeOf, tagOf } from '../dom';
+import { attribute, first, firstChildOf, matches, nextSiblingOf, nodeTypeOf, tagOf } from '../dom';
 import { BLOCKS, hiddenByMarkup } from '../text';
 
 import { isPlainlyShown, shadowOf } from './rendering';
@@ -53,10 +53,13 @@ const EDGES = /^[ \t\n\r\f]+|[ \t\n\r\f]+$/g;
 
 /** What is a field, or a list to choose from: the value of what holds it is not all its text. */
 const PARTS = 'input, select, textarea, [contenteditable], [role=listbox], [role=option], [role=textbox]';
+/** What has a line of its own in such a field, and is no part of its value. */
+const OPERABLE = 'button, a[href], [role=button], [role=link]';
 
 /** The text in an element that says itself that it is a field; undefined if a part of it is the field. */
-export function shownValue(field: Element): string | undefined {
+export function shownValue(field: Element, role: string): string | undefined {
   if (first(field, PARTS) !== null) return undefined;
+  if (role !== 'combobox' && first(field, OPERABLE) !== null) return undefined; // which has no line in a value
   const texts: string[] = [];
   const enter = (parent: Element, depth: number): void => {
     const assigned = tagOf(parent) === 'slot' ? (parent as HTMLSlotElement).assignedNodes() : [];
@@ -70,7 +73,7 @@ export function shownValue(field: Element): string | undefined {
     if (nodeTypeOf(node) !== Node.ELEMENT_NODE || depth > MAX_WRITTEN_DEPTH) return;
     const element = node as Element;
     const tag = tagOf(element);
-    if (NOT_WRITTEN.has(tag) || hiddenByMarkup(element)) return;
+    if (NOT_WRITTEN.has(tag) || hiddenByMarkup(element) || matches(element, OPERABLE)) return;
     const style = getComputedStyle(element);
     if (style.display !== 'contents' && !isPlainlyShown(element)) return;
     const apart = style.display === 'inline' || style.display === 'contents' ? '' : ' ';

@@ -233,6 +233,11 @@ function opensDetails(summary: Element): boolean {
   return details !== null && tagOf(details) === 'details' && first(details, ':scope > summary') === summary;
 }
 
+/** Whether the browser draws a control of its own, by which details are opened. */
+function lacksSummary(details: Element, tag: string): boolean {
+  return tag === 'details' && first(details, ':scope > summary') === null;
+}
+
 /** Whether an author wrote a name on an element. Browsers know both spellings of the second attribute. */
 function isLabelled(element: Element): boolean {
   return has(element, 'aria-label') || has(element, 'aria-labelledby') || has(element, 'aria-labeledby');
@@ -262,7 +267,8 @@ function nameOf(element: Element, tag: string, role: string, disturbed: boolean,
   if (tag === 'area') return fold(accessibleName(element, role)); // it has no box: the library takes it for hidden
   const name = ownName(element, labels);
   // A list that is not open has no box: whatever a style sheet says of its options, they are listed.
-  return name === '' && tag === 'option' ? fold((element as HTMLOptionElement).label) : name;
+  if (name === '' && tag === 'option') return fold((element as HTMLOptionElement).label);
+  return name === '' && lacksSummary(element, tag) ? 'Details' : name;
 }
 
 function ownName(element: Element, labels: Labels): string {
@@ -325,7 +331,7 @@ function rawValue(element: Element, tag: string, role: string): string | undefin
     default: {
       if (isEditingHost(element)) return writtenText(element);
       const text = attribute(element, 'aria-valuetext') || attribute(element, 'aria-valuenow');
-      return text !== '' ? text : SHOWING.has(role) ? shownValue(element) : undefined;
+      return text !== '' ? text : SHOWING.has(role) ? shownValue(element, role) : undefined;
     }
   }
 }
@@ -343,6 +349,7 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
     add('checked', disturbed ? (element as HTMLInputElement).checked : getAriaChecked(element));
   if (SELECTABLE.has(role) && !disturbed && !isInClosedList(element, tag))
     add('selected', getAriaSelected(element));
+  if (lacksSummary(element, tag)) states.push('clickable');
   if (role === 'button' && !disturbed && has(element, 'aria-pressed'))
     add('pressed', getAriaPressed(element));
   if (!disturbed && (EXPANDABLE.has(role) || tag === 'details') && tag !== 'select') {

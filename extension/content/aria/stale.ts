@@ -137,8 +137,9 @@ export class Stale extends Set<Part> {
     this.add(part);
   }
 
-  /** Which summary opens details depends on the others. */
+  /** Which summary opens details depends on the others; without any, the browser draws one. */
   #summaries(details: Part): void {
+    this.itself(details);
     for (const kid of details.kids) if (isPart(kid) && kid.tag === 'summary') this.itself(kid);
   }
 

@@ -419,7 +419,12 @@ export class AriaTree {
       if (part.facts.role === '' && (isClickable(part) || isLive(part.element)))
         part.facts = readGeneric(part.element, part.tag, surroundings);
       else if (part.facts.role === '') part.facts = readNamed(part.element, part.tag, surroundings);
-      else if (!INTERACTIVE.has(part.facts.role) && isClickable(part)) part.facts.states.push('clickable');
+      else if (
+        !INTERACTIVE.has(part.facts.role) &&
+        isClickable(part) &&
+        !part.facts.states.includes('clickable')
+      )
+        part.facts.states.push('clickable');
       complete(part);
       const { role, name, description } = part.facts;
       if (role === 'img' && name + description === '' && !isClickable(part)) part.facts = TRANSPARENT;

@@ -40,11 +40,12 @@ func TestTheTextOfAFieldIsItsValue(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Values", `<button id="f" role="combobox" aria-label="Fruit" aria-expanded="false"><span>Apple</span><span aria-hidden="true">▾</span></button>
 		<div id="x" role="textbox" tabindex="0" aria-label="Note">Buy milk</div><div id="e" role="combobox" tabindex="0" aria-label="Size" aria-expanded="false"></div>
+		<div role="combobox" tabindex="0" aria-label="Color" aria-expanded="false">Red<button>Clear</button></div><div role="textbox" aria-label="Tags">One<button>Remove</button></div>
 		<div role="combobox" aria-label="City" aria-expanded="true"><input value="Oslo"><ul role="listbox"><li role="option">Oslo</li></ul></div>`)})
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
 	first := a.Look()
-	e2etest.Holds(t, first, `combobox "Fruit" [`, `[collapsed]: "Apple"`, `textbox "Note" [`, `: "Buy milk"`, `option "Oslo"`)
+	e2etest.Holds(t, first, `combobox "Fruit" [`, `[collapsed]: "Apple"`, `textbox "Note" [`, `: "Buy milk"`, `option "Oslo"`, `[collapsed] [value="Red"]`, `button "Clear"`, `button "Remove"`)
 	p.JS(`f.firstChild.textContent = 'Pear'; x.firstChild.data = 'Buy bread'; e.textContent = 'Large'`)
 	e2etest.Holds(t, a.Look(), `: "Pear"  # was "Apple"`, `: "Buy bread"  # was "Buy milk"`, `: "Large"  # was ""`)
 }
@@ -73,4 +74,19 @@ func TestWhatDescribesAControlIsKept(t *testing.T) {
 	e2etest.Holds(t, first, `("It removes all") (hint "a")`, `figure "One"`, `[lines=6]`, `: "  indented"`)
 	p.JS(`b.dataset.testid = 'c'; cap.textContent = 'Two'`)
 	e2etest.Holds(t, a.Everything(), `("It removes all") (hint "c")  # was ("It removes all") (hint "a")`, `figure "Two"`)
+}
+
+// TestDetailsWithoutASummaryHaveAControl: the browser draws it.
+func TestDetailsWithoutASummaryHaveAControl(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Details", `<details id="d"><p>Hidden words</p></details>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `group "Details" [`, `[collapsed]`)
+	e2etest.Holds(t, a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Details"`)}).Page, "Hidden words", "[expanded]")
+	p.JS(`d.insertAdjacentHTML('afterbegin', '<summary>More</summary>')`)
+	told := a.Whole()
+	e2etest.Holds(t, told, `button "More"`)
+	e2etest.Lacks(t, told, `"Details" [`)
 }
