@@ -97,3 +97,19 @@ func TestAnAddressThatDistinguishesALinkIsToldWhenItChanges(t *testing.T) {
 	p.JS(`a.href = '/10'`)
 	e2etest.Holds(t, a.Snapshot(map[string]any{"format": "yaml"}), `href: "/10"  # previously: "/8"`)
 }
+
+// TestAnActionThatShowsTheNextItemsTellsThem: they look like those before, and their references are others.
+func TestAnActionThatShowsTheNextItemsTellsThem(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Pages", `<button id="go">Next</button><nav id="d"></nav><script>
+		let n = 1; const r = () => d.innerHTML = [0, 1].map((k) => '<a href="#item=' + (n + k) + '">View</a> ').join(''); r(); go.onclick = () => { n += 2; r() }</script>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	first := a.Look()
+	old := e2etest.RefOf(t, first, `[href="#item=1"]`)
+	page := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Next"`)}).Page
+	e2etest.Holds(t, page, "Added:", `[href="#item=3"]`, "Removed: [")
+	if said := a.Refused("browser_click", map[string]any{"ref": old}); !strings.Contains(said, "no longer exists") {
+		t.Error(said)
+	}
+}
