@@ -41,7 +41,7 @@ func TestAPageWhoseModulesDidNotLoadIsBrokenUntilItIsLoadedAgain(t *testing.T) {
 	a := w.NewAgent(t, "--origin", s.URL)
 	page := w.Open(t, s.URL)
 	page.WaitForTitle("failed")
-	if r := a.Changes(); r.Severity != report.Error || r.Network == nil || len(r.Network.Failures) != 1 {
+	if r := a.Changes(); r.Severity != report.Error || r.Network == nil || len(r.Network.Failures) != 1 || r.Console != nil && len(r.Console.NewErrors) > 0 {
 		t.Errorf("%s", e2etest.Show(r))
 	}
 	there.Store(true)
@@ -56,5 +56,34 @@ func TestAPageWhoseModulesDidNotLoadIsBrokenUntilItIsLoadedAgain(t *testing.T) {
 		if r := a.Changes(); r.Severity != report.Clean {
 			t.Errorf("loaded again: %s", e2etest.Show(r))
 		}
+	}
+}
+
+// TestAModuleIsNotBlamedForAnImportOfTheWrongType: development servers answer with their page for a file that is missing.
+func TestAModuleIsNotBlamedForAnImportOfTheWrongType(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := testbed.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/main.js" {
+			w.Header().Set("Content-Type", "text/javascript")
+			_, _ = w.Write([]byte(`import './cart.js'`))
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte(`<!doctype html><title>cart</title><link rel="icon" href="data:,"><script type="module" src="/main.js" onerror="document.title = 'failed'"></script>`))
+	}))
+	t.Cleanup(s.Close)
+	a := w.NewAgent(t, "--origin", s.URL)
+	w.Open(t, s.URL).WaitForTitle("failed")
+	r := a.ChangesWith(map[string]any{"wait": "settled"})
+	shown := e2etest.Show(r)
+	if r.Severity != report.Error || r.Console == nil || len(r.Console.NewErrors) != 1 || strings.Contains(shown, "text/javascript") {
+		t.Fatal(shown)
+	}
+	want := `the server responded with a MIME type of "text/html"`
+	if w.Way == "quiet" {
+		want = "/main.js: a module that it imports did not load"
+	}
+	if !strings.Contains(r.Console.NewErrors[0].Message, want) {
+		t.Error(shown)
 	}
 }
