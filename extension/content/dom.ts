@@ -21,6 +21,7 @@ const {
   matches: matchesMethod,
 } = Element.prototype;
 const { contains: containsMethod, getRootNode } = Node.prototype;
+const { getElementsByTagName: elementsOf } = Element.prototype;
 const query = [Element.prototype, Document.prototype, DocumentFragment.prototype] as const;
 
 export const nodeTypeOf = getter<Node, number>(Node.prototype, 'nodeType');
@@ -91,6 +92,11 @@ export function all(root: Node, selector: string): Iterable<Element> & { readonl
 export function first(root: Node, selector: string): Element | null {
   for (const found of all(root, selector)) return found;
   return null;
+}
+
+/** Whether an element has more descendants than a number; counts no further. */
+export function isLarger(element: Element, than: number): boolean {
+  return elementsOf.call(element, '*').item(than) !== null;
 }
 
 /** True for elements of any frame's world; `instanceof` would deny those of another one. */

@@ -6,7 +6,9 @@ package brief
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -163,4 +165,47 @@ func Count(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// NotShown returns the note on items that a listing leaves out: how many there are of each kind, and the lists that they are
+// in, if there are any. Elsewhere means that some are in none.
+func NotShown(count map[string]int, in string, lists int, elsewhere bool) string {
+	counted := make([]string, 0, len(count))
+	for _, what := range slices.Sorted(maps.Keys(count)) {
+		counted = append(counted, Count(count[what], what))
+	}
+	if len(counted) == 0 {
+		return ""
+	}
+	where, how := "", ""
+	switch {
+	case lists == 1 && !elsewhere:
+		how = "root: " + in + " with "
+	case lists > 0 && elsewhere:
+		where = " (in " + in + " and elsewhere)"
+	case lists > 0:
+		where = " (in " + in + ")"
+	}
+	return fmt.Sprintf("# %s not shown%s; %sinteractive_only: false shows them\n", strings.Join(counted, " and "), where, how)
+}
+
+// StateChanges returns the states that only one of two nodes has. If a state changed its value, only the old value is
+// listed, because the line shows the new one.
+func StateChanges(old, now []string) (gone, came []string) {
+	names := map[string]bool{}
+	for _, s := range old {
+		if !slices.Contains(now, s) {
+			gone = append(gone, s)
+			name, _, _ := strings.Cut(s, "=")
+			names[name] = true
+		}
+	}
+	for _, s := range now {
+		name, _, _ := strings.Cut(s, "=")
+		opposite := s == "expanded" && names["collapsed"] || s == "collapsed" && names["expanded"]
+		if !slices.Contains(old, s) && !names[name] && !opposite {
+			came = append(came, s)
+		}
+	}
+	return gone, came
 }
