@@ -21,7 +21,6 @@ const {
   matches: matchesMethod,
 } = Element.prototype;
 const { contains: containsMethod, getRootNode } = Node.prototype;
-const { getElementsByTagName: elementsOf } = Element.prototype;
 const query = [Element.prototype, Document.prototype, DocumentFragment.prototype] as const;
 
 export const nodeTypeOf = getter<Node, number>(Node.prototype, 'nodeType');
@@ -94,9 +93,17 @@ export function first(root: Node, selector: string): Element | null {
   return null;
 }
 
-/** Whether an element has more descendants than a number; counts no further. */
+/** Whether an element has more descendants than a number, or so much text between them; counts no further. */
 export function isLarger(element: Element, than: number): boolean {
-  return elementsOf.call(element, '*').item(than) !== null;
+  let count = -1;
+  const open: Node[] = [element];
+  for (let node = open.pop(); node !== undefined && count <= than; node = open.pop()) {
+    if (nodeTypeOf(node) !== Node.ELEMENT_NODE) continue;
+    count++;
+    for (let kid = firstChildOf(node); kid !== null && open.length <= 2 * than; kid = nextSiblingOf(kid))
+      open.push(kid);
+  }
+  return count > than || open.length > 2 * than;
 }
 
 /** True for elements of any frame's world; `instanceof` would deny those of another one. */
