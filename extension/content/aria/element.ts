@@ -33,6 +33,7 @@ import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
 import { writtenText } from './editor';
 import type { Labels } from './labels';
+import { markOf } from './marks';
 import { showsFallback } from './rendering';
 import { showsFrame } from './slots';
 
@@ -271,10 +272,14 @@ function nameOf(element: Element, tag: string, role: string, disturbed: boolean,
   if (tag === 'area') return fold(accessibleName(element, role)); // it has no box: the library takes it for hidden
   const name = ownName(element, labels);
   // A title has the library name a cell by what it contains, which is its text already.
-  if (!NAMED_BY_CONTENT.has(role) && has(element, 'title') && name === fold(element.textContent ?? ''))
-    return '';
+  if ((role === 'gridcell' || role === 'row') && has(element, 'title') && isAllOf(element, name)) return '';
   // A list that is not open has no box: whatever a style sheet says of its options, they are listed.
   return name === '' && tag === 'option' ? fold((element as HTMLOptionElement).label) : name;
+}
+
+/** Whether a text is what an element contains, but for the spaces between its parts. */
+function isAllOf(element: Element, text: string): boolean {
+  return text.replaceAll(' ', '') === fold(element.textContent ?? '').replaceAll(' ', '');
 }
 
 function ownName(element: Element, labels: Labels): string {
@@ -291,8 +296,8 @@ function descriptionOf(element: Element, tag: string, name: string, disturbed: b
   const hint = tag === 'input' || tag === 'textarea' ? fold(attribute(element, 'placeholder')) : '';
   if (disturbed || (!described && !failed && hint === '')) return '';
   const text = fold(getElementAccessibleDescription(element, false)) || hint;
-  const said = name === '' && has(element, 'title') ? fold(element.textContent ?? '') : name;
-  return text === said ? '' : cutWhole(text, MAX_TEXT);
+  const repeats = text === name || (name === '' && has(element, 'title') && isAllOf(element, text));
+  return repeats ? '' : cutWhole(text, MAX_TEXT);
 }
 
 function fieldText(
@@ -381,10 +386,26 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   if (isLive(element) && !ANNOUNCED.has(role)) add('live', attribute(element, 'aria-live'));
   const popup = attribute(element, 'aria-haspopup');
   if (POPPING.has(role)) add('haspopup', popup === 'true' ? 'menu' : wordOf(POPUPS, popup));
+  const marked = INTERACTIVE.has(role) ? markAround(element) : '';
+  if (marked !== '') states.push(marked);
   if (isFocused(element, role)) states.push('focused');
   else if (isActive(element)) states.push('active');
   return states;
 }
+
+/** What the mark of the words around an element says of it; "" without one. */
+function markAround(element: Element): string {
+  const around = closest(element, MARKED);
+  return around === null ? '' : (MARK_STATES.get(markOf(around, tagOf(around))) ?? '');
+}
+
+const MARKED = 'del, s, ins, mark, [role=deletion], [role=insertion], [role=mark]';
+const MARK_STATES = new Map([
+  ['del', 'deleted'],
+  ['s', 'deleted'],
+  ['ins', 'inserted'],
+  ['mark', 'highlighted'],
+]);
 
 /** Roles of what stands at a level that its place does not show where rows follow one another. */
 const LEVELED = new Set('listitem row treeitem'.split(' '));

@@ -45,6 +45,8 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 		{"drawing", `<button>z</button><svg><g><title>Bar 1</title><rect width="9" height="9"/></g><g><title>Bar 2</title><rect width="9" height="9"/></g><g><title>Bar 3</title><rect width="9" height="9"/></g></svg>`,
 			[]string{counted}, []string{`group "Bar 1" [e`}, nil},
 		{"bars", `<svg><g style="cursor:pointer"><title>Bar 1</title><rect width="9" height="9"/></g></svg>`, []string{`generic "Bar 1" [e`}, nil, nil},
+		{"marks", `<p>Was <del>the <a href="/a">old</a> one</del> and <mark><a href="/b">new</a></mark> <span role="deletion">gone</span></p>`,
+			[]string{`[deleted]`, `[highlighted]`}, []string{`"Was ~the~"`, `"~one~ and"`, `"~gone~"`}, nil},
 		{"message", `<div aria-live="polite"><ul><li>One</li><li>Two</li></ul></div>`, []string{`- listitem [e`, `]: "One"`}, nil, []string{"not shown"}},
 	} {
 		t.Run(c.path, func(t *testing.T) {

@@ -35,6 +35,7 @@ var states = map[string]map[string]bool{
 	"collapsed": nil, "disabled": nil, "required": nil, "readonly": nil, "busy": nil, "modal": nil, "clickable": nil,
 	"focused": nil, "active": nil, "multiselectable": nil, "current": closed("page step location date time"), "sort": closed("ascending descending other"),
 	"live": closed("polite assertive"), "haspopup": closed("menu listbox tree grid dialog"), "inert": nil, "no-pointer": nil,
+	"deleted": nil, "inserted": nil, "highlighted": nil,
 }
 
 // valued are the states that say nothing without a value.
