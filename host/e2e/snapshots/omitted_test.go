@@ -18,20 +18,42 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 		all        []string // in the one of everything
 		lacks      []string // in the interactive listing
 	}{
-		{"items", `<ul><li style="cursor:pointer">Milk <button>x</button></li><li style="cursor:pointer">Bread <button>x</button></li></ul>`,
-			[]string{`listitem "Milk" [`, `listitem "Bread" [`}, nil, nil},
-		{"rows", `<table><tr style="cursor:pointer"><td>Ada</td><td>Paris</td><td><button>x</button></td></tr></table>`,
-			[]string{`row "Ada Paris" [`}, nil, nil},
-		{"focusable", `<div role="grid"><div role="row" tabindex="0"><div role="gridcell">Ada</div><div role="gridcell"><button>go</button></div></div></div>`,
-			[]string{`row "Ada" [`}, nil, nil},
-		{"cells", `<div role="grid"><div role="row"><div role="gridcell" tabindex="0">Ada <button>x</button></div><div role="gridcell" tabindex="0">Rome</div></div></div>`,
-			[]string{`- row [`, `gridcell "Ada" [`, `[clickable]: "Rome"`}, nil, nil},
-		{"card", `<div style="cursor:pointer"><b>Phone</b><p>10 EUR</p><button>Buy</button></div>`,
-			[]string{`generic "Phone 10 EUR" [`}, nil, nil},
-		{"titles", `<div role="grid"><div role="row"><div role="gridcell" title="1">1</div><div role="gridcell"><button>go</button></div></div></div>`,
-			[]string{`row "1" [`}, []string{`]: "1"`}, []string{"(hint"}},
-		{"days", `<div role="grid"><div role="row"><div role="gridcell" aria-label="May 5"><b>5</b><a href="#">10a Meet</a></div><div role="gridcell" aria-label="May 6">6</div></div></div>`,
-			[]string{`gridcell "May 5" [`, `row "May 6" [`}, nil, nil},
+		{
+			"items", `<ul><li style="cursor:pointer">Milk <button>x</button></li><li style="cursor:pointer">Bread <button>x</button></li></ul>`,
+			[]string{`listitem "Milk" [`, `listitem "Bread" [`},
+			nil, nil,
+		},
+		{
+			"rows", `<table><tr style="cursor:pointer"><td>Ada</td><td>Paris</td><td><button>x</button></td></tr></table>`,
+			[]string{`row "Ada Paris" [`},
+			nil, nil,
+		},
+		{
+			"focusable", `<div role="grid"><div role="row" tabindex="0"><div role="gridcell">Ada</div><div role="gridcell"><button>go</button></div></div></div>`,
+			[]string{`row "Ada" [`},
+			nil, nil,
+		},
+		{
+			"cells", `<div role="grid"><div role="row"><div role="gridcell" tabindex="0">Ada <button>x</button></div><div role="gridcell" tabindex="0">Rome</div></div></div>`,
+			[]string{`- row [`, `gridcell "Ada" [`, `[clickable]: "Rome"`},
+			nil, nil,
+		},
+		{
+			"card", `<div style="cursor:pointer"><b>Phone</b><p>10 EUR</p><button>Buy</button></div>`,
+			[]string{`generic "Phone 10 EUR" [`},
+			nil, nil,
+		},
+		{
+			"titles", `<div role="grid"><div role="row"><div role="gridcell" title="1">1</div><div role="gridcell"><button>go</button></div></div></div>`,
+			[]string{`row "1" [`},
+			[]string{`]: "1"`},
+			[]string{"(hint"},
+		},
+		{
+			"days", `<div role="grid"><div role="row"><div role="gridcell" aria-label="May 5"><b>5</b><a href="#">10a Meet</a></div><div role="gridcell" aria-label="May 6">6</div></div></div>`,
+			[]string{`gridcell "May 5" [`, `row "May 6" [`},
+			nil, nil,
+		},
 		{"text", cards(`<div>one</div>`), []string{counted}, []string{`- item [e`, `]: "one"`}, []string{"one"}},
 		{"words", cards(`<div><b>Name</b> <span>Price</span></div>`), []string{counted}, []string{`]: "Name Price"`}, nil},
 		{"paragraphs", cards(`<div><p>one</p></div>`), []string{counted}, []string{`- item [e`}, nil},
@@ -42,11 +64,19 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 		{"columns", cards(`<div><button>y</button></div>`), nil, nil, []string{"not shown", "item"}},
 		{"prose", `<button>z</button><p>one</p><p>two</p><p>three</p>`, nil, nil, []string{"not shown"}},
 		{"link", `<button>z</button><a>Hover me</a> <a name="here"></a><a aria-current="page">Here</a>`, []string{`- generic [e`, `]: "Hover me"`}, nil, []string{"Here"}},
-		{"drawing", `<button>z</button><svg><g><title>Bar 1</title><rect width="9" height="9"/></g><g><title>Bar 2</title><rect width="9" height="9"/></g><g><title>Bar 3</title><rect width="9" height="9"/></g></svg>`,
-			[]string{counted}, []string{`group "Bar 1" [e`}, nil},
+		{
+			"drawing", `<button>z</button><svg><g><title>Bar 1</title><rect width="9" height="9"/></g><g><title>Bar 2</title><rect width="9" height="9"/></g><g><title>Bar 3</title><rect width="9" height="9"/></g></svg>`,
+			[]string{counted},
+			[]string{`group "Bar 1" [e`},
+			nil,
+		},
 		{"bars", `<svg><g style="cursor:pointer"><title>Bar 1</title><rect width="9" height="9"/></g></svg>`, []string{`generic "Bar 1" [e`}, nil, nil},
-		{"marks", `<p>Was <del>the <a href="/a">old</a> one</del> and <mark><a href="/b">new</a></mark> <span role="deletion">gone</span></p>`,
-			[]string{`[deleted]`, `[highlighted]`}, []string{`"Was ~the~"`, `"~one~ and"`, `"~gone~"`}, nil},
+		{
+			"marks", `<p>Was <del>the <a href="/a">old</a> one</del> and <mark><a href="/b">new</a></mark> <span role="deletion">gone</span></p>`,
+			[]string{`[deleted]`, `[highlighted]`},
+			[]string{`"Was ~the~"`, `"~one~ and"`, `"~gone~"`},
+			nil,
+		},
 		{"message", `<div aria-live="polite"><ul><li>One</li><li>Two</li></ul></div>`, []string{`- listitem [e`, `]: "One"`}, nil, []string{"not shown"}},
 	} {
 		t.Run(c.path, func(t *testing.T) {
