@@ -3,7 +3,16 @@
  * sign of it, so each has a line: with a reference, though a listing of what is operable only counts it.
  */
 import { first, has, isLarger } from '../dom';
-import { type Facts, fold, isLive, readGeneric, readItem, readNamed, type Surroundings } from './element';
+import {
+  type Facts,
+  fold,
+  INTERACTIVE,
+  isLive,
+  readGeneric,
+  readItem,
+  readNamed,
+  type Surroundings,
+} from './element';
 import { isClickable, isPart, type Part } from './part';
 
 /** How many blocks of one kind are a list. */
@@ -27,8 +36,14 @@ const LISTED =
   'h5, h6, ul, ol, dl, table, article, nav, main, header, footer, aside, form, pre, [tabindex], [onclick], ' +
   '[contenteditable], [aria-live], [aria-label], [role]:not([role=img], [role=none], [role=presentation])';
 
+/** Reads what an element's line has from where it stands: that it takes clicks, or that it is an item. */
+export function readAround(part: Part, surroundings: Surroundings): void {
+  if (part.facts.role === '') part.facts = readRoleless(part, surroundings);
+  else if (!INTERACTIVE.has(part.facts.role) && isClickable(part)) part.facts.states.push('clickable');
+}
+
 /** Reads the line of an element without a role. */
-export function readRoleless(part: Part, surroundings: Surroundings): Facts {
+function readRoleless(part: Part, surroundings: Surroundings): Facts {
   const { element, tag } = part;
   if (isClickable(part) || isLive(element)) return readGeneric(element, tag, surroundings);
   const named = readNamed(element, tag, surroundings);

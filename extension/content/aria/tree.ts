@@ -26,7 +26,7 @@ import {
 } from './element';
 import { Focus } from './focus';
 import { complete } from './hints';
-import { readRoleless, repeats } from './items';
+import { readAround, repeats } from './items';
 import { Labels } from './labels';
 import { Lines } from './lines';
 import {
@@ -420,8 +420,7 @@ export class AriaTree {
       };
       part.facts = read(part.element, surroundings);
       if (isControl(part.tag)) part.traceless = traceless(part.element, part.tag);
-      if (part.facts.role === '') part.facts = readRoleless(part, surroundings);
-      else if (!INTERACTIVE.has(part.facts.role) && isClickable(part)) part.facts.states.push('clickable');
+      readAround(part, surroundings);
       complete(part);
       const { role, name, description } = part.facts;
       if (role === 'img' && name + description === '' && !isClickable(part)) part.facts = TRANSPARENT;

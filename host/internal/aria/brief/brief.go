@@ -209,3 +209,26 @@ func StateChanges(old, now []string) (gone, came []string) {
 	}
 	return gone, came
 }
+
+// maxUnread is how many frames are named.
+const maxUnread = 3
+
+// NotRead returns notes on what is missing in a tree: a number of elements, and frames, whose addresses are cut to limit
+// characters.
+func NotRead(elements int, frames []string, limit int) string {
+	var b strings.Builder
+	if elements > 0 {
+		fmt.Fprintf(&b, "[Not read: %s; the page is too large or keeps changing]\n", Count(elements, "element"))
+	}
+	if n := len(frames); n > 0 {
+		named := make([]string, 0, maxUnread+1)
+		for _, address := range frames[:min(n, maxUnread)] {
+			named = append(named, Address(address, limit))
+		}
+		if n > maxUnread {
+			named = append(named, fmt.Sprintf("and %d more", n-maxUnread))
+		}
+		fmt.Fprintf(&b, "[Not read: %d frame(s): %s]\n", n, strings.Join(named, ", "))
+	}
+	return b.String()
+}
