@@ -50,10 +50,13 @@ export type ContentEvent =
  *   the hooks in the page's own world are needed too.
  * - `flush` requests everything seen so far. The content script examines pending mutations, sends
  *   batched events (coalesced typing too), then `flushed` with the same id.
+ * - `unimported` names a module that the page's code imported dynamically. It did not load, and the code did not handle that. `at` is
+ *   when the error was thrown, in milliseconds since the epoch. Only top frames are sent this.
  */
 export type ToContent =
   | { t: 'watch'; on: boolean; mask: string; hooks?: boolean }
-  | { t: 'flush'; id: number };
+  | { t: 'flush'; id: number }
+  | { t: 'unimported'; url: string; at: number };
 
 /**
  * Messages from a content script to the worker.

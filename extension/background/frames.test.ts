@@ -286,3 +286,22 @@ test('what sensitive fields of any frame hold is taken out of texts of their tab
   top.disconnect();
   expect(frames.hide(7, text)).toBe('c0rrect-horse[masked]s');
 });
+
+test('a page is told of a dynamic import that failed in its top frame and was not handled', () => {
+  const [top, inner] = [new Port(7, 0, 'top'), new Port(7, 4, 'inner')];
+  frames.connect(top);
+  frames.connect(inner);
+  const failed = 'TypeError: Failed to fetch dynamically imported module: http://localhost:3000/cart.js';
+  const say = (more: object): void =>
+    frames.saw({ kind: 'console', at: 5, tab: 7, level: 'error', via: 'exception', text: failed, ...more });
+  say({ text: `${failed}\n    at http://localhost:3000/:1:1` });
+  say({ via: 'rejection' });
+  say({ via: 'console' }); // the page handled it, and logs it
+  say({ target: 'iframe' });
+  say({ left: true });
+  say({ text: 'TypeError: x is not a function' });
+  say({ tab: 8 });
+  const unimported = { t: 'unimported', url: 'http://localhost:3000/cart.js', at: 5 };
+  expect(top.got.filter(({ t }) => t === 'unimported')).toEqual([unimported, unimported]);
+  expect(inner.got.filter(({ t }) => t === 'unimported')).toEqual([]);
+});

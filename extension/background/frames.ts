@@ -7,6 +7,10 @@ import type { ContentEvent, FromContent, ToContent } from '../messages';
 import type { AnyEvent } from '../protocol';
 import { MASK, redactText } from '../redact/redact';
 
+/** What Chromium throws for a module that was imported dynamically and did not load, or a module that it imports. */
+const UNIMPORTED =
+  /^(?:Uncaught )?(?:\(in promise\) )?TypeError: Failed to fetch dynamically imported module: (\S+)/;
+
 /** The part of a content script's port that is used. */
 export interface ContentPort {
   readonly sender?:
@@ -178,6 +182,15 @@ export class ContentFrames {
       frames.map(async ([id, { port }]) => [id, await this.#flushFrame(port, timeoutMs)]),
     );
     return answers.some(([frame, answered]) => frame === 0 && answered === true);
+  }
+
+  /** Takes an event of a tab: its page is told of a dynamic import that failed without being handled. */
+  saw(event: AnyEvent): void {
+    if (event.kind !== 'console' || event.target !== undefined || event.left === true) return;
+    if (event.via !== 'exception' && event.via !== 'rejection') return;
+    const [, url] = UNIMPORTED.exec(event.text) ?? [];
+    const port = this.#tabs.get(event.tab)?.get(0)?.port;
+    if (url !== undefined) port?.postMessage({ t: 'unimported', url, at: event.at });
   }
 
   #flushFrame(port: ContentPort, timeoutMs: number): Promise<boolean> {

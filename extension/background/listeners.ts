@@ -1,6 +1,6 @@
 /** Registers the worker's listeners; all of them before anything is waited for, or the browser would not wake it. */
 import type { DebuggerSource } from '../capture/debugger';
-import type { QuietSource } from '../capture/quiet/quiet';
+import type { Committed, QuietSource } from '../capture/quiet/quiet';
 import type { WebRequestWitness } from '../capture/webrequest';
 import type { SharedDebugger } from '../debugging/attachment';
 import type { Debugging } from '../debugging/debugging';
@@ -122,15 +122,18 @@ function onNavigation(
   browser.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId }) => {
     if (frameId === 0) debugging.leaving(tabId);
   });
+  const shown = (details: Committed): void => {
+    void ready.then(() => {
+      quiet.committed(details);
+      return tabs.shows(details.tabId, details.url);
+    });
+  };
   browser.webNavigation.onCommitted.addListener((details) => {
-    const { frameId, tabId, url, documentLifecycle } = details;
+    const { frameId, tabId, documentLifecycle } = details;
     if (frameId !== 0 || documentLifecycle !== 'active') return;
     debugging.left(tabId, details.timeStamp);
     activity.navigates(tabId, 'commits');
-    void ready.then(() => {
-      quiet.committed(details);
-      return tabs.shows(tabId, url);
-    });
+    shown(details);
   });
   browser.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId, documentLifecycle }) => {
     if (frameId === 0 && documentLifecycle !== 'prerender') activity.navigates(tabId, 'begins');
@@ -141,9 +144,14 @@ function onNavigation(
   browser.webNavigation.onCompleted.addListener(({ frameId, tabId }) => {
     if (frameId === 0) activity.navigates(tabId, 'ends');
   });
-  browser.webNavigation.onErrorOccurred.addListener(({ frameId, tabId, error }) => {
+  browser.webNavigation.onErrorOccurred.addListener((details) => {
+    const { frameId, tabId, error, documentLifecycle } = details;
+    if (frameId !== 0) return;
     // A download, a 204 or another navigation ends one that was no failure.
-    if (frameId === 0) activity.navigates(tabId, 'ends', error === 'net::ERR_ABORTED' ? '' : error);
+    const failed = error !== 'net::ERR_ABORTED';
+    activity.navigates(tabId, 'ends', failed ? error : '');
+    // The browser's error page is not reported as committed.
+    if (failed && documentLifecycle !== 'prerender') shown(details);
   });
   for (const [moved, how] of [
     [browser.webNavigation.onHistoryStateUpdated, 'history'],

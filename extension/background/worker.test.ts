@@ -139,6 +139,29 @@ test('an address within a page is a navigation of its own', async () => {
   expect(navigations).toEqual(['load', 'history', 'hash']);
 });
 
+test("the browser's error page is shown under the address that failed, a navigation without a page shows nothing", async () => {
+  await start();
+  await welcome();
+  browser.open(5);
+  browser.navigate(5, 'http://localhost:3000/');
+  await pass();
+  const frame = { tabId: 5, frameId: 0, documentLifecycle: 'active', timeStamp: Date.now() };
+  const fails = (path: string, error: string, more = {}): void =>
+    browser.webNavigation.onErrorOccurred.fire({
+      ...frame,
+      url: `http://localhost:3000${path}`,
+      error,
+      ...more,
+    });
+  fails('/download', 'net::ERR_ABORTED');
+  fails('/frame', 'net::ERR_FAILED', { frameId: 3 });
+  fails('/prerendered', 'net::ERR_FAILED', { documentLifecycle: 'prerender' });
+  fails('/dead', 'net::ERR_EMPTY_RESPONSE');
+  await pass();
+  const navigations = events().flatMap((event) => (event.kind === 'navigation' ? [event.url] : []));
+  expect(navigations).toEqual(['http://localhost:3000/', 'http://localhost:3000/dead']);
+});
+
 test('an origin is switched on and off in the popup, and is kept', async () => {
   browser.list.push({ id: 2, url: 'https://shop.example/', title: 'Shop', active: true, windowId: 1 });
   await start();

@@ -214,6 +214,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
 
   function emit(event: AnyEvent): void {
     activity.saw(event);
+    frames.saw(event);
     port.emit(event);
     badge.changed();
   }

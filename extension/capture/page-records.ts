@@ -24,18 +24,32 @@ function readList(list: string): PageRecord[] {
   }
 }
 
-/** Whether an element has what it asked for, a style sheet: the browser reports a failed import of the sheet at the link. */
-export function importFailed(tag: string, mime: string): boolean {
-  return tag === 'link' && /^text\/css\b/i.test(mime);
+/** What an element imports that has what it asked for: the browser reports a failed import at the element. */
+export function importedBy(
+  [, , tag, , integrity, module]: ResourceRecord,
+  mime: string,
+): 'stylesheet' | 'script' | undefined {
+  if (tag === 'link' && /^text\/css\b/i.test(mime)) return 'stylesheet';
+  return module === true && !integrity && SCRIPT.test(mime) ? 'script' : undefined;
 }
+
+/** The MIME types of scripts: no script fails because of one. */
+const SCRIPT = /^(?:text|application)\/(?:x-)?(?:java|ecma|j|live)script\b/i;
 
 /** Says that an import failed of one of several style sheets. */
 export const UNNAMED_IMPORT = 'Failed to load a style sheet that another one imports';
 
 /** Says that an element could not use what arrived; `mime` is empty when it is not known. */
-export function unusable([, , tag, url, integrity]: ResourceRecord, mime: string): string {
-  if (importFailed(tag, mime)) return `Failed to load <${tag}> ${url}: an import of this style sheet failed`;
-  const came = mime === '' ? '' : `: it came with the MIME type '${mime}'`;
+export function unusable(record: ResourceRecord, mime: string): string {
+  const [, , tag, url, integrity] = record;
+  switch (importedBy(record, mime)) {
+    case 'stylesheet':
+      return `Failed to load <${tag}> ${url}: an import of this style sheet failed`;
+    case 'script':
+      return `Failed to load <${tag}> ${url}: a module that it imports did not load`;
+  }
+  const came =
+    mime === '' || (tag === 'script' && SCRIPT.test(mime)) ? '' : `: it came with the MIME type '${mime}'`;
   const hash = integrity ? `${came === '' ? ': ' : ', and '}its integrity was checked` : '';
   return `Failed to load <${tag}> ${url}${came}${hash}`;
 }

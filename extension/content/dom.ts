@@ -93,6 +93,19 @@ export function first(root: Node, selector: string): Element | null {
   return null;
 }
 
+/** Whether an element has more descendants than a number, or so much text between them; counts no further. */
+export function isLarger(element: Element, than: number): boolean {
+  let count = -1;
+  const open: Node[] = [element];
+  for (let node = open.pop(); node !== undefined && count <= than; node = open.pop()) {
+    if (nodeTypeOf(node) !== Node.ELEMENT_NODE) continue;
+    count++;
+    for (let kid = firstChildOf(node); kid !== null && open.length <= 2 * than; kid = nextSiblingOf(kid))
+      open.push(kid);
+  }
+  return count > than || open.length > 2 * than;
+}
+
 /** True for elements of any frame's world; `instanceof` would deny those of another one. */
 export function isElement(node: EventTarget | null | undefined): node is Element {
   return isNode(node) && nodeTypeOf(node) === Node.ELEMENT_NODE;

@@ -88,7 +88,7 @@ export class Recorder {
     } else if (message.t === 'flush') {
       this.flush();
       this.#post({ t: 'flushed', id: message.id });
-    }
+    } else this.#modules?.unimported(message.url, message.at);
   }
 
   /** The connection to the worker was opened. The worker first sends whether to record. */

@@ -50,8 +50,15 @@ export type NoteRecord = [
   line: number,
   column: number,
 ];
-/** An element, or a worker, whose resource did not load; `integrity` when it must have a certain hash. */
-export type ResourceRecord = ['resource', at: number, tag: string, url: string, integrity: boolean];
+/** An element, or a worker, whose resource did not load; `integrity` when it must have a certain hash, `module` of a module script. */
+export type ResourceRecord = [
+  'resource',
+  at: number,
+  tag: string,
+  url: string,
+  integrity: boolean,
+  module?: boolean,
+];
 /**
  * What became of a request that the page's own code made: the body as far as it is text and was read; a
  * status of 0 and the error in `note`, or [GIVEN_UP], when there was no answer. Of an event stream, only the code that opened it is known.

@@ -38,7 +38,15 @@ export function failedResource(element: unknown): ResourceRecord | undefined {
   const tag = tagOf(element);
   const address = addressOf(element, tag);
   if (address === '') return undefined;
-  return ['resource', now(), tag, address, (attribute(element, 'integrity') ?? '') !== ''];
+  const integrity = (attribute(element, 'integrity') ?? '') !== '';
+  return [
+    'resource',
+    now(),
+    tag,
+    address,
+    integrity,
+    tag === 'script' && attribute(element, 'type') === 'module',
+  ];
 }
 
 /** Where an element has its resource from; empty when it names none. */

@@ -2,7 +2,7 @@
 import { type AnswerRecord, CUT, GIVEN_UP, type ResourceRecord, SAME_MS_STEP } from '../../page/records';
 import { MaxBody } from '../../protocol';
 import type { Session } from '../context';
-import { importFailed } from '../page-records';
+import { importedBy } from '../page-records';
 import { type Ending, type Flight, networkEvent, requestEvent, SendTimes } from '../request';
 import { resourceOfType } from '../resources';
 import type { Emit } from '../source';
@@ -294,7 +294,8 @@ export class QuietRequests {
     }, ELEMENT_MS);
   }
 
-  #judge([, at, tag, address]: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+  #judge(record: ResourceRecord, note: (mime: string, named: boolean) => void): void {
+    const [, at, tag, address] = record;
     const url = withoutHash(address);
     const near = this.#failed.filter((failed) => Math.abs(failed.at - at) < 5000);
     const own = near.find((failed) => failed.url === url);
@@ -303,13 +304,14 @@ export class QuietRequests {
       return;
     }
     const mime = this.#answers.get(url);
-    const sheets = near.filter(({ resource, known }) => resource === 'stylesheet' && known !== 'element');
-    if (importFailed(tag, mime ?? '') && sheets.length > 0) {
-      const reported = sheets.find(({ known }) => known === undefined);
+    const imported = importedBy(record, mime ?? '');
+    const imports = near.filter(({ resource, known }) => resource === imported && known !== 'element');
+    if (imports.length > 0) {
+      const reported = imports.find(({ known }) => known === undefined);
       if (reported !== undefined)
         reported.known = 'import'; // it is reported as a request
-      else note(mime ?? '', false); // another sheet may have the reported one, and this one an import that is not reported
-      return;
+      else if (imported === 'stylesheet') note(mime ?? '', false); // another sheet may have the reported one, and this one an import that is not reported
+      return; // several modules import the same one, which is requested once
     }
     if (mime === undefined && /^https?:/.test(url)) {
       const id = `page-${++this.#lastAlone}`;

@@ -157,25 +157,40 @@ test('a connection names the code that opened it, its frames do not', async () =
 });
 
 /** What is said of sheets that came as they should at links that failed, beside some sheets that did not come. */
-async function sheets(links: readonly string[], missing: readonly string[]): Promise<string[]> {
+async function unloaded(
+  { tag, type, mime, more }: { tag: string; type: string; mime: string; more: boolean[] },
+  paths: readonly string[],
+  missing: readonly string[],
+): Promise<string[]> {
   vi.useFakeTimers();
   const { quiet, events } = source();
   await quiet.start(1, {} as never);
-  const answers = (id: string, path: string, status: number, mime: string): void => {
-    const asks = { ...request(id, 'stylesheet', NEXT + path), initiator: NEXT };
+  const answers = (path: string, status: number, mime: string): void => {
+    const asks = { ...request(path, type, NEXT + path), initiator: NEXT };
     quiet.began(asks as never);
     const responseHeaders = [{ name: 'Content-Type', value: mime }];
     quiet.step('responded', { ...asks, statusCode: status, responseHeaders } as never);
     quiet.step('ended', { ...asks, statusCode: status, responseHeaders } as never);
   };
-  for (const path of links) answers(path, path, 200, 'text/css; charset=utf-8');
-  for (const path of missing) answers(path, path, 404, 'text/plain');
-  const fails = (path: string) => ['resource', 1001, 'link', NEXT + path, false];
-  quiet.page(1, 0, 'document', [`1 ${JSON.stringify(links.map(fails))}`]);
+  for (const path of paths) answers(path, 200, mime);
+  for (const path of missing) answers(path, 404, 'text/plain');
+  const fails = (path: string) => ['resource', 1001, tag, NEXT + path, ...more];
+  quiet.page(1, 0, 'document', [`1 ${JSON.stringify(paths.map(fails))}`]);
   await vi.advanceTimersByTimeAsync(5000);
   vi.useRealTimers();
   return events.flatMap((event) => (event.kind === 'console' ? [event.text] : []));
 }
+
+const sheets = unloaded.bind(null, {
+  tag: 'link',
+  type: 'stylesheet',
+  mime: 'text/css; charset=utf-8',
+  more: [false],
+});
+
+/** The messages about scripts with an integrity or without, modules or not, that came with a MIME type. */
+const scripts = (integrity: boolean, module: boolean, mime: string, ...missing: string[]) =>
+  unloaded({ tag: 'script', type: 'script', mime, more: [integrity, module] }, ['a.js', 'b.js'], missing);
 
 test('a style sheet is named for an import that failed where no other sheet may have it', async () => {
   const named = (path: string) =>
@@ -186,4 +201,16 @@ test('a style sheet is named for an import that failed where no other sheet may 
     'Failed to load a style sheet that another one imports',
   ]);
   expect(await sheets(['one.css', 'two.css'], ['missing.css', 'absent.css'])).toEqual([]);
+});
+
+test('a script of the right type is said to have failed for what is known alone', async () => {
+  const both = (why: string) =>
+    ['a.js', 'b.js'].map((path) => `Failed to load <script> ${NEXT}${path}${why}`);
+  const imports = both(': a module that it imports did not load');
+  expect(await scripts(false, true, 'text/javascript; charset=utf-8')).toEqual(imports);
+  // The missing module is reported as a request, once for all that import it.
+  expect(await scripts(false, true, 'application/javascript', 'missing.js')).toEqual([]);
+  expect(await scripts(true, true, 'text/javascript')).toEqual(both(': its integrity was checked'));
+  expect(await scripts(false, false, 'text/javascript', 'missing.js')).toEqual(both(''));
+  expect(await scripts(false, true, 'text/html')).toEqual(both(": it came with the MIME type 'text/html'"));
 });

@@ -32,6 +32,8 @@ import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
 import { shownValue, writtenText } from './editor';
 import type { Labels } from './labels';
+import { markOf } from './marks';
+import { pictureOf } from './pictures';
 import { showsFallback } from './rendering';
 import { showsFrame } from './slots';
 
@@ -243,6 +245,14 @@ function isLabelled(element: Element): boolean {
   return has(element, 'aria-label') || has(element, 'aria-labelledby') || has(element, 'aria-labeledby');
 }
 
+/** Whether an element is a part of a drawing with a title of its own. */
+function isTitled(element: Element): boolean {
+  if (!(element instanceof SVGElement)) return false;
+  for (let node = firstChildOf(element); node !== null; node = nextSiblingOf(node))
+    if (nodeTypeOf(node) === Node.ELEMENT_NODE && tagOf(node as Element) === 'title') return true;
+  return false;
+}
+
 /** A header cell without a scope heads its row if data is beside it, else its column. */
 function headerRole(cell: Element): string {
   const beside = [cell.previousElementSibling, cell.nextElementSibling];
@@ -266,9 +276,16 @@ function nameOf(element: Element, tag: string, role: string, disturbed: boolean,
     return fold(attribute(element, 'label'));
   if (tag === 'area') return fold(accessibleName(element, role)); // it has no box: the library takes it for hidden
   const name = ownName(element, labels);
+  // A title has the library name a cell by what it contains, which is its text already.
+  if ((role === 'gridcell' || role === 'row') && has(element, 'title') && isAllOf(element, name)) return '';
   // A list that is not open has no box: whatever a style sheet says of its options, they are listed.
   if (name === '' && tag === 'option') return fold((element as HTMLOptionElement).label);
   return name === '' && lacksSummary(element, tag) ? 'Details' : name;
+}
+
+/** Whether a text is what an element contains, but for the spaces between its parts. */
+function isAllOf(element: Element, text: string): boolean {
+  return text.replaceAll(' ', '') === fold(element.textContent ?? '').replaceAll(' ', '');
 }
 
 function ownName(element: Element, labels: Labels): string {
@@ -285,7 +302,8 @@ function descriptionOf(element: Element, tag: string, name: string, disturbed: b
   const hint = tag === 'input' || tag === 'textarea' ? fold(attribute(element, 'placeholder')) : '';
   if (disturbed || (!described && !failed && hint === '')) return '';
   const text = fold(getElementAccessibleDescription(element, false)) || hint;
-  return text === name ? '' : cutWhole(text, MAX_TEXT);
+  const repeats = text === name || (name === '' && has(element, 'title') && isAllOf(element, text));
+  return repeats ? '' : cutWhole(text, MAX_TEXT);
 }
 
 function fieldText(
@@ -379,6 +397,8 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   if (isLive(element) && !ANNOUNCED.has(role)) add('live', attribute(element, 'aria-live'));
   const popup = attribute(element, 'aria-haspopup');
   if (POPPING.has(role)) add('haspopup', popup === 'true' ? 'menu' : wordOf(POPUPS, popup));
+  const marked = INTERACTIVE.has(role) ? markAround(element) : '';
+  if (marked !== '') states.push(marked);
   if (isFocused(element, role)) states.push('focused');
   else if (isActive(element)) states.push('active');
   return states;
@@ -390,6 +410,20 @@ function levelOf(element: Element, tag: string): number {
   if (Number.isInteger(said) && said >= 1) return said;
   return /^h[1-6]$/.test(tag) ? Number(tag.slice(1)) : 2;
 }
+
+/** What the mark of the words around an element says of it; "" without one. */
+function markAround(element: Element): string {
+  const around = closest(element, MARKED);
+  return around === null ? '' : (MARK_STATES.get(markOf(around, tagOf(around))) ?? '');
+}
+
+const MARKED = 'del, s, ins, mark, [role=deletion], [role=insertion], [role=mark]';
+const MARK_STATES = new Map([
+  ['del', 'deleted'],
+  ['s', 'deleted'],
+  ['ins', 'inserted'],
+  ['mark', 'highlighted'],
+]);
 
 /** Roles of what stands at a level that its place does not show where rows follow one another. */
 const LEVELED = new Set('listitem row treeitem'.split(' '));
@@ -455,7 +489,9 @@ export function isModal(element: Element, tag: string): boolean {
 /** Reads the line of an element without a role that an author named: what it contains belongs together. */
 export function readNamed(element: Element, tag: string, { disturbed, labels }: Surroundings): Facts {
   const bare =
-    NAMELESS.has(tag) || !isLabelled(element) || matches(element, '[role=none], [role=presentation]');
+    NAMELESS.has(tag) ||
+    !(isLabelled(element) || isTitled(element)) ||
+    matches(element, '[role=none], [role=presentation]');
   const cut: number[] = [];
   const name = bare || disturbed ? '' : shorten(ownName(element, labels), cut, 0);
   if (name === '') return none();
@@ -464,6 +500,11 @@ export function readNamed(element: Element, tag: string, { disturbed, labels }: 
     ...{ states: statesOf(element, tag, 'group', disturbed), keys: keysOf(element, tag) },
     cut: cut.length > 0 ? [...cut, 0, 0] : undefined,
   };
+}
+
+/** Reads the line of an element without a role that is an item of a list. */
+export function readItem(element: Element, tag: string): Facts {
+  return { ...none(), role: 'item', keys: keysOf(element, tag) };
 }
 
 /** Tags whose names are another's, or that stand for the whole page. */
@@ -477,7 +518,9 @@ function none(): Facts {
 export function readGeneric(element: Element, tag: string, { disturbed, labels }: Surroundings): Facts {
   const states = statesOf(element, tag, 'generic', true);
   const name =
-    isLabelled(element) && !disturbed ? ownName(element, labels) : fold(attribute(element, 'aria-label'));
+    (isLabelled(element) || isTitled(element)) && !disturbed
+      ? ownName(element, labels)
+      : fold(attribute(element, 'aria-label'));
   return {
     ...{ role: 'generic', name: cutWhole(name, MAX_TEXT), description: '' },
     ...{ value: undefined, states, keys: keysOf(element, tag), cut: undefined },
@@ -529,30 +572,6 @@ export function keysOf(element: Element, tag: string): string {
   add('picture', pictureOf(element));
   return keys.join(' ');
 }
-
-/** The address of the picture that stands in an element, or right before it. */
-function pictureOf(element: Element): string {
-  const before = element.previousElementSibling;
-  const image = imageIn(element, 2) ?? (before !== null && tagOf(before) === 'img' ? before : undefined);
-  const address = image === undefined ? '' : attribute(image, 'src');
-  return /^(?:data|blob):/.test(address) ? '' : address;
-}
-
-/** The first image among the first nodes of an element, so many levels deep. */
-function imageIn(element: Element, levels: number): Element | undefined {
-  let left = MOST_BESIDE_PICTURES;
-  for (let node = firstChildOf(element); node !== null && left > 0; node = nextSiblingOf(node)) {
-    left--;
-    if (nodeTypeOf(node) !== Node.ELEMENT_NODE) continue;
-    if (tagOf(node as Element) === 'img') return node as Element;
-    const inside = levels > 1 ? imageIn(node as Element, levels - 1) : undefined;
-    if (inside !== undefined) return inside;
-  }
-  return undefined;
-}
-
-/** Among how many nodes a picture is looked for. */
-const MOST_BESIDE_PICTURES = 8;
 
 /** Text as it is shown: clean, white space folded, without the letters that are pictures in an icon font only. */
 export function fold(text: string): string {

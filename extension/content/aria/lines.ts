@@ -1,11 +1,13 @@
 /** What has a line in the tree, and the runs of text in between: which of them stand in an element. */
 import { hasChildElements } from '../dom';
 import { fold, isNamedByContent, keysOf, shorten } from './element';
-import { isMark, mark, type Words } from './marks';
+import { mark, markOf, type Words } from './marks';
 import { type Edge, type Gathered, isOnlyText, isPart, labelAround, type Part, type Segment } from './part';
 
 /** How many blocks without a line are gathered one inside the other; deeper ones are gone through in turn. */
 const MAX_DEPTH = 500;
+
+const NOTHING: Words = { shown: '', named: '' };
 
 /** Lists the children that elements have in the accessibility tree. */
 export class Lines {
@@ -121,11 +123,15 @@ export class Lines {
     let first: Text | undefined;
     let from: { part: Part; label: Part | undefined } | undefined;
     // Of each part without a line inside one another: it, the place in its list, the label that it is in, and of
-    // one that marks its words the text before them, until something else stands among them.
-    const stack: { part: Part; at: number; label: Part | undefined; before?: Words | undefined }[] = [
+    // one that marks its words the mark and the text before them.
+    const stack: { part: Part; at: number; label: Part | undefined; marks?: string; before?: Words }[] = [
       { part, at: 0, label: part.tag === 'label' ? part : labelAbove },
     ];
     const end = (): void => {
+      for (let i = stack.length - 1; i >= 0; i--) {
+        const { marks, before } = stack[i] as (typeof stack)[number];
+        if (marks !== undefined && before !== undefined) mark(marks, text, before);
+      }
       const shown = first === undefined ? '' : fold(text.shown);
       const named = text.named === text.shown ? shown : fold(text.named);
       if (
@@ -138,13 +144,13 @@ export class Lines {
       }
       text = { shown: '', named: '' };
       first = undefined;
-      for (const around of stack) around.before = undefined;
+      for (const around of stack) if (around.before !== undefined) around.before = NOTHING;
     };
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
       const kid = top.part.kids[top.at++];
       if (kid === undefined) {
         stack.pop();
-        if (top.before !== undefined) mark(top.part.tag, text, top.before);
+        if (top.marks !== undefined && top.before !== undefined) mark(top.marks, text, top.before);
         if (top.part.block) end();
       } else if (!isPart(kid)) {
         if (top.part.shown !== 'shown' || top.part.contentHidden) continue;
@@ -169,12 +175,8 @@ export class Lines {
       } else {
         if (kid.block) end();
         const label = kid.tag === 'label' ? kid : top.label;
-        stack.push({
-          part: kid,
-          at: 0,
-          label,
-          before: isMark(kid.tag) && !kid.block ? { ...text } : undefined,
-        });
+        const marks = kid.block ? '' : markOf(kid.element, kid.tag);
+        stack.push({ part: kid, at: 0, label, ...(marks !== '' && { marks, before: { ...text } }) });
       }
     }
     end();

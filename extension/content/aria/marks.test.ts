@@ -1,5 +1,6 @@
+// @vitest-environment happy-dom
 import { expect, it } from 'vitest';
-import { isMark, mark } from './marks';
+import { isMark, mark, markOf } from './marks';
 
 const marked = (tag: string, before: string, words: string): { shown: string; named: string } => {
   const text = { shown: before + words, named: before + words };
@@ -31,4 +32,13 @@ it('knows the tags that mark', () => {
     false,
     false,
   ]);
+});
+
+it('knows the roles that mark', () => {
+  const element = document.createElement('span');
+  element.setAttribute('role', 'deletion');
+  expect(markOf(element, 'span')).toBe('del');
+  element.setAttribute('role', 'note');
+  expect(markOf(element, 'span')).toBe('');
+  expect(markOf(element, 'ins')).toBe('ins');
 });

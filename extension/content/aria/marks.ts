@@ -1,5 +1,7 @@
 /** Words that mean something else than the same words unmarked: `Was $100 $80`, `102`. */
 
+import { attribute } from '../dom';
+
 /** What stands before and after the words of an element. */
 const MARKS: ReadonlyMap<string, readonly [before: string, after: string]> = new Map([
   ['del', ['~', '~']],
@@ -19,9 +21,23 @@ export interface Words {
   named: string;
 }
 
+/** Roles that mark words as tags do. */
+const ROLES: ReadonlyMap<string, string> = new Map([
+  ['deletion', 'del'],
+  ['insertion', 'ins'],
+  ['mark', 'mark'],
+  ['subscript', 'sub'],
+  ['superscript', 'sup'],
+]);
+
 /** Whether an element of a tag marks its words. */
 export function isMark(tag: string): boolean {
   return MARKS.has(tag);
+}
+
+/** The tag as which an element marks its words: its own, or that of its role; "" for none. */
+export function markOf(element: Element, tag: string): string {
+  return isMark(tag) ? tag : (ROLES.get(attribute(element, 'role')) ?? '');
 }
 
 /** Marks the end of a run of text, from where the words of an element begin. */

@@ -39,6 +39,8 @@ export class Part {
   hushed = false;
   /** It has a run of text of its own. */
   hasText = false;
+  /** Several of its children are of a kind that the items of lists are. */
+  repeats = false;
   /** Whether it is shown is asked of the browser at each look. */
   asked = false;
   /** What stands in it and is asked: while that is shown, so is the part. */
@@ -182,11 +184,17 @@ export function isClickable(part: Part): boolean {
   if (tag === 'label') return standsForHidden(element as HTMLLabelElement);
   if (has(element, 'onclick') || (MEDIA.has(tag) && has(element, 'controls'))) return true;
   if (has(element, 'tabindex') && Number(attribute(element, 'tabindex')) >= 0) return true;
-  if (!part.pointer || parent === undefined || parent.pointer) return false;
+  if (parent === undefined || parent.pointer || !(part.pointer || isLinkOfAScript(part))) return false;
   for (let at: Part | undefined = parent; at !== undefined; at = at.parent) {
     if (INTERACTIVE.has(at.facts.role) || at.tag === 'label') return false;
   }
   return true;
+}
+
+/** Whether a link leads nowhere, and is neither a target of others nor the entry for what is shown already. */
+function isLinkOfAScript({ element, tag }: Part): boolean {
+  if (tag !== 'a' || firstChildOf(element) === null) return false;
+  return !['href', 'name', 'id', 'aria-current', 'aria-disabled'].some((name) => has(element, name));
 }
 
 /** Whether a label is what is operated, because its field, drawn in another way, is not shown itself. */

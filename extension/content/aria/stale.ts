@@ -1,6 +1,7 @@
 /** Which parts of the tree must be re-read, because of mutations and of references between elements. */
 import { all, has, nodeTypeOf, parentAcrossRoots, parentOf, tagOf } from '../dom';
 import { isNamedByContent } from './element';
+import { mayBeItem } from './items';
 import type { Lines } from './lines';
 import { isPart, type Part } from './part';
 import type { References } from './references';
@@ -63,7 +64,10 @@ export class Stale extends Set<Part> {
         if (attributeName !== null && REACHING.has(attributeName)) this.below(part);
       } else if (type === 'childList') {
         part.staleKids = true;
-        moved ||= hasElement(addedNodes) || hasElement(removedNodes);
+        if (hasElement(addedNodes) || hasElement(removedNodes)) {
+          moved = true;
+          this.#itemsAbove(part);
+        }
         this.#newLabels(addedNodes);
         if (part.tag === 'select' || part.tag === 'optgroup') part.staleSelf = true;
         if (part.tag === 'details') this.#summaries(part);
@@ -94,6 +98,7 @@ export class Stale extends Set<Part> {
       around = this.#of.partOf(at);
     if (around?.live !== true) return;
     this.namesAbove(around);
+    if (tagOf(element) === 'title') this.itself(around);
     const opens = around.inert && attributeName === 'open';
     if (around.shown === 'hidden' && !opens) return;
     if (!opens && around.tag !== 'svg' && !this.#of.isClosed(around)) return;
@@ -109,6 +114,12 @@ export class Stale extends Set<Part> {
       this.add(kid);
       this.below(kid);
     }
+  }
+
+  /** Re-reads the blocks that are items of a list only as long as nothing in them can be operated. */
+  #itemsAbove(from: Part): void {
+    for (let part: Part | undefined = from; part !== undefined; part = part.parent)
+      if (mayBeItem(part)) this.itself(part);
   }
 
   /** Re-reads the names that depend on the surroundings of this part. */

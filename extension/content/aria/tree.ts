@@ -18,17 +18,15 @@ import {
   INTERACTIVE,
   isControl,
   isDisturbed,
-  isLive,
   isModal,
   LEAVES,
   read,
-  readGeneric,
-  readNamed,
   type Surroundings,
   traceless,
 } from './element';
 import { Focus } from './focus';
 import { complete } from './hints';
+import { readAround, repeats } from './items';
 import { Labels } from './labels';
 import { Lines } from './lines';
 import {
@@ -416,15 +414,7 @@ export class AriaTree {
       };
       part.facts = read(part.element, surroundings);
       if (isControl(part.tag)) part.traceless = traceless(part.element, part.tag);
-      if (part.facts.role === '' && (isClickable(part) || isLive(part.element)))
-        part.facts = readGeneric(part.element, part.tag, surroundings);
-      else if (part.facts.role === '') part.facts = readNamed(part.element, part.tag, surroundings);
-      else if (
-        !INTERACTIVE.has(part.facts.role) &&
-        isClickable(part) &&
-        !part.facts.states.includes('clickable')
-      )
-        part.facts.states.push('clickable');
+      readAround(part, surroundings);
       complete(part);
       const { role, name, description } = part.facts;
       if (role === 'img' && name + description === '' && !isClickable(part)) part.facts = TRANSPARENT;
@@ -515,6 +505,9 @@ export class AriaTree {
     }
     this.#left += part.left;
     part.kids = kids;
+    const repeated = part.repeats;
+    part.repeats = repeats(kids);
+    if (part.repeats !== repeated) for (const kid of kids) if (isPart(kid)) this.#stale.itself(kid);
     part.hasText = kids.some((kid) => !isPart(kid) && kid.data.trim() !== '');
     part.mayGrow = part.shadow === null && canGrow(part.tag);
     const now = new Set(kids);

@@ -20,23 +20,38 @@ export interface FailedModulesOptions {
 }
 
 /**
- * Reports the module scripts of a document that did not load, because of their own file or of one that they import. Their code does
+ * Reports the modules of a document that did not load, because of their own file or of one that they import. Their code does
  * not run until the document is loaded again, so each is an error element for as long as the document is shown.
  */
 export class FailedModules {
+  readonly #view: Window;
   readonly #options: FailedModulesOptions;
   readonly #now: () => number;
   readonly #found: ContentEvent[] = [];
   #running = false;
 
   constructor(root: Document, options: FailedModulesOptions) {
+    this.#view = root.defaultView ?? window;
     this.#options = options;
     this.#now = options.now ?? Date.now;
     const failed = ({ isTrusted, target }: Event): void => {
       // A script that the page inserts later is not the document's: it may be tried again.
-      if (isTrusted && isElement(target) && readyStateOf(root) !== 'complete') this.#failed(target, root);
+      if (isTrusted && isElement(target) && readyStateOf(root) !== 'complete') this.#failed(target);
     };
     root.addEventListener('error', failed, { capture: true, passive: true, signal: options.signal });
+  }
+
+  /**
+   * A module did not load that the page's code imported dynamically. It counts if that was while the document was loaded: code that
+   * runs later, as after a click, may import it again.
+   */
+  unimported(url: string, at: number): void {
+    const { performance, location } = this.#view;
+    if (at < Math.floor(performance.timeOrigin) || !url.startsWith(`${location.origin}/`)) return;
+    const asked = performance.getEntriesByName(url, 'resource').at(-1)?.startTime;
+    const [document] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+    const loaded = document?.loadEventStart || Number.POSITIVE_INFINITY;
+    if (asked !== undefined && asked < loaded) this.#report(`the module ${new URL(url).pathname}`);
   }
 
   start(): void {
@@ -54,13 +69,15 @@ export class FailedModules {
     return [...this.#found];
   }
 
-  #failed(script: Element, root: Document): void {
-    if (tagOf(script) !== 'script' || attribute(script, 'type') !== 'module' || this.#found.length === MAX)
-      return;
+  #failed(script: Element): void {
+    if (tagOf(script) !== 'script' || attribute(script, 'type') !== 'module') return;
     const { src } = script as HTMLScriptElement;
-    const origin = `${root.defaultView?.location.origin}`;
-    if (src !== '' && !src.startsWith(`${origin}/`)) return;
-    const name = src === '' ? 'an inline module script' : `the module script ${new URL(src).pathname}`;
+    if (src !== '' && !src.startsWith(`${this.#view.location.origin}/`)) return;
+    this.#report(src === '' ? 'an inline module script' : `the module script ${new URL(src).pathname}`);
+  }
+
+  #report(name: string): void {
+    if (this.#found.length === MAX) return;
     const event: ContentEvent = {
       kind: 'element',
       op: 'appeared',

@@ -228,8 +228,25 @@ func (d *componentDrive) modal(now map[string]line) bool {
 	return false
 }
 
-// beside compares a listing with the browser's own tree.
+// beside compares a listing with the browser's own tree. If they differ because the page has moved on by itself, as at the end of an
+// animation, it compares what is listed then.
 func (d *componentDrive) beside(what string, now map[string]line) {
+	for {
+		wrong := d.differing(now)
+		if len(wrong) == 0 {
+			return
+		}
+		again := parseListing(d.t, d.witness.Snapshot(everything))
+		if maps.Equal(again, now) {
+			d.t.Errorf("%s: %s", what, strings.Join(wrong, "\n"))
+			return
+		}
+		now = again
+	}
+}
+
+// differing returns what the browser's own tree has more or less of than a listing.
+func (d *componentDrive) differing(now map[string]line) (wrong []string) {
 	counts := map[string]int{}
 	for _, n := range d.tree() {
 		counts[n]++
@@ -242,9 +259,10 @@ func (d *componentDrive) beside(what string, now map[string]line) {
 	}
 	for l, n := range counts {
 		if apartFrom[l] == "" && (n > 0 || n < 0 && !d.modal(now)) {
-			d.t.Errorf("%s: %q: %+d in the browser's tree", what, l, n)
+			wrong = append(wrong, fmt.Sprintf("%q: %+d in the browser's tree", l, n))
 		}
 	}
+	return wrong
 }
 
 // said returns the role and the name on a line.

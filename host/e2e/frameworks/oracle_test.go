@@ -41,9 +41,10 @@ space </button><a href="/d" aria-label="Overridden">shown</a><button aria-descri
 //   - words that only look different, and paragraphs, are text of what is around them;
 //   - rowgroups and presentation say nothing that the tree's shape does not;
 //   - what a canvas, a video or a sound shows no other element says: each has a line, where Playwright has none;
+//   - item stands for a block that looks like one of a list, which Playwright shows as text;
 //   - generic stands for what takes clicks and has no role, which Playwright shows by a cursor only;
 //   - lines that begin with a slash are properties.
-var explained = regexp.MustCompile(`^(paragraph|strong|emphasis|code|mark|subscript|superscript|insertion|deletion|time|rowgroup|generic|text|document|options|separator|canvas|video|audio)$`)
+var explained = regexp.MustCompile(`^(paragraph|strong|emphasis|code|mark|subscript|superscript|insertion|deletion|time|rowgroup|generic|item|text|document|options|separator|canvas|video|audio)$`)
 
 // apart are lines that only one of the two has, each with its reason.
 var apart = map[string]string{

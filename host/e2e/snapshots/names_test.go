@@ -19,7 +19,7 @@ func TestLinesSayWhatElementsMean(t *testing.T) {
 		{`<p>Was <s> $100 </s>now <ins>$80</ins></p>`, `text: "Was ~$100~ now +$80+"`},
 		{`<p>10<sup>2</sup>, H<sub>2</sub>O, x<sup>n + 1</sup></p>`, `text: "10^2, H_2O, x^(n + 1)"`},
 		{`<p>a <mark>found</mark> word</p>`, `text: "a ==found== word"`},
-		{`<p><del>a <a href="#">link</a> b</del> c</p>`, "text: \"a\"\nlink \"link\"\ntext: \"b c\""},
+		{`<p><del>a <a href="#">link</a> b</del> c</p>`, "text: \"~a~\"\nlink \"link\" [deleted]\ntext: \"~b~ c\""},
 		{`<a href="#">Was <del>$100</del> $80</a>`, `link "Was $100 $80": "Was ~$100~ $80"`},
 		{`<h2>10<sup>2</sup></h2>`, `heading "102" [level=2]`},
 		{`<p>co&shy;operate</p>`, `text: "cooperate"`},

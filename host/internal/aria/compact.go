@@ -2,7 +2,6 @@ package aria
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
@@ -342,7 +341,7 @@ func (w *compact) change(c Change) {
 		}
 		was = append(was, before)
 	}
-	gone, came := stateChanges(c.Old, c.New)
+	gone, came := brief.StateChanges(c.Old.States, c.New.States)
 	for _, s := range gone {
 		was = append(was, "["+s+"]")
 	}
@@ -364,29 +363,11 @@ func nameWas(old, now *Node) string {
 	if brief.Quote(old.Name, maxName) != brief.Quote(now.Name, maxName) {
 		return brief.Quote(old.Name, maxName)
 	}
+	if old.Name == now.Name && now.Cut.Name == 0 { // a label, of which only the beginning is shown
+		return "other text behind it"
+	}
 	is, _, was := brief.Contrast(old.Name, now.Name, old.Cut.Name, now.Cut.Name, maxName)
 	return was + ", now " + is
-}
-
-// stateChanges lists the states that only one of two nodes has. If a state changed its value, only the old value is
-// listed, because the line shows the new one.
-func stateChanges(old, now *Node) (gone, came []string) {
-	names := map[string]bool{}
-	for _, s := range old.States {
-		if !slices.Contains(now.States, s) {
-			gone = append(gone, s)
-			name, _, _ := strings.Cut(s, "=")
-			names[name] = true
-		}
-	}
-	for _, s := range now.States {
-		name, _, _ := strings.Cut(s, "=")
-		opposite := s == "expanded" && names["collapsed"] || s == "collapsed" && names["expanded"]
-		if !slices.Contains(old.States, s) && !names[name] && !opposite {
-			came = append(came, s)
-		}
-	}
-	return gone, came
 }
 
 func (w *compact) removed(d *Diff) {

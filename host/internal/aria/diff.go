@@ -140,9 +140,9 @@ func (d *Diff) Share() float64 {
 
 // differ compares two trees.
 type differ struct {
-	old, now refs[*Node]
+	old, now ranges.Map[*Node]
 	d        Diff
-	touched  refs[touch]
+	touched  ranges.Map[touch]
 	links    map[int]string // the addresses that listings of either tree show; nil if unknown
 	roots    [2]*Node
 }
@@ -156,30 +156,9 @@ var differs = sync.Pool{New: func() any { return &differ{} }}
 // clear prepares a differ for other trees.
 func (df *differ) clear() {
 	df.d, df.links, df.roots = Diff{}, nil, [2]*Node{}
-	df.old.clear()
-	df.now.clear()
-	df.touched.clear()
-}
-
-// refs maps references to values. References are dense, so lists suffice: one for elements and one for text.
-type refs[T any] struct{ elements, texts []T }
-
-func (r *refs[T]) at(ref int) *T {
-	list, i := &r.elements, ref
-	if ref < 0 {
-		list, i = &r.texts, -ref
-	}
-	if n := i + 1 - len(*list); n > 0 {
-		*list = append(*list, make([]T, n)...)
-	}
-	return &(*list)[i]
-}
-
-// clear empties both lists and keeps their capacity.
-func (r *refs[T]) clear() {
-	clear(r.elements)
-	clear(r.texts)
-	r.elements, r.texts = r.elements[:0], r.texts[:0]
+	df.old.Clear()
+	df.now.Clear()
+	df.touched.Clear()
 }
 
 // Compare returns the changes that turn old into now, in linear time.
@@ -192,7 +171,7 @@ func Compare(old, now *Node) *Diff {
 	if old == now {
 		return df.finish(old, now)
 	}
-	*df.old.at(old.Ref), *df.now.at(now.Ref) = old, now
+	*df.old.At(old.Ref), *df.now.At(now.Ref) = old, now
 	df.roots = [2]*Node{old, now}
 	df.index(old, now)
 	if !sameProperties(old, now) {
@@ -231,7 +210,7 @@ func (df *differ) index(old, now *Node) {
 			note(&df.old, c)
 			continue
 		}
-		*df.old.at(c.Ref), *df.now.at(n.Ref) = c, n
+		*df.old.At(c.Ref), *df.now.At(n.Ref) = c, n
 		if c != n {
 			df.index(c, n)
 		}
@@ -252,8 +231,8 @@ func aligned(a, b []*Node) bool {
 }
 
 // note records a node and its descendants by reference.
-func note(to *refs[*Node], n *Node) {
-	*to.at(n.Ref) = n
+func note(to *ranges.Map[*Node], n *Node) {
+	*to.At(n.Ref) = n
 	for _, c := range n.Children {
 		note(to, c)
 	}
@@ -267,11 +246,11 @@ func (df *differ) children(old, now, around *Node) {
 	stay := df.staying(old, now)
 	var after *Node
 	last := 0 // how many new ones are at the end
-	for i := len(now.Children) - 1; i >= 0 && *df.old.at(now.Children[i].Ref) == nil; i-- {
+	for i := len(now.Children) - 1; i >= 0 && *df.old.At(now.Children[i].Ref) == nil; i-- {
 		last++
 	}
 	for i, c := range now.Children {
-		was := *df.old.at(c.Ref)
+		was := *df.old.At(c.Ref)
 		switch was {
 		case nil:
 			df.d.Added = append(df.d.Added, Addition{In: now, After: after, Last: i >= len(now.Children)-last, Node: c})
@@ -352,7 +331,7 @@ func (df *differ) staying(old, now *Node) []bool {
 
 // removed lists the topmost removed nodes. It also descends into them, because parts of them may have moved elsewhere.
 func (df *differ) removed(n, in *Node, inside bool) {
-	now := *df.now.at(n.Ref)
+	now := *df.now.At(n.Ref)
 	if now == n {
 		return
 	}
@@ -373,7 +352,7 @@ func (df *differ) removed(n, in *Node, inside bool) {
 }
 
 func (df *differ) touch(ref int) {
-	if t := df.touched.at(ref); !t.own {
+	if t := df.touched.At(ref); !t.own {
 		t.own = true
 		df.d.own = append(df.d.own, ref)
 	}
@@ -381,7 +360,7 @@ func (df *differ) touch(ref int) {
 }
 
 func (df *differ) count(ref int) {
-	if t := df.touched.at(ref); !t.counted {
+	if t := df.touched.At(ref); !t.counted {
 		t.counted = true
 		df.d.touched = append(df.d.touched, ref)
 		if ref > 0 {
@@ -432,15 +411,15 @@ func touchedIn(d *Diff) map[int]bool { return ranges.Set(d.touched) }
 // these: what lies between may be another element of the page, or one that was removed. If there are more than
 // [maxRanges], it returns the longest and how many elements the others have.
 func unchanged(shown *Node, except ...map[int]bool) (list []ranges.Range, more int) {
-	var named refs[bool]
+	var named ranges.Map[bool]
 	shown.Walk(func(n *Node) {
 		if n.Ref > 0 && n != shown && !slices.ContainsFunc(except, func(m map[int]bool) bool { return m[n.Ref] }) { // the root has no line
-			*named.at(n.Ref) = true
+			*named.At(n.Ref) = true
 		}
 	})
 	var held []int // how many elements each range has
 	open := false
-	for ref, is := range named.elements {
+	for ref, is := range named.Elements {
 		switch {
 		case is && open:
 			list[len(list)-1].To = ref

@@ -1,12 +1,14 @@
 package aria
 
 import (
-	"fmt"
+	"cmp"
+	"hash/crc32"
 	"maps"
 	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria/brief"
+	"tidemark.dev/tidemark/host/internal/aria/ranges"
 	"tidemark.dev/tidemark/host/internal/aria/roles"
 )
 
@@ -51,13 +53,19 @@ func reduce(n *Node, speech bool) []*Node {
 
 func reduceNode(n *Node, speech bool) []*Node {
 	// A message is kept with all of its text.
-	speaks := roles.Spoken[n.Role] || n.Has("live=polite") || n.Has("live=assertive")
+	speaks := isMessage(n)
 	speech = speech || speaks
 	children := reduceAll(n.Children, speech)
 	switch {
 	case roles.Operable[n.Role], n.Has("clickable"), n.Role == "heading", n.Role == "progressbar", speaks:
-		if (roles.Operable[n.Role] || n.Has("clickable")) && n.Name == "" && !n.HasValue && len(children) == 0 {
+		takesClicks := n.Role == "generic" || n.Has("clickable")
+		if n.Name != "" || n.HasValue || !takesClicks && !roles.Operable[n.Role] {
+			break
+		}
+		if len(children) == 0 {
 			children = texts(n) // only its text identifies it
+		} else if takesClicks && !speech {
+			return []*Node{labeled(n, children)}
 		}
 	case n.Role == roleFrame:
 		if len(n.Children) == 0 && n.Name == "" {
@@ -72,13 +80,11 @@ func reduceNode(n *Node, speech bool) []*Node {
 		if len(children) == 0 {
 			return nil
 		}
-		if n.Name == "" {
-			label := ownText(n, children)
-			if label == "" {
+		if n.Name == "" && !speech {
+			c := labeled(n, children)
+			if c.Name == "" && !slices.ContainsFunc(children, isCell) {
 				return children
 			}
-			c := copyOf(n, children)
-			c.Name = label
 			return []*Node{c}
 		}
 	case roles.Frameworks[n.Role]:
@@ -92,7 +98,7 @@ func reduceNode(n *Node, speech bool) []*Node {
 		if speech && len(children) > 0 {
 			break
 		}
-		if n.Name == "" || len(children) == 0 || n.Role == "cell" || n.Role == "gridcell" {
+		if n.Name == "" || len(children) == 0 || isCell(n) && (n.Role == "cell" || contains(children, n.Name)) {
 			return children
 		}
 	}
@@ -102,19 +108,37 @@ func reduceNode(n *Node, speech bool) []*Node {
 	return []*Node{copyOf(n, children)}
 }
 
-// leastCards is how many blocks of text in a row are the items of a list.
-const leastCards = 3
+// isMessage reports whether a node exists for its text.
+func isMessage(n *Node) bool {
+	return roles.Spoken[n.Role] || n.Has("live=polite") || n.Has("live=assertive")
+}
+
+func isCell(n *Node) bool { return n.Role == "cell" || n.Role == "gridcell" }
+
+// contains reports whether the name of one of some nodes contains a text.
+func contains(nodes []*Node, text string) bool {
+	return slices.ContainsFunc(nodes, func(n *Node) bool { return strings.Contains(n.Name, text) })
+}
+
+const (
+	leastDrawn = 3 // so many pictures in a row are the items of a list
+	maxPlaces  = 4 // so many lists are named whose items are not shown
+)
 
 // unlisted returns a note on the items of lists and the rows of tables of which [Interactive] shows nothing, "" without any.
 func unlisted(root *Node) string {
 	count, lists := map[string]int{}, map[int]bool{}
 	var walk func(n, list *Node)
 	walk = func(n, list *Node) {
-		kids := (&matcher{}).divide(n)
-		cards := slices.DeleteFunc(slices.Clone(kids), func(c *Node) bool { return c.Role != "" || len(reduce(c, false)) > 0 })
-		for _, c := range kids {
+		drawn := 0
+		for _, c := range n.Children {
+			if isDrawn(c) {
+				drawn++
+			}
+		}
+		for _, c := range n.Children {
 			what := roles.Items[c.Role]
-			if len(cards) >= leastCards && slices.Contains(cards, c) {
+			if drawn >= leastDrawn && isDrawn(c) {
 				what = "item"
 			}
 			switch {
@@ -124,7 +148,7 @@ func unlisted(root *Node) string {
 				}
 				count[what]++
 				lists[list.Ref] = true
-			case roles.Spoken[c.Role]: // all of it is shown
+			case isMessage(c): // all of it is shown
 			case roles.Lists[c.Role]:
 				walk(c, c)
 			default:
@@ -133,18 +157,14 @@ func unlisted(root *Node) string {
 		}
 	}
 	walk(root, root)
-	var counted []string
-	for _, what := range slices.Sorted(maps.Keys(count)) {
-		counted = append(counted, brief.Count(count[what], what))
-	}
-	if len(counted) == 0 {
-		return ""
-	}
-	where := ""
-	if len(lists) == 1 && !lists[root.Ref] {
-		where = "root: " + Reference(slices.Collect(maps.Keys(lists))[0]) + " with "
-	}
-	return fmt.Sprintf("# %s not shown; %sinteractive_only: false shows them\n", strings.Join(counted, " and "), where)
+	elsewhere := lists[root.Ref]
+	delete(lists, root.Ref)
+	return brief.NotShown(count, ranges.Names(slices.Sorted(maps.Keys(lists)), maxPlaces, Reference), len(lists), elsewhere)
+}
+
+// isDrawn reports whether a node is a picture, or a part of one with a name of its own.
+func isDrawn(n *Node) bool {
+	return len(n.Children) == 0 && n.Name != "" && (n.Role == "img" || n.Role == "group")
 }
 
 func copyOf(n *Node, children []*Node) *Node {
@@ -163,38 +183,53 @@ func texts(n *Node) []*Node {
 	return out
 }
 
-// maxLabel limits the label of a row, in bytes.
-const maxLabel = 60
+// Limits on the label of a row or an item, and on the text of which every change counts as one of the label, in bytes.
+const (
+	maxLabel = 60
+	maxOwn   = 300
+)
 
-// ownText returns the text of a row outside its interactive elements.
+// labeled returns a row or an item with what is kept of its contents, and its own text as its name.
+func labeled(n *Node, kept []*Node) *Node {
+	c := copyOf(n, kept)
+	c.Name = ownText(n, kept)
+	if len(c.Name) <= maxLabel {
+		return c
+	}
+	if !roles.Rows[n.Role] || n.Has("clickable") {
+		c.Cut.NameSum = int(crc32.ChecksumIEEE([]byte(c.Name)))
+	}
+	c.Name = strings.TrimRight(brief.Clip(c.Name, maxLabel), " ") + "…"
+	return c
+}
+
+// ownText returns the beginning of the text of a row or an item, without what has a line of its own.
 func ownText(n *Node, kept []*Node) string {
 	var b strings.Builder
-	var visit func(*Node)
-	visit = func(c *Node) {
-		if b.Len() > maxLabel || roles.Operable[c.Role] || c.Has("clickable") || c.Role == "heading" {
+	lines := kept
+	var visit func(c *Node, around string)
+	visit = func(c *Node, around string) {
+		if len(lines) > 0 && lines[0].Ref == c.Ref {
+			lines = lines[1:]
 			return
 		}
-		said := c.Name
-		if said == "" && c.Role == "img" {
+		if b.Len() > maxOwn || c.Name == "" && c.Role == "img" {
 			return
 		}
-		if said != "" {
+		if c.Name != "" && !strings.Contains(around, c.Name) {
 			if b.Len() > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString(said)
+			b.WriteString(c.Name)
 		}
 		for _, k := range c.Children {
-			visit(k)
+			visit(k, cmp.Or(c.Name, around))
 		}
 	}
 	for _, c := range n.Children {
-		visit(c)
+		visit(c, "")
 	}
 	text := b.String()
-	if len(text) > maxLabel {
-		text = strings.TrimRight(brief.Clip(text, maxLabel), " ") + "…"
-	}
 	// If the name of its only element already contains the text, a label adds nothing.
 	if len(kept) == 1 && strings.Contains(kept[0].Name, text) {
 		return ""

@@ -239,27 +239,8 @@ func (r Request) tabLine() string {
 	return fmt.Sprintf("[Tab: %d]\n", r.Tab)
 }
 
-// maxUnread is how many unread frames are named.
-const maxUnread = 3
-
 // incomplete reports the parts of the page that are not in the tree.
-func incomplete(t *Tree) string {
-	var b strings.Builder
-	if t.Left > 0 {
-		fmt.Fprintf(&b, "[Not read: %s; the page is too large or keeps changing]\n", brief.Count(t.Left, "element"))
-	}
-	if n := len(t.Unread); n > 0 {
-		named := make([]string, 0, maxUnread)
-		for _, address := range t.Unread[:min(n, maxUnread)] {
-			named = append(named, brief.Address(address, maxHeader))
-		}
-		if n > maxUnread {
-			named = append(named, fmt.Sprintf("and %d more", n-maxUnread))
-		}
-		fmt.Fprintf(&b, "[Not read: %d frame(s): %s]\n", n, strings.Join(named, ", "))
-	}
-	return b.String()
-}
+func incomplete(t *Tree) string { return brief.NotRead(t.Left, t.Unread, maxHeader) }
 
 // full returns a full snapshot.
 func full(t *Tree, root *Node, r Request, why string) *Answer {

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
@@ -86,6 +87,20 @@ func loadOf(s *Store, e *event.Navigation, before int64) Load {
 		}
 	}
 	return l
+}
+
+// askedAt returns when the document of a page was requested that is shown now, 0 if that is not known.
+func (s *Store) askedAt(e *event.Navigation, l Load) int64 {
+	address, _, _ := strings.Cut(e.URL, "#")
+	for _, f := range s.flights {
+		if f.Tab == e.Tab() && f.Document && f.URL == address {
+			return f.At
+		}
+	}
+	if l.Pos[Network] < s.network.Next() {
+		return s.network.View().At(l.Pos[Network]).Started
+	}
+	return 0
 }
 
 // The document of a page ended at most maxBeforeLoad requests and loadWithin milliseconds before the page was shown.

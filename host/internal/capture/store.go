@@ -45,6 +45,8 @@ type Update struct {
 	event.Head
 	// How is load, reload, hot_update or hot_update_failed.
 	How string
+	// Asked is when the document of a load was requested, in milliseconds since the Unix epoch; 0 if that is not known.
+	Asked int64
 }
 
 // Store is the single writer's state. All methods are safe for concurrent use.
@@ -104,7 +106,7 @@ func (s *Store) makeRings(limits Limits, at Positions) {
 	}
 	s.console, s.network, s.websocket = bufferIn[event.Console](s, Console), bufferIn[event.Network](s, Network), bufferIn[event.WebSocket](s, WebSocket)
 	s.actions, s.dom = bufferIn[event.Action](s, Actions), bufferIn[Change](s, DOM)
-	s.updates = ring.New(ring.Options[Update]{MaxCount: 1000, MaxBytes: 1 << 20, Start: 1, Chunk: 64, Size: func(*Update) int { return 64 }})
+	s.updates = ring.New(ring.Options[Update]{MaxCount: 1000, MaxBytes: 1 << 20, Start: 1, Chunk: 64, Size: func(*Update) int { return 72 }})
 }
 
 // firstLocked are the positions of the oldest entries that the buffers hold.
@@ -349,8 +351,10 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 		return
 	}
 	loaded := e.How == "load" || e.How == "reload"
+	asked := int64(0)
 	if t != nil && loaded {
 		t.Loaded, t.failure.emptied = loadOf(s, e, t.Loaded.At), nil
+		asked = s.askedAt(e, t.Loaded)
 	}
 	if loaded { // the ends of the requests of the page before may not be reported
 		maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == e.Tab() && f.At < e.At && f.URL != e.URL })
@@ -362,7 +366,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	}
 	s.actions.add(event.Action{Head: e.Head, Type: kind, Target: e.URL})
 	if loaded {
-		s.updates.Append(Update{Head: e.Head, How: e.How})
+		s.updates.Append(Update{Head: e.Head, How: e.How, Asked: asked})
 	}
 }
 

@@ -406,6 +406,58 @@ func TestAnUpdateBeforeTheLastEditIsNotEnough(t *testing.T) {
 	}
 }
 
+// A page that was asked for before the last edit may be shown after it, as where a server compiles it first.
+func TestALoadThatWasAskedForBeforeTheLastEditIsNotEnough(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked   time.Duration // after the edit
+		ended   bool          // the document, before the page is shown
+		because string        // it ends without an update
+		took    time.Duration
+	}{
+		"before, and it has ended":       {-time.Second, true, "", 2300 * time.Millisecond},
+		"before, and it still loads":     {-time.Second, false, "", 2300 * time.Millisecond},
+		"before, and no update follows":  {-time.Second, true, "the page was loaded, but requested before the last edit", 3 * time.Second},
+		"afterwards":                     {500 * time.Millisecond, true, "", 1300 * time.Millisecond},
+		"afterwards, and it still loads": {500 * time.Millisecond, false, "", 1300 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				b.agent.Scope.Workspace = "/shop"
+				time.Sleep(time.Minute)
+				change := &event.FileChange{Head: event.Head{At: time.Now().UnixMilli(), Subject: event.InWorkspace("/shop")}, Path: "app/page.tsx", Change: event.FileModified, Edited: time.Now().Add(time.Second).UnixMilli()}
+				ask := func() {
+					b.send(&event.Request{ID: "d", Method: "GET", URL: "http://localhost/", Resource: "document"})
+				}
+				if c.asked < 0 {
+					ask()
+					time.Sleep(-c.asked)
+				} else {
+					time.Sleep(time.Second)
+					time.AfterFunc(c.asked, ask)
+				}
+				if err := capture.NewSink(b.store, capture.Workspaces, time.Now).Append(t.Context(), change); err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(time.Second, func() {
+					end := &event.Network{ID: "d", Method: "GET", URL: "http://localhost/", Resource: "document", Status: 200, Started: change.Edited + c.asked.Milliseconds()}
+					load := &event.Navigation{How: "load", URL: "http://localhost/#cart"}
+					if c.ended {
+						b.send(end, load)
+					} else {
+						b.send(load, end)
+					}
+				})
+				if c.because == "" {
+					b.after(2*time.Second, &event.Console{Level: event.Log, Via: "console", Text: "[Fast Refresh] done in 130ms"}, logged("broken by the edit"))
+				}
+				if r, took := b.wait(params{Wait: "reload"}); r.UnsettledBecause != c.because || took != c.took || (r.Severity == report.Error) != (c.asked < 0 && c.because == "") {
+					t.Errorf("%s after %s", show(r), took)
+				}
+			})
+		})
+	}
+}
+
 func TestAHashOrPushStateIsNoReload(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.after(time.Second, &event.Navigation{How: "history", URL: "http://localhost/cart"})

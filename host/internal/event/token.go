@@ -10,7 +10,8 @@ import (
 // [state], [word]), or as text on one line ([OneLine]) that whoever writes the line puts in quotes or at its end. Text
 // that may have several lines, such as what a console or a field holds, is always quoted.
 
-// roles are those of ARIA and of digital publishing, and what Tidemark adds: what shows something and has no role there, and text.
+// roles are those of ARIA and of digital publishing, and what Tidemark adds: what shows something and has no role there, blocks
+// that look like the items of a list, and text.
 var roles = closed(`alert alertdialog application article banner blockquote button caption cell checkbox code columnheader
 	combobox complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic grid
 	gridcell group heading img insertion link list listbox listitem log main mark marquee math menu menubar menuitem
@@ -23,7 +24,7 @@ var roles = closed(`alert alertdialog application article banner blockquote butt
 	doc-glossary doc-glossref doc-index doc-introduction doc-noteref doc-notice doc-pagebreak doc-pagefooter
 	doc-pageheader doc-pagelist doc-part doc-preface doc-prologue doc-pullquote doc-qna doc-subtitle doc-tip
 	doc-toc
-	iframe text audio canvas video`)
+	iframe item text audio canvas video`)
 
 // otherRole stands for a role that is none: the element is a container of what it holds.
 const otherRole = "group"
@@ -34,6 +35,7 @@ var states = map[string]map[string]bool{
 	"collapsed": nil, "disabled": nil, "required": nil, "readonly": nil, "busy": nil, "modal": nil, "clickable": nil,
 	"focused": nil, "active": nil, "multiselectable": nil, "current": closed("page step location date time"), "sort": closed("ascending descending other"),
 	"live": closed("polite assertive"), "haspopup": closed("menu listbox tree grid dialog"), "inert": nil, "no-pointer": nil,
+	"deleted": nil, "inserted": nil, "highlighted": nil,
 }
 
 // valued are the states that say nothing without a value.

@@ -56,6 +56,9 @@ type changesRequest struct {
 	// unsure makes a wait for a reload watch the page for a moment even if it was updated before: without a record of the files
 	// nobody knows whether that update has the last edit.
 	unsure bool
+	// edit is when the client's files were edited last, in milliseconds since the Unix epoch, or the time before which that was
+	// not; 0 if it is not known.
+	edit int64
 	// giveUp is when a wait for a reload stops expecting one. Zero means never.
 	giveUp time.Time
 }
@@ -250,10 +253,10 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 		recorded, unsynced := o.recordFiles(ctx, client.Scope.Workspace)
 		r.unsure = !recorded || unsynced != ""
 		v := o.store.View(o.clock())
-		last := edited.Last(v, func(s event.Subject) bool {
+		r.edit = edited.Last(v, func(s event.Subject) bool {
 			return s.Kind == event.Workspace && client.Scope.Workspace != "" && client.Scope.Covers(s)
 		})
-		looked = max(looked, updatesSince(v, time.UnixMilli(last))) // an earlier update does not have that change
+		looked = max(looked, updatesSince(v, time.UnixMilli(r.edit))) // an earlier update does not have that change
 	}
 	return o.settle(ctx, r, looked)
 }

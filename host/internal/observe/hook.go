@@ -283,7 +283,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		}
 		s.dropRecoveredLocked(changed.Network)
 		fresh, repeated := s.sortLocked(broken.In(changed))
-		lasting := len(s.open) > 0 && updated(v, r, looked)
+		lasting := len(s.open) > 0 && notUpdated(v, r, looked) == ""
 		if lasting {
 			s.keepLastingLocked(since, v, options)
 		}

@@ -132,12 +132,12 @@ func (s *Settled) unanswered() string {
 // unsettled returns why the pages in scope are not settled, and the longest wait before the next look. It returns ""
 // when they are settled. Storm is true when they are not going to be.
 func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64) (wait time.Duration, because string, storm bool) {
-	if r.wait == "reload" && !updated(v, r, updates) {
+	if because = notUpdated(v, r, updates); r.wait == "reload" && because != "" {
 		if r.giveUp.IsZero() {
-			return r.timeout, "no navigation or hot update occurred", false
+			return r.timeout, because, false
 		}
 		if left := r.giveUp.Sub(now); left > 0 {
-			return left, "no navigation or hot update occurred", false
+			return left, because, false
 		}
 	}
 	if s, newest, ok := storms.Ongoing(v, r.options); ok {
@@ -190,12 +190,18 @@ func inFlight(v *capture.View, r *changesRequest) string {
 	return fmt.Sprintf("%d request(s) in flight: %s", len(flights), strings.Join(shown, ", "))
 }
 
-// updated says whether a navigation or hot update occurred since a position.
-func updated(v *capture.View, r *changesRequest, since uint64) bool {
+// notUpdated says that no navigation or hot update occurred since a position; "" if one did. A page that was requested before the
+// last edit may be without it.
+func notUpdated(v *capture.View, r *changesRequest, since uint64) string {
+	because := "no navigation or hot update occurred"
 	for _, u := range v.Updates.From(since) {
-		if r.options.InScope(u.Subject) {
-			return true
+		if !r.options.InScope(u.Subject) {
+			continue
 		}
+		if u.Asked == 0 || u.Asked >= r.edit {
+			return ""
+		}
+		because = "the page was loaded, but requested before the last edit"
 	}
-	return false
+	return because
 }

@@ -43,8 +43,6 @@ type Case struct {
 	Severity    report.Severity
 	// Stands says that what is reported stays on the page, so that the next answer repeats it.
 	Stands bool
-	// QuietFades says why quiet capture does not repeat what stands.
-	QuietFades string
 	// Leaves says that the page is left, so that its origin is no longer observed.
 	Leaves bool
 	// Quiet replaces Want, and QuietSeverity replaces Severity, where quiet capture reports the event in other words.
@@ -130,7 +128,7 @@ func (c *Case) problems(o *Outcome) []string {
 		problems = append(problems, "the window was not fully observed")
 	}
 	again := `"severity":"clean"`
-	if c.Stands && !(o.Quiet && c.QuietFades != "") {
+	if c.Stands {
 		again = `"summary":"no new problems; 1 repeated error"`
 	}
 	if !strings.Contains(o.Again, again) {

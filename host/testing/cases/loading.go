@@ -119,7 +119,7 @@ var loading = []Case{
 	{Name: "a preflight is refused", Severity: failed, Script: `await fetch(OTHER + '/closed', {method: 'PUT'}).catch(() => {})`, Want: []string{`/closed","status":0,"error":"CORS: `}},
 	{Name: "a CORS image without CORS headers", Severity: failed, Script: `await new Promise((done) => { const i = new Image(); i.crossOrigin = 'anonymous'; i.onerror = done; i.src = OTHER + '/closed' })`, Want: []string{`/closed","status":0,"error":"CORS: `}},
 	{QuietUntold: "only the console reports it", Name: "a frame that forbids framing", Severity: failed, Serve: serveWith("/frame", "<p>no", "Content-Type", "text/html", "X-Frame-Options", "DENY"), Script: framed("src", "/frame", ""), Want: []string{"X-Frame-Options"}},
-	{Name: "a page whose server hangs up", Severity: failed, Stands: true, QuietFades: "a document that a script opens and that fails is not known to be one", Serve: hangUp("/dead"), Script: `location.href = '/dead'`, Want: []string{`"url":"/dead","status":0,"error":"net::ERR_EMPTY_RESPONSE"`}},
+	{Name: "a page whose server hangs up", Severity: failed, Stands: true, Serve: hangUp("/dead"), Script: `location.href = '/dead'`, Want: []string{`"url":"/dead","status":0,"error":"net::ERR_EMPTY_RESPONSE"`}},
 	{Name: "navigation to a missing server", Severity: failed, Leaves: true, Script: `location.href = 'http://127.0.0.1:' + REFUSED + '/'`, Want: []string{"ERR_CONNECTION_REFUSED"}},
 	{Name: "the server drops a socket", Severity: warning, Serve: droppingSocket("/drop"), Script: socketTo("/drop"), Want: []string{`"disconnections":[{"url":"/drop"`}},
 	{

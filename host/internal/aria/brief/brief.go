@@ -6,7 +6,9 @@ package brief
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -163,4 +165,70 @@ func Count(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// NotShown returns the note on items that a listing leaves out: how many there are of each kind, and the lists that they are
+// in, if there are any. Elsewhere means that some are in none.
+func NotShown(count map[string]int, in string, lists int, elsewhere bool) string {
+	counted := make([]string, 0, len(count))
+	for _, what := range slices.Sorted(maps.Keys(count)) {
+		counted = append(counted, Count(count[what], what))
+	}
+	if len(counted) == 0 {
+		return ""
+	}
+	where, how := "", ""
+	switch {
+	case lists == 1 && !elsewhere:
+		how = "root: " + in + " with "
+	case lists > 0 && elsewhere:
+		where = " (in " + in + " and elsewhere)"
+	case lists > 0:
+		where = " (in " + in + ")"
+	}
+	return fmt.Sprintf("# %s not shown%s; %sinteractive_only: false shows them\n", strings.Join(counted, " and "), where, how)
+}
+
+// StateChanges returns the states that only one of two nodes has. If a state changed its value, only the old value is
+// listed, because the line shows the new one.
+func StateChanges(old, now []string) (gone, came []string) {
+	names := map[string]bool{}
+	for _, s := range old {
+		if !slices.Contains(now, s) {
+			gone = append(gone, s)
+			name, _, _ := strings.Cut(s, "=")
+			names[name] = true
+		}
+	}
+	for _, s := range now {
+		name, _, _ := strings.Cut(s, "=")
+		opposite := s == "expanded" && names["collapsed"] || s == "collapsed" && names["expanded"]
+		if !slices.Contains(old, s) && !names[name] && !opposite {
+			came = append(came, s)
+		}
+	}
+	return gone, came
+}
+
+// maxUnread is how many frames are named.
+const maxUnread = 3
+
+// NotRead returns notes on what is missing in a tree: a number of elements, and frames, whose addresses are cut to limit
+// characters.
+func NotRead(elements int, frames []string, limit int) string {
+	var b strings.Builder
+	if elements > 0 {
+		fmt.Fprintf(&b, "[Not read: %s; the page is too large or keeps changing]\n", Count(elements, "element"))
+	}
+	if n := len(frames); n > 0 {
+		named := make([]string, 0, maxUnread+1)
+		for _, address := range frames[:min(n, maxUnread)] {
+			named = append(named, Address(address, limit))
+		}
+		if n > maxUnread {
+			named = append(named, fmt.Sprintf("and %d more", n-maxUnread))
+		}
+		fmt.Fprintf(&b, "[Not read: %d frame(s): %s]\n", n, strings.Join(named, ", "))
+	}
+	return b.String()
 }

@@ -55,3 +55,39 @@ func String(list []Range, name func(ref int) string) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Names returns references as text: "e2, e4". Of more than most, it names the first: "e2, e4, …".
+func Names(refs []int, most int, name func(ref int) string) string {
+	parts := make([]string, 0, len(refs))
+	for i, ref := range refs {
+		if i == most {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, name(ref))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Map maps references to values. References are dense, so lists suffice: one for elements and one for text, whose
+// references are below 0.
+type Map[T any] struct{ Elements, texts []T }
+
+// At returns the place of a reference's value, which is the zero value at first.
+func (m *Map[T]) At(ref int) *T {
+	list, i := &m.Elements, ref
+	if ref < 0 {
+		list, i = &m.texts, -ref
+	}
+	if n := i + 1 - len(*list); n > 0 {
+		*list = append(*list, make([]T, n)...)
+	}
+	return &(*list)[i]
+}
+
+// Clear removes all values and keeps the capacity of the lists.
+func (m *Map[T]) Clear() {
+	clear(m.Elements)
+	clear(m.texts)
+	m.Elements, m.texts = m.Elements[:0], m.texts[:0]
+}

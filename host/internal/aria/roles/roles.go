@@ -21,7 +21,7 @@ var (
 	// Frameworks are containers that show how their contents belong together.
 	Frameworks = set(`radiogroup tablist menu menubar toolbar grid table tree listbox feed tabpanel group`)
 	// Items are roles of what a script may make operable without a sign of it, with what they are called. Lists have these.
-	Items = map[string]string{"listitem": "item", "article": "item", "row": "row"}
+	Items = map[string]string{"listitem": "item", "article": "item", "item": "item", "term": "item", "row": "row"}
 	Lists = set(`list feed table grid treegrid`)
 )
 
