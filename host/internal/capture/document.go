@@ -90,7 +90,7 @@ func loadOf(s *Store, e *event.Navigation, before int64) Load {
 }
 
 // askedAt returns when the document of a page was requested that is shown now, 0 if that is not known.
-func (s *Store) askedAt(e *event.Navigation, l Load) int64 {
+func askedAt(s *Store, e *event.Navigation, l Load) int64 {
 	address, _, _ := strings.Cut(e.URL, "#")
 	for _, f := range s.flights {
 		if f.Tab == e.Tab() && f.Document && f.URL == address {

@@ -354,7 +354,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	asked := int64(0)
 	if t != nil && loaded {
 		t.Loaded, t.failure.emptied = loadOf(s, e, t.Loaded.At), nil
-		asked = s.askedAt(e, t.Loaded)
+		asked = askedAt(s, e, t.Loaded)
 	}
 	if loaded { // the ends of the requests of the page before may not be reported
 		maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == e.Tab() && f.At < e.At && f.URL != e.URL })
