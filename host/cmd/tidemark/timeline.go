@@ -361,14 +361,16 @@ else with $VISUAL, else with the first editor that is found.`,
 				if a.Moment != "" {
 					what = a.Moment + " (" + a.FsSnapshot + ") " + a.Label
 				}
-				lines := []string{grants.Printable(a.Mount), render.Faint(fmt.Sprintf("%s, %s, read-only", what, a.At.Local().Format("15:04:05")))}
+				var lines []string
+				if a.Note != "" { // another moment's files are not taken for those
+					lines = append(lines, a.Note)
+				}
+				lines = append(lines, grants.Printable(a.Mount), render.Faint(fmt.Sprintf("%s, %s, read-only", what, a.At.Local().Format("15:04:05"))))
 				if a.Form != "" {
 					lines = append(lines, render.Faint(event.OneLine(a.Form)))
 				}
-				for _, said := range []string{a.Problem, a.Note} {
-					if said != "" {
-						lines = append(lines, said)
-					}
+				if a.Problem != "" {
+					lines = append(lines, a.Problem)
 				}
 				for _, path := range a.Unnamed {
 					lines = append(lines, "left out: "+event.OneLine(path))
