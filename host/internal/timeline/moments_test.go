@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -218,7 +219,22 @@ func TestTheTimeOfAMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = moments.When(checkpoint.Scope{}, m.ID())
-	timelinetest.Wants(t, err, usererr.Ambiguous, "exists in several workspaces")
+	timelinetest.Wants(t, err, usererr.Ambiguous, m.ID()+" exists in several workspaces")
+	for _, named := range regexp.MustCompile(m.ID()+`@[\w-]+`).FindAllString(err.Error(), -1) {
+		if _, ok, err := moments.When(checkpoint.Scope{}, named); !ok || err != nil {
+			t.Errorf("the error recommends %s: %v, %v", named, ok, err)
+		}
+	}
+	w.Write("a", "more")
+	only := w.Edit("only here")
+	if at, ok, err := moments.When(checkpoint.Scope{}, only.ID()); !ok || err != nil || at.Before(only.At) {
+		t.Errorf("%s exists in one workspace: %v, %v, %v", only.ID(), at, ok, err)
+	}
+	if in := moments.Workspace(checkpoint.Scope{}, records.SnapshotID(only.Snapshot)); in != w.Dir {
+		t.Errorf("its snapshot is in %q", in)
+	}
+	_, _, err = moments.When(checkpoint.Scope{}, "m99")
+	timelinetest.Wants(t, err, usererr.NotFound, "there is no moment m99")
 	_, _, err = moments.When(checkpoint.Scope{Workspace: other}, m.ID()+"@"+session)
 	timelinetest.Wants(t, err, usererr.NotAllowed, "is not of this client's workspace")
 }
