@@ -391,3 +391,26 @@ func TestAFeedRepeatsAMomentWhoseSnapshotFollows(t *testing.T) {
 		}
 	}
 }
+
+// What changed up to a moment is the same in every list that has it.
+func TestAListedMomentHasOnlyItsOwnChanges(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "one")
+	w.Edit("first")
+	w.Write("a", "two")
+	w.Write("b", "two")
+	second := w.Edit("second")
+	stop := w.Edit("stopped")
+	for _, p := range []timeline.ListParams{{}, {Limit: 2}, {Limit: 1}, {After: second.ID()}, {After: "m1"}} {
+		p.Where = w.Here()
+		a, err := w.List(t.Context(), timelinetest.User, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range a.Moments {
+			if m.ID == stop.ID() && m.Changed != 0 || m.ID == second.ID() && m.Changed != 2 {
+				t.Errorf("%+v: %s changed %d files", p, m.ID, m.Changed)
+			}
+		}
+	}
+}
