@@ -157,6 +157,11 @@ export interface ListMoment {
    */
   fsSnapshot: string | false;
   /**
+   * Changed counts what changed up to the moment since the snapshot before, 0 where an earlier moment has the same snapshot. Only
+   * lists have it.
+   */
+  changed?: number /* int */;
+  /**
    * Severity is that of the browser from the moment to the next one, "" where nothing bad is known of it and it was not
    * fully observed. Only lists have it.
    */

@@ -157,10 +157,6 @@ func showTimeline(out io.Writer, a *answers.List) error {
 			return err
 		}
 	}
-	changed := map[string]answers.ListSnapshot{}
-	for _, s := range a.FsSnapshots {
-		changed[s.ID] = s
-	}
 	t := render.Table{Indent: "  ", Cut: 4}
 	if width, ok := terminalColumns(out); ok {
 		t.Width = width
@@ -169,15 +165,13 @@ func showTimeline(out io.Writer, a *answers.List) error {
 	if n := len(a.Moments); n > 0 && a.Moments[0].At.Local().YearDay() != a.Moments[n-1].At.Local().YearDay() {
 		clock = time.DateTime
 	}
-	shown := ""
 	for _, m := range a.Moments {
 		id, said := "–", ""
 		if name, ok := m.FsSnapshot.(string); ok {
 			id = name
-			if k := changed[name]; name != shown && k.Changed > 0 {
-				said = fmt.Sprintf("%d changed", k.Changed)
+			if m.Changed > 0 {
+				said = fmt.Sprintf("%d changed", m.Changed)
 			}
-			shown = name
 		} else {
 			said = "no snapshot: " + m.Reason
 		}
@@ -361,14 +355,16 @@ else with $VISUAL, else with the first editor that is found.`,
 				if a.Moment != "" {
 					what = a.Moment + " (" + a.FsSnapshot + ") " + a.Label
 				}
-				lines := []string{grants.Printable(a.Mount), render.Faint(fmt.Sprintf("%s, %s, read-only", what, a.At.Local().Format("15:04:05")))}
+				var lines []string
+				if a.Note != "" { // another moment's files are not taken for those
+					lines = append(lines, a.Note)
+				}
+				lines = append(lines, grants.Printable(a.Mount), render.Faint(fmt.Sprintf("%s, %s, read-only", what, a.At.Local().Format("15:04:05"))))
 				if a.Form != "" {
 					lines = append(lines, render.Faint(event.OneLine(a.Form)))
 				}
-				for _, said := range []string{a.Problem, a.Note} {
-					if said != "" {
-						lines = append(lines, said)
-					}
+				if a.Problem != "" {
+					lines = append(lines, a.Problem)
 				}
 				for _, path := range a.Unnamed {
 					lines = append(lines, "left out: "+event.OneLine(path))

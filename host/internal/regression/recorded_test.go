@@ -30,6 +30,8 @@ type app struct {
 	looked time.Time
 	// pause is how long before an edit nothing happens, and how long after it comes the hook.
 	pause, hook time.Duration
+	// hooked makes the moments of edits those of a hook.
+	hooked bool
 }
 
 func newApp(t *testing.T) *app {
@@ -68,7 +70,12 @@ func (a *app) edit(path, text string, happens ...string) (moment string) {
 		a.page.Log("error", text)
 	}
 	a.page.Pass(a.hook)
-	moment, e.Snapshot = a.moment(a.t, "Edit "+path)
+	if a.hooked {
+		m := a.record(a.t, "Edit "+path)
+		moment, e.Snapshot = m.ID(), m.Snapshot
+	} else {
+		moment, e.Snapshot = a.moment(a.t, "Edit "+path)
+	}
 	a.looked = a.page.Now
 	a.page.ChangeFile(a.dir, e)
 	return moment

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/alike"
@@ -78,9 +79,11 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 	}
 	a := &Regression{SessionID: span.Session.ID}
 	if p.Run != "" {
+		noted(a, span.Note)
 		return a, f.bisect(ctx, client, span, p, a)
 	}
 	found, err := f.recorded(ctx, client, span, a)
+	noted(a, span.Note)
 	if err != nil || found == nil {
 		return a, err
 	}
@@ -88,29 +91,50 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 		a.Verdict, a.Reason = Unknown, "the change was in another workspace, "+grants.Printable(found.Place)
 		return a, nil
 	}
-	before, itself, ok := span.Before(found.Snapshot)
-	if !ok {
-		a.Verdict, a.Reason = Unknown, "the change was before the first moment"
-		return a, nil
-	}
 	a.Verdict = Found
+	before, itself := span.Before(found.Snapshot)
 	if err := f.name(ctx, client, before, itself, a); err != nil {
 		return a, err
 	}
-	// The call that made the change may have another moment with the same snapshot.
-	if _, m := timeline.OfChange(f.Timeline, found); m != nil {
+	// The call that made the change may have another moment with the same snapshot, and its snapshot need not be there.
+	id, m := timeline.OfChange(f.Timeline, found)
+	if m != nil {
 		a.Moment, a.Label = m.ID(), m.Label
+	} else if itself == nil {
+		a.Moment = id
 	}
 	return a, nil
 }
 
-// name adds the moment that broke it, with the changes of its files.
+// name adds the moment that broke it, with the changes of its files. Either place is nil where its snapshot is not there.
 func (f *Finder) name(ctx context.Context, client *checkpoint.Client, before, itself *moments.Place, a *Regression) (err error) {
-	a.Moment, a.Label, a.Before = itself.ID(), itself.Label(), before.ID()
+	if before != nil {
+		a.Before = before.ID()
+	} else {
+		noted(a, "No snapshot from before the change is there, so no moment to restore and no diff can be named.")
+	}
+	if itself == nil {
+		noted(a, "The snapshot of the change is not there any more, so there is no diff.")
+		return nil
+	}
+	if a.Moment, a.Label = itself.ID(), itself.Label(); before == nil {
+		return nil
+	}
+	if itself.Snapshot.Number > before.Snapshot.Number+1 {
+		noted(a, fmt.Sprintf("Snapshots between s%d and s%d are not there any more. The diff has their changes too.", before.Snapshot.Number, itself.Snapshot.Number))
+	}
 	a.Diff, err = f.Timeline.Diff(ctx, client, timeline.DiffParams{
 		Where: moments.Where{Session: a.SessionID}, From: fmt.Sprintf("s%d", before.Snapshot.Number), To: fmt.Sprintf("s%d", itself.Snapshot.Number),
 	})
 	return err
+}
+
+// noted adds sentences to the note of an answer.
+func noted(a *Regression, text string) {
+	if a.Note != "" && text != "" {
+		a.Note = strings.TrimSuffix(a.Note, ".") + ". "
+	}
+	a.Note += text
 }
 
 // trouble is an error in the order in which errors began.

@@ -40,6 +40,9 @@ func (f *Finder) bisect(ctx context.Context, client *checkpoint.Client, span *ti
 		a.Verdict, a.Reason = Unknown, reason
 		return nil
 	}
+	if len(span.Places) == 0 {
+		return unknown("no snapshots of this time are there any more, so the command has no files to run with")
+	}
 	good, bad := 0, len(span.Places)-1
 	for _, end := range []struct {
 		at   int

@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
@@ -100,6 +101,16 @@ func (w *world) moment(t *testing.T, label string) (id string, snapshot uint64) 
 		t.Fatal(err)
 	}
 	return added.ID, snapshot
+}
+
+// record adds a moment as a hook does.
+func (w *world) record(t *testing.T, label string) *records.Moment {
+	t.Helper()
+	m, err := w.Timeline.Record(t.Context(), w.dir, records.Moment{Label: label, Kind: records.Auto, Source: records.FromEdit})
+	if err != nil || m.Snapshot == 0 {
+		t.Fatal(m, err)
+	}
+	return m
 }
 
 var user = &checkpoint.Client{Name: "cli", User: true}

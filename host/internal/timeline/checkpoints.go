@@ -2,6 +2,8 @@ package timeline
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,19 +140,45 @@ func (t Moments) named(scope checkpoint.Scope, id string) (*records.Session, *mo
 	return t.lines.Recorded(&checkpoint.Client{Scope: scope}, moments.Where{Session: session})
 }
 
-// only returns a session of the only workspace that has some.
+// only returns a session of the only workspace that has a moment or a file snapshot by its ID. Of another text, it is that of the only
+// workspace with sessions.
 func (t Moments) only(id string) (session string, err error) {
-	found := map[string]string{} // a session of each workspace
+	found := map[string]string{} // of each workspace, the last session that has it
+	recorded := false
 	for _, s := range t.sessions.All() {
-		if t.Allows(s.Workspace) {
+		if !t.Allows(s.Workspace) {
+			continue
+		}
+		recorded = true
+		if has, err := t.has(s, id); err != nil {
+			return "", err
+		} else if has {
 			found[s.Workspace] = s.ID
 		}
 	}
-	for _, session = range found {
-		if len(found) == 1 {
-			return session, nil
-		}
-		return "", usererr.New(usererr.Ambiguous, "%s exists in several workspaces. Name a session of the one that you mean, as in %s@%s.", id, id, session)
+	switch names := slices.Sorted(maps.Values(found)); {
+	case len(names) == 1:
+		return names[0], nil
+	case len(names) > 1:
+		return "", usererr.New(usererr.Ambiguous, "%s exists in several workspaces. Name a session of the one that you mean: %s.", id, id+"@"+strings.Join(names, ", "+id+"@"))
+	case recorded:
+		return "", usererr.New(usererr.NotFound, "there is no moment %s. `timeline_list` lists them.", id)
 	}
 	return "", t.lines.Nothing("there is no moment %s, because nothing was recorded yet.", id)
+}
+
+// has reports whether a session has a moment or a file snapshot by its ID. Each has every time.
+func (t Moments) has(s *records.Session, id string) (bool, error) {
+	m, isMoment := records.Number(id, 'm')
+	k, isSnapshot := records.Number(id, 's')
+	if !isMoment && !isSnapshot {
+		return true, nil
+	}
+	l, err := t.lines.Line(s.Workspace)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(l.Of(s), func(one *records.Moment) bool {
+		return isMoment && one.Number == m || isSnapshot && one.Snapshot == k && one.SnapshotAt != 0
+	}), nil
 }

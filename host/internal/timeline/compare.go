@@ -35,6 +35,8 @@ type DiffParams struct {
 	Secrets bool `json:"secrets"`
 	Exact   bool `json:"exact"`
 	Whole   bool `json:"whole"`
+	// nearest takes the last snapshot before a moment that has none.
+	nearest bool
 }
 
 // Diff compares the files of two moments.
@@ -46,14 +48,18 @@ func (t *Timeline) Diff(ctx context.Context, client *checkpoint.Client, p DiffPa
 	if err != nil {
 		return nil, err
 	}
-	from, err := t.lines.Locate(ctx, client, s, l, p.From)
+	locate := t.lines.LocateItself
+	if p.nearest {
+		locate = t.lines.Locate
+	}
+	from, err := locate(ctx, client, s, l, p.From)
 	if err != nil {
 		return nil, err
 	}
 	if p.To == "" {
 		p.To = "now"
 	}
-	to, err := t.lines.Locate(ctx, client, s, l, p.To)
+	to, err := locate(ctx, client, s, l, p.To)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +142,7 @@ func (t *Timeline) Blame(ctx context.Context, client *checkpoint.Client, p Blame
 	if p.At == "" {
 		p.At = "now"
 	}
-	at, err := t.lines.Locate(ctx, client, s, l, p.At)
+	at, err := t.lines.LocateItself(ctx, client, s, l, p.At)
 	if err != nil {
 		return nil, err
 	}

@@ -94,6 +94,11 @@ func TestAnExcludedFileIsNotRemoved(t *testing.T) {
 		if err != nil || len(a.Files) != 1 || a.Files[0].Path != ".tidemark.toml" {
 			t.Errorf("%+v %v", a, err)
 		}
+		for _, m := range w.Listed().Moments {
+			if m.ID == moments[1].ID() && m.Changed != 1 {
+				t.Errorf("%s changed %d files", m.ID, m.Changed)
+			}
+		}
 	}
 	_, err := w.Blame(t.Context(), user, timeline.BlameParams{Where: w.Here(), Path: "a.txt", At: excluded.ID()})
 	if err == nil || !strings.Contains(err.Error(), "excluded") {

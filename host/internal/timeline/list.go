@@ -107,13 +107,19 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 			list.Taking.Found, list.Taking.Read, list.Taking.To = p.Now()
 		}
 	}
+	changed := moments.First(l.All())
 	course := courseOf(ctx, t, client, s, all, chosen, first)
 	seen := map[uint64]bool{}
 	for i, m := range chosen {
 		one := listed(m, s, known)
 		one.Severity = course[i]
+		k, ok := known[m.Snapshot]
+		ok = ok && k.At.UnixNano() == m.SnapshotAt
+		if ok && changed[m.Snapshot].Number == m.Number {
+			one.Changed = k.Changed
+		}
 		list.Moments = append(list.Moments, one)
-		if k, ok := known[m.Snapshot]; ok && k.At.UnixNano() == m.SnapshotAt {
+		if ok {
 			if !seen[m.Snapshot] {
 				seen[m.Snapshot] = true
 				list.FsSnapshots = append(list.FsSnapshots, listedSnapshot(s, k, first[m.Snapshot].Shift, mounts[m.Snapshot]))

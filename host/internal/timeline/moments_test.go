@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -218,7 +219,22 @@ func TestTheTimeOfAMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = moments.When(checkpoint.Scope{}, m.ID())
-	timelinetest.Wants(t, err, usererr.Ambiguous, "exists in several workspaces")
+	timelinetest.Wants(t, err, usererr.Ambiguous, m.ID()+" exists in several workspaces")
+	for _, named := range regexp.MustCompile(m.ID()+`@[\w-]+`).FindAllString(err.Error(), -1) {
+		if _, ok, err := moments.When(checkpoint.Scope{}, named); !ok || err != nil {
+			t.Errorf("the error recommends %s: %v, %v", named, ok, err)
+		}
+	}
+	w.Write("a", "more")
+	only := w.Edit("only here")
+	if at, ok, err := moments.When(checkpoint.Scope{}, only.ID()); !ok || err != nil || at.Before(only.At) {
+		t.Errorf("%s exists in one workspace: %v, %v, %v", only.ID(), at, ok, err)
+	}
+	if in := moments.Workspace(checkpoint.Scope{}, records.SnapshotID(only.Snapshot)); in != w.Dir {
+		t.Errorf("its snapshot is in %q", in)
+	}
+	_, _, err = moments.When(checkpoint.Scope{}, "m99")
+	timelinetest.Wants(t, err, usererr.NotFound, "there is no moment m99")
 	_, _, err = moments.When(checkpoint.Scope{Workspace: other}, m.ID()+"@"+session)
 	timelinetest.Wants(t, err, usererr.NotAllowed, "is not of this client's workspace")
 }
@@ -372,6 +388,29 @@ func TestAFeedRepeatsAMomentWhoseSnapshotFollows(t *testing.T) {
 	for id, states := range seen {
 		if len(states) > 2 || len(states) == 2 && states[0] != false || !snapshots[states[len(states)-1]] {
 			t.Errorf("%s was sent with %v", id, states)
+		}
+	}
+}
+
+// What changed up to a moment is the same in every list that has it.
+func TestAListedMomentHasOnlyItsOwnChanges(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "one")
+	w.Edit("first")
+	w.Write("a", "two")
+	w.Write("b", "two")
+	second := w.Edit("second")
+	stop := w.Edit("stopped")
+	for _, p := range []timeline.ListParams{{}, {Limit: 2}, {Limit: 1}, {After: second.ID()}, {After: "m1"}} {
+		p.Where = w.Here()
+		a, err := w.List(t.Context(), timelinetest.User, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range a.Moments {
+			if m.ID == stop.ID() && m.Changed != 0 || m.ID == second.ID() && m.Changed != 2 {
+				t.Errorf("%+v: %s changed %d files", p, m.ID, m.Changed)
+			}
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Shown struct {
 	answers.ListMoment `tstype:",extends"`
 	// Problem says that the workspace no longer exists, "" where it does.
 	Problem string `json:"problem,omitempty"`
-	// Diff is nil for the first moment of a session.
+	// Diff is nil for the first moment of a session, and where no snapshot before it is there.
 	Diff *answers.Difference `json:"diff,omitempty"`
 }
 
@@ -65,7 +65,11 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	a.Severity = courseOf(ctx, t, client, s, all, []*records.Moment{m}, moments.First(all))[0]
 	at := slices.IndexFunc(all, func(one *records.Moment) bool { return one.Number == m.Number })
 	if at > 0 && a.Reason == "" {
-		if a.Diff, err = t.Diff(ctx, client, DiffParams{Where: moments.Where{Session: s.ID}, From: all[at-1].ID(), To: m.ID()}); err == nil {
+		a.Diff, err = t.Diff(ctx, client, DiffParams{Where: moments.Where{Session: s.ID}, From: all[at-1].ID(), To: m.ID(), nearest: true})
+		switch {
+		case usererr.CodeOf(err) == usererr.NotFound: // no snapshot before it is there any more
+			return a, nil
+		case err == nil:
 			a.Diff.Problem = "" // it is said once
 		}
 	}

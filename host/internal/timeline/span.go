@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -18,8 +19,12 @@ type Span struct {
 	From    time.Time
 	// To is after what the last moment caused at once.
 	To time.Time
-	// Places are the snapshots of the span in their order, each with its first moment, if it has one.
+	// Places are the snapshots of the span that are there, in their order, each with its first moment, if it has one.
 	Places []moments.Place
+	// Note says which ends have no snapshot, "" in the usual case.
+	Note string
+
+	first, last uint64 // the numbers of the snapshots at its ends, which need not be there
 }
 
 // causes is how long after a moment an error may appear that belongs to it, if no other moment comes before.
@@ -41,25 +46,25 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where m
 	if to == "" {
 		to = "now"
 	}
-	last, err := t.lines.Locate(ctx, client, s, l, to) // now is a snapshot, which is in the list then
+	last, err := t.lines.EndOf(ctx, client, s, l, to) // now is a snapshot, which is in the list then
 	if err != nil {
 		return nil, err
 	}
-	first, err := t.lines.Locate(ctx, client, s, l, from)
+	first, err := t.lines.EndOf(ctx, client, s, l, from)
 	if err != nil {
 		return nil, err
 	}
-	if last.Snapshot.Number < first.Snapshot.Number {
+	if last.Snapshot < first.Snapshot {
 		return nil, usererr.Invalid("from (%s) is later than to (%s). Swap the two.", from, to)
 	}
-	span := &Span{Session: s, From: first.At(), To: t.o.Clock()}
+	span := &Span{Session: s, From: first.At, To: t.o.Clock(), Note: strings.TrimSpace(first.Note + " " + last.Note), first: first.Snapshot, last: last.Snapshot}
 	if to != "now" {
-		if end := last.At().Add(causes); end.Before(span.To) {
+		if end := last.At.Add(causes); end.Before(span.To) {
 			span.To = end
 		}
 		first := moments.First(l.All())
 		for _, m := range l.All() {
-			if next := begins(m, last.At(), first); m.At.After(last.At()) && next.Before(span.To) {
+			if next := begins(m, last.At, first); m.At.After(last.At) && next.Before(span.To) {
 				span.To = next
 			}
 		}
@@ -69,7 +74,7 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where m
 		return nil, err
 	}
 	named := moments.First(l.All())
-	for n := first.Snapshot.Number; n <= last.Snapshot.Number; n++ {
+	for n := first.Snapshot; n <= last.Snapshot; n++ {
 		if k, ok := known[n]; ok {
 			p := moments.Place{Session: s, Snapshot: k}
 			if m := named[n]; m != nil && moments.Lost(m, known) == "" {
@@ -81,23 +86,26 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where m
 	return span, nil
 }
 
-// Before returns the snapshot before one, and the one itself. Found is false if either is not in the span.
-func (s *Span) Before(number uint64) (before, itself *moments.Place, found bool) {
+// Before returns the last snapshot of the span before one, and the one itself. Each is nil if it is not there.
+func (s *Span) Before(number uint64) (before, itself *moments.Place) {
 	for i := range s.Places {
-		if s.Places[i].Snapshot.Number == number && i > 0 {
-			return &s.Places[i-1], &s.Places[i], true
+		switch p := &s.Places[i]; {
+		case p.Snapshot.Number < number:
+			before = p
+		case p.Snapshot.Number == number:
+			itself = p
 		}
 	}
-	return nil, nil, false
+	return before, itself
 }
 
 // Has reports where a change of a file was made: in the span (0), before it (-1) or after it (1). One in another workspace is
 // not after it.
 func (s *Span) Has(e *event.FileChange) int {
-	switch own := s.Own(e) && len(s.Places) > 0; {
-	case own && e.Snapshot <= s.Places[0].Snapshot.Number, !own && e.At < s.From.UnixMilli():
+	switch own := s.Own(e); {
+	case own && e.Snapshot <= s.first, !own && e.At < s.From.UnixMilli():
 		return -1
-	case own && e.Snapshot > s.Places[len(s.Places)-1].Snapshot.Number:
+	case own && e.Snapshot > s.last:
 		return 1
 	}
 	return 0

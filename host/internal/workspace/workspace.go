@@ -175,6 +175,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 		o.Log.Warn("a restore was interrupted", "workspace", w.Dir, "finished", w.recovered.Finished, "differs", len(w.recovered.Differs), "kept", w.recovered.Kept)
 	}
 	w.comparer = compare.New(w.provider, o.Redactor)
+	w.comparer.Hide(rules{Denied: a.rules.Denied}.skip())
 	if all := w.provider.List(); len(all) > 0 {
 		w.recorded = all[len(all)-1].Number
 	}

@@ -117,6 +117,9 @@ type ListMoment struct {
 	Source string      `json:"source"`
 	// FsSnapshot is the ID of the file snapshot, or false with the reason.
 	FsSnapshot any `json:"fsSnapshot" tstype:"string | false"`
+	// Changed counts what changed up to the moment since the snapshot before, 0 where an earlier moment has the same snapshot. Only
+	// lists have it.
+	Changed int `json:"changed,omitempty"`
 	// Severity is that of the browser from the moment to the next one, "" where nothing bad is known of it and it was not
 	// fully observed. Only lists have it.
 	Severity report.Severity `json:"severity,omitempty"`

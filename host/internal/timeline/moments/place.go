@@ -66,7 +66,7 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 		if k, ok := known[n]; ok {
 			return &Place{Session: sessionWith(ls, s, l, k), Snapshot: k}, nil
 		}
-		return nil, usererr.New(usererr.NotFound, "there is no snapshot %s%s", to, Nearest(known, func(k tracked.Snapshot) bool { return k.Number < n }))
+		return nil, usererr.New(usererr.NotFound, "there is no snapshot %s%s", to, around(known, l, n))
 	}
 	var at time.Time
 	var named *records.Moment
@@ -87,13 +87,7 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 	} else if isTime {
 		at, reaches = parsed, byTime
 	} else {
-		for _, m := range slices.Backward(moments) {
-			if m.Source == records.FromCheckpoint && m.Label == to {
-				named = m
-				break
-			}
-		}
-		if named == nil {
+		if named = checkpointOf(moments, to); named == nil {
 			return nil, usererr.New(usererr.NotFound, "%q is not a moment of session %s. Use the ID of a moment (m12) or of a file snapshot (s12), or the name of a checkpoint. Times such as %s or %s, start and now are moments too.", event.Clean(to), s.ID, s.Started.Local().Format(time.TimeOnly), s.Started.UTC().Format(time.RFC3339))
 		}
 	}
@@ -130,6 +124,114 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 		none = fmt.Sprintf("%s has no snapshot (%s), and there is none before it", named.ID(), Lost(named, known))
 	}
 	return nil, usererr.New(usererr.NotFound, "%s%s", none, Nearest(known, func(tracked.Snapshot) bool { return false }))
+}
+
+// checkpointOf returns the last moment of a checkpoint by its name, nil if there is none.
+func checkpointOf(moments []*records.Moment, name string) *records.Moment {
+	for _, m := range slices.Backward(moments) {
+		if m.Source == records.FromCheckpoint && m.Label == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// LocateItself is [Lines.Locate] for a call that must not take the files of another moment for those of the one that is named. Of a
+// moment without a snapshot, the error names the nearest ones. A time still means the last snapshot at or before it.
+func (ls *Lines) LocateItself(ctx context.Context, client *checkpoint.Client, s *records.Session, l *Line, to string) (*Place, error) {
+	place, err := ls.Locate(ctx, client, s, l, to)
+	if err != nil || place.Lost == "" {
+		return place, err
+	}
+	known, err := ls.Snapshots(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	m := recorded(s, l, to, ls.o.Clock())
+	return nil, usererr.New(usererr.NotFound, "%s has no snapshot (%s)%s", m.ID(), place.Lost, around(known, l, max(m.Snapshot, place.Snapshot.Number)))
+}
+
+// around ends a message about a missing snapshot with the nearest ones before and after its number.
+func around(known map[uint64]tracked.Snapshot, l *Line, n uint64) string {
+	var before, after uint64
+	for k := range known {
+		if k <= n {
+			before = max(before, k)
+		} else if after == 0 || k < after {
+			after = k
+		}
+	}
+	if before == 0 || after == 0 {
+		return Nearest(known, func(k tracked.Snapshot) bool { return k.Number < n })
+	}
+	first := First(l.All())
+	name := func(n uint64) string {
+		k := known[n]
+		of := ""
+		if m := first[n]; m != nil && Lost(m, known) == "" {
+			of = " (" + m.ID() + ")"
+		}
+		return fmt.Sprintf("%s%s of %s", records.SnapshotID(n), of, k.At.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("; the nearest ones are %s before it and %s after it", name(before), name(after))
+}
+
+// End is where a part of a session begins or ends.
+type End struct {
+	At time.Time
+	// Snapshot is the number of the last snapshot up to it, 0 if there was none. Note says why it is not there any more.
+	Snapshot uint64
+	Note     string
+}
+
+// EndOf returns what [Lines.Locate] finds as an end of a part of a session, for which the snapshot need not be there any more.
+func (ls *Lines) EndOf(ctx context.Context, client *checkpoint.Client, s *records.Session, l *Line, to string) (*End, error) {
+	known, err := ls.Snapshots(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	m := recorded(s, l, to, ls.o.Clock())
+	n, isSnapshot := records.Number(to, 's')
+	if _, there := known[n]; to == "now" || isSnapshot && there || m == nil || Lost(m, known) == "" {
+		place, err := ls.Locate(ctx, client, s, l, to)
+		if err != nil {
+			return nil, err
+		}
+		return &End{At: place.At(), Snapshot: place.Snapshot.Number}, nil
+	}
+	end := &End{At: m.At, Snapshot: m.Snapshot, Note: fmt.Sprintf("%s has no snapshot (%s).", m.ID(), Lost(m, known))}
+	for _, earlier := range l.All() {
+		if earlier.Number < m.Number && m.Snapshot == 0 {
+			end.Snapshot = max(end.Snapshot, earlier.Snapshot)
+		}
+	}
+	return end, nil
+}
+
+// recorded returns the moment that [Lines.Locate] is asked for, with or without its snapshot: of a snapshot the first one, and of a
+// time the last one that it reaches. It is nil where there is none.
+func recorded(s *records.Session, l *Line, to string, now time.Time) *records.Moment {
+	if n, ok := records.Number(to, 's'); ok {
+		return First(l.All())[n]
+	}
+	moments := l.Of(s)
+	is := func(*records.Moment) bool { return to == "start" }
+	if n, ok := records.Number(to, 'm'); ok {
+		moments, is = l.All(), func(m *records.Moment) bool { return m.Number == n }
+	} else if _, reaches, isTime := s.Time(to, now); isTime {
+		for _, m := range slices.Backward(moments) {
+			if !m.Placed && reaches(m) {
+				return m
+			}
+		}
+		return nil
+	} else if to != "start" {
+		return checkpointOf(moments, to)
+	}
+	if i := slices.IndexFunc(moments, is); i >= 0 {
+		return moments[i]
+	}
+	return nil
 }
 
 // sessionOf returns the session of a moment, or s if that is not known.

@@ -32,7 +32,7 @@ func (ops *Operations) ChangedSince(ctx context.Context, client *checkpoint.Clie
 	if err != nil {
 		return nil, err
 	}
-	place, err := ops.lines.Locate(ctx, client, s, l, from)
+	place, err := ops.lines.LocateItself(ctx, client, s, l, from)
 	if err != nil {
 		return nil, err
 	}

@@ -185,6 +185,11 @@ func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p Un
 		return nil, usererr.New(usererr.NotFound, "there is no operation %s. `tidemark timeline op log` lists them.", event.Clean(p.Operation))
 	}
 	if op == nil {
+		for _, o := range slices.Backward(all) {
+			if o.State == records.Done {
+				return nil, usererr.New(usererr.NotFound, "all operations are undone. To undo the last undo, run `tidemark timeline undo %s`.", o.ID())
+			}
+		}
 		return nil, usererr.New(usererr.NotFound, "there is no operation to undo. `tidemark timeline op log` lists them.")
 	}
 	undo := &records.Operation{Kind: records.OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number}

@@ -42,7 +42,7 @@ func (ops *Operations) Restore(ctx context.Context, client *checkpoint.Client, p
 	if err != nil {
 		return nil, err
 	}
-	place, err := ops.lines.Locate(ctx, client, s, l, p.To)
+	place, err := ops.lines.LocateItself(ctx, client, s, l, p.To)
 	if err != nil {
 		return nil, err
 	}

@@ -162,6 +162,9 @@ func (w *walk) begin(ctx context.Context, o BlameOptions) error {
 	fail := func(kind usererr.Code, reason string) error {
 		return &PathError{Path: w.path, Snapshot: number, Kind: kind, Reason: reason}
 	}
+	if w.c.hides(w.path) {
+		return fail(usererr.NotAllowed, "the user denied its directory")
+	}
 	entry, err := w.c.source.Entry(number, w.path)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func (c *Comparer) changes(from, to uint64) ([]tree.Change, error) {
 	}
 	then, now := c.skipped(from), c.skipped(to)
 	return slices.DeleteFunc(changes, func(ch tree.Change) bool {
-		return ch.Before == nil && then(ch.Path) || ch.After == nil && now(ch.Path)
+		return c.hides(ch.Path) || ch.Before == nil && then(ch.Path) || ch.After == nil && now(ch.Path)
 	}), nil
 }
 
@@ -76,7 +76,14 @@ func (c *Comparer) changes(from, to uint64) ([]tree.Change, error) {
 type Comparer struct {
 	source   Source
 	redactor *redact.Redactor
+	hidden   func(path string) bool
 }
+
+// Hide leaves paths out of every comparison, those of earlier snapshots too. It is called before the comparer is used.
+func (c *Comparer) Hide(hidden func(path string) bool) { c.hidden = hidden }
+
+// hides reports whether a path is left out of every comparison.
+func (c *Comparer) hides(path string) bool { return c.hidden != nil && c.hidden(path) }
 
 // New returns a comparer that masks with a redactor.
 func New(source Source, redactor *redact.Redactor) *Comparer {

@@ -23,7 +23,6 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
   const shown = all.filter(
     ({ id, label, kind }) => search === '' || `${id} ${kind} ${label}`.toLowerCase().includes(search),
   );
-  const changed = new Map((list.value?.fsSnapshots ?? []).map((one) => [one.id, one.changed]));
   return (
     <div class="moments-view">
       <div class="moments-head">
@@ -113,12 +112,7 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
             if (one === undefined) return null;
             const at = all.indexOf(one);
             const before = all[at - 1];
-            // A moment may share the snapshot of the one before: nothing changed between them.
-            const files =
-              one.fsSnapshot === false || one.fsSnapshot === before?.fsSnapshot
-                ? undefined
-                : changed.get(one.fsSnapshot);
-            return <MomentRow model={model} moment={one} before={before} next={all[at + 1]} files={files} />;
+            return <MomentRow model={model} moment={one} before={before} next={all[at + 1]} files={one.changed} />;
           }}
         />
       )}

@@ -1,0 +1,29 @@
+package timeline_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/timelinetest"
+)
+
+// What was recorded before its directory was denied is shown neither by diff nor by blame.
+func TestADeniedDirectoryIsNotCompared(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("sub/a", "one")
+	first := w.Edit("first")
+	w.Write("sub/a", "two")
+	w.Write("b", "two")
+	second := w.Edit("second")
+	if _, err := w.Grants.Deny(t.Context(), filepath.Join(w.Dir, "sub")); err != nil {
+		t.Fatal(err)
+	}
+	a, err := w.Diff(t.Context(), timelinetest.User, timeline.DiffParams{Where: w.Here(), From: first.ID(), To: second.ID()})
+	if err != nil || len(a.Files) != 1 || a.Files[0].Path != "b" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	_, err = w.Blame(t.Context(), timelinetest.User, timeline.BlameParams{Where: w.Here(), Path: "sub/a", At: second.ID()})
+	timelinetest.Wants(t, err, usererr.NotAllowed, "the user denied")
+}
