@@ -47,6 +47,8 @@ type Update struct {
 	How string
 	// Asked is when the document of a load was requested, in milliseconds since the Unix epoch; 0 if that is not known.
 	Asked int64
+	// File is the one that Vite's client logs as replaced, "" for any other mark of an update.
+	File string
 }
 
 // Store is the single writer's state. All methods are safe for concurrent use.
@@ -106,7 +108,7 @@ func (s *Store) makeRings(limits Limits, at Positions) {
 	}
 	s.console, s.network, s.websocket = bufferIn[event.Console](s, Console), bufferIn[event.Network](s, Network), bufferIn[event.WebSocket](s, WebSocket)
 	s.actions, s.dom = bufferIn[event.Action](s, Actions), bufferIn[Change](s, DOM)
-	s.updates = ring.New(ring.Options[Update]{MaxCount: 1000, MaxBytes: 1 << 20, Start: 1, Chunk: 64, Size: func(*Update) int { return 72 }})
+	s.updates = ring.New(ring.Options[Update]{MaxCount: 1000, MaxBytes: 1 << 20, Start: 1, Chunk: 64, Size: func(u *Update) int { return 88 + len(u.File) }})
 }
 
 // firstLocked are the positions of the oldest entries that the buffers hold.
@@ -243,7 +245,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		wasActive, t.active = t.active, now // a frame that announces an update counts as new: its effect on the page is still to come
 	}
 	if how != "" {
-		s.updates.Append(Update{Head: *head, How: how})
+		s.updates.Append(Update{Head: *head, How: how, File: noise.UpdatedFile(ev)})
 	}
 	switch e := ev.(type) {
 	case *event.Console:

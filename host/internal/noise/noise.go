@@ -298,6 +298,18 @@ func UpdatedModule(e *event.Console) string {
 	return module
 }
 
+// UpdatedFile returns the module or the style sheet of which Vite's client logs that it is replaced, "" for any other event.
+func UpdatedFile(ev event.Event) string {
+	e, logged := ev.(*event.Console)
+	if !logged {
+		return ""
+	}
+	if style, is := strings.CutPrefix(e.Text, "[vite] css hot updated: "); is {
+		return style
+	}
+	return UpdatedModule(e)
+}
+
 // next is the built-in rule for what Next.js logs about hot updates.
 var next = sync.OnceValue(func() *Rule {
 	rules := Default().console

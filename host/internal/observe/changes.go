@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe/blank"
 	"tidemark.dev/tidemark/host/internal/observe/edited"
+	"tidemark.dev/tidemark/host/internal/observe/standing"
 	"tidemark.dev/tidemark/host/internal/rawcost"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/tabs"
@@ -256,7 +257,7 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 		r.edit = edited.Last(v, func(s event.Subject) bool {
 			return s.Kind == event.Workspace && client.Scope.Workspace != "" && client.Scope.Covers(s)
 		})
-		looked = max(looked, updatesSince(v, time.UnixMilli(r.edit))) // an earlier update does not have that change
+		looked = max(looked, standing.UpdatesSince(v, time.UnixMilli(r.edit))) // an earlier update does not have that change
 	}
 	return o.settle(ctx, r, looked)
 }

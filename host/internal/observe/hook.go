@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe/broken"
+	"tidemark.dev/tidemark/host/internal/observe/standing"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/window"
@@ -62,8 +63,10 @@ type hookSession struct {
 	start capture.Moment
 	// standing are the texts of problems that existed before the session, by their keys. They are never blamed on it.
 	standing map[string]string
-	// open are problems that were reported and are not known to be fixed.
-	open []broken.Problem
+	// open are problems that were reported and are not known to be fixed. Unsure are those of an earlier edit that no update has
+	// shown to be fixed, though they did not come again, by their keys.
+	open   []broken.Problem
+	unsure map[string]broken.Problem
 	// stopped is true when a stop has reported the open problems.
 	stopped bool
 }
@@ -76,8 +79,6 @@ const (
 	hookLookBack = 10 * time.Second
 	// editLead is how long before its hook an edit may have been made.
 	editLead = time.Second
-	// updateSpan is how far apart the marks of one update may be.
-	updateSpan = time.Second
 	// startSync bounds how long a session's start waits for browsers to deliver pending events.
 	startSync = 200 * time.Millisecond
 )
@@ -135,7 +136,7 @@ func (o *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *
 		}
 		places, options := o.OriginalsIn(v), options
 		places.Explain(&options)
-		return diff.Compute(lastUpdate(v, options), v, options), places, nil
+		return standing.Report(v, options), places, nil
 	})
 	if err == nil {
 		answer.Problems, answer.Summary = append(answer.Problems, broken.In(r)...), r.Summary
@@ -188,7 +189,9 @@ func (h *hookSessions) forget(client *checkpoint.Client) {
 	delete(h.all, client)
 }
 
-func newHookSession() *hookSession { return &hookSession{turn: make(chan struct{}, 1)} }
+func newHookSession() *hookSession {
+	return &hookSession{turn: make(chan struct{}, 1), unsure: map[string]broken.Problem{}}
+}
 
 // begin waits for its turn to answer for the session. The returned function ends the turn.
 func (s *hookSession) begin(ctx context.Context) (end func(), err error) {
@@ -202,30 +205,10 @@ func (s *hookSession) begin(ctx context.Context) (end func(), err error) {
 
 // beginLocked begins a session at the end of a view.
 func (s *hookSession) beginLocked(v *capture.View, o window.Options) {
-	s.start, s.standing, s.open, s.stopped = v.Now(), map[string]string{}, nil, false
-	for _, p := range broken.In(diff.Compute(lastUpdate(v, o), v, o)) {
+	s.start, s.standing, s.open, s.unsure, s.stopped = v.Now(), map[string]string{}, nil, map[string]broken.Problem{}, false
+	for _, p := range broken.In(standing.Report(v, o)) {
 		s.standing[p.Key()] = p.Text
 	}
-}
-
-// lastUpdate returns the moment before the newest navigation or hot update in scope. What came after it is the state
-// of the page. One update leaves several marks, with its own log entries between them.
-func lastUpdate(v *capture.View, o window.Options) capture.Moment {
-	var began, mark time.Time
-	for _, u := range v.Updates.From(0) {
-		at := u.Time()
-		if !o.InScope(u.Subject) || !at.Before(v.At) {
-			continue
-		}
-		if at.Sub(mark) > updateSpan {
-			began = at
-		}
-		mark = at
-	}
-	if began.IsZero() {
-		return v.Start()
-	}
-	return v.MomentAt(began.Add(-time.Millisecond))
 }
 
 // hookLook waits until the page has dealt with an edit, and reports what broke.
@@ -245,7 +228,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 	client.Lock()
 	looked, known := client.LookLocked(), client.AutoName() != ""
 	client.Unlock()
-	recent := updatesSince(o.store.View(began), began.Add(-editLead))
+	recent := standing.UpdatesSince(o.store.View(began), began.Add(-editLead))
 	outcome, err := o.settle(ctx, r, max(looked, recent))
 	if err != nil {
 		return err
@@ -277,15 +260,19 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		if p.Workspace != "" {
 			asked.edited, asked.inEdited = p.Workspace, true
 		}
+		history := standing.Of(v)
+		asked.options.Over = history.Over
 		changed, places, err := o.report(ctx, client, *asked, outcome, true, last)
 		if changed == nil {
 			return struct{}{}, places, err
 		}
 		s.dropRecoveredLocked(changed.Network)
-		fresh, repeated := s.sortLocked(broken.In(changed))
+		all := broken.In(changed)
+		s.dropMendedLocked(all, history, options)
+		fresh, repeated := s.sortLocked(all)
 		lasting := len(s.open) > 0 && notUpdated(v, r, looked) == ""
 		if lasting {
-			s.keepLastingLocked(since, v, options)
+			s.keepLastingLocked(since, options, history, broken.IsEmpty(all) || !history.Ran(&options, looked))
 		}
 		if edited := v.MomentAt(began.Add(-editLead)); edited.At.After(since.At) {
 			since = edited
@@ -301,13 +288,16 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 }
 
 // answerLocked adds the problems of a report to a hook's answer. Lasting is true if an update of the page has shown which of the open
-// ones remain. An overlay that does is repeated, though nothing new happens.
+// ones remain. An overlay that does is repeated, though nothing new happens, and so are the errors of a page that is empty.
 func (s *hookSession) answerLocked(fresh, repeated []broken.Problem, event string, lasting bool, answer *HookAnswer) {
+	var remaining []broken.Problem
 	for _, o := range s.open {
-		if lasting && o.Kind == "overlay" && !slices.ContainsFunc(repeated, func(p broken.Problem) bool { return p.Key() == o.Key() }) {
-			repeated = append(repeated, o)
+		remains := lasting && o.Kind == "overlay" || o.Kind == "console" && broken.IsEmpty(repeated)
+		if remains && !slices.ContainsFunc(repeated, func(p broken.Problem) bool { return p.Key() == o.Key() }) {
+			remaining = append(remaining, o)
 		}
 	}
+	repeated = append(remaining, repeated...)
 	s.openLocked(slices.DeleteFunc(slices.Clone(repeated), s.stands))
 	s.openLocked(fresh)
 	if event == HookEdit {
@@ -332,34 +322,44 @@ const maxSession = 200
 // maxOpen bounds the open problems of a session.
 const maxOpen = 100
 
-// updatesSince returns the position of the first update at or after a time.
-func updatesSince(v *capture.View, t time.Time) uint64 {
-	for pos, u := range v.Updates.From(0) {
-		if !u.Time().Before(t) {
-			return pos
-		}
-	}
-	return v.Updates.Next()
-}
-
 // stands reports whether a problem existed before the session.
 func (s *hookSession) stands(p broken.Problem) bool {
 	_, is := s.standing[p.Key()]
 	return is
 }
 
-// sortLocked separates new problems from those reported before. Problems from before the session are in neither list.
+// sortLocked separates new problems from those reported before. Problems from before the session are in neither list, but for the
+// errors of a page that only the session has left empty.
 func (s *hookSession) sortLocked(all []broken.Problem) (fresh, repeated []broken.Problem) {
+	emptied := slices.ContainsFunc(all, func(p broken.Problem) bool { return p.Kind == broken.Empty && !s.stands(p) })
 	for _, p := range all {
 		switch key := p.Key(); {
-		case s.stands(p):
+		case s.stands(p) && (p.Kind != "console" || !emptied):
 		case slices.ContainsFunc(s.open, func(o broken.Problem) bool { return o.Key() == key }):
 			repeated = append(repeated, p)
+		case s.isUnsure(p):
+			repeated = append(repeated, p)
 		default:
+			delete(s.standing, key)
 			fresh = append(fresh, p)
 		}
 	}
 	return fresh, repeated
+}
+
+// isUnsure reports whether a problem is one of an earlier edit that may have been there all the time, and no evidence names another.
+func (s *hookSession) isUnsure(p broken.Problem) bool {
+	was, is := s.unsure[p.Key()]
+	return is && (p.IntroducedBy == nil || p.IntroducedBy.String() == was.IntroducedBy.String())
+}
+
+// dropMendedLocked has what a page has shown to be fixed count as new if it breaks once more.
+func (s *hookSession) dropMendedLocked(all []broken.Problem, h *standing.History, o window.Options) {
+	if !broken.IsEmpty(all) {
+		s.open = slices.DeleteFunc(s.open, func(p broken.Problem) bool { return p.Kind == broken.Empty })
+	}
+	maps.DeleteFunc(s.unsure, func(key string, _ broken.Problem) bool { return h.Mended(key, false) })
+	maps.DeleteFunc(s.standing, h.Recovered(all, o))
 }
 
 // dropRecoveredLocked has endpoints that succeed again no longer count as broken before the session: if they fail once more, that is new.
@@ -393,16 +393,20 @@ func (s *hookSession) addFailingLocked(repeated []broken.Problem, since capture.
 }
 
 // keepLastingLocked drops open problems that an update has fixed. What remains is visibly broken after it: an overlay
-// that is still there, or a request that has failed again. Other problems may remain too, but a request that the page
-// no longer makes must not hold up an agent.
-func (s *hookSession) keepLastingLocked(since capture.Moment, v *capture.View, o window.Options) {
-	o.Include = []capture.Section{capture.DOMSection}
-	lasting := broken.In(diff.Compute(s.start, v, o))
-	o.Include = []capture.Section{capture.NetworkSection}
-	since.Endpoints = s.start.Endpoints // a repeated failure counts as new
-	lasting = append(lasting, broken.In(diff.Compute(since, v, o))...)
+// that is still there, a page that is empty, or a request that has failed again. With errors, those of the console remain too: the
+// page is empty, or none of its code ran. Other problems may remain, but a request that the page no longer makes must not hold
+// up an agent.
+func (s *hookSession) keepLastingLocked(since capture.Moment, o window.Options, h *standing.History, errors bool) {
+	lasting := h.Lasting(s.start, since, o)
 	s.open = slices.DeleteFunc(s.open, func(o broken.Problem) bool {
-		return o.Kind == "crash" || !slices.ContainsFunc(lasting, func(p broken.Problem) bool { return p.Key() == o.Key() })
+		key := o.Key()
+		if o.Kind == "console" {
+			if !errors && !h.Mended(key, false) && len(s.unsure) < maxOpen {
+				s.unsure[key] = o
+			}
+			return !errors
+		}
+		return o.Kind == "crash" || !slices.ContainsFunc(lasting, func(p broken.Problem) bool { return p.Key() == key })
 	})
 }
 

@@ -57,7 +57,7 @@ func (o *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 				wait, because = quiet, out.unanswered()
 			}
 			if because == "" {
-				if out.OK = observes(v, r); !out.OK {
+				if out.OK = watched(v, &r.options) > 0; !out.OK {
 					out.Because = "nothing is observed"
 				}
 				return out, nil
@@ -161,11 +161,6 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 		}
 	}
 	return 0, "", false
-}
-
-// observes reports whether any tab in scope is watched.
-func observes(v *capture.View, r *changesRequest) bool {
-	return slices.ContainsFunc(v.Tabs, func(t capture.Tab) bool { return t.Watched && r.options.InScope(t.Subject()) })
 }
 
 // inFlight names the requests that a wait is for. It returns "" when there are none. The end of one in a tab that is not

@@ -57,6 +57,7 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 // Tells says whether a report tells of a console entry.
 func (w *Window) Tells(pos uint64, e *event.Console) bool {
 	return w.Options.Covers(capture.ConsoleSection, pos, e.Subject, e.At) && e.Level >= event.Warning && !e.Joined && !w.toldByBackfill(e) &&
+		(w.Options.Over == nil || !w.Options.Over(e)) &&
 		(!e.Left || w.Options.First == nil || !slices.Contains(w.Options.First.Sections, capture.ConsoleSection))
 }
 

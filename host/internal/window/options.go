@@ -63,6 +63,8 @@ type Options struct {
 	// Standing counts the error overlays and empty pages from before the window that are still there, as repeated, though Given is
 	// nil: a page that shows one is not clean since a checkpoint.
 	Standing bool
+	// Over says of an error of the console that it is left out, because its page has shown since that it is over. It may be nil.
+	Over func(*event.Console) bool
 	// Late says of a request that it belongs to an action of the reader whose answer did not have it yet. It may be nil.
 	Late func(pos uint64, e *event.Network) bool
 	// Waited has a request count from when it ended, where what happened before a wait is apart from what happened during it.

@@ -3,6 +3,7 @@ package broken
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/alike"
@@ -12,7 +13,7 @@ import (
 
 // Problem is something that is broken.
 type Problem struct {
-	// Kind is overlay, crash, console, network or storm.
+	// Kind is overlay, crash, console, empty, network or storm.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Source is the problem's file and line. A request has its previous status too.
@@ -27,6 +28,22 @@ type Problem struct {
 
 // Key identifies a problem even when an edit has moved its line.
 func (p Problem) Key() string { return p.Kind + " " + alike.Fingerprint(p.Text) }
+
+// KeyOf is that of an error of the console.
+func KeyOf(e *event.Console) string {
+	return Problem{Kind: "console", Text: report.Shorten(report.MessageText(e))}.Key()
+}
+
+// Empty is the kind of the problem that a page has no content left, which has this text.
+const (
+	Empty     = "empty"
+	emptyText = "the page is empty"
+)
+
+// IsEmpty reports whether a page is empty.
+func IsEmpty(list []Problem) bool {
+	return slices.ContainsFunc(list, func(p Problem) bool { return p.Kind == Empty })
+}
 
 // In returns what is broken at the end of a report's window, best cause first. Removed overlays and requests
 // that succeed again are left out.
@@ -46,6 +63,9 @@ func In(r *report.Report) []Problem {
 		for _, m := range d.NewErrors {
 			list = append(list, Problem{Kind: "console", Text: m.Message, Source: event.Named(m.Source), Generated: m.Generated, Count: m.Count, Tab: m.Tab, IntroducedBy: m.IntroducedBy})
 		}
+	}
+	if d := r.DOM; d != nil && d.PageEmptySince != nil {
+		list = append(list, Problem{Kind: Empty, Text: emptyText, Tab: d.PageEmptyTab})
 	}
 	if d := r.Network; d != nil {
 		for _, f := range d.Failures {
