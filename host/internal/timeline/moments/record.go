@@ -75,7 +75,7 @@ func (ls *Lines) record(l *Line, m records.Moment) (*records.Moment, error) {
 			return nil, nil
 		}
 	}
-	s, began, err := ls.sessionAt(l, m.At)
+	s, began, err := sessionAt(ls, l, m.At)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (ls *Lines) record(l *Line, m records.Moment) (*records.Moment, error) {
 
 // sessionAt returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened in it
 // for long. The caller has the line's turn.
-func (ls *Lines) sessionAt(l *Line, now time.Time) (s *records.Session, began bool, err error) {
+func sessionAt(ls *Lines, l *Line, now time.Time) (s *records.Session, began bool, err error) {
 	if s = ls.sessions.Open(l.Root); s != nil {
 		last := l.lastAt()
 		if s.Started.After(last) {
@@ -130,7 +130,7 @@ func (ls *Lines) Keep(l *Line, s *records.Session, m records.Moment) (*records.M
 		l.waiting = append(l.waiting, next)
 		l.mu.Unlock()
 		if first {
-			return next, ls.Start(func() { ls.takeLater(l, wait) })
+			return next, ls.Start(func() { takeLater(ls, l, wait) })
 		}
 		return next, nil
 	}
@@ -245,7 +245,7 @@ func Uncertain(problems []string) string {
 }
 
 // takeLater takes the snapshot that the waiting moments share. When the lines are closed before, it takes none.
-func (ls *Lines) takeLater(l *Line, wait time.Duration) {
+func takeLater(ls *Lines, l *Line, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

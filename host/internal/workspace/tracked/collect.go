@@ -175,10 +175,7 @@ func rebase(p *Provider, i, before int) (*Snapshot, error) {
 		changes = tree.Compose(steps...)
 	}
 	if before != i-1 {
-		rec.Delta, rec.DeltaAt, rec.Changed = nil, stream{}, 0
-		if before >= 0 {
-			rec.Changed = p.countBetween(p.all[before].rec, &rec, changes)
-		}
+		rec.Delta, rec.DeltaAt, rec.Changed = nil, stream{}, countBetween(p, p.all[max(before, 0)].rec, &rec, changes)
 		if err := p.encodeDelta(&rec, changes); err != nil {
 			return nil, err
 		}

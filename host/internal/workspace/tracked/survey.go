@@ -250,27 +250,13 @@ func measure(p *Provider) (u provider.Usage, spans map[span]int64, err error) {
 	return u, spans, nil
 }
 
-// countBetween is [countChanged] of two snapshots. A path that only one of them leaves out did not change.
-func (p *Provider) countBetween(before, after *record, changes []tree.Change) int {
+// countBetween is [Snapshot.Changed] of two snapshots. A path that only one of them leaves out did not change.
+func countBetween(p *Provider, before, after *record, changes []tree.Change) int {
 	if before.Rules == after.Rules || p.options.SkipBy == nil {
-		return countChanged(changes)
+		return tree.Count(changes)
 	}
 	then, now := p.options.SkipBy(before.Rules), p.options.SkipBy(after.Rules)
-	return countChanged(slices.DeleteFunc(slices.Clone(changes), func(c tree.Change) bool {
+	return tree.Count(slices.DeleteFunc(slices.Clone(changes), func(c tree.Change) bool {
 		return c.Before == nil && LeftOut(then, c.Path) != "" || c.After == nil && LeftOut(now, c.Path) != ""
 	}))
-}
-
-// countChanged is what [Snapshot.Changed] counts. The time of a directory changes with each file that is created in it.
-func countChanged(changes []tree.Change) int {
-	dirs := 0
-	for _, c := range changes {
-		if cmp.Or(c.After, c.Before).Kind == tree.Dir {
-			dirs++
-		}
-	}
-	if dirs < len(changes) {
-		return len(changes) - dirs
-	}
-	return dirs
 }

@@ -116,3 +116,18 @@ func compare(path string, a, b ref, changes *[]Change) {
 		}
 	}
 }
+
+// Count returns how many changes a reader counts: without those of directories, unless there are no others. The time of a directory
+// changes with each file that is created in it.
+func Count(changes []Change) int {
+	dirs := 0
+	for _, c := range changes {
+		if cmp.Or(c.After, c.Before).Kind == Dir {
+			dirs++
+		}
+	}
+	if dirs < len(changes) {
+		return len(changes) - dirs
+	}
+	return dirs
+}
