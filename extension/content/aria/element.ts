@@ -564,7 +564,7 @@ function isActive(element: Element): boolean {
 export function keysOf(element: Element, tag: string): string {
   const keys: string[] = [];
   const add = (name: string, value: string): void => {
-    if (value !== '') keys.push(`${name}=${value.slice(0, 200).trim().replace(/\s+/g, '%20')}`);
+    if (value !== '') keys.push(`${name}=${value.slice(0, 200)}`);
   };
   for (const name of ['id', 'name', 'data-testid', 'data-test', 'data-cy', 'data-key', 'data-id', 'href'])
     add(name, attribute(element, name));
