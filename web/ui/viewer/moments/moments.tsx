@@ -112,7 +112,9 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
             if (one === undefined) return null;
             const at = all.indexOf(one);
             const before = all[at - 1];
-            return <MomentRow model={model} moment={one} before={before} next={all[at + 1]} files={one.changed} />;
+            return (
+              <MomentRow model={model} moment={one} before={before} next={all[at + 1]} files={one.changed} />
+            );
           }}
         />
       )}
