@@ -142,6 +142,7 @@ function lastOf({ lastChild }: Node): Node | null {
 
 /** A node in which there can be text; of a part that cannot be edited, what can be within it. */
 function editable(node: Node | null): Node | undefined {
+  if (node instanceof Comment) return undefined;
   if (!(node instanceof HTMLElement) || node.isContentEditable) return node ?? undefined;
   return [...node.querySelectorAll('[contenteditable=true], [contenteditable=""]')].at(-1);
 }

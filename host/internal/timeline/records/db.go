@@ -34,8 +34,8 @@ var (
 // power.
 type DB struct{ bolt *bbolt.DB }
 
-// Open opens the file at a path, and creates it. A notice is what [boltfile.Open] says, or that a damaged file was set aside, now or earlier, until the user
-// removes that.
+// Open opens the file at a path, and creates it. A notice is what [boltfile.Open] says, or that a damaged file was set aside, now or
+// earlier, until the user removes that.
 func Open(path string, now time.Time) (_ *DB, notice string, err error) {
 	d, notice, err := tryOpen(path)
 	if !errors.Is(err, boltfile.ErrDamaged) {
