@@ -153,6 +153,46 @@ func TestADamagedHistoryWithoutASecondFileKeepsWhatItCan(t *testing.T) {
 	r.open()
 }
 
+// TestADamageBehindADeletedSnapshotIsRead: what follows it is compared with the tree of the deleted one.
+func TestADamageBehindADeletedSnapshotIsRead(t *testing.T) {
+	r, contents := newHistory(t, 1)
+	r.open()
+	if err := r.p.Delete(1); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 {
+		content := []byte(fmt.Sprint("later ", i))
+		r.write("f", content)
+		contents[r.take()] = content
+	}
+	if err := r.p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	was := filepath.Join(t.TempDir(), "store")
+	if err := os.CopyFS(was, os.DirFS(r.options.Store)); err != nil {
+		t.Fatal(err)
+	}
+	data := readFile(t, filepath.Join(was, "history"))
+	for at := len("tidemark history ") + 2; at < len(data); at += 13 {
+		if err := os.RemoveAll(r.options.Store); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(r.options.Store, os.DirFS(was)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(r.options.Store, "history.second")); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(r.options.Store, "history"), flipped(data, at))
+		r.open()
+		r.whole(contents, len(r.p.List()))
+		if err := r.p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.open()
+}
+
 // newHistory is a workspace with snapshots of one file whose store is closed, and their contents by number.
 func newHistory(t *testing.T, snapshots int) (r *room, contents map[uint64][]byte) {
 	r = newRoom(t, tracked.Options{})

@@ -291,6 +291,35 @@ func TestRetainFreesWhatItChose(t *testing.T) {
 	}
 }
 
+// TestASnapshotFollowsDeletedOnes that no collection removed yet.
+func TestASnapshotFollowsDeletedOnes(t *testing.T) {
+	r := newRoom(t, tracked.Options{})
+	r.write("file", []byte("one"))
+	if err := r.p.Delete(r.take()); err != nil {
+		t.Fatal(err)
+	}
+	next := r.take() // of the same tree
+	r.has(next, "file", []byte("one"))
+	if err := r.p.Delete(next); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	r.write("file", []byte("two"))
+	next = r.take()
+	for range 2 {
+		r.has(next, "file", []byte("two"))
+		if damages := r.p.Check(); len(r.p.List()) != 1 || len(damages) > 0 {
+			t.Fatal(r.p.List(), damages)
+		}
+		if _, err := r.p.Prune(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestTheHistoryDoesNotGrowForever: its size follows the snapshots that are left.
 func TestTheHistoryDoesNotGrowForever(t *testing.T) {
 	r := newRoom(t, tracked.Options{})

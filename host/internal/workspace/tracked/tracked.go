@@ -256,7 +256,7 @@ func rejoin(p *Provider, rec *record) error {
 		return err
 	}
 	changes := tree.Compare(before, t)
-	rec.Changed = countBetween(p, p.last().rec, rec, changes)
+	rec.Changed = countBetween(p, p.all[len(p.all)-1].rec, rec, changes)
 	return p.encodeDelta(rec, changes)
 }
 
@@ -422,7 +422,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	}
 	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: tree.Count(found.Changes), Problems: problems, Rules: p.options.Rules}
 	if len(p.all) > 0 { // the first one is only a tree
-		rec.Changed = countBetween(p, last.rec, rec, found.Changes)
+		rec.Changed = countBetween(p, p.all[len(p.all)-1].rec, rec, found.Changes)
 		if err := p.encodeDelta(rec, found.Changes); err != nil {
 			return nil, false, err
 		}
