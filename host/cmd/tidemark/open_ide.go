@@ -16,19 +16,23 @@ import (
 var knownEditors = []string{"code", "cursor", "windsurf", "codium", "zed", "subl", "idea", "webstorm", "goland", "pycharm", "phpstorm", "rubymine"}
 
 // editorOf returns the command that opens a directory: the configured one, else $VISUAL, else an editor that is found.
-func editorOf(configured []string, visual string, find func(string) (string, error)) ([]string, error) {
+// $VISUAL is a program or a line with arguments. An error of it names what the user chose.
+func editorOf(configured []string, visual string, find func(string) (string, error)) (argv []string, name string, err error) {
 	if len(configured) > 0 {
-		return configured, nil
+		return configured, configured[0], nil
 	}
-	if argv := strings.Fields(visual); len(argv) > 0 {
-		return argv, nil
+	if visual = strings.TrimSpace(visual); visual != "" {
+		if path, err := find(visual); err == nil {
+			return []string{path}, visual, nil
+		}
+		return linedCommand(visual), visual, nil
 	}
 	for _, name := range knownEditors {
 		if path, err := find(name); err == nil {
-			return []string{path}, nil
+			return []string{path}, name, nil
 		}
 	}
-	return nil, errors.New("no editor was found. Set VISUAL, or open_ide under [timeline] in config.toml.")
+	return nil, "", errors.New("no editor was found. Set VISUAL, or open_ide under [timeline] in config.toml.")
 }
 
 // openIDE opens a directory in the user's editor, which gets the terminal.
@@ -41,14 +45,14 @@ func openIDE(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	argv, err := editorOf(c.Timeline.OpenIDE, os.Getenv("VISUAL"), exec.LookPath)
+	argv, name, err := editorOf(c.Timeline.OpenIDE, os.Getenv("VISUAL"), exec.LookPath)
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, argv[0], append(argv[1:len(argv):len(argv)], dir)...) //nolint:gosec // the user's own command
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("cannot open %s with %s: %w", dir, argv[0], err)
+		return fmt.Errorf("cannot open %s with %s: %w", dir, name, err)
 	}
 	return nil
 }

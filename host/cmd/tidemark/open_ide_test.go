@@ -22,12 +22,13 @@ func TestTheEditorIsTheConfiguredOneElseVisualElseOneThatIsFound(t *testing.T) {
 		want       []string
 	}{
 		{[]string{"zed", "--new"}, "vim", []string{"code"}, []string{"zed", "--new"}},
-		{nil, "emacsclient -n", []string{"code"}, []string{"emacsclient", "-n"}},
+		{nil, " vim ", []string{"vim", "code"}, []string{"/bin/vim"}},
+		{nil, "emacsclient -n", []string{"code"}, linedCommand("emacsclient -n")},
 		{nil, "  ", []string{"idea", "code"}, []string{"/bin/code"}},
 		{nil, "", []string{"subl"}, []string{"/bin/subl"}},
 		{nil, "", nil, nil},
 	} {
-		got, err := editorOf(c.configured, c.visual, found(c.found...))
+		got, _, err := editorOf(c.configured, c.visual, found(c.found...))
 		if !slices.Equal(got, c.want) || (err != nil) != (c.want == nil) {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}
