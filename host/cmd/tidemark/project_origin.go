@@ -119,6 +119,11 @@ func showStored(out io.Writer, s *grants.Store, denied string) error {
 		return err
 	}
 	for _, one := range all {
+		if one.Workspace != denied && grants.Within(denied, one.Workspace) {
+			if err := render.Line(out, "Older snapshots of %[1]s keep its files. Diffs hide them; views, restores and branches do not. To delete the older ones, run `tidemark timeline fs-snapshot add`, then `tidemark timeline prune --keep 1`, in %[1]s.", grants.Printable(one.Workspace)); err != nil {
+				return err
+			}
+		}
 		if !grants.Within(one.Workspace, denied) {
 			continue
 		}

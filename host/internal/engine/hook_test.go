@@ -35,7 +35,11 @@ func (b *bubble) hookOf(session, event string) (*observe.HookAnswer, time.Durati
 func oneLine(a *observe.HookAnswer) string {
 	var list []string
 	for _, p := range a.Problems {
-		list = append(list, p.Kind+": "+p.Text)
+		text := p.Kind + ": " + p.Text
+		if p.Earlier {
+			text = "earlier " + text
+		}
+		list = append(list, text)
 	}
 	text := strings.Join(list, "; ")
 	if a.Still {
@@ -110,6 +114,21 @@ func TestLateProblemsAreReportedByTheNextHook(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.expect(observe.HookStop, "console: late")
 		b.expect(observe.HookStop, "")
+	})
+}
+
+func TestWhatAnotherSessionBrokeIsEarlierThanAnEdit(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.hookOf("s1", observe.HookStart)
+		b.hookOf("s2", observe.HookStart)
+		b.edit(logged("TypeError: x"))
+		if a, _ := b.hookOf("s1", observe.HookEdit); oneLine(a) != "console: TypeError: x" {
+			t.Errorf("whose edit it was: %q", oneLine(a))
+		}
+		b.edit(logged("TypeError: x"), logged("RangeError: y"))
+		if a, _ := b.hookOf("s2", observe.HookEdit); oneLine(a) != "earlier console: TypeError: x; console: RangeError: y" {
+			t.Errorf("the other session: %q", oneLine(a))
+		}
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -46,6 +47,7 @@ type Call struct {
 
 	form form
 	name string // the event as the agent calls it
+	ran  bool   // it was a command, which may have edited files long ago
 }
 
 // Worktree is a worktree that the agent has made or removed by its hook.
@@ -196,6 +198,7 @@ func Parse(data []byte, shell bool) (*Call, error) {
 		if in.Event != "afterFileEdit" && !conversation.Edits(in.Tool) && !(shell && conversation.Runs(in.Tool)) {
 			return c, nil
 		}
+		c.ran = conversation.Runs(in.Tool)
 	case observe.HookStop:
 		// A hook already made the agent continue. Blocking again could loop forever.
 		if in.StopActive || in.LoopCount > 0 {
@@ -270,6 +273,14 @@ func (c *Call) text(a *observe.HookAnswer) string {
 		return "Tidemark: the page was already broken when this session started. " + quoting + " " + first
 	}
 	var b strings.Builder
+	shown := slices.Clone(a.Problems)
+	if c.ran {
+		for i := range shown {
+			shown[i].Earlier = false
+		}
+	}
+	slices.SortStableFunc(shown, laterFirst)
+	earlier := shown[0].Earlier // so they all are
 	switch {
 	case a.Still && c.Event == observe.HookStop:
 		b.WriteString("Tidemark: the page is still broken, as reported before. ")
@@ -277,17 +288,21 @@ func (c *Call) text(a *observe.HookAnswer) string {
 		b.WriteString("Tidemark: the page is still broken after this edit. ")
 	case c.Event == observe.HookStop:
 		b.WriteString("Tidemark: the page is broken: " + clip(a.Summary, maxProblem) + ". ")
+	case earlier:
+		b.WriteString("Tidemark: the page broke before this edit: " + clip(a.Summary, maxProblem) + ". ")
 	default:
 		b.WriteString("Tidemark: the page broke after this edit: " + clip(a.Summary, maxProblem) + ". ")
 	}
 	b.WriteString(quoting)
-	shown := a.Problems
 	if a.Still && len(shown) > maxAgain {
 		shown = shown[:maxAgain]
 	}
 	listed := 0
 	for _, p := range shown {
 		line := "\n- " + sentence(p)
+		if p.Earlier && !earlier {
+			line += ", before this edit"
+		}
 		if b.Len()+len(line)+roomForMore > MaxText {
 			break
 		}
@@ -336,6 +351,17 @@ func sentence(p broken.Problem) string {
 		text += fmt.Sprintf(" [tab %d]", p.Tab)
 	}
 	return text
+}
+
+// laterFirst orders problems that are not known to be older than the edit before those that are.
+func laterFirst(a, b broken.Problem) int {
+	switch {
+	case a.Earlier == b.Earlier:
+		return 0
+	case b.Earlier:
+		return -1
+	}
+	return 1
 }
 
 // clip cuts a text to at most limit bytes, between two characters.

@@ -3,6 +3,7 @@ package hook_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -87,7 +88,7 @@ func FuzzParse(f *testing.F) {
 // say returns what an agent reads after an event.
 func say(t *testing.T, input string, a *observe.HookAnswer) string {
 	t.Helper()
-	c, err := hook.Parse([]byte(input), false)
+	c, err := hook.Parse([]byte(input), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +142,28 @@ func TestEachAgentIsToldInItsOwnForm(t *testing.T) {
 	}
 	if got, err := c.Output(&brokenPage); err != nil || string(got) != strings.NewReplacer(`\n`, "\n", `\"`, `"`).Replace(after)+"\n" {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// TestWhatWasBrokenBeforeAnEditIsSaidSo, but not after a command, which may have edited files long ago.
+func TestWhatWasBrokenBeforeAnEditIsSaidSo(t *testing.T) {
+	a := brokenPage
+	a.Problems = slices.Clone(a.Problems)
+	a.Problems[0].Earlier = true
+	ran := `{"session_id":"a","hook_event_name":"PostToolUse","tool_name":"Bash"}`
+	after, before := "the page broke after this edit: ", "the page broke before this edit: "
+	if got := say(t, edit, &a); !strings.Contains(got, after) || !strings.Contains(got, `[tab 4]\n- console error: \"TypeError: x is undefined\" (app.js:7) ×3, before this edit"`) {
+		t.Error(got)
+	}
+	if got := say(t, ran, &a); !strings.Contains(got, after) || strings.Contains(got, "before this edit") {
+		t.Error(got)
+	}
+	a.Problems[1].Earlier = true
+	if got := say(t, edit, &a); !strings.Contains(got, before) || strings.Count(got, "before this edit") != 1 {
+		t.Error(got)
+	}
+	if got := say(t, ran, &a); !strings.Contains(got, after) {
+		t.Error(got)
 	}
 }
 

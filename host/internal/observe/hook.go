@@ -270,6 +270,9 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		all := broken.In(changed)
 		s.dropMendedLocked(all, history, options)
 		fresh, repeated := s.sortLocked(all)
+		if p.Event == HookEdit {
+			standing.Earlier(fresh, since, v.MomentAt(began.Add(-hookLookBack)), v, options)
+		}
 		lasting := len(s.open) > 0 && notUpdated(v, r, looked) == ""
 		if lasting {
 			s.keepLastingLocked(since, options, history, broken.IsEmpty(all) || !history.Ran(&options, looked))

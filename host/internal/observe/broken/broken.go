@@ -22,6 +22,8 @@ type Problem struct {
 	Generated bool `json:"generated,omitempty"`
 	Count     int  `json:"count,omitempty"`
 	Tab       int  `json:"tab,omitempty"`
+	// Earlier is true where the page had it before the edit that is reported on.
+	Earlier bool `json:"earlier,omitempty"`
 	// IntroducedBy is the change of a file after which it first appeared, nil where no evidence names one.
 	IntroducedBy *report.Introduced `json:"introduced_by,omitempty"`
 }

@@ -249,6 +249,17 @@ func (h *History) Lasting(start, since capture.Moment, o window.Options) []broke
 	return append(lasting, broken.In(diff.Compute(since, h.v, o))...)
 }
 
+// Earlier marks those problems of a report since a moment that the page already had at a later one.
+func Earlier(list []broken.Problem, since, later capture.Moment, v *capture.View, o window.Options) {
+	if len(list) == 0 || !later.At.After(since.At) {
+		return
+	}
+	before := broken.In(diff.Compute(since, v.Until(later), o))
+	for i := range list {
+		list[i].Earlier = slices.ContainsFunc(before, func(p broken.Problem) bool { return p.Key() == list[i].Key() })
+	}
+}
+
 func isThrown(e *event.Console) bool { return e.IsUncaught() || e.Logged != "" }
 
 // Report is of what the pages in scope show now. It begins with the newest update that ran code, or with the one since which a page
