@@ -100,6 +100,24 @@ test('a moment is opened wherever it is, in a session of its own', async () => {
   expect(moments.sought.value?.id).toBe('m4990');
 });
 
+test('the session with the newest moment is shown, and moments of all are on the lane', async () => {
+  const host = new Host({ newest: 2, busy: 4 });
+  const { moments, data } = host.model();
+  await moments.refresh();
+  expect([moments.chosen.value, ids(moments).length, data.lane(MOMENTS).length]).toEqual(['busy', 4, 6]);
+  expect([1, 5].map((at) => moments.describe(at))).toEqual(['m1@newest auto: ', 'm4 auto: ']);
+  host.moments.newest?.push(moment(100)); // not long after
+  await moments.refresh();
+  expect(moments.chosen.value).toBe('busy');
+  host.moments.newest?.push(moment(1000));
+  await moments.refresh();
+  expect([moments.chosen.value, data.lane(MOMENTS).length]).toEqual(['newest', 8]);
+  await moments.choose('busy');
+  host.moments.newest?.push(moment(10_000));
+  await moments.refresh();
+  expect([moments.chosen.value, ids(moments).length]).toEqual(['busy', 4]);
+});
+
 test('a command of a terminal is marked by its exit status', async () => {
   const host = new Host({ s: 5 });
   const terminal = (exit?: number) => ({

@@ -28,8 +28,21 @@ export const TERMINAL = 'terminal';
 const PAGE = 100;
 const FAR = 1000;
 
+/** How many sessions beside the one that is shown have their newest moments on the timeline. */
+const BESIDE = 8;
+
+/** For how many ms a session stays the one that is shown, though another one has newer moments. */
+const STAYS = 600_000;
+
 /** Marks of the timeline, by the severity of the stretch after a moment. */
 const MARKS: Readonly<Record<string, string>> = { warning: '1', error: '2' };
+
+/** A moment on the timeline, with its session. */
+interface Drawn {
+  moment: ListMoment;
+  list: List;
+  time: number;
+}
 
 /** Behind the view of moments. */
 export class MomentsModel {
@@ -47,6 +60,10 @@ export class MomentsModel {
   readonly #ask: Ask;
   readonly #data: TimelineData;
   readonly #notice: Signal<Notice | undefined>;
+  /** The newest moments of other sessions. */
+  #beside: readonly List[] = [];
+  /** What is on the lanes, by position. */
+  #drawn: readonly Drawn[] = [];
   /** A user chose the session. */
   #fixed = false;
   #turn = 0;
@@ -62,28 +79,61 @@ export class MomentsModel {
     const turn = ++this.#turn;
     const current = (): boolean => turn === this.#turn;
     let list: List | undefined;
+    let beside: List[] = [];
     let problem = '';
     try {
       const { sessions } = await this.#ask('view_sessions', {});
       if (!current()) return;
       const known = sessions.some(({ sessionId }) => sessionId === this.chosen.value);
-      const newest = sessions.find(({ endedAt }) => endedAt === undefined) ?? sessions[0];
-      const id = (this.#fixed && known ? this.chosen.value : newest?.sessionId) ?? '';
+      const drawn = sessions.filter(
+        (one) => isOpen(one) || Date.parse(one.endedAt ?? '') >= this.#data.start,
+      );
+      const wanted = new Set(drawn.slice(0, BESIDE).map(({ sessionId }) => sessionId));
+      for (const id of [known ? this.chosen.value : '', first(sessions)]) if (id !== '') wanted.add(id);
+      const lists = new Map<string, List>();
+      const failures = new Map<string, unknown>();
+      await Promise.all(
+        [...wanted].map((id) =>
+          this.#ask('view_session_timeline', { id }).then(
+            (read) => lists.set(id, read),
+            (error: unknown) => failures.set(id, error),
+          ),
+        ),
+      );
+      if (!current()) return;
+      const id = this.#fixed && known ? this.chosen.value : this.#choice(sessions, [...lists.values()]);
       batch(() => {
         // Where the moments of one cannot be read, another session can be chosen.
         this.sessions.value = sessions;
         this.chosen.value = id;
       });
-      list = id === '' ? undefined : await this.#ask('view_session_timeline', { id });
+      list = lists.get(id);
+      beside = [...lists.values()].filter((one) => one !== list);
+      if (failures.has(id)) problem = words(failures.get(id));
     } catch (error) {
       problem = words(error);
     }
     if (!current()) return;
     batch(() => {
       this.list.value = list && joined(this.list.value, list);
+      this.#beside = beside;
       this.problem.value = problem;
     });
     this.#draw();
+  }
+
+  /** The session to show: the open one with the newest moment. The one that is shown stays while its own are about as new. */
+  #choice(sessions: readonly About[], lists: readonly List[]): string {
+    const open = sessions.filter(isOpen);
+    const newest = (id: string): number => {
+      const last = lists.find(({ sessionId }) => sessionId === id)?.moments.at(-1);
+      return last === undefined ? 0 : Date.parse(last.at);
+    };
+    let id = first(sessions);
+    for (const { sessionId } of open) if (newest(sessionId) > newest(id)) id = sessionId;
+    const shown = this.chosen.value;
+    const stays = open.some(({ sessionId }) => sessionId === shown) && newest(id) - newest(shown) < STAYS;
+    return stays ? shown : id;
   }
 
   /** Reads moments before those that are there. */
@@ -128,29 +178,39 @@ export class MomentsModel {
 
   /** Puts the moments on the timeline, and those of commands once more by their exit status. */
   #draw(): void {
-    const moments = this.list.value?.moments ?? [];
-    const draw = (name: string, position: number, { at }: ListMoment, marks: string): void =>
-      this.#data.lane(name).append({ lane: name, time: Date.parse(at), position, times: [0], marks });
+    const lists = [...(this.list.value === undefined ? [] : [this.list.value]), ...this.#beside];
+    this.#drawn = lists
+      .flatMap((list) => list.moments.map((moment) => ({ moment, list, time: Date.parse(moment.at) })))
+      .sort((a, b) => a.time - b.time);
+    const draw = (name: string, position: number, { time }: Drawn, marks: string): void =>
+      this.#data.lane(name).append({ lane: name, time, position, times: [0], marks });
     this.#data.lane(MOMENTS).clear();
-    for (const [position, moment] of moments.entries()) {
-      draw(MOMENTS, position, moment, MARKS[moment.severity ?? ''] ?? '0');
-    }
     if (this.#data.names.includes(TERMINAL)) this.#data.lane(TERMINAL).clear();
-    for (const [position, moment] of moments.entries()) {
-      if (moment.terminal !== undefined) draw(TERMINAL, position, moment, markOfExit(moment.terminal.exit));
+    for (const [position, one] of this.#drawn.entries()) {
+      const { severity, terminal } = one.moment;
+      draw(MOMENTS, position, one, MARKS[severity ?? ''] ?? '0');
+      if (terminal !== undefined) draw(TERMINAL, position, one, markOfExit(terminal.exit));
     }
   }
 
-  /** A moment of the list in a line, by its place in it. */
+  /** A moment of the lane in a line, by its position. */
   describe(position: number): string {
-    const one = this.list.value?.moments[position];
-    return one === undefined ? t('gone') : `${one.id} ${one.kind}: ${one.label}`;
+    const one = this.#drawn[position];
+    if (one === undefined) return t('gone');
+    const { id, kind, label } = one.moment;
+    return `${this.#isShown(one) ? id : `${id}@${one.list.sessionId}`} ${kind}: ${label}`;
   }
 
-  /** The command before a moment in a line, by the place of the moment in the list. */
+  /** The command before a moment in a line, by the position of the moment. */
   describeCommand(position: number): string {
-    const one = this.list.value?.moments[position];
-    return one?.terminal === undefined ? t('gone') : `${one.label} · ${duration(one.terminal.ms)}`;
+    const one = this.#drawn[position];
+    if (one?.moment.terminal === undefined) return t('gone');
+    const { label, terminal } = one.moment;
+    return [label, duration(terminal.ms), ...(this.#isShown(one) ? [] : [one.list.sessionId])].join(' · ');
+  }
+
+  #isShown({ list: { sessionId } }: Drawn): boolean {
+    return sessionId === this.chosen.value;
   }
 
   async choose(id: string): Promise<void> {
@@ -229,6 +289,15 @@ export class MomentsModel {
     await this.choose(made.sessionId);
     return undefined;
   }
+}
+
+function isOpen({ endedAt }: About): boolean {
+  return endedAt === undefined;
+}
+
+/** The newest session, of the open ones if there are any; "" for none. */
+function first(sessions: readonly About[]): string {
+  return (sessions.find(isOpen) ?? sessions[0])?.sessionId ?? '';
 }
 
 /** The mark of a command: an error if it failed, and a warning if the shell did not report how it ended. */
