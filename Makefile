@@ -57,6 +57,10 @@ run: chromium build ## A demo: a shop is broken in several ways, and Tidemark sa
 # own, whose races nobody would read: what they run has tests of its own.
 GOROUTINES = $(shell git grep --untracked -lE '^\s*go [[:alnum:]_.]+|\.Go\b|t\.Parallel\b|^(import|)\s*"(sync|sync/atomic|testing/synctest)"$$' -- '*.go' ':!:host/e2e' ':!:host/cmd' ':!:.ci/dist' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 
+# The packages of end-to-end tests but that of what is sensitive to time. Those that take long come first.
+E2E      = $(filter-out timing,$(patsubst host/e2e/%/,%,$(sort $(dir $(shell git ls-files -co --exclude-standard 'host/e2e/*_test.go')))))
+E2E_LONG := capture/reports capture/cases frameworks viewer hooks
+
 # Tests of these packages that compute much in one goroutine: the race detector has nothing to find there.
 COMPUTE  := ./host/internal/conversation ./host/internal/retention ./host/internal/sourcemap ./host/internal/store ./host/internal/terminal
 COMPUTES := ^Test(ABufferIsFilledFromNotMuchMoreThanItHolds|AClockIsSavedWhenItStepsAndFromTimeToTime|AHostileMapCostsItsBytes|ALongSessionIsRecordedAsAWhole|ASecretAtTheBorderOfACutTextIsMasked|ManyLinesOfATranscriptAreReadInTime|NoPlantedSecretIsOnDisk|OverTheBudgetOnlyTheEndIsKept|SubagentsThatStartEachOther)$$
@@ -73,13 +77,12 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@{ RAPID_CHECKS=$(RACE_CHECKS) go test $(RACE) -vet=off -timeout 20m -json -skip '$(COMPUTES)' $(GOROUTINES) || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing the rest …"
 	@{ go test -vet=off -timeout 20m -json -run '$(COMPUTES)' $(COMPUTE) || true; go test -vet=off -timeout 20m -json $$(go list ./... ./.ci/caps ./.ci/prose ./.ci/report | grep -v /host/e2e/ | grep -vxFf <(go list $(GOROUTINES))) || true; } | REPORT=.cache/report go run ./.ci/report go
-	@echo "testing all together in Chromium, capture without the debugger beside it …"
+	@echo "testing all together in Chromium …"
 	@# The program under test has no race detector; one in the tests would only watch the library that drives the browser.
 	@# These tests wait for timers of pages more than they compute: three packages at a time keep two cores busy.
-	@{ TIDEMARK_TEST_WAY=quiet go test -p 1 -vet=off -timeout 20m -json ./host/e2e/capture/... || true; } | REPORT=.cache/report go run ./.ci/report go & quiet=$$!; \
-	  { go test -p 2 -vet=off -timeout 20m -json $$(go list ./host/e2e/... | grep -v /host/e2e/timing) || true; } | REPORT=.cache/report go run ./.ci/report go; wait $$quiet
+	@printf '%s\n' $(addprefix quiet/,$(filter capture/%,$(E2E))) $(addprefix debugger/,$(E2E_LONG) $(filter-out $(E2E_LONG),$(E2E))) | xargs -P 3 -n 1 .ci/e2e
 	@echo "testing what is sensitive to time, alone …"
-	@{ go test -vet=off -timeout 40m -json ./host/e2e/timing || true; } | REPORT=.cache/report go run ./.ci/report go
+	@.ci/e2e debugger/timing
 	@REPORT=.cache/report go run ./.ci/report total
 
 # What is tested as Windows programs: all that reads and writes a workspace, its timeline, settings and decisions.
