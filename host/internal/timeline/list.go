@@ -107,7 +107,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 			list.Taking.Found, list.Taking.Read, list.Taking.To = p.Now()
 		}
 	}
-	changed := moments.First(l.All())
+	changed := moments.First(l.All(), chosen...)
 	course := courseOf(ctx, t, client, s, all, chosen, first)
 	seen := map[uint64]bool{}
 	for i, m := range chosen {
