@@ -65,7 +65,7 @@ func newPrune() *cobra.Command {
 		Long: `Delete old file snapshots of a workspace. Without flags, what [snapshots] in config.toml does not keep: by default
 500 snapshots, 7 days, 2 GiB. Snapshots of checkpoints, of moments that you added, and of branches are deleted only for --mib,
 as the last ones. With --gone and a directory that no longer exists or is not allowed, or one of its sessions, all of its
-snapshots are deleted.`,
+snapshots are deleted. --denied deletes those with files of a directory in the project that you have denied since.`,
 		Example: `  tidemark timeline prune
   tidemark timeline prune --keep 50 --mib 200
   tidemark timeline prune --gone ~/old/shop`,
@@ -99,7 +99,7 @@ snapshots are deleted.`,
 					}
 				}
 				line := fmt.Sprintf("Deleted %d snapshots, freed %s. %d with %s remain.", len(a.Deleted), mib(a.FreedBytes), a.Kept, mib(a.LeftBytes))
-				if p.MiB == 0 && a.Referred > 0 && (len(a.Deleted) == 0 || p.Count > 0 && a.Kept > p.Count) {
+				if p.MiB == 0 && !p.Denied && a.Referred > 0 && (len(a.Deleted) == 0 || p.Count > 0 && a.Kept > p.Count) {
 					line += fmt.Sprintf(" %d of them are of moments that you added, checkpoints, branches or restores of the last hour. Only --mib deletes these.", a.Referred)
 				}
 				if p.MiB > 0 && a.OverBytes > 0 {
@@ -114,6 +114,7 @@ snapshots are deleted.`,
 	f.Float64Var(&p.Days, "days", 0, "delete what is older")
 	f.Int64Var(&p.MiB, "mib", 0, "delete until they take at most this many MiB")
 	f.BoolVar(&p.Gone, "gone", false, "delete all snapshots of a directory that no longer exists or is not allowed")
+	f.BoolVar(&p.Denied, "denied", false, "delete snapshots with files of directories that you have denied since")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

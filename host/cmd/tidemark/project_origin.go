@@ -120,7 +120,7 @@ func showStored(out io.Writer, s *grants.Store, denied string) error {
 	}
 	for _, one := range all {
 		if one.Workspace != denied && grants.Within(denied, one.Workspace) {
-			if err := render.Line(out, "Older snapshots of %[1]s keep its files. Diffs hide them; views, restores and branches do not. To delete the older ones, run `tidemark timeline fs-snapshot add`, then `tidemark timeline prune --keep 1`, in %[1]s.", grants.Printable(one.Workspace)); err != nil {
+			if err := render.Line(out, "Older snapshots of %[1]s keep its files. Diffs hide them; views, restores and branches do not. To delete those snapshots, run `tidemark timeline prune --denied` in %[1]s.", grants.Printable(one.Workspace)); err != nil {
 				return err
 			}
 		}

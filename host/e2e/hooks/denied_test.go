@@ -24,13 +24,12 @@ func TestADenialSaysWhatOlderSnapshotsKeep(t *testing.T) {
 	if denied.Code != 0 || !strings.Contains(denied.Out, "Older snapshots of "+s.dir+" keep its files.") {
 		t.Fatalf("%+v", denied)
 	}
-	for _, advised := range []string{"timeline fs-snapshot add", "timeline prune --keep 1"} {
-		if !strings.Contains(denied.Out, "`tidemark "+advised+"`") {
-			t.Fatalf("%q is not advised in %q", advised, denied.Out)
-		}
-		if r := s.w.RunIn(s.dir, strings.Fields(advised)...); r.Code != 0 {
-			t.Fatalf("%s: %+v", advised, r)
-		}
+	const advised = "timeline prune --denied"
+	if !strings.Contains(denied.Out, "`tidemark "+advised+"`") {
+		t.Fatalf("%q is not advised in %q", advised, denied.Out)
+	}
+	if r := s.w.RunIn(s.dir, strings.Fields(advised)...); r.Code != 0 || !strings.Contains(r.Out, "Deleted 1 snapshots") || !strings.Contains(r.Out, taken["id"].(string)) {
+		t.Fatalf("%s: %+v", advised, r)
 	}
 	if r := s.w.RunIn(s.dir, "timeline", "seek", taken["id"].(string)); r.Code == 0 {
 		t.Errorf("the older snapshot is there: %+v", r)

@@ -25,6 +25,8 @@ type PruneParams struct {
 	MiB   int64   `json:"mib"`
 	// Gone deletes all snapshots of a workspace that no longer exists, or that the user does not allow.
 	Gone bool `json:"gone,omitempty"`
+	// Denied deletes the snapshots that have files of directories which the user denied since.
+	Denied bool `json:"denied,omitempty"`
 }
 
 // Pruned is what a deletion of snapshots did.
@@ -49,6 +51,10 @@ func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p Prune
 	if p.Count < 0 || p.Days < 0 || p.MiB < 0 {
 		return nil, usererr.Invalid("count, days and mib must not be negative")
 	}
+	bounded := p.Count != 0 || p.Days != 0 || p.MiB != 0
+	if (p.Gone || p.Denied) && bounded || p.Gone && p.Denied {
+		return nil, usererr.Invalid("gone and denied say which snapshots are deleted. Pass one of them, without count, days and mib.")
+	}
 	if p.Gone {
 		return discard(t, p)
 	}
@@ -65,10 +71,15 @@ func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p Prune
 	}
 	policy := provider.Policy{Count: p.Count, Age: time.Duration(p.Days * 24 * float64(time.Hour)), Bytes: p.MiB << 20}
 	age := retention.Wall(t.o.Clock) // as the user sees the times
-	if policy == (provider.Policy{}) {
+	if !bounded {
 		policy, age = t.o.Workspaces.Policy(), t.o.Workspaces.Age
 	}
-	done, err := w.Prune(ctx, policy, age)
+	var done workspace.Pruned
+	if p.Denied {
+		done, err = workspace.PruneDenied(ctx, w)
+	} else {
+		done, err = w.Prune(ctx, policy, age)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -89,9 +100,6 @@ func (t *Timeline) Prune(ctx context.Context, client *checkpoint.Client, p Prune
 func discard(t *Timeline, p PruneParams) (*Pruned, error) {
 	if t.lines.Failed() != nil {
 		return nil, t.lines.Failed()
-	}
-	if p.Count != 0 || p.Days != 0 || p.MiB != 0 {
-		return nil, usererr.Invalid("gone deletes all snapshots. Leave out count, days and mib.")
 	}
 	root := p.Dir
 	if p.Session != "" {

@@ -109,17 +109,54 @@ func (w *Workspace) Prune(ctx context.Context, policy provider.Policy, age reten
 	if err == nil && len(choice.Delete) == 0 {
 		_, err = w.provider.Prune(ctx) // of snapshots that were deleted before
 	}
-	left := w.provider.Size()
-	p = Pruned{Deleted: choice.Delete, Forced: choice.Forced, Freed: max(0, before-left), Left: left}
+	p = pruned(w, choice.Delete, choice.Forced, before, references)
 	if policy.Bytes > 0 {
-		p.Over = max(0, left-policy.Bytes)
+		p.Over = max(0, p.Left-policy.Bytes)
 	}
+	return p, err
+}
+
+// PruneDenied deletes the snapshots that have files of directories which the user denies now, whatever refers to them, and
+// frees what no snapshot needs.
+func PruneDenied(ctx context.Context, w *Workspace) (p Pruned, err error) {
+	end, err := w.begin()
+	if err != nil {
+		return p, err
+	}
+	defer end()
+	before := w.provider.Size()
+	references := w.references()
+	var numbers []uint64
+	var forced []provider.Forced
+	for _, s := range w.provider.List() {
+		for _, dir := range w.rules.Denied {
+			e, err := w.provider.Entry(s.Number, dir.String())
+			if err != nil {
+				return p, err
+			}
+			if e == nil {
+				continue
+			}
+			if numbers = append(numbers, s.Number); references[s.Number] != "" {
+				forced = append(forced, provider.Forced{Number: s.Number, By: references[s.Number]})
+			}
+			break
+		}
+	}
+	_, err = w.provider.Prune(ctx, numbers...)
+	return pruned(w, numbers, forced, before, references), err
+}
+
+// pruned describes a deletion. Before is the size of the store before it.
+func pruned(w *Workspace, deleted []uint64, forced []provider.Forced, before int64, references map[uint64]string) Pruned {
+	left := w.provider.Size()
+	p := Pruned{Deleted: deleted, Forced: forced, Freed: max(0, before-left), Left: left}
 	for _, s := range w.provider.List() {
 		if p.Kept++; references[s.Number] != "" {
 			p.Referred++
 		}
 	}
-	return p, err
+	return p
 }
 
 func (w *Workspace) deleting(numbers []uint64) {
