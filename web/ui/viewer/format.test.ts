@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { frameOf } from './entry';
-import { duration } from './format';
+import { baseName, duration } from './format';
 
 test('a duration carries over into the next unit', () => {
   const words = [0.4, 999.4, 999.6, 9940, 9960, 59_400, 59_600, 359_560, 3_599_600, 90_000_000].map(duration);
@@ -29,4 +29,10 @@ test('a line of a stack is told apart into name and place', () => {
   expect(frameOf(`pay (${url}:3:7) (generated)`)).toEqual({ name: 'pay', place: generated });
   expect(frameOf('(anonymous) (:1:9)')).toEqual({ name: '(anonymous) :1:9' });
   expect(frameOf('somewhere else')).toEqual({ name: 'somewhere else' });
+});
+
+test('the last part of a path, of each system', () => {
+  expect(['/home/me/shop', '/home/me/shop/', 'C:\\Users\\me\\shop', 'shop', '/'].map(baseName)).toEqual([
+    ...['shop', 'shop', 'shop', 'shop', '/'],
+  ]);
 });

@@ -37,3 +37,8 @@ export function size(bytes: number): string {
   if (bytes < 1e6) return `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`;
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
+
+/** The last part of a path. */
+export function baseName(path: string): string {
+  return path.split(/[/\\]/).findLast(Boolean) || path;
+}

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { many, t } from '../../../../extension/text';
 import type { About } from '../../../../extension/timeline';
 import { useAttempt } from '../../attempt';
-import { moment as instant } from '../format';
+import { baseName, moment as instant } from '../format';
 import type { ViewerModel } from '../model';
 import { Rows } from '../rows';
 import { Broke } from './broke';
@@ -124,7 +124,7 @@ export function Moments({ model }: { model: ViewerModel }): JSX.Element {
 
 /** A session by its directory, and when it began. */
 function sessionName({ name, workspace, startedAt, endedAt }: About): string {
-  const of = name || workspace.split(/[/\\]/).findLast(Boolean) || workspace;
+  const of = name || baseName(workspace);
   const at = instant(Date.parse(startedAt));
   return endedAt === undefined ? t('sessionSince', of, at) : t('sessionOver', of, at);
 }

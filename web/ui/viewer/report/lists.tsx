@@ -24,7 +24,7 @@ import type {
 import { type CountedKey, many, t } from '../../../../extension/text';
 import type { Severity } from '../../severity';
 import { Arrow, Line, Sparkline } from '../entry';
-import { duration, hour } from '../format';
+import { baseName, duration, hour } from '../format';
 import type { ViewerModel } from '../model';
 import { IntroducedBy, introducedText } from '../moments/introduced';
 import { Status } from '../request';
@@ -462,8 +462,9 @@ const LISTS: readonly List[] = [
     lane: 'files',
     name: 'files.changed',
     texts: (f) => [f.path, f.from, f.change, f.by, f.prompt, f.workspace],
-    line: ({ path, from }) => (
+    line: ({ path, from, workspace }) => (
       <>
+        {workspace !== undefined && <span class="quiet">{baseName(workspace)}: </span>}
         {from !== undefined && (
           <>
             <span class="url">{from}</span> <Arrow />{' '}
