@@ -65,23 +65,27 @@ E2E_LONG := capture/reports capture/cases frameworks viewer hooks
 COMPUTE  := ./host/internal/conversation ./host/internal/retention ./host/internal/sourcemap ./host/internal/store ./host/internal/terminal
 COMPUTES := ^Test(ABufferIsFilledFromNotMuchMoreThanItHolds|AClockIsSavedWhenItStepsAndFromTimeToTime|AHostileMapCostsItsBytes|ALongSessionIsRecordedAsAWhole|ASecretAtTheBorderOfACutTextIsMasked|ManyLinesOfATranscriptAreReadInTime|NoPlantedSecretIsOnDisk|OverTheBudgetOnlyTheEndIsKept|SubagentsThatStartEachOther)$$
 
+# How long make has run.
+BEGAN := $(shell date +%s)
+since  = $$(($$(date +%s) - $(BEGAN))) s
+
 .PHONY: test
 test: export RAPID_CHECKS := $(CHECKS)
 test: export RAPID_SEED ?= 1
 test: chromium build lint ## Everything: linters, types, Go tests with -race, extension, end to end in Chromium
 	@mkdir -p .cache; rm -f .cache/report .cache/vitest.json
-	@echo "testing the extension …"
+	@echo "testing the extension, after $(since) …"
 	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/test.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/test.log; exit 1; }; }
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
-	@echo "testing what runs in several goroutines, with the race detector …"
+	@echo "testing what runs in several goroutines, with the race detector, after $(since) …"
 	@{ RAPID_CHECKS=$(RACE_CHECKS) go test $(RACE) -vet=off -timeout 20m -json -skip '$(COMPUTES)' $(GOROUTINES) || true; } | REPORT=.cache/report go run ./.ci/report go
-	@echo "testing the rest …"
+	@echo "testing the rest, after $(since) …"
 	@{ go test -vet=off -timeout 20m -json -run '$(COMPUTES)' $(COMPUTE) || true; go test -vet=off -timeout 20m -json $$(go list ./... ./.ci/caps ./.ci/prose ./.ci/report | grep -v /host/e2e/ | grep -vxFf <(go list $(GOROUTINES))) || true; } | REPORT=.cache/report go run ./.ci/report go
-	@echo "testing all together in Chromium …"
+	@echo "testing all together in Chromium, after $(since) …"
 	@# The program under test has no race detector; one in the tests would only watch the library that drives the browser.
 	@# These tests wait for timers of pages more than they compute: three packages at a time keep two cores busy.
 	@printf '%s\n' $(addprefix quiet/,$(filter capture/%,$(E2E))) $(addprefix debugger/,$(E2E_LONG) $(filter-out $(E2E_LONG),$(E2E))) | xargs -P 3 -n 1 .ci/e2e
-	@echo "testing what is sensitive to time, alone …"
+	@echo "testing what is sensitive to time, alone, after $(since) …"
 	@.ci/e2e debugger/timing
 	@REPORT=.cache/report go run ./.ci/report total
 
