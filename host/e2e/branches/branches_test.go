@@ -123,8 +123,14 @@ func (w *world) edited(call string) {
 	})
 	cmd := w.Command("hook", "--debug", "--timeout", "20s", "--patience", "8s")
 	cmd.Dir, cmd.Stdin = w.project, strings.NewReader(string(input))
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "was recorded") {
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "was recorded") && !strings.Contains(string(out), "is still being recorded") {
 		w.Fatalf("the hook: %v: %s", err, out)
+	}
+	if err := testbed.Eventually(w.Context(), func() (bool, error) { // a hook waits for no moment for long
+		return strings.Contains(w.run("timeline", "list", "--json"), `"`+call+`"`), nil
+	}); err != nil {
+		w.Fatal("no moment of the edit: ", err)
 	}
 }
 
