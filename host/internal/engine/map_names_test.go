@@ -43,7 +43,7 @@ func checkNames(t *testing.T, name string) {
 	t.Helper()
 	for what, text := range saidAt(t, name) {
 		bare := unquoted(text)
-		for _, forged := range []string{"\n- ", "\u2028", "(generated)", "×9", "logged at", "[e3]", "y.ts:9", "error: z"} {
+		for _, forged := range []string{"\n- ", "\u2028", " (generated)", "×9", "logged at", "[e3]", "y.ts:9", "error: z"} {
 			if strings.Contains(bare, forged) {
 				t.Errorf("%s of a file %q: %s", what, name, text)
 			}

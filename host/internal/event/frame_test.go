@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,9 +45,13 @@ func FuzzFunctionNamesForgeNoLine(f *testing.F) {
 	}
 	decoder := NewDecoder(redact.Default())
 	f.Fuzz(func(t *testing.T, name string) {
-		e, bad := decoder.Decode(gjson.Parse(`{"kind":"console","at":1,"tab":7,"level":"error","via":"console","text":"x","stack":[` + strconv.Quote(strings.ToValidUTF8(name, "")+" (http://localhost/a.js:1:2)") + `]}`))
+		stack, err := json.Marshal(strings.ToValidUTF8(name, "") + " (http://localhost/a.js:1:2)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, bad := decoder.Decode(gjson.Parse(`{"kind":"console","at":1,"tab":7,"level":"error","via":"console","text":"x","stack":[` + string(stack) + `]}`))
 		if bad != nil {
-			return // not JSON
+			t.Fatal(bad)
 		}
 		line := e.(*Console).Stack[0]
 		function, place, ok := CutFrame(line)
