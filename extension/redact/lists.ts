@@ -1,8 +1,9 @@
 /** A key and its value as texts of an array, tokens in an object, a header that is a list; a part of redact.ts. */
-import { isSecretStrength, keyStrength, type PairRules } from './keys';
+import { isSecretStrength, keyStrength, type PairRules, type Strength } from './keys';
+import { isListedMessage } from './messages';
 import { keyBefore } from './pair-key';
-import { isQuote, skipSpace, type ValueAt, valueAfter } from './pair-value';
-import { isSecretValue, MIN_TOKEN } from './secret-value';
+import { closingQuote, isQuote, skipSpace, type ValueAt, valueAfter } from './pair-value';
+import { isPlaceholder, isSecretValue, looksSecret, MIN_TOKEN } from './secret-value';
 
 /**
  * Finds the value of a secret key that are the only two texts of an array: ["password","hunter2"]. `sep` is the place of
@@ -27,6 +28,39 @@ export function pairInArray(s: string, sep: number, rules: PairRules): ValueAt |
   const outer = s[skipSpaceBefore(s, open - 1) - 1];
   const nested = outer === '[' || outer === ',';
   return isSecretValue(s, value, 'weak', nested && strength === 'strong', rules) ? value : undefined;
+}
+
+/**
+ * Finds the end of an array of texts behind a secret key where structure does not say that it is a value: in a sentence, and in
+ * objects as programs write them, {passwords: ['a', 'b']}. Undefined where the array has no secret, or anything but texts.
+ * The array may be cut off.
+ */
+export function secretTexts(
+  s: string,
+  at: number,
+  quoted: boolean,
+  key: Strength,
+  rules: PairRules,
+): number | undefined {
+  let secret = false;
+  let messages = true;
+  for (let i = at; ; ) {
+    i = skipSpace(s, i + 1); // behind the bracket or the comma
+    let slashes = 0;
+    while (s[i + slashes] === '\\') slashes++;
+    const from = i + slashes + 1;
+    const quote = s[from - 1];
+    if (quote === undefined || !isQuote(quote)) return undefined;
+    const to = closingQuote(s, from, quote, slashes);
+    const text = s.slice(from, to);
+    messages &&= isListedMessage(text, rules);
+    const telling = (quoted && key === 'strong') || (looksSecret(text, true, rules) && /[A-Za-z]/.test(text));
+    secret ||= telling && !isPlaceholder(text, rules);
+    i = skipSpace(s, Math.min(to + slashes + 1, s.length));
+    if (s[i] === ',') continue;
+    if ((i < s.length && s[i] !== ']') || messages || !secret) return undefined;
+    return Math.min(i + 1, s.length);
+  }
 }
 
 function skipSpaceBefore(s: string, from: number): number {

@@ -16,18 +16,22 @@ export function isMessage(s: string, { from, to, quoted }: ValueAt, rules: PairR
   return countWords(first ? s.slice(from, wordEnd(s, to + 1)) : value, rules) > 1;
 }
 
-/** Says whether a JSON array has only messages. One may be a single word that begins a sentence. */
+/** Says whether a JSON array has only messages. */
 function areMessages(list: string, rules: PairRules): boolean {
   for (let i = 0; ; ) {
     i = skipSpace(list, i + 1); // behind the bracket or the comma
     if (list[i] !== '"') return false;
     const end = closingQuote(list, i + 1, '"', 0);
-    const text = list.slice(i + 1, end);
-    const n = countWords(text, rules);
-    if (n === 0 || (n === 1 && !rules.prose.has(trimWord(text).toLowerCase()))) return false;
+    if (!isListedMessage(list.slice(i + 1, end), rules)) return false;
     i = skipSpace(list, end + 1);
     if (list[i] !== ',') return i === list.length - 1 && list[i] === ']';
   }
+}
+
+/** Says whether a text of a list is a message, which one word may be that begins a sentence. */
+export function isListedMessage(text: string, rules: PairRules): boolean {
+  const n = countWords(text, rules);
+  return n > 1 || (n === 1 && rules.prose.has(trimWord(text).toLowerCase()));
 }
 
 /** Counts the words of a message without its numbers; 0 when any is not of the list. */

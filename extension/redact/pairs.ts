@@ -1,7 +1,7 @@
 /** Masks the values of secret keys in `key: value` and `key=value`; the larger part of redact.ts. */
 import { isLineEnd } from './hidden';
 import { endsInAny, isOpen, keyStrength, type PairRules } from './keys';
-import { pairInArray } from './lists';
+import { pairInArray, secretTexts } from './lists';
 import { angleAt } from './marks';
 import {
   formPart,
@@ -16,6 +16,9 @@ import {
 import { keyBefore } from './pair-key';
 import { isCount, valueAfter, withoutPlace } from './pair-value';
 import { isSchema, isSecretValue } from './secret-value';
+
+/** Separators as texts in Chinese and Japanese have them. */
+const [WIDE_COLON, WIDE_EQUALS] = [0xff1a, 0xff1d];
 
 /**
  * Masks the values of secret keys from `at` on, quoted or not, with any level of backslashes before
@@ -60,7 +63,7 @@ export function maskPairs(
       first = false;
       continue;
     }
-    if (c !== 58 && c !== 61) continue;
+    if (c !== 58 && c !== 61 && c !== WIDE_COLON && c !== WIDE_EQUALS) continue;
     const key = keyBefore(s, i);
     if (key.from === key.to) continue;
     if (named !== undefined) named.left--;
@@ -88,6 +91,11 @@ export function maskPairs(
     const before = s[key.from - 1] ?? '';
     const inside = isInStructure(s, key, i, before, strict);
     const value = valueAfter(s, i, inside, before, rules);
+    if (value.from === value.to && s[value.from] === '[') {
+      const end = secretTexts(s, value.from, key.quoted, strength, rules);
+      if (end !== undefined) i = mask(value.from, end);
+      continue;
+    }
     // a field of a form of text/plain
     if (strict && !value.quoted && c === 61 && (before === '' || before === '\n') && s[value.to] === ' ') {
       while (value.to < s.length && !isLineEnd(s[value.to])) value.to++;

@@ -60,10 +60,17 @@ export function looksSecret(whole: string, delimited: boolean, { mask }: PairRul
 }
 
 /** Says whether a value stands where a secret would, and is none: null, ••••, [REDACTED]. */
-function isPlaceholder(value: string, rules: PairRules): boolean {
+export function isPlaceholder(value: string, rules: PairRules): boolean {
   const word = value.replace(/^[[\]{}()<>*•.!]+|[[\]{}()<>*•.!]+$/g, '');
-  return word === '' || (word.length <= MAX_SCHEME && rules.placeholders.has(word.toLowerCase()));
+  return (
+    word === '' ||
+    sized.test(word) ||
+    (word.length <= MAX_SCHEME && rules.placeholders.has(word.toLowerCase()))
+  );
 }
+
+/** How browsers write a list that they do not show. */
+const sized = /^(?:Array|Map|Set)\(\d+$/;
 
 /** Says whether an object says of which type a value is, as JSON Schema and OpenAPI do. */
 export function isSchema(object: string, rules: PairRules): boolean {

@@ -49,6 +49,36 @@ func (r *Redactor) pairInArray(s string, sep int) (key string, v valueAt) {
 	return key, value
 }
 
+// secretTexts returns the end of an array of texts behind a secret key where structure does not say that it is a value: in a sentence,
+// and in objects as programs write them, {passwords: ['a', 'b']}. It is 0 where the array has no secret, or anything but texts.
+// The array may be cut off.
+func (r *Redactor) secretTexts(s string, at int, quoted bool, key strength) (end int) {
+	secret, messages := false, true
+	for i := at; ; {
+		i = skipSpace(s, i+1) // behind the bracket or the comma
+		slashes := 0
+		for i+slashes < len(s) && s[i+slashes] == '\\' {
+			slashes++
+		}
+		from := i + slashes + 1
+		if from > len(s) || !isQuote(s[from-1]) {
+			return 0
+		}
+		to := closingQuote(s, from, s[from-1], slashes)
+		text := s[from:to]
+		messages = messages && r.isListedMessage(text)
+		secret = secret || !r.isPlaceholder(text) && (quoted && key == strong || r.looksSecret(text, true) && strings.ContainsFunc(text, isLetterRune))
+		switch i = skipSpace(s, min(to+slashes+1, len(s))); {
+		case i < len(s) && s[i] == ',':
+			continue
+		case i < len(s) && s[i] != ']' || messages || !secret:
+			return 0
+		default:
+			return min(i+1, len(s))
+		}
+	}
+}
+
 func skipSpaceBefore(s string, i int) int {
 	for i > 0 && (s[i-1] == ' ' || s[i-1] == '\t' || s[i-1] == '\n' || s[i-1] == '\r') {
 		i--

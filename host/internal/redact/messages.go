@@ -22,7 +22,7 @@ func (r *Redactor) isMessage(s string, v valueAt) bool {
 	return r.countWords(value) > 1
 }
 
-// areMessages reports whether a JSON array has only messages. One may be a single word that begins a sentence.
+// areMessages reports whether a JSON array has only messages.
 func (r *Redactor) areMessages(list string) bool {
 	for i := 0; ; {
 		i = skipSpace(list, i+1) // behind the bracket or the comma
@@ -30,8 +30,7 @@ func (r *Redactor) areMessages(list string) bool {
 			return false
 		}
 		end := closingQuote(list, i+1, '"', 0)
-		text := list[i+1 : end]
-		if n := r.countWords(text); n == 0 || n == 1 && !r.prose[lower(trimWord(text))] {
+		if !r.isListedMessage(list[i+1 : end]) {
 			return false
 		}
 		i = skipSpace(list, min(end+1, len(list)))
@@ -40,6 +39,12 @@ func (r *Redactor) areMessages(list string) bool {
 		}
 		return i == len(list)-1 && list[i] == ']'
 	}
+}
+
+// isListedMessage reports whether a text of a list is a message, which one word may be that begins a sentence.
+func (r *Redactor) isListedMessage(text string) bool {
+	n := r.countWords(text)
+	return n > 1 || n == 1 && r.prose[lower(trimWord(text))]
 }
 
 // countWords counts the words of a message without its numbers. It returns 0 if any is not of the list.

@@ -19,8 +19,14 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 	opening := ""  // its bracket
 	var named namedKey
 	for i := at; i < len(s); i++ {
+		last := i // of the separator
 		switch s[i] {
 		case ':', '=':
+		case '\xef':
+			if !strings.HasPrefix(s[i:], wide) && !strings.HasPrefix(s[i:], wideEquals) {
+				continue
+			}
+			last += len(wide) - 1
 		case '[':
 			first = true
 			continue
@@ -78,7 +84,14 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 			strength = maybe
 		}
 		structured := k.inStructure(s, i, strict)
-		v := r.valueAfter(s, i, structured, k.before(s))
+		v := r.valueAfter(s, last, structured, k.before(s))
+		if v.from == v.to && v.from < len(s) && s[v.from] == '[' {
+			if end := r.secretTexts(s, v.from, k.quoted, strength); end > 0 {
+				p.mask(v.from, end, KindKey, key)
+				i = end - 1
+			}
+			continue
+		}
 		if strict && !v.quoted && s[i] == '=' && (k.before(s) == '\n' || k.before(s) == 0) && v.to < len(s) && s[v.to] == ' ' {
 			v.to += lineEnd(s[v.to:]) // a field of a form of text/plain
 		}
@@ -97,6 +110,12 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 	}
 	return p.done()
 }
+
+// Separators as texts in Chinese and Japanese have them.
+const (
+	wide       = "："
+	wideEquals = "＝"
+)
 
 // maxKey bounds the length of a key before its separator, in bytes.
 const maxKey = 64
@@ -443,7 +462,7 @@ func isLowerRune(c rune) bool  { return c >= 'a' && c <= 'z' }
 // isPlaceholder reports whether a value appears in place of a secret: null, ••••, [REDACTED].
 func (r *Redactor) isPlaceholder(value string) bool {
 	word := strings.Trim(value, "[]{}()<>*•.!")
-	return word == "" || len(word) <= maxScheme && r.placeholders[lower(word)]
+	return word == "" || isSized(word) || len(word) <= maxScheme && r.placeholders[lower(word)]
 }
 
 // isSchema reports whether an object says of which type a value is, as JSON Schema and OpenAPI do.
@@ -477,6 +496,12 @@ func isVersion(s string) bool {
 		}
 	}
 	return s == ""
+}
+
+// isSized reports whether a value is how browsers write a list that they do not show: Array(2).
+func isSized(word string) bool {
+	name, count, ok := strings.Cut(word, "(")
+	return ok && count != "" && strings.Trim(count, "0123456789") == "" && (name == "Array" || name == "Map" || name == "Set")
 }
 
 // isVariable reports whether a value is the name of a variable in GraphQL, a shell, a template or a program.
