@@ -2,7 +2,7 @@
 import { isSecretStrength, keyStrength, type PairRules, type Strength } from './keys';
 import { isListedMessage } from './messages';
 import { keyBefore } from './pair-key';
-import { closingQuote, isQuote, skipSpace, type ValueAt, valueAfter } from './pair-value';
+import { closingQuote, isQuote, maskedWordEnd, skipSpace, type ValueAt, valueAfter } from './pair-value';
 import { isPlaceholder, isSecretValue, looksSecret, MIN_TOKEN } from './secret-value';
 
 /**
@@ -59,7 +59,7 @@ export function secretTexts(
     i = skipSpace(s, Math.min(to + slashes + 1, s.length));
     if (s[i] === ',') continue;
     if ((i < s.length && s[i] !== ']') || messages || !secret) return undefined;
-    return Math.min(i + 1, s.length);
+    return maskedWordEnd(s, Math.min(i + 1, s.length), rules); // with what is not JSON behind it
   }
 }
 

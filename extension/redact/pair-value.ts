@@ -75,7 +75,7 @@ export function wordEnd(s: string, from: number): number {
 }
 
 /** {@link wordEnd} for a word that may have masks in it. */
-function maskedWordEnd(s: string, from: number, { mask }: PairRules): number {
+export function maskedWordEnd(s: string, from: number, { mask }: PairRules): number {
   for (let to = wordEnd(s, from); ; to = wordEnd(s, to + 1)) {
     if (s[to] !== ']' || to + 1 - mask.length < from || !s.endsWith(mask, to + 1)) return to;
   }

@@ -17,6 +17,14 @@ import { keyBefore } from './pair-key';
 import { isCount, valueAfter, withoutPlace } from './pair-value';
 import { isSchema, isSecretValue } from './secret-value';
 
+/** What ends a value of a connection string. */
+const CONNECTION_END = /[; \t\r\n"'`]/g;
+
+/** Says whether a key is one of a connection string, Server=db;Password=a&b. In HTML, ; may end an & that is escaped. */
+function isConnection(s: string, key: number): boolean {
+  return s[key - 1] === ';' && !/&(?:amp|#38|#x26);$/.test(s.slice(Math.max(0, key - 6), key));
+}
+
 /** Separators as texts in Chinese and Japanese have them. */
 const [WIDE_COLON, WIDE_EQUALS] = [0xff1a, 0xff1d];
 
@@ -99,6 +107,10 @@ export function maskPairs(
     // a field of a form of text/plain
     if (strict && !value.quoted && c === 61 && (before === '' || before === '\n') && s[value.to] === ' ') {
       while (value.to < s.length && !isLineEnd(s[value.to])) value.to++;
+    }
+    if (!value.quoted && c === 61 && isConnection(s, key.from)) {
+      CONNECTION_END.lastIndex = value.to;
+      value.to = CONNECTION_END.exec(s)?.index ?? s.length;
     }
     // an address in a frame
     if (!value.quoted && (before === '?' || before === '&') && s[value.to] === ')') {

@@ -74,7 +74,7 @@ func (r *Redactor) secretTexts(s string, at int, quoted bool, key strength) (end
 		case i < len(s) && s[i] != ']' || messages || !secret:
 			return 0
 		default:
-			return min(i+1, len(s))
+			return maskedWordEnd(s, min(i+1, len(s)), r.mask) // with what is not JSON behind it
 		}
 	}
 }

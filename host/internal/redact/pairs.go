@@ -95,6 +95,9 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 		if strict && !v.quoted && s[i] == '=' && (k.before(s) == '\n' || k.before(s) == 0) && v.to < len(s) && s[v.to] == ' ' {
 			v.to += lineEnd(s[v.to:]) // a field of a form of text/plain
 		}
+		if !v.quoted && s[i] == '=' && isConnection(s, k.from) {
+			v.to += strings.IndexAny(s[v.to:]+";", connectionEnd)
+		}
 		if !v.quoted && (k.before(s) == '?' || k.before(s) == '&') && v.to < len(s) && s[v.to] == ')' { // an address in a frame
 			v.to = withoutPlace(s, v.from, v.to)
 		}
@@ -316,6 +319,16 @@ func maskedWordEnd(s string, i int, mask string) int {
 		}
 		i++
 	}
+}
+
+// connectionEnd has the characters of which one ends a value of a connection string.
+const connectionEnd = "; \t\r\n\"'`"
+
+// isConnection reports whether a key at an offset is one of a connection string, Server=db;Password=a&b. In HTML, ; may end an &
+// that is escaped.
+func isConnection(s string, key int) bool {
+	before, ok := strings.CutSuffix(s[:key], ";")
+	return ok && !strings.HasSuffix(before, "&amp") && !strings.HasSuffix(before, "&#38") && !strings.HasSuffix(before, "&#x26")
 }
 
 // lower is strings.ToLower for ASCII only, as in the JavaScript implementation.
