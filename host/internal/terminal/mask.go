@@ -230,29 +230,9 @@ func (m *masker) mask(items []*item) {
 	for _, it := range items {
 		it.settled = true
 	}
-	text, where, erased := plain(items)
-	if text == "" {
-		return
-	}
-	_, found := m.redactor.Explain(text, redact.FormText)
-	found = append(found, redact.ExplainData(m.redactor, text)...)
-	if len(found) == 0 {
-		return
-	}
 	by := map[int]string{} // what replaces a byte, by its place
-	for _, f := range found {
-		for at := f.From; at < f.To; {
-			_, size := utf8.DecodeRuneInString(text[at:])
-			for k := range size {
-				by[where[at+k]] = ""
-			}
-			if c := text[at]; c != '\n' && c != '\t' {
-				by[where[at]] = strings.Repeat("*", ansi.StringWidth(text[at:at+size]))
-			} else {
-				delete(by, where[at])
-			}
-			at += size
-		}
+	text, where, erased := plain(items)
+	for _, f := range m.secrets(text, where, by) {
 		before := -1
 		if f.From > 0 {
 			before = where[f.From-1]
@@ -262,6 +242,12 @@ func (m *masker) mask(items []*item) {
 				by[at] = "*"
 			}
 		}
+	}
+	for _, c := range controlStrings(items) {
+		m.secrets(c.text, c.where, by)
+	}
+	if len(by) == 0 {
+		return
 	}
 	at := 0
 	for _, it := range items {
@@ -276,4 +262,62 @@ func (m *masker) mask(items []*item) {
 		}
 		it.data = b
 	}
+}
+
+// secrets finds the secrets in a text, whose bytes have their places in where, and adds what replaces them.
+func (m *masker) secrets(text string, where []int, by map[int]string) []redact.Finding {
+	if text == "" {
+		return nil
+	}
+	_, found := m.redactor.Explain(text, redact.FormText)
+	found = append(found, redact.ExplainData(m.redactor, text)...)
+	for _, f := range found {
+		for at := f.From; at < f.To; {
+			_, size := utf8.DecodeRuneInString(text[at:])
+			for k := range size {
+				by[where[at+k]] = ""
+			}
+			if c := text[at]; c != '\n' && c != '\t' {
+				by[where[at]] = strings.Repeat("*", ansi.StringWidth(text[at:at+size]))
+			} else {
+				delete(by, where[at])
+			}
+			at += size
+		}
+	}
+	return found
+}
+
+// controlString is the text of a control sequence that has one, such as the title of a window or the address of a link. No line of
+// the screen has it.
+type controlString struct {
+	text  string
+	where []int
+}
+
+// controlStrings returns the texts of the control sequences in items: OSC, DCS, PM and APC of ECMA-48, section 5.6.
+func controlStrings(items []*item) (list []controlString) {
+	var all []byte
+	for _, it := range items {
+		all = append(all, it.data...)
+	}
+	for i := 0; i < len(all); i++ {
+		if all[i] != esc {
+			continue
+		}
+		n, whole := sequence(all[i:])
+		if !whole {
+			return list
+		}
+		if n > 2 && strings.IndexByte("]P^_", all[i+1]) >= 0 {
+			text := bytes.TrimSuffix(bytes.TrimSuffix(all[i+2:i+n], []byte{'\a'}), []byte("\x1b\\"))
+			c := controlString{text: string(text)}
+			for k := range text {
+				c.where = append(c.where, i+2+k)
+			}
+			list = append(list, c)
+		}
+		i += n - 1
+	}
+	return list
 }

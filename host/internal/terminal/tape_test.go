@@ -148,6 +148,29 @@ func TestSecretsInOutputAreMasked(t *testing.T) {
 	})
 }
 
+// TestSecretsInControlStringsAreMasked: in titles, links, notifications and commands of integrations, which no line shows.
+func TestSecretsInControlStringsAreMasked(t *testing.T) {
+	all := slices.DeleteFunc(secrets(), func(s struct{ text, secret string }) bool { return strings.ContainsAny(s.text, "\x1b\b\r\n") })
+	rapid.Check(t, func(rt *rapid.T) {
+		s := rapid.SampledFrom(all).Draw(rt, "secret")
+		form := rapid.SampledFrom([]string{"\x1b]0;%s\a", "\x1b]2;%s\x1b\\", "\x1b]8;id=1;https://x/?q=1 %s\x1b\\link\x1b]8;;\x1b\\", "\x1b]9;%s\a", "\x1b]633;E;%s;n\a", "\x1bP%s\x1b\\", "\x1b_%s\x1b\\"}).Draw(rt, "form")
+		text := "a" + fmt.Sprintf(form, s.text) + "b\r\n"
+		var kept strings.Builder
+		m := newMasker(redact.Default(), func(_ time.Duration, _ recording.Code, data []byte) { kept.Write(data) })
+		for i, part := range cuts(rt, text) {
+			m.add(time.Duration(i), recording.Output, []byte(part))
+		}
+		m.flush()
+		got := kept.String()
+		if strings.Contains(got, s.secret) || strings.Contains(got, s.secret[len(s.secret)/2:]) {
+			rt.Errorf("%q is in %q", s.secret, got)
+		}
+		if strings.Count(got, "\x1b") != strings.Count(text, "\x1b") || ansi.Strip(got) != ansi.Strip(text) {
+			rt.Errorf("%q became %q", text, got)
+		}
+	})
+}
+
 // TestNoPlantedSecretIsRecorded, in what is shown and in what is typed, each by itself and all after each other.
 func TestNoPlantedSecretIsRecorded(t *testing.T) {
 	secrets := planted.InTexts(t)
