@@ -115,7 +115,10 @@ function isForeign(key: string, rules: PairRules): boolean {
     .some((word) => endsInAny(word, rules.foreign));
 }
 
-/** Undoes percent-encoding and the escapes of JSON in a key: pass%77ord, \u0070assword. */
+/**
+ * Undoes percent-encoding, the escapes of JSON and accents that are characters of their own in a key: pass%77ord,
+ * \u0070assword, n and U+0303 for ñ.
+ */
 function plainKey(key: string): string {
   return key
     .replace(/\\+u([0-9A-Fa-f]{4})/g, (_, digits: string) => {
@@ -128,7 +131,8 @@ function plainKey(key: string): string {
       } catch {
         return ' ';
       }
-    });
+    })
+    .replace(/[\u0300-\u036f]/g, '');
 }
 
 export function containsAny(s: string, parts: readonly string[]): boolean {

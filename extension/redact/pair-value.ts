@@ -29,6 +29,12 @@ export function valueAfter(
   let i = sep + 1;
   while ((s[i] === '=' || s[i] === '>') && i - sep < 3) i++;
   while (isBlank(s[i]) || (structured && isLineEnd(s[i]))) i++;
+  if (s.startsWith('/*', i)) {
+    const end = s.indexOf('*/', i);
+    if (end > i) i = skipSpace(s, end + 2); // a comment before the value
+  }
+  const block = s[sep] === ':' && !structured ? yamlBlock(s, i) : undefined;
+  if (block !== undefined) return { ...block, quoted: true };
   const mark = quoteMarkAt(s, i);
   if (mark !== undefined) {
     const from = i + mark.length;
@@ -137,4 +143,26 @@ export function isCount(key: string, s: string, { from, to, quoted }: ValueAt, r
 
 export function isQuote(c: string | undefined): boolean {
   return c === '"' || c === "'" || c === '`';
+}
+
+/** What begins a text of several lines in YAML, which follow it. */
+const yamlHead = /[|>][-+]?[1-9]?[-+]?[ \t]*\r?\n([ \t]+)/y;
+
+/**
+ * The lines of such a text, without the blanks before the first. They end before the first that does not begin with as many
+ * blanks.
+ */
+function yamlBlock(s: string, at: number): { from: number; to: number } | undefined {
+  if (s[at] !== '|' && s[at] !== '>') return undefined;
+  yamlHead.lastIndex = at;
+  const indent = yamlHead.exec(s)?.[1];
+  if (indent === undefined) return undefined;
+  const from = yamlHead.lastIndex;
+  for (let to = from; ; ) {
+    while (to < s.length && !isLineEnd(s[to])) to++;
+    let next = to;
+    while (isLineEnd(s[next])) next++;
+    if (next === to || !s.startsWith(indent, next)) return { from, to };
+    to = next;
+  }
 }

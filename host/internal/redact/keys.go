@@ -84,7 +84,8 @@ func isUnusual(key string) bool {
 	return false
 }
 
-// plainKey undoes percent-encoding and the escapes of JSON in a key: pass%77ord, \u0070assword.
+// plainKey undoes percent-encoding, the escapes of JSON and accents that are characters of their own in a key: pass%77ord,
+// \u0070assword, n and U+0303 for ñ.
 func plainKey(key string) string {
 	key = jsonEscapes().ReplaceAllStringFunc(key, func(escape string) string {
 		c, _ := strconv.ParseUint(escape[len(escape)-4:], 16, 16) // four digits
@@ -93,12 +94,18 @@ func plainKey(key string) string {
 		}
 		return string(rune(c))
 	})
-	return percentEscapes().ReplaceAllStringFunc(key, func(run string) string {
+	key = percentEscapes().ReplaceAllStringFunc(key, func(run string) string {
 		if decoded, ok := unescape(run); ok {
 			return decoded
 		}
 		return " "
 	})
+	return strings.Map(func(c rune) rune {
+		if c >= 0x300 && c <= 0x36f {
+			return -1
+		}
+		return c
+	}, key)
 }
 
 var (

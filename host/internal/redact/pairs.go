@@ -241,6 +241,16 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 			break
 		}
 	}
+	if strings.HasPrefix(s[i:], "/*") {
+		if end := strings.Index(s[i:], "*/"); end > 0 { // a comment before the value
+			i = skipSpace(s, i+end+len("*/"))
+		}
+	}
+	if s[sep] == ':' && !structured {
+		if from, to := yamlBlock(s, i); from < to {
+			return valueAt{from, to, true}
+		}
+	}
 	if mark := quoteMarkAt(s, i); mark != "" {
 		from, escape := i+len(mark), strings.HasPrefix(mark, `'\`)
 		end := closingMark(s, from, mark)
@@ -318,6 +328,34 @@ func maskedWordEnd(s string, i int, mask string) int {
 			return i
 		}
 		i++
+	}
+}
+
+// yamlHead begins a text of several lines in YAML, which follow it.
+var yamlHead = lazyregexp.New(`^[|>][-+]?[1-9]?[-+]?[ \t]*\r?\n([ \t]+)`)
+
+// yamlBlock returns the lines of such a text, without the blanks before the first. They end before the first that does not
+// begin with as many blanks.
+func yamlBlock(s string, i int) (from, to int) {
+	if i == len(s) || s[i] != '|' && s[i] != '>' {
+		return 0, 0
+	}
+	head := yamlHead().FindStringSubmatchIndex(s[i:])
+	if head == nil {
+		return 0, 0
+	}
+	indent := s[i+head[2] : i+head[3]]
+	from = i + head[1]
+	for to = from; ; {
+		to += lineEnd(s[to:])
+		next := to
+		for next < len(s) && (s[next] == '\n' || s[next] == '\r') {
+			next++
+		}
+		if next == to || !strings.HasPrefix(s[next:], indent) {
+			return from, to
+		}
+		to = next
 	}
 }
 
