@@ -273,7 +273,7 @@ func unescape(s string) string {
 // screenOf returns 1 for a sequence that begins the alternate screen, -1 for one that ends it, else 0.
 func screenOf(seq []byte) int {
 	params, ok := bytes.CutPrefix(seq, []byte("\x1b[?"))
-	if !ok {
+	if !ok || len(params) == 0 { // another sequence has cut it off
 		return 0
 	}
 	end := len(params) - 1
