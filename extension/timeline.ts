@@ -18,6 +18,10 @@ export interface About {
    */
   endedAt?: string;
   /**
+   * Latest is the time of the newest moment of an open session, nil where there is none.
+   */
+  lastMomentAt?: string;
+  /**
    * DurationSec is how long the session has lasted, in seconds.
    */
   durationSec: number /* float64 */;

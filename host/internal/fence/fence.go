@@ -99,7 +99,7 @@ func (f *Fences) Close() {
 // Check returns why the command may not run in a workspace, nil if it may.
 func (f *Fences) Check(root string) error {
 	if len(f.o.Command) == 0 {
-		return usererr.Invalid("no fence command is set. Set fence under [timeline] in config.toml.")
+		return usererr.Invalid("no fence command is set. Set fence under [timeline] in config.toml, and run `tidemark stop`: the next daemon reads it.")
 	}
 	return f.o.Allowed(root)
 }

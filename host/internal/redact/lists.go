@@ -52,7 +52,7 @@ func (r *Redactor) pairInArray(s string, sep int) (key string, v valueAt) {
 // secretTexts returns the end of an array of texts behind a secret key where structure does not say that it is a value: in a sentence,
 // and in objects as programs write them, {passwords: ['a', 'b']}. It is 0 where the array has no secret, or anything but texts.
 // The array may be cut off.
-func (r *Redactor) secretTexts(s string, at int, quoted bool, key strength) (end int) {
+func secretTexts(r *Redactor, s string, at int, quoted bool, key strength) (end int) {
 	secret, messages := false, true
 	for i := at; ; {
 		i = skipSpace(s, i+1) // behind the bracket or the comma
@@ -66,7 +66,7 @@ func (r *Redactor) secretTexts(s string, at int, quoted bool, key strength) (end
 		}
 		to := closingQuote(s, from, s[from-1], slashes)
 		text := s[from:to]
-		messages = messages && r.isListedMessage(text)
+		messages = messages && isListedMessage(r, text)
 		secret = secret || !r.isPlaceholder(text) && (quoted && key == strong || r.looksSecret(text, true) && strings.ContainsFunc(text, isLetterRune))
 		switch i = skipSpace(s, min(to+slashes+1, len(s))); {
 		case i < len(s) && s[i] == ',':

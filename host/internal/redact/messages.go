@@ -30,7 +30,7 @@ func (r *Redactor) areMessages(list string) bool {
 			return false
 		}
 		end := closingQuote(list, i+1, '"', 0)
-		if !r.isListedMessage(list[i+1 : end]) {
+		if !isListedMessage(r, list[i+1:end]) {
 			return false
 		}
 		i = skipSpace(list, min(end+1, len(list)))
@@ -42,7 +42,7 @@ func (r *Redactor) areMessages(list string) bool {
 }
 
 // isListedMessage reports whether a text of a list is a message, which one word may be that begins a sentence.
-func (r *Redactor) isListedMessage(text string) bool {
+func isListedMessage(r *Redactor, text string) bool {
 	n := r.countWords(text)
 	return n > 1 || n == 1 && r.prose[lower(trimWord(text))]
 }

@@ -86,7 +86,7 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 		structured := k.inStructure(s, i, strict)
 		v := r.valueAfter(s, last, structured, k.before(s))
 		if v.from == v.to && v.from < len(s) && s[v.from] == '[' {
-			if end := r.secretTexts(s, v.from, k.quoted, strength); end > 0 {
+			if end := secretTexts(r, s, v.from, k.quoted, strength); end > 0 {
 				p.mask(v.from, end, KindKey, key)
 				i = end - 1
 			}

@@ -17,6 +17,8 @@ type About struct {
 	Started   report.Time `json:"startedAt"`
 	// Ended is nil while the session is open.
 	Ended *report.Time `json:"endedAt,omitempty"`
+	// Latest is the time of the newest moment of an open session, nil where there is none.
+	Latest *report.Time `json:"lastMomentAt,omitempty"`
 	// DurationSec is how long the session has lasted, in seconds.
 	DurationSec float64   `json:"durationSec"`
 	Name        string    `json:"name,omitempty"`

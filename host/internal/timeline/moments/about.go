@@ -1,6 +1,7 @@
 package moments
 
 import (
+	"slices"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/report"
@@ -10,13 +11,28 @@ import (
 
 // About describes a session now.
 func (ls *Lines) About(s *records.Session) answers.About {
-	shift := s.Shift
-	if s.Ended.IsZero() {
-		if l, err := ls.Line(s.Workspace); err == nil {
-			shift = l.Shift(s)
+	if !s.Ended.IsZero() {
+		return about(s, ls.o.Clock(), s.Shift)
+	}
+	l, err := ls.Line(s.Workspace)
+	if err != nil {
+		return about(s, ls.o.Clock(), s.Shift)
+	}
+	a := about(s, ls.o.Clock(), l.Shift(s))
+	a.Latest = l.latest(s)
+	return a
+}
+
+// latest returns the time of the newest moment of a session, nil for none.
+func (l *Line) latest(s *records.Session) *report.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range slices.Backward(l.moments) {
+		if m.Session == s.ID {
+			return &report.Time{Time: m.At}
 		}
 	}
-	return about(s, ls.o.Clock(), shift)
+	return nil
 }
 
 // about describes a session at a time. Shift is how far the clock was set back in it.

@@ -27,7 +27,13 @@ class Host {
     const data = new TimelineData();
     const ask = (async (method: string, params: SessionTimelineParams) => {
       if (method === 'view_sessions')
-        return { sessions: Object.keys(this.moments).map((sessionId) => ({ sessionId })) };
+        return {
+          sessions: Object.entries(this.moments).map(([sessionId, all]) => ({
+            sessionId,
+            startedAt: new Date(0).toISOString(),
+            lastMomentAt: all.at(-1)?.at,
+          })),
+        };
       this.asked.push(params);
       const all = this.moments[params.id] ?? [];
       const end = params.before === undefined ? all.length : all.findIndex(({ id }) => id === params.before);
@@ -116,6 +122,13 @@ test('the session with the newest moment is shown, and moments of all are on the
   host.moments.newest?.push(moment(10_000));
   await moments.refresh();
   expect([moments.chosen.value, ids(moments).length]).toEqual(['busy', 4]);
+});
+
+test('of many sessions those with the newest moments are on the lane', async () => {
+  const branches = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`branch-${i}`, 1]));
+  const { moments, data } = new Host({ ...branches, shop: 50 }).model();
+  await moments.refresh();
+  expect([moments.chosen.value, data.lane(MOMENTS).length]).toEqual(['shop', 57]);
 });
 
 test('a command of a terminal is marked by its exit status', async () => {

@@ -85,11 +85,12 @@ export class MomentsModel {
       const { sessions } = await this.#ask('view_sessions', {});
       if (!current()) return;
       const known = sessions.some(({ sessionId }) => sessionId === this.chosen.value);
-      const drawn = sessions.filter(
-        (one) => isOpen(one) || Date.parse(one.endedAt ?? '') >= this.#data.start,
-      );
+      const id = this.#fixed && known ? this.chosen.value : this.#choice(sessions);
+      const drawn = sessions
+        .filter((one) => isOpen(one) || latest(one) >= this.#data.start)
+        .sort((a, b) => latest(b) - latest(a));
       const wanted = new Set(drawn.slice(0, BESIDE).map(({ sessionId }) => sessionId));
-      for (const id of [known ? this.chosen.value : '', first(sessions)]) if (id !== '') wanted.add(id);
+      if (id !== '') wanted.add(id);
       const lists = new Map<string, List>();
       const failures = new Map<string, unknown>();
       await Promise.all(
@@ -101,7 +102,6 @@ export class MomentsModel {
         ),
       );
       if (!current()) return;
-      const id = this.#fixed && known ? this.chosen.value : this.#choice(sessions, [...lists.values()]);
       batch(() => {
         // Where the moments of one cannot be read, another session can be chosen.
         this.sessions.value = sessions;
@@ -123,17 +123,12 @@ export class MomentsModel {
   }
 
   /** The session to show: the open one with the newest moment. The one that is shown stays while its own are about as new. */
-  #choice(sessions: readonly About[], lists: readonly List[]): string {
+  #choice(sessions: readonly About[]): string {
     const open = sessions.filter(isOpen);
-    const newest = (id: string): number => {
-      const last = lists.find(({ sessionId }) => sessionId === id)?.moments.at(-1);
-      return last === undefined ? 0 : Date.parse(last.at);
-    };
-    let id = first(sessions);
-    for (const { sessionId } of open) if (newest(sessionId) > newest(id)) id = sessionId;
-    const shown = this.chosen.value;
-    const stays = open.some(({ sessionId }) => sessionId === shown) && newest(id) - newest(shown) < STAYS;
-    return stays ? shown : id;
+    const [newest = sessions[0]] = [...open].sort((a, b) => latest(b) - latest(a));
+    const shown = open.find(({ sessionId }) => sessionId === this.chosen.value);
+    if (newest === undefined) return '';
+    return (shown !== undefined && latest(newest) - latest(shown) < STAYS ? shown : newest).sessionId;
   }
 
   /** Reads moments before those that are there. */
@@ -295,9 +290,9 @@ function isOpen({ endedAt }: About): boolean {
   return endedAt === undefined;
 }
 
-/** The newest session, of the open ones if there are any; "" for none. */
-function first(sessions: readonly About[]): string {
-  return (sessions.find(isOpen) ?? sessions[0])?.sessionId ?? '';
+/** When something happened last in a session, in ms. */
+function latest({ lastMomentAt, endedAt, startedAt }: About): number {
+  return Date.parse(lastMomentAt ?? endedAt ?? startedAt);
 }
 
 /** The mark of a command: an error if it failed, and a warning if the shell did not report how it ended. */
