@@ -291,12 +291,13 @@ test('the documents of a debugged tab are not asked: they may be paused', async 
   expect(documents).not.toHaveBeenCalled();
 });
 
-/** A script of webpack's `eval-source-map` with code by its names. */
+/** A script of webpack's `eval-source-map` with code by its names: every second one is a block, as webpack 5.113 writes it. */
 function evaluating(code: Record<string, string>): string {
   return Object.entries(code)
-    .map(([name, map]) => {
+    .map(([name, map], i) => {
       const url = `data:application/json;charset=utf-8;base64,${btoa(map)}`;
-      const text = `throw 1;//# sourceURL=[module]\n//# sourceMappingURL=${url}\n//# sourceURL=webpack-internal:///${name}\n`;
+      const comments = `//# sourceURL=[module]\n//# sourceMappingURL=${url}\n//# sourceURL=webpack-internal:///${name}\n`;
+      const text = i % 2 === 0 ? `throw 1;${comments}` : `{throw 1;${comments}\n}`;
       return `eval(__webpack_require__.ts(${JSON.stringify(text)}));\n`;
     })
     .join('');

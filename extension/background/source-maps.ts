@@ -169,9 +169,12 @@ export function sourceMappingURL(script: string): string | undefined {
   return url && behind.every((line) => /^\s*(?:\/\/|$)/.test(line)) ? url : undefined;
 }
 
-/** The comments at the end of code that webpack's `eval-source-map` has as text: its map, and its name. */
+/**
+ * The comments at the end of code that webpack's `eval-source-map` has as text: its map, and its name. Newer versions make the
+ * code a block, which ends behind them.
+ */
 const EVALUATED =
-  /\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,([\w+/=]+)\\n\/\/# sourceURL=(webpack-internal:\/\/\/[^"\\\r\n]+)\\n"/g;
+  /\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,([\w+/=]+)\\n\/\/# sourceURL=(webpack-internal:\/\/\/[^"\\\r\n]+)(?:\\n)+\}?"/g;
 
 /**
  * The maps in the code that a script has as text and evaluates, by the names of that code, as JSON. They are without the text of
