@@ -127,7 +127,7 @@ func TestCKEditorIsClearedWithItsTables(t *testing.T) {
 					} else {
 						d = a.Act("browser_type", map[string]any{"ref": field, "text": c.text, "clear": true})
 					}
-					if got := p.Text(`window.written()`); got != c.want {
+					if got := p.Text(`window.written()`); got != c.want || len(d.Ignored)+len(d.Uncleared) > 0 {
 						t.Errorf("%s, %q: the editor holds %q\n%s", from, c.text, got, d)
 					}
 				}
