@@ -227,6 +227,7 @@ export interface ActAsk {
     | 'ready'
     | 'through'
     | 'field'
+    | 'left'
     | 'paste'
     | 'fill'
     | 'choose'
@@ -312,6 +313,10 @@ export interface ActTold {
    * It is an editor's: `rich` is edited as a part of the page; `code` draws its text itself, and only keys select in it.
    */
   editor?: 'rich' | 'code';
+  /** All of a rich editor's text is to be selected by keys. */
+  byKeys?: boolean;
+  /** How many characters and other things are left in the editor. */
+  left?: number;
   /** The number of changes of the document so far. */
   changes?: number;
   /** The fields of the document that rejected or ignored input. */

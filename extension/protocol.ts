@@ -303,7 +303,7 @@ export interface ActResult {
   opened?: number /* int */[];
   downloads?: string[];
   /**
-   * Objections are the fields that rejected or ignored input.
+   * Objections are the fields that rejected or ignored input, or kept former text.
    */
   objections?: ActObjection[];
   /**
@@ -387,7 +387,7 @@ export interface ActMade {
   downloads?: string[];
 }
 /**
- * ActObjection is a field that rejected or ignored input.
+ * ActObjection is a field that rejected or ignored input, or kept former text.
  */
 export interface ActObjection {
   field: ActNode;
@@ -397,9 +397,15 @@ export interface ActObjection {
    */
   invalid?: string;
   /**
-   * Typed is the number of typed characters that did not change the field.
+   * Typed is the number of typed characters. They did not change the field if Kept is 0.
    */
   typed?: number /* int */;
+  /**
+   * Kept is how many characters of its former text an editor still has that was to be cleared. Former is how many it had.
+   * Neither counts white space.
+   */
+  kept?: number /* int */;
+  former?: number /* int */;
 }
 /**
  * ActUnclicked is a click that the browser did not fire: when a field lost the focus, the page moved, removed or replaced what

@@ -133,7 +133,7 @@ type ActResult struct {
 	// download.
 	Opened    []int    `json:"opened,omitempty"`
 	Downloads []string `json:"downloads,omitempty"`
-	// Objections are the fields that rejected or ignored input.
+	// Objections are the fields that rejected or ignored input, or kept former text.
 	Objections []ActObjection `json:"objections,omitempty"`
 	// Unclicked is a click whose release missed the pressed element.
 	Unclicked *ActUnclicked `json:"unclicked,omitempty"`
@@ -186,14 +186,18 @@ type ActMade struct {
 	Downloads []string `json:"downloads,omitempty"`
 }
 
-// ActObjection is a field that rejected or ignored input.
+// ActObjection is a field that rejected or ignored input, or kept former text.
 type ActObjection struct {
 	Field ActNode `json:"field"`
 	// Invalid is the browser's message on why it did not submit the form; "" if the message may contain a secret.
 	// It is absent when the field ignored typed text.
 	Invalid *string `json:"invalid,omitempty"`
-	// Typed is the number of typed characters that did not change the field.
+	// Typed is the number of typed characters. They did not change the field if Kept is 0.
 	Typed int `json:"typed,omitempty"`
+	// Kept is how many characters of its former text an editor still has that was to be cleared. Former is how many it had.
+	// Neither counts white space.
+	Kept   int `json:"kept,omitempty"`
+	Former int `json:"former,omitempty"`
 }
 
 // ActUnclicked is a click that the browser did not fire: when a field lost the focus, the page moved, removed or replaced what

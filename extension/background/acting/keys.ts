@@ -104,7 +104,7 @@ export interface Stroke {
   key: Key;
 }
 
-/** The key that selects all of a code editor's text, or goes to its end. */
+/** The key that selects all of an editor's text, or goes to its end. */
 export function editing(what: 'all' | 'end'): Stroke {
   const isMac = /Mac/.test(navigator.userAgent);
   if (what === 'all') return readStroke(isMac ? 'Meta+a' : 'Control+a');

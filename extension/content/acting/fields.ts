@@ -3,7 +3,7 @@ import { folded } from '../../clean';
 import type { ActTold as Told } from '../../messages';
 import { RefusedDisabled, RefusedKind, RefusedOption } from '../../protocol';
 import { CodeEditor } from '../code-editor';
-import { attribute, has, tagOf } from '../dom';
+import { all, attribute, closest, first, has, parentOf, tagOf } from '../dom';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
 import { frame } from './ready';
@@ -23,6 +23,9 @@ const NO_TEXT = new Set('button checkbox file hidden image radio reset submit'.s
 
 /** How long an editor may take to show a selection, in ms. */
 const SELECTION_MS = 500;
+const EDITED = '[contenteditable]:not([contenteditable=false])';
+/** What editors edit apart, or as one thing, and with what around it select in ways of their own. */
+const APART = '[contenteditable=false], table';
 /** In how many frames an editor has heard of a selection for sure. */
 const HEARD_FRAMES = 2;
 
@@ -54,7 +57,7 @@ export function focusField(element: Element, all: boolean): Told {
   const focused = active === field && document.hasFocus();
   const isInside =
     active !== null && (field.contains(active) || (isEditingHost(active) && active.contains(field)));
-  const editor = CodeEditor.of(field) !== undefined ? 'code' : 'select' in field ? undefined : 'rich';
+  const editor = editorOf(field);
   if (editor === undefined) {
     const input = field as HTMLInputElement;
     if (all) input.select();
@@ -84,21 +87,57 @@ export function focusField(element: Element, all: boolean): Told {
 
 /**
  * As {@link focusField}, and resolves when the selection stands. Editors hear of one a little later, and for a moment
- * after they have changed something put theirs back.
+ * after they have changed something put theirs back. Answers `byKeys` where the page's selection is not certain to be all.
  */
 export async function focusEditor(element: Element, all: boolean): Promise<Told> {
   const deadline = performance.now() + SELECTION_MS;
   for (;;) {
     const told = focusField(element, all);
     const field = textField(element);
-    if (told.focused !== true || told.editor !== 'rich' || field === undefined) return told;
+    if (told.editor !== 'rich' || field === undefined) return told;
+    // In a part of an editor, the key that selects all may select what is around it.
+    const around = parentOf(field);
+    const isWhole = around === null || closest(around, EDITED) === null;
+    const byKeys = all && isWhole && told.elsewhere === undefined;
+    if (told.focused !== true) return { ...told, byKeys };
     let stands = true;
     for (let frames = 0; stands && frames < HEARD_FRAMES; frames++) {
       await frame();
       stands = isSelected(field, all);
     }
-    if (stands || performance.now() >= deadline) return told;
+    if (byKeys && first(field, APART) !== null) return { ...told, byKeys };
+    if (stands || performance.now() >= deadline) return { ...told, byKeys: byKeys && !stands };
   }
+}
+
+/** What a field is if it is not one of HTML's. */
+export function editorOf(field: HTMLElement): Told['editor'] {
+  if (CodeEditor.of(field) !== undefined) return 'code';
+  return 'select' in field ? undefined : 'rich';
+}
+
+/** How much is left in an editor, once it has shown what keys did: characters of text, and parts that are edited apart. */
+export async function left(element: Element): Promise<Told> {
+  for (let frames = 0; frames < HEARD_FRAMES; frames++) await frame();
+  const field = textField(element);
+  if (field === undefined) return { left: 0 };
+  // What lies over the text is the editor's own.
+  const parts = [...all(field, APART)].filter((part) => getComputedStyle(part).position !== 'absolute');
+  return { left: solid(edited(field)).length + parts.length };
+}
+
+/** The text in an editor that a user can edit: without hints and labels of the editor's own. */
+export function edited(field: HTMLElement): string {
+  const texts = document.createTreeWalker(field, NodeFilter.SHOW_TEXT);
+  let text = '';
+  while (texts.nextNode() !== null)
+    if (texts.currentNode.parentElement?.isContentEditable === true) text += (texts.currentNode as Text).data;
+  return text;
+}
+
+/** A text without white space, and without characters that show nothing. */
+export function solid(text: string): string {
+  return folded(text).replaceAll(' ', '');
 }
 
 /** Pastes a text where the selection is; false if the page leaves that to the browser. */

@@ -19,7 +19,7 @@ import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
-import { choose, fill, focusEditor, focusedElement, focusField, paste, textField } from './fields';
+import { choose, fill, focusEditor, focusedElement, focusField, left, paste, textField } from './fields';
 import { Guard } from './guard';
 import { brief, clipperOf, type Hider, hiderOf, layerOf, moverOf, seekHidden, unhitBy } from './hiding';
 import { Objections } from './objections';
@@ -126,8 +126,10 @@ export class Acting {
         if (ask.guard === true) this.#guard.expect(undefined);
         return await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
       case 'field':
-        this.#types(element, ask);
+        if (ask.texts !== undefined) this.#types(element, ask);
         return await focusEditor(element, ask.clear === true);
+      case 'left':
+        return await left(element);
       case 'paste':
         return { done: paste(element, ask.texts?.[0] ?? '') };
       case 'fill':

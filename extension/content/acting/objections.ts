@@ -1,12 +1,13 @@
 /**
- * Notices what fields make of what is done to them: text that they do not take, and a form that the browser does not
- * submit because of them.
+ * Notices what fields make of what is done to them: text that they do not take, former text that they keep, and a form that
+ * the browser does not submit because of them.
  */
 import type { FieldObjection } from '../../messages';
 import type { AriaTree } from '../aria/tree';
 import { CodeEditor } from '../code-editor';
 import { isConnected, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
+import { edited, editorOf, solid } from './fields';
 
 /** An element that has its own part in a form: one of HTML's, or one that the page has defined. */
 type Field = HTMLElement &
@@ -15,10 +16,11 @@ type Field = HTMLElement &
 interface Typed {
   readonly field: HTMLElement;
   readonly before: string;
-  /** How many characters were typed. */
-  readonly characters: number;
-  /** Whether the field was as before when the key came that submits, after which pages empty it. */
-  submitted?: boolean;
+  readonly text: string;
+  /** What a rich editor had that is to be cleared, as {@link solid} text. */
+  readonly former: string | undefined;
+  /** What there was to tell when the key came that submits, after which pages empty the field. */
+  submitted?: Omit<FieldObjection, 'id'>[];
 }
 
 /** What a click does not submit a form by. */
@@ -58,7 +60,7 @@ export class Objections {
         if ((event as KeyboardEvent).key !== 'Enter') return;
         this.#tries(true);
         const typed = this.#typed;
-        if (typed !== undefined) typed.submitted ??= isAsBefore(typed);
+        if (typed !== undefined) typed.submitted ??= objectionsTo(typed);
       },
       options,
     );
@@ -69,8 +71,10 @@ export class Objections {
   /** Text is about to be typed that makes another value of a field's. */
   types(field: HTMLElement, text: string, clear: boolean): void {
     const before = written(field);
+    const former = clear && editorOf(field) === 'rich' ? solid(edited(field)) : undefined;
+    if (former === '' && text === '') return; // what an empty editor says
     const after = clear ? text : before + text;
-    if (after !== before) this.#typed = { field, before, characters: [...text].length };
+    if (after !== before) this.#typed = { field, before, text, former };
   }
 
   /** What they made of it so far. */
@@ -81,8 +85,8 @@ export class Objections {
       if (id !== undefined) told.push({ id, ...objection });
     };
     const typed = this.#typed;
-    if (typed !== undefined && (typed.submitted ?? isAsBefore(typed)))
-      tell(typed.field, { typed: typed.characters });
+    if (typed !== undefined)
+      for (const objection of typed.submitted ?? objectionsTo(typed)) tell(typed.field, objection);
     // The browser takes whom it asks to the first of them; pages look for what is wrong without that, too.
     for (const [field, message] of this.#isAsked() ? this.#wrong : []) tell(field, { invalid: message });
     return told;
@@ -115,8 +119,27 @@ export class Objections {
   }
 }
 
-function isAsBefore({ field, before }: Typed): boolean {
-  return isConnected(field) && written(field) === before;
+/** What a field made of what was typed, as far as that is to be told. */
+function objectionsTo({ field, before, text, former }: Typed): Omit<FieldObjection, 'id'>[] {
+  if (!isConnected(field)) return [];
+  const typed = [...text].length;
+  if (written(field) === before) return [{ typed }];
+  const kept = former === undefined ? 0 : keptOf(former, solid(text), solid(edited(field)));
+  return kept === 0 ? [] : [{ typed, kept, former: [...(former ?? '')].length }];
+}
+
+/**
+ * How many characters of its former text an editor keeps: what is there beside the new text, if that is nothing else. What
+ * editors make of a text is not in the former one, at least not in its order.
+ */
+function keptOf(former: string, text: string, now: string): number {
+  for (const at of [now.indexOf(text), now.lastIndexOf(text)]) {
+    const rest = [...(at < 0 ? '' : now.slice(0, at) + now.slice(at + text.length))];
+    let found = 0;
+    for (const char of former) if (char === rest[found]) found++;
+    if (found > 0 && found === rest.length) return found;
+  }
+  return 0;
 }
 
 function written(field: HTMLElement): string {

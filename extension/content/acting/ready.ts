@@ -12,6 +12,7 @@ import {
   RefusedOutside,
   RefusedPointer,
 } from '../../protocol';
+import { lacksSummary } from '../aria/element';
 import { shadowIf } from '../aria/part';
 import { CodeEditor } from '../code-editor';
 import { attribute, has, isConnected, nodeTypeOf, parentAcrossRoots, rootOf, tagOf } from '../dom';
@@ -47,14 +48,14 @@ export async function ready(
   deadline: number,
   stands: boolean,
 ): Promise<Place | Refusal> {
-  let before = stands && isConnected(element) ? pointed(element).getBoundingClientRect() : undefined;
+  let before = stands && isConnected(element) ? aim(pointed(element)) : undefined;
   let since = Date.now();
   let tried = 0;
   let covered: Refusal | undefined;
   for (;;) {
     if (!isConnected(element)) return { refused: RefusedGone };
     const shown = pointed(element);
-    const rect = shown.getBoundingClientRect();
+    const rect = aim(shown);
     const still = before !== undefined && same(before, rect);
     before = rect;
     let why: Refusal | undefined;
@@ -62,7 +63,7 @@ export async function ready(
     else if (needs.enabled === true && isDisabled(element)) why = { refused: RefusedDisabled };
     else if (!inView(rect) && tried < 3) {
       tried++;
-      scrollTo(shown);
+      scrollTo(shown, lacksSummary(shown) ? 'start' : 'center');
       before = undefined;
       why = { refused: RefusedOutside };
     } else if (!still && (needs.still === true || needs.hit === true)) why = { refused: RefusedMoving };
@@ -152,13 +153,28 @@ function inView({ left, top, right, bottom }: DOMRect): boolean {
   return x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
 }
 
+/** Where a pointer has to hit an element: of details without a summary, the line in which the browser draws its own. */
+function aim(element: Element): DOMRect {
+  const rect = element.getBoundingClientRect();
+  if (!lacksSummary(element)) return rect;
+  const { paddingLeft, paddingRight, paddingTop, lineHeight, fontSize } = getComputedStyle(element);
+  const left = rect.left + element.clientLeft + Number.parseFloat(paddingLeft);
+  const right = rect.left + element.clientLeft + element.clientWidth - Number.parseFloat(paddingRight);
+  const top = rect.top + element.clientTop + Number.parseFloat(paddingTop);
+  const height = Number.parseFloat(lineHeight) || Number.parseFloat(fontSize);
+  return new DOMRect(left, top, right - left, height);
+}
+
 function scrollTo(element: Element, block: ScrollLogicalPosition = 'center'): void {
   element.scrollIntoView({ block, inline: 'center', behavior: 'instant' });
 }
 
 /** A point at which a pointer hits the element, or what is in front of it. */
 function hittable(element: Element, shown: Element): Point | Refusal {
-  const rects = [...shown.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+  const isOwn = lacksSummary(shown);
+  const rects = (isOwn ? [aim(shown)] : [...shown.getClientRects()]).filter(
+    ({ width, height }) => width > 0 && height > 0,
+  );
   rects.sort((a, b) => b.width * b.height - a.width * a.height);
   let front: { by: Element; at: Point } | undefined;
   let seen = false;
@@ -172,7 +188,7 @@ function hittable(element: Element, shown: Element): Point | Refusal {
     for (const [fx, fy] of PLACES) {
       const point = { x: left + (right - left) * fx, y: top + (bottom - top) * fy };
       const hit = hitAt(document, point);
-      if (hit !== null && belongs(hit, element, shown)) return point;
+      if (hit !== null && (isOwn ? hit === shown : belongs(hit, element, shown))) return point;
       if (hit !== null) front ??= { by: hit, at: point };
     }
   }

@@ -236,7 +236,7 @@ function opensDetails(summary: Element): boolean {
 }
 
 /** Whether the browser draws a control of its own, by which details are opened. */
-function lacksSummary(details: Element, tag: string): boolean {
+export function lacksSummary(details: Element, tag = tagOf(details)): boolean {
   return tag === 'details' && first(details, ':scope > summary') === null;
 }
 

@@ -2,7 +2,7 @@
  * Blocks without a role that look like the items of a list. A script may listen to clicks on them without a
  * sign of it, so each has a line: with a reference, though a listing of what is operable only counts it.
  */
-import { first, has, isLarger } from '../dom';
+import { all, attribute, first, has, isLarger, tagOf } from '../dom';
 import {
   type Facts,
   fold,
@@ -17,10 +17,14 @@ import { isClickable, isPart, type Part } from './part';
 
 /** How many blocks of one kind are a list. */
 const LEAST = 3;
+/** Two are if they are made alike: pages have columns, and names beside values, too. */
+const TWO = 2;
 
 /** The longest text of an item, in characters, and the most elements in it. More is prose, or a part of the page. */
 const MAX_ITEM = 500;
 const MAX_PARTS = 60;
+/** The longest text of one of two. */
+const MAX_TWIN = 120;
 
 /** Roles in which blocks are no part of something that has a reference already. */
 const AROUND = new Set(
@@ -51,30 +55,53 @@ function readRoleless(part: Part, surroundings: Surroundings): Facts {
   return named.role === '' && isItem(part) ? readItem(element, tag) : named;
 }
 
-/** Whether several of an element's children are of a kind that items are. */
-export function repeats(kids: readonly (Part | Text)[]): boolean {
+/** How many of an element's children are of one kind that items are, up to as many as are a list; 0 for a single one. */
+export function repeats(kids: readonly (Part | Text)[]): number {
   const count = new Map<string, number>();
+  let most = 0;
   for (const kid of kids) {
     if (!isPart(kid) || !isItemTag(kid.tag)) continue;
     const so = (count.get(kid.tag) ?? 0) + 1;
-    if (so >= LEAST) return true;
+    if (so >= LEAST) return so;
+    if (so >= TWO) most = so;
     count.set(kid.tag, so);
   }
-  return false;
+  return most;
 }
 
 /** Whether a part may be an item: the rest depends on what is in it and around it. */
 export function mayBeItem({ tag, parent }: Part): boolean {
-  return parent?.repeats === true && isItemTag(tag);
+  return parent !== undefined && parent.repeats > 0 && isItemTag(tag);
+}
+
+/** The other one where a part is one of two that may be items. */
+export function twinOf(part: Part): Part | undefined {
+  if (part.parent?.repeats !== TWO || !isItemTag(part.tag)) return undefined;
+  for (const kid of part.parent.kids) if (isPart(kid) && kid !== part && kid.tag === part.tag) return kid;
+  return undefined;
 }
 
 /** Whether a part without a role is an item. */
 function isItem(part: Part): boolean {
   if (!part.block || part.hushed || !mayBeItem(part) || !standsFree(part)) return false;
-  const { element } = part;
+  const { element, parent } = part;
   if (isLarger(element, MAX_PARTS) || first(element, LISTED) !== null) return false;
   const length = fold(element.textContent ?? '').length;
+  if (parent?.repeats === TWO) return length > 0 && length <= MAX_TWIN && isLikeItsTwin(part);
   return length === 0 ? first(element, 'img[alt], svg > title') !== null : length <= MAX_ITEM;
+}
+
+/** Whether one of two has several elements in it, and the other one the same: by their tags, and the first of their classes. */
+function isLikeItsTwin(part: Part): boolean {
+  const twin = twinOf(part)?.element;
+  if (twin === undefined || kindOf(twin) !== kindOf(part.element)) return false;
+  const mine = [...all(part.element, '*')];
+  const others = [...all(twin, '*')];
+  return mine.length > 1 && mine.map(kindOf).join() === others.map(kindOf).join();
+}
+
+function kindOf(element: Element): string {
+  return `${tagOf(element)} ${attribute(element, 'class').trim().split(/\s/, 1)[0]}`;
 }
 
 function standsFree({ parent }: Part): boolean {

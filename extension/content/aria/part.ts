@@ -39,8 +39,8 @@ export class Part {
   hushed = false;
   /** It has a run of text of its own. */
   hasText = false;
-  /** Several of its children are of a kind that the items of lists are. */
-  repeats = false;
+  /** How many of its children are of one kind that the items of lists are, up to as many as are a list. */
+  repeats = 0;
   /** Whether it is shown is asked of the browser at each look. */
   asked = false;
   /** What stands in it and is asked: while that is shown, so is the part. */

@@ -1,7 +1,7 @@
 /** Which parts of the tree must be re-read, because of mutations and of references between elements. */
 import { all, has, nodeTypeOf, parentAcrossRoots, parentOf, tagOf } from '../dom';
 import { isNamedByContent } from './element';
-import { mayBeItem } from './items';
+import { mayBeItem, twinOf } from './items';
 import type { Lines } from './lines';
 import { isPart, type Part } from './part';
 import type { References } from './references';
@@ -118,8 +118,12 @@ export class Stale extends Set<Part> {
 
   /** Re-reads the blocks that are items of a list only as long as nothing in them can be operated. */
   #itemsAbove(from: Part): void {
-    for (let part: Part | undefined = from; part !== undefined; part = part.parent)
-      if (mayBeItem(part)) this.itself(part);
+    for (let part: Part | undefined = from; part !== undefined; part = part.parent) {
+      if (!mayBeItem(part)) continue;
+      this.itself(part);
+      const twin = twinOf(part);
+      if (twin !== undefined) this.itself(twin);
+    }
   }
 
   /** Re-reads the names that depend on the surroundings of this part. */

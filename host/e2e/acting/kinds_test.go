@@ -103,3 +103,29 @@ func TestWaitingForWhatGoesAndForWhatComesToLife(t *testing.T) {
 		t.Error("it was not waited for")
 	}
 }
+
+// TestDetailsWithoutASummaryAreToggledByTheirMarker, which the browser draws in their first line.
+func TestDetailsWithoutASummaryAreToggledByTheirMarker(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	for name, details := range map[string]string{
+		"small":  `<details open><p>Text</p></details>`,
+		"plain":  `<details open>Text, <a href="#a">a link</a></details>`,
+		"padded": `<details open style="padding:60px;border:9px solid;width:300px"><p>Text</p><button onclick="throw Error('clicked')">Inside</button></details>`,
+		"tall":   `<p style="height:2000px">Start</p><details open><button style="width:100%;height:3000px" onclick="throw Error('clicked')">Inside</button></details><p style="height:2000px">End</p>`,
+		"right":  `<details open dir="rtl" style="font-size:40px;line-height:1"><p>Text</p></details>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Details", `<h1>Start</h1>`+details)})
+			a := w.AgentOf(t, s)
+			p := w.Open(t, s.URL)
+			ref := e2etest.RefOf(t, a.Everything(), `"Details"`)
+			for _, want := range []string{"closed", "open", "closed"} {
+				d := a.Act("browser_click", map[string]any{"ref": ref})
+				e2etest.Intact(t, d)
+				if got := p.Text(`document.querySelector('details').open ? 'open' : 'closed'`); got != want {
+					t.Errorf("they are %s, not %s\n%s", got, want, d)
+				}
+			}
+		})
+	}
+}

@@ -219,6 +219,77 @@ func TestTextThatAFieldDoesNotTakeIsToldSo(t *testing.T) {
 	taken(t, a.Act("browser_scroll", map[string]any{"direction": "down"}))
 }
 
+// TestFormerTextThatAnEditorKeepsIsReported, and no other text.
+func TestFormerTextThatAnEditorKeepsIsReported(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Editors", `
+		<div contenteditable role="textbox" aria-label="Deletes half"></div><div contenteditable role="textbox" aria-label="Signs"></div>
+		<div contenteditable role="textbox" aria-label="Selects nothing"></div><div contenteditable role="textbox" aria-label="Locks a cell"></div>
+		<div contenteditable role="textbox" aria-label="Mentions"></div><div contenteditable role="textbox" aria-label="Says what to write"></div>
+		<div contenteditable role="textbox" aria-label="Upper"></div><div contenteditable role="textbox" aria-label="Bullets"></div><script>
+		const of = (name) => document.querySelector('[aria-label="' + name + '"]')
+		window.write = () => {
+			for (const field of document.querySelectorAll('[contenteditable][aria-label]')) field.innerHTML = '<p>Dear Ada</p>'
+			of('Locks a cell').innerHTML += '<table contenteditable="false"><tr><td contenteditable>x</td><td contenteditable>y</td></tr></table><p>Bye</p>'
+			of('Mentions').innerHTML = '<p>Dear <b contenteditable="false">@Ada</b>, hello</p>'
+			of('Says what to write').innerHTML = '<p></p><i contenteditable="false">Write a message</i>'
+			of('Upper').textContent = 'DEAR ADA'
+		}
+		write()
+		of('Deletes half').onbeforeinput = (event) => {
+			if (event.inputType.startsWith('delete')) event.preventDefault()
+			if (!event.target.textContent.startsWith('Ada')) event.target.innerHTML = '<p>Ada</p>'
+		}
+		of('Signs').oninput = ({target}) => { if (!target.textContent.includes('Ada')) target.insertAdjacentHTML('beforeend', '<p>Ada</p>') }
+		of('Selects nothing').onbeforeinput = (event) => { event.preventDefault(); of('Selects nothing').lastElementChild.append(event.data ?? '') }
+		of('Locks a cell').onbeforeinput = (event) => { if (event.inputType.startsWith('delete')) { event.preventDefault(); for (const p of of('Locks a cell').querySelectorAll('p')) p.textContent = '' } }
+		of('Upper').oninput = ({target}) => { target.textContent = target.textContent.toUpperCase(); getSelection().selectAllChildren(target); getSelection().collapseToEnd() }
+		of('Bullets').oninput = ({target}) => { if (target.textContent === '- A') target.innerHTML = '<ul><li>A</li></ul>' }
+		</script>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	ref := func(name string) string { return e2etest.RefOf(t, first, `"`+name+`"`) }
+	act := func(text string, names ...string) *e2etest.Acted {
+		t.Helper()
+		p.JS(`write()`)
+		if len(names) == 1 && text != "- A" {
+			return a.Act("browser_type", map[string]any{"ref": ref(names[0]), "text": text, "clear": true})
+		}
+		var list []any
+		for _, name := range names {
+			list = append(list, map[string]any{"ref": ref(name), "value": text})
+		}
+		return a.Act("browser_fill_form", map[string]any{"fields": list})
+	}
+	kept := func(d *e2etest.Acted, want ...string) {
+		t.Helper()
+		var got []string
+		for _, f := range d.Uncleared {
+			got = append(got, fmt.Sprintf("%s: %s, %d of %d, %d typed", f.Element, *f.Value, f.Kept, f.Former, f.Typed))
+		}
+		if len(d.Ignored) > 0 || !slices.Equal(got, want) {
+			t.Errorf("%q, want %q\n%s", got, want, d)
+		}
+		e2etest.Intact(t, d)
+	}
+	named := func(name, rest string) string { return `textbox "` + name + `" [` + ref(name) + "]: " + rest }
+	kept(act("", "Deletes half"), named("Deletes half", "Ada, 3 of 7, 0 typed"))
+	kept(act("", "Signs"), named("Signs", "Ada, 3 of 7, 0 typed"))
+	kept(act("New", "Signs"), named("Signs", "New\nAda, 3 of 7, 3 typed"))
+	kept(act("New", "Selects nothing"), named("Selects nothing", "Dear AdaNew, 7 of 7, 3 typed"))
+	kept(act("", "Locks a cell"), named("Locks a cell", "x\ny, 2 of 12, 0 typed"))
+	kept(act("New", "Signs", "Mentions", "Selects nothing"), named("Signs", "New\nAda, 3 of 7, 3 typed"), named("Selects nothing", "Dear AdaNew, 7 of 7, 3 typed"))
+	for _, name := range []string{"Mentions", "Says what to write", "Upper", "Bullets"} {
+		for _, text := range []string{"", "New", "dear", "- A"} {
+			kept(act(text, name))
+			if got := p.Text(`of('Mentions').textContent.trim()`); name == "Mentions" && got != text {
+				t.Errorf("the editor with mentions holds %q", got)
+			}
+		}
+	}
+}
+
 // TestFieldsThatAPageEmptiesAreReported: after a submission that the server refuses, and only then.
 func TestFieldsThatAPageEmptiesAreReported(t *testing.T) {
 	w := e2etest.SharedWorld(t)

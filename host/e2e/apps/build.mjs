@@ -20,7 +20,7 @@ const svelte = {
 };
 
 const frameworks = ['react', 'preact', 'vue', 'svelte', 'lit', 'jquery', 'backbone'];
-const editors = ['quill', 'lexical', 'prosemirror', 'codemirror'].map((name) => `editor/${name}`);
+const editors = ['quill', 'lexical', 'prosemirror', 'codemirror', 'ckeditor'].map((name) => `editor/${name}`);
 for (const app of [...frameworks, ...frameworks.map((name) => `todo/${name}`), ...editors]) {
   await build({
     root,

@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"strings"
 	"testing"
 
 	"tidemark.dev/tidemark/host/testing/e2etest"
@@ -11,6 +12,7 @@ import (
 func TestNothingIsLeftOutSilently(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	cards := func(card string) string { return `<button>z</button><div>` + card + card + card + `</div>` }
+	two := func(one, other string) string { return `<button>z</button><div>` + one + other + `</div>` }
 	const counted = "# 3 items not shown; interactive_only: false shows them"
 	for _, c := range []struct {
 		path, page string
@@ -62,6 +64,14 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 		{"blocks", cards(`<div><div>Name</div><div>Price</div></div>`), []string{counted}, []string{`- item [e`}, nil},
 		{"terms", `<button>z</button><dl><dt>one</dt><dd>1</dd><dt>two</dt><dd>2</dd><dt>three</dt><dd>3</dd></dl>`, []string{counted}, []string{`- term [e`}, nil},
 		{"columns", cards(`<div><button>y</button></div>`), nil, nil, []string{"not shown", "item"}},
+		{"two", two(`<div><b>Phone</b> <i>10 EUR</i></div>`, `<div><b>Laptop</b> <i>20 EUR</i></div>`), []string{"# 2 items not shown; interactive_only: false shows them"}, []string{`]: "Phone 10 EUR"`}, nil},
+		{"two of a class", two(`<div class="card on"><b>Phone</b> <i>10 EUR</i></div>`, `<div class="card"><b>Laptop</b> <i>20 EUR</i></div>`), []string{"# 2 items not shown"}, nil, nil},
+		{"two columns", two(`<div class="col"><p>`+strings.Repeat("This is prose. ", 9)+`</p><p>More</p></div>`, `<div class="col"><p>`+strings.Repeat("This is prose. ", 9)+`</p><p>More</p></div>`), nil, nil, []string{"not shown"}},
+		{"a name and a value", two(`<div class="name">Earnings</div>`, `<div class="value">$40,000</div>`), nil, nil, []string{"not shown"}},
+		{"two lines", two(`<div>one</div>`, `<div>two</div>`), nil, nil, []string{"not shown"}},
+		{"two unlike", two(`<div><b>Ada</b> <i>10:42</i></div>`, `<div><span>Hello</span> <i>1</i></div>`), nil, nil, []string{"not shown"}},
+		{"two of two classes", two(`<div class="name"><b>Ada</b> <i>10:42</i></div>`, `<div class="text"><b>Hello</b> <i>1</i></div>`), nil, nil, []string{"not shown"}},
+		{"one with a button", two(`<div><b>Phone</b> <i>10 EUR</i></div>`, `<div><b>Laptop</b> <i>20 EUR</i> <button>Buy</button></div>`), nil, nil, []string{"not shown"}},
 		{"prose", `<button>z</button><p>one</p><p>two</p><p>three</p>`, nil, nil, []string{"not shown"}},
 		{"link", `<button>z</button><a>Hover me</a> <a name="here"></a><a aria-current="page">Here</a>`, []string{`- generic [e`, `]: "Hover me"`}, nil, []string{"Here"}},
 		{
@@ -111,5 +121,11 @@ func TestItemsComeAndGo(t *testing.T) {
 	now := a.Snapshot(map[string]any{"full_snapshot": true})
 	e2etest.Holds(t, now, "# 2 items not shown")
 	p.JS(`l.firstChild.remove()`)
+	e2etest.Lacks(t, a.Snapshot(map[string]any{"full_snapshot": true}), "not shown")
+	p.JS(`l.innerHTML = '<div><b>Phone</b> <i>10 EUR</i></div><div><b>Laptop</b></div>'`)
+	e2etest.Lacks(t, a.Snapshot(map[string]any{"full_snapshot": true}), "not shown")
+	p.JS(`l.lastChild.insertAdjacentHTML('beforeend', ' <i>20 EUR</i>')`)
+	e2etest.Holds(t, a.Snapshot(map[string]any{"full_snapshot": true}), "# 2 items not shown")
+	p.JS(`l.firstChild.lastChild.remove()`)
 	e2etest.Lacks(t, a.Snapshot(map[string]any{"full_snapshot": true}), "not shown")
 }

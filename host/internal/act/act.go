@@ -428,7 +428,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	if result.Late != nil && !o.first {
 		t.Unlocked(func() { late.Made = a.made(ctx, client, o, *result.Late) })
 	}
-	answer.Invalid, answer.Ignored = o.objections()
+	o.object(answer)
 	answer.Unclicked = result.Unclicked
 	late.Emptied, answer.Emptied = o.emptied(a, client, done.v, read)
 	if result.Refused != "" {

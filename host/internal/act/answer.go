@@ -25,9 +25,11 @@ type Answer struct {
 	Untrusted string `json:"untrusted,omitempty"`
 	// Dialog is a dialog that the action opened and that is still open.
 	Dialog *protocol.ActDialog `json:"dialog,omitempty"`
-	// Invalid are the fields that blocked the submission of a form. Ignored are the fields that ignored input.
-	Invalid []InvalidField `json:"invalid,omitempty"`
-	Ignored []IgnoredField `json:"ignored,omitempty"`
+	// Invalid are the fields that blocked the submission of a form. Ignored are the fields that ignored input. Uncleared are
+	// the editors that kept text that was to be cleared.
+	Invalid   []InvalidField   `json:"invalid,omitempty"`
+	Ignored   []IgnoredField   `json:"ignored,omitempty"`
+	Uncleared []UnclearedField `json:"uncleared,omitempty"`
 	// Unclicked is a click that the browser did not fire.
 	Unclicked *protocol.ActUnclicked `json:"unclicked,omitempty"`
 	// Emptied are the filled fields that the page emptied after a request of the submitted form failed.
@@ -191,6 +193,18 @@ type IgnoredField struct {
 	// Value is the value of the field; nil if it is secret or unknown.
 	Value *string `json:"value,omitempty"`
 	// Typed is how many characters were typed; 0 for an attempt to clear the field.
+	Typed int `json:"typed"`
+}
+
+// UnclearedField is an editor that kept former text that was to be cleared.
+type UnclearedField struct {
+	Element string `json:"element"`
+	// Value is what the editor contains now; nil if it is secret or unknown.
+	Value *string `json:"value,omitempty"`
+	// Kept is how many characters of the former text are left, and Former how many there were, without white space.
+	Kept   int `json:"kept"`
+	Former int `json:"former"`
+	// Typed is how many characters were typed in their place.
 	Typed int `json:"typed"`
 }
 

@@ -7,17 +7,19 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// objections returns the fields that blocked the submission of a form, and the fields that ignored input.
-func (o *outcome) objections() (invalid []InvalidField, ignored []IgnoredField) {
+// object adds to an answer the fields that blocked the submission of a form, that ignored input, or that kept former text.
+func (o *outcome) object(a *Answer) {
 	for _, f := range o.result.Objections {
 		name := o.refs.named([]protocol.ActNode{f.Field})
-		if f.Invalid != nil {
-			invalid = append(invalid, InvalidField{Element: name, Message: *f.Invalid})
-			continue
+		switch {
+		case f.Invalid != nil:
+			a.Invalid = append(a.Invalid, InvalidField{Element: name, Message: *f.Invalid})
+		case f.Kept > 0:
+			a.Uncleared = append(a.Uncleared, UnclearedField{Element: name, Value: o.value(f.Field), Kept: f.Kept, Former: f.Former, Typed: f.Typed})
+		default:
+			a.Ignored = append(a.Ignored, IgnoredField{Element: name, Value: o.value(f.Field), Typed: f.Typed})
 		}
-		ignored = append(ignored, IgnoredField{Element: name, Value: o.value(f.Field), Typed: f.Typed})
 	}
-	return invalid, ignored
 }
 
 // value returns the value of a field when the page was last read; nil if it is secret or unknown.

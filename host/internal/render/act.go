@@ -288,21 +288,32 @@ func unclicked(u *protocol.ActUnclicked) string {
 
 // fields reports the fields that blocked the submission of a form, those that ignored input, and those that were emptied.
 func fields(a *act.Answer) string {
-	var unsent, untaken []string
+	var unsent, untaken, uncleared []string
 	for _, f := range a.Invalid {
 		unsent = append(unsent, f.Element+": "+cmp.Or(f.Message, "invalid value"))
 	}
 	for _, f := range a.Ignored {
-		typed := fmt.Sprintf("typed %d characters", f.Typed)
-		switch f.Typed {
-		case 0:
-			typed = "tried to clear it"
-		case 1:
-			typed = "typed 1 character"
-		}
-		untaken = append(untaken, fmt.Sprintf("%s %s (%s)", f.Element, still(f.Value), typed))
+		untaken = append(untaken, fmt.Sprintf("%s %s (%s)", f.Element, still(f.Value), typed(f.Typed)))
 	}
-	return fieldList("Not submitted:", unsent) + fieldList("Input ignored:", untaken) + fieldList("Emptied by the page:", a.Emptied)
+	for _, f := range a.Uncleared {
+		line := fmt.Sprintf("%s kept %d of %d former characters", f.Element, f.Kept, f.Former)
+		if f.Value != nil {
+			line += " and contains " + aria.Quote(*f.Value)
+		}
+		uncleared = append(uncleared, fmt.Sprintf("%s (%s)", line, typed(f.Typed)))
+	}
+	return fieldList("Not submitted:", unsent) + fieldList("Input ignored:", untaken) + fieldList("Not cleared:", uncleared) + fieldList("Emptied by the page:", a.Emptied)
+}
+
+// typed describes what was done to a field.
+func typed(characters int) string {
+	switch characters {
+	case 0:
+		return "tried to clear it"
+	case 1:
+		return "typed 1 character"
+	}
+	return fmt.Sprintf("typed %d characters", characters)
 }
 
 // still describes the unchanged value of a field.

@@ -2,6 +2,7 @@ import { type ActNode, RefusedFailed } from '../../../protocol';
 import { Refused } from '../ask';
 import { insert, press as pressKey, type as typeKeys } from '../input';
 import { editing, readStroke } from '../keys';
+import type { TabSend } from '../sessions';
 import { ENABLED, type Step } from '../step';
 
 /** Types texts into a field, one after the other. */
@@ -25,20 +26,22 @@ export async function typeTexts(
       if (submit) await on.ask(path, { do: 'key', key: 'Enter' });
       continue;
     }
-    const told = await on.ask(path, { do: 'field', needs: ENABLED, clear, texts: [text] });
+    let told = await on.ask(path, { do: 'field', needs: ENABLED, clear, texts: [text] });
     // The browser takes input in the order in which it is sent.
     const input: Promise<unknown>[] = [];
     if (told.done === true) await on.ask(path, { do: 'fill', texts: [text] });
     else {
       if (told.focused !== true) {
         await on.strike(send, path, 'left', 1, 0);
-        const { elsewhere } = await on.ask(path, { do: 'field', clear, texts: [text] });
+        told = await on.ask(path, { do: 'field', clear, texts: [text] });
+        const { elsewhere } = told;
         if (elsewhere !== undefined) {
           const to = elsewhere === 'page' ? 'the page itself' : elsewhere;
           const text = `the text would not reach it, because the page moves the focus to ${to}`;
           throw new Refused({ refused: RefusedFailed, text });
         }
       }
+      if (told.byKeys === true) await empty(on, send, path);
       if (told.editor === 'code') {
         await on.input(pressKey(send, editing(clear ? 'all' : 'end')));
         // Typed, it would be indented anew, and its brackets closed.
@@ -49,9 +52,30 @@ export async function typeTexts(
         // Behind several lines the browser does not find the end of what it inserted.
         input.push(insert(send, text), pressKey(send, editing('end')));
       } else if (text !== '') input.push(typeKeys(send, text, byKeys && told.line === true));
-      else if (clear) input.push(pressKey(send, readStroke('Delete')));
+      else if (clear && told.byKeys !== true) input.push(pressKey(send, readStroke('Delete')));
     }
     if (submit) input.push(pressKey(send, readStroke('Enter')));
     await on.input(Promise.all(input));
   }
+}
+
+/** How often what is left of an editor's text is selected and deleted. */
+const MOST_ROUNDS = 5;
+
+/**
+ * Empties an editor as users do: by the key that selects all, and Delete. With the caret in a cell of a table that is all of
+ * the cell, and the next time more. What is left then, the page selects.
+ */
+async function empty(on: Step, send: TabSend, path: readonly ActNode[]): Promise<void> {
+  const erase = readStroke('Delete');
+  let before = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    await on.input(Promise.all([pressKey(send, editing('all')), pressKey(send, erase)]));
+    const { left = 0 } = await on.ask(path, { do: 'left' });
+    if (left === 0) return;
+    if (left >= before) break;
+    before = left;
+  }
+  await on.ask(path, { do: 'field', clear: true });
+  await on.input(pressKey(send, erase));
 }
