@@ -175,7 +175,7 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 
 // prepare continues the conversation of a moment for the agent of a branch.
 func (b *Branches) prepare(ctx context.Context, name string, at *operations.Beginning, p Params) (*records.Agent, error) {
-	agent := &records.Agent{Name: name, Dir: at.Branch.Workspace, Method: fork.Fresh, Ports: b.ports(at.From)}
+	agent := &records.Agent{Name: name, Dir: at.Branch.Workspace, Method: fork.Fresh, Ports: operations.FreePorts(b.Timeline.Operations, at.From)}
 	c, err := b.fork(ctx, name, at, p)
 	known := "Workspace and conversation are as of " + at.Moment + "; later edits and messages are not present."
 	var unknown *fork.UnknownError
@@ -280,28 +280,6 @@ func (b *Branches) quote(at *operations.Beginning) string {
 		text = "… " + strings.ToValidUTF8(text[cut:], "")
 	}
 	return "<earlier-conversation>\n" + strings.ReplaceAll(text, "</earlier-conversation>", "") + "\n</earlier-conversation>\n\n"
-}
-
-// Ports of branches are apart by portStep. A port above 1024 stays below 65536 for maxPorts steps.
-const (
-	portStep = 100
-	maxPorts = 300
-)
-
-// ports returns what is added to the ports in a new branch: more than 0, and different in all branches of a workspace.
-func (b *Branches) ports(of *records.Session) int {
-	var used []int
-	for _, s := range b.Timeline.Operations.BranchesOf(of) {
-		if s.Agent != nil {
-			used = append(used, s.Agent.Ports)
-		}
-	}
-	for n := 1; n < maxPorts; n++ {
-		if !slices.Contains(used, n*portStep) {
-			return n * portStep
-		}
-	}
-	return 0
 }
 
 // logOf returns the file of an agent's output.

@@ -23,11 +23,6 @@ func (ops *Operations) Present(s *records.Session) error {
 	return err
 }
 
-// BranchesOf returns the branches of a session.
-func (ops *Operations) BranchesOf(s *records.Session) []*records.Session {
-	return ops.sessions.BranchesOf(s)
-}
-
 // UpdateAgent changes what is known of the agent of a branch, and keeps it. An error of change keeps nothing.
 func (ops *Operations) UpdateAgent(id string, change func(*records.Agent) error) error {
 	s, err := ops.sessions.Find(id)
@@ -105,6 +100,35 @@ func (ops *Operations) PortsOf(workspace string) int {
 		return s.Agent.Ports
 	}
 	return 0
+}
+
+// Ports of branches are apart by portStep. A port above 1024 stays below 65536 for maxPorts steps.
+const (
+	portStep = 100
+	maxPorts = 300
+)
+
+// FreePorts returns what is added to the ports in a new branch of a session: more than 0, and different in all branches of its
+// original, and in theirs. It is 0 where none is left.
+func FreePorts(ops *Operations, of *records.Session) int {
+	for n := 1; n < maxPorts; n++ {
+		if !ops.usesPorts(of, n*portStep) {
+			return n * portStep
+		}
+	}
+	return 0
+}
+
+// usesPorts reports whether a branch of the original of a session, or one of theirs, adds so much to its ports.
+func (ops *Operations) usesPorts(of *records.Session, ports int) bool {
+	origin := ops.sessions.Origin(of)
+	return slices.ContainsFunc(ops.sessions.All(), func(s *records.Session) bool {
+		if s.Agent == nil || s.BranchOf == nil || s.Agent.Ports != ports {
+			return false
+		}
+		from := ops.sessions.Origin(s)
+		return from == nil || origin == nil || from.Workspace == origin.Workspace
+	})
 }
 
 // RecordOf returns the path of the record of the agent that worked last in a session, "" where none is known.

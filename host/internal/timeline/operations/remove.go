@@ -145,6 +145,11 @@ func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session,
 	if err != nil {
 		return fmt.Errorf("cannot bring back the files of branch %s: %w", was.ID, err)
 	}
+	if was.Agent != nil && ops.usesPorts(of, was.Agent.Ports) { // another branch has got them
+		agent, again := *was.Agent, *was
+		agent.Ports = FreePorts(ops, of)
+		again.Agent, was = &agent, &again
+	}
 	return ops.sessions.Again(was)
 }
 
