@@ -151,8 +151,16 @@ func (ops *Operations) settleEach(space string, change func(*records.Operation) 
 	return nil
 }
 
-// settleBranches ends what a daemon that was killed did with branches: each is whole afterwards, or removed.
+// settleBranches ends what a daemon that was killed did with branches: each is whole afterwards, or removed. So is the sample of an
+// estimate.
 func (ops *Operations) settleBranches() error {
+	samples, err := fs.Glob(os.DirFS(ops.o.Branches), "*/"+tracked.SamplePrefix+"*")
+	for _, sample := range samples {
+		err = errors.Join(err, tracked.RemoveAll(filepath.Join(ops.o.Branches, sample)))
+	}
+	if err != nil {
+		return err
+	}
 	settled := map[string]bool{}
 	for _, s := range ops.sessions.All() {
 		if settled[s.Space] {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/timelinetest"
 )
 
@@ -104,5 +105,24 @@ func TestWhatWasNotSetBackIsNamed(t *testing.T) {
 				t.Errorf("the list still says %q", problem)
 			}
 		})
+	}
+}
+
+// TestTheSampleOfAKilledEstimateIsRemoved at the next start, and nothing beside it.
+func TestTheSampleOfAKilledEstimateIsRemoved(t *testing.T) {
+	w := timelinetest.New(t)
+	dir := filepath.Join(w.Top, "branches", "shop-1")
+	sample, branch := filepath.Join(dir, tracked.SamplePrefix+"123"), filepath.Join(dir, "other-way.sample")
+	for _, d := range []string{sample, branch} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d, "block"), []byte("x"), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Restart()
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || !slices.Equal(left, []string{branch}) {
+		t.Errorf("%q is left, %v", left, err)
 	}
 }

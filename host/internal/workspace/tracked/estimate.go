@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -27,8 +28,8 @@ const (
 	small   = 64 << 10
 	// block is what an estimate writes to measure large files, in bytes.
 	block = 8 << 20
-	// sampleSuffix is at the end of the directory in which it does so.
-	sampleSuffix = ".sample"
+	// SamplePrefix begins the name of the directory in which it does so. A kill may leave that.
+	SamplePrefix = ".sample-"
 )
 
 // EstimateCheckout returns what a checkout of a snapshot takes. It measures that: it writes some of the snapshot's files, and a larger
@@ -49,8 +50,8 @@ func EstimateCheckout(ctx context.Context, p *Provider, number uint64, dir strin
 			files = append(files, &n.Entry)
 		}
 	}
-	sample := dir + sampleSuffix
-	if err := os.Mkdir(sample, 0o700); err != nil {
+	sample, err := os.MkdirTemp(filepath.Dir(dir), SamplePrefix)
+	if err != nil {
 		return e, err
 	}
 	defer func() { err = errors.Join(err, RemoveAll(sample)) }()
