@@ -90,8 +90,8 @@ func (c *contents) delta(rec *record) ([]tree.Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the changes of s%d: %w", rec.Number, err)
 	}
-	var changes []tree.Change
-	if err := msgpack.NewDecoder(bytes.NewReader(data)).Decode(&changes); err != nil {
+	changes, err := tree.DecodeChanges(bytes.NewReader(data))
+	if err != nil {
 		return nil, fmt.Errorf("the changes of s%d: %w", rec.Number, err)
 	}
 	return changes, nil

@@ -110,6 +110,36 @@ func Decode(r io.Reader) (*Tree, error) {
 	}
 }
 
+// DecodeMsgpack decodes the attributes of an encoded entry.
+func (x *Xattrs) DecodeMsgpack(d *msgpack.Decoder) (err error) {
+	*x, err = decodeList[Xattr](d)
+	return err
+}
+
+// DecodeChanges reads a list of changes.
+func DecodeChanges(r io.Reader) ([]Change, error) { return decodeList[Change](msgpack.NewDecoder(r)) }
+
+// decodeList reads a list piece by piece. Package msgpack takes memory for as many as a list says that it has, which damage may have
+// made billions.
+func decodeList[T any](d *msgpack.Decoder) ([]T, error) {
+	n, err := d.DecodeArrayLen()
+	if err != nil || n < 0 {
+		return nil, err
+	}
+	list := make([]T, 0, min(n, maxAhead))
+	for range n {
+		var one T
+		if err := d.Decode(&one); err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// maxAhead is for how many of a list memory is taken before they are read.
+const maxAhead = 1024
+
 // builder makes a tree of nodes that come in the order of [Tree.All].
 type builder struct {
 	open  []*level

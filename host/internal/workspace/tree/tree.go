@@ -58,10 +58,13 @@ type Entry struct {
 	// Target is where a symbolic link points.
 	Target string
 	// Xattrs are the extended attributes, sorted by name.
-	Xattrs []Xattr
+	Xattrs Xattrs
 	// Hard is the number that hard links to one file have in common, 0 for a file with one name.
 	Hard uint64
 }
+
+// Xattrs are extended attributes.
+type Xattrs []Xattr
 
 // Xattr is an extended attribute.
 type Xattr struct {
