@@ -168,6 +168,6 @@ func TestAnErrorOfNoUpdateIsNotLost(t *testing.T) {
 		b.send(thrown("TypeError: clicked"))
 		time.Sleep(time.Minute)
 		b.updates("/src/App.tsx")
-		b.says("s1", observe.HookEdit, "console: TypeError: clicked")
+		b.says("s1", observe.HookEdit, "earlier console: TypeError: clicked")
 	})
 }
