@@ -77,6 +77,8 @@ type Symptom struct {
 	Frames []Frame
 	// Named are files that a bundler names in it. A line is 0 where it names none.
 	Named []Frame
+	// Text is what it says, where it may name other files too.
+	Text string
 	// Outside is true if its text says that something outside of the project failed.
 	Outside bool
 	// Status is that of the answer to a request, Thrown is true if that reports an error of the server's code.
@@ -198,8 +200,8 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 	}
 	found, why := f.among(before, &s, h)
 	if found == nil && why == NoEvidence {
-		if found = f.reloaded(before, &s, h); found != nil {
-			why = ""
+		if again := f.reloaded(before, &s, h); again != nil && !denied(again, &s) {
+			found, why = again, ""
 		}
 	}
 	if i := slices.IndexFunc(before, func(e made) bool { return found != nil && e.FileChange == found.FileChange }); i >= 0 && ran(before[i], &s, h) {
@@ -226,7 +228,14 @@ func (f *Finder) among(before []made, s *Symptom, h *History) (*Cause, string) {
 	if slices.ContainsFunc(s.Earlier, func(at int64) bool { return since <= at && at < batch[0].at-slack }) {
 		return nil, Existed
 	}
-	return loadedWith(batch, before, s, h)
+	found, why := loadedWith(batch, before, s, h)
+	if found == nil && why == NoEvidence || found != nil && denied(found, s) {
+		if found = gone(batch, s); found == nil {
+			return nil, NoEvidence
+		}
+		why = ""
+	}
+	return found, why
 }
 
 // made is a change with the time at which it was made.

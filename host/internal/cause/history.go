@@ -340,7 +340,7 @@ func (p *Past) text(e *event.Console) string {
 
 // OfMessage describes a message. Frames are those of its stack; see [Symptom].
 func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
-	s := Symptom{Tab: e.Tab(), Origin: e.Origin(), At: e.At, Frames: frames, Outside: outside().MatchString(e.Text)}
+	s := Symptom{Tab: e.Tab(), Origin: e.Origin(), At: e.At, Frames: frames, Text: e.Text, Outside: outside().MatchString(e.Text)}
 	left := maxEarlier
 	for _, m := range slices.Backward(p.messages[e.Tab()]) {
 		if m.At >= e.At {
@@ -415,7 +415,7 @@ func (p *Past) OfSocket(e *event.WebSocket, frames []Frame) Symptom {
 // OfElement describes an error element that appeared.
 func (p *Past) OfElement(e *capture.Change) Symptom {
 	k := e.Element
-	s := Symptom{Tab: e.Tab(), Origin: k.Origin, At: e.At, Outside: outside().MatchString(k.Text)}
+	s := Symptom{Tab: e.Tab(), Origin: k.Origin, At: e.At, Text: k.Text, Outside: outside().MatchString(k.Text)}
 	if alike.IsOverlay(k.Selector) {
 		s.Named = Named(k.Text)
 	}
