@@ -77,7 +77,7 @@ type Symptom struct {
 	Frames []Frame
 	// Named are files that a bundler names in it. A line is 0 where it names none.
 	Named []Frame
-	// Text is what it says, where it may name other files too.
+	// Text is what a message or a failed build says, where it may name other files too.
 	Text string
 	// Outside is true if its text says that something outside of the project failed.
 	Outside bool

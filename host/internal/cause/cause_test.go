@@ -94,6 +94,24 @@ func TestACauseNeedsEvidence(t *testing.T) {
 			cause.History{Updates: times(1050)},
 			"src/a.js:12 [order]",
 		},
+		"the only change, and the bundler names another file": {
+			[]cause.Edit{edit("app/page.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Named: frames("./components/Counter.js", 7), Text: "./components/Counter.js:7:9 Error: Expected ident"},
+			cause.History{Updates: times(1050), Modules: []cause.Module{{At: 1050, File: "./app/page.js"}}},
+			cause.NoEvidence,
+		},
+		"the only change is of a module that the bundler misses": {
+			[]cause.Edit{edit("lib/prices.js", 1000, at(12))},
+			cause.Symptom{At: 1100, Named: frames("./app/page.js", 1), Text: "./app/page.js:1:1 Export total doesn't exist in './lib/prices'"},
+			cause.History{Updates: times(1050)},
+			"lib/prices.js:12 [order]",
+		},
+		"the only change is of an index that the bundler misses": {
+			[]cause.Edit{edit("lib/cart/index.ts", 1000, at(12))},
+			cause.Symptom{At: 1100, Named: frames("./app/page.js", 1), Text: "./app/page.js:1:1 Can't resolve '../lib/cart'"},
+			cause.History{Updates: times(1050)},
+			"lib/cart/index.ts:12 [order]",
+		},
 		"one of two, without evidence": {
 			[]cause.Edit{edit("src/a.js", 1000, at(12)), edit("src/b.js", 1010, at(1))},
 			cause.Symptom{At: 1100},

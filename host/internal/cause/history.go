@@ -415,9 +415,11 @@ func (p *Past) OfSocket(e *event.WebSocket, frames []Frame) Symptom {
 // OfElement describes an error element that appeared.
 func (p *Past) OfElement(e *capture.Change) Symptom {
 	k := e.Element
-	s := Symptom{Tab: e.Tab(), Origin: k.Origin, At: e.At, Text: k.Text, Outside: outside().MatchString(k.Text)}
+	s := Symptom{Tab: e.Tab(), Origin: k.Origin, At: e.At, Outside: outside().MatchString(k.Text)}
 	if alike.IsOverlay(k.Selector) {
-		s.Named = Named(k.Text)
+		if s.Named = Named(k.Text); failedBuild().MatchString(k.Text) {
+			s.Text = k.Text
+		}
 	}
 	left, text := maxEarlier, alike.Fingerprint(k.Text)
 	for _, o := range slices.Backward(p.elements[s.Tab]) {
@@ -433,6 +435,10 @@ func (p *Past) OfElement(e *capture.Change) Symptom {
 	}
 	return s
 }
+
+// failedBuild begins the text of an overlay that shows what a bundler complains of. Others show errors of code that runs, whose
+// causes may be in files that they do not name.
+var failedBuild = lazyregexp.New(`^(?:Build Error|Failed to compile|Compiled with problems|ERROR in |\[plugin:|\[postcss\])`)
 
 // place is a file and perhaps a line in a text.
 var place = lazyregexp.New(`([\w@$.+\-/\\\[\]()~%]*[\w\]]\.[A-Za-z]\w{0,6})(?::(\d+)|\((\d+)[,:]|\?)?`)

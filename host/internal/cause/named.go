@@ -12,7 +12,7 @@ import (
 // denied reports whether a symptom names places in files of the workspace, and a cause that no stack supports is in none of the
 // files that it names. What takes effect with a load or a start of the server may fail in any file.
 func denied(found *Cause, s *Symptom) bool {
-	if slices.Contains(found.Evidence, Stack) || isSetup(found.Path) {
+	if s.Text == "" || slices.Contains(found.Evidence, Stack) || isSetup(found.Path) {
 		return false
 	}
 	elsewhere := false
