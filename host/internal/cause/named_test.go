@@ -25,23 +25,28 @@ func TestAnErrorThatNamesAnotherFile(t *testing.T) {
 		want    string
 	}{
 		"an edit that its snapshot does not show": {
-			[]cause.Edit{edit("app/page.js", 5000, at(3))}, "./components/Counter.js:7:9 Error: Expected ident",
+			[]cause.Edit{edit("app/page.js", 5000, at(3))},
+			"./components/Counter.js:7:9 Error: Expected ident",
 			frames("./components/Counter.js", 7), nil, cause.NoEvidence,
 		},
 		"the file that it names": {
-			[]cause.Edit{edit("components/Counter.js", 5000, at(7))}, "./components/Counter.js:7:9 Error: Expected ident",
+			[]cause.Edit{edit("components/Counter.js", 5000, at(7))},
+			"./components/Counter.js:7:9 Error: Expected ident",
 			frames("./components/Counter.js", 7), nil, "components/Counter.js",
 		},
 		"an export that is gone": {
-			[]cause.Edit{edit("components/Items.js", 5000, at(7))}, "./app/page.js:1:1 Export Items doesn't exist in target module [project]/components/Items.js",
+			[]cause.Edit{edit("components/Items.js", 5000, at(7))},
+			"./app/page.js:1:1 Export Items doesn't exist in target module [project]/components/Items.js",
 			frames("./app/page.js", 1), nil, "components/Items.js",
 		},
 		"a setting": {
-			[]cause.Edit{edit("package.json", 5000, at(7))}, "./app/page.js:1:1 Module not found: Can't resolve 'left-pad'",
+			[]cause.Edit{edit("package.json", 5000, at(7))},
+			"./app/page.js:1:1 Module not found: Can't resolve 'left-pad'",
 			frames("./app/page.js", 1), nil, "package.json",
 		},
 		"a package": {
-			[]cause.Edit{edit("app/page.js", 5000, at(3))}, "./node_modules/left-pad/index.js:1:1 Error: Expected ident",
+			[]cause.Edit{edit("app/page.js", 5000, at(3))},
+			"./node_modules/left-pad/index.js:1:1 Error: Expected ident",
 			frames("./node_modules/left-pad/index.js", 1), nil, "app/page.js",
 		},
 		"a hot update just before a rename that no change shows": {
