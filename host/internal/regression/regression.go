@@ -187,7 +187,8 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		defer read.Close()
 		start := deep.MomentAt(span.From)
 		began := deep.MomentAt(explained(v, span, options))
-		past := cause.Read(deep, began.Pos, options.InScope, f.Edits.Update)
+		// What came later says nothing, and would push out what is read.
+		past := cause.Read(deep.Until(deep.MomentAt(span.To.Add(together*time.Millisecond))), began.Pos, options.InScope, f.Edits.Update)
 		before := map[string]bool{}
 		for _, t := range troubles(began, deep.Until(start), options) {
 			before[t.key] = true

@@ -74,6 +74,11 @@ func SpanOf(ctx context.Context, t *Timeline, client *checkpoint.Client, where m
 		return nil, err
 	}
 	named := moments.First(l.All())
+	for _, m := range l.All() { // earlier moments of the first snapshot are not in the span
+		if m.Snapshot == first.Snapshot && !m.At.After(first.At) {
+			named[m.Snapshot] = m
+		}
+	}
 	for n := first.Snapshot; n <= last.Snapshot; n++ {
 		if k, ok := known[n]; ok {
 			p := moments.Place{Session: s, Snapshot: k}
