@@ -18,7 +18,7 @@ export interface About {
    */
   endedAt?: string;
   /**
-   * Latest is the time of the newest moment of an open session, nil where there is none.
+   * Latest is the time of the newest moment of an open session, in lists of sessions.
    */
   lastMomentAt?: string;
   /**

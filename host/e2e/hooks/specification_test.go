@@ -178,7 +178,7 @@ func TestTheSpecification(t *testing.T) {
 		}},
 		{"aw timeline seek <SESSION_ID> (--ts <sec> | --fs-snapshot <ID>) [--open-ide]: Mount read-only view; optionally open IDE", func(t *testing.T) {
 			opened := filepath.Join(t.TempDir(), "opened")
-			t.Setenv("VISUAL", "cp -r -t "+opened)
+			t.Setenv("VISUAL", "cp -r -t '"+opened+"'")
 			if err := os.Mkdir(opened, 0o700); err != nil {
 				t.Fatal(err)
 			}

@@ -521,7 +521,7 @@ func TestWhatHooksSpooledIsRecordedByTheNextDaemon(t *testing.T) {
 // TestAnEventThatIsRecordedAndSpooledIsThereOnce: its hook did not hear the daemon's answer in time.
 func TestAnEventThatIsRecordedAndSpooledIsThereOnce(t *testing.T) {
 	w := newWorld(t)
-	const text = `{\"backupCodes\":[\"8374-2219\"]}` + "\nuser%5Bemail%5D=ann%40example.com&user%5Bpassword%5D=Horse9-Battery7"
+	const text = "--b\r\nContent-Disposition: form-data; name=\"otp\"\r\n\r\ncut part 101\n-----BEGIN PRIVATE " + "KEY-----\nMIIEplanted96\n-----END PRIVATE " + "KEY-----"
 	once := &conversation.Event{Text: text}
 	once.Clean(w.o.Redactor)
 	twice := *once

@@ -109,7 +109,9 @@ func (t *Timeline) Sessions(_ context.Context, client *checkpoint.Client, p Sess
 	a := &answers.Sessions{Sessions: []answers.About{}}
 	for _, s := range slices.Backward(t.sessions.All()) {
 		if root == "" || s.Workspace == root {
-			a.Sessions = append(a.Sessions, t.lines.About(s))
+			about := t.lines.About(s)
+			about.Latest = moments.Latest(t.lines, s)
+			a.Sessions = append(a.Sessions, about)
 		}
 	}
 	return a, nil

@@ -17,7 +17,7 @@ type About struct {
 	Started   report.Time `json:"startedAt"`
 	// Ended is nil while the session is open.
 	Ended *report.Time `json:"endedAt,omitempty"`
-	// Latest is the time of the newest moment of an open session, nil where there is none.
+	// Latest is the time of the newest moment of an open session, in lists of sessions.
 	Latest *report.Time `json:"lastMomentAt,omitempty"`
 	// DurationSec is how long the session has lasted, in seconds.
 	DurationSec float64   `json:"durationSec"`

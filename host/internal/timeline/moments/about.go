@@ -18,13 +18,15 @@ func (ls *Lines) About(s *records.Session) answers.About {
 	if err != nil {
 		return about(s, ls.o.Clock(), s.Shift)
 	}
-	a := about(s, ls.o.Clock(), l.Shift(s))
-	a.Latest = l.latest(s)
-	return a
+	return about(s, ls.o.Clock(), l.Shift(s))
 }
 
-// latest returns the time of the newest moment of a session, nil for none.
-func (l *Line) latest(s *records.Session) *report.Time {
+// Latest returns the time of the newest moment of an open session, nil for none.
+func Latest(ls *Lines, s *records.Session) *report.Time {
+	l, err := ls.Line(s.Workspace)
+	if err != nil || !s.Ended.IsZero() {
+		return nil
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range slices.Backward(l.moments) {
