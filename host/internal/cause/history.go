@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -53,6 +54,12 @@ func IsWritten(e *event.FileChange) bool {
 // Read reads a view from positions on. Covers reports whether a workspace is in scope, update what an entry says of an
 // update of the page, "" for nothing; see [noise.Rules.Update].
 func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bool, update func(event.Event) string) *Past {
+	return ReadUntil(v, from, v.At, covers, update)
+}
+
+// ReadUntil is [Read] for what appeared until a time: what came later takes no room from it. A change that was recorded later is
+// read too where it may have been made before.
+func ReadUntil(v *capture.View, from capture.Positions, until time.Time, covers func(event.Subject) bool, update func(event.Event) string) *Past {
 	p := &Past{
 		tabs: map[int]*History{}, sockets: map[string]bool{}, messages: map[int][]*event.Console{}, texts: map[*event.Console]string{},
 		requests: map[asked][]*event.Network{}, elements: map[int][]*capture.Change{},
@@ -60,7 +67,7 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 	installed := map[event.Subject]uint64{} // the snapshot of which a change of packages was taken: one speaks for all
 	for _, e := range v.Files().From(from[capture.Files]) {
 		switch byHand := e.By != "" && strings.Contains(e.By, " "+e.Path); {
-		case !covers(e.Subject), isCache(e.Path):
+		case !covers(e.Subject), isCache(e.Path), until.Before(v.At) && cmp.Or(e.Edited, e.Since, e.At) > until.UnixMilli()+slack:
 		case !isInstalled(e.Path):
 			p.Edits = append(p.Edits, Edit{e, !byHand && IsBuilt(e.Path)})
 		case installed[e.Subject] != e.Snapshot:
@@ -73,6 +80,9 @@ func Read(v *capture.View, from capture.Positions, covers func(event.Subject) bo
 	}
 	if len(p.Edits) == 0 {
 		return p
+	}
+	if until.Before(v.At) {
+		v = v.Until(v.MomentAt(until))
 	}
 	p.readConsole(v, from[capture.Console], update)
 	p.readNetwork(v, from[capture.Network])

@@ -188,7 +188,7 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		start := deep.MomentAt(span.From)
 		began := deep.MomentAt(explained(v, span, options))
 		// What came later says nothing, and would push out what is read.
-		past := cause.Read(deep.Until(deep.MomentAt(span.To.Add(together*time.Millisecond))), began.Pos, options.InScope, f.Edits.Update)
+		past := cause.ReadUntil(deep, began.Pos, span.To.Add(together*time.Millisecond), options.InScope, f.Edits.Update)
 		before := map[string]bool{}
 		for _, t := range troubles(began, deep.Until(start), options) {
 			before[t.key] = true
