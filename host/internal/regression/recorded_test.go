@@ -30,6 +30,8 @@ type app struct {
 	looked time.Time
 	// pause is how long before an edit nothing happens, and how long after it comes the hook.
 	pause, hook time.Duration
+	// late is how long after the hook the change is recorded.
+	late time.Duration
 	// hooked makes the moments of edits those of a hook.
 	hooked bool
 }
@@ -76,6 +78,7 @@ func (a *app) edit(path, text string, happens ...string) (moment string) {
 	} else {
 		moment, e.Snapshot = a.moment(a.t, "Edit "+path)
 	}
+	a.page.Pass(a.late)
 	a.looked = a.page.Now
 	a.page.ChangeFile(a.dir, e)
 	return moment

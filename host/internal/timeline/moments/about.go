@@ -11,14 +11,13 @@ import (
 
 // About describes a session now.
 func (ls *Lines) About(s *records.Session) answers.About {
-	if !s.Ended.IsZero() {
-		return about(s, ls.o.Clock(), s.Shift)
+	shift := s.Shift
+	if s.Ended.IsZero() {
+		if l, err := ls.Line(s.Workspace); err == nil {
+			shift = l.Shift(s)
+		}
 	}
-	l, err := ls.Line(s.Workspace)
-	if err != nil {
-		return about(s, ls.o.Clock(), s.Shift)
-	}
-	return about(s, ls.o.Clock(), l.Shift(s))
+	return about(s, ls.o.Clock(), shift)
 }
 
 // Latest returns the time of the newest moment of an open session, nil for none.

@@ -10,6 +10,7 @@ package operations
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -58,7 +59,7 @@ type Operations struct {
 func New(o Options) *Operations {
 	ops := &Operations{o: o, lines: o.Lines, db: o.DB, sessions: o.Sessions}
 	o.Lines.OnOpen(ops.settle)
-	if err := ops.settleBranches(); err != nil {
+	if err := errors.Join(removeSamples(o.Branches), ops.settleBranches()); err != nil {
 		o.Log.Error("cannot end what was interrupted with branches", "error", err)
 	}
 	return ops

@@ -151,16 +151,17 @@ func (ops *Operations) settleEach(space string, change func(*records.Operation) 
 	return nil
 }
 
-// settleBranches ends what a daemon that was killed did with branches: each is whole afterwards, or removed. So is the sample of an
-// estimate.
-func (ops *Operations) settleBranches() error {
-	samples, err := fs.Glob(os.DirFS(ops.o.Branches), "*/"+tracked.SamplePrefix+"*")
+// removeSamples removes the samples of estimates that a kill ended.
+func removeSamples(branches string) error {
+	samples, err := fs.Glob(os.DirFS(branches), "*/"+tracked.SamplePrefix+"*")
 	for _, sample := range samples {
-		err = errors.Join(err, tracked.RemoveAll(filepath.Join(ops.o.Branches, sample)))
+		err = errors.Join(err, tracked.RemoveAll(filepath.Join(branches, sample)))
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// settleBranches ends what a daemon that was killed did with branches: each is whole afterwards, or removed.
+func (ops *Operations) settleBranches() error {
 	settled := map[string]bool{}
 	for _, s := range ops.sessions.All() {
 		if settled[s.Space] {
