@@ -89,11 +89,12 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@.ci/e2e debugger/timing
 	@REPORT=.cache/report go run ./.ci/report total
 
-# What is tested as Windows programs: all that reads and writes a workspace, its timeline, settings and decisions.
-WINDOWS := ./host/internal/workspace/... ./host/internal/timeline/... ./host/internal/filechanges ./host/internal/grants ./host/internal/project ./host/internal/home ./host/internal/store ./installer/safefile
+# What is tested as Windows programs: all that reads and writes a workspace, its timeline, settings and decisions, and recorded
+# terminals.
+WINDOWS := ./host/internal/workspace/... ./host/internal/timeline/... ./host/internal/filechanges ./host/internal/grants ./host/internal/project ./host/internal/home ./host/internal/store ./installer/safefile ./host/internal/recording ./host/internal/terminal
 
 .PHONY: test-windows
-test-windows: ## Tests of workspaces, the timeline, decisions and the store as Windows programs, by Wine, which it installs where root may
+test-windows: ## Tests of workspaces, the timeline, decisions, recorded terminals and the store as Windows programs, by Wine, which it installs where root may
 	@mkdir -p .cache; rm -f .cache/report-windows
 	@echo "testing as Windows programs, by Wine …"
 	@.ci/wine -json -short $(WINDOWS) | REPORT=.cache/report-windows go run ./.ci/report go
@@ -117,6 +118,26 @@ test-nilfs2: ## Tests of snapshots on NILFS2, in a virtual machine with Debian's
 	@echo "testing on NILFS2 …"
 	@RAPID_CHECKS=$${RAPID_CHECKS:-5} .ci/nilfs2 tests $(NILFS2) | REPORT=.cache/report-nilfs2 go run ./.ci/report go || [ "$${PIPESTATUS[0]}" = 77 ]
 	@[ ! -e .cache/report-nilfs2 ] || REPORT=.cache/report-nilfs2 go run ./.ci/report total
+
+.PHONY: test-pathfs
+test-pathfs: ## Tests of what mounts snapshots on Windows, on Linux by libfuse, whose headers it installs where root may
+	@mkdir -p .cache/servepaths
+	@[ -d /usr/include/fuse3 ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing libfuse3-dev …" && apt-get update -qq && apt-get install -y -qq --no-install-recommends libfuse3-dev gcc libc6-dev fuse3 >/dev/null; } || { echo "libfuse's headers are missing. Install Debian's libfuse3-dev." >&2; exit 1; }
+	@echo "testing what mounts on Windows, by libfuse …"
+	@CGO_ENABLED=1 go vet -tags cgofuse,fuse3 ./host/internal/workspace/pathfs ./host/testing/servepaths
+	@CGO_ENABLED=1 go test -vet=off -tags cgofuse,fuse3 ./host/internal/workspace/pathfs
+	@CGO_ENABLED=1 go build -tags cgofuse,fuse3 -o .cache/servepaths/servepaths ./host/testing/servepaths
+	@for fold in "" 1; do \
+	  TIDEMARK_TEST_FOLD=$$fold TIDEMARK_TEST_SERVEPATHS=$(CURDIR)/.cache/servepaths/servepaths go test -vet=off -count=1 -timeout 5m $(if $(SHORT),-short) -run '^TestWhatProgramsExpectOfAFilesystem$$/^(native|paths)$$|ByPaths$$' ./host/internal/workspace; \
+	done
+
+.PHONY: cross
+cross: ## Builds everything for macOS and Windows, and has go vet read the tests for them. With SHORT=1 it builds the host alone
+	@for system in darwin/arm64 windows/amd64; do \
+	  export GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0; \
+	  echo "building for $$system …"; \
+	  $(if $(SHORT),go build -o /dev/null ./host/cmd/tidemark,go build ./... && go vet ./...) || exit 1; \
+	done
 
 .PHONY: check
 check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
@@ -197,7 +218,7 @@ dev-servers: chromium build ## Edits in the development servers of SERVERS (all)
 	@TIDEMARK_DEV_SERVERS=$(or $(SERVERS),all) go test -count=1 -timeout 1h -v -run TestEditsInDevelopmentServers ./host/e2e/devservers | grep -v '^=== '
 
 .PHONY: components
-components: chromium build ## Page snapshots of ten components made by others, beside the browser's own tree: ACTIONS (2000) random actions
+components: chromium build ## Page snapshots of eleven components made by others, beside the browser's own tree: ACTIONS (2000) random actions
 	@TIDEMARK_COMPONENT_ACTIONS=$(ACTIONS) go test -count=1 -timeout 2h -v -run TestComponentsOfOthers ./host/e2e/frameworks | grep -v '^=== '
 
 .PHONY: fuzz

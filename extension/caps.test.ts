@@ -14,7 +14,7 @@ const sources = import.meta.glob<string>(
     '!../web/dashboard/dist/**',
     '!./**/testdata/**',
     '!./**/dist/**',
-    '!./{protocol,protocol-rules,report,methods}.ts', // generated
+    '!./{protocol,protocol-rules,report,methods,timeline}.ts', // generated
   ],
   { query: '?raw', import: 'default', eager: true },
 );

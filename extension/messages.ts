@@ -310,9 +310,10 @@ export interface ActTold {
   /** The field takes a single line of text, as an input does. */
   line?: boolean;
   /**
-   * It is an editor's: `rich` is edited as a part of the page; `code` draws its text itself, and only keys select in it.
+   * It is an editor's: `rich` is edited as a part of the page; `code` draws its text itself, and only keys select in it;
+   * `segment` is a part of a date or time that takes one key after the other, and moves the focus when it is full.
    */
-  editor?: 'rich' | 'code';
+  editor?: 'rich' | 'code' | 'segment';
   /** All of a rich editor's text is to be selected by keys. */
   byKeys?: boolean;
   /** How many characters and other things are left in the editor. */
@@ -327,6 +328,7 @@ export interface ActTold {
 }
 
 /** A field that rejected or ignored input. */
-export interface FieldObjection extends Omit<ActObjection, 'field'> {
+export interface FieldObjection extends Omit<ActObjection, 'field' | 'strayed'> {
   id: number;
+  strayed?: number;
 }

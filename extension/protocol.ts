@@ -148,7 +148,8 @@ export interface ActParams {
 export interface ActStep {
   op: string;
   /**
-   * Path leads to the element: the iframes around it from the outside in, then the element. Empty if the step has none.
+   * Path leads to the element: the iframes around it from the outside in, then the element. Empty if the step has none, and for keys and text
+   * where the focus is.
    */
   path?: ActNode[];
   to?: ActNode[];
@@ -387,7 +388,7 @@ export interface ActMade {
   downloads?: string[];
 }
 /**
- * ActObjection is a field that rejected or ignored input, or kept former text.
+ * ActObjection is a field that rejected or ignored input, kept former text, or lost text to another element.
  */
 export interface ActObjection {
   field: ActNode;
@@ -406,6 +407,10 @@ export interface ActObjection {
    */
   kept?: number /* int */;
   former?: number /* int */;
+  /**
+   * Strayed is another element that got some of the typed text, because the page moved the focus there.
+   */
+  strayed?: ActNode;
 }
 /**
  * ActUnclicked is a click that the browser did not fire: when a field lost the focus, the page moved, removed or replaced what
@@ -2275,6 +2280,10 @@ export interface SessionRestoreParams {
    * Plan is the name of the plan that is confirmed.
    */
   plan?: string;
+  /**
+   * Leave leaves out the paths that cannot be restored. Without it they prevent the restore.
+   */
+  leave?: boolean;
 }
 /**
  * SessionUndoParams name an operation to undo.
@@ -2282,6 +2291,10 @@ export interface SessionRestoreParams {
 export interface SessionUndoParams {
   id: string;
   operation: string;
+  /**
+   * Leave is that of [SessionRestoreParams].
+   */
+  leave?: boolean;
 }
 /**
  * PopupMomentParams add a moment in all open workspaces.

@@ -18,7 +18,7 @@ export interface About {
    */
   endedAt?: string;
   /**
-   * Latest is the time of the newest moment of an open session, in lists of sessions.
+   * Latest is the time of the newest moment of an open session, in lists of sessions and branches.
    */
   lastMomentAt?: string;
   /**
@@ -55,11 +55,12 @@ export interface Anchor {
   transcript?: string;
 }
 /**
- * Terminal is the end of a command in a recorded terminal.
+ * Terminal is a place in the recording of a terminal: the end of a command, or what an agent did there. The latter has only the
+ * recording and the offset.
  */
 export interface Terminal {
   /**
-   * Recording is the ID of the recording. Offset counts its bytes of output before the command.
+   * Recording is the ID of the recording. Offset counts its bytes of output before the command, or before what the agent did.
    */
   recording: string;
   offset: number /* uint64 */;
@@ -68,6 +69,14 @@ export interface Terminal {
    */
   exit?: number /* int */;
   ms: number /* int64 */;
+  /**
+   * Cwd is the directory in which it began, "" where an earlier version recorded it.
+   */
+  cwd?: string;
+  /**
+   * Command is the command line, "" where the label begins with it: a label has one line, and a bounded length.
+   */
+  command?: string;
 }
 /**
  * TerminalRecording is what a terminal showed, in the form of the specification.
@@ -167,9 +176,13 @@ export interface ListMoment {
   changed?: number /* int */;
   /**
    * Severity is that of the browser from the moment to the next one, "" where nothing bad is known of it and it was not
-   * fully observed. Only lists have it.
+   * fully observed. It is error too while the page is still broken by what appeared earlier. Only lists have it.
    */
   severity?: any /* report.Severity */;
+  /**
+   * BrokenSince is where the page was still broken, and nothing new went wrong. Only lists have it.
+   */
+  brokenSince?: Broken;
   /**
    * LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
    */
@@ -182,9 +195,20 @@ export interface ListMoment {
    */
   exit?: number /* int */;
   /**
-   * Terminal is the command of a recorded terminal after which the moment is.
+   * Terminal is the command of a recorded terminal after which the moment is. Where the moment has an anchor, it is where the agent
+   * did it.
    */
   terminal?: Terminal;
+}
+/**
+ * Broken is when a page broke that still was broken later.
+ */
+export interface Broken {
+  at: string;
+  /**
+   * Moment is the ID of the moment after which it broke, "" where that was before the session.
+   */
+  momentId?: string;
 }
 /**
  * ListSnapshot is a file snapshot in a list.
@@ -387,11 +411,26 @@ export interface BranchAgent {
    */
   portOffset: number /* int */;
   /**
+   * Path is the one at which it sees the branch: that of the original, or the branch's own. PathWhy says why it is the branch's own
+   * although that of the original was asked for.
+   */
+  path: string;
+  pathWhy?: string;
+  /**
    * PID is the process that was started, 0 for none. Terminal is its tmux window, Log the file of its output.
    */
   pid?: number /* int */;
   terminal?: string;
   log?: string;
+  /**
+   * Tab says that it was started in a terminal that the user's command opened.
+   */
+  tab?: boolean;
+  /**
+   * Ended is when it ended, and Outcome how, such as "exit status 1". They are missing while it runs, and where they are not known.
+   */
+  endedAt?: string;
+  outcome?: string;
   /**
    * Problem says why no agent was started, "" if one was.
    */

@@ -57,7 +57,8 @@ func (p ActParams) Looks() bool {
 // ActStep is one step of an action.
 type ActStep struct {
 	Op string `json:"op"`
-	// Path leads to the element: the iframes around it from the outside in, then the element. Empty if the step has none.
+	// Path leads to the element: the iframes around it from the outside in, then the element. Empty if the step has none, and for keys and text
+	// where the focus is.
 	Path []ActNode `json:"path,omitempty"`
 	To   []ActNode `json:"to,omitempty"`
 	// Button is left (also ""), right or middle.
@@ -186,7 +187,7 @@ type ActMade struct {
 	Downloads []string `json:"downloads,omitempty"`
 }
 
-// ActObjection is a field that rejected or ignored input, or kept former text.
+// ActObjection is a field that rejected or ignored input, kept former text, or lost text to another element.
 type ActObjection struct {
 	Field ActNode `json:"field"`
 	// Invalid is the browser's message on why it did not submit the form; "" if the message may contain a secret.
@@ -198,6 +199,8 @@ type ActObjection struct {
 	// Neither counts white space.
 	Kept   int `json:"kept,omitempty"`
 	Former int `json:"former,omitempty"`
+	// Strayed is another element that got some of the typed text, because the page moved the focus there.
+	Strayed *ActNode `json:"strayed,omitempty"`
 }
 
 // ActUnclicked is a click that the browser did not fire: when a field lost the focus, the page moved, removed or replaced what

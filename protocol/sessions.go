@@ -94,12 +94,16 @@ type SessionRestoreParams struct {
 	Confirm bool `json:"confirm,omitempty" required:"false" doc:"Restore; without it the answer is the plan"`
 	// Plan is the name of the plan that is confirmed.
 	Plan string `json:"plan,omitempty" required:"false" maxLength:"20" doc:"The plan to confirm; if the files changed since, the answer is the present plan"`
+	// Leave leaves out the paths that cannot be restored. Without it they prevent the restore.
+	Leave bool `json:"leave,omitempty" required:"false" doc:"Leave paths that cannot be restored; without it they prevent the restore"`
 }
 
 // SessionUndoParams name an operation to undo.
 type SessionUndoParams struct {
 	ID        string `json:"id" path:"id"`
 	Operation string `json:"operation" maxLength:"20" doc:"As in the answer that made it, such as op3"`
+	// Leave is that of [SessionRestoreParams].
+	Leave bool `json:"leave,omitempty" required:"false" doc:"Leave paths that cannot be restored; without it they prevent the undo"`
 }
 
 // PopupMomentParams add a moment in all open workspaces.

@@ -98,6 +98,7 @@ func readGo(in io.Reader, out io.Writer) (counts, error) {
 	type result struct{ name, action string }
 	var results []result
 	failedIn := map[string]bool{}
+	ended := map[string]string{}
 	r := bufio.NewReader(in)
 	for {
 		line, err := r.ReadString('\n')
@@ -111,6 +112,12 @@ func readGo(in io.Reader, out io.Writer) (counts, error) {
 			switch e.Action {
 			case "output", "build-output":
 				output[name] = append(output[name], e.Output)
+				if fatal(e.Output) { // a program that ends this way leaves its tests without results
+					output[e.Package+" "] = append(output[e.Package+" "], e.Output)
+					ended[e.Package] = e.Test
+				} else if test := ended[e.Package]; test != "" && test == e.Test {
+					output[e.Package+" "] = append(output[e.Package+" "], e.Output)
+				}
 			case "pass", "fail", "skip":
 				if e.Test != "" {
 					if i := strings.LastIndexByte(e.Test, '/'); i > 0 {
@@ -169,11 +176,16 @@ const maxSaid, maxLine = 16, 600
 // position begins what a test says.
 var position = regexp.MustCompile(`^\s+[\w.-]+\.go:\d+: `)
 
+// fatal reports whether a line begins what Go's runtime prints before it ends a program.
+func fatal(line string) bool {
+	return strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIG")
+}
+
 // said is what a test says of its failure: the lines from a panic, a race or the first failure of a property test on, else
 // what it printed itself. Between them may be thousands of lines of the programs under test.
 func said(lines []string) []string {
 	from := slices.IndexFunc(lines, func(l string) bool {
-		return strings.HasPrefix(l, "panic: ") || strings.Contains(l, "WARNING: DATA RACE") || strings.Contains(l, "[rapid] failed after") || strings.Contains(l, "[rapid] flaky test")
+		return fatal(l) || strings.Contains(l, "WARNING: DATA RACE") || strings.Contains(l, "[rapid] failed after") || strings.Contains(l, "[rapid] flaky test")
 	})
 	var list []string
 	own := false

@@ -79,6 +79,25 @@ func TestTheTotalSaysWhyTestsFailed(t *testing.T) {
 	}
 }
 
+func TestTheTotalSaysWhyATestProgramEnded(t *testing.T) {
+	t.Setenv("REPORT", filepath.Join(t.TempDir(), "report"))
+	in := `{"Action":"run","Package":"p","Test":"TestA/b"}
+{"Action":"output","Package":"p","Test":"TestA/b","Output":"noise\n"}
+{"Action":"output","Package":"p","Test":"TestA/b","Output":"fatal error: checkptr\n"}
+{"Action":"output","Package":"p","Test":"TestA/b","Output":"a_test.go:346\n"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\n"}
+{"Action":"fail","Package":"p","Elapsed":1}
+`
+	if err := report(in, "go"); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	_ = run([]string{"total"}, strings.NewReader(""), &out)
+	if !strings.Contains(out.String(), "p \nfatal error: checkptr\na_test.go:346\n") || strings.Contains(out.String(), "noise") {
+		t.Error(out.String())
+	}
+}
+
 func report(in string, args ...string) error {
 	var out strings.Builder
 	return run(args, strings.NewReader(in), &out)

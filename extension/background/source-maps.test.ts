@@ -7,6 +7,7 @@ import {
   sourceMap,
   sourceMappingURL,
 } from './source-maps';
+import webpack from './testdata/eval/webpack-5.112.2.json';
 
 const ask = { tab: 7, url: 'http://localhost:3000/app.js', timeout_ms: 1000, max_bytes: 1000 };
 
@@ -322,6 +323,37 @@ test('the maps of the code that a script evaluates', async () => {
   const { url, data } = await sourceMap(parties, { ...ask, max_bytes: 10_000, evaluated: true });
   expect([url, JSON.parse(await unpacked(data))]).toEqual([ask.url, maps]);
   expect(asked).toHaveLength(1);
+});
+
+test("the places of webpack's maps that are of what loaders made of the files are left out", () => {
+  const recorded = (devtool: keyof typeof webpack): Record<string, { mappings: string }> =>
+    JSON.parse(evaluatedMaps(webpack[devtool]));
+  const mapped = (devtool: keyof typeof webpack): string[] =>
+    Object.entries(recorded(devtool))
+      .filter(([, map]) => map.mappings !== '')
+      .map(([name]) => name);
+  const both = ['webpack-internal:///./src/main.jsx', 'webpack-internal:///./src/price.js'];
+  expect(mapped('eval-source-map')).toEqual(both);
+  expect(mapped('eval-cheap-module-source-map')).toEqual(both);
+  expect(mapped('eval-cheap-source-map')).toEqual([]);
+  expect(Object.keys(recorded('eval-cheap-source-map'))).toEqual(both); // an earlier map of that code does not count
+
+  const lines = (content: string): string =>
+    JSON.stringify({ mappings: 'AAAA;AACA', sourcesContent: [content] });
+  const places = (code: Record<string, string>): string[] =>
+    Object.values(JSON.parse(evaluatedMaps(evaluating(code))) as Record<string, { mappings: string }>).map(
+      ({ mappings }) => mappings,
+    );
+  // React Refresh's loader adds to every file, also to one that a hot update has alone.
+  expect(places({ './src/a.js': lines('__webpack_require__.$Refresh$.runtime = 1;') })).toEqual(['']);
+  // A package of the project may have been compiled before. A style sheet is what its loader made of it.
+  expect(
+    places({
+      '../ui/dist/a.js': lines('_jsx("p", {})'),
+      './src/a.css': lines('__webpack_require__.h()'),
+      './src/a.ts': lines('go()'),
+    }),
+  ).toEqual(['AAAA;AACA', 'AAAA;AACA', 'AAAA;AACA']);
 });
 
 test('a script that evaluates no code with a map, or other code than the page runs', async () => {

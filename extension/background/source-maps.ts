@@ -176,23 +176,55 @@ export function sourceMappingURL(script: string): string | undefined {
 const EVALUATED =
   /\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,([\w+/=]+)\\n\/\/# sourceURL=(webpack-internal:\/\/\/[^"\\\r\n]+)(?:\\n)+\}?"/g;
 
+/** Code as people write it, by the name of its module. */
+const WRITTEN = /\.(?:[cm]?[jt]s|[jt]sx)$/;
+
+/** What only loaders write into code: React Refresh's, and those that compile JSX. */
+const REFRESHED = /\$Refresh(?:Reg|Sig)?\$|__webpack_require__/;
+const COMPILED = /\b_jsx(?:s|DEV)?\(/;
+
+/** A part of a source map. */
+interface EvaluatedMap {
+  mappings?: unknown;
+  sourcesContent?: unknown;
+}
+
+/** Whether a map has lines alone, as those of webpack's `cheap` kinds. */
+function isCheap({ mappings }: EvaluatedMap): boolean {
+  return typeof mappings === 'string' && !mappings.includes(',');
+}
+
+/** Whether a map is of what loaders made of a file. */
+function isOfLoaders(name: string, { sourcesContent }: EvaluatedMap): boolean {
+  const content: unknown = Array.isArray(sourcesContent) ? sourcesContent[0] : undefined;
+  if (typeof content !== 'string' || !WRITTEN.test(name)) return false;
+  return REFRESHED.test(content) || (/x$/.test(name) && COMPILED.test(content));
+}
+
 /**
  * The maps in the code that a script has as text and evaluates, by the names of that code, as JSON. They are without the text of
- * the original files. Those of packages are left out, and so are damaged ones.
+ * the original files. Those of packages are left out, and so are damaged ones. webpack's `eval-cheap-source-map` maps to what
+ * loaders made of the files: where one map shows that, those of the script with lines alone map nothing.
  */
 export function evaluatedMaps(script: string): string {
-  const maps = new Map<string, unknown>();
+  const maps = new Map<string, EvaluatedMap>();
+  let ofLoaders = false;
   for (const [, encoded = '', name = ''] of script.matchAll(EVALUATED)) {
     if (name.includes('/node_modules/') || maps.has(name)) continue;
     try {
       const bytes = Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0));
-      const { sourcesContent: _, ...map } = JSON.parse(new TextDecoder().decode(bytes)) ?? {};
+      const map: EvaluatedMap = JSON.parse(new TextDecoder().decode(bytes)) ?? {};
+      ofLoaders ||= isCheap(map) && isOfLoaders(name, map);
+      delete map.sourcesContent;
       maps.set(name, map);
     } catch {
       // It maps nothing.
     }
   }
-  return JSON.stringify(Object.fromEntries(maps));
+  const none = { version: 3, sources: [], mappings: '' };
+  return JSON.stringify(
+    Object.fromEntries([...maps].map(([name, map]) => [name, ofLoaders && isCheap(map) ? none : map])),
+  );
 }
 
 /** A map with the texts of its files that are no package's, and nothing else. */

@@ -33,24 +33,39 @@ export interface TabContext {
   readonly clock: MonotonicClock;
 }
 
+/** How much later than its own clock says an event may arrive. After that, the machine was suspended in between. */
+const LATE_MS = 10_000;
+
+/** What sums of seconds may lack of a whole millisecond. */
+const ROUNDING = 0.001;
+
 /**
  * Turns the debugger's monotonic seconds into milliseconds since the epoch. Chromium tells both only
- * when a request begins; until then, the present is taken.
+ * when a request begins; until then, the present is taken. The debugger's clock may stand still while the
+ * machine is suspended: the first event after that is taken for one of the present.
  */
 export class MonotonicClock {
   readonly #now: () => number;
-  #offset: number | undefined;
+  /** When both were known last: the debugger's time, the wall's, and when that arrived. */
+  #known: { monotonic: number; wall: number; arrived: number } | undefined;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
   learn(monotonic: number, wall: Protocol.Network.TimeSinceEpoch): void {
-    this.#offset = wall - monotonic;
+    this.#known = { monotonic, wall, arrived: this.#now() };
   }
 
   at(monotonic: number): number {
-    return this.#offset === undefined ? this.#now() : Math.floor((this.#offset + monotonic) * 1000);
+    const now = this.#now();
+    if (this.#known === undefined) return now;
+    const passed = monotonic - this.#known.monotonic;
+    if (now - this.#known.arrived > passed * 1000 + LATE_MS) {
+      this.#known = { monotonic, wall: now / 1000, arrived: now };
+      return now;
+    }
+    return Math.floor((this.#known.wall + passed) * 1000 + ROUNDING);
   }
 
   now(): number {

@@ -38,11 +38,26 @@ export const readyStateOf = getter<Document, DocumentReadyState>(Document.protot
 
 /** An attribute's value, "" if absent: no rule here distinguishes the two. */
 export function attribute(element: Element, name: string): string {
-  return getAttribute.call(element, name) ?? '';
+  return getAttribute.call(element, name) ?? given?.(element, name) ?? '';
 }
 
 export function has(element: Element, name: string): boolean {
-  return hasAttribute.call(element, name);
+  return hasAttribute.call(element, name) || given?.(element, name) !== undefined;
+}
+
+/** Attributes that elements have though they are not written on them; undefined while there are none. */
+let given: ((element: Element, name: string) => string | undefined) | undefined;
+
+/** Has elements have attributes that are not written on them: for the functions here, and for their own methods in this world. */
+export function give(element: Element, attributes: typeof given): void {
+  given = attributes;
+  const get = (name: string): string | null =>
+    getAttribute.call(element, name) ?? attributes?.(element, name) ?? null;
+  Object.defineProperty(element, 'getAttribute', { configurable: true, value: get });
+  Object.defineProperty(element, 'hasAttribute', {
+    configurable: true,
+    value: (name: string) => get(name) !== null,
+  });
 }
 
 export function contains(outer: Node, inner: Node): boolean {

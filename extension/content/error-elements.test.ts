@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ContentEvent } from '../messages';
 import { ErrorElements, MAX_ENTRIES } from './error-elements';
+import { overlayOf } from './error-overlays';
 import { MAX_TEXT } from './error-rules';
 
 type ElementReport = Extract<ContentEvent, { kind: 'element' }>;
@@ -456,6 +457,28 @@ describe('overlays of development servers', () => {
     document.body.appendChild(overlay);
     const said = text.replace(/ Click outside.*/, '');
     expect(told()).toEqual([`appeared rsbuild-error-overlay ${said}${place}`]);
+  });
+
+  it.each([
+    [
+      'Error 1 of 2 no cart Call Stack eval src/cart.js:13:7 ./src/cart.js main.674f.hot-update.js:18:1',
+      'no cart Call Stack eval src/cart.js:13:7 ./src/cart.js main.674f.hot-update.js:18:1 – src/cart.js:13:7 (generated)',
+    ],
+    [
+      'Failed to compile ./src/App.jsx Unexpected token (24:6)',
+      'Failed to compile ./src/App.jsx Unexpected token (24:6)',
+    ],
+    [
+      'SyntaxError: /app/src/App.jsx: Unexpected token (24:6)',
+      'SyntaxError: /app/src/App.jsx: Unexpected token (24:6) – /app/src/App.jsx:24:6',
+    ],
+  ])('of React Refresh for webpack name no line of generated code as one of a file: %s', (text, said) => {
+    elements.start(window);
+    const overlay = document.createElement('iframe');
+    overlay.id = 'react-refresh-overlay';
+    document.body.appendChild(overlay);
+    overlay.contentDocument?.body.append(text);
+    expect(overlayOf(overlay)?.read(overlay, MAX_TEXT)).toBe(said);
   });
 
   it('of Next.js have the place of the code that they show', () => {

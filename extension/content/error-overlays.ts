@@ -123,13 +123,23 @@ function readFrame(element: Element, max: number): string | null {
   return readWhole(body, max);
 }
 
-/** Reads the frame of React Refresh for webpack, without its count of errors. */
+/** Reads the frame of React Refresh for webpack, without its count of errors. The stack in it has places in what webpack made. */
 function readRefresh(element: Element, max: number): string | null {
-  return readFrame(element, max)?.replace(/^Error \d+ of \d+\s*/, '') ?? null;
+  const body = (element as HTMLIFrameElement).contentDocument?.body;
+  if (body == null) return null;
+  const text = partOf(body).replace(/^Error \d+ of \d+\s*/, '');
+  if (text === '') return null;
+  const [said = ''] = text.split(' Call Stack ');
+  const ran = placeIn(text);
+  return withPlace(text, placeIn(said) || (ran && `${ran.replace(/ \(generated\)$/, '')} (generated)`), max);
+}
+
+function partOf(element: Element): string {
+  return readText(element, MAX_READ, { buttons: false }).replace(LOADERS, '');
 }
 
 function readWhole(element: Element, max: number): string | null {
-  const text = readText(element, MAX_READ, { buttons: false }).replace(LOADERS, '');
+  const text = partOf(element);
   return text === '' ? null : withPlace(text, placeIn(text), max);
 }
 

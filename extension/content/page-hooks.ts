@@ -1,4 +1,12 @@
-import { FLUSH, type Handshake, RECORDS, type ResourceRecord, START, STOP } from '../page/records';
+import {
+  ATTRIBUTES,
+  FLUSH,
+  type Handshake,
+  RECORDS,
+  type ResourceRecord,
+  START,
+  STOP,
+} from '../page/records';
 import { failedResource } from '../page/resources';
 import { all, isConnected } from './dom';
 
@@ -27,6 +35,9 @@ export class PageHooks {
   #on: boolean | undefined;
   /** Since when the document was there without its hooks; undefined when it never was. */
   from: number | undefined;
+  /** The name of the event that asks a custom element for its attributes, and the last answer. */
+  #asks: string | undefined;
+  #answer: string | undefined;
   /** Called once when the hooks have been found. */
   found: () => void = () => undefined;
 
@@ -60,8 +71,26 @@ export class PageHooks {
     node.addEventListener(RECORDS, (sent) => this.#take((sent as CustomEvent<unknown>).detail), {
       signal,
     });
+    node.addEventListener(
+      ATTRIBUTES,
+      (told) => {
+        const { detail } = told as CustomEvent<unknown>;
+        this.#answer = typeof detail === 'string' ? detail : undefined;
+      },
+      { signal },
+    );
     if (this.#on === false) this.#tell(STOP);
     this.found();
+  }
+
+  /** The attributes that a custom element has through its internals, as JSON; undefined if it has none, or the hooks did not see it. */
+  attributesOf(element: Element): string | undefined {
+    if (this.#asks === undefined) this.#tell(`${ATTRIBUTES}?`);
+    this.#asks ??= this.#answer;
+    if (this.#asks === undefined) return undefined;
+    this.#answer = undefined;
+    element.dispatchEvent(new Event(this.#asks));
+    return this.#answer;
   }
 
   #tell(type: string): void {

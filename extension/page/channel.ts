@@ -19,6 +19,7 @@ const EventNative = MouseEvent;
 const ArrayNative = Array;
 const post = unbound(MessagePort.prototype.postMessage);
 const fill = unbound(Array.prototype.fill) as <T>(list: T[], value: T) => T[];
+const random = Math.random;
 const quote = JSON.stringify as (text: string) => string;
 
 /** A record as it waits: a stack is written out only when it is told. */
@@ -62,6 +63,18 @@ export class Channel {
     });
     listen(document, ask, tell, { once: true });
     tell();
+  }
+
+  /** Makes up a name, and tells it to the content script when that asks for it. */
+  named(what: string): string {
+    const name = `${text(random())}${text(random())}`;
+    listen(this.#node, `${what}?`, () => this.answer(what, name));
+    return name;
+  }
+
+  /** Answers the content script. */
+  answer(what: string, detail: string): void {
+    dispatch(this.#node, new CustomEventNative(what, { detail }));
   }
 
   /** Takes a record. */

@@ -5,6 +5,7 @@
 import { Channel } from './channel';
 import { hideSources } from './disguise';
 import { hookErrors } from './errors';
+import { hookInternals } from './internals';
 import { hookConsole } from './logs';
 import { hookRequests } from './requests';
 import { hookEventSources, hookSockets, hookWorkers } from './sockets';
@@ -19,6 +20,7 @@ function main(): void {
   hookSockets(channel);
   hookEventSources(channel);
   hookWorkers(channel);
+  hookInternals(channel);
 }
 
 main();

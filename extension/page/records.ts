@@ -147,3 +147,5 @@ export const RECORDS = 'records';
 export const FLUSH = 'flush';
 export const START = 'start';
 export const STOP = 'stop';
+/** On the node: tell the name of the event that asks a custom element for its attributes; then what it answers, as `detail`. */
+export const ATTRIBUTES = 'attributes';

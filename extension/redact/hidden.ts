@@ -10,9 +10,18 @@ export function withoutHidden<T extends { text: string; masked: number }>(
   text: string,
   mask: (shown: string) => T,
 ): T {
-  if (!hidden.test(text)) return mask(text);
+  if (!mayHide(text) || !hidden.test(text)) return mask(text);
   const found = mask(text.replace(allHidden, ''));
   return found.masked > 0 ? found : { ...found, text };
+}
+
+/** Says whether a text has other characters than printable ASCII and white space. */
+function mayHide(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c < 32 ? c < 9 || c > 13 : c > 126) return true;
+  }
+  return false;
 }
 
 const blank = /[ \t\v\f\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/;

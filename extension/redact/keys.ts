@@ -21,18 +21,20 @@ export interface PairRules {
   tokens: ReadonlySet<string>;
   /** The strength of short keys that were asked for. */
   known: Map<string, Strength>;
+  /** The strength of short names that were asked for. */
+  knownNames: Map<string, Strength>;
   /** A number after a key that ends like this is a count. */
   counted: readonly string[];
-  /** A key is secret when it contains these words in a row; each with a space around it. */
-  phrases: readonly string[];
+  /** A key is secret when it contains these words in a row. */
+  phrases: ReadonlySet<string>;
   /** The last words of the phrases. */
-  phraseLast: ReadonlySet<string>;
+  phraseLast: Words;
   /** A key that ends in one of these words is no secret. */
   innocentLast: ReadonlySet<string>;
   /** These keys, in lower case, are no secrets: standard headers that say what is allowed. */
   public: ReadonlySet<string>;
-  /** A key in which this is not found is no secret; only for speed. */
-  stems: RegExp;
+  /** A key in which none of these is found is no secret; only for speed. */
+  stems: Stems;
   /** After `password:` in free text these words begin a sentence, not a secret. */
   prose: ReadonlySet<string>;
   words: ReadonlySet<string>;
@@ -64,30 +66,43 @@ export const MAX_KEY = 64;
  * but not `password_length` or `tokenizer`.
  */
 export function keyStrength(key: string, rules: PairRules): Strength {
-  if (key.length > MAX_KNOWN_KEY) return strengthOf(key, rules);
-  let strength = rules.known.get(key);
+  return remembered(key, rules, rules.known, strengthOf);
+}
+
+/** What a function says about a key, which is remembered if the key is short. */
+export function remembered(
+  key: string,
+  rules: PairRules,
+  known: Map<string, Strength>,
+  ask: (key: string, rules: PairRules) => Strength,
+): Strength {
+  if (key.length > MAX_KNOWN_KEY) return ask(key, rules);
+  let strength = known.get(key);
   if (strength === undefined) {
-    strength = strengthOf(key, rules);
-    if (rules.known.size >= MAX_KNOWN) rules.known.clear();
-    rules.known.set(key, strength);
+    strength = ask(key, rules);
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(` ${key}`.slice(1), strength); // a copy: a part of a text would keep the whole text
   }
   return strength;
 }
 
-/** How many keys are remembered, and how long they are: V8 copies short parts of a text, of longer ones it keeps the text. */
+/** How many keys are remembered, and how long they are. */
 const MAX_KNOWN = 1000;
-const MAX_KNOWN_KEY = 12;
+const MAX_KNOWN_KEY = 40;
 
 function strengthOf(written: string, rules: PairRules): Strength {
-  if (!rules.stems.test(written.length > MAX_KEY ? written.slice(-MAX_KEY) : written)) return 'innocent';
-  const key = plainKey(written);
-  if (isForeign(key, rules)) return 'weak';
+  if (!rules.stems.in(written, Math.max(0, written.length - MAX_KEY), written.length)) return 'innocent';
+  let key = written;
+  if (unusual.test(written)) {
+    key = plainKey(written);
+    if (isForeign(key, rules)) return 'weak';
+  }
   if (rules.public.has(key.toLowerCase())) return 'innocent';
   const words = keyWords(key);
   const last = words.at(-1);
   if (last === undefined || rules.innocentLast.has(last)) return 'innocent';
   if (words.some((word) => rules.any.has(word) || endsInAny(word, rules.anyEnd))) return 'strong';
-  if (words.length > 1 && containsAny(` ${words.join(' ')} `, rules.phrases)) return 'strong';
+  if (words.length > 1 && hasPhrase(words, rules.phrases)) return 'strong';
   if (rules.last.has(last) || endsInAny(last, rules.lastEnd)) return 'weak';
   return rules.maybe.has(last) ? 'maybe' : 'innocent';
 }
@@ -102,12 +117,88 @@ export function isSecretStrength(strength: Strength): boolean {
   return strength === 'weak' || strength === 'strong';
 }
 
-/** What a key has that is escaped or not ASCII; a part of `stems`. */
-export const UNUSUAL = '[%\\\\\\u0080-\\uffff]';
+/** Texts of small letters, of which a secret key has one, if it is not escaped and ASCII. */
+export class Stems {
+  /** Stems by their first two letters, of either case: their places in `lists`. The first list is empty. */
+  private readonly starts = new Uint8Array(1 << 14);
+  private readonly lists: string[][] = [[]];
+
+  constructor(stems: readonly string[]) {
+    for (const stem of stems) {
+      const [first, second] = [stem.charCodeAt(0), stem.charCodeAt(1)];
+      let list = this.starts[(first << 7) | second] ?? 0;
+      if (list === 0) {
+        list = this.lists.push([]) - 1;
+        for (const a of [first, first & ~32]) {
+          for (const b of [second, second & ~32]) this.starts[(a << 7) | b] = list;
+        }
+      }
+      this.lists[list]?.push(stem);
+    }
+  }
+
+  /** Says whether a part of a text may have a secret key. */
+  in(s: string, from: number, to: number): boolean {
+    let last = 0;
+    for (let i = from; i < to; i++) {
+      const c = s.charCodeAt(i);
+      if (c > 127 || c === 37 || c === 92) return true;
+      const list = this.starts[(last << 7) | c];
+      last = c;
+      if (list !== undefined && list !== 0 && this.begins(s, i - 1, to, list)) return true;
+    }
+    return false;
+  }
+
+  /** Says whether one of the stems of a list begins at a place. Its first two letters do. */
+  private begins(s: string, at: number, to: number, list: number): boolean {
+    for (const stem of this.lists[list] ?? []) {
+      if (at + stem.length > to) continue;
+      let i = 2;
+      while (i < stem.length && (s.charCodeAt(at + i) | 32) === stem.charCodeAt(i)) i++;
+      if (i === stem.length) return true;
+    }
+    return false;
+  }
+}
+
+/** Words in small letters, by their lengths and first letters, which are found in a text without cutting it. */
+export class Words {
+  /** Places in `lists`, of which the first is empty. */
+  private readonly starts = new Uint8Array(MAX_WORD << 5);
+  private readonly lists: string[][] = [[]];
+
+  constructor(words: Iterable<string>) {
+    for (const word of words) {
+      const at = (word.length << 5) | (word.charCodeAt(0) & 31);
+      if (this.starts[at] === 0) this.starts[at] = this.lists.push([]) - 1;
+      this.lists[this.starts[at] ?? 0]?.push(word);
+    }
+  }
+
+  /** The word that a part of a text is, in any case. */
+  find(s: string, from: number, to: number): string | undefined {
+    if (to - from >= MAX_WORD) return undefined;
+    const list = this.starts[((to - from) << 5) | (s.charCodeAt(from) & 31)];
+    if (list === undefined || list === 0) return undefined;
+    for (const word of this.lists[list] ?? []) {
+      let i = 0;
+      while (i < word.length && (s.charCodeAt(from + i) | 32) === (word.charCodeAt(i) | 32)) i++;
+      if (i === word.length) return word;
+    }
+    return undefined;
+  }
+}
+
+/** No word of {@link Words} is longer. */
+const MAX_WORD = 32;
+
+/** What is escaped in a key, or is not ASCII. */
+export const unusual = /[%\\\u0080-\uffff]/;
 const betweenWords = /[\0-@[-`{-\x7f\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+/;
 
 /** Says whether one of the words of a key that is not ASCII ends like a secret in another language. */
-function isForeign(key: string, rules: PairRules): boolean {
+export function isForeign(key: string, rules: PairRules): boolean {
   if (!/[\u0080-\uffff]/.test(key)) return false;
   return key
     .toLowerCase()
@@ -116,13 +207,14 @@ function isForeign(key: string, rules: PairRules): boolean {
 }
 
 /**
- * Undoes percent-encoding, the escapes of JSON and accents that are characters of their own in a key: pass%77ord,
- * \u0070assword, n and U+0303 for ñ.
+ * Undoes percent-encoding, escapes with the code of a character and accents that are characters of their own in a key:
+ * pass%77ord, \u0070assword, \u{70}assword, \x70assword, \160assword, n and U+0303 for ñ.
  */
-function plainKey(key: string): string {
+export function plainKey(key: string): string {
   return key
-    .replace(/\\+u([0-9A-Fa-f]{4})/g, (_, digits: string) => {
-      const c = String.fromCharCode(Number.parseInt(digits, 16));
+    .replace(escapes, (_, unit, point, byte, octal) => {
+      const n = Number.parseInt(unit ?? point ?? byte ?? octal, octal === undefined ? 16 : 8);
+      const c = n > 0xffff ? ' ' : String.fromCharCode(n);
       return c >= '\ud800' && c < '\ue000' ? ' ' : c;
     })
     .replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) => {
@@ -135,8 +227,14 @@ function plainKey(key: string): string {
     .replace(/[\u0300-\u036f]/g, '');
 }
 
-export function containsAny(s: string, parts: readonly string[]): boolean {
-  return parts.some((part) => s.includes(part));
+const escapes = /\\+(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|(1[0-7]{2}))/g;
+
+/** Says whether two or three words in a row are a phrase. */
+function hasPhrase(words: readonly string[], phrases: ReadonlySet<string>): boolean {
+  return words.some((word, i) => {
+    const two = `${word} ${words[i + 1]}`;
+    return phrases.has(two) || phrases.has(`${two} ${words[i + 2]}`);
+  });
 }
 
 export function endsInAny(s: string, ends: readonly string[]): boolean {
@@ -148,12 +246,33 @@ export function endsInAny(s: string, ends: readonly string[]): boolean {
  * lower to upper case, and before the last letter of an acronym. Digits at a word's end are dropped.
  */
 function keyWords(key: string): string[] {
-  return key
-    .replace(/%../gs, ' ')
-    .replace(/[^A-Za-z0-9]+/g, ' ')
-    .replace(/([^A-Z ])(?=[A-Z])/g, '$1 ')
-    .replace(/([A-Z])(?=[A-Z][a-z])/g, '$1 ')
-    .split(' ')
-    .map((word) => word.replace(/\d+$/, '').toLowerCase())
-    .filter((word) => word !== '');
+  const words: string[] = [];
+  let start = 0;
+  const end = (at: number): void => {
+    let to = at;
+    while (to > start && isDigit(key.charCodeAt(to - 1))) to--;
+    if (to > start) words.push(key.slice(start, to).toLowerCase());
+  };
+  for (let i = 0; i < key.length; i++) {
+    const c = key.charCodeAt(i);
+    if (c === 37 && i + 2 < key.length) {
+      end(i);
+      i += 2;
+      start = i + 1;
+    } else if (!isLetter(c) && !isDigit(c)) {
+      end(i);
+      start = i + 1;
+    } else if (i > start && isUpper(c)) {
+      const next = key.charCodeAt(i + 1);
+      if (isUpper(key.charCodeAt(i - 1)) && !(isLetter(next) && !isUpper(next))) continue;
+      end(i);
+      start = i;
+    }
+  }
+  end(key.length);
+  return words;
 }
+
+const isDigit = (c: number): boolean => c >= 48 && c <= 57;
+const isUpper = (c: number): boolean => c >= 65 && c <= 90;
+export const isLetter = (c: number): boolean => (c | 32) >= 97 && (c | 32) <= 122;

@@ -1,32 +1,33 @@
 /** A key and its value as texts of an array, tokens in an object, a header that is a list; a part of redact.ts. */
 import { isSecretStrength, keyStrength, type PairRules, type Strength } from './keys';
+import { closingMark, doubledAt, doubledBefore, slashesFrom } from './marks';
 import { isListedMessage } from './messages';
 import { keyBefore } from './pair-key';
-import { closingQuote, isQuote, maskedWordEnd, skipSpace, type ValueAt, valueAfter } from './pair-value';
-import { isPlaceholder, isSecretValue, looksSecret, MIN_TOKEN } from './secret-value';
+import { maskedWordEnd, type ValueAt, valueAfter } from './pair-value';
+import { closingQuote, isQuote, skipSpace } from './quotes';
+import { isPlaceholder, isSecretValue, looksSecret, MIN_TOKEN, startsLikePath } from './secret-value';
 
 /**
- * Finds the value of a secret key that are the only two texts of an array: ["password","hunter2"]. `sep` is the place of
- * the comma between them.
+ * Finds the value of a secret key that are the only two texts of an array or of a call: ["password","hunter2"],
+ * setItem("password", "hunter2"). `sep` is the place of the comma between them.
  */
 export function pairInArray(s: string, sep: number, rules: PairRules): ValueAt | undefined {
   if (!isQuote(s[sep - 1])) return undefined;
   const key = keyBefore(s, sep);
-  let quote = key.from - 1;
-  if (!key.quoted || key.from === key.to || s[quote] !== s[sep - 1]) return undefined;
-  let slashes = 0;
-  for (; s[quote - 1] === '\\'; quote--) slashes++;
+  if (!key.quoted || key.from === key.to || s[key.from - 1] !== s[sep - 1]) return undefined;
+  const quote = key.from - (doubledBefore(s, sep) || key.from - slashesFrom(s, key.from - 1));
   const open = skipSpaceBefore(s, quote);
-  if (s[open - 1] !== '[') return undefined;
+  if (s[open - 1] !== '[' && s[open - 1] !== '(') return undefined;
   const name = s.slice(key.from, key.to);
   const strength = rules.headers.has(name.toLowerCase()) ? 'strong' : keyStrength(name, rules);
   if (!isSecretStrength(strength)) return undefined;
   const value = valueAfter(s, sep, true, '', rules);
   if (!value.quoted || value.from >= value.to) return undefined;
-  if (s[skipSpace(s, value.to + slashes + 1)] !== ']') return undefined;
+  const close = s[skipSpace(s, value.to + key.from - quote)];
+  if (close !== ']' && close !== ')') return undefined;
   // One array alone may as well be a list of names.
   const outer = s[skipSpaceBefore(s, open - 1) - 1];
-  const nested = outer === '[' || outer === ',';
+  const nested = s[open - 1] === '[' && (outer === '[' || outer === ',');
   return isSecretValue(s, value, 'weak', nested && strength === 'strong', rules) ? value : undefined;
 }
 
@@ -48,19 +49,29 @@ export function secretTexts(
     i = skipSpace(s, i + 1); // behind the bracket or the comma
     let slashes = 0;
     while (s[i + slashes] === '\\') slashes++;
-    const from = i + slashes + 1;
-    const quote = s[from - 1];
+    const quote = s[i + slashes];
     if (quote === undefined || !isQuote(quote)) return undefined;
-    const to = closingQuote(s, from, quote, slashes);
+    const mark = doubledAt(s, i);
+    const isDoubled = mark !== undefined && !endsText(s[i + mark.length]);
+    const width = isDoubled ? mark.length : slashes + 1;
+    const from = i + width;
+    const close = isDoubled ? closingMark(s, from, mark) : closingQuote(s, from, quote, slashes);
+    const to = close < 0 ? s.length : close;
     const text = s.slice(from, to);
+    if (to === s.length && text.includes(rules.mask)) return undefined; // it was no end before the text behind it was masked
     messages &&= isListedMessage(text, rules);
     const telling = (quoted && key === 'strong') || (looksSecret(text, true, rules) && /[A-Za-z]/.test(text));
-    secret ||= telling && !isPlaceholder(text, rules);
-    i = skipSpace(s, Math.min(to + slashes + 1, s.length));
+    secret ||= telling && !startsLikePath(text) && !isPlaceholder(text, rules);
+    i = skipSpace(s, Math.min(to + width, s.length));
     if (s[i] === ',') continue;
     if ((i < s.length && s[i] !== ']') || messages || !secret) return undefined;
     return maskedWordEnd(s, Math.min(i + 1, s.length), rules); // with what is not JSON behind it
   }
+}
+
+/** Says whether a text in an array ends before a character. */
+function endsText(c: string | undefined): boolean {
+  return c === undefined || c === ',' || c === ']' || c <= ' ';
 }
 
 function skipSpaceBefore(s: string, from: number): number {

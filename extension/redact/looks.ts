@@ -36,8 +36,15 @@ const looks: readonly Looks[] = [...(rules.values as ValueRule[]), ...gitleaks.v
   }),
 );
 
+/** A literal that a rule needs, and the code of its third character, 0 if it has two. */
+interface Need {
+  literal: string;
+  third: number;
+  rule: Looks;
+}
+
 /** The literals that rules need, by their first two characters, so that a text is read once for all. */
-const literals: [literal: string, rule: Looks][][] = [[]];
+const literals: Need[][] = [[]];
 const starts = new Uint16Array(1 << 14);
 /** Rules with a literal of one character, which are asked one by one. */
 const others: Looks[] = [];
@@ -51,7 +58,8 @@ for (const rule of looks) {
     }
     const pair = pairOf(need.charCodeAt(0), need.charCodeAt(1));
     if (starts[pair] === 0) starts[pair] = literals.push([]) - 1;
-    literals[starts[pair] ?? 0]?.push([need, rule]);
+    const third = need.length > 2 ? need.charCodeAt(2) : 0;
+    literals[starts[pair] ?? 0]?.push({ literal: need, third, rule });
   }
 }
 
@@ -60,20 +68,40 @@ function pairOf(first: number, second: number): number {
 }
 
 /** The rules whose patterns are worth a try on a text, in their order. */
-function applying(text: string): Looks[] {
+function applying(text: string): readonly Looks[] {
   const found = others.filter((rule) => rule.needs.some((need) => text.includes(need)));
-  if (hasDigits(text, 14)) found.push(...cards);
+  let digits = 0; // in a row; a single blank, dash, dot or underscore may stand between them
+  let gap = false;
+  let cardsFound = false;
   let last = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
+    if (c >= 48 && c <= 57) {
+      gap = false;
+      if (++digits === MIN_CARD && !cardsFound) {
+        found.push(...cards);
+        cardsFound = true;
+      }
+    } else if (digits > 0) {
+      gap = !gap && (c === 32 || c === 45 || c === 46 || c === 95 || (c > 127 && isBlank(text[i])));
+      if (!gap) digits = 0;
+    }
     const list = c < 128 ? starts[(last << 7) | c] : 0;
     last = c < 128 ? c : 0;
-    if (list === undefined || list === 0) continue;
-    for (const [literal, rule] of literals[list] ?? []) {
-      if (text.startsWith(literal, i - 1) && !found.includes(rule)) found.push(rule);
-    }
+    if (list !== undefined && list !== 0) addNeeding(text, i - 1, list, found);
   }
-  return found.sort((a, b) => a.order - b.order);
+  return found.length < 2 ? found : found.sort((a, b) => a.order - b.order);
+}
+
+/** Adds the rules with a literal of a list that begins at a place, where its first two characters are. */
+function addNeeding(text: string, at: number, list: number, to: Looks[]): void {
+  const needs = literals[list] ?? [];
+  const next = text.charCodeAt(at + 2);
+  for (let i = 0; i < needs.length; i++) {
+    const need = needs[i] as Need;
+    if (need.third !== 0 && need.third !== next) continue;
+    if (text.startsWith(need.literal, at) && !to.includes(need.rule)) to.push(need.rule);
+  }
 }
 
 /** Applies every rule whose literals the text contains. */
@@ -113,24 +141,8 @@ function expand(template: string | undefined, groups: readonly (string | undefin
   return template?.replace(/\$(\d)/g, (_, n: string) => groups[Number(n) - 1] ?? '') ?? '';
 }
 
-/** Says whether there are n digits in a row; a single blank, dash, dot or underscore may stand between them. */
-function hasDigits(s: string, n: number): boolean {
-  let run = 0;
-  let gap = false;
-  for (let i = 0; i < s.length; i++) {
-    const c = s.charCodeAt(i);
-    if (c >= 48 && c <= 57) {
-      gap = false;
-      if (++run === n) return true;
-    } else if (!gap && (c === 32 || c === 45 || c === 46 || c === 95 || (c > 127 && isBlank(s[i])))) {
-      gap = true;
-    } else {
-      run = 0;
-      gap = false;
-    }
-  }
-  return false;
-}
+/** How many digits the shortest number of a card has. */
+const MIN_CARD = 14;
 
 /** Checks a card number's check digit, ISO/IEC 7812-1. */
 function luhn(s: string): boolean {

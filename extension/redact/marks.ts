@@ -23,12 +23,41 @@ const quoteMarks = [
 /** The length of the mark that ends at `end`, with the backslashes before an entity; 0 for none. */
 export function quoteMarkBefore(s: string, end: number): number {
   const last = s[end - 1];
+  if (last === '"') return doubledBefore(s, end);
   if (last !== ';' && last !== "'") return 0;
   const mark = quoteMarks.find((m) => isMark(s, end - m.length, m));
   if (mark === undefined) return 0;
   let from = end - mark.length;
   while (mark[0] === '&' && s[from - 1] === '\\') from--;
   return end - from;
+}
+
+/**
+ * The length of the doubled quote that ends at `end`; 0 for none. JSON has it in a cell of CSV. Backslashes may be before it, as
+ * in JSON in JSON, or before each quote, as in CSV in JSON.
+ */
+export function doubledBefore(s: string, end: number): number {
+  const second = end - 1;
+  if (s[second] !== '"') return 0;
+  const at = slashesFrom(s, second);
+  if (s[at - 1] !== '"') return 0;
+  const from = slashesFrom(s, at - 1);
+  return second === at || second - at === at - 1 - from ? end - from : 0;
+}
+
+/** Where the backslashes before `at` begin. */
+export function slashesFrom(s: string, at: number): number {
+  let from = at;
+  while (s[from - 1] === '\\') from--;
+  return from;
+}
+
+const doubled = /\\*""|(\\+")\1/y;
+
+/** The doubled quote that begins at i. */
+export function doubledAt(s: string, i: number): string | undefined {
+  doubled.lastIndex = i;
+  return doubled.exec(s)?.[0];
 }
 
 /** The mark that begins at i, with the backslashes before an entity. */
@@ -45,14 +74,14 @@ function isMark(s: string, from: number, mark: string): boolean {
 }
 
 /**
- * Where a value ends that begins behind a mark, -1 where the text was cut off. An entity with more backslashes before it belongs
- * to the value.
+ * Where a value ends that begins behind a mark, -1 where the text was cut off. An entity or a doubled quote with more
+ * backslashes before it belongs to the value.
  */
 export function closingMark(s: string, from: number, mark: string): number {
   const bare = mark.replace(/^\\+/, '');
   for (let at = s.indexOf(bare, from); at >= 0; at = s.indexOf(bare, at + bare.length)) {
     let end = at;
-    while (bare[0] === '&' && end > from && s[end - 1] === '\\') end--;
+    while (bare[0] !== "'" && end > from && s[end - 1] === '\\') end--;
     if (at - end <= mark.length - bare.length) return end;
   }
   return -1;
@@ -73,11 +102,21 @@ export function shellQuote(s: string, i: number, slashes: number): number {
 }
 
 /** How the brackets of elements are escaped in HTML, in HTML within HTML, and in JSON. */
-const angle = /<|>|&(?:amp;)?[lg]t;|&#6[02];|&#x3[ce];|\\u003[ce]/iy;
+const angle = /&(?:amp;)?[lg]t;|&#6[02];|&#x3[ce];|\\u003[ce]/iy;
+
+const LESS = { bracket: '<', opens: true };
+const GREATER = { bracket: '>', opens: false };
 
 /** The bracket that begins at i, as it is written. Opens is true for the one that begins an element. */
 export function angleAt(s: string, i: number): { bracket: string; opens: boolean } | undefined {
+  const c = s.charCodeAt(i);
+  if (c === 60) return LESS;
+  if (c === 62) return GREATER;
+  if (!escapeBegins.includes(s[i + 1] ?? ' ')) return undefined;
   angle.lastIndex = i;
   const bracket = angle.exec(s)?.[0];
-  return bracket === undefined ? undefined : { bracket, opens: /<|l|0;|c/i.test(bracket) };
+  return bracket === undefined ? undefined : { bracket, opens: /l|0;|c/i.test(bracket) };
 }
+
+/** What follows & and \\ in an escaped bracket. */
+const escapeBegins = 'aAlLgG#uU';

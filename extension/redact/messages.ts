@@ -3,7 +3,8 @@
  * words of a list, so that nothing which they leave readable can be the secret.
  */
 import type { PairRules } from './keys';
-import { closingQuote, skipSpace, type ValueAt, wordEnd } from './pair-value';
+import { type ValueAt, wordEnd } from './pair-value';
+import { closingQuote, skipSpace } from './quotes';
 
 const MAX_MESSAGE = 200;
 

@@ -1,9 +1,10 @@
 /** The key of a pair: where it stands; a part of redact.ts. */
 import { isBlank, isLineEnd } from './hidden';
 import { MAX_KEY } from './keys';
+import { propertyEnd } from './literals';
 import { quoteMarkBefore } from './marks';
 import type { KeyAt } from './named';
-import { isQuote } from './pair-value';
+import { isQuote } from './quotes';
 
 /** The ASCII characters of keys, by their codes. */
 const keyChars = new Uint8Array(128);
@@ -12,26 +13,19 @@ for (let c = 0; c < 128; c++) if (/[A-Za-z0-9_\-.%[\]$]/.test(String.fromCharCod
 /** How many blanks may stand between a key and its separator. */
 const MAX_BLANKS = 16;
 
-/** A JSON escape behind its backslash. */
-const unit = /u[0-9A-Fa-f]{4}/y;
+/** The code of a character behind its backslash: u0070, u{70}, x70 or 160. */
+const code = /u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|x[0-9A-Fa-f]{2}|1[0-7]{2}/y;
+/** Such a code in braces, to its end. */
+const braced = /\\u\{[0-9A-Fa-f]{1,6}\}$/;
+const MAX_BRACED = 10;
 
 /** Finds the key that ends at the separator. */
 export function keyBefore(s: string, sep: number): KeyAt {
+  const last = s.charCodeAt(sep - 1);
   let to = sep;
-  const last = s.charCodeAt(to - 1);
-  if (last <= 32 || last > 126) {
-    to = skipBlanksBefore(s, sep, false);
-    const lines = skipBlanksBefore(s, sep, true);
-    if (isQuote(s[lines - 1])) to = lines; // only a quoted key may be on another line
-  }
-  const mark = quoteMarkBefore(s, to);
-  const quoted = mark > 0 || isQuote(s[to - 1]);
-  if (mark > 0) {
-    to -= mark;
-  } else if (quoted) {
-    to--;
-    while (to > 0 && s[to - 1] === '\\') to--;
-  }
+  let quoted = last === 34 && keyChars[s.charCodeAt(sep - 2)] === 1; // as most are
+  if (quoted) to--;
+  else if (keyChars[last] !== 1 || last === 93) ({ to, quoted } = endOfKey(s, sep));
   let from = to;
   while (from > 0 && to - from < MAX_KEY) {
     const c = s.charCodeAt(from - 1);
@@ -41,16 +35,53 @@ export function keyBefore(s: string, sep: number): KeyAt {
   return { from, to, quoted };
 }
 
+/** Where the key ends that stands before a separator, and whether it is in quotes. */
+function endOfKey(s: string, sep: number): { to: number; quoted: boolean } {
+  let to = sep;
+  const last = s.charCodeAt(to - 1);
+  if (last <= 32 || last > 126) {
+    to = skipBlanksBefore(s, sep, false);
+    const lines = skipBlanksBefore(s, sep, true);
+    if (isQuote(s[lines - 1])) to = lines; // only a quoted key may be on another line
+  }
+  to = propertyEnd(s, to);
+  const mark = quoteMarkBefore(s, to);
+  const quoted = mark > 0 || isQuote(s[to - 1]);
+  if (mark > 0) {
+    to -= mark;
+  } else if (quoted) {
+    to--;
+    while (to > 0 && s[to - 1] === '\\') to--;
+    to = signsBefore(s, to);
+  } else {
+    while (s.charCodeAt(to - 1) === 42) to--; // **password**: in Markdown
+  }
+  return { to, quoted };
+}
+
+/** Where a key in quotes ends that has signs behind it, as labels of fields do: "Password *". */
+function signsBefore(s: string, end: number): number {
+  if (keyChars[s.charCodeAt(end - 1)] === 1) return end;
+  let bare = end;
+  while (bare > 0 && ' *?!:'.includes(s[bare - 1] ?? '')) bare--;
+  if (bare === end) return end;
+  let from = bare;
+  while (from > 0 && (s.charCodeAt(from - 1) > 127 || keyChars[s.charCodeAt(from - 1)] === 1)) from--;
+  return isQuote(s[from - 1]) ? bare : end;
+}
+
 /** Says whether the character before `from`, of code c, belongs to a key that ends at `to` though it is unusual. */
 function isOfKey(s: string, c: number, from: number, to: number): boolean {
   if (c > 127) return !isBlank(s[from - 1]);
-  if (c !== 92 || from === to) return false;
-  if (s[from] === '\\') return true;
-  unit.lastIndex = from;
-  return unit.test(s) && unit.lastIndex <= to;
+  if (c === 125) return braced.test(s.slice(Math.max(0, from - MAX_BRACED), from));
+  if ((c !== 92 && c !== 123) || from === to) return false;
+  if (c === 92 && s[from] === '\\') return true;
+  if (c === 123 && s[from - 3] !== '\\') return false;
+  code.lastIndex = c === 123 ? from - 2 : from;
+  return code.test(s) && code.lastIndex <= to;
 }
 
-function skipBlanksBefore(s: string, end: number, lines: boolean): number {
+export function skipBlanksBefore(s: string, end: number, lines: boolean): number {
   let i = end;
   while (end - i < MAX_BLANKS && (isBlank(s[i - 1]) || (lines && isLineEnd(s[i - 1])))) i--;
   return i;

@@ -1,12 +1,20 @@
 /** The value of a pair: where it ends; a part of redact.ts. */
 import { isBlank, isLineEnd } from './hidden';
 import { endsInAny, type PairRules } from './keys';
-import { closingMark, quoteMarkAt, shellQuote } from './marks';
+import { insideLiteral } from './literals';
+import { closingMark, doubledAt, quoteMarkAt } from './marks';
+import { skipBlanksBefore } from './pair-key';
+import { closingQuote, isQuote, skipSpace } from './quotes';
 
 /** The length of the longest word that is looked for among schemes and placeholders. */
 export const MAX_SCHEME = 20;
 
-const valueEnd = /[ \t\n\r,;&)}\]"'`<>#\\]/g;
+/** The characters that end a value without quotes, by their codes. */
+const ends = new Uint8Array(128);
+for (const c of ' \t\n\r,;&)}]"\'`<>#\\') ends[c.charCodeAt(0)] = 1;
+
+/** How much of a value without quotes is read to find a name: a long one is none. */
+const MAX_NAMED_VALUE = 1000;
 
 /** Where a value stands, without its quotes. */
 export interface ValueAt {
@@ -25,17 +33,29 @@ export function valueAfter(
   structured: boolean,
   before: string,
   rules: PairRules,
+  longest = Number.POSITIVE_INFINITY,
 ): ValueAt {
   let i = sep + 1;
-  while ((s[i] === '=' || s[i] === '>') && i - sep < 3) i++;
+  if (s.charCodeAt(i) === SPACE) i++;
+  const simple = simpleQuoted(s, i);
+  if (simple > 0) return { from: i + 1, to: simple, quoted: true };
+  i = sep + 1;
+  while ((s[i] === '=' || s[i] === '>' || s[i] === '*') && i - sep < 3) i++; // ==, =>, and **password:** in Markdown
   while (isBlank(s[i]) || (structured && isLineEnd(s[i]))) i++;
+  if (isQuote(before) && isLineEnd(s[i])) {
+    const next = skipSpace(s, i);
+    let quote = next;
+    while (s[quote] === '\\' && quote - next < 7) quote++;
+    if (isQuote(s[quote])) i = next; // behind a quoted key, a quoted value may be on another line
+  }
   if (s.startsWith('/*', i)) {
     const end = s.indexOf('*/', i);
     if (end > i) i = skipSpace(s, end + 2); // a comment before the value
   }
+  i = insideLiteral(s, i);
   const block = s[sep] === ':' && !structured ? yamlBlock(s, i) : undefined;
   if (block !== undefined) return { ...block, quoted: true };
-  const mark = quoteMarkAt(s, i);
+  const mark = quoteMarkAt(s, i) ?? doubledValue(s, sep, i);
   if (mark !== undefined) {
     const from = i + mark.length;
     const to = closingMark(s, from, mark);
@@ -61,7 +81,7 @@ export function valueAfter(
     const end = structured ? maskedWordEnd(s, closingBracket(s, i), rules) : i;
     return { from: i, to: end, quoted: false };
   }
-  let to = maskedWordEnd(s, i, rules);
+  let to = maskedWordEnd(s, i, rules, Math.min(s.length, i + longest));
   if (to + 1 < s.length && s[to] === ' ' && to - i <= MAX_SCHEME) {
     const word = s.slice(i, to).toLowerCase();
     if (rules.schemes.has(word)) {
@@ -75,14 +95,56 @@ export function valueAfter(
   return { from: i, to, quoted: false };
 }
 
-export function wordEnd(s: string, from: number): number {
-  valueEnd.lastIndex = from;
-  return valueEnd.exec(s)?.index ?? s.length;
+/** The doubled quote at i if the key before the separator ends with the same one. */
+function doubledValue(s: string, sep: number, i: number): string | undefined {
+  const mark = s[i] === '"' || s[i] === '\\' ? doubledAt(s, i) : undefined;
+  return mark !== undefined && s.endsWith(mark, skipBlanksBefore(s, sep, true)) ? mark : undefined;
+}
+
+/** {@link valueAfter} of a label, whose value is read to find a name. */
+export function valueOfLabel(s: string, sep: number, before: string, rules: PairRules): ValueAt {
+  return valueAfter(s, sep, false, before, rules, MAX_NAMED_VALUE);
+}
+
+const [SPACE, DOUBLE, SINGLE, BACKSLASH] = [32, 34, 39, 92];
+
+/** Where a text in quotes ends that has nothing unusual at them, which most have; 0 for others. Only for speed. */
+function simpleQuoted(s: string, i: number): number {
+  const quote = s.charCodeAt(i);
+  if (quote !== DOUBLE && quote !== SINGLE) return 0;
+  const first = s.charCodeAt(i + 1);
+  if (first === DOUBLE || first === SINGLE || first === BACKSLASH) return 0;
+  const end = s.indexOf(quote === DOUBLE ? '"' : "'", i + 1);
+  const last = s.charCodeAt(end - 1);
+  return last === SINGLE || last === BACKSLASH || (quote === SINGLE && s.charCodeAt(end + 1) === SINGLE)
+    ? 0
+    : end;
+}
+
+/** A word that is alone in one of the next two lines. */
+const below = /(?:[ \t]*\r?\n){1,2}[ \t]*([^ \t\r\n\v\f"'`<>{}()[\]:=,;/\\#]+)[ \t]*(?=\r?\n|$)/y;
+
+/**
+ * The value that a label in a text has in the next line: "Your password:" and a line with it. It has a letter. Behind a clear
+ * label it counts as quoted.
+ */
+export function valueBelow(s: string, at: number, quoted: boolean): ValueAt | undefined {
+  below.lastIndex = at;
+  const [whole, word = ''] = below.exec(s) ?? [];
+  if (whole === undefined || !/[A-Za-z]/.test(word)) return undefined;
+  const from = at + whole.lastIndexOf(word);
+  return { from, to: from + word.length, quoted };
+}
+
+export function wordEnd(s: string, from: number, most = s.length): number {
+  let i = from;
+  while (i < most && ends[s.charCodeAt(i)] !== 1) i++;
+  return i;
 }
 
 /** {@link wordEnd} for a word that may have masks in it. */
-export function maskedWordEnd(s: string, from: number, { mask }: PairRules): number {
-  for (let to = wordEnd(s, from); ; to = wordEnd(s, to + 1)) {
+export function maskedWordEnd(s: string, from: number, { mask }: PairRules, most = s.length): number {
+  for (let to = wordEnd(s, from, most); ; to = wordEnd(s, to + 1, most)) {
     if (s[to] !== ']' || to + 1 - mask.length < from || !s.endsWith(mask, to + 1)) return to;
   }
 }
@@ -90,30 +152,6 @@ export function maskedWordEnd(s: string, from: number, { mask }: PairRules): num
 /** Where the line and the column begin that end a part of s, as in :12:34; its end if there is none. */
 export function withoutPlace(s: string, from: number, to: number): number {
   return to - (/:\d+:\d+$/.exec(s.slice(from, to))?.[0].length ?? 0);
-}
-
-export function skipSpace(s: string, from: number): number {
-  let i = from;
-  while (s[i] === ' ' || s[i] === '\t' || s[i] === '\n' || s[i] === '\r') i++;
-  return i;
-}
-
-/** Finds the end of a string whose quotes carry that many backslashes; the end of s when it was cut. */
-export function closingQuote(s: string, from: number, quote: string, slashes: number): number {
-  let run = 0;
-  for (let i = from; i < s.length; i++) {
-    if (s[i] === '\\') {
-      run++;
-      continue;
-    }
-    if (s[i] === quote && run <= slashes) {
-      const more = i - run > from ? shellQuote(s, i, run) : 0;
-      if (more === 0) return i - run;
-      i += more;
-    }
-    run = 0;
-  }
-  return s.length;
 }
 
 /** Finds the end of a block string of GraphQL or Python, whose quotes are three; the end of s when it was cut. */
@@ -139,10 +177,6 @@ function closingBracket(s: string, from: number): number {
 /** Says whether a value is a number of secrets, after a key in the plural: `tokens: 512`. */
 export function isCount(key: string, s: string, { from, to, quoted }: ValueAt, rules: PairRules): boolean {
   return !quoted && endsInAny(key.toLowerCase(), rules.counted) && /^[\d._,[\] ]*$/.test(s.slice(from, to));
-}
-
-export function isQuote(c: string | undefined): boolean {
-  return c === '"' || c === "'" || c === '`';
 }
 
 /** What begins a text of several lines in YAML, which follow it. */

@@ -40,8 +40,18 @@ test.each(cases)('twice is once: $kind $in', (c) => {
   expect(apply({ ...c, in: c.out ?? '' })).toEqual({ text: c.out ?? '', masked: 0 });
 });
 
-test('a megabyte of braces and quotes is done in no time', () => {
+test.each([
+  '{"a":"b","token',
+  'e.cookies=',
+  'pass=',
+  'token:',
+  '<key>password</key>',
+  "password='a''b",
+  'name=token:',
+  'value=name=token.',
+])('a megabyte of %s is done in no time', (part) => {
   const started = performance.now();
-  redactBody('{"a":"b","token'.repeat(70_000));
-  expect(performance.now() - started).toBeLessThan(2000);
+  redactText(part.repeat(1e6 / part.length));
+  redactBody(part.repeat(1e6 / part.length));
+  expect(performance.now() - started).toBeLessThan(4000);
 });

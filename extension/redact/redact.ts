@@ -9,10 +9,11 @@ import rules from '../../protocol/redaction.json';
 import { seal } from '../cut';
 import { decodeBase64, maskEncoded } from './encoded';
 import { withoutHidden } from './hidden';
-import { isSecretStrength, keyStrength, type PairRules, UNUSUAL } from './keys';
+import { isSecretStrength, keyStrength, type PairRules, Stems, Words } from './keys';
 import { maskListHeader } from './lists';
 import { maskValues } from './looks';
 import { maskPairs } from './pairs';
+import { maskTable } from './table';
 
 /** Text after masking, and how many secrets were masked in it. */
 export interface Redacted {
@@ -26,24 +27,26 @@ export const MASK: string = rules.mask;
 const headers = new Set(rules.headers);
 const listHeaders = new Set(rules.list_headers);
 const { keys } = rules;
+const joined = (phrase: string): string => phrase.replaceAll(' ', '');
 const pairs: PairRules = {
   mask: rules.mask,
   headers,
-  any: new Set([...keys.any, ...keys.phrases.map((phrase) => phrase.replaceAll(' ', ''))]),
+  any: new Set([...keys.any, ...keys.phrases.map(joined).filter((word) => !keys.maybe.includes(word))]),
   anyEnd: keys.any_end,
   foreign: keys.foreign,
   schemaTypes: new Set(keys.schema_types),
   known: new Map(),
+  knownNames: new Map(),
   tokens: new Set(keys.tokens),
   counted: keys.counted,
   last: new Set(keys.last),
   lastEnd: keys.last_end,
   maybe: new Set(keys.maybe),
-  phrases: keys.phrases.map((phrase) => ` ${phrase} `),
-  phraseLast: new Set(keys.phrases.map((phrase) => phrase.slice(phrase.lastIndexOf(' ') + 1))),
+  phrases: new Set(keys.phrases),
+  phraseLast: new Words(new Set(keys.phrases.map((phrase) => phrase.slice(phrase.lastIndexOf(' ') + 1)))),
   innocentLast: new Set(keys.innocent_last),
   public: new Set(keys.public),
-  stems: new RegExp([...keys.stems, UNUSUAL].join('|'), 'i'),
+  stems: new Stems(keys.stems),
   prose: new Set(keys.prose),
   words: new Set(keys.words),
   placeholders: new Set(keys.placeholders),
@@ -134,7 +137,9 @@ function looksStructured(s: string): boolean {
 
 /** Pairs first: the value of a pair is masked as a whole, whatever it looks like. */
 function maskText(text: string, strict: boolean, depth: number): Redacted {
-  return finish(maskPairs(text, 0, strict, pairs), depth);
+  const clean = finish(maskPairs(text, 0, strict, pairs), depth);
+  const table = maskTable(clean.text, pairs);
+  return table.masked === 0 ? clean : { text: table.text, masked: clean.masked + table.masked };
 }
 
 function finish(before: Redacted, depth: number): Redacted {

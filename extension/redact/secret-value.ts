@@ -1,10 +1,14 @@
 /** Whether the value of a pair is a secret; a part of redact.ts. */
-import type { PairRules, Strength } from './keys';
+import { keyStrength, type PairRules, type Strength } from './keys';
 import { isMessage } from './messages';
-import { closingQuote, MAX_SCHEME, skipSpace, type ValueAt } from './pair-value';
+import { MAX_SCHEME, type ValueAt } from './pair-value';
+import { closingQuote, skipSpace } from './quotes';
 
 /** The length of the shortest token. */
 export const MIN_TOKEN = 16;
+
+/** A longer value without quotes is data: no word or expression is so long. */
+const MAX_UNQUOTED = 1000;
 
 export function isSecretValue(
   s: string,
@@ -16,6 +20,9 @@ export function isSecretValue(
   const { to, quoted } = at;
   const from = behindMasks(s, at, rules);
   const value = s.slice(from, to);
+  const listed = !quoted && (value.startsWith('{') || value.startsWith('['));
+  if (!quoted && !listed && value.length > MAX_UNQUOTED) return true;
+  if (key === 'maybe' && !listed && !looksLikeToken(value, quoted || structured, rules)) return false;
   if (quoted && version.test(value)) return false;
   if (value === '' || isPlaceholder(value, rules) || isMessage(s, { from, to, quoted }, rules)) return false;
   if (key === 'maybe' && !quoted && value.startsWith('{')) return structured && hasTokens(value, rules);
@@ -24,15 +31,16 @@ export function isSecretValue(
     const secret = (part: string): boolean => looksSecret(part, true, rules) && /[A-Za-z]/.test(part);
     return structured && parts.some(secret) && !value.includes('{');
   }
-  if (key === 'maybe') {
-    return (
-      looksSecret(value, quoted || structured, rules) && !/[ \t\n]/.test(value) && /[A-Za-z]/.test(value)
-    );
-  }
+  if (key === 'maybe') return true;
+  if (key === 'weak' && startsLikePath(value)) return false;
   if (structured) return true;
-  if (key === 'weak') return looksSecret(value, quoted, rules);
+  if (key === 'weak') return looksSecret(value, quoted, rules) && (quoted || !isProgram(value, rules));
   if (quoted) return true;
-  return !isVariable(value, rules) && !rules.prose.has(value.replace(/[.!?:]+$/, '').toLowerCase());
+  return (
+    !isVariable(value, rules) &&
+    !isProgram(value, rules) &&
+    !rules.prose.has(value.replace(/[.!?:]+$/, '').toLowerCase())
+  );
 }
 
 /**
@@ -48,6 +56,11 @@ function behindMasks(s: string, { from, to }: ValueAt, { mask }: PairRules): num
   return at;
 }
 
+/** Says whether nothing is left of a value that was masked. */
+export function isMasked(s: string, value: ValueAt, rules: PairRules): boolean {
+  return s[value.from] === '[' && behindMasks(s, value, rules) === value.to;
+}
+
 /**
  * Says whether a value is not a word of a sentence: it has digits, or is long and in both cases. A mask
  * in it is no evidence, nor is what follows, else masking twice would mask more.
@@ -57,6 +70,11 @@ export function looksSecret(whole: string, delimited: boolean, { mask }: PairRul
   const value = at < 0 ? whole : whole.slice(0, at);
   if (/\d/.test(value)) return value.length >= 6 && (delimited || value.length >= 8);
   return value.length >= 16 && !/[ \t\n]/.test(whole) && /[A-Z]/.test(value) && /[a-z]/.test(value);
+}
+
+/** Says whether a value looks secret and is one word with a letter. */
+export function looksLikeToken(value: string, delimited: boolean, rules: PairRules): boolean {
+  return !/[ \t\n]/.test(value) && looksSecret(value, delimited, rules) && /[A-Za-z]/.test(value);
 }
 
 /** Says whether a value stands where a secret would, and is none: null, ••••, [REDACTED]. */
@@ -90,6 +108,23 @@ function isVariable(value: string, rules: PairRules): boolean {
   return rules.variables.some(
     (begin) => value.startsWith(begin) && /^[A-Za-z_.]+$/.test(value.slice(begin.length)),
   );
+}
+
+/** What a program has where a value would be: a call, another assignment, a part of an object with a short name, !0. */
+const program =
+  /^(?:[a-z_$][A-Za-z_$.]*\(|[a-z_$]\w*(?:\.\w+)+\(|[A-Za-z_$]{1,2}\([A-Za-z_$.]*$|[A-Za-z_$]+(?:\.[A-Za-z_$]+)+=[A-Za-z_$[]|[A-Za-z_$]\.[A-Za-z_$.]+(?:\|\||&&|\?|$)|![01]$|!![A-Za-z_$])/;
+
+/** A name of several words. Its first word begins with a small letter, if the others have them. */
+const variable = /^(?:[a-z_$]+(?:[A-Z][a-z]*)+|[A-Z]+(?:_[A-Z]+)+|[A-Za-z_$]+(?:\.[A-Za-z_$]+)+)$/;
+
+/** Says whether a value without quotes is an expression: a call, or a variable that is named like a secret. */
+function isProgram(value: string, rules: PairRules): boolean {
+  return program.test(value) || (variable.test(value) && keyStrength(value, rules) !== 'innocent');
+}
+
+/** Says whether a value, or the first of a list, is a path beside a file: packages list what they export so. */
+export function startsLikePath(value: string): boolean {
+  return /^[[ \t\r\n"]*\.\.?\//.test(value);
 }
 
 /** Says whether an object under a key such as `tokens` has a token, by its own keys. */

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +23,40 @@ const (
 	transcriptSize     = 10 << 20
 )
 
-// branching measures a branch as its user waits for it, in a subvolume of a Btrfs: `tidemark timeline session-branch` with the
-// conversation of Claude Code, until it prints what it made. The agent that it starts ends at once.
-func branching(r *run, s *sheet, dir string, files int) (err error) {
+// branches measures branches on filesystems that clone files or snapshots, and on the disk of this machine, where they are mounted.
+func branches(r *run, top string) error {
+	files := r.third(filesSmall)
+	s := r.sheet(fmt.Sprintf("Branches of %d files, with a transcript of %s and the start of the agent", files, mib(transcriptSize)))
+	plain := func(dir string) error { return os.Mkdir(dir, 0o700) }
+	disk := filepath.Join(top, "disk")
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		return err
+	}
+	if err := branching(r, s, "the disk", disk, files, plain); err != nil {
+		return err
+	}
+	for _, on := range []struct {
+		kind   string
+		create func(string) error
+	}{{"btrfs", subvolume.Create}, {"xfs", plain}} {
+		dir, end, err := mountImage(top, on.kind)
+		if err != nil {
+			s.note(on.kind + " is not measured: " + err.Error())
+			continue
+		}
+		if err := errors.Join(branching(r, s, on.kind, dir, files, on.create), end()); err != nil {
+			return err
+		}
+	}
+	return s.print()
+}
+
+// branching measures a branch as its user waits for it: `tidemark timeline session-branch` with the conversation of Claude Code,
+// until it prints what it made. The agent that it starts ends at once. The project and Tidemark's home are in a directory of a
+// filesystem. Create makes the directory of the project.
+func branching(r *run, s *sheet, on, dir string, files int, create func(string) error) (err error) {
 	top := filepath.Join(dir, "branching")
-	if err := errors.Join(os.Mkdir(top, 0o700), subvolume.Create(filepath.Join(top, "workspace"))); err != nil {
+	if err := errors.Join(os.Mkdir(top, 0o700), create(filepath.Join(top, "workspace"))); err != nil {
 		return err
 	}
 	w, err := newWorkspace(top, files)
@@ -37,7 +67,17 @@ func branching(r *run, s *sheet, dir string, files int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, world.Close()) }()
+	if err := os.Remove(world.Home); err != nil {
+		return err
+	}
+	defer func() { // what is in the home ends with the filesystem, where snapshots cannot be removed as files can
+		if ran := world.Run("stop"); ran.Code != 0 {
+			err = errors.Join(err, fmt.Errorf("stop: %s", ran.Err))
+		}
+	}()
+	if world.Home = filepath.Join(dir, "home"); os.Mkdir(world.Home, 0o700) != nil {
+		return fmt.Errorf("cannot make %s", world.Home)
+	}
 	if err := os.WriteFile(filepath.Join(world.Home, "config.toml"), []byte("[branches.commands]\nclaude = [\"true\"]\n"), 0o600); err != nil {
 		return err
 	}
@@ -53,7 +93,7 @@ func branching(r *run, s *sheet, dir string, files int) (err error) {
 		}
 		return ran.Out, nil
 	}
-	for _, args := range [][]string{{"project", "allow", "--confirm", w.dir}, {"session", "start"}} {
+	for _, args := range [][]string{{"project", "allow", "--confirm", w.dir}, {"session", "start"}, {"timeline", "fs-snapshot", "add"}} { // a hook does not wait for the first snapshot
 		if _, err := run(args...); err != nil {
 			return err
 		}
@@ -72,7 +112,7 @@ func branching(r *run, s *sheet, dir string, files int) (err error) {
 	hook := world.Command("hook", "--debug", "--timeout", "60s", "--patience", "60s")
 	hook.Dir, hook.Stdin = w.dir, strings.NewReader(string(input))
 	if out, err := hook.CombinedOutput(); err != nil || !strings.Contains(string(out), "was recorded") {
-		return fmt.Errorf("the hook: %w: %s", err, out)
+		return fmt.Errorf("the hook: %w: %s", cmp.Or(err, errors.New("no moment was recorded")), out)
 	}
 	list, err := run("timeline", "list", "--json")
 	if err != nil {
@@ -84,8 +124,9 @@ func branching(r *run, s *sheet, dir string, files int) (err error) {
 	}
 	from := moments.Moments[len(moments.Moments)-1].ID
 	var took []time.Duration
+	form := ""
 	for i := range r.third(30) {
-		progress("filesystems: branch %d …", i+1)
+		progress("filesystems: branch %d on %s …", i+1, on)
 		var out string
 		one, err := timed(func() (err error) {
 			out, err = run("timeline", "session-branch", "--moment", from, "--name", fmt.Sprintf("b%d", i), "--message", "another way", "--json")
@@ -95,14 +136,14 @@ func branching(r *run, s *sheet, dir string, files int) (err error) {
 		if err = errors.Join(err, json.Unmarshal([]byte(out), &made)); err != nil || made.Agent == nil || made.Agent.Method != "transcript" || made.Agent.Problem != "" {
 			return fmt.Errorf("the branch is %s: %w", out, err)
 		}
-		took = append(took, one)
+		took, form = append(took, one), made.Form
 		if _, err := run("branch", "rm", "--force", made.Name); err != nil {
 			return err
 		}
 	}
-	what := fmt.Sprintf("a branch with its agent and a transcript of %s, ", mib(transcriptSize))
-	s.within(what+"p50", quantile(took, .5), budgetBranched, r.byLoop(), "")
-	s.within(what+"p95", quantile(took, .95), budgetBranchedSlow, r.byLoop(), "")
+	s.note(on + ": " + cmp.Or(form, "made by the filesystem"))
+	s.within("on "+on+", p50", quantile(took, .5), budgetBranched, r.byLoop(), "")
+	s.within("on "+on+", p95", quantile(took, .95), budgetBranchedSlow, r.byLoop(), "")
 	return nil
 }
 

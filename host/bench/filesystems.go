@@ -24,56 +24,60 @@ const (
 	nativeBytes  = 4 << 30
 )
 
-// filesystems measures snapshots and branches on Btrfs and ZFS, which it makes in files. That needs root.
+// filesystems measures snapshots and branches on filesystems, which it makes in files. That needs root.
 func filesystems(r *run) (err error) {
 	top, err := os.MkdirTemp("", "tidemark-filesystems")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, tracked.RemoveAll(top)) }()
-	files := r.third(filesSmall)
-	s := r.sheet(fmt.Sprintf("Snapshots on Btrfs: %d files, %d edited, a record of the changes included", files, filesEdited))
-	dir, why, err := mountBtrfs(top)
-	if err != nil {
+	if err := onBtrfs(r, top); err != nil {
 		return err
 	}
-	if why != "" {
-		s.note("not measured: " + why)
-		return errors.Join(s.print(), onZFS(r))
-	}
-	defer func() { err = errors.Join(err, exec.CommandContext(context.Background(), "umount", dir).Run()) }() //nolint:gosec // a directory of its own
-	if err := errors.Join(onBtrfs(r, s, dir, files), branching(r, s, dir, files)); err != nil {
+	if err := onZFS(r); err != nil {
 		return err
 	}
-	return errors.Join(s.print(), onZFS(r))
+	return branches(r, top)
 }
 
-// mountBtrfs mounts an empty Btrfs. Why says why that is not possible here.
-func mountBtrfs(top string) (dir, why string, err error) {
-	image, dir := filepath.Join(top, "image"), filepath.Join(top, "btrfs")
+// mountImage mounts an empty filesystem of a kind, which it makes in a file.
+func mountImage(top, kind string) (dir string, end func() error, err error) {
+	image, dir := filepath.Join(top, kind+".image"), filepath.Join(top, kind)
 	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, nativeBytes), os.Mkdir(dir, 0o755)); err != nil {
-		return "", "", err
+		return "", nil, err
 	}
-	for _, args := range [][]string{{"mkfs.btrfs", "-q", image}, {"mount", "-o", "loop", image, dir}} {
-		if out, err := exec.CommandContext(context.Background(), args[0], args[1:]...).CombinedOutput(); err != nil { //nolint:gosec // files of its own
-			return "", fmt.Sprintf("%s: %v %s", args[0], err, out), nil
+	for _, args := range [][]string{{"mkfs." + kind, "-q", image}, {"mount", "-o", "loop", image, dir}} {
+		if err := command(args[0], args[1:]...); err != nil {
+			return "", nil, errors.Join(err, os.RemoveAll(image), os.Remove(dir))
 		}
 	}
-	return dir, "", nil
+	return dir, func() error { return errors.Join(command("umount", dir), os.Remove(image), os.Remove(dir)) }, nil
 }
 
-func onBtrfs(r *run, s *sheet, dir string, files int) error {
+func onBtrfs(r *run, top string) (err error) {
+	files := r.third(filesSmall)
+	s := r.sheet(fmt.Sprintf("Snapshots on Btrfs: %d files, %d edited, a record of the changes included", files, filesEdited))
+	dir, end, err := mountImage(top, "btrfs")
+	if err != nil {
+		s.note("not measured: " + err.Error())
+		return s.print()
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	if err := subvolume.Create(filepath.Join(dir, "workspace")); err != nil {
 		return err
 	}
 	at := filepath.Join(dir, "bare")
-	return onFilesystem(r, s, native{
+	err = onFilesystem(r, s, native{
 		dir: dir, home: dir, files: files, open: btrfs.Open, row: "a snapshot / the filesystem's own call",
 		bare: func() (time.Duration, error) {
 			one, err := timed(func() error { return subvolume.Snapshot(filepath.Join(dir, "workspace"), at, true) })
 			return one, errors.Join(err, subvolume.Delete(at))
 		},
 	})
+	if err != nil {
+		return err
+	}
+	return s.print()
 }
 
 // native is a filesystem whose own snapshots are measured.

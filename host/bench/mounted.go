@@ -32,7 +32,7 @@ const (
 func mounted(r *run) (err error) {
 	files := r.third(filesSmall)
 	s := r.sheet(fmt.Sprintf("Mounted views and branches: %d files, %d edited between %d snapshots", files, filesEdited, mountedSnapshots))
-	if why := overlay.Refused(true); why != nil {
+	if why := overlay.Refused(); why != nil {
 		s.note("not measured: " + why.Error())
 		return s.print()
 	}
@@ -64,7 +64,7 @@ func mounted(r *run) (err error) {
 		s.row(fmt.Sprintf("%s / that of %d files", what.name, files/mountedShare), fmt.Sprintf("%.2f times (%s, %s)", times, ms(all), ms(few)),
 			fmt.Sprintf("at most %s times", plain(mountedAtMostTimes)), times <= mountedAtMostTimes)
 	}
-	return s.print()
+	return errors.Join(s.print(), mountedUse(r))
 }
 
 // mountedWorld is a workspace whose snapshots are mounted.
@@ -90,16 +90,8 @@ func newMountedWorld(r *run, files int) (_ *mountedWorld, err error) {
 		return nil, err
 	}
 	m.dir = w.dir
-	store := &grants.Store{File: filepath.Join(m.top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
 	ctx := context.Background()
-	if _, err := store.Allow(ctx, m.dir, nil, nil); err != nil {
-		return nil, err
-	}
-	m.all = snapshots.New(snapshots.Options{
-		Grants: store, Dir: filepath.Join(m.top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Server: []string{r.binary, snapshots.ServeSnapshot}, MountFiles: 1,
-	})
-	if m.open, err = m.all.Open(ctx, m.dir); err != nil {
+	if err := m.start(r, false); err != nil {
 		return nil, err
 	}
 	for range mountedSnapshots {
@@ -113,6 +105,21 @@ func newMountedWorld(r *run, files int) (_ *mountedWorld, err error) {
 		m.numbers = append(m.numbers, taken.Number)
 	}
 	return m, nil
+}
+
+// start opens the workspace. Alone is for branches by FUSE alone.
+func (m *mountedWorld) start(r *run, alone bool) (err error) {
+	store := &grants.Store{File: filepath.Join(m.top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: time.Now}
+	ctx := context.Background()
+	if _, err := store.Allow(ctx, m.dir, nil, nil); err != nil {
+		return err
+	}
+	m.all = snapshots.New(snapshots.Options{
+		Grants: store, Dir: filepath.Join(m.top, "home"), Redactor: redact.Default(), Clock: time.Now, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Server: []string{r.binary, snapshots.ServeSnapshot}, MountFiles: 1, FUSEAlone: alone,
+	})
+	m.open, err = m.all.Open(ctx, m.dir)
+	return err
 }
 
 func (m *mountedWorld) close() error {

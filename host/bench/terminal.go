@@ -351,7 +351,7 @@ func writeRecording(path string, text []byte, size int) error {
 	return w.Finish(0)
 }
 
-// seeks asks for frames at random places of a recording.
+// seeks asks for frames at random places of a recording. Its screens are made beside it, as the recorder does.
 func seeks(r *run, s *sheet, dir string, mb int) error {
 	var text strings.Builder
 	for i := range 20_000 {
@@ -361,12 +361,16 @@ func seeks(r *run, s *sheet, dir string, mb int) error {
 	if err := writeRecording(path, []byte(text.String()), mb<<20); err != nil {
 		return err
 	}
+	keeping, err := keepScreens(path)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
 	rec, err := recording.Open(path)
 	if err != nil {
 		return err
 	}
 	end := rec.Summary().Duration
-	began := time.Now()
 	if _, err := rec.Frame(end); err != nil {
 		return err
 	}
@@ -382,5 +386,19 @@ func seeks(r *run, s *sheet, dir string, mb int) error {
 	}
 	s.within(fmt.Sprintf("a frame of %d MB, 95 %%", mb), quantile(took, .95), seekMost, r.byLoop(), "")
 	s.figure(fmt.Sprintf("the first frame of %d MB, at its end", mb), first.Round(time.Millisecond).String())
+	s.figure(fmt.Sprintf("its screens, made during the %s that it records", end.Round(time.Second)), keeping.Round(time.Millisecond).String())
 	return errors.Join(rec.Close(), os.Remove(path), os.Remove(strings.TrimSuffix(path, recording.Suffix)+".screens"))
+}
+
+// keepScreens makes the screens of a recording, and returns how long that took.
+func keepScreens(path string) (time.Duration, error) {
+	began := time.Now()
+	k, err := recording.Keep(path)
+	for more := err == nil; more && err == nil; {
+		more, err = k.Step()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return time.Since(began), k.Close()
 }

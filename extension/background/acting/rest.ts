@@ -178,7 +178,11 @@ export class Rest {
       const { document = '', objections: list = [] } = told ?? {};
       objections.set(
         frame,
-        list.map(({ id, ...objection }) => ({ field: { frame, document, id }, ...objection })),
+        list.map(({ id, strayed, ...objection }) => ({
+          field: { frame, document, id },
+          ...objection,
+          ...(strayed !== undefined && { strayed: { frame, document, id: strayed } }),
+        })),
       );
       return told?.changes;
     });

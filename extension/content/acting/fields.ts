@@ -1,7 +1,7 @@
 /** Puts the focus into fields, and sets those that no keyboard types into. */
 import { folded } from '../../clean';
 import type { ActTold as Told } from '../../messages';
-import { RefusedDisabled, RefusedKind, RefusedOption } from '../../protocol';
+import { RefusedDisabled, RefusedFailed, RefusedKind, RefusedOption } from '../../protocol';
 import { CodeEditor } from '../code-editor';
 import { all, attribute, closest, first, has, parentOf, tagOf } from '../dom';
 import { describe } from '../target';
@@ -52,11 +52,8 @@ export function focusField(element: Element, all: boolean): Told {
   if (has(field, 'readonly') && 'readOnly' in field) return { refused: RefusedDisabled, text: 'read-only' };
   if (tagOf(field) === 'input' && (field as HTMLInputElement).type in SET_TYPES) return { done: true };
   field.focus();
-  const root = field.getRootNode() as Document | ShadowRoot;
-  const active = root.activeElement;
-  const focused = active === field && document.hasFocus();
-  const isInside =
-    active !== null && (field.contains(active) || (isEditingHost(active) && active.contains(field)));
+  const focused = activeBeside(field) === field && document.hasFocus();
+  const elsewhere = focusElsewhere(field);
   const editor = editorOf(field);
   if (editor === undefined) {
     const input = field as HTMLInputElement;
@@ -81,8 +78,40 @@ export function focusField(element: Element, all: boolean): Told {
     focused,
     line: tagOf(field) === 'input',
     ...(editor !== undefined && { editor }),
-    ...(!isInside && { elsewhere: describe(focusedElement()).target }),
+    ...(elsewhere !== undefined && { elsewhere }),
   };
+}
+
+/** What has the focus instead of a field; undefined if keys reach the field. */
+function focusElsewhere(field: HTMLElement): string | undefined {
+  const active = activeBeside(field);
+  return active !== null && takesTextOf(active, field) ? undefined : describe(focusedElement()).target;
+}
+
+/** The element in a field's root that has the focus. */
+function activeBeside(field: HTMLElement): Element | null {
+  return (field.getRootNode() as Document | ShadowRoot).activeElement;
+}
+
+/** Whether text that an element gets is text of a field: of one in it, or of the editor around it. */
+export function takesTextOf(element: Element, field: Element): boolean {
+  return field.contains(element) || (isEditingHost(element) && element.contains(field));
+}
+
+/** Where keys go without a reference: the focused field, with its caret or selection as it is. */
+export function focusedField(clear: boolean): Told {
+  const focused = focusedElement();
+  if (tagOf(focused) === 'iframe') {
+    // Only the browser knows what has the focus in it.
+    return clear
+      ? { refused: RefusedFailed, text: 'the focus is in a frame; clear needs a ref' }
+      : { focused: true };
+  }
+  const field = textField(focused);
+  if (field !== focused) return { refused: RefusedFailed, text: 'no text field has the focus' };
+  if (has(field, 'readonly') && 'readOnly' in field) return { refused: RefusedDisabled, text: 'read-only' };
+  const editor = editorOf(field);
+  return { focused: true, line: tagOf(field) === 'input', ...(editor !== undefined && { editor }) };
 }
 
 /**
@@ -113,17 +142,30 @@ export async function focusEditor(element: Element, all: boolean): Promise<Told>
 /** What a field is if it is not one of HTML's. */
 export function editorOf(field: HTMLElement): Told['editor'] {
   if (CodeEditor.of(field) !== undefined) return 'code';
+  if (attribute(field, 'role') === 'spinbutton' && !('select' in field)) return 'segment';
   return 'select' in field ? undefined : 'rich';
 }
 
-/** How much is left in an editor, once it has shown what keys did: characters of text, and parts that are edited apart. */
+/**
+ * How much is left in an editor, once it has shown what keys did: characters of text, and parts that are edited apart. Answers
+ * `elsewhere` if the keys moved the focus away.
+ */
 export async function left(element: Element): Promise<Told> {
   for (let frames = 0; frames < HEARD_FRAMES; frames++) await frame();
   const field = textField(element);
   if (field === undefined) return { left: 0 };
+  const elsewhere = focusElsewhere(field);
+  if (elsewhere !== undefined) return { left: 0, elsewhere };
+  if (editorOf(field) === 'segment') return { left: segmentText(field).length };
   // What lies over the text is the editor's own.
   const parts = [...all(field, APART)].filter((part) => getComputedStyle(part).position !== 'absolute');
   return { left: solid(edited(field)).length + parts.length };
+}
+
+/** What a part of a date or time shows; "" for a placeholder, such as `dd`, or for the half of the day, which is only replaced. */
+export function segmentText(field: HTMLElement): string {
+  const text = field.textContent ?? '';
+  return /\p{Nd}/u.test(text) ? text : '';
 }
 
 /** The text in an editor that a user can edit: without hints and labels of the editor's own. */
@@ -140,12 +182,37 @@ export function solid(text: string): string {
   return folded(text).replaceAll(' ', '');
 }
 
-/** Pastes a text where the selection is; false if the page leaves that to the browser. */
-export function paste(field: Element, text: string): boolean {
+/** How long a code editor may take to show what is pasted, in ms. */
+const PASTED_MS = 1000;
+
+/**
+ * Pastes a text where the selection is, and resolves when the editor shows it: until then keys may have it drop the text. False
+ * if the page leaves that to the browser. Of a text that it shows already, its caret shows that it has been pasted.
+ */
+export async function paste(field: Element, text: string): Promise<boolean> {
+  const editor = CodeEditor.of(field);
+  const before = editor?.drawn().text;
+  const isShown = before !== undefined && before !== '' && text.includes(before);
+  const deadline = performance.now() + PASTED_MS;
   const clipboardData = new DataTransfer();
   clipboardData.setData('text/plain', text);
   const init = { bubbles: true, cancelable: true, composed: true, clipboardData };
-  return !field.dispatchEvent(new ClipboardEvent('paste', init));
+  let moved = false;
+  const move = (): void => {
+    moved = true;
+  };
+  const drawn = new MutationObserver(move);
+  if (editor !== undefined)
+    drawn.observe(editor.root, { subtree: true, childList: true, characterData: true, attributes: true });
+  document.addEventListener('selectionchange', move);
+  const isTaken = !field.dispatchEvent(new ClipboardEvent('paste', init));
+  for (let still = 0; isTaken && editor?.drawn().text === before && performance.now() < deadline; ) {
+    await frame();
+    if (isShown && moved && ++still > HEARD_FRAMES) break;
+  }
+  drawn.disconnect();
+  document.removeEventListener('selectionchange', move);
+  return isTaken;
 }
 
 /** The element that has the keys. */

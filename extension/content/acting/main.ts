@@ -19,7 +19,17 @@ import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
-import { choose, fill, focusEditor, focusedElement, focusField, left, paste, textField } from './fields';
+import {
+  choose,
+  fill,
+  focusEditor,
+  focusedElement,
+  focusedField,
+  focusField,
+  left,
+  paste,
+  textField,
+} from './fields';
 import { Guard } from './guard';
 import { brief, clipperOf, type Hider, hiderOf, layerOf, moverOf, seekHidden, unhitBy } from './hiding';
 import { Objections } from './objections';
@@ -92,12 +102,7 @@ export class Acting {
       return this.#call(ancestor(this.#blamed, ask.blamed), ask);
     // The element may be gone by now, as what the click did.
     if (ask.do === 'struck') return ask.document === this.#document ? this.#struck() : {};
-    if (ask.id === undefined) {
-      const focused = focusedElement();
-      if (ask.do === 'focus') this.#objections.watch(focused);
-      if (ask.do === 'key') scriptedKey(focused, ask.key ?? '', ask.modifiers ?? 0);
-      return {};
-    }
+    if (ask.id === undefined) return await this.#inFocus(ask);
     if (ask.document !== this.#document) return { refused: RefusedGone };
     const found = this.#tree.find(ask.id);
     if (found === undefined) return { refused: RefusedGone };
@@ -131,7 +136,7 @@ export class Acting {
       case 'left':
         return await left(element);
       case 'paste':
-        return { done: paste(element, ask.texts?.[0] ?? '') };
+        return { done: await paste(element, ask.texts?.[0] ?? '') };
       case 'fill':
         this.#objections.watch(element);
         return fill(element, ask.texts?.[0] ?? '');
@@ -176,6 +181,30 @@ export class Acting {
         return {};
       default:
         return { refused: RefusedKind };
+    }
+  }
+
+  /** Acts on what has the focus. */
+  async #inFocus(ask: Ask): Promise<Told> {
+    const focused = focusedElement();
+    switch (ask.do) {
+      case 'focus':
+        this.#objections.watch(focused);
+        return {};
+      case 'key':
+        scriptedKey(focused, ask.key ?? '', ask.modifiers ?? 0);
+        return {};
+      case 'field': {
+        const told = focusedField(ask.clear === true);
+        if (told.refused === undefined && ask.texts !== undefined) this.#types(focused, ask);
+        return ask.clear === true && told.refused === undefined ? await focusEditor(focused, true) : told;
+      }
+      case 'left':
+        return await left(focused);
+      case 'paste':
+        return { done: await paste(focused, ask.texts?.[0] ?? '') };
+      default:
+        return {};
     }
   }
 

@@ -1,13 +1,13 @@
 /**
- * Notices what fields make of what is done to them: text that they do not take, former text that they keep, and a form that
- * the browser does not submit because of them.
+ * Notices what fields make of what is done to them: text that they do not take or that another element gets, former text
+ * that they keep, and a form that the browser does not submit because of them.
  */
 import type { FieldObjection } from '../../messages';
 import type { AriaTree } from '../aria/tree';
 import { CodeEditor } from '../code-editor';
 import { isConnected, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
-import { edited, editorOf, solid } from './fields';
+import { edited, editorOf, segmentText, solid, takesTextOf } from './fields';
 
 /** An element that has its own part in a form: one of HTML's, or one that the page has defined. */
 type Field = HTMLElement &
@@ -19,6 +19,8 @@ interface Typed {
   readonly text: string;
   /** What a rich editor had that is to be cleared, as {@link solid} text. */
   readonly former: string | undefined;
+  /** Another element that text went to. */
+  strayed?: Element;
   /** What there was to tell when the key came that submits, after which pages empty the field. */
   submitted?: Omit<FieldObjection, 'id'>[];
 }
@@ -64,6 +66,9 @@ export class Objections {
       },
       options,
     );
+    // Another root may get the text.
+    for (const type of ['keydown', 'beforeinput'] as const)
+      addEventListener(type, (event) => this.#gets(event), options);
     root.addEventListener('invalid', (event) => this.#refuses(event.target as Field), options);
     root.addEventListener('submit', () => this.#tries(false), options); // the browser let it pass
   }
@@ -71,8 +76,10 @@ export class Objections {
   /** Text is about to be typed that makes another value of a field's. */
   types(field: HTMLElement, text: string, clear: boolean): void {
     const before = written(field);
-    const former = clear && editorOf(field) === 'rich' ? solid(edited(field)) : undefined;
+    const editor = editorOf(field);
+    const former = clear && editor === 'rich' ? solid(edited(field)) : undefined;
     if (former === '' && text === '') return; // what an empty editor says
+    if (editor === 'segment' && isSameNumber(segmentText(field), text)) return;
     const after = clear ? text : before + text;
     if (after !== before) this.#typed = { field, before, text, former };
   }
@@ -87,9 +94,24 @@ export class Objections {
     const typed = this.#typed;
     if (typed !== undefined)
       for (const objection of typed.submitted ?? objectionsTo(typed)) tell(typed.field, objection);
+    const strayed = typed?.strayed === undefined ? undefined : this.#tree.around(typed.strayed);
+    if (typed !== undefined && strayed !== undefined) tell(typed.field, { strayed });
     // The browser takes whom it asks to the first of them; pages look for what is wrong without that, too.
     for (const [field, message] of this.#isAsked() ? this.#wrong : []) tell(field, { invalid: message });
     return told;
+  }
+
+  /** An element gets a key or a text. */
+  #gets(event: KeyboardEvent | InputEvent): void {
+    const typed = this.#typed;
+    if (typed === undefined || typed.text === '') return;
+    const isText =
+      event instanceof InputEvent
+        ? event.inputType === 'insertText'
+        : event.key.length === 1 && !event.ctrlKey && !event.metaKey;
+    const [target] = event.composedPath();
+    if (!isText || !(target instanceof Element) || !isConnected(typed.field)) return;
+    if (!takesTextOf(target, typed.field)) typed.strayed ??= target;
   }
 
   #isAsked(): boolean {
@@ -140,6 +162,11 @@ function keptOf(former: string, text: string, now: string): number {
     if (found > 0 && found === rest.length) return found;
   }
   return 0;
+}
+
+/** Whether a part of a date already is what is to be typed; both "" for one that is empty. */
+function isSameNumber(shown: string, text: string): boolean {
+  return shown === '' || text === '' ? shown === text : Number(shown) === Number(text);
 }
 
 function written(field: HTMLElement): string {

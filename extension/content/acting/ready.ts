@@ -14,8 +14,10 @@ import {
 } from '../../protocol';
 import { lacksSummary } from '../aria/element';
 import { shadowIf } from '../aria/part';
+import { imageOf } from '../aria/rendering';
 import { CodeEditor } from '../code-editor';
 import { attribute, has, isConnected, nodeTypeOf, parentAcrossRoots, rootOf, tagOf } from '../dom';
+import { aim, frameOf, isAimed, overlap } from './places';
 
 /** Why an element cannot be acted on. */
 export interface Refusal {
@@ -125,10 +127,14 @@ function middle({ left, top, width, height }: DOMRect): Point {
 export function pointed(element: Element): Element {
   const editor = CodeEditor.of(element);
   if (editor !== undefined) return editor.root;
+  const frame = frameOf(element);
+  if (frame !== element && !overlap(element.getBoundingClientRect(), frame.getBoundingClientRect()))
+    return frame;
   const type = tagOf(element) === 'input' ? (element as HTMLInputElement).type : '';
   if (type !== 'checkbox' && type !== 'radio' && type !== 'file') return element;
   const rect = element.getBoundingClientRect();
-  if (rect.width > 2 && rect.height > 2 && isShown(element, rect)) return element;
+  if (rect.width > 2 && rect.height > 2 && isShown(element, rect) && !ignoresPointers(element))
+    return element;
   for (const label of (element as HTMLInputElement).labels ?? []) {
     if (isShown(label, label.getBoundingClientRect())) return label;
   }
@@ -136,7 +142,8 @@ export function pointed(element: Element): Element {
 }
 
 export function isShown(element: Element, rect: DOMRect): boolean {
-  return rect.width > 0 && rect.height > 0 && element.checkVisibility({ visibilityProperty: true });
+  const drawn = imageOf(element) ?? element; // an area has no box
+  return rect.width > 0 && rect.height > 0 && drawn.checkVisibility({ visibilityProperty: true });
 }
 
 function isDisabled(element: Element): boolean {
@@ -153,26 +160,14 @@ function inView({ left, top, right, bottom }: DOMRect): boolean {
   return x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
 }
 
-/** Where a pointer has to hit an element: of details without a summary, the line in which the browser draws its own. */
-function aim(element: Element): DOMRect {
-  const rect = element.getBoundingClientRect();
-  if (!lacksSummary(element)) return rect;
-  const { paddingLeft, paddingRight, paddingTop, lineHeight, fontSize } = getComputedStyle(element);
-  const left = rect.left + element.clientLeft + Number.parseFloat(paddingLeft);
-  const right = rect.left + element.clientLeft + element.clientWidth - Number.parseFloat(paddingRight);
-  const top = rect.top + element.clientTop + Number.parseFloat(paddingTop);
-  const height = Number.parseFloat(lineHeight) || Number.parseFloat(fontSize);
-  return new DOMRect(left, top, right - left, height);
-}
-
 function scrollTo(element: Element, block: ScrollLogicalPosition = 'center'): void {
-  element.scrollIntoView({ block, inline: 'center', behavior: 'instant' });
+  (imageOf(element) ?? element).scrollIntoView({ block, inline: 'center', behavior: 'instant' });
 }
 
 /** A point at which a pointer hits the element, or what is in front of it. */
 function hittable(element: Element, shown: Element): Point | Refusal {
   const isOwn = lacksSummary(shown);
-  const rects = (isOwn ? [aim(shown)] : [...shown.getClientRects()]).filter(
+  const rects = (isAimed(shown) ? [aim(shown)] : [...shown.getClientRects()]).filter(
     ({ width, height }) => width > 0 && height > 0,
   );
   rects.sort((a, b) => b.width * b.height - a.width * a.height);
@@ -223,10 +218,11 @@ export function hitAt(document: Document, { x, y }: Point): Element | null {
   }
 }
 
-/** Whether the hit target is the element, is inside it, or is its label. */
+/** Whether the hit target is the element, is inside it or its frame, or is its label. */
 export function belongs(hit: Element, element: Element, shown: Element): boolean {
+  const frame = frameOf(element);
   for (let at: Element | null = hit; at !== null; at = at.assignedSlot ?? parentAcrossRoots(at)) {
-    if (at === element || at === shown) return true;
+    if (at === element || at === shown || at === frame) return true;
     if (tagOf(at) === 'label' && (at as HTMLLabelElement).control === element) return true;
   }
   return false;

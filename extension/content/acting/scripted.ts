@@ -1,6 +1,6 @@
 /** Synthetic events, used where trusted input is not possible. A page can distinguish them from a user's. */
 import type { ActAsk as Ask, ActTold as Told } from '../../messages';
-import { RefusedKind } from '../../protocol';
+import { RefusedFailed, RefusedKind } from '../../protocol';
 import { focusField, setNative } from './fields';
 
 /** Bits of `modifiers`, as the debugger has them. */
@@ -49,6 +49,8 @@ export function scriptedClick(element: Element, ask: Ask): void {
 export function scriptedText(element: Element, text: string, clear: boolean): Told {
   const told = focusField(element, clear);
   if (told.refused !== undefined || told.done === true) return told;
+  if (told.elsewhere !== undefined)
+    return { refused: RefusedFailed, text: `the page moves the focus to ${told.elsewhere}` };
   const field = document.activeElement ?? element;
   const key = [...text].at(-1) ?? 'Delete';
   keyEvent(field, 'keydown', key);

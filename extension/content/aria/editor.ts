@@ -34,8 +34,8 @@ export function writtenText(editor: Element): string {
         end();
       } else if (tag === 'img') {
         write(attribute(node as Element, 'alt'));
-      } else if (!NOT_WRITTEN.has(tag) && !hiddenByMarkup(node as Element)) {
-        const block = BLOCKS.has(tag) && tag !== 'button' && tag !== 'label';
+      } else if (!isControl(node as Element, tag) && !hiddenByMarkup(node as Element)) {
+        const block = BLOCKS.has(tag) && tag !== 'label';
         if (block) end();
         walk(node, depth + 1);
         if (block) end();
@@ -47,19 +47,27 @@ export function writtenText(editor: Element): string {
   return lines.join('\n').replace(/^\n+/, '').trimEnd();
 }
 
+/** Whether an element in an editor is no part of the text: a control has a line of its own. */
+function isControl(element: Element, tag: string): boolean {
+  return NOT_WRITTEN.has(tag) || tag === 'button' || attribute(element, 'role') === 'button';
+}
+
 /** White space that is shown as one space, or not at all at the ends of a line. */
 const FOLDS = /[ \t\n\r\f]+/g;
 const EDGES = /^[ \t\n\r\f]+|[ \t\n\r\f]+$/g;
 
 /** What is a field, or a list to choose from: the value of what holds it is not all its text. */
-const PARTS = 'input, select, textarea, [contenteditable], [role=listbox], [role=option], [role=textbox]';
+const LISTS = 'select, [contenteditable], [role=listbox], [role=option]';
+const TYPED = 'input, textarea, [role=textbox]';
 /** What has a line of its own in such a field, and is no part of its value. */
 const OPERABLE = 'button, a[href], [role=button], [role=link]';
+const APART = `${OPERABLE}, label, [role=textbox]`;
 
 /** The text in an element that says itself that it is a field; undefined if a part of it is the field. */
 export function shownValue(field: Element, role: string): string | undefined {
-  if (first(field, PARTS) !== null) return undefined;
-  if (role !== 'combobox' && first(field, OPERABLE) !== null) return undefined; // which has no line in a value
+  if (first(field, LISTS) !== null) return undefined;
+  const types = first(field, TYPED) !== null;
+  if (role !== 'combobox' && (types || first(field, OPERABLE) !== null)) return undefined; // which has no line in a value
   const texts: string[] = [];
   const enter = (parent: Element, depth: number): void => {
     const assigned = tagOf(parent) === 'slot' ? (parent as HTMLSlotElement).assignedNodes() : [];
@@ -73,7 +81,7 @@ export function shownValue(field: Element, role: string): string | undefined {
     if (nodeTypeOf(node) !== Node.ELEMENT_NODE || depth > MAX_WRITTEN_DEPTH) return;
     const element = node as Element;
     const tag = tagOf(element);
-    if (NOT_WRITTEN.has(tag) || hiddenByMarkup(element) || matches(element, OPERABLE)) return;
+    if (NOT_WRITTEN.has(tag) || hiddenByMarkup(element) || matches(element, APART)) return;
     const style = getComputedStyle(element);
     if (style.display !== 'contents' && !isPlainlyShown(element)) return;
     const apart = style.display === 'inline' || style.display === 'contents' ? '' : ' ';
@@ -82,5 +90,7 @@ export function shownValue(field: Element, role: string): string | undefined {
     texts.push(apart);
   };
   enter(field, 0);
-  return folded(texts.join(''));
+  const text = folded(texts.join(''));
+  // Beside a field to type in, what is chosen already is the value, if anything is.
+  return types && text === '' ? undefined : text;
 }

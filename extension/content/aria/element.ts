@@ -31,6 +31,7 @@ import {
 import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
 import { shownValue, writtenText } from './editor';
+import { isCustom, readInternals } from './internals';
 import type { Labels } from './labels';
 import { markOf } from './marks';
 import { pictureOf } from './pictures';
@@ -114,11 +115,12 @@ const CONTROLS = new Set('input textarea select option progress object embed'.sp
 
 /** True for a control whose state can change without a trace in the tree of nodes. */
 export function isControl(tag: string): boolean {
-  return CONTROLS.has(tag);
+  return CONTROLS.has(tag) || isCustom(tag);
 }
 
 /** All that can change in a control without a trace, in one string: to see whether it has to be read again. */
 export function traceless(element: Element, tag: string): string {
+  if (isCustom(tag)) return readInternals(element);
   const holds = heldBy(element, tag);
   return isBound(element) && isRefused(element) ? `${holds} refused` : holds;
 }
@@ -301,7 +303,8 @@ function descriptionOf(element: Element, tag: string, name: string, disturbed: b
   const failed = has(element, 'aria-errormessage') && getAriaInvalid(element) !== 'false';
   const hint = tag === 'input' || tag === 'textarea' ? fold(attribute(element, 'placeholder')) : '';
   if (disturbed || (!described && !failed && hint === '')) return '';
-  const text = fold(getElementAccessibleDescription(element, false)) || hint;
+  const said = fold(getElementAccessibleDescription(element, false));
+  const text = said === name ? hint || said : said || hint;
   const repeats = text === name || (name === '' && has(element, 'title') && isAllOf(element, text));
   return repeats ? '' : cutWhole(text, MAX_TEXT);
 }
@@ -314,7 +317,7 @@ function fieldText(
   mask: string,
   drawn: string | undefined,
 ): string | undefined {
-  if (!FIELDS.has(role)) {
+  if (!FIELDS.has(role) && !(isEditingHost(element) && !NAMED_BY_CONTENT.has(role))) {
     if (tag !== 'input' || (element as HTMLInputElement).type !== 'file') return undefined;
     return Array.from((element as HTMLInputElement).files ?? [], (file) => file.name).join(', ');
   }
@@ -368,6 +371,7 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   if (SELECTABLE.has(role) && !disturbed && !isInClosedList(element, tag))
     add('selected', getAriaSelected(element));
   if (lacksSummary(element, tag)) states.push('clickable');
+  if (!FIELDS.has(role) && isEditingHost(element)) states.push('editable');
   if (role === 'button' && !disturbed && has(element, 'aria-pressed'))
     add('pressed', getAriaPressed(element));
   if (!disturbed && (EXPANDABLE.has(role) || tag === 'details') && tag !== 'select') {

@@ -3,6 +3,7 @@ import { cutWhole } from '../../cut';
 import { all, attribute, first, tagOf } from '../dom';
 import { fold, INTERACTIVE } from './element';
 import type { Part } from './part';
+import { isUnhit } from './rendering';
 
 const MAX_HINT = 60;
 
@@ -15,6 +16,9 @@ const ICON =
 const LOOK =
   /^(?:solid|regular|light|thin|brands|duotone|fw|lg|sm|xs|xl|\d+x|spin|pulse|rotate-\d+|inverse|fill|bold|icon)$/i;
 
+/** Classes of the icon fonts that draw a word as a picture. */
+const LIGATURES = /(?:^|\s)material-(?:icons|symbols)/;
+
 /** Adds to an element's line what its surroundings and its style say of it, and what it may be called by. */
 export function complete(part: Part): void {
   const { element, tag, inert, unhit, facts } = part;
@@ -23,9 +27,11 @@ export function complete(part: Part): void {
     else facts.states.push('inert');
     return;
   }
+  if (facts.role === 'img' && facts.name === '' && part.parent?.pictured === true)
+    facts.description ||= hinted(fileOf(element));
   if (!INTERACTIVE.has(facts.role) && facts.role !== 'generic') return;
   // Labels are clicked in place of such boxes; a picture in place of a whole, where it alone is hit.
-  if (unhit && facts.role !== 'option' && !facts.states.includes('disabled') && !isBox(element, tag))
+  if (unhit && facts.role !== 'option' && !facts.states.includes('disabled') && !isLabelHit(element, tag))
     facts.states.push('no-pointer');
   if (facts.name !== '' || says(part)) return;
   // The hint is the first line of the description, which has one line itself.
@@ -37,8 +43,14 @@ function says({ element, facts }: Part): boolean {
   return facts.role === 'option' || (facts.role === 'generic' && fold(element.textContent ?? '') !== '');
 }
 
-function isBox(element: Element, tag: string): boolean {
-  return tag === 'input' && /^(?:checkbox|radio|file)$/.test((element as HTMLInputElement).type);
+/** Whether an element is a box that is clicked by its label. */
+function isLabelHit(element: Element, tag: string): boolean {
+  if (tag !== 'input') return false;
+  const { type, labels } = element as HTMLInputElement;
+  return (
+    /^(?:checkbox|radio|file)$/.test(type) &&
+    Array.from(labels ?? []).some((label) => !isUnhit(getComputedStyle(label)))
+  );
 }
 
 /** The hint of a control without a name; "" if nothing says what it is. */
@@ -48,6 +60,10 @@ function hintOf(element: Element, tag: string): string {
   const address = tag === 'a' || tag === 'area' ? attribute(element, 'href') : '';
   const leads = address === '#' || address.startsWith('javascript:') ? '' : address;
   const hint = fold([said, leads].filter((part) => part !== '').join(' '));
+  return hinted(hint);
+}
+
+function hinted(hint: string): string {
   return hint === '' ? '' : `hint: ${cutWhole(hint, MAX_HINT)}`;
 }
 
@@ -56,6 +72,7 @@ function iconIn(element: Element): string {
   const use = first(element, 'use');
   if (use !== null) return afterHash(attribute(use, 'href') || attribute(use, 'xlink:href'));
   for (const at of [element, ...all(element, 'i, span, svg, [data-icon], [data-lucide]')]) {
+    if (LIGATURES.test(attribute(at, 'class'))) return fold(at.textContent ?? '');
     const named = attribute(at, 'data-icon') || attribute(at, 'data-lucide');
     if (named !== '') return named;
     for (const word of attribute(at, 'class').split(/\s+/)) {
@@ -65,7 +82,12 @@ function iconIn(element: Element): string {
     if (at !== element && tagOf(at) === 'svg' && attribute(at, 'id') !== '') return attribute(at, 'id');
   }
   const image = first(element, 'img');
-  const file = image === null ? '' : attribute(image, 'src');
+  return image === null ? '' : fileOf(image);
+}
+
+/** The name of an image's file. */
+function fileOf(image: Element): string {
+  const file = attribute(image, 'src');
   return file.startsWith('data:') ? '' : (/([^/?#]+)(?:[?#].*)?$/.exec(file)?.[1] ?? '');
 }
 

@@ -2,6 +2,7 @@
  * Blocks without a role that look like the items of a list. A script may listen to clicks on them without a
  * sign of it, so each has a line: with a reference, though a listing of what is operable only counts it.
  */
+import { isAroundCode } from '../code-editor';
 import { all, attribute, first, has, isLarger, tagOf } from '../dom';
 import {
   type Facts,
@@ -52,7 +53,7 @@ function readRoleless(part: Part, surroundings: Surroundings): Facts {
   const { element, tag } = part;
   if (isClickable(part) || isLive(element)) return readGeneric(element, tag, surroundings);
   const named = readNamed(element, tag, surroundings);
-  return named.role === '' && isItem(part) ? readItem(element, tag) : named;
+  return named.role === '' && isItem(part) && !isAroundCode(element) ? readItem(element, tag) : named;
 }
 
 /** How many of an element's children are of one kind that items are, up to as many as are a list; 0 for a single one. */
@@ -67,6 +68,13 @@ export function repeats(kids: readonly (Part | Text)[]): number {
     count.set(kid.tag, so);
   }
   return most;
+}
+
+/** Whether so many of an element's children are pictures that they are a list. */
+export function isPictured(kids: readonly (Part | Text)[]): boolean {
+  let count = 0;
+  for (const kid of kids) if (isPart(kid) && kid.tag === 'img' && ++count === LEAST) return true;
+  return false;
 }
 
 /** Whether a part may be an item: the rest depends on what is in it and around it. */
@@ -85,10 +93,37 @@ export function twinOf(part: Part): Part | undefined {
 function isItem(part: Part): boolean {
   if (!part.block || part.hushed || !mayBeItem(part) || !standsFree(part)) return false;
   const { element, parent } = part;
-  if (isLarger(element, MAX_PARTS) || first(element, LISTED) !== null) return false;
+  if (isLarger(element, MAX_PARTS) || first(element, LISTED) !== null || holdsItems(element)) return false;
   const length = fold(element.textContent ?? '').length;
   if (parent?.repeats === TWO) return length > 0 && length <= MAX_TWIN && isLikeItsTwin(part);
   return length === 0 ? first(element, 'img[alt], svg > title') !== null : length <= MAX_ITEM;
+}
+
+/** Whether the items are in an element: what they are in is then none. The cells of a row are no items. */
+function holdsItems(element: Element): boolean {
+  if (!isOneOfRows(element) && isListOfLike(element)) return true;
+  for (const inner of all(element, '*')) if (isListOfLike(inner)) return true;
+  return false;
+}
+
+/** Whether the blocks that an element consists of are alike. */
+function isListOfLike(element: Element): boolean {
+  const [first, ...others] = element.children;
+  if (first === undefined || others.length < LEAST - 1 || !isItemTag(tagOf(first))) return false;
+  const kind = kindOf(first);
+  return (
+    others.every((other) => kindOf(other) === kind) &&
+    [first, ...others].every((item) => fold(item.textContent ?? '') !== '')
+  );
+}
+
+/** Whether those beside an element are made as it is. */
+function isOneOfRows(element: Element): boolean {
+  const isLike = (other: Element | null): boolean =>
+    other !== null &&
+    kindOf(other) === kindOf(element) &&
+    other.childElementCount === element.childElementCount;
+  return isLike(element.previousElementSibling) || isLike(element.nextElementSibling);
 }
 
 /** Whether one of two has several elements in it, and the other one the same: by their tags, and the first of their classes. */

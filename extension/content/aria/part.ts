@@ -2,7 +2,7 @@
 import type { AriaNode } from '../../protocol';
 import { attribute, first, firstChildOf, has, nextSiblingOf, nodeTypeOf, rootOf, tagOf } from '../dom';
 import { type Facts, INTERACTIVE } from './element';
-import { hasBox, isImageShown, isPlainlyShown, shadowOf } from './rendering';
+import { hasBox, imageOf, isPlainlyShown, shadowOf } from './rendering';
 
 /** How an element is shown: with what it contains, not itself, or not with anything that it contains. */
 export type Shown = 'shown' | 'itself hidden' | 'hidden';
@@ -41,6 +41,8 @@ export class Part {
   hasText = false;
   /** How many of its children are of one kind that the items of lists are, up to as many as are a list. */
   repeats = 0;
+  /** Several of its children are pictures. */
+  pictured = false;
   /** Whether it is shown is asked of the browser at each look. */
   asked = false;
   /** What stands in it and is asked: while that is shown, so is the part. */
@@ -153,7 +155,7 @@ export function shownAs({ element, tag, parent, inert, drawn }: Part): Shown {
   if (inert && first(element, 'dialog:modal') !== null) return 'itself hidden';
   if (inert) return parent !== undefined && !parent.inert && isPlainlyShown(element) ? 'shown' : 'hidden';
   if (isPlainlyShown(element)) return 'shown';
-  if (tag === 'area') return isImageShown(element) ? 'shown' : 'hidden';
+  if (tag === 'area') return imageOf(element) !== undefined ? 'shown' : 'hidden';
   if (parent?.contentHidden === true) return 'hidden';
   if (tag === 'option' || tag === 'optgroup')
     // of which a closed list shows none
@@ -184,12 +186,22 @@ export function isClickable(part: Part): boolean {
   if (tag === 'label') return standsForHidden(element as HTMLLabelElement);
   if (has(element, 'onclick') || (MEDIA.has(tag) && has(element, 'controls'))) return true;
   if (has(element, 'tabindex') && Number(attribute(element, 'tabindex')) >= 0) return true;
+  if (isSortable(part)) return true;
   if (parent === undefined || parent.pointer || !(part.pointer || isLinkOfAScript(part))) return false;
   for (let at: Part | undefined = parent; at !== undefined; at = at.parent) {
-    if (INTERACTIVE.has(at.facts.role) || at.tag === 'label') return false;
+    if ((INTERACTIVE.has(at.facts.role) && at.facts.role !== 'combobox') || at.tag === 'label') return false;
   }
   return true;
 }
+
+/** Whether a header says how its column is sorted, and nothing in it changes that: it does so itself. */
+function isSortable({ element, facts }: Part): boolean {
+  return (
+    /^(?:column|row)header$/.test(facts.role) && has(element, 'aria-sort') && first(element, SORTING) === null
+  );
+}
+
+const SORTING = 'a[href], button, input, select, [role=button], [role=link], [tabindex]';
 
 /** Whether a link leads nowhere, and is neither a target of others nor the entry for what is shown already. */
 function isLinkOfAScript({ element, tag }: Part): boolean {

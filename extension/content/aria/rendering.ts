@@ -1,5 +1,5 @@
 /** What only the browser knows, once style sheets are applied and what a page refers to has been loaded. */
-import { all, attribute, closest, firstChildOf, has, rootOf } from '../dom';
+import { all, attribute, closest, firstChildOf, has, rootOf, tagOf } from '../dom';
 
 const { checkVisibility } = Element.prototype;
 const VISIBLE = { visibilityProperty: true };
@@ -25,14 +25,14 @@ export function shadowOf(element: Element): ShadowRoot | null {
   return dom.openOrClosedShadowRoot(element);
 }
 
-/** An area of an image is shown where an image is that uses its map. */
-export function isImageShown(area: Element): boolean {
-  const map = closest(area, 'map');
+/** The image of which an element is an area: the first that is shown and uses its map. */
+export function imageOf(area: Element): Element | undefined {
+  const map = tagOf(area) === 'area' ? closest(area, 'map') : null;
   const name = map === null ? '' : attribute(map, 'name');
-  if (map === null || name === '') return false;
+  if (map === null || name === '') return undefined;
   for (const image of all(rootOf(map), 'img[usemap]'))
-    if (attribute(image, 'usemap') === `#${name}` && isPlainlyShown(image)) return true;
-  return false;
+    if (attribute(image, 'usemap') === `#${name}` && isPlainlyShown(image)) return image;
+  return undefined;
 }
 
 /** Whether an element has lines of its own. */

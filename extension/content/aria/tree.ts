@@ -26,7 +26,8 @@ import {
 } from './element';
 import { Focus } from './focus';
 import { complete } from './hints';
-import { readAround, repeats } from './items';
+import { isCustom } from './internals';
+import { isPictured, readAround, repeats } from './items';
 import { Labels } from './labels';
 import { Lines } from './lines';
 import {
@@ -376,10 +377,11 @@ export class AriaTree {
     const before = part.facts;
     const wasShown = part.shown;
     const { inert: wasInert, hushes: hushed } = part;
+    if (isCustom(part.tag)) part.traceless = traceless(part.element, part.tag); // may give it attributes
     part.inert =
       has(part.element, 'inert') || (part.parent?.inert === true && !isModal(part.element, part.tag));
     part.hushed = part.parent?.hushed === true || part.parent?.hushes === true;
-    part.drawn = part.tag === 'div' && isDrawnCode(part.element);
+    part.drawn = (part.tag === 'div' || part.tag === 'pre') && isDrawnCode(part.element);
     part.shown = shownAs(part);
     part.disturbed =
       part.parent?.disturbed === true ||
@@ -413,11 +415,12 @@ export class AriaTree {
         mask: this.#mask,
       };
       part.facts = read(part.element, surroundings);
-      if (isControl(part.tag)) part.traceless = traceless(part.element, part.tag);
+      if (isControl(part.tag) && !isCustom(part.tag)) part.traceless = traceless(part.element, part.tag);
       readAround(part, surroundings);
       complete(part);
       const { role, name, description } = part.facts;
-      if (role === 'img' && name + description === '' && !isClickable(part)) part.facts = TRANSPARENT;
+      const isDecoration = role === 'img' && name + description === '' && part.parent?.pictured !== true;
+      if (isDecoration && !isClickable(part)) part.facts = TRANSPARENT;
       part.hushes = isEditingHost(part.element) || (LEAVES.has(part.facts.role) && !isDrawing(part));
       if (part.shown === 'itself hidden' || (part.hushed && !isKeptInside(part.facts.role)))
         part.facts = TRANSPARENT;
@@ -505,9 +508,11 @@ export class AriaTree {
     }
     this.#left += part.left;
     part.kids = kids;
-    const repeated = part.repeats;
+    const { repeats: repeated, pictured } = part;
     part.repeats = repeats(kids);
-    if (part.repeats !== repeated) for (const kid of kids) if (isPart(kid)) this.#stale.itself(kid);
+    part.pictured = isPictured(kids);
+    if (part.repeats !== repeated || part.pictured !== pictured)
+      for (const kid of kids) if (isPart(kid)) this.#stale.itself(kid);
     part.hasText = kids.some((kid) => !isPart(kid) && kid.data.trim() !== '');
     part.mayGrow = part.shadow === null && canGrow(part.tag);
     const now = new Set(kids);

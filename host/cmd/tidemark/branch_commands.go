@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
-	"tidemark.dev/tidemark/installer/safefile"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 )
 
 func newBranch() *cobra.Command {
@@ -29,7 +28,7 @@ with an agent that continues the conversation from there. ` + "`tidemark timelin
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBranchList(), newBranchOpen(), newBranchAttach(), newBranchCompare(), newBranchCommit(), newBranchApply(), newBranchRemove())
+	cmd.AddCommand(newBranchList(), newBranchOpen(), newBranchRun(), newBranchAttach(), newBranchCompare(), newBranchCommit(), newBranchApply(), newBranchRemove())
 	return cmd
 }
 
@@ -54,6 +53,9 @@ func newBranchList() *cobra.Command {
 				t := render.Table{}
 				for i := range a.Branches {
 					one := &a.Branches[i]
+					if how := endedInTmux(cmd.Context(), one); how != "" {
+						one.Agent.Outcome = how
+					}
 					t.Row(render.Bold(one.Name), "from "+cmp.Or(one.BranchOf.Moment, one.BranchOf.FsSnapshot)+" of "+one.BranchOf.Session, one.Started.Local().Format("2006-01-02 15:04"), branchState(one), render.Faint(grants.Printable(one.Workspace)))
 				}
 				return t.Write(cmd.OutOrStdout())
@@ -62,27 +64,6 @@ func newBranchList() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-// branchState says what runs in a branch.
-func branchState(b *branches.Branch) string {
-	switch {
-	case b.Problem != "":
-		return b.Problem
-	case b.Agent == nil && len(b.Running) == 0:
-		return "no agent"
-	case b.Agent != nil && b.Agent.PID == 0:
-		return b.Agent.Name + " was not started"
-	}
-	for _, p := range b.Running {
-		if b.Agent != nil && p.PID == b.Agent.PID {
-			return b.Agent.Name + " runs"
-		}
-	}
-	if n := len(b.Running); n > 0 {
-		return fmt.Sprintf("%d processes", n)
-	}
-	return b.Agent.Name + " has ended"
 }
 
 // inTerminal runs a program with the terminal of the command.
@@ -114,47 +95,6 @@ func newBranchOpen() *cobra.Command {
 	return cmd
 }
 
-// followInterval is how often the output of an agent is read.
-const followInterval = 200 * time.Millisecond
-
-func newBranchAttach() *cobra.Command {
-	return &cobra.Command{
-		Use: "attach NAME", Short: "Show the agent of a branch at work: its tmux window, or its output", Args: oneBranch(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			one, err := findBranch(cmd, args[0])
-			switch {
-			case err != nil:
-				return err
-			case one.Agent == nil || one.Agent.PID == 0:
-				return fmt.Errorf("no agent was started in branch %s. Run `tidemark branch open %s`.", args[0], args[0])
-			case one.Agent.Terminal != "" && os.Getenv("TMUX") != "":
-				return inTerminal(cmd, "", nil, "tmux", "switch-client", "-t", one.Agent.Terminal)
-			case one.Agent.Terminal != "":
-				return inTerminal(cmd, "", nil, "tmux", "attach-session", "-t", one.Agent.Terminal)
-			}
-			f, _, err := safefile.Open(one.Agent.Log)
-			if err != nil {
-				return err
-			}
-			defer func() { _ = f.Close() }()
-			for {
-				running := strings.HasSuffix(branchState(one), " runs")
-				if _, err := io.Copy(cmd.OutOrStdout(), f); err != nil || !running {
-					return err
-				}
-				select {
-				case <-cmd.Context().Done():
-					return nil
-				case <-time.After(followInterval):
-				}
-				if one, err = findBranch(cmd, args[0]); err != nil {
-					return err
-				}
-			}
-		},
-	}
-}
-
 func findBranch(cmd *cobra.Command, name string) (*branches.Branch, error) {
 	where, err := whereIs(cmd, "")
 	if err != nil {
@@ -168,12 +108,15 @@ func findBranch(cmd *cobra.Command, name string) (*branches.Branch, error) {
 	if err := c.Tool(cmd.Context(), "branch_list", branches.ListParams{Where: where}, &a); err != nil {
 		return nil, err
 	}
+	list := make([]answers.About, len(a.Branches))
 	for i := range a.Branches {
-		if a.Branches[i].Name == name || a.Branches[i].ID == name {
-			return &a.Branches[i], nil
-		}
+		list[i] = a.Branches[i].About
 	}
-	return nil, fmt.Errorf("there is no branch %q of this workspace. `tidemark branch list` lists them.", event.Clean(name))
+	i, err := answers.Named(list, name)
+	if err != nil {
+		return nil, err
+	}
+	return &a.Branches[i], nil
 }
 
 func newBranchCompare() *cobra.Command {
@@ -267,7 +210,7 @@ that was checked out at the moment of the branch. Nothing is checked out, and no
 						return err
 					}
 				}
-				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %d files. `git merge %s` takes it over.", render.Bold(a.Branch), a.Commit, a.Files, a.Branch)
+				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %d files. `git merge %s` takes it over.", render.Bold(a.Branch), a.Commit, a.Files, a.Ref)
 			})
 		},
 	}
@@ -293,14 +236,18 @@ merged by lines. The state before is a snapshot: ` + "`tidemark timeline undo`" 
 			}
 			var a branches.Applied
 			show := func() error { return showApplied(cmd.OutOrStdout(), &a) }
-			if !yes {
+			if yes {
+				p.Confirm = true
+				return callAndShow(cmd, "branch_apply", p, &a, asJSON, show)
+			}
+			for { // if the branch or the original changed since a plan was shown, the answer is another plan
 				if err := callAndShow(cmd, "branch_apply", p, &a, asJSON, show); err != nil {
 					return err
 				}
 				if len(a.Conflicts) > 0 {
 					return fmt.Errorf("nothing was applied, because of %d conflicts. Use --conflicts mark, original or branch.", len(a.Conflicts))
 				}
-				if asJSON || len(a.Steps) == 0 {
+				if asJSON || a.Done || len(a.Steps) == 0 {
 					return nil
 				}
 				agreed := &asking{}
@@ -310,9 +257,8 @@ merged by lines. The state before is a snapshot: ` + "`tidemark timeline undo`" 
 					}
 					return render.Line(cmd.OutOrStdout(), "Nothing was changed.")
 				}
+				p.Confirm, p.Plan, a = true, a.Plan, branches.Applied{}
 			}
-			p.Confirm = true
-			return callAndShow(cmd, "branch_apply", p, &a, asJSON, show)
 		},
 	}
 	f := cmd.Flags()
@@ -327,7 +273,7 @@ func showApplied(out io.Writer, a *branches.Applied) error {
 	head := fmt.Sprintf("Applying to %s:", grants.Printable(a.Workspace))
 	switch {
 	case a.Done && a.Operation != "":
-		head = fmt.Sprintf("Applied %d changes to %s. The state before is %s; `tidemark timeline undo %s` brings it back.", len(a.Steps), grants.Printable(a.Workspace), a.Safety, a.Operation)
+		head = fmt.Sprintf("Applied %d changes to %s. The state before is %s; `tidemark timeline undo %s --session %s` brings it back.", len(a.Steps), grants.Printable(a.Workspace), a.Safety, a.Operation, a.Of)
 	case len(a.Steps)+len(a.Conflicts) == 0:
 		head = fmt.Sprintf("Nothing to apply to %s.", grants.Printable(a.Workspace))
 	default:
@@ -357,13 +303,52 @@ there is ended, and the branch is removed.`,
 			if p.Where, err = whereIs(cmd, ""); err != nil {
 				return err
 			}
+			was, _ := findBranch(cmd, args[0]) // the removal says why there is none
 			var a branches.Removed
-			return callAndShow(cmd, "branch_remove", p, &a, asJSON, func() error {
-				return render.Line(cmd.OutOrStdout(), "Removed %s, %s. `tidemark timeline undo %s` brings it back.", a.SessionID, grants.Printable(a.Workspace), a.Operation)
-			})
+			if err := callAndShow(cmd, "branch_remove", p, &a, asJSON, func() error {
+				return render.Line(cmd.OutOrStdout(), "Removed %s, %s. `tidemark timeline undo %s --session %s` brings it back.", a.SessionID, grants.Printable(a.Workspace), a.Operation, a.Of)
+			}); err != nil {
+				return err
+			}
+			closeInTmux(cmd.Context(), was)
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&p.Force, "force", false, "remove it although programs run there")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// newInTab becomes the agent of a branch. A terminal runs it, which the daemon has the user's terminal_command open.
+func newInTab() *cobra.Command {
+	var home, dir string
+	cmd := &cobra.Command{
+		Use: branches.InTab + " ID --dir DIR", Short: "Become the agent of a branch in this terminal", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if home != "" {
+				if err := os.Setenv("TIDEMARK_HOME", home); err != nil {
+					return err
+				}
+			}
+			where, err := whereIs(cmd, "", dir)
+			if err != nil {
+				return err
+			}
+			c, err := clientFor("branch_open")
+			if err != nil {
+				return err
+			}
+			var a branches.Command
+			if err := c.Tool(cmd.Context(), "branch_open", branches.OneParams{Where: where, Name: args[0], Env: os.Environ(), PID: os.Getpid()}, &a); err != nil {
+				return err
+			}
+			if err := os.Chdir(a.Dir); err != nil {
+				return err
+			}
+			return become(cmd, a.Line, a.Env)
+		},
+	}
+	cmd.Flags().StringVar(&home, "home", "", "Tidemark's home")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory of the branch")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 )
 
 func newServe() *cobra.Command {
@@ -20,6 +22,9 @@ func newServe() *cobra.Command {
 			home, err := home.Find(version)
 			if err != nil {
 				return err
+			}
+			if len(ownpath.Here()) > 0 {
+				return errors.New("the daemon cannot run where a branch is seen at the path of its original. Start it in another terminal.")
 			}
 			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 			return daemon.Serve(cmd.Context(), home, log)

@@ -71,10 +71,8 @@ snapshots are deleted. --denied deletes those with files of a directory in the p
   tidemark timeline prune --gone ~/old/shop`,
 		Args: maybeSession(),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			for _, name := range []string{"keep", "days", "mib"} {
-				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
-					return usageError{fmt.Errorf("--%s must be more than 0", name)}
-				}
+			if err := aboveZero(cmd, "keep", "days", "mib"); err != nil {
+				return err
 			}
 			switch {
 			case p.Gone && len(args) == 0:
@@ -117,4 +115,14 @@ snapshots are deleted. --denied deletes those with files of a directory in the p
 	f.BoolVar(&p.Denied, "denied", false, "delete snapshots with files of directories that you have denied since")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// aboveZero returns an error for a flag that was given with a number that is not more than 0.
+func aboveZero(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		if f := cmd.Flags().Lookup(name); f.Changed && (f.Value.String() == "0" || strings.HasPrefix(f.Value.String(), "-")) {
+			return usageError{fmt.Errorf("--%s must be more than 0", name)}
+		}
+	}
+	return nil
 }

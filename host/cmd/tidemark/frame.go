@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,7 +13,11 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/recording"
+	"tidemark.dev/tidemark/host/internal/recording/screen"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // frame is what a terminal showed at a time.
@@ -27,19 +32,29 @@ type frame struct {
 	Lines     []string  `json:"lines"`
 }
 
-// showFrame prints what a recorded terminal showed at a time: seconds from the recording's beginning, a time, or end.
-func showFrame(cmd *cobra.Command, which, ts string, asJSON bool) error {
+// showFrame prints what a recorded terminal showed at a time: seconds from the recording's beginning, a time, end, or a moment of
+// a session. which is the recording, "" for the newest, or for that of the moment.
+func showFrame(cmd *cobra.Command, which, ts, session string, asJSON bool) error {
 	h, err := home.Find(version)
 	if err != nil {
 		return err
 	}
-	r, err := recording.Store{Dir: h.Terminals()}.Open(which)
+	store := recording.Store{Dir: h.Terminals()}
+	if _, ok := records.Number(ts, 'm'); ok {
+		if which != "" {
+			return usageError{errors.New("--recording needs a time, because a moment has its recording")}
+		}
+		return showFrameOf(cmd, store, ts, session, asJSON)
+	}
+	if session != "" {
+		return usageError{errors.New("--session with --ts needs a moment, such as --ts m12")}
+	}
+	r, err := store.Open(which)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	s := r.Summary()
-	at, err := frameTime(ts, s)
+	at, err := frameTime(ts, r.Summary())
 	if err != nil {
 		return err
 	}
@@ -47,6 +62,45 @@ func showFrame(cmd *cobra.Command, which, ts string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	return printFrame(cmd, r.Summary(), t, at, asJSON)
+}
+
+// showFrameOf prints what a recorded terminal showed at a moment: after a command, or where an agent did something.
+func showFrameOf(cmd *cobra.Command, store recording.Store, moment, session string, asJSON bool) error {
+	where, err := whereIs(cmd, session)
+	if err != nil {
+		return err
+	}
+	c, err := clientFor("moment_show")
+	if err != nil {
+		return err
+	}
+	var m timeline.Shown
+	if err := c.Tool(cmd.Context(), "moment_show", timeline.ShowParams{Where: where, Moment: moment}, &m); err != nil {
+		return err
+	}
+	if m.Terminal == nil {
+		return usererr.New(usererr.NotFound, "%s has no place in the recording of a terminal. Name a time and a recording.", moment)
+	}
+	r, err := store.Open(m.Terminal.Recording)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	offset := m.Terminal.Offset
+	if m.Anchor == nil {
+		if offset, err = r.EndOf(offset); err != nil {
+			return err
+		}
+	}
+	t, at, err := r.FrameAt(offset)
+	if err != nil {
+		return err
+	}
+	return printFrame(cmd, r.Summary(), t, at, asJSON)
+}
+
+func printFrame(cmd *cobra.Command, s recording.Summary, t *screen.Terminal, at time.Duration, asJSON bool) error {
 	f := frame{Recording: s.ID, TS: at.Seconds(), At: s.Started.Add(at), Title: t.Title(), Alternate: t.Alternate(), Lines: t.Text()}
 	f.Cols, f.Rows = t.Size()
 	if asJSON {
@@ -76,7 +130,7 @@ func frameTime(ts string, s recording.Summary) (time.Duration, error) {
 		at, err = clockIn(s, clock), nil
 	}
 	if err != nil {
-		return 0, usageError{fmt.Errorf("--ts %q is neither a number of seconds nor a time such as 10:32:15 or 2026-01-31T10:32:15, nor end", ts)}
+		return 0, usageError{fmt.Errorf("--ts %q is not a time. Pass a number of seconds, a time such as 10:32:15 or 2026-01-31T10:32:15, a moment such as m12, or end.", ts)}
 	}
 	if at.Before(s.Started) || at.After(s.Started.Add(s.Duration)) {
 		return 0, usageError{fmt.Errorf("%s is outside of recording %s. It is from %s to %s.", ts, s.ID, s.Started.Local().Format(time.DateTime), s.Started.Add(s.Duration).Local().Format(time.DateTime))}

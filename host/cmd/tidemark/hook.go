@@ -22,7 +22,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/terminal"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 )
 
 // hookMargin is the part of a hook's time limit that is reserved for the round trip to the daemon.
@@ -204,7 +207,12 @@ func readHook(o hookOptions, in io.Reader) (*hook.Call, error) {
 	if len(data) > hook.MaxInput {
 		return nil, fmt.Errorf("the hook input exceeds %d bytes", hook.MaxInput)
 	}
-	return hook.Parse(data, o.bash)
+	binds := ownpath.Here()
+	call, err := hook.ParseSeen(data, o.bash, func(path string) string { return ownpath.Outside(binds, path) })
+	if err == nil && call.Recorded != nil && call.Recorded.Transcript != "" && len(binds) > 0 {
+		call.Recorded.Seen = binds[0].At // that of the branch
+	}
+	return call, err
 }
 
 // maxDir bounds the path of an agent's directory in bytes, because every parent is visited.
@@ -268,7 +276,7 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 			return nil
 		}})
 	}
-	err = c.Hook(asked, api.HookRequest{Moment: call.Moment, Recorded: call.Recorded, HookParams: observe.HookParams{
+	err = c.Hook(asked, api.HookRequest{Moment: call.Moment, Recorded: call.Recorded, Inside: inside(), HookParams: observe.HookParams{
 		Session: call.Session, Event: call.Event,
 		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(max(o.timeout-hookMargin, o.timeout/2).Milliseconds()),
 	}}, answer)
@@ -283,6 +291,14 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 		answer.Recorded = spool(ctx, home, e)
 	}
 	return answer, err
+}
+
+// inside returns the recording of a terminal in which this process runs, nil for none. The daemon checks it.
+func inside() *timeline.Inside {
+	if id := os.Getenv(terminal.Env); id != "" {
+		return &timeline.Inside{Recording: id, Key: os.Getenv(terminal.KeyEnv)}
+	}
+	return nil
 }
 
 // spool keeps an event for the next daemon, if the user allows that, and says what became of it.

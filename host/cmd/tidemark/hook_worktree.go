@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/branches"
@@ -27,9 +29,13 @@ func worktreeHook(ctx context.Context, call *hook.Call) hookOutcome {
 		dir = "."
 	}
 	if path := call.Worktree.Path; path != "" {
-		err := askWorktree(ctx, "worktree_remove", branches.WorktreeParams{Dir: path}, nil)
+		p := branches.WorktreeParams{Dir: path}
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			p = branches.WorktreeParams{Dir: dir, Name: path}
+		}
+		err := askWorktree(ctx, "worktree_remove", p, nil)
 		if errors.Is(err, home.ErrUnreachable) || usererr.CodeOf(err) == usererr.NotFound || usererr.CodeOf(err) == usererr.NotAllowed { // it is one of Git alone
-			err = gitrepo.RemoveWorktree(ctx, path)
+			err = gitrepo.RemoveWorktree(ctx, dir, path)
 		}
 		if err != nil {
 			return hookOutcome{missing: fmt.Sprintf("the worktree %s was not removed: %v", path, err), err: err}
@@ -45,7 +51,7 @@ func worktreeHook(ctx context.Context, call *hook.Call) hookOutcome {
 	if errors.Is(err, home.ErrUnreachable) {
 		missing = "the worktree has no files that Git ignores, such as .env and node_modules, and no changes that are not committed, because no daemon is running. Start one with `tidemark status`."
 	}
-	path, err := gitrepo.AddWorktree(ctx, dir, gitrepo.Slug(call.Worktree.Name))
+	path, err := gitrepo.AddWorktree(ctx, dir, call.Worktree.Name)
 	if err != nil && path != "" {
 		missing, err = err.Error(), nil
 	}

@@ -33,6 +33,7 @@ func run(args []string) int {
 	if len(args) > 0 && strings.HasPrefix(args[0], "chrome-extension://") {
 		return exitCode(relay(ctx, args[0]))
 	}
+	goOutside()
 	root, settings := newRoot(), &settingsReport{}
 	root.PersistentPreRun = settings.before
 	root.SetArgs(args)
@@ -90,7 +91,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newBrowser(), newChanges(), newDiff(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(), newSnapshot(),
-		newStatus(), newOpen(), newNoise(), newRedact(), newServe(), newServeSnapshot(), newStop(), newMCP(), newHook(), newProject(), newSession(), newTimeline(), newBranch(), newRecord(), newShellInit(), newRecordings(), newDu(), newInstall(), newUninstall(), newDoctor(), newDemo(),
+		newStatus(), newOpen(), newNoise(), newRedact(), newServe(), newServeSnapshot(), newEnterBranch(), newInBranch(), newInTab(), newStop(), newMCP(), newHook(), newProject(), newSession(), newTimeline(), newBranch(), newRecord(), newShellInit(), newRecordings(), newDu(), newInstall(), newUninstall(), newDoctor(), newDemo(),
 	)
 	return root
 }

@@ -95,6 +95,7 @@ func findWorkspace(named string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--workspace: %w", err)
 	}
+	dir = outside(dir)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("--workspace: %s is not a directory", dir)
 	}

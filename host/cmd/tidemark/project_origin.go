@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +74,10 @@ func relink(cmd *cobra.Command, s *grants.Store, from, dir string) error {
 	if err != nil {
 		return err
 	}
+	all, err := s.All()
+	if err != nil {
+		return err
+	}
 	c, err := clientFor("workspace_move")
 	if err != nil {
 		return err
@@ -80,6 +85,9 @@ func relink(cmd *cobra.Command, s *grants.Store, from, dir string) error {
 	var moved timeline.Moved
 	if err := c.Tool(cmd.Context(), "workspace_move", timeline.MoveParams{From: from, To: dir}, &moved); err != nil {
 		return err
+	}
+	if moved.Sessions == 0 && !slices.ContainsFunc(all, func(d grants.Decision) bool { return grants.Within(d.Dir, from) }) {
+		return usererr.New(usererr.NotFound, "nothing was recorded of %s, and nothing was decided for it. Name the directory in which the project was. `tidemark session list --all` lists those that have sessions.", grants.Printable(from))
 	}
 	if err := s.Move(cmd.Context(), from, dir); err != nil {
 		return fmt.Errorf("%w. Run the command again.", err)

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 )
 
 // programEnded is the exit status of a program that was recorded.
@@ -57,12 +60,13 @@ The exit status is that of COMMAND. See docs/TERMINAL.md.`,
 }
 
 func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
-	if id := os.Getenv(terminal.Env); id != "" {
-		return usererr.New(usererr.AlreadyExists, "this terminal is being recorded already, as %s. Leave its shell first.", event.OneLine(id))
-	}
 	h, err := home.Find(version)
 	if err != nil {
 		return err
+	}
+	store := recording.Store{Dir: h.Terminals()}
+	if id := os.Getenv(terminal.Env); store.Live(id) { // a program that outlives a recording keeps the variable
+		return usererr.New(usererr.AlreadyExists, "this terminal is being recorded already, as %s. Leave its shell first.", event.OneLine(id))
 	}
 	working, err := os.Getwd()
 	if err != nil {
@@ -72,6 +76,7 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 	if err != nil {
 		return err
 	}
+	working = ownpath.Inside(ownpath.Here(), working)
 	allowed := recordingAllowed(cmd, h, dir)
 	input, err := allowed(dir)
 	if err != nil {
@@ -88,7 +93,6 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 	if len(args) == 0 {
 		args = []string{defaultShell()}
 	}
-	store := recording.Store{Dir: h.Terminals()}
 	if _, err := store.Prune(home.Ages(h), settings.Terminals.Policy()); err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "tidemark: cannot delete old recordings: %v\n", err)
 	}
@@ -107,7 +111,7 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 		},
 	}
 	status, err := terminal.Run(ctx, o)
-	moments.close()
+	err = errors.Join(err, moments.close())
 	if status < 0 {
 		return err
 	}
@@ -128,6 +132,7 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 func recordingAllowed(cmd *cobra.Command, h home.Home, first string) func(dir string) (input bool, err error) {
 	s := storeIn(h)
 	return func(dir string) (bool, error) {
+		dir = outside(dir)
 		d, err := s.Require(dir, grants.Terminal)
 		if usererr.CodeOf(err) == usererr.NotAllowed && grants.Within(dir, first) {
 			if o, asked := originOf(cmd, first); asked == nil && o.Of != "" && !grants.Within(d.For, o.Branch) {
@@ -138,13 +143,19 @@ func recordingAllowed(cmd *cobra.Command, h home.Home, first string) func(dir st
 	}
 }
 
-// commandMoments adds commands to the timeline, one after the other, beside the terminal.
+// commandMoments adds commands to the timeline, one after the other, beside the terminal. Those that the daemon could not record are
+// sent again, until the recording ends.
 type commandMoments struct {
 	home      home.Home
 	recording string
 	queue     chan commandMoment
 	done      chan struct{}
 	end       context.CancelFunc
+	// full counts the commands that found the queue full.
+	full atomic.Int64
+	// missing counts the commands that have no moment, and problem is why. They are read after done.
+	missing int
+	problem error
 }
 
 type commandMoment struct {
@@ -152,6 +163,9 @@ type commandMoment struct {
 	// address is that of the server that the command started, "" for its end.
 	address string
 	label   chan string
+	ended   time.Time
+	// late means that the daemon could not record it at once.
+	late bool
 }
 
 const (
@@ -159,18 +173,60 @@ const (
 	maxMoments = 64
 	// momentPatience bounds the wait for the last moments at the end of a recording.
 	momentPatience = 2 * time.Second
+	// lateEvery is how often commands are sent again.
+	lateEvery = 2 * time.Second
 )
 
 func newCommandMoments(h home.Home) *commandMoments {
 	ctx, end := context.WithCancel(context.Background())
 	m := &commandMoments{home: h, queue: make(chan commandMoment, maxMoments), done: make(chan struct{}), end: end}
-	go func() {
-		defer close(m.done)
-		for c := range m.queue {
-			c.label <- m.send(ctx, c.Command, c.address)
-		}
-	}()
+	go m.run(ctx)
 	return m
+}
+
+// run sends commands in their order, until the queue is closed.
+func (m *commandMoments) run(ctx context.Context) {
+	defer close(m.done)
+	again := time.NewTicker(lateEvery)
+	defer again.Stop()
+	var waiting []commandMoment
+	for open := true; open; {
+		var next commandMoment
+		select {
+		case next, open = <-m.queue:
+			if open {
+				next.late = len(waiting) > 0
+				waiting = append(waiting, next)
+			}
+		case <-again.C:
+		}
+		for len(waiting) > 0 {
+			label, err := m.send(ctx, waiting[0])
+			if passing(err) {
+				if m.problem = err; ctx.Err() != nil {
+					m.problem = errors.New("the daemon did not answer in time")
+				}
+				for i := range waiting {
+					waiting[i].late = true
+				}
+				break
+			}
+			waiting[0].label <- label
+			waiting = waiting[1:]
+		}
+		if len(waiting) > maxMoments {
+			waiting[0].label <- ""
+			waiting, m.missing = waiting[1:], m.missing+1
+		}
+	}
+	m.missing += len(waiting) + int(m.full.Load())
+}
+
+// passing reports whether a moment can be recorded later that was not recorded because of an error: the disk may be full, and the
+// daemon may not be able to start because of that.
+func passing(err error) bool {
+	code := usererr.CodeOf(err)
+	return err != nil && (code == usererr.Internal || errors.Is(err, home.ErrUnreachable))
 }
 
 // add takes a command. The channel has the label of its moment, once there is one.
@@ -178,47 +234,57 @@ func (m *commandMoments) add(c recording.Command) <-chan string { return m.ready
 
 // ready takes a command whose server printed its address.
 func (m *commandMoments) ready(c recording.Command, address string) <-chan string {
-	next := commandMoment{c, address, make(chan string, 1)}
+	next := commandMoment{Command: c, address: address, label: make(chan string, 1), ended: time.Now()}
 	select {
 	case m.queue <- next:
 		return next.label
 	default:
+		m.full.Add(1)
 		return nil
 	}
 }
 
-// send adds the moment of a command. It returns a label with its ID, "" without a moment: the recording does not depend on
-// the daemon.
-func (m *commandMoments) send(ctx context.Context, c recording.Command, address string) string {
+// send adds the moment of a command. It returns a label with its ID, "" without a moment.
+func (m *commandMoments) send(ctx context.Context, c commandMoment) (label string, err error) {
 	p := timeline.CommandParams{
-		Dir: c.Dir, Label: c.String(),
-		Terminal: answers.Terminal{Recording: m.recording, Offset: c.Offset, Status: c.Status, Ms: c.Ms},
+		Dir: outside(c.Dir), Label: c.String(),
+		Terminal: answers.Terminal{Recording: m.recording, Offset: c.Offset, Status: c.Status, Ms: c.Ms, Command: c.Text},
+	}
+	if c.late {
+		p.Happened = c.ended
 	}
 	if c.Status != nil {
 		p.Kind, _ = milestone.Of(c.Text, *c.Status == 0, c.Status)
 	}
-	if address != "" {
-		answering, err := (&net.Dialer{Timeout: momentPatience}).DialContext(ctx, "tcp", address)
+	if c.address != "" {
+		answering, err := (&net.Dialer{Timeout: momentPatience}).DialContext(ctx, "tcp", c.address)
 		if err != nil {
-			return "" // any program can print an address
+			return "", nil // any program can print an address
 		}
 		_ = answering.Close()
 		p.Label, p.Kind = c.Text+": server ready", records.FromServer
 	}
 	var a timeline.Commanded
 	if err := clientOf(m.home).Tool(ctx, "terminal_command", p, &a); err != nil {
-		return ""
+		return "", err
 	}
-	return a.Moment + " " + p.Label
+	return a.Moment + " " + p.Label, nil
 }
 
-// close waits for the last moments, but not for long.
-func (m *commandMoments) close() {
+// close waits for the last moments, but not for long. It returns an error if commands have none that the user allows.
+func (m *commandMoments) close() error {
 	close(m.queue)
 	late := time.AfterFunc(momentPatience, m.end)
 	<-m.done
 	late.Stop()
 	m.end()
+	if m.missing == 0 {
+		return nil
+	}
+	if m.problem == nil {
+		m.problem = errors.New("the daemon was too slow")
+	}
+	return fmt.Errorf("commands without a moment: %d. %w", m.missing, m.problem)
 }
 
 func newShellInit() *cobra.Command {

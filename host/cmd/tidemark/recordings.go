@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -60,9 +59,12 @@ func showRecordings(out io.Writer, a *conversation.Listed) error {
 	if len(a.Recordings) == 0 {
 		return render.Line(out, "No recorded conversations. `tidemark project allow --grant conversation` turns the recording on.")
 	}
-	t := render.Table{}
+	t := render.Table{Cut: 2}
+	if width, ok := terminalColumns(out); ok {
+		t.Width = width
+	}
 	for _, r := range a.Recordings {
-		what := fmt.Sprintf("%d prompts, %d calls, %s", r.Prompts, r.Calls, mib(r.Bytes))
+		what := fmt.Sprintf("%s, %s, %s", plural(r.Prompts, "prompt"), plural(r.Calls, "call"), mib(r.Bytes))
 		if r.Problem != "" {
 			what = event.OneLine(r.Problem)
 		}
@@ -229,10 +231,8 @@ func newRecordingsPrune() *cobra.Command {
 1024 MiB.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, name := range []string{"days", "mib"} {
-				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
-					return usageError{errors.New("--" + name + " must be more than 0")}
-				}
+			if err := aboveZero(cmd, "days", "mib"); err != nil {
+				return err
 			}
 			var a conversation.Removed
 			return callAndShow(cmd, "recording_prune", p, &a, asJSON, func() error { return showRemoved(cmd.OutOrStdout(), &a) })
@@ -247,4 +247,12 @@ func newRecordingsPrune() *cobra.Command {
 
 func showRemoved(out io.Writer, a *conversation.Removed) error {
 	return render.Line(out, "Deleted %d recordings, freed %s.", len(a.IDs), mib(a.FreedBytes))
+}
+
+// plural returns a number of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -23,8 +23,12 @@ func newServeSnapshot() *cobra.Command {
 			if err := overlay.Lock(s.Lock); err != nil {
 				return err
 			}
+			asked, err := overlay.Asked(s.Lock)
+			if err != nil {
+				return err
+			}
 			return imagefs.Serve(cmd.Context(), imagefs.Options{
-				Image: image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, Dir: s.At, Source: overlay.Source, Sealed: s.Sealed,
+				Image: image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, Dir: s.At, Source: overlay.Source, Written: s.Written, Sealed: s.Sealed, Asked: asked,
 				Ready: func() { fmt.Fprintln(cmd.OutOrStdout(), overlay.Ready) },
 			})
 		},

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
@@ -20,13 +24,21 @@ func newSession() *cobra.Command {
 		c := &cobra.Command{
 			Use: use, Short: short, Args: oneDir(),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				where, err := whereIs(cmd, "", args...)
+				id := ""
+				if tool == "session_show" && isSession(first(args)) {
+					id, args = args[0], nil
+				}
+				where, err := whereIs(cmd, id, args...)
 				if err != nil {
 					return err
 				}
 				var a answers.About
 				return callAndShow(cmd, tool, timeline.SessionParams{Where: where}, &a, asJSON, func() error {
-					return render.Line(cmd.OutOrStdout(), "%s  %s%s", render.Bold(a.ID), a.Workspace, done)
+					state := done
+					if a.Ended != nil && done == "" {
+						state = "  ended " + a.Ended.Local().Format("2006-01-02 15:04") + ". To start another one, run `tidemark session start`."
+					}
+					return render.Line(cmd.OutOrStdout(), "%s  %s%s", render.Bold(a.ID), a.Workspace, state)
 				})
 			},
 		}
@@ -36,11 +48,20 @@ func newSession() *cobra.Command {
 	cmd.AddCommand(
 		one("start [DIR]", "Start a session in a directory, unless one is open", "session_start", ""),
 		newSessionList(),
-		one("show [DIR]", "Show the current session of a directory", "session_show", ""),
+		one("show [DIR | SESSION]", "Show the last session of a directory, or one by its ID", "session_show", ""),
 		one("end [DIR]", "End the session of a directory", "session_end", "  ended"),
 	)
 	return cmd
 }
+
+// isSession reports whether an argument can only be the ID of a session: it is not a path, and nothing has that name.
+func isSession(arg string) bool {
+	_, err := os.Lstat(arg)
+	return arg != "" && err != nil && filepath.Base(arg) == arg && sessionID().MatchString(arg)
+}
+
+// sessionID is how the ID of a session looks.
+var sessionID = lazyregexp.New(`^[^/\\]+-[0-9]+$`)
 
 func newSessionList() *cobra.Command {
 	var asJSON, all bool

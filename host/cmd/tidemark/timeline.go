@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -23,6 +25,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 func newTimeline() *cobra.Command {
@@ -56,7 +59,7 @@ func whereIs(cmd *cobra.Command, session string, dirs ...string) (moments.Where,
 	}
 	dir := ""
 	if len(dirs) > 0 {
-		dir = dirs[0]
+		dir = outside(dirs[0])
 	}
 	if dir == "" {
 		var err error
@@ -121,6 +124,9 @@ func newTimelineList() *cobra.Command {
 			if p.Where, err = whereIs(cmd, first(args)); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("limit") && p.Limit < 1 {
+				return usageError{fmt.Errorf("--limit is %d; it must be from 1 to 1000", p.Limit)}
+			}
 			var a answers.List
 			return callAndShow(cmd, "timeline_list", p, &a, asJSON, func() error { return showTimeline(cmd.OutOrStdout(), &a) })
 		},
@@ -184,6 +190,9 @@ func showTimeline(out io.Writer, a *answers.List) error {
 		if m.Notes != "" {
 			said = strings.TrimPrefix(said+"; "+m.Notes, "; ")
 		}
+		if b := m.BrokenSince; b != nil {
+			said = strings.TrimPrefix(said+"; "+stillBroken(b), "; ")
+		}
 		t.Row(m.At.Local().Format(clock), render.Faint("+"+records.Elapsed(m.TS)), strings.TrimSpace(m.ID+" "+render.Sign(m.Severity)), id, m.Label, render.Faint(said))
 	}
 	if err := t.Write(out); err != nil {
@@ -198,6 +207,11 @@ func showTimeline(out io.Writer, a *answers.List) error {
 		return nil
 	}
 	return render.Line(out, "  %s", taking(a.Taking))
+}
+
+// stillBroken says after which moment a page broke.
+func stillBroken(b *answers.Broken) string {
+	return "still broken since " + cmp.Or(b.Moment, b.At.Local().Format(time.DateTime))
 }
 
 // taking says how far a snapshot is.
@@ -266,7 +280,9 @@ before it: nobody can take a snapshot of the past.`,
 				return err
 			}
 			if cmd.Flags().Changed("ts") {
-				p.TS = &ts
+				if p.TS = &ts; math.IsNaN(ts) || math.IsInf(ts, 0) {
+					return usererr.Invalid("ts is %g; give seconds from the session's start", ts)
+				}
 			}
 			if _, milestone := records.Milestone(p.Kind); p.Label == "" && !milestone {
 				p.Label = strings.ReplaceAll(strings.TrimSuffix(tool, "_add"), "_", " ")
@@ -307,7 +323,7 @@ func (m *momentFlags) given() (string, error) {
 	}
 	if m.ts != "" {
 		if sec, err := strconv.ParseFloat(m.ts, 64); err != nil || sec < 0 {
-			return "", usageError{fmt.Errorf("--ts is %q; it must be a number of seconds", m.ts)}
+			return "", usageError{fmt.Errorf("--ts is %q; it must be seconds from the session's start, 0 or more", m.ts)}
 		}
 	}
 	return first(named), nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
@@ -84,10 +85,20 @@ func showOne(out, errOut io.Writer, a *timeline.Shown) error {
 		lines = append(lines, render.Faint(strings.TrimRight(strings.Join([]string{by.Agent, by.Session, by.Turn, by.Message}, " "), " ")))
 	}
 	if t := a.Terminal; t != nil {
-		lines = append(lines, "terminal: tidemark timeline show --ts "+a.At.Local().Format("2006-01-02T15:04:05.000")+" --recording "+t.Recording)
+		if t.Command != "" {
+			lines = append(lines, "$ "+strings.ReplaceAll(t.Command, "\n", "\n  "))
+		}
+		if t.Cwd != "" {
+			lines = append(lines, "in "+t.Cwd)
+		}
+		lines = append(lines, fmt.Sprintf("terminal: tidemark timeline show --ts %s --session %s (recording %s, byte %d)", a.ID, a.SessionID, event.OneLine(t.Recording), t.Offset))
 	}
 	if a.Severity != "" {
-		lines = append(lines, strings.TrimSpace("browser up to the next moment: "+string(a.Severity)+" "+render.Sign(a.Severity)))
+		how := strings.TrimSpace("browser up to the next moment: " + string(a.Severity) + " " + render.Sign(a.Severity))
+		if a.BrokenSince != nil {
+			how += ", " + stillBroken(a.BrokenSince)
+		}
+		lines = append(lines, how)
 	}
 	if a.Problem != "" {
 		lines = append(lines, a.Problem)

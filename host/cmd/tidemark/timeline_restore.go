@@ -72,6 +72,7 @@ so ([branches] terminal), and otherwise without a terminal.`,
 	f.StringVar(&p.Message, "message", "", "message for the agent of the branch")
 	f.StringArrayVar(&tries, "try", nil, "start one branch for each message, named NAME-1, NAME-2 and so on (repeatable)")
 	f.StringVar(&p.Agent, "agent", "", "agent to start: claude, codex, gemini, opencode or none (default: that of the moment)")
+	f.StringVar(&p.Path, "agent-path", "", "path at which the agent sees the branch: original or branch (default: agent_path in config.toml, else branch)")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before a long copy")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets: before a long copy without --yes, its plan")
 	return cmd
@@ -107,8 +108,12 @@ func startBranch(cmd *cobra.Command, p *branches.Params, asJSON bool) (*answers.
 func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bool) error {
 	list := []answers.Branched{}
 	name := p.Name
+	var names []string
+	for i := range messages {
+		names = append(names, fmt.Sprintf("%s-%d", name, i+1))
+	}
 	for i, message := range messages {
-		p.Name, p.Message = fmt.Sprintf("%s-%d", name, i+1), message
+		p.Name, p.Also, p.Message = names[i], names[i+1:], message
 		a, err := startBranch(cmd, &p, asJSON)
 		if err != nil {
 			return fmt.Errorf("branch %s: %w", p.Name, err)
@@ -220,6 +225,7 @@ func inWorkspace(cmd *cobra.Command, where moments.Where, args []string, ids ...
 		if err != nil {
 			return nil, err
 		}
+		path = outside(path)
 		if dir, err := grants.Resolve(filepath.Dir(path)); err == nil { // it may have been deleted
 			path = filepath.Join(dir, filepath.Base(path))
 		}
@@ -302,12 +308,15 @@ func showRestore(out io.Writer, a *answers.Restored) error {
 		}
 	}
 	head := "Nothing differs from " + a.FsSnapshot + "."
-	if len(a.Differs) > 0 {
+	switch {
+	case len(a.Blocked) > 0:
+		head = "Nothing can be restored from " + a.FsSnapshot + "."
+	case len(a.Differs) > 0:
 		head = "Nothing to restore from " + a.FsSnapshot + "."
 	}
 	switch {
 	case a.FsSnapshot == "":
-		head = "Undid " + event.OneLine(a.Undid) + "."
+		head = strings.TrimSpace("Undid " + event.OneLine(a.Undid) + ". " + event.OneLine(a.Note))
 		if !a.Done {
 			head = "This " + a.Note + "."
 		}
@@ -340,6 +349,9 @@ func showRestore(out io.Writer, a *answers.Restored) error {
 		if err := render.Line(out, "cannot be restored: %s", p); err != nil {
 			return err
 		}
+	}
+	if len(a.Blocked) > 0 && strings.HasPrefix(a.Blocked[0], operations.Whole) {
+		return render.Line(out, "Change that, or copy the files of the moment with `tidemark timeline session-branch`.")
 	}
 	if len(a.Blocked) > 0 {
 		return render.Line(out, "Name other paths, or use --leave to leave these as they are.")

@@ -1,12 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
@@ -31,15 +32,16 @@ reported after it. Prompts and commands are shown where the conversation is reco
 With a moment, show that: when it was and what it was, the browser's severity up to the next moment, and how files changed
 since the moment before.
 
-With --ts, show what a recorded terminal showed at that time, in seconds from the recording's beginning, as a time, or at its end.`,
-		Example: "  tidemark timeline show\n  tidemark timeline show m5\n  tidemark timeline show 10:32:15\n  tidemark timeline show --ts 12.5 --recording fix-cart",
+With --ts, show what a recorded terminal showed at that time, in seconds from the recording's beginning, as a time, or at its end.
+With --ts m5, show what it showed after the command of that moment, or when the agent did what the moment is of.`,
+		Example: "  tidemark timeline show\n  tidemark timeline show m5\n  tidemark timeline show 10:32:15\n  tidemark timeline show --ts 12.5 --recording fix-cart\n  tidemark timeline show --ts m5",
 		Args:    someArgs(0, 1, "one moment, such as m5, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ts != "" {
-				if len(args) > 0 || session != "" {
-					return usageError{errors.New("--ts takes neither a moment nor --session")}
+				if len(args) > 0 {
+					return usageError{errors.New("--ts takes no argument. For what a terminal showed at a moment, use --ts m12.")}
 				}
-				return showFrame(cmd, which, ts, asJSON)
+				return showFrame(cmd, which, ts, session, asJSON)
 			}
 			if which != "" {
 				return usageError{errors.New("--recording needs --ts")}
@@ -59,7 +61,7 @@ With --ts, show what a recorded terminal showed at that time, in seconds from th
 	}
 	f := cmd.Flags()
 	f.StringVar(&session, "session", "", "ID of a session (default: that of the working directory)")
-	f.StringVar(&ts, "ts", "", "show what a recorded terminal showed at this time")
+	f.StringVar(&ts, "ts", "", "show what a recorded terminal showed at this time, or at a moment")
 	f.StringVar(&which, "recording", "", "ID or name of a recorded terminal (default: the newest)")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -71,21 +73,18 @@ const (
 	titleWidth  = 80
 )
 
-// treeNode is a line of a tree, with those below it.
+// treeNode is a line of a tree, with those below it. In a narrow terminal, cut is shortened, which is between text and tail.
 type treeNode struct {
-	text  string
-	below []treeNode
+	text, cut, tail string
+	below           []treeNode
 }
 
+// leastCut is what remains of the part of a line that is shortened, in columns.
+const leastCut = 12
+
 func showTree(out io.Writer, a *sessiontree.Tree) error {
-	root := treeNode{text: render.Bold(a.ID) + "  " + grants.Printable(a.Workspace)}
-	for _, t := range a.Turns {
-		root.below = append(root.below, turnNode(t))
-	}
-	if len(a.Files) > 0 {
-		root.below = append(root.below, treeNode{"changed by no known call", fileNodes(a.Files)})
-	}
-	if err := root.write(out, "", ""); err != nil {
+	width, _ := terminalColumns(out)
+	if err := treeOf(a).write(out, width, "", ""); err != nil {
 		return err
 	}
 	for _, r := range a.Recordings {
@@ -101,9 +100,36 @@ func showTree(out io.Writer, a *sessiontree.Tree) error {
 	return nil
 }
 
-// write writes a node with the lines of those below it.
-func (n treeNode) write(out io.Writer, first, rest string) error {
-	if err := render.Line(out, "%s%s", first, n.text); err != nil {
+func treeOf(a *sessiontree.Tree) treeNode {
+	root := treeNode{text: render.Bold(a.ID) + "  " + grants.Printable(a.Workspace)}
+	titles := map[string]string{}
+	for _, t := range a.Turns {
+		titlesOf(titles, t.Calls)
+	}
+	for _, t := range a.Turns {
+		root.below = append(root.below, turnNode(t, titles))
+	}
+	if len(a.Files) > 0 {
+		root.below = append(root.below, treeNode{text: "changed by no known call", below: fileNodes(a.Files, titles)})
+	}
+	return root
+}
+
+// titlesOf adds the titles of calls by their IDs, which the tree does not show.
+func titlesOf(titles map[string]string, calls []*sessiontree.Call) {
+	for _, c := range calls {
+		titles[c.ID] = timeOf(c.At.Time) + "  " + event.OneLine(c.Title)
+		titlesOf(titles, c.Calls)
+	}
+}
+
+// write writes a node with the lines of those below it. Width is that of the terminal in columns, 0 for no limit.
+func (n treeNode) write(out io.Writer, width int, first, rest string) error {
+	cut := n.cut
+	if width > 0 && cut != "" {
+		cut = ansi.Truncate(cut, max(leastCut, width-ansi.StringWidth(first+n.text+n.tail)), "…")
+	}
+	if err := render.Line(out, "%s%s%s%s", first, n.text, cut, n.tail); err != nil {
 		return err
 	}
 	for i, b := range n.below {
@@ -111,29 +137,29 @@ func (n treeNode) write(out io.Writer, first, rest string) error {
 		if i == len(n.below)-1 {
 			branch, more = "└─ ", "   "
 		}
-		if err := b.write(out, rest+branch, rest+more); err != nil {
+		if err := b.write(out, width, rest+branch, rest+more); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func turnNode(t *sessiontree.Turn) treeNode {
+func turnNode(t *sessiontree.Turn, titles map[string]string) treeNode {
 	prompt := "prompt"
 	if t.Prompt != "" {
 		prompt = cutTo(event.OneLine(t.Prompt), promptWidth)
 	}
-	n := treeNode{text: timeOf(t.At.Time) + "  " + render.Bold(prompt) + faint(t.Agent, t.Moment)}
+	n := treeNode{text: timeOf(t.At.Time) + "  ", cut: render.Bold(prompt), tail: faint(t.Agent, t.Moment)}
 	for _, c := range t.Calls {
-		n.below = append(n.below, callNode(c))
+		n.below = append(n.below, callNode(c, titles))
 	}
 	if t.Said != "" && t.Ended != nil {
-		n.below = append(n.below, treeNode{text: render.Faint(timeOf(t.Ended.Time) + "  stopped: " + cutTo(event.OneLine(t.Said), titleWidth))})
+		n.below = append(n.below, treeNode{text: render.Faint(timeOf(t.Ended.Time) + "  stopped: "), cut: render.Faint(cutTo(event.OneLine(t.Said), titleWidth))})
 	}
 	return n
 }
 
-func callNode(c *sessiontree.Call) treeNode {
+func callNode(c *sessiontree.Call, titles map[string]string) treeNode {
 	took, outcome := "", ""
 	if c.DurationMs > 0 {
 		took = render.Duration(int64(c.DurationMs))
@@ -141,21 +167,24 @@ func callNode(c *sessiontree.Call) treeNode {
 	if c.Outcome != "" && c.Outcome != conversation.OK {
 		outcome = "  " + c.Outcome
 	}
-	n := treeNode{text: timeOf(c.At.Time) + "  " + cutTo(event.OneLine(c.Title), titleWidth) + outcome + faint(took, c.Moment)}
-	n.below = fileNodes(c.Files)
+	n := treeNode{text: timeOf(c.At.Time) + "  ", cut: cutTo(event.OneLine(c.Title), titleWidth), tail: outcome + faint(took, c.Moment)}
+	n.below = fileNodes(c.Files, titles)
 	if c.Severity != "" && c.Severity != report.Clean {
-		n.below = append(n.below, treeNode{text: standingOf(c)})
+		n.below = append(n.below, treeNode{cut: standingOf(c)})
 	}
 	for _, inner := range c.Calls {
-		n.below = append(n.below, callNode(inner))
+		n.below = append(n.below, callNode(inner, titles))
 	}
 	return n
 }
 
-// maxTreeFiles bounds the files below one call.
-const maxTreeFiles = 20
+// maxTreeFiles bounds the files below one call, maxTreeMakers the calls below a file.
+const (
+	maxTreeFiles  = 20
+	maxTreeMakers = 8
+)
 
-func fileNodes(files []sessiontree.File) (nodes []treeNode) {
+func fileNodes(files []sessiontree.File, titles map[string]string) (nodes []treeNode) {
 	for i, f := range files {
 		if i == maxTreeFiles {
 			return append(nodes, treeNode{text: render.Faint(fmt.Sprintf("… and %d more files", len(files)-i))})
@@ -164,15 +193,27 @@ func fileNodes(files []sessiontree.File) (nodes []treeNode) {
 		if f.Added+f.Removed > 0 {
 			counts = fmt.Sprintf("+%d −%d", f.Added, f.Removed)
 		}
-		one := ""
-		if len(f.OneOf) > 0 {
-			one = "by one of " + strings.Join(f.OneOf, ", ")
-		}
 		path := event.OneLine(f.Path)
 		if f.From != "" {
 			path = event.OneLine(f.From) + " → " + path
 		}
-		nodes = append(nodes, treeNode{text: f.Change + " " + path + faint(counts, one)})
+		n := treeNode{text: f.Change + " " + path + faint(counts)}
+		if len(f.OneOf) > 0 {
+			n.text += faint("by one of:")
+			n.below = makerNodes(f.OneOf, titles)
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// makerNodes returns the calls of which one changed a file.
+func makerNodes(ids []string, titles map[string]string) (nodes []treeNode) {
+	for i, id := range ids {
+		if i == maxTreeMakers {
+			return append(nodes, treeNode{text: render.Faint(fmt.Sprintf("… and %d more calls", len(ids)-i))})
+		}
+		nodes = append(nodes, treeNode{cut: render.Faint(cutTo(cmp.Or(titles[id], event.OneLine(id)), titleWidth))})
 	}
 	return nodes
 }

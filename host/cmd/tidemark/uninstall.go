@@ -13,6 +13,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+	"tidemark.dev/tidemark/host/internal/workspace/native"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/installer"
 )
@@ -207,10 +209,22 @@ func (c *changer) leave(h home.Home, purge bool) error {
 			return fmt.Errorf("cannot read which branches are mounted: %w", err)
 		}
 		for _, m := range list {
-			if dataset.Mounted(m) {
-				c.sheet.Outcome(string(installer.None), c.short(fmt.Sprintf("to delete %s, run `zfs destroy -r %s` first", m.At, m.Source)))
+			if how := toDelete(m); how != "" {
+				c.sheet.Outcome(string(installer.None), c.short(how))
 			}
 		}
 	}
 	return h.Leave()
+}
+
+// toDelete returns what to do before a mounted branch can be deleted. It is empty for anything else.
+func toDelete(m mounts.Mount) string {
+	at := native.Argument(m.At)
+	switch {
+	case dataset.Mounted(m):
+		return fmt.Sprintf("to delete %s, run `zfs destroy -r %s` first", at, native.Argument(m.Source))
+	case overlay.Is(m.At):
+		return fmt.Sprintf("the branch %s is mounted until the system restarts. Copy the files that you need out of it. To delete it, run `sudo umount %s` first", at, at)
+	}
+	return ""
 }

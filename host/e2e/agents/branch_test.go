@@ -134,6 +134,10 @@ func TestABranchContinuesTheConversationOfClaudeCode(t *testing.T) {
 	if !strings.Contains(string(log), "Done differently.") {
 		t.Errorf("the log is %s", log)
 	}
+	continued, err := filepath.Glob(filepath.Join(w.home, "claude", "projects", "*", b.Agent.Conversation+".jsonl"))
+	if r := w.RunIn(w.project, "branch", "attach", "other-way"); err != nil || len(continued) != 1 || r.Code != 0 || !strings.Contains(r.Err, "Its conversation is in "+continued[0]) || !strings.Contains(r.Err, ": exit status 0.") {
+		t.Errorf("attach says %+v; the conversation is %q, %v", r, continued, err)
+	}
 	for name, want := range map[string]string{"page.js": "let cart = 2\n", "env.txt": fmt.Sprintf("TIDEMARK_BRANCH=other-way\nTIDEMARK_PORT_OFFSET=%d\n", b.Agent.Ports), ".env": "WORD=unnamed-plain-word\n"} {
 		if got, _ := os.ReadFile(filepath.Join(b.Workspace, name)); string(got) != want {
 			t.Errorf("%s is %q", name, got)
@@ -212,7 +216,10 @@ func TestABranchContinuesTheConversationOfCodex(t *testing.T) {
 		if len(asked) == 0 {
 			t.Fatalf("the model was not asked: %s", log)
 		}
-		for text, want := range map[string]bool{"Change a to 2": true, "The first is done.": true, "Break it": false, "call_2": false, "Do it differently": true, b.Workspace: true} {
+		for text, want := range map[string]bool{
+			"Change a to 2": true, "The first is done.": true, "Break it": false, "call_2": false, "Do it differently": true, b.Workspace: true,
+			"Workspace and conversation are as of": !test.why, "the conversation ends before the turn that was under way": test.why,
+		} {
 			if got := strings.Contains(asked[0], text); got != want {
 				t.Errorf("at %s the first request has %q: %t", test.moment, text, got)
 			}

@@ -142,6 +142,9 @@ func TestABranchDoesDifferentlyWhatBrokeThePage(t *testing.T) {
 	if fmt.Sprint(c.A.Files, c.B.Files, c.Different) != "[cart.js] [cart.js] [cart.js]" || c.A.Calls != 1 || c.B.Calls != 9 || c.A.Tokens == nil || c.B.Tokens == nil {
 		t.Errorf("the comparison is %+v", c)
 	}
+	if c.A.First != "Bash sed" || c.B.First != "Edit cart.js" { // where they diverge
+		t.Errorf("the branch began with %q, the original went on with %q", c.A.First, c.B.First)
+	}
 	t.Log("\n" + w.tidemark("branch", "compare", "differently"))
 	if after := whole(t, w.project); after != before {
 		t.Errorf("the original has changed:\n%s\nbefore:\n%s", after, before)

@@ -52,29 +52,56 @@ func (w *world) ofSource(source string, n int) (found []answers.ListMoment) {
 	return found
 }
 
+// geminiCommand has Gemini CLI use one model, and ask nobody.
+const geminiCommand = `gemini = ["gemini", "--model", "gemini-2.5-flash", "--approval-mode", "yolo"]`
+
+// commands sets the commands of agents in branches.
+func (w *world) commands(config string) {
+	w.Helper()
+	if err := os.WriteFile(filepath.Join(w.Home, "config.toml"), []byte("[branches.commands]\n"+config+"\n"), 0o600); err != nil {
+		w.Fatal(err)
+	}
+	w.tidemark("stop")
+	w.tidemark("session", "start")
+}
+
+// chatsOf returns the chats of Gemini CLI by their paths.
+func chatsOf(t *testing.T, w *world) map[string]string {
+	t.Helper()
+	chats := map[string]string{}
+	found, err := filepath.Glob(filepath.Join(w.home, ".gemini", "tmp", "*", "chats", "*"))
+	for _, path := range found {
+		var text []byte
+		if text, err = os.ReadFile(path); err == nil {
+			chats[path] = string(text)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chats
+}
+
 // Gemini CLI imports a copy of its chat that is cut at the moment, and opencode forks its session up to there. Both work in the
 // branch.
 func TestABranchContinuesTheConversationOfOtherAgents(t *testing.T) {
 	for _, one := range []struct {
-		id, method, write, file, shell, config string
+		id, method, write, read, file, shell, config string
 	}{
-		{"gemini", "transcript", "write_file", "file_path", "run_shell_command", `gemini = ["gemini", "--model", "gemini-2.5-flash", "--approval-mode", "yolo"]`},
-		{"opencode", "session/fork", "write", "filePath", "bash", ""},
+		{"gemini", "transcript", "write_file", "read_file", "file_path", "run_shell_command", geminiCommand},
+		{"opencode", "session/fork", "write", "read", "filePath", "bash", ""},
 	} {
 		t.Run(one.id, func(t *testing.T) {
 			w := newWorld(t)
 			o := w.prepared(one.id)
 			agent := program(t, o.program)
 			if one.config != "" {
-				if err := os.WriteFile(filepath.Join(w.Home, "config.toml"), []byte("[branches.commands]\n"+one.config+"\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				w.tidemark("stop")
-				w.tidemark("session", "start")
+				w.commands(one.config)
 			}
 			page := filepath.Join(w.project, "page.js")
 			server := modelserver.Start(t,
 				modelserver.Turn{Text: "First.", Calls: []modelserver.Call{on("w1", one.write, one.file, page, "content", "let cart = 1\n")}},
+				modelserver.Turn{Text: "What is there?", Calls: []modelserver.Call{on("r1", one.read, one.file, page)}}, // its result may name the file too
 				modelserver.Turn{Text: "Then I break it.", Calls: []modelserver.Call{on("w2", one.write, one.file, page, "content", "let cart = null\n")}},
 				modelserver.Turn{Text: "All done."},
 			)
@@ -82,6 +109,7 @@ func TestABranchContinuesTheConversationOfOtherAgents(t *testing.T) {
 			w.ended()
 			edits, prompts, stops := w.ofSource(records.FromEdit, 2), w.ofSource(records.FromPrompt, 1), w.ofSource(records.FromStop, 1)
 			before := whole(t, w.project)
+			chats := chatsOf(t, w)
 			for _, at := range []struct {
 				moment, file string
 				method       string
@@ -134,6 +162,15 @@ func TestABranchContinuesTheConversationOfOtherAgents(t *testing.T) {
 			}
 			if after := whole(t, w.project); after != before {
 				t.Errorf("the original workspace has changed:\n%s\nbefore:\n%s", after, before)
+			}
+			now := chatsOf(t, w)
+			for path, said := range chats { // of Gemini CLI: opencode has all in its database
+				if now[path] != said {
+					t.Errorf("the original chat %s has changed:\n%s\nbefore:\n%s", path, now[path], said)
+				}
+			}
+			if one.id == "gemini" && len(chats) == 0 {
+				t.Error("there is no original chat")
 			}
 		})
 	}

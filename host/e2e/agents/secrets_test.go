@@ -43,17 +43,22 @@ func TestNoSecretOfARealAgentIsOnDisk(t *testing.T) {
 	for _, text := range groups {
 		prompt.WriteString(text)
 	}
+	claude := func(w *world, hooks []string) {
+		w.claude(hooks, prompt.String(), plant(func(id, command string) modelserver.Call {
+			return call(id, "Bash", map[string]any{"command": command, "description": "print"})
+		})...)
+	}
+	codex := func(w *world, hooks []string) {
+		w.codex(w.settings(hooks...), []string{prompt.String()}, plant(func(id, command string) modelserver.Call {
+			return call(id, "exec_command", map[string]any{"cmd": command})
+		})...)
+	}
 	agents := map[string]func(w *world){
-		"claude": func(w *world) {
-			w.claude(claudeEvents, prompt.String(), plant(func(id, command string) modelserver.Call {
-				return call(id, "Bash", map[string]any{"command": command, "description": "print"})
-			})...)
-		},
-		"codex": func(w *world) {
-			w.codex(w.settings(codexEvents...), []string{prompt.String()}, plant(func(id, command string) modelserver.Call {
-				return call(id, "exec_command", map[string]any{"cmd": command})
-			})...)
-		},
+		"claude": func(w *world) { claude(w, claudeEvents) },
+		"codex":  func(w *world) { codex(w, codexEvents) },
+		// All but the beginning and the end is from their own records.
+		"claude by its transcript": func(w *world) { claude(w, []string{"SessionStart", "SessionEnd"}) },
+		"codex by its rollout":     func(w *world) { codex(w, []string{"SessionStart", "SessionEnd"}) },
 	}
 	shells := map[string]string{"gemini": "run_shell_command", "copilot": "bash", "opencode": "bash"}
 	for _, o := range others {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/branches"
+	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/testing/modelserver"
 )
 
@@ -88,31 +89,43 @@ func TestAWorktreeOfClaudeCodeIsABranch(t *testing.T) {
 	if err := json.Unmarshal([]byte(w.tidemark("branch", "list", "--json")), &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Branches) != 1 || list.Branches[0].Name != "feature-x" {
+	if len(list.Branches) != 1 || list.Branches[0].Name != gitrepo.Slug("Feature.X") {
 		t.Fatalf("the branches are %+v", list.Branches)
 	}
 	dir := list.Branches[0].Workspace
 	for name, want := range map[string]string{
-		"pwd.txt": dir + "\n", "seen.txt": "WORD=unnamed-plain-word\nlib\nlet a = 3\n", "branch.txt": "worktree-feature-x\n",
+		"pwd.txt": dir + "\n", "seen.txt": "WORD=unnamed-plain-word\nlib\nlet a = 3\n", "branch.txt": "worktree-" + gitrepo.Slug("Feature.X") + "\n",
 		"status.txt": " M a.js\n?? pwd.txt\n?? seen.txt\n?? status.txt\n",
 	} {
 		if got := w.content(dir, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if text := w.git(w.project, "worktree", "list"); !strings.Contains(text, dir+" ") || !strings.Contains(text, "[worktree-feature-x]") || strings.Contains(text, "prunable") {
+	if text := w.git(w.project, "worktree", "list"); !strings.Contains(text, dir+" ") || !strings.Contains(text, "[worktree-"+gitrepo.Slug("Feature.X")+"]") || strings.Contains(text, "prunable") {
 		t.Errorf("the worktrees are %s", text)
 	}
 	if got := w.git(w.project, "status", "--porcelain"); got != "M a.js" {
 		t.Errorf("the original has changed: %q", got)
 	}
 	var c branches.Comparison
-	if err := json.Unmarshal([]byte(w.tidemark("branch", "compare", "feature-x", "--json")), &c); err != nil {
+	if err := json.Unmarshal([]byte(w.tidemark("branch", "compare", gitrepo.Slug("Feature.X"), "--json")), &c); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.A.Files) != 4 || c.A.Calls != 1 {
 		t.Errorf("the comparison is %+v", c.A)
 	}
+
+	// A session of a worktree has a line about it, which its copy must not have: with it, Claude Code would go there.
+	original := w.project
+	w.project = dir
+	moment := w.momentOf("toolu_1")
+	server := modelserver.Start(t, modelserver.Turn{Calls: []modelserver.Call{call("toolu_b", "Bash", map[string]any{"command": "pwd > where.txt", "description": "look"})}}, modelserver.Turn{Text: "Done."})
+	b := w.branch(claudeEnv(filepath.Join(w.home, "claude"), server), "--moment", moment, "--name", "way", "--message", "Do it differently")
+	if b.Agent.Method != "transcript" || w.content(b.Workspace, "where.txt") != b.Workspace+"\n" {
+		t.Errorf("the agent is %+v, in %q", b.Agent, w.content(b.Workspace, "where.txt"))
+	}
+	w.tidemark("branch", "rm", "way", "--force")
+	w.project = original
 
 	// Claude Code continues in a worktree that it knows.
 	w.inWorktree("Feature.X", modelserver.Turn{Calls: []modelserver.Call{call("toolu_2", "Bash", map[string]any{"command": "echo again > again.txt", "description": "again"})}}, modelserver.Turn{Text: "Done."})

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
@@ -168,6 +169,17 @@ func (w *world) ended() {
 	}
 }
 
+// gone waits until a process has ended.
+func (w *world) gone(pid int) {
+	w.Helper()
+	if err := testbed.Eventually(w.Context(), func() (bool, error) {
+		_, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", pid))
+		return err != nil, nil
+	}); err != nil {
+		w.Fatalf("process %d still runs: %v", pid, err)
+	}
+}
+
 func TestTheAgentOfAMomentStartsInItsBranch(t *testing.T) {
 	w := newWorld(t, "")
 	w.edited("toolu_1")
@@ -197,8 +209,8 @@ func TestTheAgentOfAMomentStartsInItsBranch(t *testing.T) {
 	if !strings.Contains(text, "other-way") || !strings.Contains(text, "claude has ended") {
 		t.Errorf("the list is %s", text)
 	}
-	if out := w.run("branch", "attach", "other-way"); out != b.Workspace+"\n" {
-		t.Errorf("attach prints %q", out)
+	if r := w.try("branch", "attach", "other-way"); r.Code != 0 || r.Out != b.Workspace+"\n" || !strings.Contains(r.Err, "claude ended at ") || !strings.Contains(r.Err, ": exit status 0.") {
+		t.Errorf("attach: %+v", r)
 	}
 	if r := w.try("timeline", "session-branch", "--moment", "now", "--name", "other-way"); r.Code == 0 || !strings.Contains(r.Err, "already has a branch") {
 		t.Errorf("a name that is taken: %+v", r)
@@ -206,6 +218,47 @@ func TestTheAgentOfAMomentStartsInItsBranch(t *testing.T) {
 	if r := w.try("timeline", "session-branch", "--moment", "now", "--name", "none", "--message", "x", "--agent", "ghost"); r.Code == 0 || !strings.Contains(r.Err, "claude, codex") {
 		t.Errorf("an agent that is not known: %+v", r)
 	}
+}
+
+// TestWhatBecameOfAnAgentIsSaid: when and how it ended, where its output and its conversation are, and how to continue it. After a
+// restart of the daemon, too; an end that the daemon did not see is not known.
+func TestWhatBecameOfAnAgentIsSaid(t *testing.T) {
+	w := newWorld(t, "")
+	w.edited("toolu_1")
+	failed, killed := w.branch("failed", "run: echo out; exit 3"), w.branch("killed", "run: kill -9 $$")
+	unseen := w.branch("unseen", "run: while test ! -e end; do sleep 0.01; done")
+	w.gone(failed.Agent.PID)
+	w.gone(killed.Agent.PID)
+	says := func(name string, wants ...string) {
+		t.Helper()
+		var r testbed.Ran
+		if err := testbed.Eventually(t.Context(), func() (bool, error) { // the daemon notes an end after the process is gone
+			r = w.try("branch", "attach", name)
+			return strings.Contains(r.Err, wants[0]), nil
+		}); err != nil || r.Code != 0 {
+			t.Fatalf("%s: %v: %+v", name, err, r)
+		}
+		for _, want := range append(wants, "`tidemark branch open "+name+"`") {
+			if !strings.Contains(r.Err, want) {
+				t.Errorf("%s lacks %q: %+v", name, want, r)
+			}
+		}
+	}
+	for range 2 {
+		says("failed", ": exit status 3.", "Its output is in "+failed.Agent.Log, "claude ended at "+time.Now().Format("2006-"))
+		says("killed", ": signal: killed.")
+		if text := w.run("branch", "list"); !strings.Contains(text, "claude has ended (exit status 3)") || !strings.Contains(text, "claude runs") {
+			t.Errorf("the list is %s", text)
+		}
+		w.run("stop")
+	}
+	put(t, filepath.Join(unseen.Workspace, "end"), "")
+	w.gone(unseen.Agent.PID)
+	says("unseen", "When and how is not known; the last moment of the branch is of ")
+	var removed branches.Removed
+	w.json(&removed, "branch", "rm", "failed")
+	w.run("timeline", "undo", removed.Operation, "--yes")
+	says("failed", ": exit status 3.", "Its output was removed.")
 }
 
 // A branch stays when its agent cannot be started.
@@ -242,12 +295,7 @@ func TestABranchIsRemovedWhenNothingRunsInIt(t *testing.T) {
 			t.Errorf("%s is still there: %v", path, err)
 		}
 	}
-	if err := testbed.Eventually(t.Context(), func() (bool, error) {
-		_, err := os.Stat(fmt.Sprintf("/proc/%d/cwd", b.Agent.PID))
-		return err != nil, nil
-	}); err != nil {
-		t.Errorf("the agent still runs: %v", err)
-	}
+	w.gone(b.Agent.PID)
 	if list := w.list(); len(list) != 0 {
 		t.Errorf("the branches are %+v", list)
 	}
@@ -381,7 +429,7 @@ func TestARemovalIsUndoneAsTheLastOperation(t *testing.T) {
 	put(t, filepath.Join(held.Workspace, "new.js"), "held\n")
 	w.run("branch", "commit", "kept", "-m", "New")
 	removed := w.run("branch", "rm", "held")
-	if !strings.Contains(removed, "`tidemark timeline undo op4` brings it back") {
+	if !strings.Contains(removed, "`tidemark timeline undo op4 --session "+held.BranchOf.Session+"` brings it back") {
 		t.Errorf("the removal says %s", removed)
 	}
 	if out := w.run("timeline", "undo", "--yes"); out != "Undid op4, remove branch held.\n" {
@@ -397,13 +445,43 @@ func TestARemovalIsUndoneAsTheLastOperation(t *testing.T) {
 	}
 }
 
+// TestATakenNameStartsNoneOfSeveral: neither a branch nor its agent.
+func TestATakenNameStartsNoneOfSeveral(t *testing.T) {
+	w := newWorld(t, "")
+	w.branch("way-2", "")
+	r := w.try("timeline", "session-branch", "--moment", "now", "--name", "way", "--try", "a", "--try", "b")
+	if r.Code != 2 || !strings.Contains(r.Err, `already has a branch "way-2"`) {
+		t.Errorf("%+v", r)
+	}
+	if list := w.list(); len(list) != 1 {
+		t.Errorf("the branches are %+v", list)
+	}
+}
+
+// TestTheUndoOfANestedRemovalIsNamed: it is in the log of the branch that it was made in, where the project has another op2.
+func TestTheUndoOfANestedRemovalIsNamed(t *testing.T) {
+	w := newWorld(t, "")
+	outer, other := w.branch("outer", ""), w.branch("other", "")
+	w.run("timeline", "session-branch", outer.ID, "--moment", "now", "--name", "inner")
+	removed := w.run("branch", "rm", "inner")
+	_, command, _ := strings.Cut(removed, "`tidemark ")
+	command, _, _ = strings.Cut(command, "`")
+	if out := w.run(append(strings.Fields(command), "--yes")...); out != "Undid op2, remove branch inner.\n" {
+		t.Errorf("%q says %q", command, out)
+	}
+	w.has(filepath.Join(other.Workspace, "cart.js"), "one\ntwo\nthree\nfour\nfive\n")
+	if list := w.run("branch", "list"); !strings.Contains(list, "inner") || !strings.Contains(list, "other") {
+		t.Errorf("the branches are %s", list)
+	}
+}
+
 func TestABranchIsCommittedToGit(t *testing.T) {
 	w := newWorld(t, "")
 	w.git("config", "user.name", "Test")
 	w.git("config", "user.email", "test@example.com")
 	first := w.git("rev-parse", "HEAD")
 	b := w.branch("other-way", "")
-	put(t, filepath.Join(b.Workspace, "new.js"), "new\n")
+	put(t, filepath.Join(b.Workspace, "new file é.js"), "new\n")
 	w.write("later.js", "later\n")
 	status := w.git("status", "--porcelain=v2", "--branch")
 	var c branches.Committed
@@ -411,7 +489,7 @@ func TestABranchIsCommittedToGit(t *testing.T) {
 	if c.Branch != "other-way" || c.Parent != first || c.Files != 1 || c.Commit != w.git("rev-parse", "other-way") {
 		t.Errorf("the commit is %+v", c)
 	}
-	if got := w.git("ls-tree", "-r", "--name-only", "other-way"); got != ".gitignore\ncart.js\nnew.js\nold.js" {
+	if got := w.git("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "other-way"); got != ".gitignore\ncart.js\nnew file é.js\nold.js" {
 		t.Errorf("the files are %q", got)
 	}
 	if now := w.git("status", "--porcelain=v2", "--branch"); now != status {
@@ -446,7 +524,25 @@ func TestAnAgentStartsInAWindowOfTmux(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.has(filepath.Join(b.Workspace, "env.txt"), "TIDEMARK_BRANCH=other-way\nTIDEMARK_PORT_OFFSET=100\n")
+	ended := w.branch("ended", "run: true")
+	w.gone(ended.Agent.PID)
+	if r := w.try("branch", "attach", "ended"); r.Code == 0 || !strings.Contains(r.Err, "claude has ended. When and how is not known; the last moment of the branch is of ") || !strings.Contains(r.Err, "`tidemark branch open ended`") {
+		t.Errorf("attach: %+v", r)
+	}
+	// The window of one that fails stays, with what it said.
+	failed := w.branch("failed", "run: echo no such model; exit 7")
+	w.gone(failed.Agent.PID)
+	if r := w.try("branch", "attach", "failed"); r.Code != 0 || !strings.Contains(r.Out, "no such model\n") || !strings.Contains(r.Err, "claude has ended: exit status 7.") {
+		t.Errorf("attach: %+v", r)
+	}
+	if text := w.run("branch", "list"); !strings.Contains(text, "claude has ended (exit status 7)") {
+		t.Errorf("the list is %s", text)
+	}
 	w.run("branch", "rm", "other-way", "--force")
+	w.run("branch", "rm", "failed")
+	if out, _ := exec.CommandContext(t.Context(), tmux, "list-windows", "-a").CombinedOutput(); strings.Contains(string(out), "[") {
+		t.Errorf("tmux has windows of removed branches: %s", out)
+	}
 }
 
 func ignoreMissing(err error) error {

@@ -16,7 +16,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
+	"tidemark.dev/tidemark/host/internal/workspace/removal"
 	"tidemark.dev/tidemark/host/testing/disktest"
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
@@ -39,6 +42,14 @@ func TestSeveralWaysFromOneMoment(t *testing.T) {
 	if r := w.try("timeline", "session-branch", "--moment", "now", "--name", "x", "--try", "a", "--message", "b"); r.Code != 2 {
 		t.Errorf("--try with --message: %+v", r)
 	}
+	// One that comes back says that another one has got its ports.
+	var removed branches.Removed
+	w.json(&removed, "branch", "rm", "way-1")
+	w.branch("third", "run: true")
+	w.ended()
+	if out := w.run("timeline", "undo", removed.Operation, "--yes"); !strings.Contains(out, "remove branch way-1. The port offset of branch way-1 is now 300, because another branch has 100.") {
+		t.Errorf("the undo says %q", out)
+	}
 }
 
 // All that is done with branches can be undone by the log, and a branch that was removed comes back as it was.
@@ -50,9 +61,14 @@ func TestWhatIsDoneWithBranchesIsUndone(t *testing.T) {
 	put(t, filepath.Join(b.Workspace, "new.js"), "new\n")
 	var c branches.Committed
 	w.json(&c, "branch", "commit", "other-way")
-	w.run("timeline", "undo", c.Operation, "--yes")
-	if got := w.git("branch"); got != "* main" {
-		t.Errorf("the branches of Git are %q", got)
+	operation := c.Operation
+	for _, want := range []string{"* main", "* main\n  other-way", "* main"} { // the last undos undo the undo before
+		var undone answers.Restored
+		w.json(&undone, "timeline", "undo", operation, "--yes")
+		if got := w.git("branch"); got != want {
+			t.Errorf("the branches of Git are %q, want %q", got, want)
+		}
+		operation = undone.Operation
 	}
 	w.json(&c, "branch", "commit", "other-way")
 	w.git("update-ref", "refs/heads/other-way", w.git("commit-tree", "-p", "other-way", "-m", "more", "other-way^{tree}"))
@@ -93,11 +109,22 @@ func TestWhatIsDoneWithBranchesIsUndone(t *testing.T) {
 const maxShared = 2 << 20
 
 // Eight branches at once, each with an agent and a server of its own: none sees another one, and each takes the room of what
-// it writes.
+// it writes. On ext4, which shares no extents, they are mounted, and the disk has Tidemark's home too.
 func TestEightBranchesAtOnce(t *testing.T) {
-	for _, kind := range []string{"xfs", "btrfs"} {
+	for _, kind := range []string{"xfs", "btrfs", "ext4"} {
 		t.Run(kind, func(t *testing.T) {
-			disk := disktest.Sharing(t, kind)
+			var disk string
+			big := 1 << 20
+			if kind == "ext4" {
+				if err := overlay.Refused(); err != nil {
+					t.Skip("no branch can be mounted: ", err)
+				}
+				disk = disktest.Seconds(t)
+				t.Setenv("TMPDIR", disk)
+				big *= 5 // a mount takes less time than a copy
+			} else {
+				disk = disktest.Sharing(t, kind)
+			}
 			w := newWorldIn(t, filepath.Join(disk, "shop"), "")
 			w.edited("toolu_1")
 			for i := range 1000 {
@@ -107,7 +134,7 @@ func TestEightBranchesAtOnce(t *testing.T) {
 				}
 				put(t, filepath.Join(dir, fmt.Sprintf("%d.js", i)), strings.Repeat(fmt.Sprint(i), 2000))
 			}
-			w.write("big.bin", strings.Repeat("0123456789abcdef", 1<<20))
+			w.write("big.bin", strings.Repeat("0123456789abcdef", big))
 			moment := w.run("timeline", "moment", "add", "--label", "all is there", "--json")
 			if !strings.Contains(moment, `"fsSnapshot":"s`) {
 				t.Fatal(moment)
@@ -157,6 +184,13 @@ func TestEightBranchesAtOnce(t *testing.T) {
 			if after := fmt.Sprint(treetest.Read(t, w.project)); after != before {
 				t.Error("the original has changed")
 			}
+			for _, b := range list { // mounts outlive the daemon
+				w.run("branch", "rm", b.Name)
+			}
+			w.run("stop")
+			if err := removal.All(filepath.Join(w.Home, "workspaces")); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -191,4 +225,52 @@ func usedOf(t *testing.T, dir string) int64 {
 		t.Fatal(err)
 	}
 	return int64(s.Blocks-s.Bfree) * s.Bsize
+}
+
+// pid returns the process of the daemon, which is started if there is none.
+func (w *world) pid() int {
+	w.Helper()
+	var status struct {
+		PID int `json:"pid"`
+	}
+	w.json(&status, "status")
+	return status.PID
+}
+
+// TestAKillDuringTheLaunchLeavesAWholeBranch: the agent kills the daemon that starts it.
+func TestAKillDuringTheLaunchLeavesAWholeBranch(t *testing.T) {
+	w := newWorld(t, "")
+	w.edited("toolu_1")
+	before, pid := fmt.Sprint(treetest.Read(t, w.project)), w.pid()
+	w.try("timeline", "session-branch", "--moment", "now", "--name", "other-way", "--message", "run: kill -9 $PPID; echo ran > ran.txt") // it may have been answered
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		ran, err := filepath.Glob(filepath.Join(w.Home, "branches", "*", "other-way", "ran.txt"))
+		return len(ran) == 1, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if now := w.pid(); now == pid {
+		t.Errorf("the daemon is still process %d", pid)
+	}
+	w.ended()
+	list := w.list()
+	if len(list) != 1 || list[0].Problem != "" || list[0].Agent == nil {
+		t.Fatalf("the branches are %+v", list)
+	}
+	b := list[0]
+	for path, want := range map[string]string{"ran.txt": "ran\n", "cart.js": "one\ntwo\nthree\nfour\nfive\n", ".env": "KEY=1\n"} {
+		w.has(filepath.Join(b.Workspace, path), want)
+	}
+	if log := w.run("timeline", "op", "log"); !strings.Contains(log, "done") || strings.Contains(log, "begun") {
+		t.Errorf("the log is %s", log)
+	}
+	if after := fmt.Sprint(treetest.Read(t, w.project)); after != before {
+		t.Errorf("the original is %s, before %s", after, before)
+	}
+	was := fmt.Sprint(treetest.Read(t, b.Workspace))
+	w.run("branch", "rm", "other-way")
+	w.run("timeline", "undo", "--yes")
+	if is := fmt.Sprint(treetest.Read(t, b.Workspace)); is != was {
+		t.Errorf("the branch is %s, before %s", is, was)
+	}
 }

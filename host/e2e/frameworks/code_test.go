@@ -85,6 +85,9 @@ func TestEditorsThatDrawTheirText(t *testing.T) {
 			e2etest.Holds(t, long, "[lines=", `"line 1 of a long text\nline 2 of`)
 			do("browser_press_key", map[string]any{"ref": field, "key": "Control+End"})
 			end := a.Whole()
+			if name == "codemirror" || name == "ace" {
+				e2etest.Holds(t, long, " of ~500]")
+			}
 			if name != "tinymce" {
 				e2etest.Holds(t, end, "-500]")
 			}
@@ -94,6 +97,126 @@ func TestEditorsThatDrawTheirText(t *testing.T) {
 			do("browser_type", map[string]any{"ref": field, "text": "short", "clear": true})
 			written("short")
 			e2etest.Holds(t, a.Whole(), `: "short"`)
+			do("browser_type", map[string]any{"ref": field, "text": " and one more", "submit": true})
+			do("browser_type", map[string]any{"ref": field, "text": "end"})
+			written("short and one more\nend")
+			do("browser_press_key", map[string]any{"ref": field, "key": "Control+Home"})
+			do("browser_press_key", map[string]any{"ref": field, "key": "Shift+End"})
+			do("browser_type", map[string]any{"text": "a new line"}) // in place of what is selected
+			written("a new line\nend")
+			do("browser_type", map[string]any{"ref": field, "text": []string{"one", "two"}, "submit": true, "clear": true})
+			do("browser_type", map[string]any{"text": "three"})
+			written("two\nthree")
+			if name == "tinymce" { // its keys are in a frame
+				return
+			}
+			// A text that is there already is pasted as soon as another one.
+			p.JS(`document.addEventListener('paste', () => { window.drawn = 0; const count = () => { window.drawn++; requestAnimationFrame(count) }; requestAnimationFrame(count) }, true)
+				document.addEventListener('keydown', ({ key }) => { if (key === 'Enter') window.waited = window.drawn }, true)`)
+			do("browser_type", map[string]any{"ref": field, "text": "two\nthree", "clear": true, "submit": true})
+			written("two\nthree\n")
+			if p.Text(`String(window.waited < 20)`) != "true" {
+				t.Errorf("the editor got the next key %s frames later", p.Text(`String(window.waited)`))
+			}
 		})
 	}
+}
+
+// editorPage is a page with code editors of the applications' packages.
+func editorPage(t *testing.T, w *e2etest.World, page string) (*e2etest.Agent, *e2etest.Tab) {
+	t.Helper()
+	buildApps(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>Code</title><style>#app { height: 300px; width: 600px }</style><main><div id="app"></div></main>` + page})
+	s.Mux.Handle("/node_modules/", http.StripPrefix("/node_modules/", http.FileServer(http.Dir(filepath.FromSlash("../apps/node_modules")))))
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	p.WaitUntil(`document.querySelector('.view-line, .ace_line')`)
+	return a, p
+}
+
+const monacoScripts = `<link rel="stylesheet" href="/node_modules/monaco-editor/min/vs/editor/editor.main.css"><script src="/node_modules/monaco-editor/min/vs/loader.js"></script><script>require.config({ paths: { vs: '/node_modules/monaco-editor/min/vs' } })</script>`
+
+// TestLinesOfCodeThatAreNotTheTexts: an editor draws more than its text, and less.
+func TestLinesOfCodeThatAreNotTheTexts(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	t.Run("a comparison", func(t *testing.T) {
+		a, p := editorPage(t, w, monacoScripts+`<script>require(['vs/editor/editor.main'], () => {
+	const { editor } = monaco;
+	editor.createDiffEditor(app, { renderSideBySide: false }).setModel({ original: editor.createModel('one\ntwo\nthree'), modified: editor.createModel('one\nthree\nfour') });
+})</script>`)
+		p.WaitUntil(`document.querySelector('.line-delete')`)
+		e2etest.Holds(t, a.Whole(), `: "one\nthree\nfour"`)
+	})
+	t.Run("folded lines", func(t *testing.T) {
+		a, p := editorPage(t, w, monacoScripts+`<script>require(['vs/editor/editor.main'], () => {
+	window.editor = monaco.editor.create(app, { language: 'javascript', value: 'function a() {\n  let b\n  let c\n}\nlet d' });
+})</script>`)
+		p.WaitUntil(`window.editor && document.querySelector('.codicon-folding-expanded')`)
+		e2etest.Lacks(t, a.Everything(), "- item [")
+		p.JS(`editor.trigger('', 'editor.foldAll')`)
+		p.WaitUntil(`document.querySelector('.inline-folded')`)
+		e2etest.Holds(t, a.Whole(), `[lines=1,4-5]: "function a() {\n}\nlet d"`)
+	})
+	t.Run("wrapped lines", func(t *testing.T) {
+		a, _ := editorPage(t, w, `<script src="/node_modules/ace-builds/src-min-noconflict/ace.js"></script><script>
+ace.edit('app', { wrap: 40 }).setValue('if (a)\n    let b = "aaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbb cccccccccccccccccc"', -1);
+</script>`)
+		e2etest.Holds(t, a.Whole(), `"if (a)\n    let b = \"aaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbb cccccccccccccccccc\""`)
+	})
+	t.Run("buttons", func(t *testing.T) {
+		s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Write", `<div contenteditable="true" role="textbox" aria-label="Message"><p>See:</p><div contenteditable="false"><button>js</button><div role="button" tabindex="0">Copy</div></div><pre>let a</pre></div>`)})
+		a := w.AgentOf(t, s)
+		w.Open(t, s.URL)
+		e2etest.Holds(t, a.Whole(), `"See:\nlet a"`, `button "js"`, `button "Copy"`)
+	})
+}
+
+// TestCodeMirror5: it has its text beside a hidden field, and takes a paste a moment later.
+func TestCodeMirror5(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Code", `<div class="CodeMirror" style="position: relative; height: 100px; overflow: hidden"><div style="overflow: hidden; position: absolute; width: 3px; height: 0"><textarea id="keys"></textarea></div>
+<div class="CodeMirror-scroll" tabindex="-1"><div class="CodeMirror-sizer" id="sizer"><div class="CodeMirror-lines" role="presentation"><div class="CodeMirror-code" id="code" role="presentation"></div></div></div></div></div><script>
+let text = 'let a = 1\n\tb()\n', all = false, pending = 0;
+const draw = () => {
+	const lines = text.split('\n');
+	sizer.style.minHeight = lines.length * 20 + 8 + 'px';
+	code.innerHTML = lines.slice(0, 8).map((line, i) => '<div style="position: relative"><div class="CodeMirror-gutter-wrapper"><div class="CodeMirror-linenumber" style="position: absolute">' + (i + 1) + '</div></div><pre class=" CodeMirror-line " role="presentation" style="margin: 0 0 0 30px; height: 20px">' +
+		(line === '' ? '<span cm-text="">\u200b</span>' : line.replaceAll('\t', '<span class="cm-tab" cm-text="\t">    </span>')) + '</pre></div>').join('');
+};
+const write = (next) => { text = all ? next : text + next; all = false; draw(); };
+keys.onpaste = (event) => { event.preventDefault(); const pasted = event.clipboardData.getData('text'); pending = setTimeout(() => write(pasted), 60); };
+keys.onkeydown = (event) => {
+	if (event.key === 'Control') return;
+	clearTimeout(pending);
+	if (event.key === 'a' && event.ctrlKey) all = true;
+	else if (event.key === 'Enter') write('\n');
+	else return;
+	event.preventDefault();
+};
+draw();
+</script>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	look := a.Everything()
+	e2etest.Holds(t, look, `: "let a = 1\n\tb()\n"`)
+	e2etest.Lacks(t, look, `text: "let`, `"1"`)
+	field := e2etest.RefOf(t, look, "textbox")
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"browser_click", map[string]any{}, "let a = 1\n\tb()\n"},
+		{"browser_type", map[string]any{"text": "REPLACED", "clear": true}, "REPLACED"},
+		{"browser_type", map[string]any{"text": " and more", "submit": true}, "REPLACED and more\n"},
+		{"browser_type", map[string]any{"text": []string{"one", "two"}, "submit": true}, "REPLACED and more\none\ntwo\n"},
+	} {
+		c.args["ref"] = field
+		d := a.Act(c.tool, c.args)
+		if got := p.Text(`text`); got != c.want || d.Refused != nil || len(d.Ignored) > 0 {
+			t.Errorf("%s %v: the editor holds %q\n%s", c.tool, c.args, got, d)
+		}
+	}
+	p.JS(`text = Array.from({ length: 40 }, (_, i) => 'line ' + i).join('\n'); draw()`)
+	e2etest.Holds(t, a.Whole(), "[lines=1-8 of ~40]")
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -196,4 +199,102 @@ func TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce(t *testing.T) {
 		app.reload(p)
 		app.shows(p)
 	}
+}
+
+// TestAServerThatWasStartedAgainHasNoHotUpdate: webpack's client asks for the changes since the build that its page has, gets none,
+// and loads the page. No edit broke anything, and a later one neither.
+func TestAServerThatWasStartedAgainHasNoHotUpdate(t *testing.T) {
+	needDevServer(t, "webpack")
+	w := e2etest.SeparateWorld(t)
+	app := startDevServer(t, "webpack", nil)
+	s := &session{t, w, "restart-" + app.URL, app.Dir}
+	s.records()
+	p := app.opens(s)
+	priced := func(text string) {
+		t.Helper()
+		if err := testbed.Eventually(t.Context(), func() (bool, error) {
+			return p.Tab.JS(`if (!document.querySelector('li')?.textContent.match(/`+text+`/)) throw new Error('not yet')`) == nil, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	app.Stop()
+	app.Edit("src/price.js", "toFixed(2)", "toFixed(3)")
+	said := s.edited("src/price.js")
+	app.Restart()
+	priced(`\.\d{3}\b`)
+	app.Edit("src/price.js", "toFixed(3)", "toFixed(4)")
+	said += s.edited("src/price.js")
+	priced(`\.\d{4}\b`)
+	if requests := w.RunIn(app.Dir, "network", "--url", "hot-update.json", "--status-min", "404").Out; !strings.Contains(requests, "hot-update.json") {
+		t.Errorf("no update was missing: %s", requests)
+	}
+	list, found := w.RunIn(app.Dir, "timeline", "list").Out, w.RunIn(app.Dir, "timeline", "find-regression").Out
+	if said != "" || strings.Contains(list, "✖") || !strings.HasPrefix(found, "Nothing broke") {
+		t.Errorf("the hook says %q\n%s\n%s", said, list, found)
+	}
+}
+
+// TestALineOfWhatWebpackEvaluatesIsOneOfTheFile, or it is marked: webpack's cheap maps may be of what loaders made of the files.
+func TestALineOfWhatWebpackEvaluatesIsOneOfTheFile(t *testing.T) {
+	for _, devtool := range []string{"eval-source-map", "eval-cheap-module-source-map", "eval-cheap-source-map"} {
+		t.Run(devtool, func(t *testing.T) {
+			needDevServer(t, "webpack")
+			w := e2etest.SeparateWorld(t)
+			app := startDevServer(t, "webpack", func(a *devApp) {
+				a.Edit("serve.mjs", "devtool: 'cheap-module-source-map'", "devtool: '"+devtool+"'")
+			})
+			s := &session{t, w, devtool + app.URL, app.Dir}
+			s.records()
+			p := app.opens(s)
+			for _, e := range []struct {
+				file, from, to string
+				line           int
+			}{
+				{"src/price.js", "(cents / 100)", "cents.value", 1},
+				{"src/App.jsx", "list.map", "list.mop", 21},
+				{"src/App.jsx", "./Item.jsx", "./Items.jsx", 5},
+				{"src/cart.js", "export const empty", "throw new Error('no cart');\nexport const empty", 1},
+			} {
+				since := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+				app.Edit(e.file, e.from, e.to)
+				s.edited(e.file)
+				for _, how := range []string{"a hot update", "a load"} {
+					found, broke := app.broke(s, since)
+					said := w.RunIn(app.Dir, "changes", "--since", since, "--wait", "settled").Out
+					if !broke || len(found) == 0 {
+						t.Errorf("%s after %s: nothing is named: %s", e.to, how, said)
+					}
+					for _, by := range found {
+						if by.Path != e.file || by.Line != 0 && by.Line != e.line {
+							t.Errorf("%s after %s: %+v, want line %d", e.to, how, by, e.line)
+						}
+					}
+					for _, place := range regexp.MustCompile(filepath.Base(e.file)+`:(\d+)( \(generated\))?`).FindAllStringSubmatch(places(said), -1) {
+						if place[2] == "" && place[1] != strconv.Itoa(e.line) {
+							t.Errorf("%s after %s: %s is no line of it: %s", e.to, how, place[0], said)
+						}
+					}
+					app.reload(p)
+				}
+				app.Edit(e.file, e.to, e.from)
+				s.edited(e.file)
+				app.reload(p)
+				app.shows(p)
+			}
+		})
+	}
+}
+
+// places returns what a report says behind the messages of a page.
+func places(report string) string {
+	var lines []string
+	for line := range strings.Lines(report) {
+		cells := strings.Split(strings.TrimSpace(line), "  ")
+		lines = append(lines, cells[len(cells)-1])
+		if n := len(cells); n > 2 {
+			lines = append(lines, cells[n-2])
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -170,7 +170,7 @@ func TestWhatIsWrittenInAnEditorIsItsValue(t *testing.T) {
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
 	first := a.Look()
-	e2etest.Holds(t, first, `textbox "Letter" [e`, `: "hello you"`, `"one\nsecond\n\nthird link\nfour\nfive Chip"`, `link "link" [e`, `button "Chip" [e`)
+	e2etest.Holds(t, first, `textbox "Letter" [e`, `: "hello you"`, `"one\nsecond\n\nthird link\nfour\nfive"`, `link "link" [e`, `button "Chip" [e`)
 	for _, step := range []struct{ script, want string }{
 		{`document.getElementById('b').firstChild.data = 'all'`, `: "hello all"  # was "hello you"`},
 		{`document.getElementById('b').textContent = ''`, `: "hello"  # was "hello all"`},

@@ -34,6 +34,7 @@ func worked(t *testing.T) (*e2etest.Viewer, *e2etest.Tab, *e2etest.Agent) {
 	v := w.OpenViewer(t, b.Site)
 	v.JS(`await press('Show latest')`)
 	v.Shows("From after_refactor to now", "1 failed request", "1 error on the page")
+	v.JS(`await until(() => Number(document.querySelector('canvas').dataset.events) > 0, 'events on the timeline')`)
 	return v, p, a
 }
 
@@ -235,6 +236,7 @@ pick(document.querySelector('.tab-select'), '0');
 await until(() => document.querySelector('.checkpoint .when')?.textContent.includes('http://'), 'the checkpoints of all scopes');
 const mine = [...document.querySelectorAll('.tab-select option')].find((o) => o.textContent.includes('Basket') && o.title.includes(` + "`" + p.Text("location.host") + "`" + `));
 pick(document.querySelector('.tab-select'), mine.value);
+await new Promise((drawn) => setTimeout(drawn)); // the report of all tabs is gone
 await press('Show on the page');`)
 	p.WaitUntil(`document.querySelector('.error').getBoundingClientRect().top < innerHeight`)
 }

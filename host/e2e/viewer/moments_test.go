@@ -1,12 +1,16 @@
 package viewer
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/testing/e2etest"
@@ -82,6 +86,37 @@ await until(() => says('Restoring') && says('makes 3 changes'), 'a plan');`)
 	v.JS(`await press('Undo')`)
 	holds("cart.ts", "export const total = (items) => items.size\n")
 	v.Shows("Restore undone")
+
+	// Why a branch is refused is in view, beside the button that was pressed, in a small panel too.
+	run("timeline", "session-branch", "--moment", "now", "--name", "taken")
+	for _, size := range [][2]int64{{1100, 800}, {380, 560}} {
+		v.Tab.Do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+			return chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: size[0], Height: size[1], DeviceScaleFactor: 1})
+		})
+		v.JS(`
+if (!button('Branch', row('the cart counts'))) row('the cart counts').querySelector('.moment-head').click();
+if (!row('the cart counts').querySelector('form')) await press('Branch', row('the cart counts'));
+const form = row('the cart counts').querySelector('form');
+fill(form.querySelector('input'), 'taken');
+await press('Create branch', form);
+await until(() => form.querySelector('.problem')?.textContent.includes('already has a branch'), 'why it is refused');
+await new Promise(requestAnimationFrame);
+const rows = document.querySelector('.rows');
+if (rows.scrollWidth > rows.clientWidth) throw new Error('the rows are ' + rows.scrollWidth + ' px wide, in ' + rows.clientWidth);
+for (const one of [form.querySelector('.problem'), button('Create branch', form)]) {
+	const at = one.getBoundingClientRect();
+	const seen = document.elementFromPoint(at.left + 20, (at.top + at.bottom) / 2);
+	if (at.bottom > innerHeight + 1 || at.top < 0 || !(one === seen || one.contains(seen))) throw new Error(one.textContent + ' is at ' + at.top + ' to ' + at.bottom + ' of ' + innerHeight + ' below ' + seen?.className);
+}`)
+		if shots := os.Getenv(ScreenshotsEnv); shots != "" {
+			takeInto(t, shots, fmt.Sprintf("branch-refused-%d", size[0]), v.Tab, size[0], size[1])
+		}
+		v.JS(`row('the cart counts').querySelector('.moment-head').click(); row('the cart counts').querySelector('.moment-head').scrollIntoView(); document.querySelector('.moments-view').scrollTop = 0;`)
+	}
+	run("branch", "rm", "taken")
+	v.Tab.Do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		return chromedp.Call(ctx, emulation.ClearDeviceMetricsOverride, chromedp.Void{})
+	})
 
 	v.JS(`
 if (!button('Branch', row('the cart counts'))) row('the cart counts').querySelector('.moment-head').click();

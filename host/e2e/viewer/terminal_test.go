@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,7 +11,7 @@ import (
 )
 
 // TestCommandsOfATerminalInTheViewer: commands of a recorded shell are a lane, by their exit status, and moments that say how
-// they ended.
+// they ended. What an agent does in it is a moment with its place in the recording.
 func TestCommandsOfATerminalInTheViewer(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -20,8 +21,9 @@ func TestCommandsOfATerminalInTheViewer(t *testing.T) {
 	p, _ := newProject(t, w, "--grant", "workspace,terminal")
 	cmd := w.Command("record", "--", bash)
 	cmd.Dir = p.dir
-	cmd.Stdin = strings.NewReader("echo built >out.txt\nsh -c 'exit 3'\nexit\n")
-	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 3 {
+	hook := fmt.Sprintf(`printf '{"session_id":"s","cwd":"%%s","hook_event_name":"UserPromptSubmit","prompt":"p","prompt_id":"1"}' "$PWD" | '%s' hook`, w.Binary)
+	cmd.Stdin = strings.NewReader("echo built >out.txt\nsh -c 'exit 3'\n" + hook + "\nexit\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	v := &e2etest.Viewer{Tab: e2etest.Dashboard(t, w, w.World)}
@@ -32,6 +34,9 @@ await until(() => row('echo built') && row("sh -c 'exit 3' (exit 3)"), 'the comm
 await until(() => button('Terminal', document.querySelector('.timeline')), 'the lane');
 row("sh -c 'exit 3'").querySelector('.moment-head').click();
 await until(() => /exit 3 · .*s/.test(row("sh -c 'exit 3'").querySelector('.moment-whole')?.textContent ?? ''), 'how it ended');
+await until(() => row('prompt'), 'what an agent did in the terminal');
+row('prompt').querySelector('.moment-head').click();
+await until(() => /at byte [0-9]+ of .* · t[0-9]+-/.test(row('prompt').querySelector('.moment-whole')?.textContent ?? ''), 'where that was');
 row('echo built').querySelector('.moment-head').click();
 await until(() => row('echo built').querySelector('.moment-diff')?.textContent.includes('+built'), 'what it changed');`)
 	if shots := os.Getenv(ScreenshotsEnv); shots != "" {

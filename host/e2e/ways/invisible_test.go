@@ -71,6 +71,9 @@ var probes = []string{
 	`attempt(() => { Object.freeze(console); console.log('frozen'); console.error('frozen'); return [Object.isFrozen(console)] })`,
 	`attempt(() => { Object.freeze(WebSocket.prototype); Object.freeze(XMLHttpRequest.prototype); Object.freeze(Response.prototype); const x = new XMLHttpRequest(); x.open('GET', '/json'); x.send(); return 'works' })`,
 	`attempt(() => { for (const m of ['push', 'join', 'map', 'slice', 'indexOf', Symbol.iterator]) Array.prototype[m] = () => { throw new Error('mine') }; Object.defineProperty(Object.prototype, '0', { set() { throw new Error('mine') }, configurable: true }); console.error('after all', { a: 1 }, 'x'); delete Object.prototype[0]; return 'works' })`,
+	`attempt(() => HTMLElement.prototype.attachInternals.call({}))`, `attempt(() => document.body.attachInternals())`, `attempt(() => new HTMLElement.prototype.attachInternals())`,
+	`(() => { customElements.define('x-a', class extends HTMLElement { constructor() { super(); this.i = this.attachInternals() } }); const x = document.createElement('x-a')
+		return [x.i instanceof ElementInternals, Reflect.ownKeys(x).map(String), attempt(() => x.attachInternals()), x.i.role, Reflect.ownKeys(x.i)] })()`,
 	// nothing new in sight
 	`[Reflect.ownKeys(window).filter((k) => typeof k === 'symbol' || /tidemark/i.test(k)).length, document.documentElement.outerHTML.includes('tidemark'), document.querySelectorAll('*').length, performance.getEntriesByType('resource').filter((e) => e.name.startsWith('chrome-extension')).length]`,
 }
@@ -78,7 +81,7 @@ var probes = []string{
 const probed = `<!doctype html><title>probed</title><link rel=icon href=data:,><body><script nonce=probed>
 const functions = [...['log', 'info', 'debug', 'warn', 'error', 'assert', 'trace', 'dir', 'dirxml', 'table', 'group', 'groupCollapsed'].map((n) => [console, n]),
   [window, 'fetch'], [XMLHttpRequest.prototype, 'open'], [XMLHttpRequest.prototype, 'send'], [WebSocket.prototype, 'send'], [Response.prototype, 'json'],
-  [ServiceWorkerContainer.prototype, 'register'], [window, 'WebSocket'], [window, 'EventSource'], [window, 'Worker'], [window, 'SharedWorker'], [Function.prototype, 'toString']]
+  [ServiceWorkerContainer.prototype, 'register'], [window, 'WebSocket'], [window, 'EventSource'], [window, 'Worker'], [window, 'SharedWorker'], [Function.prototype, 'toString'], [HTMLElement.prototype, 'attachInternals']]
 const pause = (ms) => new Promise((done) => setTimeout(done, ms))
 // Lines and columns differ by nothing but the probe.
 const stack = (e) => typeof e.stack === 'string' ? e.stack.replaceAll(location.origin, '') : e.stack

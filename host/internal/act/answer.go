@@ -30,6 +30,8 @@ type Answer struct {
 	Invalid   []InvalidField   `json:"invalid,omitempty"`
 	Ignored   []IgnoredField   `json:"ignored,omitempty"`
 	Uncleared []UnclearedField `json:"uncleared,omitempty"`
+	// Strayed are the fields of whose text another element got some.
+	Strayed []StrayedText `json:"strayed,omitempty"`
 	// Unclicked is a click that the browser did not fire.
 	Unclicked *protocol.ActUnclicked `json:"unclicked,omitempty"`
 	// Emptied are the filled fields that the page emptied after a request of the submitted form failed.
@@ -206,6 +208,12 @@ type UnclearedField struct {
 	Former int `json:"former"`
 	// Typed is how many characters were typed in their place.
 	Typed int `json:"typed"`
+}
+
+// StrayedText is text of a field of which another element got some, because the page moved the focus there.
+type StrayedText struct {
+	Element string `json:"element"`
+	Reached string `json:"reached"`
 }
 
 // Made is what a page opened and downloaded.

@@ -51,7 +51,8 @@ func (a *Actor) Click(ctx context.Context, client *checkpoint.Client, p ClickPar
 
 // TypeParams are the arguments of browser_type.
 type TypeParams struct {
-	Ref string `json:"ref"`
+	// Ref is "" for the focused field, in which text replaces the selection.
+	Ref string `json:"ref,omitempty"`
 	// Text is typed. Several texts are typed one after the other.
 	Text   Texts `json:"text"`
 	Clear  bool  `json:"clear,omitempty"`
@@ -64,12 +65,12 @@ const maxTyped = 256 << 10
 
 var browserTypeTool = tool.New(tool.Definition{
 	Name: "browser_type", Title: "Type", Effect: tool.Acts,
-	Description: "Type text into a field.",
+	Description: "Type text at the end of a field. Without ref: in place of the selection.",
 	Arguments: refArgument + `
 		"text":{"type":["string","array"],"items":{"type":"string"},"description":"a list is typed one after the other"},
 		"clear":{"type":"boolean","description":"replace the current text"},
 		"submit":{"type":"boolean","description":"press Enter after each"},` + tabArgument,
-	Required: []string{"ref", "text"},
+	Required: []string{"text"},
 }, (*Actor).Type)
 
 // Type answers browser_type.
@@ -84,14 +85,23 @@ func (a *Actor) Type(ctx context.Context, client *checkpoint.Client, p TypeParam
 	if size > maxTyped {
 		return nil, usererr.Invalid("text has %d bytes; at most %d can be typed at once", size, maxTyped)
 	}
-	return a.act(ctx, client, action{tab: p.Tab, what: "type into %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
-		path, err := r.path(p.Ref)
+	do := action{tab: p.Tab, what: "type"}
+	if p.Ref != "" {
+		do.what, do.to = "type into %s", []string{p.Ref}
+	}
+	do.steps = func(r *references) ([]protocol.ActStep, error) {
+		var path []protocol.ActNode
+		var err error
+		if p.Ref != "" {
+			path, err = r.path(p.Ref)
+		}
 		var steps []protocol.ActStep
 		for _, text := range p.Text {
 			steps = append(steps, protocol.ActStep{Op: protocol.StepType, Path: path, Texts: []string{text}, Clear: p.Clear, Submit: p.Submit})
 		}
 		return steps, err
-	}})
+	}
+	return a.act(ctx, client, do)
 }
 
 // FillParams are the arguments of browser_fill_form.

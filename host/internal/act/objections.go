@@ -7,13 +7,16 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// object adds to an answer the fields that blocked the submission of a form, that ignored input, or that kept former text.
+// object adds to an answer the fields that blocked the submission of a form, that ignored input, that kept
+// former text, or whose text another element got.
 func (o *outcome) object(a *Answer) {
 	for _, f := range o.result.Objections {
 		name := o.refs.named([]protocol.ActNode{f.Field})
 		switch {
 		case f.Invalid != nil:
 			a.Invalid = append(a.Invalid, InvalidField{Element: name, Message: *f.Invalid})
+		case f.Strayed != nil:
+			a.Strayed = append(a.Strayed, StrayedText{Element: name, Reached: o.refs.named([]protocol.ActNode{*f.Strayed})})
 		case f.Kept > 0:
 			a.Uncleared = append(a.Uncleared, UnclearedField{Element: name, Value: o.value(f.Field), Kept: f.Kept, Former: f.Former, Typed: f.Typed})
 		default:

@@ -192,6 +192,8 @@ type HookRequest struct {
 	observe.HookParams
 	Moment   *timeline.HookMoment `json:"moment,omitempty"`
 	Recorded *conversation.Event  `json:"recorded,omitempty"`
+	// Inside is the recording of a terminal in which the hook runs, nil for none.
+	Inside *timeline.Inside `json:"inside,omitempty"`
 }
 
 // maxHook bounds what a hook sends, in bytes. It trims an event to less.
@@ -214,6 +216,9 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		recorded = s.Engine.Conversations.Hook(*p.Recorded)
 	}
 	moment := ""
+	if p.Moment != nil && p.Inside != nil {
+		p.Moment.Inside = *p.Inside
+	}
 	if p.Moment != nil { // before the page has dealt with the edit
 		moment = s.Engine.Timeline.Hook(r.Context(), *p.Moment)
 		p.Workspace = s.Engine.Timeline.Root(p.Moment.Dir)

@@ -389,11 +389,12 @@ type viewSessionRestoreInput struct {
 		Paths   []string `json:"paths,omitempty" required:"false" maxItems:"1000" doc:"Only these; empty: the whole workspace"`
 		Confirm bool     `json:"confirm,omitempty" required:"false" doc:"Restore; without it the answer is the plan"`
 		Plan    string   `json:"plan,omitempty" required:"false" maxLength:"20" doc:"The plan to confirm; if the files changed since, the answer is the present plan"`
+		Leave   bool     `json:"leave,omitempty" required:"false" doc:"Leave paths that cannot be restored; without it they prevent the restore"`
 	} `nameHint:"Session-restoreRequest"`
 }
 
 func (in *viewSessionRestoreInput) params() protocol.SessionRestoreParams {
-	return protocol.SessionRestoreParams{ID: in.ID, Moment: in.Body.Moment, Paths: in.Body.Paths, Confirm: in.Body.Confirm, Plan: in.Body.Plan}
+	return protocol.SessionRestoreParams{ID: in.ID, Moment: in.Body.Moment, Paths: in.Body.Paths, Confirm: in.Body.Confirm, Plan: in.Body.Plan, Leave: in.Body.Leave}
 }
 
 type viewSessionUndoInput struct {
@@ -401,11 +402,12 @@ type viewSessionUndoInput struct {
 	Body struct {
 		_         struct{} `additionalProperties:"false"`
 		Operation string   `json:"operation" maxLength:"20" doc:"As in the answer that made it, such as op3"`
+		Leave     bool     `json:"leave,omitempty" required:"false" doc:"Leave paths that cannot be restored; without it they prevent the undo"`
 	} `nameHint:"Session-undoRequest"`
 }
 
 func (in *viewSessionUndoInput) params() protocol.SessionUndoParams {
-	return protocol.SessionUndoParams{ID: in.ID, Operation: in.Body.Operation}
+	return protocol.SessionUndoParams{ID: in.ID, Operation: in.Body.Operation, Leave: in.Body.Leave}
 }
 
 // AfterPositions are the positions to continue from, one for each lane.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -164,6 +165,12 @@ func serveMethod[A, I, P any](r *rest, name string, params func(*I) P) {
 		}
 		return &answer[A]{status, a.(A)}, nil
 	})
+	if _, ok := any(*new(A)).(creation); ok {
+		responses := r.API.OpenAPI().Paths[o.Path].Post.Responses // what creates is a POST
+		plan := *responses[strconv.Itoa(http.StatusCreated)]
+		plan.Description = "A plan, and nothing was created"
+		responses[strconv.Itoa(http.StatusOK)] = &plan
+	}
 }
 
 // problemOf converts an error to problem details.

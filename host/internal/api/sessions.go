@@ -19,7 +19,8 @@ const sessionEventsDescription = `Server-sent events. Each has an id. To resume,
 parameter after. To continue from a timeline without a gap, pass its cursor as after. Without an id, only later events follow.
 
 - timeline.sessionMoment: a moment, in the form of the timeline. A moment whose snapshot is still being taken has fsSnapshot
-  false. It is sent again when its snapshot is there, or has failed.
+  false. It is sent again when its snapshot is there, or has failed. So is an agent's moment when its place in the recording
+  of a terminal is known.
 - timeline.fsSnapshot.created: a file snapshot, in the form of the timeline.
 - timeline.sessionBranch.created: the session of a branch, with sessionBranchOf.
 

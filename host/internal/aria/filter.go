@@ -57,7 +57,7 @@ func reduceNode(n *Node, speech bool) []*Node {
 	speech = speech || speaks
 	children := reduceAll(n.Children, speech)
 	switch {
-	case roles.Operable[n.Role], n.Has("clickable"), n.Role == "heading", n.Role == "progressbar", speaks:
+	case roles.Operable[n.Role], n.Has("clickable"), n.Has("editable"), n.Role == "heading", n.Role == "progressbar", speaks:
 		takesClicks := n.Role == "generic" || n.Has("clickable")
 		if n.Name != "" || n.HasValue || !takesClicks && !roles.Operable[n.Role] {
 			break
@@ -164,7 +164,7 @@ func unlisted(root *Node) string {
 
 // isDrawn reports whether a node is a picture, or a part of one with a name of its own.
 func isDrawn(n *Node) bool {
-	return len(n.Children) == 0 && n.Name != "" && (n.Role == "img" || n.Role == "group")
+	return len(n.Children) == 0 && (n.Role == "img" || n.Role == "group" && n.Name != "")
 }
 
 func copyOf(n *Node, children []*Node) *Node {

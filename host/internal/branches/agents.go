@@ -24,12 +24,15 @@ type agent struct {
 	start func(g *records.Agent, alone bool) []string
 	// again returns those with which it continues in a terminal, without a message.
 	again func(g *records.Agent) []string
+	// records returns the directory of its conversations in a directory, by which it can be kept apart from those of another one at
+	// the same path. It is nil where there is no such directory.
+	records func(g *records.Agent, env []string, dir string) string
 }
 
 // agents are the programs that can be started, by name.
 var agents = map[string]*agent{
 	"claude": {
-		home: "CLAUDE_CONFIG_DIR", usual: ".claude",
+		home: "CLAUDE_CONFIG_DIR", usual: ".claude", records: claudeRecords,
 		start: func(g *records.Agent, alone bool) (a []string) {
 			if alone {
 				a = append(a, "--print")
@@ -97,12 +100,16 @@ func modeOf(g *records.Agent) []string {
 func names() string { return strings.Join(slices.Sorted(maps.Keys(agents)), ", ") }
 
 // command returns the command line of an agent, with the path of its program.
-func (b *Branches) command(g *records.Agent, env []string, alone bool) ([]string, error) {
+func (b *Branches) command(workspace string, g *records.Agent, env []string, alone bool) ([]string, error) {
 	line, err := b.program(g.Name, env)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(line, agents[g.Name].start(g, alone), []string{g.Text}), nil
+	text := g.Text
+	if unmasked, ok := b.unmasked.Load(g.Dir); ok {
+		text = unmasked.(string)
+	}
+	return b.inside(workspace, g, env, slices.Concat(line, agents[g.Name].start(g, alone), []string{text}))
 }
 
 // program returns the program of an agent with its first arguments.
@@ -131,38 +138,48 @@ func program(name string, env []string) (string, error) {
 	return "", fmt.Errorf("%s is not installed: no directory of PATH has it", name)
 }
 
-// spawn starts an agent, in a window of tmux or alone.
-func (b *Branches) spawn(name string, g *records.Agent, workspace string, base []string) error {
-	env := environment(base, name, g)
+// spawn starts an agent, in a window of tmux or alone. The command is nil in tmux, which waits for it.
+func (b *Branches) spawn(name string, g *records.Agent, workspace string, base []string) (*exec.Cmd, error) {
+	env := environment(base, name, workspace, g)
 	if b.Settings.Terminal == "tmux" {
-		return b.inTmux(name, g, env)
+		return nil, b.inTmux(name, g, workspace, env)
 	}
-	line, err := b.command(g, env, true)
+	line, err := b.command(workspace, g, env, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	log, err := os.OpenFile(logOf(workspace), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.Dir, env, log, log
 	subprocess.Alone(cmd)
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	g.PID, g.Log = cmd.Process.Pid, log.Name()
-	go func() { // it may outlive the daemon
-		err := cmd.Wait()
-		b.Log.Info("the agent of a branch has ended", "branch", name, "error", err)
-	}()
-	return nil
+	return cmd, nil
 }
 
+// await keeps when and how the agent of a branch ended.
+func (b *Branches) await(branch string, cmd *exec.Cmd) {
+	_ = cmd.Wait() // its error is the outcome
+	err := b.Timeline.Operations.UpdateAgent(branch, func(g *records.Agent) error {
+		g.Ended, g.Outcome = b.Clock(), cmd.ProcessState.String()
+		return nil
+	})
+	b.Log.Info("the agent of a branch has ended", "branch", branch, "outcome", cmd.ProcessState.String(), "error", err)
+}
+
+// keepsFailed runs a program in a window of tmux. If the program fails, the window stays, with what the program said. An old tmux
+// closes it all the same.
+const keepsFailed = `"$0" set-option -p -t "$TMUX_PANE" remain-on-exit failed 2>/dev/null; exec "$@"`
+
 // inTmux starts an agent in a window of the user's tmux session, or else in a session of its own.
-func (b *Branches) inTmux(name string, g *records.Agent, env []string) error {
-	line, err := b.command(g, env, false)
+func (b *Branches) inTmux(name string, g *records.Agent, workspace string, env []string) error {
+	line, err := b.command(workspace, g, env, false)
 	if err != nil {
 		return err
 	}
@@ -171,14 +188,14 @@ func (b *Branches) inTmux(name string, g *records.Agent, env []string) error {
 		return err
 	}
 	format := []string{"-d", "-P", "-F", "#{session_name}:#{window_id} #{pane_pid}", "-c", g.Dir}
-	for _, v := range own(name, g, env) {
+	for _, v := range own(name, workspace, g, env) {
 		format = append(format, "-e", v)
 	}
 	args := append([]string{"new-session", "-s", "tidemark-" + name}, format...)
 	if value(env, "TMUX") != "" {
 		args = append([]string{"new-window", "-n", name}, format...)
 	}
-	cmd := exec.Command(tmux, slices.Concat(args, []string{"--"}, line)...)
+	cmd := exec.Command(tmux, slices.Concat(args, []string{"--", "/bin/sh", "-c", keepsFailed, tmux}, line)...)
 	cmd.Env = env
 	out, err := cmd.Output()
 	if err != nil {

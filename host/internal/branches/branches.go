@@ -7,21 +7,26 @@
 package branches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
@@ -30,22 +35,30 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 )
 
 // Settings are the user's, the section [branches] of config.toml.
 type Settings struct {
 	// Terminal is "tmux" to start agents in a window of tmux, "" to start them without a terminal.
 	Terminal string `toml:"terminal"`
+	// TerminalCommand opens a terminal of the user's choice, in which the agent starts: a program with its arguments. See [tabLine].
+	TerminalCommand []string `toml:"terminal_command"`
 	// ConfirmSeconds is how long the copy for a branch may take without a confirmation, in seconds. Nil is 5, and with 0 each copy is confirmed.
 	ConfirmSeconds *float64 `toml:"confirm_seconds"`
 	// Commands replace the programs of agents, by the agent's name: the program with its first arguments.
 	Commands map[string][]string `toml:"commands"`
+	// AgentPath is the path at which agents see their branch: "original" for that of the original, "branch" or "" for the branch's own.
+	AgentPath string `toml:"agent_path"`
 }
 
 // Check returns an error for a setting that is out of range.
 func (s Settings) Check() error {
-	if s.Terminal != "" && s.Terminal != "tmux" {
-		return fmt.Errorf(`terminal is %q; it must be "tmux" or ""`, s.Terminal)
+	if err := s.checkTerminal(); err != nil {
+		return err
+	}
+	if err := checkPath("agent_path", s.AgentPath); err != nil {
+		return err
 	}
 	if s.ConfirmSeconds != nil && (*s.ConfirmSeconds < 0 || *s.ConfirmSeconds > maxConfirm) {
 		return fmt.Errorf("confirm_seconds is %g; it must be 0 to %d", *s.ConfirmSeconds, maxConfirm)
@@ -59,6 +72,15 @@ func (s Settings) Check() error {
 		}
 	}
 	return nil
+}
+
+// checkPath returns an error if a text names none of the paths at which agents see their branch.
+func checkPath(name, path string) error {
+	switch path {
+	case "", originalPath, branchPath:
+		return nil
+	}
+	return usererr.Invalid("%s is %q; it must be %s or %s", name, path, originalPath, branchPath)
 }
 
 // maxConfirm bounds confirm_seconds.
@@ -79,8 +101,17 @@ type Branches struct {
 	Settings      Settings
 	// Report returns what the browser reported since a time, as a client sees the pages of a workspace. It may be nil.
 	Report func(ctx context.Context, client *checkpoint.Client, workspace string, since time.Time) *report.Report
-	Clock  func() time.Time
-	Log    *slog.Logger
+	// Redactor masks messages to agents in what is kept of a branch.
+	Redactor *redact.Redactor
+	Clock    func() time.Time
+	Log      *slog.Logger
+	// Program is the path of this program. Without it agents see their branch at its own path only.
+	Program string
+
+	// unmasked are the texts of agents with secrets that were not started yet, by the agent's directory. They are in memory only.
+	unmasked sync.Map
+	// entering are channels that get the processes of agents that are to run in a terminal, by the IDs of their branches.
+	entering sync.Map
 }
 
 // Tools are those of agents.
@@ -101,6 +132,7 @@ var Tools = []*tool.Tool[*Branches]{
 var UserTools = []*tool.Tool[*Branches]{
 	tool.New(tool.Definition{Name: "branch_list"}, (*Branches).List),
 	tool.New(tool.Definition{Name: "branch_open"}, (*Branches).Open),
+	tool.New(tool.Definition{Name: "branch_run"}, (*Branches).Run),
 	tool.New(tool.Definition{Name: "branch_compare"}, (*Branches).Compare),
 	tool.New(tool.Definition{Name: "branch_commit"}, (*Branches).Commit),
 	tool.New(tool.Definition{Name: "branch_apply"}, (*Branches).Apply),
@@ -117,10 +149,14 @@ type Params struct {
 	Message string `json:"message"`
 	// Agent is the agent to start, "none" for none. "" means that of the moment if there is a message.
 	Agent string `json:"agent"`
+	// Also is that of [operations.BranchParams].
+	Also []string `json:"also,omitempty"`
 	// Confirm starts a copy that takes long. Without it the answer is its plan.
 	Confirm bool `json:"confirm"`
 	// Env is the environment of the agent, for the user's own programs. Nil means the daemon's.
 	Env []string `json:"env"`
+	// Path is that of [Settings.AgentPath], "" for that of the settings.
+	Path string `json:"path,omitempty"`
 }
 
 // none is the agent of a branch in which none shall start.
@@ -136,7 +172,11 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 	case p.Agent != "" && p.Agent != none && strings.TrimSpace(p.Message) == "":
 		return nil, usererr.Invalid("an agent needs a message: what shall it do?")
 	}
-	bp := operations.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Message: p.Message, Confirm: p.Confirm}
+	if err := checkPath("path", p.Path); err != nil {
+		return nil, err
+	}
+	bp := operations.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Also: p.Also, Confirm: p.Confirm}
+	bp.Message, _ = redact.Whole(b.Redactor, p.Message)
 	var why string // no agent starts
 	bp.Continue = func(ctx context.Context, at *operations.Beginning) (err error) {
 		name := p.Agent
@@ -145,6 +185,9 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 		}
 		switch {
 		case p.Agent == none || strings.TrimSpace(p.Message) == "":
+			return nil
+		case name == "" && at.Anchor != nil:
+			why = fmt.Sprintf("no agent was started, because Tidemark does not start %s. Name another agent: %s.", event.OneLine(at.Anchor.Agent), names())
 			return nil
 		case name == "":
 			why = "no agent was started, because no conversation of one is known at this moment. Name an agent."
@@ -169,14 +212,18 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 		a.Problem = why
 		return a, nil
 	}
-	b.launch(a, p)
+	b.launch(ctx, a, p)
 	return a, nil
 }
 
 // prepare continues the conversation of a moment for the agent of a branch.
 func (b *Branches) prepare(ctx context.Context, name string, at *operations.Beginning, p Params) (*records.Agent, error) {
-	agent := &records.Agent{Name: name, Dir: at.Branch.Workspace, Method: fork.Fresh, Ports: operations.FreePorts(b.Timeline.Operations, at.From)}
-	c, err := b.fork(ctx, name, at, p)
+	if _, err := operations.FreePorts(b.Timeline.Operations, at.From); err != nil { // before the conversation is copied
+		return nil, err
+	}
+	agent := &records.Agent{Name: name, Dir: at.Branch.Workspace, Method: fork.Fresh}
+	agent.At, agent.AtWhy = b.place(ctx, name, at, p)
+	c, err := b.fork(ctx, agent, at, p)
 	known := "Workspace and conversation are as of " + at.Moment + "; later edits and messages are not present."
 	var unknown *fork.UnknownError
 	switch {
@@ -184,6 +231,9 @@ func (b *Branches) prepare(ctx context.Context, name string, at *operations.Begi
 		agent.Method, agent.Conversation, agent.Home, agent.Mode, agent.Dir, agent.Why = c.Method, c.Session, c.Home, c.Mode, c.Dir, c.Note
 		if c.Session == "" {
 			agent.Record = c.Path
+		}
+		if c.Cut != "" {
+			known = "The workspace is as of " + at.Moment + "; the conversation ends before the " + c.Cut + " that was under way. Later edits and messages are not present."
 		}
 	case errors.Is(err, fork.ErrEmpty):
 		agent.Why = err.Error()
@@ -201,13 +251,21 @@ func (b *Branches) prepare(ctx context.Context, name string, at *operations.Begi
 			known = "The workspace is as of " + at.Moment + ", without the conversation before it; later edits and messages are not present."
 		}
 	}
-	agent.Text = known + fmt.Sprintf(" You work in %s, a copy of %s: change files only here.\n\n", at.Branch.Workspace, at.From.Workspace) + quoted + p.Message
+	where := fmt.Sprintf(" You work in %s, a copy of %s: change files only here.\n\n", at.Branch.Workspace, at.From.Workspace)
+	if agent.At != "" {
+		where = fmt.Sprintf(" At %s, you and what you start see a copy of it, which others have at %s. Programs that ran before, such as Docker and build servers, see the original at %s: do not name the path to them.\n\n", agent.At, at.Branch.Workspace, agent.At)
+	}
+	before := known + where + quoted
+	agent.Text = before + at.Branch.Message
+	if b.unmasked.Delete(agent.Dir); at.Branch.Message != p.Message {
+		b.unmasked.Store(agent.Dir, before+p.Message)
+	}
 	return agent, nil
 }
 
 // fork copies the conversation of a moment with the method of its agent.
-func (b *Branches) fork(ctx context.Context, name string, at *operations.Beginning, p Params) (*fork.Conversation, error) {
-	anchor := at.Anchor
+func (b *Branches) fork(ctx context.Context, agent *records.Agent, at *operations.Beginning, p Params) (*fork.Conversation, error) {
+	anchor, name := at.Anchor, agent.Name
 	if anchor == nil {
 		return nil, &fork.UnknownError{Why: "no agent's hook reported a moment before"}
 	}
@@ -219,7 +277,10 @@ func (b *Branches) fork(ctx context.Context, name string, at *operations.Beginni
 
 		point.Call, point.Turn = anchor.Message, anchor.Turn
 	}
-	place := fork.Place{From: at.From.Workspace, To: at.Branch.Workspace, Title: at.Branch.Name, Leaves: at.Leaves}
+	place := fork.Place{From: at.From.Workspace, To: cmp.Or(agent.At, at.Branch.Workspace), Dir: at.Branch.Workspace, Title: at.Branch.Name, Leaves: at.Leaves}
+	if at.From.Agent != nil {
+		place.Seen = at.From.Agent.At
+	}
 	if name == "claude" { // it needs no program
 		return fork.Claude(point, place, b.Clock())
 	}
@@ -286,42 +347,72 @@ func (b *Branches) quote(at *operations.Beginning) string {
 func logOf(workspace string) string { return workspace + ".agent.log" }
 
 // launch starts the agent of a branch. What prevents that is in the answer: the branch is there all the same.
-func (b *Branches) launch(a *answers.Branched, p Params) {
-	err := b.Timeline.Operations.UpdateAgent(a.ID, func(g *records.Agent) error {
-		err := b.spawn(a.Name, g, filepath.Clean(a.Workspace), p.Env)
-		a.Agent.PID, a.Agent.Terminal, a.Agent.Log = g.PID, g.Terminal, g.Log
-		return err
-	})
+func (b *Branches) launch(ctx context.Context, a *answers.Branched, p Params) {
+	err := error(nil)
+	if len(b.Settings.TerminalCommand) > 0 {
+		err = b.tab(ctx, a, p.Env)
+	} else {
+		err = b.start(a, p)
+	}
 	if err != nil {
 		a.Agent.Problem = "the agent was not started: " + err.Error() + ". Start it with `tidemark branch open " + a.Name + "`."
 		b.Log.Warn("cannot start the agent of a branch", "branch", a.ID, "error", err)
 	}
 }
 
+// start starts the agent of a branch in a window of tmux, or without a terminal.
+func (b *Branches) start(a *answers.Branched, p Params) error {
+	var cmd *exec.Cmd
+	err := b.Timeline.Operations.UpdateAgent(a.ID, func(g *records.Agent) (err error) {
+		cmd, err = b.spawn(a.Name, g, filepath.Clean(a.Workspace), p.Env)
+		a.Agent.PID, a.Agent.Terminal, a.Agent.Log = g.PID, g.Terminal, g.Log
+		if g.PID != 0 {
+			b.unmasked.Delete(g.Dir)
+		}
+		return err
+	})
+	if cmd != nil {
+		go b.await(a.ID, cmd) // it may outlive the daemon
+	}
+	return err
+}
+
 // environment returns the environment of an agent.
-func environment(base []string, name string, g *records.Agent) []string {
+func environment(base []string, name, workspace string, g *records.Agent) []string {
 	if base == nil {
 		base = os.Environ()
 	}
 	var env []string
 	for _, v := range base {
 		switch key, _, _ := strings.Cut(v, "="); key {
-		case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "PWD": // of the agent or the shell that asks for the branch
+		case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "PWD", ownpath.Env: // of the agent or the shell that asks for the branch
 		default:
 			env = append(env, v)
 		}
 	}
-	return slices.Concat(env, []string{"PWD=" + g.Dir}, own(name, g, env))
+	return slices.Concat(env, []string{"PWD=" + g.Dir}, own(name, workspace, g, env))
 }
 
 // own returns the variables that only an agent of a branch has.
-func own(name string, g *records.Agent, env []string) []string {
-	list := []string{"TIDEMARK_BRANCH=" + name, "TIDEMARK_PORT_OFFSET=" + strconv.Itoa(g.Ports)}
+func own(name, workspace string, g *records.Agent, env []string) []string {
+	list := []string{"TIDEMARK_BRANCH=" + name, "TIDEMARK_PORT_OFFSET=" + strconv.Itoa(g.Ports), ceiling(env, workspace, g.At)}
 	known := agents[g.Name]
 	if known.home != "" && g.Home != "" && g.Home != filepath.Join(value(env, "HOME"), known.usual) { // naming the usual one would change where it is signed in
 		list = append(list, known.home+"="+g.Home)
 	}
 	return list
+}
+
+// ceiling returns the variable by which Git does not look for a repository above directories of a branch. One that the project is a
+// part of, or that the user's home is, would get what is done in the branch.
+func ceiling(env []string, dirs ...string) string {
+	list := filepath.SplitList(value(env, "GIT_CEILING_DIRECTORIES"))
+	for _, dir := range dirs {
+		if dir != "" {
+			list = append(list, filepath.Dir(dir))
+		}
+	}
+	return "GIT_CEILING_DIRECTORIES=" + strings.Join(list, string(filepath.ListSeparator))
 }
 
 // value returns the value of a variable, "" where it is not set.

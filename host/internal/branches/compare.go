@@ -87,7 +87,7 @@ func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *recor
 		switch {
 		case m.Source == records.FromTestsPassed || m.Source == records.FromTestsFailed:
 			run := TestRun{At: m.At, Label: m.Label, Passed: m.Source == records.FromTestsPassed, Exit: m.Exit}
-			if m.Terminal != nil {
+			if m.Terminal != nil && m.Anchor == nil {
 				run.Exit = m.Terminal.Status
 			}
 			a.Tests = append(a.Tests, run)

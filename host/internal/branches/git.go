@@ -2,8 +2,8 @@ package branches
 
 import (
 	"context"
-	"os"
-	"path/filepath"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +13,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// commit makes a branch in the repository of root with the files of a session's workspace.
-func commit(ctx context.Context, root string, s *records.Session, p CommitParams) (*Committed, error) {
+// commit makes a commit in the repository of root with the files of a session's workspace. The caller has a branch name it. What the
+// workspace lacks, and what Git hides from its user, stays as it was. Index is the path of a temporary index.
+func commit(ctx context.Context, root, index string, s *records.Session, p CommitParams, lacks func(path string) bool) (*Committed, error) {
 	top, err := gitrepo.Top(ctx, root)
 	if err != nil {
 		return nil, usererr.New(usererr.NotFound, "cannot commit the branch: %s is not in a Git repository (%v)", root, err)
@@ -22,34 +23,53 @@ func commit(ctx context.Context, root string, s *records.Session, p CommitParams
 	if top != root {
 		return nil, usererr.New(usererr.NotFound, "cannot commit the branch: the repository begins at %s, and the workspace is %s. Copy the changes with `tidemark branch apply`.", top, root)
 	}
-	ref := "refs/heads/" + p.As
-	if _, err := gitrepo.Run(ctx, root, nil, "check-ref-format", ref); err != nil || strings.HasPrefix(p.As, "-") {
+	if name, err := gitrepo.Run(ctx, root, nil, "check-ref-format", "--branch", p.As); err != nil || name != p.As {
 		return nil, usererr.Invalid("%q cannot be the name of a branch in Git", event.Clean(p.As))
 	}
 	if gitrepo.HasBranch(ctx, root, p.As) {
 		return nil, usererr.New(usererr.AlreadyExists, "the repository already has a branch %q. Choose another name with --as.", p.As)
 	}
-	c := &Committed{Branch: p.As}
-	c.Parent, c.Note = parentOf(ctx, root, s.Started)
+	c := &Committed{Branch: p.As, Ref: p.As}
+	if gitrepo.HasTag(ctx, root, p.As) {
+		c.Ref = "heads/" + p.As
+	}
+	notes := []string{}
+	if c.Parent, c.Note = parentOf(ctx, root, s.Started); c.Note != "" {
+		notes = append(notes, c.Note)
+	}
 	dir, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "tidemark-index-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(temp) }()
-	env := []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + s.Workspace, "GIT_INDEX_FILE=" + filepath.Join(temp, "index")}
+	env := []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + s.Workspace, "GIT_INDEX_FILE=" + index}
 	in := func(args ...string) (string, error) { return gitrepo.Run(ctx, s.Workspace, env, args...) }
 	if c.Parent != "" {
 		if _, err := in("read-tree", c.Parent); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := in("add", "--all", "."); err != nil {
+	modules, err := gitrepo.Submodules(ctx, s.Workspace, env)
+	if err != nil {
 		return nil, err
 	}
+	if _, err := in(append([]string{"add", "--all", "--", "."}, excluded(modules)...)...); err != nil {
+		return nil, err
+	}
+	others, err := gitrepo.Submodules(ctx, s.Workspace, env)
+	if err != nil {
+		return nil, err
+	}
+	others = slices.DeleteFunc(others, func(path string) bool { return slices.Contains(modules, path) })
+	if err := unstage(ctx, in, root, c.Parent, others, lacks); err != nil {
+		return nil, err
+	}
+	if len(modules) > 0 {
+		notes = append(notes, fmt.Sprintf("what changed in submodules is not in the commit, as they are repositories of their own: %s", event.OneLine(strings.Join(modules, ", "))))
+	}
+	if sign, _ := in("config", "--type=bool", "commit.gpgsign"); sign == "true" {
+		notes = append(notes, "the commit is not signed: a signature may need you. `git commit --amend --no-edit -S` signs it")
+	}
+	c.Note = strings.Join(notes, "; ")
 	tree, err := in("write-tree")
 	if err != nil {
 		return nil, err
@@ -57,20 +77,78 @@ func commit(ctx context.Context, root string, s *records.Session, p CommitParams
 	args := []string{"commit-tree", "-m", p.Message, tree}
 	if c.Parent != "" {
 		args = append(args, "-p", c.Parent)
-		changed, err := in("diff-tree", "-r", "--name-only", c.Parent, tree)
+		changed, err := in("diff-tree", "-r", "-z", "--name-only", c.Parent, tree)
 		if err != nil {
 			return nil, err
 		}
-		if c.Files = len(strings.Fields(changed)); changed == "" {
+		if c.Files = strings.Count(changed, "\x00"); changed == "" {
 			return nil, usererr.New(usererr.NotFound, "branch %s has no change that Git would commit: its files are those of %.10s", s.Name, c.Parent)
 		}
 	}
-	if c.Commit, err = in(args...); err != nil {
-		return nil, err
-	}
-	_, err = gitrepo.Run(ctx, root, nil, "update-ref", "-m", "tidemark: branch "+s.Name, ref, c.Commit, strings.Repeat("0", len(c.Commit)))
+	env = append(env, author(in)...)
+	c.Commit, err = in(args...)
 	return c, err
 }
+
+// author returns the variables by which a commit is of whom the repository's settings name. The environment of the daemon may be that of
+// a hook of Git, with the author of another commit.
+func author(in func(args ...string) (string, error)) (env []string) {
+	for setting, variable := range map[string]string{"user.name": "NAME", "user.email": "EMAIL"} {
+		if value, err := in("config", setting); err == nil && value != "" {
+			env = append(env, "GIT_AUTHOR_"+variable+"="+value, "GIT_COMMITTER_"+variable+"="+value)
+		}
+	}
+	return env
+}
+
+// excluded returns paths as pathspecs of what is left out.
+func excluded(paths []string) (specs []string) {
+	for _, path := range paths {
+		specs = append(specs, ":(exclude,top,literal)"+path)
+	}
+	return specs
+}
+
+// unstage sets the entries of an index back to those of a commit that a branch says nothing about: other repositories in it, deleted
+// files that it lacks, and files that the index of the original hides, such as those outside of a sparse checkout.
+func unstage(ctx context.Context, in func(args ...string) (string, error), root, parent string, others []string, lacks func(path string) bool) error {
+	for _, path := range others {
+		if _, err := in("update-index", "--force-remove", "--", path); err != nil {
+			return err
+		}
+	}
+	if parent == "" {
+		return nil
+	}
+	deleted, err := in("diff", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter=D", parent)
+	if err != nil {
+		return err
+	}
+	hidden, err := gitrepo.Run(ctx, root, nil, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	var list []string
+	for path := range strings.SplitSeq(deleted, "\x00") {
+		if path != "" && lacks(path) {
+			list = append(list, path)
+		}
+	}
+	for entry := range strings.SplitSeq(hidden, "\x00") { // S for skip-worktree; lower case for assume-unchanged
+		if tag, path, _ := strings.Cut(entry, " "); tag == "S" || tag != strings.ToUpper(tag) {
+			list = append(list, path)
+		}
+	}
+	for some := range slices.Chunk(list, maxPaths) {
+		if _, err := in(append([]string{"--literal-pathspecs", "reset", "-q", parent, "--"}, some...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxPaths bounds the paths in one command.
+const maxPaths = 500
 
 // parentOf returns the commit that was checked out at a time, "" where there is none. Note says where it is another one.
 func parentOf(ctx context.Context, root string, at time.Time) (commit, note string) {

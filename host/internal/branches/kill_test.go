@@ -84,10 +84,10 @@ func (s *shop) open() {
 	log := slog.New(slog.DiscardHandler)
 	clock := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 	spaces := workspace.New(workspace.Options{Grants: s.grants, Dir: filepath.Join(s.top, "workspaces"), Redactor: redact.Default(), Clock: clock, Log: log})
-	l, _, err := timeline.Open(timeline.Options{Path: filepath.Join(s.top, "timeline.db"), Branches: filepath.Join(s.top, "branches"), Workspaces: spaces, Uncommit: gitrepo.DeleteBranch, Clock: clock, Log: log})
+	l, _, err := timeline.Open(timeline.Options{Path: filepath.Join(s.top, "timeline.db"), Branches: filepath.Join(s.top, "branches"), Workspaces: spaces, Uncommit: gitrepo.DeleteBranch, Committed: gitrepo.IsAt, Recommit: gitrepo.CreateBranch, Clock: clock, Log: log})
 	failing(err)
 	s.Branches = &branches.Branches{
-		Timeline: l, Conversations: conversation.Broken(errors.New("off")), Clock: clock, Log: log,
+		Timeline: l, Conversations: conversation.Broken(errors.New("off")), Redactor: redact.Default(), Clock: clock, Log: log,
 		Settings: branches.Settings{Commands: map[string][]string{"claude": {"/bin/true"}}},
 	}
 	ctx, end := context.WithCancel(context.Background())

@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 )
 
 // ListParams are the parameters of branch_list.
@@ -31,6 +36,8 @@ type Branch struct {
 	// Running are the processes that work in the branch. Known is false where the system does not say that.
 	Running []subprocess.Process `json:"running"`
 	Known   bool                 `json:"runningKnown"`
+	// Record is the agent's own record of its conversation, "" where no hook named one.
+	Record string `json:"record,omitempty"`
 	// Problem says what is wrong with the branch, "" for nothing.
 	Problem string `json:"problem,omitempty"`
 }
@@ -44,6 +51,9 @@ func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListPara
 	a := &List{Branches: []Branch{}}
 	for _, s := range all {
 		one := Branch{About: b.Timeline.Operations.About(s), Running: []subprocess.Process{}}
+		if s.Agent != nil {
+			one.Record = b.Timeline.Operations.RecordOf(s)
+		}
 		if _, err := os.Stat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
 			one.Problem = "its directory no longer exists"
 		}
@@ -60,6 +70,8 @@ type OneParams struct {
 	Name string `json:"name"`
 	// Env is the environment of the user's program.
 	Env []string `json:"env"`
+	// PID is the process that is to become the agent, in a terminal that terminal_command opened, 0 for none.
+	PID int `json:"pid"`
 	// Force removes a branch in which processes run.
 	Force bool `json:"force"`
 }
@@ -86,7 +98,7 @@ func (b *Branches) Open(_ context.Context, client *checkpoint.Client, p OneParam
 		if shell == "" {
 			return nil, usererr.New(usererr.NotFound, "branch %s has no agent, and SHELL names no shell. Its directory is %s.", s.Name, s.Workspace)
 		}
-		c.Line, c.Env = []string{shell}, append(p.Env, "TIDEMARK_BRANCH="+s.Name)
+		c.Line, c.Env = []string{shell}, append(p.Env, "TIDEMARK_BRANCH="+s.Name, ceiling(p.Env, s.Workspace))
 		return c, nil
 	}
 	if running, _ := subprocess.Within(s.Workspace); g.PID != 0 {
@@ -96,22 +108,62 @@ func (b *Branches) Open(_ context.Context, client *checkpoint.Client, p OneParam
 			}
 		}
 	}
-	c.Dir, c.Env = g.Dir, environment(p.Env, s.Name, g)
+	c.Dir, c.Env = g.Dir, environment(p.Env, s.Name, s.Workspace, g)
 	if g.PID == 0 {
-		c.Line, err = b.command(g, c.Env, false)
+		if c.Line, err = b.command(s.Workspace, g, c.Env, false); err == nil && p.PID != 0 {
+			err = b.enter(s.ID, g.Dir, p.PID)
+		}
 		return c, err
 	}
 	line, err := b.program(g.Name, c.Env)
-	c.Line = slices.Concat(line, agents[g.Name].again(g)) // it has the message already
+	if err == nil {
+		c.Line, err = b.inside(s.Workspace, g, c.Env, slices.Concat(line, agents[g.Name].again(g))) // it has the message already
+	}
 	return c, err
+}
+
+// RunIn is how a program runs in a branch under the path of the original.
+type RunIn struct {
+	// Dir is that of the branch, At the path that it is to have.
+	Dir string   `json:"dir"`
+	At  string   `json:"at"`
+	Env []string `json:"env"`
+	// Binds are the directories that it is to see at other paths, first Dir at At.
+	Binds []ownpath.Bind `json:"binds"`
+}
+
+// RunParams are the parameters of branch_run.
+type RunParams struct {
+	OneParams
+	// Program is the one that is to run, as the user names it. The conversations of an agent are kept apart from the original's.
+	Program string `json:"program"`
+}
+
+// Run returns how a program runs in a branch.
+func (b *Branches) Run(_ context.Context, client *checkpoint.Client, p RunParams) (*RunIn, error) {
+	s, _, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	origin := b.Timeline.Operations.OriginOf(s)
+	if origin == nil {
+		return nil, usererr.New(usererr.NotFound, "the original of branch %s is not known", s.Name)
+	}
+	a := &RunIn{Dir: s.Workspace, At: origin.Workspace, Env: append(p.Env, "TIDEMARK_BRANCH="+s.Name, ceiling(p.Env, s.Workspace, origin.Workspace))}
+	if s.Agent != nil {
+		a.Env = append(a.Env, "TIDEMARK_PORT_OFFSET="+strconv.Itoa(s.Agent.Ports))
+	}
+	a.Binds, err = binds(s.Workspace, origin.Workspace, &records.Agent{Name: filepath.Base(p.Program), Dir: s.Workspace}, p.Env)
+	return a, err
 }
 
 // Removed is a branch that was removed.
 type Removed struct {
 	SessionID string `json:"sessionId"`
 	Workspace string `json:"workspace"`
-	// Operation is that of the removal.
+	// Operation is that of the removal, in the log of the session Of.
 	Operation string `json:"operation"`
+	Of        string `json:"of"`
 }
 
 // Remove removes a branch with its files. It is refused while processes run there, unless it is forced.
@@ -120,6 +172,7 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 	if err != nil {
 		return nil, err
 	}
+	unregister := registered(ctx, b, s)
 	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, p.Force)
 	if err != nil {
 		return nil, err
@@ -132,7 +185,7 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 			b.Log.Warn("cannot remove the conversation of a branch", "branch", s.ID, "error", err)
 		}
 	}
-	return &Removed{s.ID, s.Workspace, undone.Operation}, nil
+	return &Removed{s.ID, s.Workspace, undone.Operation, of.ID}, unregister()
 }
 
 // CommitParams are the parameters of branch_commit.
@@ -147,8 +200,10 @@ type CommitParams struct {
 // Committed is a commit of a branch.
 type Committed struct {
 	SessionID string `json:"sessionId"`
-	// Branch is the branch in Git, Commit its commit, Parent the one before, "" for none. Note says how that was chosen.
+	// Branch is the branch in Git, Commit its commit, Parent the one before, "" for none. Note says how that was chosen, and what the
+	// commit lacks. Ref is by what Git finds the branch: its name, or more of it where a tag has the same.
 	Branch    string `json:"branch"`
+	Ref       string `json:"ref"`
 	Commit    string `json:"commit"`
 	Parent    string `json:"parent,omitempty"`
 	Note      string `json:"note,omitempty"`
@@ -163,9 +218,11 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 	if err != nil {
 		return nil, err
 	}
-	root := b.Timeline.Operations.OriginOf(s) // a branch of a branch has no repository
-	if root == nil {
-		root = of
+	root := of
+	if top, err := gitrepo.Top(ctx, of.Workspace); err != nil || top != of.Workspace { // a branch has no repository, but a worktree has
+		if origin := b.Timeline.Operations.OriginOf(s); origin != nil {
+			root = origin
+		}
 	}
 	if err := b.Timeline.Operations.Present(root); err != nil {
 		return nil, fmt.Errorf("cannot commit to a repository that is missing: %w", err)
@@ -178,13 +235,27 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 			p.Message = "Branch " + s.Name
 		}
 	}
-	c, err := commit(ctx, root.Workspace, s, p)
+	lacks, err := operations.LeftOut(ctx, b.Timeline.Operations, s, of)
 	if err != nil {
 		return nil, err
 	}
-	c.SessionID = s.ID
-	c.Operation, err = b.Timeline.Operations.LogCommit(of, &records.Operation{
+	temp, remove, err := operations.Temporary(b.Timeline.Operations, s.Space)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	c, err := commit(ctx, root.Workspace, filepath.Join(temp, "index"), s, p, lacks)
+	if err != nil {
+		return nil, err
+	}
+	op := &records.Operation{
 		What: fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit), Branch: s.ID, Dir: root.Workspace, Ref: c.Branch, Commit: c.Commit,
-	})
-	return c, err
+	}
+	if err := b.Timeline.Operations.Commit(of, op, func() error {
+		return gitrepo.CreateBranch(ctx, root.Workspace, c.Branch, c.Commit)
+	}); err != nil {
+		return nil, err
+	}
+	c.SessionID, c.Operation = s.ID, op.ID()
+	return c, nil
 }

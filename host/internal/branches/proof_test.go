@@ -229,48 +229,6 @@ func TestABranchOfABranch(t *testing.T) {
 	}
 }
 
-// The branches of a project differ in their ports: those of branches, of other sessions, and one that an undo brings back.
-func TestNoTwoBranchesOfAProjectHaveTheSamePorts(t *testing.T) {
-	s := opened(t)
-	start := func(where moments.Where, name string) *answers.Branched {
-		b, err := s.Start(t.Context(), user, branches.Params{Where: where, From: "now", Name: name, Message: "do it", Agent: "claude"})
-		failing(err)
-		return b
-	}
-	s.record()
-	outer := start(s.where(), "outer")
-	inner := start(moments.Where{Dir: outer.Workspace}, "inner")
-	if outer.Agent.Ports != 100 || inner.Agent.Ports != 200 {
-		t.Errorf("the ports are +%d, and +%d in its branch", outer.Agent.Ports, inner.Agent.Ports)
-	}
-	if _, err := s.Timeline.EndSession(t.Context(), user, timeline.SessionParams{Where: s.where()}); err != nil {
-		t.Fatal(err)
-	}
-	if third := start(s.where(), "third"); third.Agent.Ports != 300 {
-		t.Errorf("the ports of a branch of another session are +%d", third.Agent.Ports)
-	}
-	removed, err := s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "outer"})
-	failing(err)
-	if fourth := start(s.where(), "fourth"); fourth.Agent.Ports != 100 {
-		t.Errorf("free ports are not used: +%d", fourth.Agent.Ports)
-	}
-	if _, err := s.Timeline.Operations.Undo(t.Context(), user, operations.UndoParams{Where: s.where(), Operation: removed.Operation, Confirm: true}); err != nil {
-		t.Fatal(err)
-	}
-	all, err := s.List(t.Context(), user, branches.ListParams{Where: s.where()})
-	failing(err)
-	ports := map[int]string{}
-	for _, b := range all.Branches {
-		if other := ports[b.Agent.Ports]; other != "" {
-			t.Errorf("%s and %s both have +%d", other, b.Name, b.Agent.Ports)
-		}
-		ports[b.Agent.Ports] = b.Name
-	}
-	if len(ports) != 4 {
-		t.Errorf("%v", ports)
-	}
-}
-
 // odd are names that a shell, Git or JSON treats specially.
 var odd = []string{"a b", "new\nline", `q"'$x`, "-rf", "ümlaut", "日本", "*?[x]", `back\slash`, "\xff\xfe", ".hidden", "#", "~", "tab\t", strings.Repeat("n", 200), "CON", "a:b", "%41", "\u202egpj.exe"}
 

@@ -3,6 +3,8 @@ package branches
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -10,12 +12,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // WorktreeParams are the parameters of worktree_add and worktree_remove.
 type WorktreeParams struct {
-	// Dir is the agent's directory, or the worktree that is removed. Name is what the agent calls the new worktree.
+	// Dir is the agent's directory, or the worktree that is removed. Name is what the agent calls the new worktree, or the path of
+	// one that is removed and no longer exists: Dir is the agent's directory then.
 	Dir  string `json:"dir"`
 	Name string `json:"name"`
 }
@@ -34,7 +38,7 @@ func (b *Branches) AddWorktree(ctx context.Context, client *checkpoint.Client, p
 		return nil, err
 	}
 	name := gitrepo.Slug(p.Name)
-	if s, _, err := b.Timeline.Operations.FindBranch(client, where, name); err == nil {
+	if s, _, err := b.Timeline.Operations.FindBranch(client, where, name); err == nil && s.Name == name { // else it is the ID of another one
 		if at, err := gitrepo.Top(ctx, s.Workspace); err == nil && at == s.Workspace {
 			return &Worktree{s.Workspace, gitrepo.BranchOf(ctx, at)}, nil
 		}
@@ -67,6 +71,13 @@ func (b *Branches) RemoveWorktree(ctx context.Context, client *checkpoint.Client
 		return nil, err
 	}
 	where := moments.Where{Dir: dir}
+	if p.Name != "" {
+		above, err := grants.Resolve(filepath.Dir(p.Name))
+		if err != nil {
+			return nil, usererr.New(usererr.NotFound, "%s does not exist", grants.Printable(p.Name))
+		}
+		dir = filepath.Join(above, filepath.Base(p.Name))
+	}
 	all, err := b.Timeline.Operations.BranchesIn(client, where)
 	if err != nil {
 		return nil, err
@@ -75,20 +86,36 @@ func (b *Branches) RemoveWorktree(ctx context.Context, client *checkpoint.Client
 		if s.Workspace != dir {
 			continue
 		}
-		at, err := gitrepo.Top(ctx, dir)
-		if err != nil || at != dir {
-			break
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			if at, err := gitrepo.Top(ctx, dir); err != nil || at != dir {
+				break
+			}
 		}
-		main, err := gitrepo.Main(ctx, dir)
-		if err != nil {
-			return nil, err
-		}
-		branch := gitrepo.BranchOf(ctx, dir)
-		a, err := b.Remove(ctx, client, OneParams{Where: where, Name: s.ID, Force: true}) // the agent itself runs there
-		if err != nil {
-			return nil, err
-		}
-		return a, gitrepo.Unregister(ctx, main, dir, branch)
+		return b.Remove(ctx, client, OneParams{Where: where, Name: s.ID, Force: true}) // the agent itself runs there
 	}
 	return nil, usererr.New(usererr.NotFound, "%s is not a worktree that Tidemark made", filepath.ToSlash(grants.Printable(dir)))
+}
+
+// registered returns what has Git forget a branch that is a worktree, with its branch in Git where that has no commit of its own.
+func registered(ctx context.Context, b *Branches, s *records.Session) (unregister func() error) {
+	nothing, dir := func() error { return nil }, s.Workspace
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // it was removed by hand
+		of := b.Timeline.Operations.OriginOf(s)
+		if of == nil {
+			return nothing
+		}
+		return func() error {
+			_ = gitrepo.RemoveWorktree(ctx, of.Workspace, dir) // it need not be one
+			return nil
+		}
+	}
+	if at, err := gitrepo.Top(ctx, dir); err != nil || at != dir {
+		return nothing
+	}
+	main, err := gitrepo.Main(ctx, dir)
+	if err != nil || main == dir { // a repository that was made in the branch
+		return nothing
+	}
+	branch := gitrepo.BranchOf(ctx, dir)
+	return func() error { return gitrepo.Unregister(ctx, main, dir, branch) }
 }

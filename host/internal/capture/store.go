@@ -9,6 +9,7 @@
 package capture
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 	"time"
@@ -47,7 +48,8 @@ type Update struct {
 	How string
 	// Asked is when the document of a load was requested, in milliseconds since the Unix epoch; 0 if that is not known.
 	Asked int64
-	// File is the one that Vite's client logs as replaced, "" for any other mark of an update.
+	// File is one that was replaced, by the name that the development server's client gives it; see [noise.UpdatedFiles]. It is
+	// "" for any other mark of an update.
 	File string
 }
 
@@ -244,8 +246,12 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	if t != nil && (how != "" || !isSocketFrame(ev) && !polled) {
 		wasActive, t.active = t.active, now // a frame that announces an update counts as new: its effect on the page is still to come
 	}
-	if how != "" {
-		s.updates.Append(Update{Head: *head, How: how, File: noise.UpdatedFile(ev)})
+	files := noise.UpdatedFiles(ev)
+	for _, file := range files {
+		s.updates.Append(Update{Head: *head, How: cmp.Or(how, "hot_update"), File: file})
+	}
+	if how != "" && len(files) == 0 {
+		s.updates.Append(Update{Head: *head, How: how})
 	}
 	switch e := ev.(type) {
 	case *event.Console:

@@ -3,6 +3,7 @@
 // Guarantees:
 //   - A cause has evidence: a frame of the error's stack in the lines that changed, a hot update that named the file, or
 //     the order, where it is the only change since the page was without the error.
+//   - A file that is again as the page had run it is no cause, and nothing that is hidden.
 //   - In doubt there is no cause. Nothing is blamed on a change that the page had not loaded, on one after which the page
 //     was without the error for a while or after the same request, or while a server has stopped answering.
 //   - The same input gives the same result. It needs no clock, no files and no network.
@@ -59,6 +60,8 @@ type Edit struct {
 type Frame struct {
 	File string
 	Line int
+	// Column counts UTF-16 units from 1. It is 0 or 1 where it is not known: the maps of some bundlers have lines alone.
+	Column int
 }
 
 // Symptom is something that went wrong on a page.
@@ -75,7 +78,7 @@ type Symptom struct {
 	Server bool
 	// Frames are those of its stack in the project's own code, the innermost first.
 	Frames []Frame
-	// Named are files that a bundler names in it. A line is 0 where it names none.
+	// Named are files that a bundler names in it. A line is 0 where it names none, and [ofGenerated] where it is none of the file.
 	Named []Frame
 	// Text is what a message or a failed build says, where it may name other files too.
 	Text string
@@ -88,6 +91,8 @@ type Symptom struct {
 	Unsaid bool
 	// Endpoint is that of a request.
 	Endpoint event.EndpointKey
+	// Mended is the time from when a request failed last until it was answered, where it was before it failed now.
+	Mended Span
 }
 
 // History is what happened in a tab. Its lists are sorted by time.
@@ -168,9 +173,19 @@ type Finder struct {
 	Edits []Edit
 	// Cut is true where changes before them are left out.
 	Cut bool
+	Known
+}
+
+// Known tells what is known of changes apart from themselves. Each of its functions may be nil.
+type Known struct {
 	// Elsewhere reports whether a page of an origin that names files, by how their paths end, may be that of another workspace
 	// than a change's. Nil is for no other workspace.
 	Elsewhere func(e *event.FileChange, origin string, files []string) bool
+	// Hidden reports whether a change is of a file that is shown to nobody. Nil is for none.
+	Hidden func(e *event.FileChange) bool
+	// Reported returns the files that calls are reported to have edited between two times, in the workspace with a root, as it names
+	// them, or elsewhere, by their whole paths. Nil is for no reports.
+	Reported func(root string, from, to int64) []string
 }
 
 // Find returns the cause of a symptom, nil and the reason where there is none.
@@ -193,7 +208,7 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 		return nil, NoChange
 	}
 	if slices.ContainsFunc(h.Unsaid, near) { // its code may have failed, or what it needs
-		if only := served(before, &s, h); only != nil && !f.Cut && !f.elsewhere(only, &s, h) {
+		if only := served(before, &s, h); only != nil && !f.Cut && f.supported(only, before, &s, h) {
 			return only, ""
 		}
 		return nil, Unsaid
@@ -207,15 +222,20 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 	if i := slices.IndexFunc(before, func(e made) bool { return found != nil && e.FileChange == found.FileChange }); i >= 0 && ran(before[i], &s, h) {
 		return nil, Ran
 	}
-	if found != nil && f.elsewhere(found, &s, h) {
-		return nil, NoEvidence
+	if found == nil || !f.supported(found, before, &s, h) {
+		return nil, cmp.Or(why, NoEvidence)
 	}
-	return found, why
+	return found, ""
 }
 
 // among returns which of the changes before a symptom is the cause.
 func (f *Finder) among(before []made, s *Symptom, h *History) (*Cause, string) {
 	batch, since := lastLoaded(before, s, h)
+	if rest := withoutUndone(before, batch); len(rest) == 0 {
+		return nil, NoChange
+	} else if len(rest) < len(before) {
+		return f.among(rest, s, h)
+	}
 	if f.Cut && len(batch) == len(before) {
 		return nil, NoEvidence
 	}
@@ -358,8 +378,9 @@ func waiting(batch, before []made, s *Symptom, h *History) (list []*Edit) {
 	if within(h.Lost, last+1, load-unload) { // the server was started again: loads before that had the former settings
 		last = 0
 	}
-	for _, e := range slices.Backward(byHand(before)) {
-		if e.at > last && e.at-slack <= load && isSetup(e.Path) && !slices.ContainsFunc(list, func(o *Edit) bool { return o.Place == e.Place && o.Path == e.Path }) {
+	pending := slices.DeleteFunc(byHand(before), func(e made) bool { return e.at <= last || e.at-slack > load || !isSetup(e.Path) })
+	for _, e := range slices.Backward(lasting(pending)) {
+		if !slices.ContainsFunc(list, func(o *Edit) bool { return o.Place == e.Place && o.Path == e.Path }) {
 			list = append(list, e.Edit)
 		}
 	}
@@ -481,7 +502,7 @@ func loadedWith(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 	if len(written) == 1 && same(written[0]) {
 		found.Evidence = append(found.Evidence, Order)
 	}
-	if len(found.Evidence) == 1 && found.Evidence[0] == Order && unfit(found.Path, s) {
+	if len(found.Evidence) == 1 && found.Evidence[0] == Order && unfit(found.Path, s) || isStyle(found.Path) && isOfCode(s) && found.Evidence[0] != Stack {
 		return nil, NoEvidence
 	}
 	return found, ""
@@ -533,66 +554,11 @@ func touched(before []made, s *Symptom, h *History) (*Cause, string) {
 	if !within(h.Updates, at-slack, s.At+slack) {
 		return nil, NotLoaded
 	}
-	if slices.ContainsFunc(s.Earlier, func(t int64) bool { return last <= t && t < at-slack }) {
+	if undone(made{e, at}, before, h) || slices.ContainsFunc(s.Earlier, func(t int64) bool { return last <= t && t < at-slack }) {
 		return nil, Existed
 	}
 	if why := clean(made{e, at}, before, s, h); why != "" {
 		return nil, why
 	}
 	return &Cause{FileChange: e.FileChange, Line: line, Evidence: []Evidence{Stack}}, ""
-}
-
-// blame returns the change that last touched the line of a frame, of the first frame that one touched. A line at most
-// away from a change counts too, if no frame is in one.
-func blame(before []made, frames []Frame, away int) (*Edit, int) {
-	for _, most := range slices.Compact([]int{0, away}) {
-		for _, frame := range frames {
-			if frame.Line < 1 {
-				continue
-			}
-			line := frame.Line
-			var place string
-			for _, e := range slices.Backward(before) {
-				if !names(frame.File, e.Edit) || place != "" && place != e.Place+"\x00"+e.Path {
-					continue
-				}
-				place = e.Place + "\x00" + e.Path
-				if len(e.Lines) == 0 {
-					break // where its lines were before is not known
-				}
-				touched, was := through(e.Lines, line, most)
-				if touched {
-					return e.Edit, frame.Line
-				}
-				line = was
-			}
-		}
-	}
-	return nil, 0
-}
-
-// through reports whether a change touched a line, or one at most away, and else which line it was before.
-func through(runs []event.Run, line, away int) (touched bool, was int) {
-	was = line
-	for _, r := range runs {
-		switch {
-		case line >= r.At-away && line < r.At+max(r.New, 1)+away && (r.New > 0 || away > 0):
-			return true, 0
-		case line >= r.At+r.New:
-			was += r.Old - r.New
-		}
-	}
-	return false, was
-}
-
-// names reports whether a name is that of a changed file.
-func names(name string, e *Edit) bool {
-	tail, whole := Tail(name, e.Place)
-	switch {
-	case tail == "" || strings.Contains(e.Path, "node_modules/"):
-		return false
-	case whole:
-		return tail == e.Path
-	}
-	return e.Tail != "" && len(tail) >= len(e.Tail) && strings.HasSuffix("/"+e.Path, "/"+tail)
 }

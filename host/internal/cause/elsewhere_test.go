@@ -28,9 +28,9 @@ func TestAStackNamesNoFileOfAnotherWorkspace(t *testing.T) {
 	} {
 		f := cause.Finder{
 			Edits: []cause.Edit{edit("src/b.js", 5000, at(1)), edit("src/a.js", 10_000, at(12))},
-			Elsewhere: func(_ *event.FileChange, of string, tails []string) bool {
+			Known: cause.Known{Elsewhere: func(_ *event.FileChange, of string, tails []string) bool {
 				return of == origin && slices.Equal(tails, []string{"src/a.js"})
-			},
+			}},
 		}
 		h := cause.History{Updates: []int64{1000, 5100, 10_300}, Loads: []int64{1000, 5100, 10_300}, Modules: c.modules}
 		s := cause.Symptom{At: 10_400, Origin: origin, Frames: frames(c.file, 12)}
@@ -69,9 +69,9 @@ func TestTheOrderNamesNoFileOfAnotherWorkspace(t *testing.T) {
 		other.Subject = event.InWorkspace("/home/me/other")
 		f := cause.Finder{
 			Edits: []cause.Edit{edit("src/b.js", 5000, at(1)), other, edit("src/a.js", 10_000, at(12))},
-			Elsewhere: func(e *event.FileChange, of string, tails []string) bool {
+			Known: cause.Known{Elsewhere: func(e *event.FileChange, of string, tails []string) bool {
 				return e.Place == root && of == origin && !slices.Contains(tails, "src/own.js")
-			},
+			}},
 		}
 		c.symptom.At, c.symptom.Origin = 10_400, origin
 		c.history.Updates, c.history.Loads = []int64{1000, 5100, 7100, 10_300}, []int64{1000, 5100, 7100, 10_300}

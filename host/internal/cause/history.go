@@ -270,6 +270,7 @@ var outside = lazyregexp.New(strings.Join([]string{
 	`(?i:\bno space left\b|\bdisk (?:is )?full\b|\bquota exceeded\b)`,
 	`(?i:\btoo many (?:open files|connections)\b|\bname or service not known\b)`,
 	`(?i:\bnetwork is unreachable\b|\bread-only file system\b)`,
+	`^(?:Uncaught )?Script error\.?$`, // of a script of another origin, of which the browser hides the rest
 }, "|"))
 
 // project is the name of a file in Turbopack's messages.
@@ -367,7 +368,7 @@ func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 		s.Named = Named(e.Text)
 	} else if m := located().FindStringSubmatch(e.Text); m != nil {
 		line, _ := strconv.Atoi(m[2])
-		s.Named = []Frame{{m[1], line}}
+		s.Named = []Frame{{File: m[1], Line: line}}
 	}
 	return s
 }
@@ -391,16 +392,22 @@ func (p *Past) OfRequest(e *event.Network, frames []Frame) Symptom {
 	if e.Resource == "script" || e.Resource == "stylesheet" {
 		s.Named = []Frame{{File: e.URL}}
 	}
-	left := maxEarlier
+	left, answered := maxEarlier, int64(0)
 	for _, o := range slices.Backward(p.requests[asked{s.Tab, s.Endpoint}]) {
 		at := cmp.Or(Began(o), o.At)
 		if at >= s.At {
 			continue
 		}
-		if left--; left < 0 || o.Answered() {
+		if left--; left < 0 || answered > 0 && (o.Answered() || !alike.FailAlike(o, e)) {
 			break
 		}
-		if alike.FailAlike(o, e) {
+		switch {
+		case answered > 0:
+			s.Mended = Span{at, answered}
+			return s
+		case o.Answered():
+			answered = o.At
+		case alike.FailAlike(o, e):
 			s.Earlier = append(s.Earlier, at)
 		}
 	}
@@ -427,7 +434,7 @@ func (p *Past) OfElement(e *capture.Change) Symptom {
 	k := e.Element
 	s := Symptom{Tab: e.Tab(), Origin: k.Origin, At: e.At, Outside: outside().MatchString(k.Text)}
 	if alike.IsOverlay(k.Selector) {
-		if s.Named = Named(k.Text); failedBuild().MatchString(k.Text) {
+		if s.Named = overlaid(k); failedBuild().MatchString(k.Text) {
 			s.Text = k.Text
 		}
 	}
@@ -446,6 +453,27 @@ func (p *Past) OfElement(e *capture.Change) Symptom {
 	return s
 }
 
+// overlaid returns the files that an error overlay names. The frames that React Refresh shows with webpack are of generated code.
+func overlaid(k capture.ElementKey) []Frame {
+	message, at := alike.CutOverlay(k.Text)
+	var stack string
+	if k.Selector == "#react-refresh-overlay" {
+		message, stack, _ = strings.Cut(message, " Call Stack ")
+	}
+	list := Named(message)
+	for _, f := range Named(stack) {
+		list = append(list, Frame{File: f.File, Line: ofGenerated})
+	}
+	switch {
+	case at.File == "":
+	case at.Generated:
+		list = append(list, Frame{File: at.File, Line: ofGenerated})
+	default:
+		list = append(list, Frame{File: at.File, Line: at.Line})
+	}
+	return list
+}
+
 // failedBuild begins the text of an overlay that shows what a bundler complains of. Others show errors of code that runs, whose
 // causes may be in files that they do not name.
 var failedBuild = lazyregexp.New(`^(?:Build Error|Failed to compile|Compiled with problems|ERROR in |\[plugin:|\[postcss\])`)
@@ -460,7 +488,7 @@ const maxNamed = 10
 func Named(text string) (list []Frame) {
 	for _, m := range place().FindAllStringSubmatch(text, maxNamed) {
 		line, _ := strconv.Atoi(m[2] + m[3])
-		list = append(list, Frame{m[1], line})
+		list = append(list, Frame{File: m[1], Line: line})
 	}
 	return list
 }

@@ -221,3 +221,51 @@ func TestWhatFailedBeforeIsNoLaterEdit(t *testing.T) {
 		t.Errorf("the overlay appeared at %v", overlays)
 	}
 }
+
+// TestAGeneratedLineIsNoPlaceInAFile: webpack names lines of what its loaders made of a file, and so does the stack in React
+// Refresh's overlay. A change of such a line in the file itself is no evidence of that line.
+func TestAGeneratedLineIsNoPlaceInAFile(t *testing.T) {
+	const refresh, dev = "#react-refresh-overlay", "#webpack-dev-server-client-overlay"
+	for name, c := range map[string]struct {
+		selector, text string
+		line           int
+		evidence       []cause.Evidence
+	}{
+		"a missing import": {
+			dev, "ERROR in ./src/App.jsx 10:0-35 Module not found: Error: Can't resolve './Items.jsx' in '/app/src' – ./src/App.jsx:10:0 (generated)",
+			0,
+			[]cause.Evidence{cause.HotUpdate, cause.Order},
+		},
+		"a stack": {
+			refresh, "Error no cart Call Stack eval src/App.jsx:11:7 ./src/App.jsx main.674f55d1d9148ac53a04.hot-update.js:18:1 options.factory main.js:2115:30 – src/App.jsx:11:7 (generated)",
+			0,
+			[]cause.Evidence{cause.HotUpdate, cause.Order},
+		},
+		"a syntax error": {
+			dev, "ERROR in ./src/App.jsx Module build failed: SyntaxError: src/App.jsx: Unexpected token (11:6) – src/App.jsx:11:6",
+			11,
+			[]cause.Evidence{cause.Stack, cause.HotUpdate, cause.Order},
+		},
+	} {
+		changed := edit("src/App.jsx", 5000, at(4), event.Run{At: 9, Old: 3, New: 4})
+		changed.Tail = "src/App.jsx"
+		past := &cause.Past{}
+		symptom := past.OfElement(&capture.Change{Head: event.Head{At: 5100, Subject: event.InTab(1, "http://localhost:8080")}, Op: "appeared", Element: capture.ElementKey{Tab: 1, Selector: c.selector, Text: c.text}})
+		f := cause.Finder{Edits: []cause.Edit{changed}}
+		found, why := f.Find(symptom, &cause.History{Updates: []int64{1000, 5060}, Loads: []int64{1000}, Modules: []cause.Module{{At: 5060, File: "./src/App.jsx"}}})
+		if found == nil || found.Line != c.line || !slices.Equal(found.Evidence, c.evidence) {
+			t.Errorf("%s: %+v, %s", name, found, why)
+		}
+	}
+}
+
+// TestAnErrorOfAScriptOfAnotherOriginIsNoEdit: the browser hides what and where it was, and only the order would speak for an edit.
+func TestAnErrorOfAScriptOfAnotherOriginIsNoEdit(t *testing.T) {
+	for text, want := range map[string]string{"Script error.": cause.Outside, "Uncaught Script error.": cause.Outside, "Error: Script error. Try again": ""} {
+		f := cause.Finder{Edits: []cause.Edit{edit("src/a.js", 5000, at(4))}}
+		symptom := new(cause.Past).OfMessage(&event.Console{Head: event.Head{At: 5100, Subject: event.InTab(1, "http://localhost:8080")}, Level: event.Error, Via: "exception", Text: text}, nil)
+		if _, why := f.Find(symptom, &cause.History{Updates: []int64{1000, 5060}, Loads: []int64{1000, 5060}}); why != want {
+			t.Errorf("%q: %q, want %q", text, why, want)
+		}
+	}
+}

@@ -9,6 +9,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
 )
 
+// ofGenerated stands for a line of the code that a server made of a file.
+const ofGenerated = -1
+
 // denied reports whether a symptom names places in files of the workspace, and a cause that no stack supports is in none of the
 // files that it names. What takes effect with a load or a start of the server may fail in any file.
 func denied(found *Cause, s *Symptom) bool {
@@ -24,7 +27,7 @@ func denied(found *Cause, s *Symptom) bool {
 		if strings.HasSuffix("/"+found.Path, "/"+tail) {
 			return false
 		}
-		elsewhere = elsewhere || n.Line > 0
+		elsewhere = elsewhere || n.Line != 0
 	}
 	return elsewhere && !strings.Contains(s.Text, module(found.Path)) && (found.From == "" || !strings.Contains(s.Text, module(found.From)))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/stacks"
 )
 
@@ -143,7 +144,7 @@ func (h *History) asked(a Answer, e *Edit) bool {
 		frames = h.Frames(a.Request)
 	default:
 		for _, f := range stacks.ParseAll(a.Request.Stack) {
-			frames = append(frames, Frame{f.URL, f.Line})
+			frames = append(frames, Frame{File: f.URL, Line: f.Line})
 		}
 	}
 	return slices.ContainsFunc(frames, func(f Frame) bool { return names(f.File, e) })
@@ -225,22 +226,27 @@ func (h *History) replaced(update int64, e *Edit) bool {
 	})
 }
 
-// clean returns why the line of a change is not at fault although the code failed in it, "" if it may be: another change
-// followed. Before that the page had run the line, by the same input or for as long, or it was not there for long enough.
+// clean returns why the line of a change is not at fault although the code failed in it, "" if it may be. If another change followed,
+// the page had run the line before that, by the same input or for as long. If another file was changed with it, or shortly after it, the
+// change must have written what failed. If another one was changed shortly before it, it must not be known that it did not.
 func clean(e made, before []made, s *Symptom, h *History) string {
-	update := after(h.Updates, e.at-slack)
-	last, soon := int64(0), false
+	former, update := latest(h.Updates, e.at-slack), after(h.Updates, e.at-slack)
+	last, sure, others := int64(0), false, []made(nil)
 	for _, o := range before {
-		if o.at <= update || o.Built || isStyle(o.Path) || isProse(o.Path) || !within(h.Updates, o.at-slack, s.At+slack) {
+		if o.at <= min(former, e.at-prompt) || o.Built || isStyle(o.Path) || isProse(o.Path) || !within(h.Updates, o.at-slack, s.At+slack) {
 			continue
 		}
-		last = o.at
-		soon = soon || o.at-prompt < update && (o.Place != e.Place || o.Path != e.Path)
+		if o.at > update {
+			last = o.at
+		}
+		if o.at-prompt < update && (o.Place != e.Place || o.Path != e.Path) {
+			others = append(others, o)
+		}
 	}
-	if last == 0 || slices.ContainsFunc(s.Earlier, func(t int64) bool { return update <= t && t < last }) {
-		return ""
-	}
-	if input := latest(h.Inputs, s.At); input >= s.At-prompt {
+	earlier := slices.ContainsFunc(s.Earlier, func(t int64) bool { return update <= t && t < last })
+	if input := latest(h.Inputs, s.At); last == 0 || earlier {
+		// the page ran the line only with all changes, or it failed before the last one
+	} else if input >= s.At-prompt {
 		for at := latest(h.Inputs, last); at > update; at = latest(h.Inputs, at-1) {
 			if h.Did[at].like(h.Did[input]) {
 				return Ran
@@ -249,7 +255,16 @@ func clean(e made, before []made, s *Symptom, h *History) string {
 	} else if last-update > s.At-latest(h.Updates, s.At) {
 		return Ran
 	}
-	if soon {
+	if earlier {
+		others = slices.DeleteFunc(others, func(o made) bool { return o.at > update })
+	}
+	for _, o := range others {
+		sure = sure || o.at > former
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	if is, known := wrote(e, before, others, s); known && !is || sure && !is {
 		return NoEvidence
 	}
 	return ""
@@ -276,9 +291,9 @@ func served(before []made, s *Symptom, h *History) *Cause {
 		}
 	}
 	var only *Edit
-	for _, e := range before {
+	for _, e := range lasting(slices.DeleteFunc(slices.Clone(before), func(e made) bool { return e.at <= answered })) {
 		switch {
-		case e.at <= answered || e.Built || isStyle(e.Path) || isProse(e.Path):
+		case e.Built || isStyle(e.Path) || isProse(e.Path):
 		case only != nil && (only.Place != e.Place || only.Path != e.Path):
 			return nil
 		default:
@@ -295,3 +310,9 @@ func served(before []made, s *Symptom, h *History) *Cause {
 func unfit(path string, s *Symptom) bool {
 	return isProse(path) || isStyle(path) && len(s.Named) == 0 && (s.Status >= 500 || len(s.Frames) > 0)
 }
+
+// ofCode begins the message of an error that code threw.
+var ofCode = lazyregexp.New(`^(?:Uncaught )?(?:\(in promise\) )?(?:Type|Reference|Syntax|Range|Eval|URI)?Error\b`)
+
+// isOfCode reports whether a symptom is an error that code threw and of which no bundler names the files: no style sheet causes it.
+func isOfCode(s *Symptom) bool { return len(s.Named) == 0 && ofCode().MatchString(s.Text) }

@@ -245,3 +245,43 @@ func TestAServersAnswerIsBlamedOnWhatItMayFollowFrom(t *testing.T) {
 		}
 	}
 }
+
+// TestTheExpressionThatAnEditWroteIsItsOwn: a line is edited just before another file, and fails with a later click.
+func TestTheExpressionThatAnEditWroteIsItsOwn(t *testing.T) {
+	const named = "src/a.js:12 [stack]"
+	run := func(at, old, new, from, to int) event.Run {
+		return event.Run{At: at, Old: old, New: new, From: from, To: to}
+	}
+	for name, c := range map[string]struct {
+		lines  []event.Run
+		column int
+		stack  []cause.Frame
+		also   []cause.Edit
+		want   string
+		known  bool
+	}{
+		"in what was written":               {[]event.Run{run(12, 1, 1, 20, 30)}, 25, nil, nil, named, false},
+		"behind it":                         {[]event.Run{run(12, 1, 1, 20, 30)}, 31, nil, nil, named, false},
+		"elsewhere in the line":             {[]event.Run{run(12, 1, 1, 20, 30)}, 40, nil, nil, cause.NoEvidence, true},
+		"before it":                         {[]event.Run{run(12, 1, 1, 20, 30)}, 5, nil, nil, cause.NoEvidence, true},
+		"a line that is new":                {[]event.Run{run(10, 0, 5, 0, 0)}, 5, nil, nil, named, false},
+		"one of several that were replaced": {[]event.Run{run(10, 5, 5, 0, 0)}, 5, nil, nil, cause.NoEvidence, false},
+		"a column that is not known":        {[]event.Run{run(12, 1, 1, 1, 30)}, 1, nil, nil, cause.NoEvidence, false},
+		"called by the other file":          {[]event.Run{run(12, 1, 1, 20, 30)}, 25, frames("src/b.js", 7), nil, cause.NoEvidence, false},
+		"called by a third file":            {[]event.Run{run(12, 1, 1, 20, 30)}, 25, frames("src/c.js", 7), nil, named, false},
+		"a line that was moved since":       {[]event.Run{run(9, 1, 1, 20, 30)}, 25, nil, []cause.Edit{edit("src/a.js", 1450, event.Run{At: 2, New: 3})}, named, false},
+	} {
+		for when, b := range map[string]cause.Edit{"after": edit("src/b.js", 1400, at(1)), "with": edit("src/b.js", 1010, at(1)), "before": edit("src/b.js", 600, at(1))} {
+			f := cause.Finder{Edits: append([]cause.Edit{edit("src/a.js", 1000, c.lines...), b}, c.also...)}
+			s := cause.Symptom{At: 30_010, Frames: append([]cause.Frame{{File: "src/a.js", Line: 12, Column: c.column}}, c.stack...)}
+			h := cause.History{Updates: []int64{620, 1050, 1420, 1500}, Inputs: []int64{30_000}}
+			want := c.want
+			if when == "before" && !c.known {
+				want = named // the page had it before the edit
+			}
+			if got := told(f.Find(s, &h)); got != want {
+				t.Errorf("%s, %s: %s, want %s", name, when, got, want)
+			}
+		}
+	}
+}

@@ -20,7 +20,7 @@ func (f *Finder) reloaded(before []made, s *Symptom, h *History) *Cause {
 			changed = append(changed, e)
 		}
 	}
-	if len(changed) == 0 || changed[len(changed)-1].at > load-slack {
+	if changed = lasting(changed); len(changed) == 0 || changed[len(changed)-1].at > load-slack {
 		return nil
 	}
 	first, e := changed[0], changed[len(changed)-1]

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // editors are the tools of agents that edit files.
@@ -120,12 +122,12 @@ func patched(dir, patch string) (files []string) {
 	return files
 }
 
-// Relative returns a path relative to a directory, if it is below it, with slashes.
+// Relative returns a path relative to a directory, if it is below it, as [event.FilePath] writes it.
 func Relative(dir, path string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
 		path = rel
 	}
-	return filepath.ToSlash(path)
+	return event.FilePath(filepath.ToSlash(path))
 }
 
 // Typed returns a prompt without what Gemini CLI puts before it: the answer of a hook of the start.

@@ -40,11 +40,17 @@ type claudeBlock struct {
 	Failed  bool            `json:"is_error"`
 }
 
-// claudeTypes are the types of lines that have no event.
+// claudeTypes are the types of lines that have no event. A link to a pull request ("pr-link") is one of them: the call that opened
+// it has its address in the output.
 var claudeTypes = map[string]bool{
-	"summary": true, "attachment": true, "queue-operation": true, "last-prompt": true, "atis-latch": true, "api-request": true,
-	"api-request-shape": true, "api-request-blob": true, "tools-used": true, "cost-state": true, "file-history-snapshot": true,
-	"progress": true, "custom-title": true, "ai-title": true, "agent-name": true, "system": true, "permission-mode": true, "mode": true,
+	"agent-color": true, "agent-name": true, "agent-setting": true, "ai-title": true, "api-request": true, "api-request-blob": true,
+	"api-request-resumed": true, "api-request-shape": true, "artifact-autoreact-ledger": true, "artifact-comment-monitor": true, "atis-latch": true,
+	"attachment": true, "attribution-snapshot": true, "bridge-session": true, "content-replacement": true, "continued-in": true, "cost-state": true,
+	"custom-title": true, "data-flow-incomplete": true, "data-flow-records": true, "derived-from": true, "dev-mods": true, "ended-by-model": true,
+	"file-history-delta": true, "file-history-snapshot": true, "fork-context-ref": true, "frame-link": true, "history-suppression": true,
+	"host-row": true, "hybrid-organization": true, "isolation-latch": true, "last-prompt": true, "memory-mode": true, "mode": true,
+	"observer-ref": true, "permission-mode": true, "pr-link": true, "progress": true, "queue-operation": true, "relocated": true, "repl-mode": true,
+	"resume-head-vouch": true, "session-owner": true, "summary": true, "system": true, "tag": true, "tools-used": true, "worktree-state": true,
 }
 
 func parseClaude(data []byte) (events []Event, known bool, err error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tidemark.dev/tidemark/host/internal/conversation/pictures"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/jsondepth"
@@ -30,14 +31,14 @@ const (
 // Trim bounds the texts of an event that is sent to the daemon, and removes pictures.
 func (e *Event) Trim() {
 	text := func(s string, n int) (string, int) {
-		s, n = withoutPictures(s, n, false)
+		s, n = pictures.Without(s, n, false)
 		return cut(s, maxSent, n)
 	}
 	e.Text, e.Cut = text(e.Text, e.Cut)
-	e.Moment, _ = each(e.Moment, text, 0)
+	e.Moment, _ = each(e.Moment, text, nil, 0)
 	e.Command, e.Cut = text(e.Command, e.Cut)
-	e.Input, e.Cut = each(e.Input, text, e.Cut)
-	e.Output, e.Cut = each(e.Output, text, e.Cut)
+	e.Input, e.Cut = each(e.Input, text, nil, e.Cut)
+	e.Output, e.Cut = each(e.Output, text, nil, e.Cut)
 	for _, raw := range []*json.RawMessage{&e.Input, &e.Output} {
 		if len(*raw) > 2*maxSent { // many texts
 			e.Cut += len(*raw)
@@ -50,11 +51,12 @@ func (e *Event) Trim() {
 // like a secret is removed.
 func (e *Event) Clean(r *redact.Redactor) {
 	text := func(s string, n int) (string, int) {
-		s, n = withoutPictures(s, n, false)
+		s, n = pictures.Without(s, n, false)
 		s, masked := maskText(r, event.Clean(s))
 		e.Masked += masked
 		return cut(s, maxText, n)
 	}
+	lines := func(list []string) { e.Masked += redact.Lines(r, list) }
 	for _, name := range []*string{&e.Agent, &e.Session, &e.Turn, &e.Sub, &e.Call, &e.Tool, &e.Outcome, &e.Spawned} {
 		*name, _ = cut(event.OneLine(*name), maxName, 0)
 	}
@@ -70,8 +72,8 @@ func (e *Event) Clean(r *redact.Redactor) {
 	e.Command, _ = text(e.Command, 0)
 	e.Command, _ = cut(e.Command, maxCommand, 0) // the whole one is in the input
 	for _, raw := range []*json.RawMessage{&e.Input, &e.Output} {
-		*raw, e.Cut = each(*raw, text, e.Cut)
-		masked, n := r.Body(string(*raw)) // by its keys
+		*raw, e.Cut = each(*raw, text, lines, e.Cut)
+		masked, n := redact.Keys(r, string(*raw))
 		whole := len(masked)
 		masked, e.Cut = cut(masked, 2*maxText, e.Cut) // it has many texts
 		switch e.Masked += n; {
@@ -87,8 +89,8 @@ func (e *Event) Clean(r *redact.Redactor) {
 // maskText masks secrets in a text of a conversation. Lines of data in it, such as JSON that a user pasted, are masked by their
 // keys.
 func maskText(r *redact.Redactor, s string) (string, int) {
-	s, n := r.Text(s)
-	if !strings.ContainsAny(s, `{["`) {
+	s, n := redact.Whole(r, s)
+	if !strings.Contains(s, `\"`) {
 		return s, n
 	}
 	var b strings.Builder
@@ -96,9 +98,7 @@ func maskText(r *redact.Redactor, s string) (string, int) {
 	for line := range strings.Lines(s) {
 		if start := strings.TrimLeft(line, " \t"); start != "" && strings.IndexByte(`{["`, start[0]) >= 0 {
 			masked := 0
-			if line, masked = r.Body(line); masked == 0 {
-				line, masked = maskEscaped(r, line)
-			}
+			line, masked = maskEscaped(r, line)
 			more += masked
 		}
 		b.WriteString(line)
@@ -143,8 +143,10 @@ type namedFiles struct {
 }
 
 // files returns the files that a call names, as it names them.
-func (e *Event) files() []string {
-	paths := slices.Clone(e.Files)
+func (e *Event) files() (paths []string) {
+	for _, f := range e.Files {
+		paths = append(paths, event.PlainPath(f))
+	}
 	for _, raw := range []json.RawMessage{e.Input, e.Output} {
 		var n namedFiles
 		_ = json.Unmarshal(raw, &n) // another form names no file
@@ -176,9 +178,10 @@ func (e *Event) withhold() {
 	e.Input, e.Output, e.Text, e.Withheld = nil, nil, "", true
 }
 
-// each applies a function to every text of a JSON value, and removes pictures. The names in objects only lose control characters. What is no JSON, or
+// each applies a function to every text of a JSON value, and removes pictures. Lists of texts, such as the lines of a patch, go through lines
+// before, if there is one. The names in objects only lose control characters. What is no JSON, or
 // too deep, becomes a text.
-func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.RawMessage, int) {
+func each(raw json.RawMessage, f func(string, int) (string, int), lines func([]string), n int) (json.RawMessage, int) {
 	if len(raw) == 0 {
 		return nil, n
 	}
@@ -194,16 +197,22 @@ func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.R
 		case string:
 			s := v
 			if picture {
-				s, n = withoutPictures(s, n, true)
+				s, n = pictures.Without(s, n, true)
 			}
 			s, n = f(s, n)
 			return s
 		case []any:
+			if list := texts(v); lines != nil && len(list) > 1 {
+				lines(list)
+				for i, s := range list {
+					v[i] = s
+				}
+			}
 			for i := range v {
 				v[i] = walk(v[i], false)
 			}
 		case map[string]any:
-			picture := ofPicture(v)
+			picture := pictures.Of(v)
 			for k, inner := range v {
 				if name := event.Clean(k); name != k {
 					delete(v, k)
@@ -221,6 +230,18 @@ func each(raw json.RawMessage, f func(string, int) (string, int), n int) (json.R
 		return nil, n
 	}
 	return bytes.TrimSpace(b.Bytes()), n
+}
+
+// texts returns the elements of a list that has only texts.
+func texts(list []any) (all []string) {
+	for _, v := range list {
+		s, ok := v.(string)
+		if !ok {
+			return nil
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // cut shortens a text to a limit, and keeps its end too. It adds what it left out to n.

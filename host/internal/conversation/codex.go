@@ -56,7 +56,8 @@ const maxSecs = 365 * 24 * 60 * 60
 // codexTypes are the types of lines.
 var codexTypes = map[string]bool{
 	"session_meta": true, "turn_context": true, "response_item": true, "event_msg": true, "compacted": true, "world_state": true,
-	"token_usage_record": true, "inter_agent_communication_metadata": true,
+	"token_usage_record": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true, "dynamic_tools_updated": true,
+	"security_risk_score": true, "realtime_item": true,
 }
 
 // codexSub returns the subagent of which a rollout is, "" for that of the session itself. Its name ends with the ID of its

@@ -102,6 +102,8 @@ type Event struct {
 	Source string `json:"source,omitempty"`
 	// Transcript is the path of the agent's own record.
 	Transcript string `json:"transcript,omitempty"`
+	// Seen is the path at which the agent sees its workspace, "" where it is the workspace's own one.
+	Seen string `json:"seen,omitempty"`
 	// Withheld is true where the call is about a file that looks like a secret, so that its content is not stored.
 	Withheld bool `json:"withheld,omitempty"`
 	// Masked counts masked secrets, Cut the bytes that were left out of long texts.

@@ -67,7 +67,8 @@ func TestACallOfAnotherSessionIsNotBlamedForAFileThatACallNames(t *testing.T) {
 		{path: "src/a.ts.tmp.27278.19fae2c0b1d", call: "Write src/a.ts", prompt: "the prompt of a"},
 		{path: "src/a.ts", from: "src/a.ts.tmp.27278.19fae2c0b1d", call: "Write src/a.ts", prompt: "the prompt of a"},
 		{path: "src/a.ts", from: "src/other.ts.tmp.27278.19fae2c0b1e", call: "Write src/a.ts", prompt: "the prompt of a"},
-		{path: "src/b.ts", call: "one of these calls: $ echo 0 > src/b.ts; $ sleep 1", prompt: "one of these prompts: the prompt of b; the prompt of c"},
+		{path: "src/b.ts", call: "$ echo 0 > src/b.ts", prompt: "the prompt of b"},
+		{path: "src/c.ts", call: "one of these calls: $ echo 0 > src/b.ts; $ sleep 1", prompt: "one of these prompts: the prompt of b; the prompt of c"},
 	} {
 		call, prompt := w.store.MadeBy(w.change(start, c.path, 1800, func(e *event.FileChange) { e.From = c.from }))
 		if call != c.call || prompt != c.prompt {
@@ -271,7 +272,7 @@ func TestTwoChangesBetweenTwoLooks(t *testing.T) {
 		ran{session: "a", id: "w", tool: "Write", input: fmt.Sprintf(`{"file_path":%q}`, filepath.Join(w.root, "d.ts")), end: 2000, took: 20},
 		ran{session: "a", id: "s", tool: "Bash", input: `{"command":"sed -i s/two/TWO/ d.ts"}`, end: 4000, took: 100},
 	)
-	for since, want := range map[int]string{500: "one of these calls: Write d.ts; $ sed -i s/two/TWO/ d.ts", 2100: "$ sed -i s/two/TWO/ d.ts", 1995: "$ sed -i s/two/TWO/ d.ts"} {
+	for since, want := range map[int]string{500: "one of these calls: Write d.ts; $ sed -i s/two/TWO/ d.ts", 2100: "$ sed -i s/two/TWO/ d.ts", 2000: "$ sed -i s/two/TWO/ d.ts", 1995: "one of these calls: Write d.ts; $ sed -i s/two/TWO/ d.ts"} {
 		got, _ := w.store.MadeBy(w.change(start, "d.ts", 3950, func(c *event.FileChange) { c.Since = at(start, since).UnixMilli() }))
 		if got != want {
 			t.Errorf("since %d: %q, want %q", since, got, want)
@@ -377,6 +378,98 @@ func TestAForkHasOnlyItsOwnCalls(t *testing.T) {
 		ms := map[string]int{"o.js": 990, "f.js": 3190}[name]
 		if call, prompt := w.store.MadeBy(w.change(start, name, ms, nil)); call+" for "+prompt != want {
 			t.Errorf("%s was made by %s for %s, want %s", name, call, prompt, want)
+		}
+	}
+}
+
+// Names that are recorded with escapes are those of calls too. A command that ran right after is not blamed.
+func TestAFileWithAnOddNameIsJoinedWithItsCall(t *testing.T) {
+	for _, name := range []string{"odd/nl\nname.js", "tab\tname.js", "zero\u200bwidth.js", "red\x1b[31m.js", "\u202eback.js", `back\slash.js`, `"quoted".js`, `x\x0a.js`} {
+		if filepath.Separator == '\\' && strings.Contains(name, `\`) {
+			continue
+		}
+		w := newWorld(t)
+		input, err := json.Marshal(map[string]string{"file_path": filepath.Join(w.root, name), "content": "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := w.runs(
+			ran{session: "a", id: "w", tool: "Write", input: string(input), end: 2000, took: 500},
+			ran{session: "a", id: "b", tool: "Bash", input: `{"command":"ls"}`, end: 2100, took: 95},
+		)
+		recorded := event.FilePath(name)
+		if call, _ := w.store.MadeBy(w.change(start, recorded, 1999, nil)); call != "Write "+recorded {
+			t.Errorf("%q was changed by %q", name, call)
+		}
+		w.reopen()
+		if call, _ := w.store.MadeBy(w.change(start, recorded, 1999, nil)); call != "Write "+recorded {
+			t.Errorf("%q was changed by %q, after a restart", name, call)
+		}
+	}
+}
+
+// Quick calls write one file, and a look at it may come while one of them runs: the next change has its line too.
+func TestQuickCallsThatWriteOneFile(t *testing.T) {
+	w := newWorld(t)
+	var calls []ran
+	for n := range 30 {
+		calls = append(calls, ran{session: "a", id: fmt.Sprint("c", n), tool: "Bash", input: fmt.Sprintf(`{"command":"echo %d >> cnt.txt"}`, n), end: 1000 + 60*n, took: 5})
+	}
+	start := w.runs(calls...)
+	wrote := func(n int) int { return 1000 + 60*n - 20 }
+	for look := 900; look < 2000; look += 7 { // in milliseconds, and the next one 300 ms later
+		first, last := -1, -1
+		for n := range 30 {
+			if wrote(n) > look && wrote(n) < look+300 {
+				if last = n; first < 0 {
+					first = n
+				}
+			}
+		}
+		got, _ := w.store.MadeBy(w.change(start, "cnt.txt", wrote(last), func(c *event.FileChange) {
+			c.Since, c.At = at(start, look).UnixMilli(), at(start, look+300).UnixMilli()
+		}))
+		for n := first; n <= last; n++ {
+			if !strings.Contains(got, fmt.Sprintf("$ echo %d >>", n)) {
+				t.Errorf("of %d to %d, from %d ms: %q", first, last, look, got)
+			}
+		}
+	}
+}
+
+// On a busy machine a hook may report a call late. A call that names the file has changed it, if the agent had wanted it by then.
+func TestACallWhoseHookIsLate(t *testing.T) {
+	w := newWorld(t)
+	start := w.runs(
+		ran{session: "a", id: "c1", tool: "Bash", input: `{"command":"echo 1 > one.txt"}`, end: 2000, took: 20},
+		ran{session: "a", id: "c2", tool: "Bash", input: `{"command":"gen two.txt"}`, end: 2100, took: 20},
+		ran{session: "a", id: "c3", tool: "Write", input: fmt.Sprintf(`{"file_path":%q}`, filepath.Join(w.root, "three.txt")), end: 2200, took: 20},
+		ran{session: "a", id: "c4", tool: "Bash", input: `{"command":"make"}`, end: 20_000, took: 17_000},
+		ran{session: "a", id: "c5", tool: "Bash", input: `{"command":"echo 5 > five.txt"}`, end: 23_000, took: 20},
+	)
+	line := fmt.Sprintf(`{"type":"assistant","timestamp":%q,"cwd":%q,"promptId":"t-a","message":{"content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"echo 1 > one.txt"}}]}}`+"\n", at(start, 1000).Format(time.RFC3339Nano), w.root)
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	write(t, path, line)
+	if err := w.store.Record(conversation.Event{Kind: conversation.Stop, Agent: "claude", Session: "a", Dir: w.root, At: at(start, 30_000).UnixMilli(), Transcript: path}); err != nil {
+		t.Fatal(err)
+	}
+	w.show()
+	for _, c := range []struct {
+		file string
+		ms   int
+		want string
+	}{
+		{"one.txt", 1050, "$ echo 1 > one.txt"}, // a second before its hook
+		{"one.txt", 900, ""},                    // the agent had not wanted it yet
+		{"two.txt", 800, "$ gen two.txt"},
+		{"three.txt", 700, "Write three.txt"},
+		{"two.txt", -4000, ""},
+		{"other.txt", 800, ""},
+		{"five.txt", 19_900, "$ make"}, // nothing says when the agent wanted the other one
+		{"one.txt", 19_900, "$ make"},
+	} {
+		if got, _ := w.store.MadeBy(w.change(start, c.file, c.ms, nil)); got != c.want {
+			t.Errorf("%s after %d ms: %q, want %q", c.file, c.ms, got, c.want)
 		}
 	}
 }

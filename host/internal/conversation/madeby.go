@@ -34,7 +34,7 @@ func (s *Store) MadeBy(change *event.FileChange) (call, prompt string) {
 
 // oneOf names one thing, or several of which it is one.
 func oneOf(what string, names []string) string {
-	const most = 3
+	const most = 10
 	switch {
 	case len(names) == 0:
 		return ""

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -35,8 +36,9 @@ type Maker struct {
 }
 
 // MakersOf returns the calls of conversations that may have made a change of a file. There is one if it is known, and several
-// where calls overlap. Calls that name the file are preferred to commands, also to those of other conversations. Where several
-// calls have changed it since it was looked at, those that name it are all returned, also commands with its name in their text.
+// where calls overlap. Calls that name the file are preferred to commands, also to those of other conversations, and commands that
+// write it by name to others. Where several calls have changed it since it was looked at, those that name it are all returned, also
+// commands with its name in their text.
 func MakersOf(outlines []*Outline, change *event.FileChange) []Maker {
 	from, to := window(change)
 	outlines = slices.DeleteFunc(slices.Clone(outlines), func(o *Outline) bool { return change.Place != o.Workspace || o.index == nil })
@@ -65,17 +67,72 @@ func MakersOf(outlines []*Outline, change *event.FileChange) []Maker {
 				}
 			}
 		}
-		// A call that began after the last look at the file has changed it too, before what wrote it last.
+		// A call that ended after the last look at the file may have changed it too, before what wrote it last. Where it began before
+		// the look, that may have been before or after.
 		earlier = o.makers(earlier, slices.DeleteFunc(before, func(s *span) bool {
-			return s.likely < time.UnixMilli(change.Since).UnixNano() || slices.Contains(mine, s)
+			return s.end <= time.UnixMilli(change.Since).UnixNano() || slices.Contains(mine, s)
 		}))
 	}
 	if len(edits) == 0 {
-		edits = commands
+		if edits = writersOf(commands, paths); len(edits) == 0 {
+			edits = append(commands, lateOf(outlines, paths, len(commands) > 0, from, to)...)
+		}
 	}
 	edits = append(earlier, edits...)
 	slices.SortStableFunc(edits, func(a, b Maker) int { return a.Call.Started.Compare(b.Call.Started.Time) })
 	return edits
+}
+
+// writersOf returns the commands that write a file by name.
+func writersOf(commands []Maker, paths []string) (writers []Maker) {
+	for _, m := range commands {
+		if slices.ContainsFunc(paths, func(name string) bool { return m.Call.writesTo(m.Outline.Workspace, name) }) {
+			writers = append(writers, m)
+		}
+	}
+	return writers
+}
+
+// writesTo reports whether a command writes a file of a workspace by name.
+func (c *Called) writesTo(workspace, file string) bool {
+	return slices.ContainsFunc(c.written, func(name string) bool {
+		name = filepath.FromSlash(name)
+		if c.roams && !filepath.IsAbs(name) {
+			name = event.FilePath(path.Clean(filepath.ToSlash(name)))
+			return name == file || strings.HasSuffix(file, "/"+name)
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(c.dir, name)
+		}
+		rel, err := filepath.Rel(workspace, name)
+		return err == nil && event.FilePath(filepath.ToSlash(rel)) == file
+	})
+}
+
+// lateHook is how long after a call its hook may report it on a busy machine.
+const lateHook = 5 * time.Second
+
+// lateOf returns the calls that name a file and may have run in a span of time if their hooks were late. Beside others that ran
+// then, these are calls that the agent is known to have wanted, and commands that write the file by name.
+func lateOf(outlines []*Outline, paths []string, others bool, from, to time.Time) (late []Maker) {
+	for _, o := range outlines {
+		ofPaths := func(names func(string) bool) bool { return slices.ContainsFunc(paths, names) }
+		var found []*span
+		for _, name := range paths {
+			edits, _ := o.index.edits[name].overlapping(from, to.Add(lateHook))
+			found = append(found, edits...)
+		}
+		ran, _ := o.index.commands.overlapping(from, to.Add(lateHook))
+		for _, s := range ran {
+			if ofPaths(func(name string) bool { return s.call.writesTo(o.Workspace, name) }) || !others && ofPaths(s.call.mentions) {
+				found = append(found, s)
+			}
+		}
+		late = o.makers(late, slices.DeleteFunc(found, func(s *span) bool {
+			return s.begin <= to.UnixNano() || s.asked > to.UnixNano() || s.asked == 0 && others
+		}))
+	}
+	return late
 }
 
 // mentions reports whether the text of a command has the name of a file.

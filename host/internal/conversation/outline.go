@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/conversation/shellwrites"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/report"
 )
@@ -51,6 +52,9 @@ type Turn struct {
 	// Source is where the prompt is from: hook, transcript.
 	Source string `json:"source,omitempty"`
 
+	// Event is the ID of the prompt's event, "" for the turn before the first prompt.
+	Event string `json:"-"`
+
 	byHooks, byTranscript int // how often it was compacted: both report the same
 }
 
@@ -83,6 +87,9 @@ type Called struct {
 	closed           bool // it has a result
 	// untimed is true for a duration that does not say when it began: Codex measures a command from when it waits for it.
 	untimed bool
+	// written are the files that a command writes by name. Roams is true where it changes its directory.
+	written []string
+	roams   bool
 }
 
 // NotPermitted is the outcome of a call that was not permitted.
@@ -169,7 +176,7 @@ func (f *folder) add(e *Event) {
 }
 
 func (f *folder) prompt(e *Event) {
-	t := &Turn{ID: e.Turn, Prompt: e.Text, At: millis(e.At), Calls: []*Called{}, Source: cmp.Or(e.Source, "hook")}
+	t := &Turn{ID: e.Turn, Prompt: e.Text, At: millis(e.At), Calls: []*Called{}, Source: cmp.Or(e.Source, "hook"), Event: e.ID}
 	if e.Source == FromTranscript {
 		f.coverage.OnlyTranscript++
 	}
@@ -211,6 +218,9 @@ func (f *folder) call(e *Event) {
 		if base != "" && e.Kind == Call {
 			f.begun[base] = append(f.begun[base], c)
 		}
+	}
+	if c.Command == "" && e.Command != "" {
+		c.written, c.roams = shellwrites.Of(e.Command)
 	}
 	hook := e.Source != FromTranscript
 	c.hook, c.transcript = c.hook || hook, c.transcript || !hook
@@ -381,16 +391,16 @@ func (o *Outline) All(yield func(*Turn, *Called)) {
 // maxDepth bounds how deep subagents start others.
 const maxDepth = 20
 
-// Paths returns the files that a call names, relative to the workspace.
+// Paths returns the files that a call names, relative to the workspace, as changes of files have them.
 func (c *Called) Paths(workspace string) []string {
 	var paths []string
 	for _, f := range c.Files {
-		p := filepath.FromSlash(f)
+		p := filepath.FromSlash(event.PlainPath(f))
 		if !filepath.IsAbs(p) {
 			p = filepath.Join(c.dir, p)
 		}
 		if rel, err := filepath.Rel(workspace, p); err == nil && filepath.IsLocal(rel) {
-			paths = append(paths, filepath.ToSlash(rel))
+			paths = append(paths, event.FilePath(filepath.ToSlash(rel)))
 		}
 	}
 	return paths

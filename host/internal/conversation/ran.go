@@ -15,8 +15,9 @@ type span struct {
 	call *Called
 	turn *Turn
 	at   int // its place in the outline
-	// begin is when it began at the earliest. Likely is when it began, where the agent's calls ran one after another.
-	begin, likely, end int64
+	// begin is when it began at the earliest, unless its hook was late. Likely is when it began, where the agent's calls ran one after
+	// another. Asked is when the agent wanted it, 0 where that is not known.
+	begin, likely, end, asked int64
 }
 
 // settle sets when a call began: its duration before its end, if its agent reports one. An agent asks for all calls of a message
@@ -65,6 +66,7 @@ func (c *Called) span(ends []int64) {
 	}
 	s.begin = c.Started.Add(-hookDelay).UnixNano()
 	if c.asked != 0 {
+		s.asked = time.UnixMilli(c.asked).UnixNano()
 		s.begin = max(s.begin, time.UnixMilli(c.asked).UnixNano())
 		if c.timed() == 0 || c.background {
 			s.begin = time.UnixMilli(c.asked).UnixNano()

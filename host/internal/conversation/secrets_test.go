@@ -99,3 +99,59 @@ func TestASecretAtTheBorderOfACutTextIsMasked(t *testing.T) {
 		t.Error("a part of a secret is on disk")
 	}
 }
+
+// severalLines are secrets that are recognized by another line than their own.
+var severalLines = []string{
+	"-----BEGIN PRIVATE " + "KEY-----\nMIIEplanted41\n@@\n-----END PRIVATE " + "KEY-----",
+	"--b\nContent-Disposition: form-data; name=\"password\"\n\n@@\n--b--",
+	"password: |\n  @@",
+	"{\"password\":\n \"@@\"}",
+	"{\n  \"password\":\n    \"@@\",\n  \"user\": \"ann\"\n}",
+	"[[\"password\",\n\"@@\"]]",
+	"export API_KEY=\\\n@@",
+}
+
+// Claude Code's results have the lines of a patch as a list, and diffs have a sign before each line.
+func TestSecretsOverSeveralLinesAreMasked(t *testing.T) {
+	w := newWorld(t)
+	w.record(conversation.SessionStart, nil)
+	for i, text := range severalLines {
+		secret := fmt.Sprintf("hunter%dBx7Qz9Lm", i)
+		text = strings.ReplaceAll(text, "@@", secret)
+		signed := func(sign string) []string {
+			return strings.Split(sign+strings.ReplaceAll(text, "\n", "\n"+sign), "\n")
+		}
+		diff := func(sign string) string {
+			return "$ git diff\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@ func a\n one\n-two\n" + strings.Join(signed(sign), "\n") + "\n+three\n kept\nend\n"
+		}
+		lines := func(sign string) []string {
+			return append(append([]string{" const kept = 1", "-const a = 1"}, signed(sign)...), " kept")
+		}
+		for name, output := range map[string]any{
+			"added lines":     map[string]any{"structuredPatch": []any{map[string]any{"oldStart": 1, "lines": lines("+")}}},
+			"removed lines":   map[string]any{"structuredPatch": []any{map[string]any{"lines": lines("-")}}},
+			"lines of before": map[string]any{"structuredPatch": []any{map[string]any{"lines": lines(" ")}}},
+			"a list":          map[string]any{"rows": strings.Split(text, "\n")},
+			"a diff":          map[string]any{"stdout": diff("+")},
+			"a diff, removed": map[string]any{"stdout": diff("-")},
+			"a diff, kept":    map[string]any{"stdout": diff(" ")},
+			"a patch":         "*** Begin Patch\n*** Add File: x\n" + strings.Join(signed("+"), "\n") + "\n*** End Patch\n",
+			"a text":          "before\n" + text + "\nafter\n",
+		} {
+			raw, err := json.Marshal(output)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := w.event(conversation.Result, func(e *conversation.Event) { e.Tool, e.Input, e.Output = "Edit", raw, raw })
+			e.Clean(w.o.Redactor)
+			for _, got := range []string{string(e.Input), string(e.Output)} {
+				if strings.Contains(got, secret) {
+					t.Errorf("%s of %q: %s", name, text, got)
+				}
+			}
+			if strings.HasSuffix(name, " lines") && strings.Count(string(e.Output), `","`) != strings.Count(string(raw), `","`) {
+				t.Errorf("%s of %q: lines are missing: %s", name, text, e.Output)
+			}
+		}
+	}
+}

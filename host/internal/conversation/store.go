@@ -118,6 +118,8 @@ type file struct {
 	left map[string]int64
 	// transcripts are their paths, in the order in which hooks named them.
 	transcripts []string
+	// seen is the path at which the agent sees its workspace, "" for the workspace's own one.
+	seen string
 	// forked is when the session began as a fork of another one, 0 for any other.
 	forked int64
 	// folder has the events, nil where nobody needs it.
@@ -397,6 +399,9 @@ func (f *file) noteAll(kind Kind, at int64, e *Event) {
 	}
 	if e != nil && e.Transcript != "" && !slices.Contains(f.transcripts, e.Transcript) {
 		f.transcripts = append(f.transcripts, e.Transcript)
+	}
+	if e != nil && e.Seen != "" {
+		f.seen = e.Seen
 	}
 	if e != nil && e.Kind == SessionStart && e.Text == fork {
 		f.forked = e.At

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/conversation/callpaths"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -88,6 +90,10 @@ func (s *Store) readPart(f *file, path string, parse parser) (more bool, err err
 		since = min(since, f.first)
 	}
 	since = max(since, f.forked) // what was before is a copy of the original's
+	var binds []ownpath.Bind
+	if f.seen != "" {
+		binds = []ownpath.Bind{{Dir: f.head.Workspace, At: f.seen}}
+	}
 	f.mu.Unlock()
 	if size < offset { // it was replaced
 		offset = 0
@@ -97,7 +103,7 @@ func (s *Store) readPart(f *file, path string, parse parser) (more bool, err err
 	if part == 0 {
 		return false, nil
 	}
-	p := &partReader{s: s, f: f, parse: parse, since: since, allowed: s.allowing(), seen: map[string]bool{}, read: Read{Path: path, Offset: offset}}
+	p := &partReader{s: s, f: f, parse: parse, since: since, allowed: s.allowing(), binds: binds, seen: map[string]bool{}, read: Read{Path: path, Offset: offset}}
 	if f.head.Agent == "codex" {
 		p.sub = codexSub(path, f.head.Session)
 	}
@@ -139,6 +145,8 @@ type partReader struct {
 	since   int64  // what was before is left out
 	allowed func(dir string, at int64) bool
 	read    Read
+	// binds say at which other path the agent sees its workspace, nil for none.
+	binds []ownpath.Bind
 	// seen has what read.Seen has had.
 	seen map[string]bool
 	// failed is why the first event that could not be recorded was not.
@@ -260,6 +268,10 @@ func (s *Store) allowing() func(dir string, at int64) bool {
 func (p *partReader) merge(e *Event) {
 	if e.Dir == "" {
 		e.Dir = p.f.head.Workspace
+	}
+	if p.binds != nil {
+		outside := func(path string) string { return ownpath.Outside(p.binds, path) }
+		e.Dir, e.Input = outside(e.Dir), callpaths.Move(e.Input, outside)
 	}
 	if e.Kind == Prompt && e.Sub != "" { // its agent wrote it
 		return

@@ -308,3 +308,23 @@ func TestASubagentOfCodexIsBelowItsCall(t *testing.T) {
 		t.Errorf("the calls are %+v, the coverage %+v", calls, shown.Coverage)
 	}
 }
+
+// An agent that sees its branch at the path of the original writes that path into its transcript. The calls are those of the branch.
+func TestATranscriptHasThePathsThatItsAgentSees(t *testing.T) {
+	w := newWorld(t)
+	data, err := os.ReadFile(filepath.Join("testdata", "claude-2.1.332.transcript.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	write(t, path, string(data)) // in /home/me/shop
+	w.set(time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC))
+	w.record(conversation.SessionStart, func(e *conversation.Event) { e.Agent, e.Transcript, e.Seen = "claude", path, "/home/me/shop" })
+	w.set(time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC))
+	for range 2 {
+		if got := summary(&w.show().Outline); got != claudeSummary {
+			t.Errorf("%s\nwant:\n%s", got, claudeSummary)
+		}
+		w.reopen()
+	}
+}

@@ -227,7 +227,7 @@ func (d *daemon) compose(browsers net.Listener, before restored, redactor *redac
 		Debugger: d.hub, Debugging: d.config.Debugger, Launcher: launcher{d}, Launching: d.config.Browser, Config: d.home.Config,
 		UserNoise: userNoise(d.home, time.Now(), d.journal.notice), Version: d.version,
 		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source}, Timeline: d.timeline, Workspaces: d.timeline, Conversations: d.conversations,
-		Branching: d.config.Branches, Log: d.log,
+		Branching: d.config.Branches, Log: d.log, Redactor: redactor, Program: program(d.log),
 	})
 	d.agents = make(chan struct{}, 1)
 	d.engine.Actor.OnAgents(func() {

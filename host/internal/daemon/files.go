@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -33,8 +35,8 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 		d.workspaces.Heal(dir)
 	}
 	t, notice, err := timeline.Open(timeline.Options{
-		Uncommit: gitrepo.DeleteBranch,
-		Path:     d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces,
+		Uncommit: gitrepo.DeleteBranch, Committed: gitrepo.IsAt, Recommit: gitrepo.CreateBranch,
+		Path: d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces,
 		Terminals: recording.Store{Dir: d.home.Terminals()}, TerminalPolicy: d.config.Terminals.Policy(), Settings: d.config.Timeline, Long: d.config.Branches.Long(), Clock: time.Now, Log: d.log,
 		Clean: func(text string) string {
 			text, _ = redactor.Text(event.Clean(text))
@@ -77,12 +79,20 @@ func (d *daemon) late(moment json.RawMessage, at time.Time) {
 
 // server is the command line that serves a mounted snapshot: this program.
 func server(log *slog.Logger) []string {
+	if program := program(log); program != "" {
+		return []string{program, workspace.ServeSnapshot}
+	}
+	return nil
+}
+
+// program returns the path of this program, "" where it is not known.
+func program(log *slog.Logger) string {
 	program, err := os.Executable()
 	if err != nil {
-		log.Warn("snapshots are copied and not mounted: the path of this program is not known", "error", err)
-		return nil
+		log.Warn("snapshots are copied and not mounted, and agents see branches at their own path: the path of this program is not known", "error", err)
+		return ""
 	}
-	return []string{program, workspace.ServeSnapshot}
+	return program
 }
 
 // spool is where hooks keep what they report while no daemon runs.
@@ -94,8 +104,12 @@ func spool(h home.Home) *conversation.Spool {
 // [usererr.NotAllowed]. Secrets in it are masked by the rules of the settings.
 func Spool(ctx context.Context, h home.Home, e conversation.Event) error {
 	decisions := &grants.Store{File: h.Grants()}
+	dir, err := original(h, decisions, e.Dir)
+	if err != nil {
+		return err
+	}
 	for _, grant := range []string{grants.Workspace, grants.Conversation} {
-		if _, err := decisions.Require(e.Dir, grant); err != nil {
+		if _, err := decisions.RequireFormer(dir, grant); err != nil {
 			return err
 		}
 	}
@@ -109,11 +123,47 @@ func Spool(ctx context.Context, h home.Home, e conversation.Event) error {
 	}
 	e.At = time.Now().UnixMilli()
 	e.Withhold(func(path string) grants.Decision {
-		d, err := decisions.LookupFormer(path)
-		if err != nil {
-			d.State = grants.Denied
+		d := grants.Decision{State: grants.Denied}
+		if path, err := original(h, decisions, path); err == nil {
+			if found, err := decisions.LookupFormer(path); err == nil {
+				d = found
+			}
 		}
 		return d
 	})
 	return spool(h).Add(ctx, e, redactor)
+}
+
+// original returns the path whose decision is that of another one, without asking a daemon. For what is in a branch it is that of the
+// original, unless the user decided about the branch: the directory above branches has the name of the workspace that they come from.
+func original(h home.Home, decisions *grants.Store, path string) (string, error) {
+	path, err := grants.Former(path)
+	if err != nil {
+		return "", err
+	}
+	top, err := grants.Former(h.Branches())
+	if err != nil {
+		return "", err
+	}
+	top += string(filepath.Separator)
+	all, err := decisions.All()
+	if err != nil {
+		return "", err
+	}
+	for strings.HasPrefix(path, top) && !slices.ContainsFunc(all, func(d grants.Decision) bool { return strings.HasPrefix(d.Dir, top) && grants.Within(path, d.Dir) }) {
+		parts := strings.SplitN(strings.TrimPrefix(path, top), string(filepath.Separator), 3) // the workspace, the branch, what is in it
+		origins, err := filepath.Glob(top + "*" + string(filepath.Separator) + "*")           // of branches of branches
+		if err != nil {
+			return "", err
+		}
+		for _, d := range all {
+			origins = append(origins, d.Dir)
+		}
+		i := slices.IndexFunc(origins, func(dir string) bool { return workspace.ID(dir) == parts[0] })
+		if i < 0 {
+			break
+		}
+		path = filepath.Join(append([]string{origins[i]}, parts[min(2, len(parts)):]...)...)
+	}
+	return path, nil
 }

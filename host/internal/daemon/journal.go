@@ -84,6 +84,7 @@ func (j *journal) restore(disk *store.Store, limits capture.Limits, rules *noise
 		} else {
 			restored = capture.Restore(limits, rules, now, st, past)
 			past.Close()
+			store.ReportDamage(disk, restored, now, j.d.log)
 		}
 	}
 	named, readers, more := disk.Readers(restored.Index())

@@ -104,6 +104,7 @@ type computation struct {
 }
 
 func newComputation(w *window.Window) *computation {
+	w.Options.Given = withoutReturned(w)
 	return &computation{Window: w, storms: storms.In(w), duplicates: duplicates.In(w), severity: report.Clean}
 }
 

@@ -148,6 +148,7 @@ func (l *consequences) add(c Consequence, entry alike.Entry) {
 // where they came on the same side of since (milliseconds since the Unix epoch).
 func Consequences(from capture.Moment, v *capture.View, since int64, o window.Options) []Consequence {
 	c := newComputation(window.New(from, v, o))
+	o.Given = c.Options.Given
 	c.duplicates.FindOverlays()
 	var all consequences
 	add := func(is Consequence, entry alike.Entry) {

@@ -26,6 +26,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/regression"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/retention"
@@ -105,6 +106,10 @@ type Options struct {
 	// Branching are the user's settings for branches, Log where their agents are reported. Nil discards.
 	Branching branches.Settings
 	Log       *slog.Logger
+	// Program is the path of this program, which starts agents at the path of the original. "" starts none there.
+	Program string
+	// Redactor masks what is kept of messages to agents. Nil is [redact.Default].
+	Redactor *redact.Redactor
 	// Location is the time zone of times without one.
 	Location *time.Location
 	// Version is the version of the program.
@@ -133,7 +138,7 @@ func New(o Options) *Engine {
 	e.Rules.Allows = e.Timeline.Allows
 	e.Rules.Now = func(dir string) string { return timeline.Now(e.Timeline, dir) }
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Finder: func() pages.Finder { return act.Finder{Actor: e.Actor} }, Clock: o.Clock, Settings: o.Snapshots})
-	edits := observe.Edits{Update: o.Noise.Update, Elsewhere: regression.ElsewhereIn(e.Timeline), Made: o.Conversations.Makers, Name: func(change *event.FileChange, inWorkspace bool, i *report.Introduced) {
+	edits := observe.Edits{Update: o.Noise.Update, Known: regression.KnownIn(e.Timeline), Made: o.Conversations.Makers, Name: func(change *event.FileChange, inWorkspace bool, i *report.Introduced) {
 		id, m := timeline.OfChange(e.Timeline, change)
 		if m != nil && !inWorkspace { // several workspaces may have a moment with this ID
 			id += "@" + m.Session
@@ -159,7 +164,10 @@ func New(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	e.Branches = &branches.Branches{Timeline: e.Timeline, Conversations: e.Conversations, Settings: o.Branching, Report: e.Regressions.Report, Clock: o.Clock, Log: o.Log}
+	if o.Redactor == nil {
+		o.Redactor = redact.Default()
+	}
+	e.Branches = &branches.Branches{Timeline: e.Timeline, Conversations: e.Conversations, Settings: o.Branching, Report: e.Regressions.Report, Redactor: o.Redactor, Clock: o.Clock, Log: o.Log, Program: o.Program}
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: changed.Notify,

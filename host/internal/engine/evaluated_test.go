@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/sourcemap/maptest"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -74,6 +76,31 @@ func TestEvaluatedCodeStaysMarkedWhereAnOtherScriptMayHaveIt(t *testing.T) {
 	w.Changes(w.Agent(), params{})
 	s.fetched(w)
 	if got := sources(w.Changes(w.Agent(), params{})); got != "title.js:1 (generated) one×1" {
+		t.Error(got)
+	}
+}
+
+func TestAScriptThatEvaluatesCodeIsNotItsOwnSource(t *testing.T) {
+	s := &server{}
+	s.put("/main.js", evaluating(3, "src/title.js"))
+	s.put("/plain.js", nil)
+	fetch := func(ctx context.Context, script sourcemap.Script) (string, []byte, error) {
+		if !script.Evaluated {
+			return "", nil, sourcemap.ErrNoMap
+		}
+		return s.fetch(ctx, script)
+	}
+	w := enginetest.NewWithMaps(t, fetch)
+	loaded(w, "/main.js", "")
+	loaded(w, "/plain.js", "")
+	throwIn(w, "one", "src/title.js")
+	throw(w, "two", "/main.js", 1)
+	throw(w, "three", "/plain.js", 1)
+	for range 2 {
+		w.Changes(w.Agent(), params{})
+		s.fetched(w)
+	}
+	if got := sources(w.Changes(w.Agent(), params{})); got != "plain.js:1 three×1, main.js:1 (generated) two×1, title.js:3 one×1" {
 		t.Error(got)
 	}
 }

@@ -70,6 +70,44 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 	}
 }
 
+// TestAHotUpdateThatAServerDoesNotHaveIsOverWithALoad: webpack's client asks for the changes since the build that its page has. A
+// server that was started again has none, and the client loads the page.
+func TestAHotUpdateThatAServerDoesNotHaveIsOverWithALoad(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, off string
+		errors    int
+	}{
+		"what changed": {"/main.a8d5652855ba2aa5e89c.hot-update.json", "", 0},
+		"its code":     {"/main.a8d5652855ba2aa5e89c.hot-update.js", "", 0},
+		"another file": {"/main.json", "", 1},
+		"no pack":      {"/main.a8d5652855ba2aa5e89c.hot-update.json", "hot-update", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			if c.off != "" {
+				if _, err := w.Call(w.Agent(), "configure_noise", `{"action":"disable","pack":"hot-update"}`); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := w.Agent()
+			w.Changes(a, params{})
+			began := w.Now
+			w.Pass(time.Second)
+			w.Request("GET", c.path, 404, 5)
+			w.Pass(time.Millisecond)
+			if r := w.Changes(a, params{}); r.Errors != 1 || r.Severity != report.Error {
+				t.Errorf("before the load: %s, %+v", r.Summary, r.Network)
+			}
+			w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/"))
+			w.Pass(time.Second)
+			r := w.Changes(w.Agent(), params{Checkpoint: began.UTC().Format("2006-01-02T15:04:05.000Z")})
+			if r.Errors != c.errors || (r.NoiseHidden > 0) != (c.errors == 0) {
+				t.Errorf("after the load: %s, %+v, %+v, %d hidden", r.Summary, r.Network, r.Console, r.NoiseHidden)
+			}
+		})
+	}
+}
+
 // TestATabThatShowsTheBrowsersErrorPageIsBroken until its page is loaded: nothing of such a page can be read, and nothing happens in it.
 func TestATabThatShowsTheBrowsersErrorPageIsBroken(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})

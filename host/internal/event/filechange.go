@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -43,8 +44,13 @@ type FileChange struct {
 }
 
 // Run is a run of lines that were replaced in a file. Old lines before a change are New lines after it, which begin at the
-// line At, counted from 1. Where New is 0, they were before that line.
-type Run struct{ At, Old, New int }
+// line At, counted from 1. Where New is 0, they were before that line. Where one line replaced one, From is the column in UTF-16 units,
+// counted from 1, of the first word that differs, and To that behind the last one. Else both are 0, and so they are when read from disk.
+type Run struct {
+	At, Old, New int
+	From         int `msgpack:"-"`
+	To           int `msgpack:"-"`
+}
 
 // MaxRuns bounds the runs of one change.
 const MaxRuns = 32
@@ -90,4 +96,15 @@ func FilePath(path string) string {
 		i += n
 	}
 	return b.String()
+}
+
+// PlainPath returns the path that [FilePath] was given. Another text is returned as it is.
+func PlainPath(recorded string) string {
+	if strings.IndexByte(recorded, '\\') < 0 {
+		return recorded
+	}
+	if path, err := strconv.Unquote(`"` + strings.ReplaceAll(recorded, `"`, `\"`) + `"`); err == nil {
+		return path
+	}
+	return recorded
 }

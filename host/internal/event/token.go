@@ -32,7 +32,7 @@ const otherRole = "group"
 // states are the states of elements with the values that they may have beside none.
 var states = map[string]map[string]bool{
 	"checked": closed("mixed"), "pressed": closed("mixed"), "invalid": closed("grammar spelling"), "selected": nil, "expanded": nil,
-	"collapsed": nil, "disabled": nil, "required": nil, "readonly": nil, "busy": nil, "modal": nil, "clickable": nil,
+	"collapsed": nil, "disabled": nil, "required": nil, "readonly": nil, "busy": nil, "modal": nil, "clickable": nil, "editable": nil,
 	"focused": nil, "active": nil, "multiselectable": nil, "current": closed("page step location date time"), "sort": closed("ascending descending other"),
 	"live": closed("polite assertive"), "haspopup": closed("menu listbox tree grid dialog"), "inert": nil, "no-pointer": nil,
 	"deleted": nil, "inserted": nil, "highlighted": nil,
@@ -43,7 +43,7 @@ var valued = closed("sort live haspopup level lines")
 
 // counted are the states whose values are numbers: of a level, and of an editor's lines or the first and the last that it
 // draws.
-var counted = lazyregexp.New(`^(level=[0-9]{1,3}|lines=[0-9]{1,7}(-[0-9]{1,7}\+?)?)$`)
+var counted = lazyregexp.New(`^(level=[0-9]{1,3}|lines=[0-9]{1,7}(-[0-9]{1,7})?(,[0-9]{1,7}(-[0-9]{1,7})?){0,4}( folded)?(\+| of ~[0-9]{1,7})?)$`)
 
 func closed(words string) map[string]bool {
 	m := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,11 +45,18 @@ const (
 var claudeLines = map[string]fate{
 	"user": chained, "assistant": chained, "attachment": chained, "system": chained, "progress": skipped,
 	"content-replacement": copied, "history-suppression": copied, "hybrid-organization": copied, "session-owner": copied,
-	"data-flow-records": copied, "data-flow-incomplete": copied, "derived-from": copied,
-	"atis-latch": latest, "tools-used": latest,
+	"data-flow-records": copied, "data-flow-incomplete": copied, "derived-from": copied, "memory-mode": copied,
+	// The agent's definition and tools, and what it may not do after what it has read.
+	"agent-setting": latest, "atis-latch": latest, "isolation-latch": latest, "mode": latest, "repl-mode": latest, "tools-used": latest,
 	"summary": dropped, "queue-operation": dropped, "last-prompt": dropped, "api-request": dropped, "api-request-shape": dropped,
-	"api-request-blob": dropped, "cost-state": dropped, "file-history-snapshot": dropped, "custom-title": dropped, "ai-title": dropped,
-	"agent-name": dropped, "permission-mode": dropped, "mode": dropped, "relocated": dropped,
+	"api-request-blob": dropped, "api-request-resumed": dropped, "cost-state": dropped, "custom-title": dropped, "ai-title": dropped, "tag": dropped,
+	"agent-name": dropped, "agent-color": dropped, "permission-mode": dropped, "relocated": dropped, "continued-in": dropped, "ended-by-model": dropped,
+	"resume-head-vouch": dropped, "dev-mods": dropped, "fork-context-ref": dropped, "observer-ref": dropped, "host-row": dropped,
+	"worktree-state": dropped, // with it Claude Code would go to the worktree of the original
+	// Files as the original changed them.
+	"file-history-snapshot": dropped, "file-history-delta": dropped, "attribution-snapshot": dropped,
+	// What the original is connected to: a branch must not answer there.
+	"bridge-session": dropped, "pr-link": dropped, "frame-link": dropped, "artifact-comment-monitor": dropped, "artifact-autoreact-ledger": dropped,
 }
 
 // ofRun are fields that belong to the run of the agent that wrote them.
@@ -90,6 +98,13 @@ func Claude(p Point, place Place, now time.Time) (*Conversation, error) {
 	if err != nil {
 		return nil, err
 	}
+	var raw [][]byte
+	for _, r := range rows {
+		for _, f := range r.fields {
+			raw = append(raw, f.raw)
+		}
+	}
+	place = place.withLinks(raw...)
 	c := &Conversation{Method: Copied, Session: uuid.NewString(), Dir: place.To}
 	for _, r := range kept {
 		if r.Type == "user" || r.Type == "assistant" {
@@ -101,7 +116,7 @@ func Claude(p Point, place Place, now time.Time) (*Conversation, error) {
 	}
 	for _, r := range kept {
 		if r.Dir != "" {
-			if dir := place.moved(r.Dir); isDir(dir) {
+			if dir := place.moved(r.Dir); isDir(place.outside(dir)) {
 				c.Dir = dir
 			}
 			break
@@ -109,7 +124,8 @@ func Claude(p Point, place Place, now time.Time) (*Conversation, error) {
 	}
 	projects := filepath.Dir(filepath.Dir(p.Transcript))
 	c.Home = filepath.Dir(projects)
-	c.Path = filepath.Join(projects, claudeProject(c.Dir), c.Session+".jsonl")
+	c.Dir = place.outside(c.Dir)
+	c.Path = filepath.Join(ClaudeRecords(c.Home, c.Dir), c.Session+".jsonl")
 	return c, writeClaude(c, p, kept, rows, place, now)
 }
 
@@ -313,10 +329,8 @@ func cutClaude(rows []*row, p Point) ([]*row, error) {
 	if !said {
 		return nil, ErrEmpty
 	}
-	for _, name := range []string{"atis-latch", "tools-used"} {
-		if r := last[name]; r != nil {
-			kept = append(kept, r)
-		}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		kept = append(kept, last[name])
 	}
 	return kept, nil
 }
@@ -369,6 +383,11 @@ func withoutOpenCalls(rows []*row, end int) error {
 		}
 	}
 	return nil
+}
+
+// ClaudeRecords returns the directory in which Claude Code keeps its transcripts of a directory. Home is that of its settings.
+func ClaudeRecords(home, dir string) string {
+	return filepath.Join(home, "projects", claudeProject(dir))
 }
 
 // claudeProject returns the name of the directory of a project's transcripts. Claude Code counts in UTF-16 code units.

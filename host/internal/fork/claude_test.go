@@ -69,6 +69,51 @@ func TestACutLeavesNoCallWithoutItsResult(t *testing.T) {
 	}
 }
 
+// A session of `claude --worktree` has a line about the worktree, to which Claude Code would go. So it is not copied.
+func TestASessionOfAWorktreeIsCopied(t *testing.T) {
+	state := `{"type":"worktree-state","worktreeSession":{"originalCwd":"/shop","worktreePath":"/shop","worktreeName":"x","worktreeBranch":"worktree-x","sessionId":"` + session + `","hookBased":true},"sessionId":"` + session + `"}`
+	p, place := transcript(t, state, line(1, "user", asked), state)
+	c, err := Claude(p, place, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(c.Path)
+	if err != nil || c.Messages != 1 || strings.Contains(string(data), "worktree") {
+		t.Errorf("the copy is %s, %v", data, err)
+	}
+}
+
+// A copy has the agent's definition and what it may not do, as they last were, and no connection of the original.
+func TestACutKeepsWhatTheAgentIsAndNotWhatItIsConnectedTo(t *testing.T) {
+	of := func(kind, fields string) string {
+		return `{"type":"` + kind + `",` + fields + `,"sessionId":"` + session + `"}`
+	}
+	p, place := transcript(t,
+		of("agent-setting", `"agentSetting":"first"`), of("mode", `"mode":"normal"`), line(1, "user", asked), of("memory-mode", `"mode":"off","afterUuid":"`+id(1)+`"`),
+		of("agent-setting", `"agentSetting":"reviewer"`), of("isolation-latch", `"side":"connectors"`), of("repl-mode", `"replMode":true`),
+		of("bridge-session", `"bridgeSessionId":"bridge-1"`), of("pr-link", `"prNumber":7`), of("tag", `"tag":"a-tag"`), of("agent-color", `"agentColor":"red"`),
+		of("attribution-snapshot", `"files":{}`), of("ended-by-model", `"x":1`), of("dev-mods", `"folder":"/mods"`))
+	c, err := Claude(p, place, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(c.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for want, is := range map[string]bool{
+		`"reviewer"`: true, `"first"`: false, `"side":"connectors"`: true, `"replMode":true`: true, `"mode":"normal"`: true, `"mode":"off"`: true,
+		`"afterUuid":"` + id(1): false, // the message has another ID now
+		"bridge-1":              false, "pr-link": false, "a-tag": false, "agent-color": false, "attribution": false, "ended-by": false, "/mods": false,
+		`"sessionId":"` + c.Session: true,
+	} {
+		if strings.Contains(text, want) != is {
+			t.Errorf("the copy has %q: %t\n%s", want, !is, text)
+		}
+	}
+}
+
 func TestWhatIsNotKnownIsNotCopied(t *testing.T) {
 	first := line(1, "user", asked)
 	for name, lines := range map[string][]string{
@@ -129,10 +174,42 @@ func TestPathsOfTheOriginalBecomeThoseOfTheBranch(t *testing.T) {
 	p := Place{From: "/shop", To: "/b"}
 	for in, want := range map[string]string{
 		`"/shop"`: `"/b"`, `"/shop/a"`: `"/b/a"`, `"/shop-2"`: `"/shop-2"`, `"/my/shop"`: `"/my/shop"`, `"see /shop."`: `"see /b."`, `"/shop.old"`: `"/shop.old"`,
+		`"\u003cpath\u003e/shop/a\u003c/path\u003e"`: `"\u003cpath\u003e/b/a\u003c/path\u003e"`, `"x\u0061/shop"`: `"x\u0061/shop"`, `"\\u003e/shop"`: `"\\u003e/shop"`, `"<path>/shop</path>"`: `"<path>/b</path>"`,
 		`"a\n/shop\n"`: `"a\n/b\n"`, `"a\\n/shop"`: `"a\\n/shop"`, `"=/shop:/shop"`: `"=/b:/b"`,
 	} {
 		if got := string(p.renamed([]byte(in))); got != want {
 			t.Errorf("%s becomes %s, want %s", in, got, want)
 		}
+	}
+}
+
+// The agent of a branch sees it at the path of the original, or that of the original did.
+func TestAConversationKeepsThePathsThatItsAgentSees(t *testing.T) {
+	lines := []string{line(1, "user", asked), line(2, "assistant", fmt.Sprintf(calls, 1)), line(3, "user", fmt.Sprintf(result, 1))}
+	for name, change := range map[string]func(p *Place){
+		"at the original": func(p *Place) { p.Dir, p.To = p.To, "/shop" },
+		"of one that was": func(p *Place) { p.From, p.Seen, p.Dir = "/branches/first", "/shop", p.To },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, place := transcript(t, lines...)
+			dir := place.To
+			change(&place)
+			c, err := Claude(p, place, time.Unix(0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(c.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Dir != filepath.Join(dir, "sub") || c.Path != filepath.Join(ClaudeRecords(c.Home, c.Dir), c.Session+".jsonl") {
+				t.Errorf("the copy is %+v", c)
+			}
+			for _, want := range []string{"look at " + place.To + "/a.js, not at /shop-2", `"cwd":"` + place.To + `/sub"`} {
+				if !strings.Contains(string(data), want) {
+					t.Errorf("the copy lacks %q: %s", want, data)
+				}
+			}
+		})
 	}
 }

@@ -94,7 +94,8 @@ func Codex(ctx context.Context, p Point, place Place, program Program) (*Convers
 			return nil, err
 		}
 	}
-	if !p.Ended {
+	if !p.Ended && !p.Asking {
+		c.Cut = "turn"
 		c.Note = "Codex keeps whole turns, so the conversation ends before the turn of the moment"
 	}
 	return c, nil

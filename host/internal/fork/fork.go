@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
+	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 )
 
 // Methods by which a conversation is continued.
@@ -48,14 +50,20 @@ type Point struct {
 
 // Place says where a branch is.
 type Place struct {
-	// From is the original workspace, To the directory of the branch. Both are absolute and without links. Paths in the copied
-	// conversation that are in From become paths in To.
-	From, To string
+	// From is the original workspace, To the directory of the branch as its agent sees it. Both are absolute and without links.
+	// Paths in the copied conversation that are in From become paths in To. So do those in Seen, which is where the agent of the
+	// original saw it, "" for From.
+	From, Seen, To string
+	// Dir is the directory of the branch as others see it, "" for To.
+	Dir string
 	// Leaves is called with the path of the copy before it is written, or else as soon as it is known. A part of it may have the
 	// same path with ".tmp".
 	Leaves func(path string) error
 	// Title names the copy in the agent's list of conversations.
 	Title string
+
+	// links are paths with links that lead into From, and what they become.
+	links [][2]string
 }
 
 // Conversation is a conversation that was continued.
@@ -74,6 +82,8 @@ type Conversation struct {
 	Messages int
 	// Note says what of the conversation was left out although it is before the point, "" for nothing.
 	Note string
+	// Cut is what the copy ends before although a part of it is before the point: a turn or a step. It is "" for nothing.
+	Cut string
 }
 
 // UnknownError says why a record cannot be copied safely.
@@ -91,17 +101,44 @@ var uuidForm = lazyregexp.New(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-
 
 // moved returns a directory of the original workspace as one of the branch. One outside of it becomes the branch's.
 func (p Place) moved(dir string) string {
-	rel, err := filepath.Rel(p.From, dir)
-	if err != nil || !filepath.IsLocal(rel) {
-		return p.To
+	for _, from := range []string{p.From, p.Seen} {
+		if rel, err := filepath.Rel(from, dir); from != "" && err == nil && filepath.IsLocal(rel) {
+			return filepath.Join(p.To, rel)
+		}
 	}
-	return filepath.Join(p.To, rel)
+	for _, link := range p.links {
+		if rel, err := filepath.Rel(link[0], dir); err == nil && filepath.IsLocal(rel) {
+			return filepath.Join(link[1], rel)
+		}
+	}
+	return p.To
+}
+
+// outside returns a directory of the branch, as its agent sees it, as others see it.
+func (p Place) outside(dir string) string {
+	if p.Dir == "" {
+		return dir
+	}
+	return ownpath.Outside([]ownpath.Bind{{Dir: p.Dir, At: p.To}}, dir)
 }
 
 // renamed returns JSON in which paths of the original workspace are those of the branch. An agent looks at the files that its
 // conversation names: with the old paths it would see later changes, and make its own in the original.
 func (p Place) renamed(raw []byte) []byte {
-	from, to := bytes.Trim(text(p.From), `"`), bytes.Trim(text(p.To), `"`)
+	if p.From != p.To {
+		raw = renamed(raw, p.From, p.To)
+	}
+	if p.Seen != "" && p.Seen != p.To {
+		raw = renamed(raw, p.Seen, p.To)
+	}
+	for _, link := range p.links {
+		raw = renamed(raw, link[0], link[1])
+	}
+	return raw
+}
+
+func renamed(raw []byte, before, after string) []byte {
+	from, to := bytes.Trim(text(before), `"`), bytes.Trim(text(after), `"`)
 	if !bytes.Contains(raw, from) {
 		return raw
 	}
@@ -130,12 +167,26 @@ func begins(raw []byte, i int) bool {
 	if i == 0 {
 		return true
 	}
+	if r, ok := escaped(raw[:i]); ok {
+		return r >= 0x80 || !ofName(byte(r)) && r != '/' && r != '~'
+	}
 	before := raw[i-1]
 	if i > 1 && raw[i-2] == '\\' { // an escape such as \n, unless the backslash is one itself
 		backslashes := i - 1 - len(bytes.TrimRight(raw[:i-1], `\`))
 		return strings.ContainsRune(`bfnrt"`, rune(before)) && backslashes%2 == 1
 	}
 	return !ofName(before) && before != '/' && before != '~' || before >= 0x80
+}
+
+// escaped returns the character that is escaped at the end of a part of JSON, as in \u003e.
+func escaped(raw []byte) (r rune, ok bool) {
+	const length = len(`\u003e`)
+	at := len(raw) - length
+	if at < 0 || raw[at] != '\\' || raw[at+1] != 'u' || (at-len(bytes.TrimRight(raw[:at], `\`)))%2 != 0 {
+		return 0, false
+	}
+	code, err := strconv.ParseUint(string(raw[at+2:]), 16, 16)
+	return rune(code), err == nil
 }
 
 // ofName reports whether a byte beside a path makes it another path.

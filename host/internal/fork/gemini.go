@@ -88,7 +88,11 @@ func Gemini(ctx context.Context, p Point, place Place, program Program) (*Conver
 	if err := canImport(ctx, program); err != nil {
 		return nil, err
 	}
-	return c, writeChat(c, lines[:end], place)
+	var raw [][]byte
+	for _, l := range lines {
+		raw = append(raw, l.raw)
+	}
+	return c, writeChat(c, lines[:end], place.withLinks(raw...))
 }
 
 // readChat reads the whole lines of a chat.

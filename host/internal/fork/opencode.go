@@ -90,7 +90,11 @@ func OpenCode(ctx context.Context, p Point, place Place, program Program) (*Conv
 	if err := s.move(ctx, made.ID, end, place, program); err != nil {
 		return nil, errors.Join(err, s.ask(ctx, http.MethodDelete, "/session/"+made.ID, nil, nil))
 	}
-	return &Conversation{Method: Forked, Session: made.ID, Dir: place.To, Messages: end, Note: note}, nil
+	c := &Conversation{Method: Forked, Session: made.ID, Dir: place.To, Messages: end, Note: note}
+	if note != "" {
+		c.Cut = "step"
+	}
+	return c, nil
 }
 
 // move makes a fork one of the branch's directory, with the paths of the branch. A fork belongs to the directory of the original,
@@ -112,8 +116,10 @@ func (s *openServer) move(ctx context.Context, session string, messages int, pla
 	case len(whole.Messages) != messages:
 		return unknown("opencode copied %d messages of %d", len(whole.Messages), messages)
 	}
-	data, err := json.Marshal(whole)
-	if err != nil {
+	var data bytes.Buffer
+	enc := json.NewEncoder(&data)
+	enc.SetEscapeHTML(false) // else paths in <path>, as in opencode's results, would follow an escape
+	if err := enc.Encode(whole); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "tidemark-opencode-")
@@ -122,7 +128,7 @@ func (s *openServer) move(ctx context.Context, session string, messages int, pla
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "session.json")
-	if err := os.WriteFile(file, place.renamed(data), 0o600); err != nil {
+	if err := os.WriteFile(file, place.withLinks(data.Bytes()).renamed(data.Bytes()), 0o600); err != nil {
 		return err
 	}
 	if err := s.ask(ctx, http.MethodDelete, "/session/"+session, nil, nil); err != nil { // an import keeps what is there

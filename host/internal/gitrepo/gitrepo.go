@@ -9,6 +9,8 @@ package gitrepo
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +22,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer/safefile"
@@ -27,13 +30,26 @@ import (
 
 // Run runs Git in a directory and returns its output. Env is added to the environment.
 func Run(ctx context.Context, dir string, env []string, args ...string) (string, error) {
+	return feed(ctx, dir, env, "", args...)
+}
+
+// feed is [Run] with an input.
+func feed(ctx context.Context, dir string, env []string, input string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	if input != "" {
+		cmd.Stdin = strings.NewReader(input)
+	}
 	subprocess.Whole(cmd)
 	for _, v := range os.Environ() {
-		if key, _, _ := strings.Cut(v, "="); !strings.HasPrefix(key, "GIT_") || strings.HasPrefix(key, "GIT_AUTHOR") || strings.HasPrefix(key, "GIT_COMMITTER") || strings.HasPrefix(key, "GIT_CONFIG") {
-			cmd.Env = append(cmd.Env, v)
+		switch key, _, _ := strings.Cut(v, "="); key {
+		case "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL": // not the dates, which would be those of another commit
+		default:
+			if strings.HasPrefix(key, "GIT_") && !strings.HasPrefix(key, "GIT_CONFIG") {
+				continue
+			}
 		}
+		cmd.Env = append(cmd.Env, v)
 	}
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.Output()
@@ -56,6 +72,24 @@ func Top(ctx context.Context, dir string) (string, error) {
 func HasBranch(ctx context.Context, dir, branch string) bool {
 	_, err := Run(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch)
 	return err == nil
+}
+
+// HasTag reports whether a repository has a tag.
+func HasTag(ctx context.Context, dir, tag string) bool {
+	_, err := Run(ctx, dir, nil, "rev-parse", "--verify", "--quiet", "refs/tags/"+tag)
+	return err == nil
+}
+
+// IsAt reports whether a branch is at a commit. A branch that does not exist is no error.
+func IsAt(ctx context.Context, dir, branch, commit string) (bool, error) {
+	at, err := Run(ctx, dir, nil, "for-each-ref", "--format=%(objectname)", "refs/heads/"+branch)
+	return at == commit, err
+}
+
+// CreateBranch makes a branch at a commit that the repository has. One that exists stays.
+func CreateBranch(ctx context.Context, dir, branch, commit string) error {
+	_, err := Run(ctx, dir, nil, "update-ref", "-m", "tidemark: branch "+branch, "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))
+	return err
 }
 
 // DeleteBranch deletes a branch that is at a commit. One that is checked out, or that has other commits, stays.
@@ -88,9 +122,10 @@ func Main(ctx context.Context, dir string) (string, error) {
 // worktreeBranch is the branch of a worktree, as Claude Code names it.
 func worktreeBranch(name string) string { return "worktree-" + name }
 
-// AddWorktree makes a worktree where Claude Code has its own, with what is checked out, and returns its directory. One that is
-// there already is used again.
+// AddWorktree makes a worktree where Claude Code has its own, with what is checked out, and returns its directory. One of the same
+// name that is there already is used again. Names that differ are directories and branches that differ, see [Slug].
 func AddWorktree(ctx context.Context, dir, name string) (string, error) {
+	name = Slug(name)
 	top, err := Main(ctx, dir)
 	if err != nil {
 		return "", err
@@ -101,6 +136,11 @@ func AddWorktree(ctx context.Context, dir, name string) (string, error) {
 	path := filepath.Join(top, ".claude", "worktrees", name)
 	if at, err := Top(ctx, path); err == nil && at == path {
 		return path, nil
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) { // it may have been removed by hand
+		if err := forget(ctx, top, path); err != nil {
+			return "", err
+		}
 	}
 	args := []string{"worktree", "add", "--quiet", "-b", worktreeBranch(name), "--", path}
 	if HasBranch(ctx, top, worktreeBranch(name)) {
@@ -172,47 +212,6 @@ func include(ctx context.Context, top, path string) error {
 	return nil
 }
 
-// Register makes a directory with files a worktree of the repository that another directory is in, with a new branch at what is
-// checked out there. The files of the directory stay as they are. It returns the branch.
-func Register(ctx context.Context, dir, path, name string) (branch string, err error) {
-	for n := 1; branch == "" || HasBranch(ctx, dir, branch); n++ {
-		if branch = worktreeBranch(name); n > 1 {
-			branch = fmt.Sprintf("%s-%d", branch, n)
-		}
-	}
-	above, err := os.MkdirTemp(filepath.Dir(path), ".worktree-")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(above) }()
-	made := filepath.Join(above, filepath.Base(path))
-	if _, err := Run(ctx, dir, nil, "worktree", "add", "--quiet", "--no-checkout", "-b", branch, "--", made); err != nil {
-		return "", err
-	}
-	err = os.Rename(filepath.Join(made, ".git"), filepath.Join(path, ".git"))
-	for _, args := range [][]string{{"worktree", "repair"}, {"read-tree", "HEAD"}} {
-		if err == nil {
-			_, err = Run(ctx, path, nil, args...)
-		}
-	}
-	if err != nil {
-		return "", errors.Join(err, Unregister(ctx, dir, made, branch))
-	}
-	return branch, nil
-}
-
-// Unregister forgets a worktree whose directory was removed or will be, and its branch where that has no commit of its own.
-func Unregister(ctx context.Context, dir, path, branch string) error {
-	if err := os.Remove(filepath.Join(path, ".git")); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	_, err := Run(ctx, dir, nil, "worktree", "prune")
-	if err == nil && branch != "" {
-		_, _ = Run(ctx, dir, nil, "branch", "--delete", "--", branch) // Git refuses one that is not merged
-	}
-	return err
-}
-
 // BranchOf returns the branch that is checked out in a worktree, "" for none.
 func BranchOf(ctx context.Context, path string) string {
 	branch, err := Run(ctx, path, nil, "symbolic-ref", "--quiet", "--short", "HEAD")
@@ -222,8 +221,12 @@ func BranchOf(ctx context.Context, path string) string {
 	return branch
 }
 
-// RemoveWorktree removes a worktree without changes, and its branch where that has no commit of its own.
-func RemoveWorktree(ctx context.Context, path string) error {
+// RemoveWorktree removes a worktree without changes, and its branch where that has no commit of its own. Git forgets one whose
+// directory no longer exists, where another directory is in the repository.
+func RemoveWorktree(ctx context.Context, dir, path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return forgetMissing(ctx, dir, filepath.Clean(path))
+	}
 	top, err := Main(ctx, path)
 	if err != nil {
 		return err
@@ -235,11 +238,24 @@ func RemoveWorktree(ctx context.Context, path string) error {
 	return Unregister(ctx, top, path, branch)
 }
 
-// maxSlug bounds a slug in bytes.
-const maxSlug = 40
+// maxSlug bounds a slug in bytes. maxHash are those of the hash in one.
+const (
+	maxSlug = 40
+	maxHash = 8
+)
 
-// Slug returns a name as the name of a directory and of a branch: lower-case letters, digits, - and _.
+var (
+	// plain is a name that is its own slug, hashed one that looks like a slug with a hash.
+	plain  = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+	hashed = lazyregexp.New(`-[0-9a-f]{8}$`)
+)
+
+// Slug returns a name as the name of a directory and of a branch: lower-case letters, digits, - and _. A name that has other
+// characters or is long gets a hash, so that names that differ have slugs that differ.
 func Slug(name string) string {
+	if plain().MatchString(name) && !hashed().MatchString(name) {
+		return name
+	}
 	slug := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_':
@@ -249,9 +265,57 @@ func Slug(name string) string {
 		}
 		return '-'
 	}, name)
-	slug = strings.TrimLeft(slug[:min(len(slug), maxSlug)], "-_")
+	slug = strings.Trim(slug[:min(len(slug), maxSlug-1-maxHash)], "-_")
 	if slug == "" {
-		return "worktree"
+		slug = "worktree"
 	}
-	return slug
+	sum := sha256.Sum256([]byte(name))
+	return slug + "-" + hex.EncodeToString(sum[:maxHash/2])
 }
+
+// Apart removes the ".git" files of worktrees from a copy of a project: they name what belongs to the worktrees in the project itself, and
+// Git in the copy would change those. The worktrees are those of repositories that begin in the project or in a directory of it.
+func Apart(project, dir string) error {
+	var known []string
+	for _, pattern := range []string{".git", "*"} { // a bare repository beside its worktrees has another name
+		list, err := filepath.Glob(filepath.Join(globbed(project), pattern, "worktrees", "*", "gitdir"))
+		if err != nil {
+			return err
+		}
+		known = append(known, list...)
+	}
+	for _, name := range known {
+		data, err := safefile.Read(name, maxGitFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		at := strings.TrimSpace(string(data))
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(filepath.Dir(name), at)
+		}
+		rel, err := filepath.Rel(project, at)
+		if err != nil || !filepath.IsLocal(rel) || rel == ".git" || filepath.Base(rel) != ".git" {
+			continue
+		}
+		copied := filepath.Join(dir, rel)
+		if info, err := os.Lstat(copied); err == nil && info.Mode().IsRegular() {
+			if err := os.Remove(copied); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// globbed returns a path as a pattern that matches it alone.
+func globbed(path string) string {
+	if filepath.Separator == '\\' { // there, a pattern escapes nothing
+		return path
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// maxGitFile bounds a file that names a worktree in bytes.
+const maxGitFile = 64 << 10

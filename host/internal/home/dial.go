@@ -13,6 +13,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/filelock"
 	"tidemark.dev/tidemark/host/internal/safesocket"
+	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -24,12 +25,18 @@ const startTimeout = 10 * time.Second
 
 // Dial connects to a socket of the daemon. It starts the daemon when none runs, and replaces an older one.
 func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
-	if err := h.takeOver(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	apart := len(ownpath.Here()) > 0 // a daemon that this process starts would take the branch for its original
+	if !apart {
+		if err := h.takeOver(ctx); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
 	}
 	conn, err := h.DialRunning(ctx, socket)
 	if err == nil || errors.Is(err, safesocket.ErrStranger) {
 		return conn, err
+	}
+	if apart {
+		return nil, fmt.Errorf("%w: none runs, and it cannot be started by what sees a branch at the path of its original. Run `tidemark status` in another terminal.", ErrUnreachable)
 	}
 	if err := h.Create(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)

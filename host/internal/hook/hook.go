@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
+	"tidemark.dev/tidemark/host/internal/conversation/callpaths"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/observe/broken"
@@ -132,6 +133,17 @@ type input struct {
 	nonce string
 }
 
+// move gives paths of the agent those that others have.
+func (in *input) move(outside func(string) string) {
+	for _, path := range []*string{&in.Dir, &in.Transcript, &in.SubTranscript, &in.File, &in.Worktree} {
+		*path = outside(*path)
+	}
+	for i := range in.Roots {
+		in.Roots[i] = outside(in.Roots[i])
+	}
+	in.Input = callpaths.Move(in.Input, outside)
+}
+
 // complete gives the fields of all agents the names of Claude Code's.
 func (in *input) complete() {
 	if string(in.Response) == "null" || len(in.Response) == 0 {
@@ -160,10 +172,17 @@ func (in *input) complete() {
 
 // Parse reads an agent's input. With shell, commands that the agent ran in a shell count as edits.
 func Parse(data []byte, shell bool) (*Call, error) {
+	return ParseSeen(data, shell, func(path string) string { return path })
+}
+
+// ParseSeen is [Parse] for an agent that sees directories at other paths. Outside returns the path that others have for one of the
+// agent.
+func ParseSeen(data []byte, shell bool, outside func(string) string) (*Call, error) {
 	var in input
 	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &in); err != nil {
 		return nil, fmt.Errorf("the agent's input is not the JSON of a hook: %w", err)
 	}
+	in.move(outside)
 	c := &Call{Session: in.SessionID, Dir: in.Dir, name: in.Event}
 	if c.Session == "" {
 		c.Session = in.ConversationID

@@ -26,7 +26,7 @@ var moments = map[string]struct{ source, label string }{
 // moment returns what the timeline records of an event, nil if nothing. It has names of files and programs, and nothing
 // of the conversation or of the arguments of commands.
 func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMoment {
-	m := &timeline.HookMoment{Dir: c.Dir, Anchor: answers.Anchor{Agent: in.agent(), Session: c.Session, Message: in.Use, Turn: in.Prompt + in.Turn, Transcript: in.Transcript}}
+	m := &timeline.HookMoment{Dir: c.Dir, Anchor: answers.Anchor{Agent: in.agent(), Session: c.Session, Message: in.Use, Turn: in.Prompt + in.Turn, Transcript: in.Transcript}, Event: in.nonce}
 	if known, ok := moments[in.Event]; ok {
 		if in.Event == "SessionStart" && in.Source == "compact" || known.source == records.FromPrompt && (in.Agent != "" || conversation.Announced(in.Text)) {
 			return nil
@@ -40,7 +40,8 @@ func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMo
 		case conversation.Edits(in.Tool):
 			m.Source, m.Label = records.FromEdit, in.Tool
 			if files := described.Files; len(files) > 0 {
-				m.Label += " " + strings.Join(files[:min(len(files), maxFiles)], ", ")
+				m.Files = files[:min(len(files), maxFiles)]
+				m.Label += " " + strings.Join(m.Files, ", ")
 			}
 			if how := in.ended(); how.known && !how.succeeded {
 				m.Label += " failed"
@@ -61,7 +62,8 @@ func (in *input) moment(c *Call, described *conversation.Event) *timeline.HookMo
 			return nil
 		}
 	case "afterFileEdit":
-		m.Source, m.Label = records.FromEdit, strings.TrimSpace("edit "+conversation.Relative(in.Dir, in.File))
+		m.Files = []string{conversation.Relative(in.Dir, in.File)}
+		m.Source, m.Label = records.FromEdit, strings.TrimSpace("edit "+m.Files[0])
 	default:
 		return nil
 	}

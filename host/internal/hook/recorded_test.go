@@ -152,3 +152,23 @@ func TestWhatClaudeCodeAnnouncesIsNoPrompt(t *testing.T) {
 		}
 	}
 }
+
+// An agent that sees its branch at another path reports what is there.
+func TestPathsAreThoseThatOthersHave(t *testing.T) {
+	outside := func(path string) string {
+		if rest, ok := strings.CutPrefix(path, "/shop"); ok {
+			return "/branches/way" + rest
+		}
+		return path
+	}
+	c, err := hook.ParseSeen([]byte(`{"session_id":"a","hook_event_name":"PostToolUse","cwd":"/shop/sub","transcript_path":"/shop/a.jsonl","tool_name":"Write","tool_use_id":"t","tool_input":{"content":"see /shop/a.js","file_path":"/shop/sub/a.js"}}`), false, outside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Dir != "/branches/way/sub" || c.Moment.Dir != c.Dir || c.Moment.Anchor.Transcript != "/branches/way/a.jsonl" || c.Moment.Label != "Write a.js" {
+		t.Errorf("the moment is %+v in %s", c.Moment, c.Dir)
+	}
+	if e := c.Recorded; e.Dir != c.Dir || len(e.Files) != 1 || e.Files[0] != "a.js" || string(e.Input) != `{"content":"see /shop/a.js","file_path":"/branches/way/sub/a.js"}` {
+		t.Errorf("the event is %+v with %s", e, e.Input)
+	}
+}

@@ -154,9 +154,7 @@ func (r *Rules) FailedUpdate(ev event.Event) bool {
 			return len(rule.Marks) > 0 && rule.matchesConsole(e)
 		})
 	case *event.Network:
-		return e.Failed() && slices.ContainsFunc(r.whole().network, func(rule *Rule) bool {
-			return rule.Pack == hotUpdate && rule.url.MatchString(e.URL)
-		})
+		return r.whole().LostUpdate(e) != nil
 	default:
 		return r.Update(ev) == failed
 	}
@@ -282,6 +280,19 @@ func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool)
 	return e.Level, nil, false
 }
 
+// LostUpdate returns the rule that hides a request for a file of a hot update which failed, once its page is reloaded. It is nil
+// for other requests, and if the rule's pack is off.
+func (r *Rules) LostUpdate(e *event.Network) *Rule {
+	if !e.Failed() || !r.addresses.worthTrying(e.URL) {
+		return nil
+	}
+	i := slices.IndexFunc(r.network, func(rule *Rule) bool { return rule.Pack == hotUpdate && rule.url.MatchString(e.URL) })
+	if i < 0 {
+		return nil
+	}
+	return r.network[i]
+}
+
 // Mendable reports whether an entry shows that an update of a module failed, and that a later one of the same module mends that.
 func (r *Rules) Mendable(e *event.Console) bool {
 	return MayBeStale(e) && slices.ContainsFunc(r.whole().console, func(rule *Rule) bool {
@@ -296,18 +307,6 @@ func UpdatedModule(e *event.Console) string {
 		return ""
 	}
 	return module
-}
-
-// UpdatedFile returns the module or the style sheet of which Vite's client logs that it is replaced, "" for any other event.
-func UpdatedFile(ev event.Event) string {
-	e, logged := ev.(*event.Console)
-	if !logged {
-		return ""
-	}
-	if style, is := strings.CutPrefix(e.Text, "[vite] css hot updated: "); is {
-		return style
-	}
-	return UpdatedModule(e)
 }
 
 // next is the built-in rule for what Next.js logs about hot updates.

@@ -6,54 +6,41 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe/edited"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/stacks"
 	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // Edits tell which changes of files broke a page.
-type Edits struct {
-	// Update returns what an entry says of an update of the page, "" for nothing. Nil means that no causes are looked for.
-	Update func(event.Event) string
-	// Name names the moment of a change, for a reader who is in its workspace or not, and what made it.
-	Name func(change *event.FileChange, inWorkspace bool, i *report.Introduced)
-	// Elsewhere is that of [cause.Finder].
-	Elsewhere func(change *event.FileChange, origin string, files []string) bool
-	Made      func() func(change *event.FileChange) (call, prompt string) // it returns that of [window.Options], nil where no call is known
-}
+type Edits = edited.Edits
 
-// introduced returns what finds the change of a workspace after which an entry first appeared. What it needs of the buffers is read
-// for the first entry.
-func (p *Places) introduced(o window.Options, workspace string, inWorkspace bool) func(event.Event) *report.Introduced {
+// introduced returns what finds the change of a workspace after which an entry first appeared, and what reports whether such a change
+// brought one back. What they need of the buffers is read for the first entry.
+func (p *Places) introduced(o window.Options, workspace string, inWorkspace bool) (introduced func(event.Event) *report.Introduced, returned func(event.Event) bool) {
 	if p == nil || p.edits.Update == nil {
-		return nil
+		return nil, nil
 	}
 	o.Tab, o.Workspace = 0, workspace // files are in no tab
 	var past *cause.Past
-	return func(e event.Event) *report.Introduced {
+	read := func() *cause.Past {
 		if past == nil {
 			past = cause.Read(p.v, capture.Positions{}, o.InScope, p.edits.Update)
-			past.Elsewhere, past.Frames = p.edits.Elsewhere, p.Asked
+			past.Known, past.Frames = p.edits.Known, p.Asked
 		}
-		if len(past.Edits) == 0 {
+		return past
+	}
+	introduced = func(e event.Event) *report.Introduced {
+		if len(read().Edits) == 0 {
 			return nil
 		}
 		found, _ := past.Of(p.Symptom(past, e))
 		return p.edits.Introduced(found, inWorkspace)
 	}
-}
-
-// Introduced describes a cause, nil for none.
-func (c *Edits) Introduced(found *cause.Cause, inWorkspace bool) *report.Introduced {
-	if found == nil {
-		return nil
+	var occurred edited.Occurred
+	return introduced, func(e event.Event) bool {
+		return !occurred.SinceEdit(p.v, o.InScope, e) && len(read().Edits) > 0 && past.Returned(p.Symptom(past, e)) != nil
 	}
-	i := &report.Introduced{Path: found.Path, Line: found.Line}
-	c.Name(found.FileChange, inWorkspace, i)
-	for _, e := range found.Evidence {
-		i.Evidence = append(i.Evidence, string(e))
-	}
-	return i
 }
 
 // Symptom describes an entry for package cause.
@@ -83,12 +70,12 @@ func (p *Places) frames(tab int, at int64, frames []stacks.Frame) (own []cause.F
 		if stacks.IsLibrary(f.URL) {
 			continue
 		}
-		place := cause.Frame{File: f.URL, Line: f.Line}
+		place := cause.Frame{File: f.URL, Line: f.Line, Column: f.Column}
 		if pos, ok := p.findAt(tab, at, f); ok {
 			if pos.Ignored || stacks.IsLibrary(pos.Source) {
 				continue
 			}
-			place = cause.Frame{File: pos.Source, Line: pos.Line}
+			place = cause.Frame{File: pos.Source, Line: pos.Line, Column: pos.Column}
 		} else if p.Generated(tab, f) {
 			continue
 		}

@@ -181,7 +181,12 @@ func (p *Places) Generated(tab int, f stacks.Frame) bool {
 	if p == nil || f.URL == "" || f.Line == 0 {
 		return false
 	}
-	return !f.IsWeb() || p.evaluated(tab, f) || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
+	s := sourcemap.Script{Tab: tab, URL: f.URL}
+	if !f.IsWeb() || p.evaluated(tab, f) || !p.Maps.Plain(s) {
+		return true
+	}
+	s.Evaluated = true // webpack's, with the code of modules as text
+	return p.Maps.Get(s, func(int64) bool { return true }) != nil
 }
 
 // ofLibrary reports whether a frame is not the project's own code. pos is its original place, if that is known.
@@ -458,7 +463,7 @@ func (p *Places) Explain(o *window.Options) {
 func (p *Places) ExplainIn(o *window.Options, workspace string, inWorkspace bool) {
 	o.Original, o.Initiator, o.CalledAt, o.Logged = p.Place, p.InitiatorPlace, p.CalledAt, p.Logged
 	o.Overlaid = p.Overlaid
-	o.Introduced = p.introduced(*o, workspace, inWorkspace)
+	o.Introduced, o.Returned = p.introduced(*o, workspace, inWorkspace)
 	if p != nil && p.edits.Made != nil {
 		o.Made = p.edits.Made()
 	}

@@ -47,12 +47,7 @@ var errDamaged = errors.New("it is not a recording, or it is damaged")
 
 // Open opens a recording.
 func Open(path string) (*Reader, error) {
-	if info, err := os.Lstat(path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() { // opening a pipe would block
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY, 0)
+	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +63,16 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(fmt.Errorf("cannot read the recording %s: %w", path, err), f.Close())
 	}
 	return r, nil
+}
+
+// openFile opens a file that is there, and nothing else: opening a pipe would block.
+func openFile(path string, flag int) (*os.File, error) {
+	if info, err := os.Lstat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	return os.OpenFile(path, flag, 0)
 }
 
 // Close closes the file.
@@ -106,11 +111,7 @@ func (r *Reader) index() error {
 		if _, err := r.file.ReadAt(head, at); err != nil {
 			return err
 		}
-		f := frame{
-			kind: head[0], body: at + headSize, length: binary.LittleEndian.Uint32(head[1:]),
-			at:     time.Duration(binary.LittleEndian.Uint64(head[9:])) * time.Microsecond,
-			offset: binary.LittleEndian.Uint64(head[17:]), output: binary.LittleEndian.Uint32(head[25:]),
-		}
+		f := frameOf(head, at)
 		next := f.body + int64(f.length)
 		if f.length > maxBody || next > size {
 			break // torn
@@ -141,6 +142,15 @@ func (r *Reader) index() error {
 	r.indexed = at
 	r.summary.Size, r.summary.Torn = size, size-at
 	return nil
+}
+
+// frameOf reads the head of the frame at a place in the file.
+func frameOf(head []byte, at int64) frame {
+	return frame{
+		kind: head[0], body: at + headSize, length: binary.LittleEndian.Uint32(head[1:]),
+		at:     time.Duration(binary.LittleEndian.Uint64(head[9:])) * time.Microsecond,
+		offset: binary.LittleEndian.Uint64(head[17:]), output: binary.LittleEndian.Uint32(head[25:]),
+	}
 }
 
 // meta reads a frame that has no events.

@@ -103,6 +103,10 @@ type Header struct {
 	Term    string    `json:"term,omitempty"`
 	// HasInput means that input was recorded too.
 	HasInput bool `json:"hasInput,omitempty"`
+	// Proof is [ProofOf] the key that programs in the terminal have, "" where they have none.
+	Proof string `json:"proof,omitempty"`
+	// Clock is [Clock] at the beginning, 0 where that is not known.
+	Clock time.Duration `json:"clock,omitempty"`
 }
 
 // Summary is what is known of a recording without reading its events.

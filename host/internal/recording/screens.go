@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"sort"
 	"strings"
@@ -19,7 +20,7 @@ import (
 )
 
 // The file with the screens of a recording is beside it. It has what the terminal showed where each compressed stream begins,
-// so that a reader replays at most one of these. It is made while a terminal is idle, or when somebody asks for a frame, and
+// so that a reader replays at most one of these. It is made while a terminal is recorded, or when somebody asks for a frame, and
 // can be made again.
 const (
 	screensSuffix = ".screens"
@@ -190,48 +191,123 @@ func (r *Reader) saveScreens(made []madeScreen) error {
 const maxMade = 64
 
 // Frame returns the terminal as it was at a time, after the events of that time. It saves the screens that it makes on the way:
-// the first call for a place of a recording reads everything before it. Without a place to save them, only the next call takes
-// as long.
+// without saved ones, the first call for a place of a recording reads everything before it. Without a place to save them, the
+// next call takes as long.
 func (r *Reader) Frame(at time.Duration) (*screen.Terminal, error) {
 	if len(r.streams) == 0 {
 		return screen.New(r.summary.Cols, r.summary.Rows), nil
 	}
 	last := max(0, sort.Search(len(r.streams), func(i int) bool { return r.startOf(i) > at })-1)
+	t, err := r.beginning(last)
+	if err == nil {
+		err = r.replay(t, last, at)
+	}
+	return t, err
+}
+
+// FrameAt returns the terminal as it was after so many bytes of output, before the events that follow, and the time of the last
+// event before. It saves screens like [Reader.Frame].
+func (r *Reader) FrameAt(offset uint64) (t *screen.Terminal, at time.Duration, err error) {
+	if offset > r.summary.Output {
+		return nil, 0, fmt.Errorf("recording %s has %d bytes of output, and not %d", r.summary.ID, r.summary.Output, offset)
+	}
+	if offset == 0 || len(r.streams) == 0 {
+		return screen.New(r.summary.Cols, r.summary.Rows), 0, nil
+	}
+	last := max(0, sort.Search(len(r.streams), func(i int) bool { return r.frames[r.streams[i]].offset >= offset })-1)
+	if t, err = r.beginning(last); err != nil {
+		return nil, 0, err
+	}
+	at = r.startOf(last)
+	r.segment(r.framesOf(last), at, func(e Event, failed error) bool {
+		if err = failed; err != nil || e.Offset >= offset {
+			return false
+		}
+		if e.Code == Output {
+			e.Data = e.Data[:min(uint64(len(e.Data)), offset-e.Offset)]
+		}
+		Apply(t, e)
+		at = e.At
+		return true
+	})
+	return t, at, err
+}
+
+// beginning returns the terminal where a stream begins, and saves the screens that are made on the way.
+func (r *Reader) beginning(last int) (*screen.Terminal, error) {
 	t, from := r.savedBefore(last)
 	var made []madeScreen
-	var failed error
 	for i := from; i <= last; i++ {
 		if i > from {
-			cols, rows := t.Size()
-			made = append(made, madeScreen{r.frames[r.streams[i]].body, cols, rows, t.Dump()})
+			made = append(made, r.made(t, i))
 		}
 		if len(made) == maxMade || i == last {
 			_ = r.saveScreens(made)
 			made = made[:0]
 		}
-		r.segment(r.framesOf(i), r.startOf(i), func(e Event, err error) bool {
-			if failed = err; err != nil || e.At > at {
-				return false
-			}
-			Apply(t, e)
-			return true
-		})
-		if failed != nil {
-			return nil, failed
+		if i == last {
+			break
+		}
+		if err := r.replay(t, i, math.MaxInt64); err != nil {
+			return nil, err
 		}
 	}
 	return t, nil
 }
 
-// SaveScreens saves the screens of a recording that are not saved yet, so that the next reader finds them.
-func SaveScreens(path string) error {
+// made is the screen at the beginning of a stream.
+func (r *Reader) made(t *screen.Terminal, stream int) madeScreen {
+	cols, rows := t.Size()
+	return madeScreen{r.frames[r.streams[stream]].body, cols, rows, t.Dump()}
+}
+
+// replay applies the events of a stream to a terminal, up to a time.
+func (r *Reader) replay(t *screen.Terminal, stream int, until time.Duration) (failed error) {
+	r.segment(r.framesOf(stream), r.startOf(stream), func(e Event, err error) bool {
+		if failed = err; err != nil || e.At > until {
+			return false
+		}
+		Apply(t, e)
+		return true
+	})
+	return failed
+}
+
+// Keeper saves the screens of a recording while that is written. It is not safe for concurrent use.
+type Keeper struct {
+	r *Reader
+	// t is the terminal where a stream begins.
+	t      *screen.Terminal
+	stream int
+}
+
+// Keep begins to save the screens of a recording.
+func Keep(path string) (*Keeper, error) {
 	r, err := Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = r.Frame(r.summary.Duration)
-	return errors.Join(err, r.Close())
+	return &Keeper{r: r, t: screen.New(r.summary.Cols, r.summary.Rows)}, nil
 }
+
+// Step replays the next compressed stream, if that is complete, and saves the screen at its end. It reports whether it did. A
+// screen that cannot be saved is left to the next reader.
+func (k *Keeper) Step() (more bool, err error) {
+	if k.stream+1 >= len(k.r.streams) {
+		if err := k.r.Refresh(); err != nil || k.stream+1 >= len(k.r.streams) {
+			return false, err
+		}
+	}
+	if err := k.r.replay(k.t, k.stream, k.r.summary.Duration); err != nil {
+		return false, err
+	}
+	k.stream++
+	_ = k.r.saveScreens([]madeScreen{k.r.made(k.t, k.stream)})
+	return true, nil
+}
+
+// Close ends that.
+func (k *Keeper) Close() error { return k.r.Close() }
 
 // Apply applies an event to a terminal.
 func Apply(t *screen.Terminal, e Event) {

@@ -161,6 +161,53 @@ func TestAFrameIsWhatReplayingEverythingShows(t *testing.T) {
 	}
 }
 
+// TestTheFirstFrameNeedsOneStream: whoever keeps the screens while a recording is written leaves nothing to its first reader.
+func TestTheFirstFrameNeedsOneStream(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a"+recording.Suffix)
+	w := create(t, path)
+	k, err := recording.Keep(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	keep := func() {
+		t.Helper()
+		for more := true; more; steps++ {
+			if more, err = k.Step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	keep()
+	var end time.Duration
+	for range 3 {
+		end = busy(t, w, 1) // what comes again counts as of the end
+		commit(t, w)
+		keep()
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	screens := strings.TrimSuffix(path, recording.Suffix) + ".screens"
+	before, err := os.ReadFile(screens)
+	if err != nil || steps < 12 {
+		t.Fatalf("%d steps: %v", steps, err)
+	}
+	r := open(t, path)
+	times := []time.Duration{end / 5, end / 3, end / 2, end}
+	for i, want := range replayed(t, r, times) {
+		if got, err := r.Frame(times[i]); err != nil || got.Dump() != want {
+			t.Errorf("the frame at %s differs: %v", times[i], err)
+		}
+	}
+	if after, err := os.ReadFile(screens); err != nil || !slices.Equal(before, after) {
+		t.Errorf("a reader changed the file of screens from %d to %d bytes: %v", len(before), len(after), err)
+	}
+	if err := w.Finish(0); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestRemovingARecordingRemovesItsScreens(t *testing.T) {
 	s := recording.Store{Dir: t.TempDir()}
 	w, err := s.Create(header)

@@ -61,6 +61,9 @@ func Create(path string, h Header) (*Writer, error) {
 // Offset counts the bytes of output so far.
 func (w *Writer) Offset() uint64 { return w.offset }
 
+// Committed reports whether all that was appended is on disk, or was taken back.
+func (w *Writer) Committed() bool { return !w.dirty }
+
 // Path is the file's.
 func (w *Writer) Path() string { return w.file.Name() }
 

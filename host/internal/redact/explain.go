@@ -102,23 +102,6 @@ func (r *Redactor) Explain(s string, as Form) (string, []Finding) {
 	return s, tr.findings()
 }
 
-// ExplainData returns the secrets in those lines of a text that look like data, such as JSON. They are found by their keys, which in
-// prose do not suffice.
-func ExplainData(r *Redactor, s string) (found []Finding) {
-	at := 0
-	for line := range strings.Lines(s) {
-		if data := strings.TrimLeft(line, " \t"); data != "" && strings.IndexByte(`{["`, data[0]) >= 0 {
-			_, all := r.Explain(line, FormJSON)
-			for _, f := range all {
-				f.From, f.To = f.From+at, f.To+at
-				found = append(found, f)
-			}
-		}
-		at += len(line)
-	}
-	return found
-}
-
 // explainHeaders reads one header per line. Other lines are free text.
 func (r *Redactor) explainHeaders(s string) (string, []Finding) {
 	var out strings.Builder

@@ -28,7 +28,7 @@ func (r *Redactor) keyStrength(key string) strength {
 			return weak
 		}
 	}
-	if !r.hasStem(key) {
+	if !r.stems.in(key) {
 		return innocent
 	}
 	words := keyWords(key)
@@ -84,12 +84,16 @@ func isUnusual(key string) bool {
 	return false
 }
 
-// plainKey undoes percent-encoding, the escapes of JSON and accents that are characters of their own in a key: pass%77ord,
-// \u0070assword, n and U+0303 for ñ.
+// plainKey undoes percent-encoding, escapes with the code of a character and accents that are characters of their own in a key:
+// pass%77ord, \u0070assword, \u{70}assword, \x70assword, \160assword, n and U+0303 for ñ.
 func plainKey(key string) string {
-	key = jsonEscapes().ReplaceAllStringFunc(key, func(escape string) string {
-		c, _ := strconv.ParseUint(escape[len(escape)-4:], 16, 16) // four digits
-		if c >= 0xd800 && c < 0xe000 {
+	key = codes().ReplaceAllStringFunc(key, func(escape string) string {
+		digits, base := strings.TrimLeft(escape, `\`), 8
+		if !isOctal(digits[0]) {
+			digits, base = strings.Trim(digits[1:], "{}"), 16
+		}
+		c, _ := strconv.ParseUint(digits, base, 32) // as many digits as the pattern allows
+		if c >= 0xd800 && c < 0xe000 || c > 0xffff {
 			return " "
 		}
 		return string(rune(c))
@@ -109,7 +113,7 @@ func plainKey(key string) string {
 }
 
 var (
-	jsonEscapes    = lazyregexp.New(`\\+u[0-9A-Fa-f]{4}`)
+	codes          = lazyregexp.New(`\\+(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|x[0-9A-Fa-f]{2}|1[0-7]{2})`)
 	percentEscapes = lazyregexp.New(`(?:%[0-9A-Fa-f]{2})+`)
 )
 
@@ -131,34 +135,41 @@ func endsInAny(s string, ends []string) bool {
 	return false
 }
 
-func (r *Redactor) hasStem(key string) bool {
-	var buf [maxKey]byte
-	if len(key) > maxKey {
-		key = key[len(key)-maxKey:]
-	}
+// stems are texts of which a secret key contains one, by their first two letters.
+type stems [1 << 10][]string
+
+// in reports whether a key, or the end of a long one, contains one of the stems.
+func (s *stems) in(key string) bool {
+	key = key[max(0, len(key)-maxKey):]
 	for i := range len(key) {
-		c := key[i]
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
+		next := byte(0)
+		if i+1 < len(key) {
+			next = key[i+1]
 		}
-		buf[i] = c
-	}
-	lower := buf[:len(key)]
-	for _, stem := range r.stems {
-		if containsBytes(lower, stem) {
-			return true
+		for _, stem := range s[stemIndex(key[i], next)] {
+			if len(key)-i >= len(stem) && strings.EqualFold(key[i:i+len(stem)], stem) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-func containsBytes(b []byte, s string) bool {
-	for i := 0; i+len(s) <= len(b); i++ {
-		if b[i] == s[0] && string(b[i:i+len(s)]) == s {
-			return true
+// stemIndex is where stems are that begin with two letters of any case.
+func stemIndex(a, b byte) int { return int(a&31)<<5 | int(b&31) }
+
+// add adds a stem, which is in lower case.
+func (s *stems) add(stem string) {
+	for b := range byte(32) { // a stem of one letter may be followed by anything
+		if len(stem) > 1 {
+			b = stem[1]
+		}
+		i := stemIndex(stem[0], b)
+		s[i] = append(s[i], stem)
+		if len(stem) > 1 {
+			break
 		}
 	}
-	return false
 }
 
 // keyWords splits a key into lower-case words: at anything but letters and digits, at %XX, at

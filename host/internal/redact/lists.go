@@ -4,8 +4,8 @@ import "strings"
 
 // Secrets in lists: a key and its value as two texts of an array, tokens in an object, and a header that is a list.
 
-// pairInArray finds the value of a secret key that are the only two texts of an array: ["password","hunter2"]. sep is the
-// comma between them. It returns an empty value where there is none.
+// pairInArray finds the value of a secret key that are the only two texts of an array or of a call: ["password","hunter2"],
+// setItem("password", "hunter2"). sep is the comma between them. It returns an empty value where there is none.
 func (r *Redactor) pairInArray(s string, sep int) (key string, v valueAt) {
 	if sep == 0 || !isQuote(s[sep-1]) {
 		return "", v
@@ -15,13 +15,13 @@ func (r *Redactor) pairInArray(s string, sep int) (key string, v valueAt) {
 	if !k.quoted || k.from == k.to || quote < 0 || s[quote] != s[sep-1] {
 		return "", v
 	}
-	slashes := 0
-	for quote > 0 && s[quote-1] == '\\' {
-		quote--
-		slashes++
+	quote = slashesFrom(s, quote)
+	if doubled := doubledBefore(s, sep); doubled > 0 {
+		quote = max(0, k.from-doubled)
 	}
+	width := k.from - quote
 	open := skipSpaceBefore(s, quote)
-	if open == 0 || s[open-1] != '[' {
+	if open == 0 || s[open-1] != '[' && s[open-1] != '(' {
 		return "", v
 	}
 	key = s[k.from:k.to]
@@ -33,16 +33,16 @@ func (r *Redactor) pairInArray(s string, sep int) (key string, v valueAt) {
 		return "", v
 	}
 	value := r.valueAfter(s, sep, true, 0)
-	end := value.to + slashes + 1
+	end := value.to + width
 	if end > len(s) || !value.quoted {
 		return "", v
 	}
-	if end = skipSpace(s, end); end == len(s) || s[end] != ']' {
+	if end = skipSpace(s, end); end == len(s) || s[end] != ']' && s[end] != ')' {
 		return "", v
 	}
 	// One array alone may as well be a list of names.
 	outer := skipSpaceBefore(s, open-1)
-	nested := outer > 0 && (s[outer-1] == '[' || s[outer-1] == ',')
+	nested := s[open-1] == '[' && outer > 0 && (s[outer-1] == '[' || s[outer-1] == ',')
 	if !r.isSecretValue(s, value, min(strength, weak), nested && strength == strong) {
 		return "", v
 	}
@@ -65,10 +65,21 @@ func secretTexts(r *Redactor, s string, at int, quoted bool, key strength) (end 
 			return 0
 		}
 		to := closingQuote(s, from, s[from-1], slashes)
+		end := min(to+slashes+1, len(s))
+		if mark := doubledAt(s, i); mark != "" && !endsText(s, i+len(mark)) {
+			from = i + len(mark)
+			if to = closingMark(s, from, mark); to < 0 {
+				to = len(s)
+			}
+			end = min(to+len(mark), len(s))
+		}
 		text := s[from:to]
+		if to == len(s) && strings.Contains(text, r.mask) {
+			return 0 // it was no end before the text behind it was masked
+		}
 		messages = messages && isListedMessage(r, text)
-		secret = secret || !r.isPlaceholder(text) && (quoted && key == strong || r.looksSecret(text, true) && strings.ContainsFunc(text, isLetterRune))
-		switch i = skipSpace(s, min(to+slashes+1, len(s))); {
+		secret = secret || !r.isPlaceholder(text) && !startsLikePath(text) && (quoted && key == strong || r.looksSecret(text, true) && strings.ContainsFunc(text, isLetterRune))
+		switch i = skipSpace(s, end); {
 		case i < len(s) && s[i] == ',':
 			continue
 		case i < len(s) && s[i] != ']' || messages || !secret:
@@ -77,6 +88,11 @@ func secretTexts(r *Redactor, s string, at int, quoted bool, key strength) (end 
 			return maskedWordEnd(s, min(i+1, len(s)), r.mask) // with what is not JSON behind it
 		}
 	}
+}
+
+// endsText reports whether a text in an array ends before a byte.
+func endsText(s string, i int) bool {
+	return i == len(s) || s[i] == ',' || s[i] == ']' || s[i] <= ' '
 }
 
 func skipSpaceBefore(s string, i int) int {

@@ -10,6 +10,9 @@ var quoteMarks = [...]string{
 
 // quoteMarkBefore returns the length of the mark that ends at a byte, with the backslashes before an entity; 0 for none.
 func quoteMarkBefore(s string, end int) int {
+	if end > 0 && s[end-1] == '"' {
+		return doubledBefore(s, end)
+	}
 	if end == 0 || s[end-1] != ';' && s[end-1] != '\'' {
 		return 0
 	}
@@ -24,6 +27,59 @@ func quoteMarkBefore(s string, end int) int {
 		return end - from
 	}
 	return 0
+}
+
+// doubledBefore returns the length of the doubled quote that ends at a byte, 0 for none. JSON has it in a cell of CSV. Backslashes
+// may be before it, as in JSON in JSON, or before each quote, as in CSV in JSON.
+func doubledBefore(s string, end int) int {
+	second := end - 1
+	if second < 1 || s[second] != '"' {
+		return 0
+	}
+	at := slashesFrom(s, second)
+	if at == 0 || s[at-1] != '"' {
+		return 0
+	}
+	from := slashesFrom(s, at-1)
+	if between := second - at; between != 0 && between != at-1-from {
+		return 0
+	}
+	return end - from
+}
+
+// slashesFrom returns where the backslashes before a byte begin.
+func slashesFrom(s string, at int) int {
+	for at > 0 && s[at-1] == '\\' {
+		at--
+	}
+	return at
+}
+
+// doubledAt returns the doubled quote at a byte, "" for none.
+func doubledAt(s string, i int) string {
+	first := i
+	for first < len(s) && s[first] == '\\' {
+		first++
+	}
+	if first == len(s) || s[first] != '"' {
+		return ""
+	}
+	if strings.HasPrefix(s[first+1:], `"`) {
+		return s[i : first+2]
+	}
+	if mark := s[i : first+1]; strings.HasPrefix(s[first+1:], mark) {
+		return s[i : first+1+len(mark)]
+	}
+	return ""
+}
+
+// doubledValue returns the doubled quote at a byte if the key before the separator ends with the same one, "" for none.
+func doubledValue(s string, sep, i int) string {
+	mark := doubledAt(s, i)
+	if mark == "" || !strings.HasSuffix(s[:skipBlanksBefore(s, sep, true)], mark) {
+		return ""
+	}
+	return mark
 }
 
 // quoteMarkAt returns the mark at a byte, with the backslashes before an entity; "" for none.
@@ -43,8 +99,8 @@ func quoteMarkAt(s string, i int) string {
 	return ""
 }
 
-// closingMark returns where a value ends that begins behind a mark, -1 where the text was cut off. An entity with more backslashes
-// before it belongs to the value.
+// closingMark returns where a value ends that begins behind a mark, -1 where the text was cut off. An entity or a doubled quote with
+// more backslashes before it belongs to the value.
 func closingMark(s string, from int, mark string) int {
 	bare := strings.TrimLeft(mark, `\`)
 	for at := from; ; at += len(bare) {
@@ -54,7 +110,7 @@ func closingMark(s string, from int, mark string) int {
 		}
 		at += n
 		end := at
-		for bare[0] == '&' && end > from && s[end-1] == '\\' {
+		for bare[0] != '\'' && end > from && s[end-1] == '\\' {
 			end--
 		}
 		if at-end <= len(mark)-len(bare) {

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +18,12 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 	opening := ""  // its bracket
 	var named namedKey
 	for i := at; i < len(s); i++ {
+		for i < len(s) && !signs[s[i]] {
+			i++
+		}
+		if i == len(s) {
+			break
+		}
 		last := i // of the separator
 		switch s[i] {
 		case ':', '=':
@@ -27,7 +32,7 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 				continue
 			}
 			last += len(wide) - 1
-		case '[':
+		case '[', '(':
 			first = true
 			continue
 		case ',':
@@ -39,17 +44,30 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 			}
 			first = false
 			continue
+		case '{':
+			if named.depth >= 0 {
+				named.depth++
+			}
+			continue
+		case '}':
+			named.depth--
+			continue
 		case '<', '>', '&', '\\':
 			switch bracket, opens := angleAt(s, i); {
 			case bracket == "":
 			case opens:
 				tag, opening = i, bracket
 			case tag >= 0:
-				if name, from, to := r.secretElement(s, s[tag+len(opening):i], i+len(bracket), opening); from < to {
+				inTag := namedKey{}
+				if named.end > tag && !named.loose {
+					inTag = named
+				}
+				if name, from, to := r.secretElement(s, startTag{tag, i, opening, bracket}, inTag); from < to {
 					p.mask(from, to, KindKey, name)
 					i = to - 1
 				}
 				tag = -1
+				named.depth = -1
 			}
 			continue
 		default:
@@ -64,24 +82,37 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 		strength := r.keyStrength(key)
 		if strength == innocent {
 			spoken, spokenStrength := r.spokenKey(s, k)
+			label := labelOf(key)
 			switch {
 			case spokenStrength != innocent:
 				key, strength = spoken, spokenStrength
-			case isName(key):
-				named = r.namedKey(s, i)
-				if from, to := named.part(s, k); from < to && s[from:to] != r.mask {
-					p.mask(from, to, KindKey, named.key)
+			case label == nameLabel || label == looseLabel || label == hintLabel:
+				if k.to <= p.copied {
+					continue // it was masked, and masking again would not see it
+				}
+				name := r.namedKey(s, i, key)
+				if from, to := name.part(r, s, k); from < to && s[from:to] != r.mask {
+					p.mask(from, to, KindKey, name.key)
 					i = to - 1
 				}
+				if name.replaces(named) {
+					named = name
+				}
 				continue
-			case isNamedValue(key) && named.left > 0:
-				key, strength = named.key, named.strength
+			case label == valueLabel || label == textLabel:
+				name := nameOf(r, s, k, last, named)
+				if key, strength = name.key, name.strength; strength == innocent {
+					continue
+				}
 			default:
 				continue
 			}
 		}
 		if s[i] == ':' && !k.quoted && strength > maybe && endsInAny(key, r.codeFiles) {
 			strength = maybe
+		}
+		if s[i] == ':' && isVisibility(s[i+1:]) {
+			continue
 		}
 		structured := k.inStructure(s, i, strict)
 		v := r.valueAfter(s, last, structured, k.before(s))
@@ -104,8 +135,27 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 		if s[i] == ':' && k.before(s) == '/' && v.from == i+1 && withoutPlace(s, i, v.to) == i { // a page or a file without an extension
 			continue
 		}
+		if !k.quoted && (endsString(s, k, v) || isReference(key, s[v.from:])) || k.quoted && !v.quoted && v.to+1 < len(s) && s[v.to] == ' ' && isQuote(s[v.to+1]) && r.SecretKey(s[v.from:v.to]) { // "api-secrets" : secret "api-secrets" not found
+			continue
+		}
+		if v.from == v.to && s[i] == ':' && !k.quoted && strength > maybe {
+			if v = valueBelow(s, v.from, strength == strong); v.from < v.to && r.isSecretValue(s, v, weak, false) {
+				p.mask(v.from, v.to, KindKey, key)
+				i = v.to - 1
+			}
+			continue
+		}
+		if s[i] == '=' && !v.quoted && isMember(s[k.from:k.to]) && isShortName(s[v.from:v.to]) || !v.quoted && isShortVariable(s, k, i, v) {
+			continue
+		}
 		structured = structured || k.quoted && v.quoted
-		if v.from >= v.to || r.isCount(key, s, v) || s[v.from] == '{' && !v.quoted && (r.isOpen(s[k.from:k.to]) || k.quoted && k.before(s) == '/' || isSchema(s[v.from:v.to], r.schemaTypes)) || !r.isSecretValue(s, v, strength, structured) {
+		if v.from >= v.to || r.isCount(key, s, v) || s[v.from] == '{' && !v.quoted && (r.isOpen(s[k.from:k.to]) || k.quoted && (k.before(s) == '/' || k.before(s) == '+') || isSchema(s[v.from:v.to], r.schemaTypes)) {
+			continue
+		}
+		if !r.isSecretValue(s, v, strength, structured) {
+			if s[v.from] == '[' && behindMasks(s, v, r.mask) == v.to {
+				i = v.to - 1 // what is before a value, such as a comment, is passed as the first time
+			}
 			continue
 		}
 		p.mask(v.from, v.to, KindKey, key)
@@ -113,6 +163,43 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 	}
 	return p.done()
 }
+
+// endsString reports whether the quote before a value is the one that ends a text which the key begins: log('password:', x).
+func endsString(s string, k keyAt, v valueAt) bool {
+	return v.quoted && isQuote(k.before(s)) && s[v.from-1] == k.before(s) && v.from < len(s) && strings.IndexByte(" ,);+:", s[v.from]) >= 0
+}
+
+// isReference reports whether a key and the text after it are the address of a link in Markdown: [auth]: https://…
+func isReference(key, after string) bool {
+	return strings.HasPrefix(key, "[") && strings.HasSuffix(key, "]") && strings.HasPrefix(after, "http")
+}
+
+// isMember reports whether a key is a part of an object with a short name, as in minified code: e.cookies=t.
+func isMember(key string) bool { return len(key) > 1 && key[1] == '.' && isShortName(key[:1]) }
+
+// isShortName reports whether a text is a name of one or two characters, as variables have in minified code.
+func isShortName(s string) bool {
+	return len(s) > 0 && len(s) < 3 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_$") == ""
+}
+
+// shortVariable matches a variable of minified code, perhaps with what a condition has after it.
+var shortVariable = lazyregexp.New(`^[A-Za-z_$][\w$]?(?::[A-Za-z_$][\w$]?\.[\w$.]*\[?)?$`)
+
+// isShortVariable reports whether a value is a variable of minified code, in an object or after a key in brackets: {password:e},
+// h["x-api-key"]=e. Dumps of Go have such objects too, where keys begin with a capital letter.
+func isShortVariable(s string, k keyAt, sep int, v valueAt) bool {
+	if v.from != sep+1 || v.to == len(s) || k.from == 0 || !shortVariable().MatchString(s[v.from:v.to]) {
+		return false
+	}
+	if s[sep] == '=' {
+		return k.quoted && s[sep-1] == ']'
+	}
+	before := s[k.from-1]
+	return (s[v.to] == ',' || s[v.to] == '}') && (k.quoted && isQuote(s[sep-1]) || (before == '{' || before == ',') && !isUpperRune(rune(s[k.from])))
+}
+
+// signs are the bytes at which maskPairs stops.
+var signs = [256]bool{':': true, '=': true, '\xef': true, '[': true, '(': true, ',': true, '{': true, '}': true, '<': true, '>': true, '&': true, '\\': true}
 
 // Separators as texts in Chinese and Japanese have them.
 const (
@@ -163,6 +250,7 @@ func keyBefore(s string, sep int) keyAt {
 			end = lines // only a quoted key may be on another line
 		}
 	}
+	end = propertyEnd(s, end)
 	quoted := false
 	if mark := quoteMarkBefore(s, end); mark > 0 {
 		quoted = true
@@ -173,13 +261,20 @@ func keyBefore(s string, sep int) keyAt {
 		for end > 0 && s[end-1] == '\\' {
 			end--
 		}
+		end = signsBefore(s, end)
+	} else {
+		for end > 0 && s[end-1] == '*' { // **password**: in Markdown
+			end--
+		}
 	}
 	start := end
 	for start > 0 && end-start < maxKey {
 		n := 1
 		switch c := s[start-1]; {
 		case isKeyByte(c):
-		case c == '\\' && start < end && (s[start] == '\\' || isUnit(s[start:end])):
+		case c == '\\' && start < end && (s[start] == '\\' || isCode(s[start:end])):
+		case c == '}' && endsBraced(s[:start]):
+		case c == '{' && start < end && start > 2 && s[start-3] == '\\' && isCode(s[start-2:end]):
 		case c >= 0x80 && blankBefore(s, start) == 0:
 			_, n = utf8.DecodeLastRuneInString(s[:start])
 		default:
@@ -190,10 +285,56 @@ func keyBefore(s string, sep int) keyAt {
 	return keyAt{start, end, quoted}
 }
 
-// isUnit reports whether a text begins like a JSON escape behind its backslash: u0070.
-func isUnit(s string) bool {
-	return len(s) > 4 && s[0] == 'u' && isHex(s[1]) && isHex(s[2]) && isHex(s[3]) && isHex(s[4])
+// signsBefore returns where a key in quotes ends that has signs behind it, as labels of fields do: "Password *".
+func signsBefore(s string, end int) int {
+	bare := len(strings.TrimRight(s[:end], " *?!:"))
+	if bare == end {
+		return end
+	}
+	from := bare
+	for from > 0 && (s[from-1] >= 0x80 || isKeyByte(s[from-1])) {
+		from--
+	}
+	if from == 0 || !isQuote(s[from-1]) {
+		return end
+	}
+	return bare
 }
+
+// isCode reports whether a text begins like the code of a character behind its backslash: u0070, u{70}, x70 or 160.
+func isCode(s string) bool {
+	switch {
+	case len(s) > 3 && s[0] == 'u' && s[1] == '{':
+		n := hexDigits(s[2:])
+		return n > 0 && len(s) > n+2 && s[n+2] == '}'
+	case len(s) > 4 && s[0] == 'u':
+		return isHex(s[1]) && isHex(s[2]) && isHex(s[3]) && isHex(s[4])
+	case len(s) > 2 && s[0] == 'x':
+		return isHex(s[1]) && isHex(s[2])
+	}
+	return len(s) > 2 && s[0] == '1' && isOctal(s[1]) && isOctal(s[2])
+}
+
+// hexDigits counts the hexadecimal digits that a text begins with, up to 6.
+func hexDigits(s string) int {
+	n := 0
+	for n < min(len(s), 6) && isHex(s[n]) {
+		n++
+	}
+	return n
+}
+
+// endsBraced reports whether a text ends with such a code in braces.
+func endsBraced(s string) bool {
+	at := strings.LastIndexByte(s[max(0, len(s)-len(`u{10ffff}`)):], '{')
+	if at < 0 {
+		return false
+	}
+	at += max(0, len(s)-len(`u{10ffff}`))
+	return at > 1 && s[at-1] == 'u' && s[at-2] == '\\' && at+1+hexDigits(s[at+1:]) == len(s)-1 && s[at+1] != '}'
+}
+
+func isOctal(c byte) bool { return c >= '0' && c <= '7' }
 
 // maxBlanks bounds the blanks between a key and its separator.
 const maxBlanks = 16
@@ -228,8 +369,18 @@ type valueAt struct {
 // valueAfter finds the value after the separator. In structured data a whole object or array counts as a value. In free
 // text it does not, and its own keys are checked.
 func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) valueAt {
+	return shortValueAfter(r, s, sep, structured, before, len(s))
+}
+
+// valueOfLabel is valueAfter for a label, whose value is read to find a name: a long value without quotes is none.
+func valueOfLabel(r *Redactor, s string, sep int, before byte) valueAt {
+	return shortValueAfter(r, s, sep, false, before, 1000)
+}
+
+// shortValueAfter is valueAfter that reads only so many bytes of a value without quotes.
+func shortValueAfter(r *Redactor, s string, sep int, structured bool, before byte, longest int) valueAt {
 	i := sep + 1
-	for i < len(s) && (s[i] == '=' || s[i] == '>') && i-sep < 3 {
+	for i < len(s) && (s[i] == '=' || s[i] == '>' || s[i] == '*') && i-sep < 3 { // ==, =>, and **password:** in Markdown
 		i++
 	}
 	for i < len(s) {
@@ -241,17 +392,28 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 			break
 		}
 	}
+	if isQuote(before) && i < len(s) && (s[i] == '\n' || s[i] == '\r') {
+		next := skipSpace(s, i)
+		if quote := strings.TrimLeft(s[next:min(len(s), next+8)], `\`); quote != "" && isQuote(quote[0]) {
+			i = next // behind a quoted key, a quoted value may be on another line
+		}
+	}
 	if strings.HasPrefix(s[i:], "/*") {
 		if end := strings.Index(s[i:], "*/"); end > 0 { // a comment before the value
 			i = skipSpace(s, i+end+len("*/"))
 		}
 	}
+	i = insideLiteral(s, i)
 	if s[sep] == ':' && !structured {
 		if from, to := yamlBlock(s, i); from < to {
 			return valueAt{from, to, true}
 		}
 	}
-	if mark := quoteMarkAt(s, i); mark != "" {
+	mark := quoteMarkAt(s, i)
+	if mark == "" {
+		mark = doubledValue(s, sep, i)
+	}
+	if mark != "" {
 		from, escape := i+len(mark), strings.HasPrefix(mark, `'\`)
 		end := closingMark(s, from, mark)
 		switch {
@@ -279,7 +441,7 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 		}
 		return valueAt{i, maskedWordEnd(s, closingBracket(s, i), r.mask), false} // with what JSON has not behind it
 	}
-	to := maskedWordEnd(s, i, r.mask)
+	to := maskedWordEnd(s[:min(len(s), i+longest)], i, r.mask)
 	if to+1 < len(s) && s[to] == ' ' && to-i <= maxScheme {
 		switch word := lower(s[i:to]); {
 		case r.schemes[word]: // `Authorization: Bearer abc` is one value
@@ -291,6 +453,22 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 		}
 	}
 	return valueAt{i, to, false}
+}
+
+// below matches a word that is alone in one of the next two lines.
+var below = lazyregexp.New("^(?:[ \\t]*\\r?\\n){1,2}[ \\t]*([^ \\t\\r\\n\\v\\f\"'`<>{}()\\[\\]:=,;/\\\\#]+)[ \\t]*(?:\\r?\\n|$)")
+
+// valueBelow finds the value that a label in a text has in the next line: "Your password:" and a line with it. It has a letter.
+// After a clear label it counts as quoted.
+func valueBelow(s string, at int, quoted bool) valueAt {
+	if at == len(s) || s[at] != '\n' && s[at] != '\r' {
+		return valueAt{at, at, false}
+	}
+	found := below().FindStringSubmatchIndex(s[at:])
+	if found == nil || !strings.ContainsFunc(s[at+found[2]:at+found[3]], isLetterRune) {
+		return valueAt{at, at, false}
+	}
+	return valueAt{at + found[2], at + found[3], quoted}
 }
 
 // withoutPlace returns where the line and the column begin that end s[from:to], as in :12:34; to if there is none.
@@ -391,177 +569,6 @@ func isValueEnd(c byte) bool {
 	switch c {
 	case ' ', '\t', '\n', '\r', ',', ';', '&', ')', '}', ']', '"', '\'', '`', '<', '>', '#', '\\':
 		return true
-	}
-	return false
-}
-
-// closingQuote finds the end of a string whose quotes have that many backslashes. It returns the end of s if the string
-// is cut off.
-func closingQuote(s string, i int, quote byte, slashes int) int {
-	begin, run := i, 0
-	for ; i < len(s); i++ {
-		switch {
-		case s[i] == '\\':
-			run++
-			continue
-		case s[i] == quote && run <= slashes:
-			n := shellQuote(s, i, run)
-			if n == 0 || i-run == begin {
-				return i - run
-			}
-			i += n
-		}
-		run = 0
-	}
-	return len(s)
-}
-
-// closingBlock finds the end of a block string of GraphQL or Python, whose quotes are three. It returns the end of s if
-// the string is cut off.
-func closingBlock(s string, i int, block string) int {
-	for from := i; ; {
-		n := strings.Index(s[from:], block)
-		if n < 0 {
-			return len(s)
-		}
-		if at := from + n; at == i || s[at-1] != '\\' { // \""" does not end it
-			return at
-		}
-		from += n + 1
-	}
-}
-
-// closingBracket finds the end of a JSON object or array. It returns the end of s if that is cut off.
-func closingBracket(s string, i int) int {
-	depth := 0
-	for ; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			i = closingQuote(s, i+1, '"', 0)
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(s)
-}
-
-// isCount reports whether a value is a number of secrets, after a key in the plural: `tokens: 512`.
-func (r *Redactor) isCount(key, s string, v valueAt) bool {
-	return !v.quoted && endsInAny(lower(key), r.counted) && strings.Trim(s[v.from:v.to], "0123456789._,[] ") == ""
-}
-
-func (r *Redactor) isSecretValue(s string, v valueAt, key strength, structured bool) bool {
-	v.from = behindMasks(s, v, r.mask)
-	value := s[v.from:v.to]
-	if value == "" || r.isPlaceholder(value) || r.isMessage(s, v) || v.quoted && isVersion(value) {
-		return false
-	}
-	switch {
-	case key == maybe && !v.quoted && s[v.from] == '[':
-		return structured && slices.ContainsFunc(strings.FieldsFunc(value, isListed), func(part string) bool {
-			return r.looksSecret(part, true) && strings.ContainsFunc(part, isLetterRune)
-		}) && !strings.Contains(value, "{")
-	case key == maybe && !v.quoted && s[v.from] == '{':
-		return structured && r.hasTokens(value)
-	case key == maybe:
-		return r.looksSecret(value, v.quoted || structured) && !strings.ContainsAny(value, " \t\n") && strings.ContainsFunc(value, isLetterRune)
-	case structured:
-		return true
-	case key == weak:
-		return r.looksSecret(value, v.quoted)
-	case v.quoted:
-		return true
-	}
-	return !r.isVariable(value) && !r.prose[lower(strings.TrimRight(value, ".!?:"))]
-}
-
-// behindMasks returns where a value begins that has a mask in front, as what was masked before and what only looks like
-// it have. Nothing but cuts, blanks and masks is left of a value that was masked.
-func behindMasks(s string, v valueAt, mask string) int {
-	from := v.from
-	for strings.HasPrefix(s[from:v.to], mask) {
-		rest := strings.TrimLeft(s[from+len(mask):v.to], "… \t\r\n")
-		from = v.to - len(rest)
-	}
-	return from
-}
-
-// looksSecret reports whether a value is not a word of a sentence: it has digits, or is long and in mixed case. A mask
-// in it and the text after the mask are not evidence, because masking twice would mask more.
-func (r *Redactor) looksSecret(value string, delimited bool) bool {
-	spaces := strings.ContainsAny(value, " \t\n")
-	if i := strings.Index(value, r.mask[:len(r.mask)-1]); i >= 0 { // a value ends before a bracket
-		value = value[:i]
-	}
-	if strings.ContainsAny(value, "0123456789") {
-		return len(value) >= 6 && (delimited || len(value) >= 8)
-	}
-	return len(value) >= 16 && !spaces && strings.ContainsFunc(value, isUpperRune) && strings.ContainsFunc(value, isLowerRune)
-}
-
-// isListed reports whether a character stands between the texts of a list.
-func isListed(c rune) bool { return strings.ContainsRune("[]\", \t\r\n", c) }
-
-func isLetterRune(c rune) bool { return isUpperRune(c) || isLowerRune(c) }
-func isUpperRune(c rune) bool  { return c >= 'A' && c <= 'Z' }
-func isLowerRune(c rune) bool  { return c >= 'a' && c <= 'z' }
-
-// isPlaceholder reports whether a value appears in place of a secret: null, ••••, [REDACTED].
-func (r *Redactor) isPlaceholder(value string) bool {
-	word := strings.Trim(value, "[]{}()<>*•.!")
-	return word == "" || isSized(word) || len(word) <= maxScheme && r.placeholders[lower(word)]
-}
-
-// isSchema reports whether an object says of which type a value is, as JSON Schema and OpenAPI do.
-func isSchema(object string, types map[string]bool) bool {
-	if strings.HasPrefix(object[skipSpace(object, 1):], `"$ref"`) {
-		return true
-	}
-	found := schema().FindStringSubmatch(object)
-	return found != nil && types[found[1]]
-}
-
-// schema matches an object that begins with a type, perhaps behind its description.
-var schema = lazyregexp.New(`^\{[ \t\r\n]*(?:"description"[ \t\r\n]*:[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*,[ \t\r\n]*)?"type"[ \t\r\n]*:[ \t\r\n]*"([A-Za-z]*)"`)
-
-// isVersion reports whether a value is a version, or a range of them, of a package that is named like a secret.
-func isVersion(s string) bool {
-	s = strings.TrimLeft(s, "^~<>= ")
-	for part := range 3 {
-		digits := 0
-		for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
-			digits++
-		}
-		if digits == 0 || digits > 4 {
-			return false
-		}
-		if s = s[digits:]; part < 2 {
-			if s == "" || s[0] != '.' {
-				return false
-			}
-			s = s[1:]
-		}
-	}
-	return s == ""
-}
-
-// isSized reports whether a value is how browsers write a list that they do not show: Array(2).
-func isSized(word string) bool {
-	name, count, ok := strings.Cut(word, "(")
-	return ok && count != "" && strings.Trim(count, "0123456789") == "" && (name == "Array" || name == "Map" || name == "Set")
-}
-
-// isVariable reports whether a value is the name of a variable in GraphQL, a shell, a template or a program.
-func (r *Redactor) isVariable(value string) bool {
-	for _, begin := range r.variables {
-		name, ok := strings.CutPrefix(value, begin)
-		if ok && name != "" && !strings.ContainsFunc(name, func(c rune) bool { return !isLetterRune(c) && c != '_' && c != '.' }) {
-			return true
-		}
 	}
 	return false
 }

@@ -20,16 +20,17 @@ import (
 
 // Redactor applies one set of rules. It never changes after [Extend] and is safe for concurrent use.
 type Redactor struct {
-	mask                                       string
-	headers, any, last, maybe, innocentLast    map[string]bool
-	prose, words, placeholders                 map[string]bool
-	schemes, lineSchemes, tokens, listHeaders  map[string]bool
-	phraseLast, open, public                   map[string]bool // phraseLast: the last words of phrases
-	phrases, anyEnd, lastEnd, stems, variables []string
-	foreign                                    []string
-	schemaTypes                                map[string]bool
-	counted                                    []string
-	codeFiles                                  []string
+	mask                                      string
+	headers, any, last, maybe, innocentLast   map[string]bool
+	prose, words, placeholders                map[string]bool
+	schemes, lineSchemes, tokens, listHeaders map[string]bool
+	phraseLast, open, public                  map[string]bool // phraseLast: the last words of phrases
+	phrases, anyEnd, lastEnd, variables       []string
+	stems                                     stems
+	foreign                                   []string
+	schemaTypes                               map[string]bool
+	counted                                   []string
+	codeFiles                                 []string
 	// named are the user's phrases of keys.
 	named  []string
 	values []valueRule
@@ -144,7 +145,8 @@ func (r *Redactor) maskAll(s string, strict bool, depth int, tr *trace) (string,
 	s, n := r.maskPairs(s, 0, strict, tr)
 	s, m := r.maskEncoded(s, depth, tr)
 	s, v := r.maskValues(s, tr)
-	return s, n + m + v
+	s, c := maskTable(r, s, tr)
+	return s, n + m + v + c
 }
 
 // pass rewrites a text once, from left to right. It allocates nothing until something is masked.

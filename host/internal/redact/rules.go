@@ -160,16 +160,20 @@ func Extend(base Rules, user User) (*Redactor, error) {
 		counted:      k.Counted,
 		lastEnd:      k.LastEnd,
 		codeFiles:    k.CodeFiles,
-		stems:        slices.Clone(k.Stems),
 		foreign:      k.Foreign,
 		schemaTypes:  set(k.SchemaTypes),
 		tokens:       set(k.Tokens),
 		listHeaders:  set(base.ListHeaders),
 	}
+	for _, stem := range k.Stems {
+		r.stems.add(stem)
+	}
 	for _, p := range k.Phrases {
 		r.phrases = append(r.phrases, " "+p+" ")
 		r.phraseLast[p[strings.LastIndexByte(p, ' ')+1:]] = true
-		r.any[strings.ReplaceAll(p, " ", "")] = true
+		if joined := strings.ReplaceAll(p, " ", ""); !r.maybe[joined] {
+			r.any[joined] = true
+		}
 	}
 	for _, v := range base.Values {
 		r.values = append(r.values, builtIn(v))
@@ -194,7 +198,7 @@ func (r *Redactor) add(user User) error {
 			return err
 		}
 		r.named = append(r.named, " "+strings.Join(words, " ")+" ")
-		r.stems = append(r.stems, words[0])
+		r.stems.add(words[0])
 	}
 	for i, v := range user.Values {
 		if v.ID == "" {

@@ -18,12 +18,13 @@ func extend(t *testing.T, user User) *Redactor {
 func TestAUsersRulesMaskMore(t *testing.T) {
 	r := extend(t, User{
 		Headers: []string{"X-Ticket"},
-		Keys:    []string{"member_no", "token_count"},
+		Keys:    []string{"member_no", "token_count", "x"},
 		Values:  []UserValue{{ID: "ticket", Pattern: `TKT-\d{4}`, Needs: []string{"TKT-"}}},
 	})
 	for in, want := range map[string]string{
 		`{"memberNo":"7","MEMBER_NO":"8","oldMemberNo":"9","no":"1"}`: `{"memberNo":"[masked]","MEMBER_NO":"[masked]","oldMemberNo":"[masked]","no":"1"}`,
 		`{"token_count":12}`:  `{"token_count":[masked]}`, // though it ends in an innocent word
+		`{"x":"1","ax":"2"}`:  `{"x":"[masked]","ax":"2"}`,
 		"TKT-1234 and TKT-12": "[masked] and TKT-12",
 	} {
 		if got, _ := r.Text(in); got != want {

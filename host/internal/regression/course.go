@@ -3,11 +3,15 @@ package regression
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/observe/standing"
 	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -29,19 +33,18 @@ type courseKey struct {
 	from, to int64
 }
 
-// Course returns the severity of each stretch from one time to another, as a client sees pages that belong to a workspace:
-// clean, warning or error, or "" for one of which nothing bad is known and that was not fully observed. A zero end means now.
-// Severities of the past are kept as long as the noise rules are the same.
-func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []report.Severity {
+// Course returns how each stretch from one time to another went, as a client sees pages that belong to a workspace. A zero end
+// means now. What is known of the past is kept as long as the noise rules are the same.
+func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []timeline.Stretch {
 	scope, rules := ScopeIn(f.Timeline, client, workspace), f.Rules.Of(client)
 	v := f.Store.View(f.Clock())
-	list := make([]report.Severity, len(from))
+	list := make([]timeline.Stretch, len(from))
 	key := func(i int) courseKey { return courseKey{scope.Key(), from[i].UnixNano(), to[i].UnixNano()} }
 	var missing []int
 	oldest := v.At
 	for i := range from {
 		if known, ok := rules.Spans.Load(key(i)); ok {
-			list[i] = known.(report.Severity)
+			list[i] = known.(timeline.Stretch)
 			continue
 		}
 		missing = append(missing, i)
@@ -54,6 +57,8 @@ func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspac
 	}
 	options := rules.Options(scope)
 	options.Include = judging
+	places := f.Observer.OriginalsIn(v)
+	spells := standing.Spells(v, options, originals(places))
 	var past *observe.Reading
 	if !v.HoldsTime(oldest.UnixMilli()) {
 		v, past = f.Observer.Behind(ctx, v)
@@ -83,17 +88,77 @@ func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspac
 		}
 		r := past.Report(*at(from[i]), v, until, options)
 		after := arrived
-		if list[i] = r.Severity; r.Coverage != nil {
+		if list[i].Severity = r.Severity; r.Coverage != nil {
 			after = delivered
 			if r.Severity == report.Clean {
-				list[i] = ""
+				list[i].Severity = ""
 			}
 		}
-		if until != nil && v.At.Sub(to[i]) > after && !past.Failed() {
+		end, shown := v.At, v.DOMState
+		if until != nil {
+			end, shown = to[i], until.DOMState
+		}
+		if since := brokenSince(spells, from[i].UnixMilli(), end.UnixMilli(), shown, r.Severity); since > 0 {
+			list[i] = timeline.Stretch{Severity: report.Error, Since: time.UnixMilli(since).UTC()}
+		}
+		if until != nil && v.At.Sub(to[i]) > after && !past.Failed() && !places.Waits() {
 			rules.Spans.Store(key(i), list[i])
 		}
 	}
 	return list
+}
+
+// maxLooked bounds the errors of one list whose original files are looked for.
+const maxLooked = 300
+
+// originals returns what returns the original files of an error's code, by the maps that are there. Errors of one place share them.
+func originals(places *observe.Places) standing.Originals {
+	type place struct {
+		tab          int
+		url          string
+		line, column int
+		frame        string
+	}
+	known := map[place][]string{}
+	return func(e event.Event) (files []string) {
+		var at place
+		switch e := e.(type) {
+		case *event.Console:
+			at = place{tab: e.Tab(), url: e.URL, line: e.Line, column: e.Column, frame: strings.Join(e.Stack[:min(len(e.Stack), 3)], "\n")}
+		case *event.Network:
+			at = place{tab: e.Tab(), frame: strings.Join(e.Stack[:min(len(e.Stack), 3)], "\n")}
+		}
+		if files, ok := known[at]; ok || len(known) >= maxLooked {
+			return files
+		}
+		for _, f := range places.Symptom(&cause.Past{}, e).Frames {
+			files = append(files, f.File)
+		}
+		known[at] = files
+		return files
+	}
+}
+
+// brokenSince returns when what was wrong in a stretch first appeared, 0 if nothing was wrong, or something that came with it.
+// Shown has the pages at its end. Severity is that of what was reported in it.
+func brokenSince(spells []standing.Spell, from, to int64, shown *capture.DOMState, severity report.Severity) (since int64) {
+	seen := false
+	for _, s := range spells {
+		again := slices.ContainsFunc(s.Seen, func(at int64) bool { return from <= at && at < to })
+		switch {
+		case from <= s.From && again:
+			return 0
+		case s.From < from && (again || (s.To == 0 || s.To >= to) && shown.URL(s.Tab) != ""):
+			seen = seen || again
+			if since == 0 || s.From < since {
+				since = s.From
+			}
+		}
+	}
+	if severity == report.Error && !seen {
+		return 0
+	}
+	return since
 }
 
 // Report returns what the browser reported since a time, as a client sees pages that belong to a workspace.

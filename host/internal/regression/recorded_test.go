@@ -210,6 +210,22 @@ func TestAPageThatCrashed(t *testing.T) {
 	a.says(start, "", "unknown  a page crashed or is empty, and no error says why")
 }
 
+// TestATimeThatWasNotObservedIsNotClean: no tab was watched, or something was missed.
+func TestATimeThatWasNotObservedIsNotClean(t *testing.T) {
+	const why = "unknown  no new errors were recorded in this time, which was not fully observed"
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	start, _ := a.moment(t, "start")
+	a.looked = a.page.Now
+	edit := a.edit("cart.js", "1")
+	a.says(start, "", "clean  no new errors were recorded in this time")
+	a.page.CloseTab(7)
+	a.edit("cart.js", "2")
+	a.says(start, edit, "clean  no new errors were recorded in this time")
+	a.page.Send("gap", fmt.Sprintf(`"reason":"dropped","from":%d,"to":%d`, a.page.Now.UnixMilli()-100, a.page.Now.UnixMilli()))
+	a.says(start, "", why)
+}
+
 // TestAWorkspaceThatWasMoved: what was recorded before tells the edit as it did there.
 func TestAWorkspaceThatWasMoved(t *testing.T) {
 	a := newApp(t)

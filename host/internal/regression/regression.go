@@ -25,9 +25,12 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/window"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 )
 
 // Finder finds regressions.
@@ -100,10 +103,25 @@ func (f *Finder) Find(ctx context.Context, client *checkpoint.Client, p Params) 
 	id, m := timeline.OfChange(f.Timeline, found)
 	if m != nil {
 		a.Moment, a.Label = m.ID(), m.Label
+		noteUnchanged(a, m)
 	} else if itself == nil {
 		a.Moment = id
 	}
 	return a, nil
+}
+
+// noteUnchanged says which files the label of a moment names that are not among its changes.
+func noteUnchanged(a *Regression, m *records.Moment) {
+	if a.Diff == nil {
+		return
+	}
+	files := slices.DeleteFunc(timeline.FilesOf(m), func(file string) bool {
+		name := compare.Quote(file)
+		return slices.ContainsFunc(a.Diff.Files, func(c answers.FileChanged) bool { return c.Path == name || c.OldPath == name })
+	})
+	if len(files) > 0 {
+		noted(a, fmt.Sprintf("The label of %s names %s, of which it has no change.", m.ID(), event.OneLine(strings.Join(files, ", "))))
+	}
 }
 
 // name adds the moment that broke it, with the changes of its files. Either place is nil where its snapshot is not there.
@@ -193,7 +211,7 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		for _, t := range troubles(began, deep.Until(start), options) {
 			before[t.key] = true
 		}
-		past.Elsewhere, past.Frames = f.Edits.Elsewhere, places.Asked
+		past.Known, past.Frames = knownSince(f.Edits.Known, began.At), places.Asked
 		all := troubles(start, deep.Until(deep.MomentAt(span.To)), options)
 		var edits []cause.Edit
 		for _, e := range past.Edits {
@@ -208,8 +226,12 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 			a.Note = "not fully observed: " + r.Coverage.Note
 		}
 		found := f.first(fresh, span, past, places, a)
-		if a.Verdict == Clean && r.DOM != nil && (len(r.DOM.Crashed) > 0 || r.DOM.PageEmptySince != nil) {
+		switch {
+		case a.Verdict != Clean:
+		case r.DOM != nil && (len(r.DOM.Crashed) > 0 || r.DOM.PageEmptySince != nil):
 			a.Verdict, a.Reason = Unknown, "a page crashed or is empty, and no error says why"
+		case r.Coverage != nil: // clean means observed and clean
+			a.Verdict, a.Reason = Unknown, "no new errors were recorded in this time, which was not fully observed"
 		}
 		return found, places, ctx.Err()
 	})

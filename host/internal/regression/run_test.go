@@ -30,6 +30,7 @@ type world struct {
 	regression.Finder
 	dir, branches string
 	grants        *grants.Store
+	workspaces    *workspace.Workspaces
 }
 
 // newWorld makes a project whose file `state` has each text in turn, with a moment after each.
@@ -43,8 +44,14 @@ func newWorld(t *testing.T, texts ...string) *world {
 	return w
 }
 
-// start makes an empty project.
+// start makes an empty project, whose changes of files nobody takes.
 func start(t *testing.T, clock func() time.Time) *world {
+	t.Helper()
+	return startInto(t, clock, nobody{})
+}
+
+// startInto makes an empty project, whose changes of files are recorded.
+func startInto(t *testing.T, clock func() time.Time, sink recorder.Sink) *world {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are those of sh")
@@ -67,11 +74,12 @@ func start(t *testing.T, clock func() time.Time) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.workspaces = workspaces
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = workspaces.Run(ctx, nobody{})
+		_ = workspaces.Run(ctx, sink)
 	}()
 	t.Cleanup(func() {
 		if err := w.Timeline.Close(); err != nil {

@@ -286,9 +286,10 @@ func unclicked(u *protocol.ActUnclicked) string {
 	return fmt.Sprintf("Not clicked: the page %s %s when %s lost the focus. The release hit %s, so the browser fired no click.\n", did, u.Pressed, u.Field, u.Released)
 }
 
-// fields reports the fields that blocked the submission of a form, those that ignored input, and those that were emptied.
+// fields reports the fields that blocked the submission of a form, those that ignored input or lost
+// some of it to another element, and those that were emptied.
 func fields(a *act.Answer) string {
-	var unsent, untaken, uncleared []string
+	var unsent, untaken, uncleared, strayed []string
 	for _, f := range a.Invalid {
 		unsent = append(unsent, f.Element+": "+cmp.Or(f.Message, "invalid value"))
 	}
@@ -302,7 +303,10 @@ func fields(a *act.Answer) string {
 		}
 		uncleared = append(uncleared, fmt.Sprintf("%s (%s)", line, typed(f.Typed)))
 	}
-	return fieldList("Not submitted:", unsent) + fieldList("Input ignored:", untaken) + fieldList("Not cleared:", uncleared) + fieldList("Emptied by the page:", a.Emptied)
+	for _, f := range a.Strayed {
+		strayed = append(strayed, fmt.Sprintf("some of the text for %s went into %s, because the page moved the focus", f.Element, f.Reached))
+	}
+	return fieldList("Not submitted:", unsent) + fieldList("Input ignored:", untaken) + fieldList("Not cleared:", uncleared) + fieldList("Typed elsewhere:", strayed) + fieldList("Emptied by the page:", a.Emptied)
 }
 
 // typed describes what was done to a field.

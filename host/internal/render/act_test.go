@@ -67,6 +67,7 @@ func acted() []struct {
 		{"fields that were emptied late", act.Answer{Late: &act.Late{Broke: []diff.Consequence{{Severity: report.Error, Text: "POST /api/sign-in 401", Count: 1}}, Emptied: []string{`textbox "Email" [e3]`}, Page: "~ textbox \"Email\" [e3]\n"}, Unchanged: true}},
 		{"emptied fields", act.Answer{Emptied: []string{`textbox "Email" [e3]`, `textbox "Password" [e4]`}, Broke: []diff.Consequence{{Severity: report.Error, Text: "POST /api/sign-in 401", Count: 1}}, Unchanged: true}},
 		{"ignored fields", act.Answer{Ignored: []act.IgnoredField{{Element: `textbox "A" [e1]`, Typed: 5, Value: &empty}, {Element: `textbox "B" [e2]`, Typed: 1}}, Unchanged: true}},
+		{"text that went elsewhere", act.Answer{Strayed: []act.StrayedText{{Element: `spinbutton "day" [e1]`, Reached: `spinbutton "year" [e2]`}}, Page: page}},
 		{"editors that were not cleared", act.Answer{Uncleared: []act.UnclearedField{{Element: `textbox "A" [e1]`, Value: &email, Kept: 3, Former: 9}, {Element: `textbox "B" [e2]`, Kept: 9, Former: 9, Typed: 5}}, Unchanged: true}},
 		{"a click that was not fired", act.Answer{Unclicked: &protocol.ActUnclicked{Pressed: `button "Go"`, Released: `p "Enter a name"`, Field: `textbox "Name"`}, Page: page}},
 		{"a click on what was replaced", act.Answer{Unclicked: &protocol.ActUnclicked{Pressed: `button "Go"`, Released: `button "Go"`, Field: `textbox "Name"`, Removed: true}, Unchanged: true}},

@@ -44,7 +44,7 @@ type Turn struct {
 	Said   string       `json:"said,omitempty"`
 	Calls  []*Call      `json:"calls" tstype:"Call[]"`
 
-	id, session string
+	id, event, session string
 }
 
 // Call is a call of a tool, or a moment of an agent whose conversation is not recorded.

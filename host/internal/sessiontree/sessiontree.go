@@ -127,7 +127,7 @@ func (b *builder) addConversation(o *conversation.Outline, from, to time.Time) {
 		if turn.At.After(to) || turn.At.Before(from) && len(turn.Calls) == 0 {
 			continue
 		}
-		t := &Turn{Agent: o.Agent, Recording: o.ID, At: turn.At, Prompt: turn.Prompt, Ended: turn.Ended, Said: turn.Said, Calls: b.add(o, turn.Calls), id: turn.ID, session: o.Session}
+		t := &Turn{Agent: o.Agent, Recording: o.ID, At: turn.At, Prompt: turn.Prompt, Ended: turn.Ended, Said: turn.Said, Calls: b.add(o, turn.Calls), id: turn.ID, event: turn.Event, session: o.Session}
 		b.tree.Turns = append(b.tree.Turns, t)
 	}
 }
@@ -180,6 +180,12 @@ func (b *builder) addMoments(moments []answers.ListMoment) {
 const near = 2 * time.Second
 
 func (b *builder) addPrompt(m *answers.ListMoment) {
+	for _, t := range b.tree.Turns { // it may have been recorded long after the prompt
+		if m.Event != "" && t.event == string(conversation.Prompt)+":"+m.Event && t.Moment == "" {
+			t.Moment = m.ID
+			return
+		}
+	}
 	for _, t := range b.tree.Turns {
 		if t.session == m.Anchor.Session && t.Moment == "" && (t.id != "" && t.id == m.Anchor.Turn || t.At.Sub(m.At.Time).Abs() < near) {
 			t.Moment = m.ID

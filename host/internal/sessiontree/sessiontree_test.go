@@ -154,7 +154,7 @@ func TestATreeHasCallsWithTheirFiles(t *testing.T) {
 	w.record(conversation.Event{Kind: conversation.Result, Turn: "t1", Call: "task", Tool: "Agent", Outcome: conversation.OK, DurationMs: 900, Spawned: "sub"}) // until 4 s
 	w.edit("s1", "sub", "sub.js")                                                                                                                               // until 5 s
 	w.pass(-500 * time.Millisecond)                                                                                                                             // the next one overlaps
-	w.call("b2", "", "Bash", map[string]string{"command": "sed -i s/a/b/ x"})                                                                                   // until 5.5 s
+	w.call("b2", "", "Bash", map[string]string{"command": "make x"})                                                                                            // until 5.5 s
 	w.pass(-800 * time.Millisecond)                                                                                                                             //
 	w.call("b3", "", "Bash", map[string]string{"command": "touch y"})                                                                                           // until 5.7 s
 	moments := []answers.ListMoment{
@@ -169,7 +169,7 @@ func TestATreeHasCallsWithTheirFiles(t *testing.T) {
 		"- $ npm run build [dist/a.css s2 ]",
 		"- Agent",
 		"- > Edit sub.js [sub.js s3 ]",
-		"- $ sed -i s/a/b/ x",
+		"- $ make x",
 		"- $ touch y [x s4 b2|b3]",
 		"no call: README.md",
 	})
@@ -243,5 +243,28 @@ func TestMadePrefersTheRecordedChange(t *testing.T) {
 	}
 	if calls, _ = f.Made(t.Context(), []event.FileChange{bounds}); calls[0] != "$ second" {
 		t.Errorf("recorded, it was made by %q", calls)
+	}
+}
+
+// Gemini CLI gives prompts no ID, and the moments of what was spooled are recorded when the next daemon reads it.
+func TestAPromptFromTheSpoolIsInTheTreeOnce(t *testing.T) {
+	w := newWorld(t)
+	var moments []answers.ListMoment
+	for i := range 20 {
+		nonce := fmt.Sprint("n", i)
+		w.record(conversation.Event{Kind: conversation.Prompt, Text: fmt.Sprint("prompt ", i), Nonce: nonce})
+		moments = append(moments, answers.ListMoment{ID: fmt.Sprint("m", i), Source: records.FromPrompt, Anchor: &answers.Anchor{Agent: "claude", Session: "one"}, Event: nonce})
+	}
+	for i := range moments {
+		moments[i].At = report.Time{Time: w.start.Add(time.Minute)}
+	}
+	tree := w.tree(moments)
+	if len(tree.Turns) != 20 {
+		t.Errorf("%d turns", len(tree.Turns))
+	}
+	for i, turn := range tree.Turns {
+		if turn.Moment != fmt.Sprint("m", i) || turn.Prompt != fmt.Sprint("prompt ", i) {
+			t.Errorf("turn %d is %q at moment %q", i, turn.Prompt, turn.Moment)
+		}
 	}
 }

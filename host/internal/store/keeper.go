@@ -243,12 +243,24 @@ func (k *Keeper) write() error {
 	k.backlog, k.written, k.readersWritten, k.checkpointsWritten = nil, true, readers, version
 	k.o.Capture.Kept(d)
 	k.o.Kept()
-	for _, damage := range disk.Damaged() {
-		k.o.Log.Error("a block of the journal is damaged", "section", damage.Section, "entries", damage.Entries, "error", damage.Err)
-		at := time.UnixMilli(damage.Last)
-		k.o.Capture.Lost(protocol.GapJournalDamaged, at, at, damage.Entries)
-	}
+	ReportDamage(disk, k.o.Capture, k.o.Clock(), k.o.Log)
 	return nil
+}
+
+// earliest is before anything that is captured, in milliseconds.
+var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+
+// ReportDamage adds the blocks that were found damaged to the gaps of a capture store. The time of one may be damaged, too: then it
+// is now.
+func ReportDamage(disk *Store, captured *capture.Store, now time.Time, log *slog.Logger) {
+	for _, damage := range disk.Damaged() {
+		log.Error("a block of the journal is damaged", "section", damage.Section, "entries", damage.Entries, "error", damage.Err)
+		at := now
+		if damage.Last >= earliest && damage.Last <= now.UnixMilli() {
+			at = time.UnixMilli(damage.Last)
+		}
+		captured.Lost(protocol.GapJournalDamaged, at, at, damage.Entries)
+	}
 }
 
 // setAside begins a new file with the content of the buffers.

@@ -127,7 +127,7 @@ func (s *Store) load() error {
 					complete = true
 				case oldFormat:
 				default:
-					return fmt.Errorf("%w: its format is %q, not %q", boltfile.ErrDamaged, f, format)
+					return fmt.Errorf("%w: its format is %q, not %q", boltfile.ErrDamaged, f[:min(len(f), 2*len(format))], format)
 				}
 				s.id = string(b.Get(idKey))
 			}

@@ -21,8 +21,13 @@ func Whole(cmd *exec.Cmd) {
 func Alone(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
 // End asks a process that is Alone, and what it started in its own session, to end. One that has ended is no error.
-func End(pid int) error {
-	if err := syscall.Kill(-pid, syscall.SIGTERM); !errors.Is(err, syscall.ESRCH) {
+func End(pid int) error { return toGroup(pid, syscall.SIGTERM) }
+
+// Kill ends a process that is Alone, and what it started in its own session, at once. One that has ended is no error.
+func Kill(pid int) error { return toGroup(pid, syscall.SIGKILL) }
+
+func toGroup(pid int, s syscall.Signal) error {
+	if err := syscall.Kill(-pid, s); !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
 	return nil

@@ -40,3 +40,6 @@ func End(pid int) error {
 	}
 	return err
 }
+
+// Kill is [End], which is at once here.
+func Kill(pid int) error { return End(pid) }

@@ -28,14 +28,17 @@ type item struct {
 	settled bool
 }
 
-// masker replaces secrets in what a terminal showed and what was typed, by as many asterisks as they are wide. It keeps
-// the events in their order, and an incomplete line until that ends: a secret that arrives in parts is masked too.
+// masker replaces secrets in what a terminal showed and what was typed, by as many asterisks as they are wide. It keeps an
+// incomplete line until that ends: a secret that arrives in parts is masked too. Events keep their order, except for an incomplete
+// line that was typed: what is shown meanwhile comes first.
 type masker struct {
 	redactor *redact.Redactor
 	queue    []*item
 	// open are the items of each stream that are not masked yet, in their order; size is that of their data.
 	open map[recording.Code][]*item
 	size map[recording.Code]int
+	// secret is a line that is typed at the prompt of a password, which the terminal may show.
+	secret string
 	// write takes masked events in their order.
 	write func(at time.Duration, code recording.Code, data []byte)
 }
@@ -51,7 +54,10 @@ func (m *masker) add(at time.Duration, code recording.Code, data []byte) {
 		m.release()
 		return
 	}
-	cut := lineEnd(data, code)
+	cut := 0
+	if code == recording.Output { // a line that was typed may be a password, see tape.answered
+		cut = lineEnd(data, false)
+	}
 	for _, part := range [][]byte{data[:cut], data[cut:]} {
 		if len(part) > 0 {
 			it := &item{at: at, code: code, data: append([]byte(nil), part...)}
@@ -69,14 +75,11 @@ func (m *masker) add(at time.Duration, code recording.Code, data []byte) {
 }
 
 // lineEnd returns the index behind the last place of data at which a text cannot continue: the end of a line, or a move
-// of the cursor to another place.
-func lineEnd(data []byte, code recording.Code) int {
+// of the cursor to another place. With row, that is one outside of the cursor's row.
+func lineEnd(data []byte, row bool) int {
 	end := bytes.LastIndexByte(data, '\n') + 1
-	if code == recording.Input {
-		return max(end, bytes.LastIndexByte(data, '\r')+1)
-	}
 	for i := end; i < len(data); i++ {
-		if data[i] == '\r' && i > 0 && data[i-1] != ' ' { // after a space it may be a long command, see plain
+		if data[i] == '\r' && !row && i > 0 && data[i-1] != ' ' { // after a space it may be a long command, see plain
 			end = i + 1
 		}
 		if data[i] != esc {
@@ -156,6 +159,24 @@ func (m *masker) drop(code recording.Code) {
 	m.release()
 }
 
+// maxSecret bounds a password in bytes, so that a paste at its prompt costs little.
+const maxSecret = 32 << 10
+
+// typed takes what is typed at the prompt of a password.
+func (m *masker) typed(data []byte) {
+	secret := []byte(m.secret)
+	for _, c := range data { // bytes: a character may come in parts
+		switch {
+		case c == '\b' || c == 0x7f:
+			_, size := utf8.DecodeLastRune(secret)
+			secret = secret[:len(secret)-size]
+		case c >= ' ' && len(secret) < maxSecret:
+			secret = append(secret, c)
+		}
+	}
+	m.secret = string(secret)
+}
+
 // flush masks everything, and writes it.
 func (m *masker) flush() {
 	for _, code := range []recording.Code{recording.Output, recording.Input} {
@@ -165,22 +186,21 @@ func (m *masker) flush() {
 	m.release()
 }
 
-// line returns the text of the open line of output, without control sequences.
-func (m *masker) line() string {
-	text, _, _ := plain(m.open[recording.Output])
-	return text
-}
-
-// release writes the events before the first that is not masked.
+// release writes the events before the first that is not masked. Input that is not is passed over: a program that draws the
+// screen takes keys without ever ending a line.
 func (m *masker) release() {
-	n := 0
-	for n < len(m.queue) && m.queue[n].settled {
-		if it := m.queue[n]; len(it.data) > 0 {
+	kept, waits := m.queue[:0], false
+	for _, it := range m.queue {
+		switch {
+		case waits || !it.settled:
+			waits = waits || it.code != recording.Input
+			kept = append(kept, it)
+		case len(it.data) > 0:
 			m.write(it.at, it.code, it.data)
 		}
-		n++
 	}
-	m.queue = append(m.queue[:0], m.queue[n:]...)
+	clear(m.queue[len(kept):])
+	m.queue = kept
 }
 
 // plain returns the text of items without control sequences, and where each byte of it is in their joined data. Erased are
@@ -269,8 +289,10 @@ func (m *masker) secrets(text string, where []int, by map[int]string) []redact.F
 	if text == "" {
 		return nil
 	}
-	_, found := m.redactor.Explain(text, redact.FormText)
-	found = append(found, redact.ExplainData(m.redactor, text)...)
+	found := redact.Find(m.redactor, text)
+	if at := strings.LastIndex(text, m.secret); m.secret != "" && at >= 0 {
+		found = append(found, redact.Finding{From: at, To: at + len(m.secret)})
+	}
 	for _, f := range found {
 		for at := f.From; at < f.To; {
 			_, size := utf8.DecodeRuneInString(text[at:])

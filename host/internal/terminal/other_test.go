@@ -66,6 +66,7 @@ func TestCommandsOfOtherIntegrations(t *testing.T) {
 		{"an end that is missing", "\x1b]133;A\a$ \x1b]133;B\aone\r\n\x1b]133;C\a\x1b]133;A\a", ": one (no exit status) (by marks in the output)", ""},
 		{"a command line that is given up", "\x1b]133;A\a$ \x1b]133;B\aone^C\r\n\x1b]133;D;130\a\x1b]133;A\a", "", ""},
 		{"by ssh", own + finalTerm + ownEnd, "/x y: ls -l (exit 2) (by marks in the output)|/w: ssh h", "ssh h"},
+		{"an end of its own that is missing", own + "out\r\n\x1b]6973;n1;P;/w\a\x1b]133;A\a$ ", "/w: ssh h (no exit status)", "ssh h"},
 		{"a command alone", own + "out\r\n" + ownEnd, "/w: ssh h", "ssh h"},
 	} {
 		r := newRig(t)

@@ -248,8 +248,8 @@ func (s *scanner) mark(seq []byte) (*mark, bool) {
 	switch f[0] {
 	case "P": // P;dir
 		m.kind, m.dir = 'P', unescape(f[1])
-	case "C": // C;dir;command
-		m.kind, m.dir, m.text = 'C', unescape(f[1]), unescape(f[2])
+	case "C": // C;dir;command;how
+		m.kind, m.dir, m.text, m.same = 'C', unescape(f[1]), unescape(f[2]), f[3]
 	case "D": // D;status;dir;how;command
 		m.kind, m.dir, m.same, m.text = 'D', unescape(f[2]), f[3], unescape(f[4])
 		var err error

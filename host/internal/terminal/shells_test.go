@@ -26,6 +26,10 @@ func requireShell(t *testing.T, name string) string {
 	for _, env := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
 		t.Setenv(env, home)
 	}
+	// Without it, fish writes its completions there at its first start, beside the test and after it.
+	if err := os.MkdirAll(filepath.Join(home, "fish", "generated_completions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("PS1", "$ ")
 	t.Setenv("ZDOTDIR", "")
 	t.Setenv("TERM", "xterm")
@@ -140,6 +144,11 @@ func TestCommandsOfShells(t *testing.T) {
 			{typed: "cat <<< $x"},
 			{typed: "echo $(exit 3)"},
 			{typed: "time false", status: 1},
+			{typed: "sh -c \"exit $?\"", status: 1}, // nothing of the integration is between two commands
+			{typed: "false | true"},
+			{typed: "(exit ${PIPESTATUS[0]})", status: 1},
+			{typed: "sleep 0.01 & pid=$!"},
+			{typed: "[[ $! == $pid ]]"},
 		},
 		"zsh": {
 			{typed: "for i in 1 2; do\recho $i\rdone", text: "for i in 1 2; do\necho $i\ndone"},
@@ -164,6 +173,7 @@ func TestCommandsOfShells(t *testing.T) {
 			{typed: "for i in 1; f; end", status: 6},
 			{typed: "echo \"$x\""},
 			{typed: "cat (echo a | psub)"},
+			{typed: " echo ignored by the history"},
 		},
 	} {
 		if shell != "fish" {
@@ -258,6 +268,8 @@ func TestHooksOfTheUserKeepWorking(t *testing.T) {
 		"an array":  {"bash", "PROMPT_COMMAND=('echo \"status=$?\"' ':'); PS0='started\\n'; trap 'debugged=yes' DEBUG\n"},
 		"of zsh":    {"zsh", userHooks["zsh"]},
 		"of fish":   {"fish", userHooks["fish"]},
+		"exported":  {"bash", "set -u; export PROMPT_COMMAND='echo \"status=$?\"'; PS0='started\\n'; trap 'debugged=yes' DEBUG\n"},
+		"none":      {"bash", "set -u; PS0='started\\n'; PS1='status=$?$ '\n"},
 		"preloaded": {"bash", "PROMPT_COMMAND='echo \"status=$?\"'; PS0='started\\n'; eval \"$(cat \"$INTEGRATION\")\"\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -311,19 +323,80 @@ func TestOutputCannotForgeACommand(t *testing.T) {
 	}
 }
 
+// TestTheIntegrationIsRemovedAtThePrompt: its file has the number that programs must not read.
+func TestTheIntegrationIsRemovedAtThePrompt(t *testing.T) {
+	for _, shell := range terminal.Shells() {
+		t.Run(shell, func(t *testing.T) {
+			path := requireShell(t, shell)
+			dir := t.TempDir()
+			t.Setenv("TMPDIR", dir)
+			u := record(t, setup{}, path)
+			u.see("$ ")
+			u.eventually("the integration is removed", func() bool {
+				left, err := filepath.Glob(filepath.Join(dir, "tidemark-*"))
+				return err == nil && len(left) == 0
+			})
+			if c := u.command("true"); c.Text != "true" {
+				t.Errorf("%+v", c)
+			}
+			u.typed("exit\r")
+			u.exit()
+		})
+	}
+}
+
 func first(events []recording.Event, _ string) []recording.Event { return events }
 
-// TestACommandWithoutAnEnd leaves the shell by another program.
-func TestACommandWithoutAnEnd(t *testing.T) {
-	u := record(t, setup{}, requireShell(t, "zsh"))
-	u.see("$ ")
-	u.typed("exec sh -c 'echo re''placed; exit 6'\r")
-	u.see("replaced")
-	if status := u.exit(); status != 6 {
-		t.Errorf("exit status %d", status)
+// TestTheLastCommandHasTheStatusOfTheShell, whose program another one may have replaced.
+func TestTheLastCommandHasTheStatusOfTheShell(t *testing.T) {
+	for _, shell := range terminal.Shells() {
+		t.Run(shell, func(t *testing.T) {
+			for typed, want := range map[string]int{"exec sh -c 'echo re''placed; exit 6'": 6, "exit 7": 7} {
+				u := record(t, setup{}, requireShell(t, shell))
+				u.see("$ ")
+				u.typed(typed + "\r")
+				if status := u.exit(); status != want {
+					t.Errorf("exit status %d", status)
+				}
+				if len(u.ended) != 1 || u.ended[0].Status == nil || *u.ended[0].Status != want || u.ended[0].Text != typed {
+					t.Errorf("%q: %+v", typed, u.ended)
+				}
+			}
+		})
 	}
-	if len(u.ended) != 1 || u.ended[0].Status != nil || u.ended[0].Text != "exec sh -c 'echo re''placed; exit 6'" {
-		t.Errorf("%+v", u.ended)
+}
+
+// TestAKilledShellSaysNothingOfItsCommand.
+func TestAKilledShellSaysNothingOfItsCommand(t *testing.T) {
+	for _, shell := range terminal.Shells() {
+		t.Run(shell, func(t *testing.T) {
+			u := record(t, setup{}, requireShell(t, shell))
+			u.see("$ ")
+			typed := "sh -c 'kill -KILL $PPID'"
+			u.typed(typed + "\r")
+			u.exit()
+			if len(u.ended) != 1 || u.ended[0].Status != nil || u.ended[0].Text != typed {
+				t.Errorf("%+v", u.ended)
+			}
+		})
+	}
+}
+
+// TestThePipelineReachesTheUsersHooks, as prompts show the status of each of its commands.
+func TestThePipelineReachesTheUsersHooks(t *testing.T) {
+	for name, hooks := range map[string]string{
+		"a string": `PROMPT_COMMAND='echo "pipe=${PIPESTATUS[*]} $?"'`, "an array": `PROMPT_COMMAND=('echo "pipe=${PIPESTATUS[*]} $?"' :)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := requireShell(t, "bash")
+			startup(t, "bash", hooks+"\n")
+			u := record(t, setup{}, path)
+			u.see("$ ")
+			u.command("false | true | (exit 3)")
+			u.see("pipe=1 0 3 3")
+			u.typed("exit 0\r")
+			u.exit()
+		})
 	}
 }
 

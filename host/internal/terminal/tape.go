@@ -19,7 +19,7 @@ type tape struct {
 	mask     *masker
 	redactor *redact.Redactor
 	// allowed is [Options.Allowed]. paused is why nothing is recorded, "" where it is; hidden counts the output meanwhile.
-	// deaf means that input is not recorded.
+	// deaf means that input is not recorded. A password that is typed, and shown, is masked nevertheless.
 	allowed func(dir string) (input bool, err error)
 	paused  string
 	deaf    bool
@@ -33,16 +33,32 @@ type tape struct {
 	running *command
 	// other are the commands that marks of other integrations report.
 	other otherShell
-	// dir is the shell's directory.
-	dir string
+	// dir is the shell's directory. Read is called at each of its prompts: it has read its integration, which programs must not.
+	dir  string
+	read func()
 	// echo is what was shown since the prompt began, as far as it is needed to know a command again.
 	echo []byte
-	// secret means that what is typed until the end of the line is a password.
-	secret bool
+	// secret means that what is typed until the end of the line is a password. typed means that a line was typed, and that what
+	// the program shows then tells whether it is one.
+	secret, typed bool
+	// row is the end of what was shown.
+	row []byte
 	// failed is the last error of writing, nil if that succeeded. lost counts the output that is not on disk because of it.
 	failed error
 	lost   uint64
+	// kept are the other events that are not on disk yet, and forgot counts those of them that were too many.
+	kept   []keptEvent
+	forgot int
 }
+
+// keptEvent is an event that is written again if it was lost.
+type keptEvent struct {
+	code recording.Code
+	data []byte
+}
+
+// maxKeptEvents bounds the events that are kept while the disk is full.
+const maxKeptEvents = 1000
 
 // command is a command that runs.
 type command struct {
@@ -50,35 +66,77 @@ type command struct {
 	began time.Duration
 }
 
-// maxEcho bounds what is kept of a command line that is typed, in bytes.
-const maxEcho = 16 << 10
+const (
+	// maxEcho bounds what is kept of a command line that is typed, in bytes, maxRow what is kept of what was shown, and maxAnswer
+	// the output that may tell of a password.
+	maxEcho   = 16 << 10
+	maxRow    = 1 << 10
+	maxAnswer = 1 << 10
+)
 
 func newTape(w *recording.Writer, r *redact.Redactor, nonce string, allowed func(string) (bool, error), ended func(recording.Command)) *tape {
-	t := &tape{w: w, redactor: r, scan: scanner{nonce: nonce}, allowed: allowed, ended: ended}
+	t := &tape{w: w, redactor: r, scan: scanner{nonce: nonce}, allowed: allowed, ended: ended, read: func() {}}
 	t.mask = newMasker(r, t.write)
 	return t
 }
 
 // write appends an event that is masked. After an error it tries again with each event, so that a full disk costs only
-// what was shown meanwhile.
+// the output that was shown meanwhile.
 func (t *tape) write(at time.Duration, code recording.Code, data []byte) {
 	if t.failed != nil {
-		gap := recording.Gap{Bytes: t.lost, Why: "the recording could not be written"}
-		if t.failed = t.w.Append(at, recording.Dropped, recording.Encode(gap)); t.failed == nil {
-			t.failed = t.w.Commit(false)
-		}
-		if t.failed == nil {
-			t.lost = 0
-		}
+		t.retry(at)
 	}
 	before := t.w.Offset()
 	if code == recording.Output {
 		before += uint64(len(data))
+	} else if code != recording.Input {
+		t.kept = append(t.kept, keptEvent{code, data})
+		if n := len(t.kept) - maxKeptEvents; t.failed != nil && n > 0 {
+			t.kept, t.forgot = t.kept[n:], t.forgot+n
+		}
 	}
 	if t.failed == nil {
-		t.failed = t.w.Append(at, code, data)
+		t.wrote(t.w.Append(at, code, data))
 	}
 	t.lost += before - t.w.Offset()
+}
+
+// wrote takes the result of writing.
+func (t *tape) wrote(err error) {
+	if t.failed = err; err == nil && t.w.Committed() {
+		t.kept = nil
+	}
+}
+
+// retry writes what is missing, and which output is lost.
+func (t *tape) retry(at time.Duration) {
+	gap := recording.Gap{Bytes: t.lost, Why: "the recording could not be written"}
+	if t.forgot > 0 {
+		gap.Why += fmt.Sprintf(", nor could %d commands or changes of the screen", t.forgot)
+	}
+	if t.failed = t.w.Append(at, recording.Dropped, recording.Encode(gap)); t.failed == nil {
+		t.failed = t.w.Commit(false)
+	}
+	if t.failed != nil {
+		return
+	}
+	t.lost, t.forgot = 0, 0
+	for len(t.kept) > 0 {
+		n := 0
+		for n < len(t.kept) && t.failed == nil {
+			t.failed = t.w.Append(at, t.kept[n].code, t.kept[n].data)
+			if n++; t.w.Committed() {
+				break
+			}
+		}
+		if t.failed == nil {
+			t.failed = t.w.Commit(false)
+		}
+		if t.failed != nil {
+			return
+		}
+		t.kept = t.kept[n:]
+	}
 }
 
 // output takes what the terminal was sent.
@@ -108,11 +166,17 @@ func (t *tape) shown(at time.Duration, data []byte) {
 		t.hidden += uint64(len(data))
 		return
 	}
+	t.answered(data)
+	t.row = append(t.row, data[max(0, len(data)-maxRow):]...)
+	t.row = append(t.row[:0], t.row[max(0, len(t.row)-maxRow):]...)
 	t.servers.shown(data)
 	gap, rest := t.flood.take(at, data)
 	t.gap(at, gap, "too much output at once")
 	if len(rest) > 0 {
 		t.mask.add(at, recording.Output, rest)
+		if !t.secret && bytes.IndexByte(rest, '\n') >= 0 {
+			t.mask.secret = "" // its line has ended
+		}
 	}
 }
 
@@ -157,6 +221,7 @@ func (t *tape) marked(at time.Duration, m *mark) {
 	t.other = otherShell{own: true}
 	switch m.kind {
 	case 'P':
+		t.read()
 		t.finish(at, nil, "")
 		t.move(at, m.dir)
 		t.echo = nil
@@ -165,7 +230,7 @@ func (t *tape) marked(at time.Duration, m *mark) {
 		t.move(at, m.dir)
 		t.calm(at)
 		t.flood.spent = 0
-		t.running = &command{began: at, Command: recording.Command{Text: m.text, Dir: t.dir, Offset: t.w.Offset()}}
+		t.running = &command{began: at, Command: recording.Command{Text: t.text(m), Dir: t.dir, Offset: t.w.Offset()}}
 		t.servers.began(t.running.Command, t.echo)
 	case 'D':
 		if t.running == nil {
@@ -207,6 +272,7 @@ func (t *tape) finish(at time.Duration, status *int, dir string) {
 		return
 	}
 	c.Ms = (at - c.began).Milliseconds()
+	c.Offset = min(c.Offset, t.w.Offset()) // the output before it may have been lost
 	if status != nil {
 		s := *status
 		c.Status = &s
@@ -247,35 +313,86 @@ func (t *tape) move(at time.Duration, dir string) {
 
 // prompts are lines at which a password is typed, where the terminal itself does not show that: inside of ssh, or of a
 // program that draws its own screen.
-var prompts = lazyregexp.New(`(?i)(password|passwort|mot de passe|contraseña|passphrase|passcode|\bPIN\b|\botp\b|token|secret|api.?key|verification code)[^\n]{0,80}[:?>]\s*$`)
+var prompts = lazyregexp.New(`(?i)(password|passwort|mot de passe|contraseña|pass ?phrase|passcode|\bPIN\b|\botp\b|token|secret|api.?key|verification code)[^\n]{0,80}[:?>]\s*$`)
+
+// asksForSecret reports whether a row is the prompt of a password. It looks at each key, so that most rows must cost little.
+func asksForSecret(row string) bool {
+	end := strings.TrimRight(row, " \t\r\n\f")
+	return end != "" && strings.IndexByte(":?>", end[len(end)-1]) >= 0 && prompts().MatchString(row)
+}
+
+// lineEnds are the keys that end a line, or give it up: Ctrl+C and Ctrl+\.
+const lineEnds = "\r\n\x03\x1c"
 
 // input takes what was typed. Hidden means that the terminal does not echo it and reads lines, as for a password.
 func (t *tape) input(at time.Duration, data []byte, hidden bool) {
-	if t.paused != "" || t.deaf {
+	if t.paused != "" {
 		return
 	}
+	add := func(line []byte) {
+		if !t.deaf {
+			t.mask.add(at, recording.Input, line)
+		}
+	}
+	t.settleTyped()
 	if hidden && !t.secret {
 		t.mask.drop(recording.Input) // it was typed before the prompt
 	}
 	for len(data) > 0 {
 		if !t.secret {
-			t.secret = hidden || prompts().MatchString(t.mask.line())
+			row, _, _ := plain([]*item{{data: t.row[lineEnd(t.row, true):]}})
+			t.secret = hidden || asksForSecret(row)
+			t.mask.secret = ""
 		}
-		n := bytes.IndexAny(data, "\r\n") + 1
+		n := bytes.IndexAny(data, lineEnds) + 1
 		if n == 0 {
 			n = len(data)
 		}
 		line := data[:n]
 		data = data[n:]
-		ends := line[n-1] == '\r' || line[n-1] == '\n'
+		ends := strings.IndexByte(lineEnds, line[n-1]) >= 0
 		if !t.secret {
-			t.mask.add(at, recording.Input, line)
-		} else if ends {
-			t.mask.add(at, recording.Input, line[n-1:])
+			add(line)
+		} else {
+			if !hidden { // else the terminal does not show it
+				t.mask.typed(line)
+			}
+			if ends {
+				add(line[n-1:])
+			}
 		}
 		if ends {
-			t.secret = false
+			t.secret, t.typed = false, true
 		}
+	}
+}
+
+// covers are the characters that programs show in place of a password's.
+const covers = "*•●"
+
+// answered takes the output that follows what was typed. A line of covers alone, which was not typed, tells of a password.
+func (t *tape) answered(data []byte) {
+	typed := t.mask.open[recording.Input]
+	if len(typed) == 0 || len(data) > maxAnswer {
+		t.settleTyped()
+		return
+	}
+	text, _, _ := plain([]*item{{data: data}})
+	shown, _, _ := strings.Cut(strings.TrimLeft(text, "\n "), "\n")
+	if shown != "" && strings.Trim(shown, covers) == "" && !bytes.HasSuffix(bytes.TrimRight(typed[len(typed)-1].data, "\r\n"), []byte(shown)) {
+		t.mask.drop(recording.Input)
+		t.secret, t.typed = !t.typed, false
+	} else if text != "" {
+		t.settleTyped()
+	}
+}
+
+// settleTyped masks the line that was typed.
+func (t *tape) settleTyped() {
+	if t.typed {
+		t.mask.settle(recording.Input)
+		t.mask.release()
+		t.typed = false
 	}
 }
 
@@ -297,7 +414,7 @@ func (t *tape) commit(sync bool) {
 		return // write tries again
 	}
 	before := t.w.Offset()
-	t.failed = t.w.Commit(sync)
+	t.wrote(t.w.Commit(sync))
 	t.lost += before - t.w.Offset()
 }
 
@@ -314,5 +431,8 @@ func (t *tape) close(at time.Duration, status int) error {
 		t.gap(at, t.hidden, "the shell was in a directory where the user does not allow recording")
 	}
 	t.mask.flush()
+	if t.failed != nil {
+		t.retry(at)
+	}
 	return errors.Join(t.failed, t.w.Finish(status))
 }

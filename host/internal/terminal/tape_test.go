@@ -148,6 +148,24 @@ func TestSecretsInOutputAreMasked(t *testing.T) {
 	})
 }
 
+// A diff has a sign before each line, so that the lines of a secret do not follow each other.
+func TestSecretsOverSeveralLinesOfADiffAreMasked(t *testing.T) {
+	for i, text := range []string{
+		"-----BEGIN PRIVATE " + "KEY-----\n@@\n-----END PRIVATE " + "KEY-----",
+		"--b\nContent-Disposition: form-data; name=\"password\"\n\n@@\n--b--",
+		"password: |\n  @@", "{\"password\":\n \"@@\"}", "[[\"password\",\n\"@@\"]]", "export API_KEY=\\\n@@",
+	} {
+		secret := fmt.Sprintf("hunter%dBx7Qz9Lm", i)
+		for _, sign := range []string{"+", "-", " "} {
+			lines := sign + strings.ReplaceAll(strings.ReplaceAll(text, "@@", secret), "\n", "\r\n\x1b[32m"+sign)
+			shown := "\x1b[1mdiff --git a/x b/x\x1b[m\r\n@@ -1,9 +1,9 @@\r\n-one\r\n+two\r\n" + lines + "\x1b[m\r\n kept\r\n"
+			if got := recorded(shown, recording.Output); strings.Contains(got, secret) || !strings.Contains(got, "-one\r\n+two") || !strings.Contains(got, " kept") {
+				t.Errorf("%q is shown: %q", text, got)
+			}
+		}
+	}
+}
+
 // TestSecretsInControlStringsAreMasked: in titles, links, notifications and commands of integrations, which no line shows.
 func TestSecretsInControlStringsAreMasked(t *testing.T) {
 	all := slices.DeleteFunc(secrets(), func(s struct{ text, secret string }) bool { return strings.ContainsAny(s.text, "\x1b\b\r\n") })
@@ -388,7 +406,8 @@ func TestCalmOutputHasNoGap(t *testing.T) {
 func TestPasswordPrompts(t *testing.T) {
 	for prompt, secret := range map[string]bool{
 		"kim@host's password: ": true, "Enter passphrase for key '/home/kim/.ssh/id': ": true, "PIN: ": true, "API key? ": true,
-		"\x1b[1mPassword\x1b[0m: ": true, "[sudo] password for kim: ": true, "Token> ": true,
+		"\r\x1b[30m\x1b[m\x0f\rPassword: \x1b[K\r\x1b[10C": true, // as fish draws it
+		"\x1b[1mPassword\x1b[0m: ":                         true, "[sudo] password for kim: ": true, "Token> ": true,
 		"$ ": false, "kim@host:~$ ": false, "Continue? ": false, "opinion: ": false, "The password was changed.\r\n$ ": false,
 	} {
 		r := newRig(t)
@@ -398,35 +417,65 @@ func TestPasswordPrompts(t *testing.T) {
 		}
 		r.input(1, []byte("\rnext\r"), false)
 		r.output(2, []byte("\r\n"))
-		if err := r.close(3, 0); err != nil {
-			t.Fatal(err)
-		}
-		typed := ""
-		f, err := recording.Open(r.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for e, err := range f.Events(0) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e.Code == recording.Input {
-				typed += string(e.Data)
-			}
-		}
-		_ = f.Close()
+		typed := r.typedIn(t)
 		if strings.Contains(typed, "abc") == secret {
 			t.Errorf("after %q, %q is recorded", prompt, typed)
 		}
 	}
 }
 
+// TestMaskedEchoTellsOfAPassword: programs that read keys, as fish's read does, show a character in place of each.
+func TestMaskedEchoTellsOfAPassword(t *testing.T) {
+	for name, c := range map[string]struct{ steps, want string }{ // steps that begin with > are shown
+		"keys":              {"a|>\x1b[7D●|b|>\x1b[7D●●|c|\r|>\r\n|ls\r|>ls\r\n", "\rls\r"},
+		"pasted, and Enter": {"hunter2\r|>●●●●●●●\r\x1b[21C\r\n\x1b[2m⏎\x1b[m  \r⏎ \r\x1b[K|ls\r|>\r\n", "ls\r"},
+		"asterisks":         {"*|>*|b|>*|c|>*|\r|>\r\n", "\r"},
+		"an asterisk":       {"ls |>ls |*|>*|*|>*|\r|>\r\n", "ls **\r"},
+		"slowly answered":   {"ls\r|>\x1b[?25l|>a\r\n", "ls\r"},
+		"not answered":      {"ls\r|pwd\r", "ls\rpwd\r"},
+	} {
+		r := newRig(t)
+		for i, step := range strings.Split(c.steps, "|") {
+			if shown, ok := strings.CutPrefix(step, ">"); ok {
+				r.output(time.Duration(i), []byte(shown))
+			} else {
+				r.input(time.Duration(i), []byte(step), false)
+			}
+		}
+		if typed := r.typedIn(t); typed != c.want {
+			t.Errorf("%s: %q is recorded, want %q", name, typed, c.want)
+		}
+	}
+}
+
 func TestWhatWasTypedBeforeAPasswordPromptIsDropped(t *testing.T) {
 	r := newRig(t)
+	r.input(0, []byte("cd\r"), false)
 	r.input(0, []byte("hunt"), false) // before the program has turned off the echo
 	r.input(1, []byte("er2\r"), true)
 	r.input(2, []byte("ls\r"), false)
-	if err := r.close(3, 0); err != nil {
+	if typed := r.typedIn(t); typed != "cd\r\rls\r" {
+		t.Errorf("typed %q", typed)
+	}
+}
+
+// TestAPasswordThatIsGivenUpHidesNoMore: what is typed after Ctrl+C is not the password.
+func TestAPasswordThatIsGivenUpHidesNoMore(t *testing.T) {
+	for _, key := range []string{"\x03", "\x1c"} {
+		r := newRig(t)
+		r.input(0, []byte("hunt"), true)
+		r.input(1, []byte(key), true)
+		r.input(2, []byte("ls\r"), false)
+		if typed := r.typedIn(t); typed != key+"ls\r" {
+			t.Errorf("typed %q", typed)
+		}
+	}
+}
+
+// typedIn ends the recording, and returns its input.
+func (r *rig) typedIn(t *testing.T) (typed string) {
+	t.Helper()
+	if err := r.close(time.Hour, 0); err != nil {
 		t.Fatal(err)
 	}
 	f, err := recording.Open(r.path)
@@ -434,7 +483,6 @@ func TestWhatWasTypedBeforeAPasswordPromptIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	typed := ""
 	for e, err := range f.Events(0) {
 		if err != nil {
 			t.Fatal(err)
@@ -443,9 +491,35 @@ func TestWhatWasTypedBeforeAPasswordPromptIsDropped(t *testing.T) {
 			typed += string(e.Data)
 		}
 	}
-	if typed != "\rls\r" {
-		t.Errorf("typed %q", typed)
+	return typed
+}
+
+// TestKeysHoldBackNoOutput: programs that draw the screen take keys without an end of a line. The keys are recorded at the end of
+// the line all the same, so that a secret is seen whole.
+func TestKeysHoldBackNoOutput(t *testing.T) {
+	r := newRig(t)
+	var kept []string
+	write := r.mask.write
+	r.mask.write = func(at time.Duration, code recording.Code, data []byte) {
+		kept = append(kept, fmt.Sprintf("%d%c%s", at, code, data))
+		write(at, code, data)
 	}
+	const key = "ghp_aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB9"
+	r.output(1, []byte("name? "))
+	r.input(2, []byte(key[:9]), false)
+	r.output(3, []byte("\x1b[1;1Hdrawn\x1b[2;1H"))
+	r.resize(4, 90, 20)
+	if got := strings.Join(kept, " "); got != "1oname?  3o\x1b[1;1Hdrawn\x1b[2;1H 4r90x20" {
+		t.Errorf("%q is recorded before the line ends", got)
+	}
+	kept = nil
+	r.input(5, []byte(key[9:]+"\r"), false)
+	r.output(6, []byte("open"))
+	r.input(7, []byte("x\r"), false) // behind output that is not complete
+	if got := strings.Join(kept, " "); got != "2i"+strings.Repeat("*", 9)+" 5i"+strings.Repeat("*", 31)+"\r" {
+		t.Errorf("%q is recorded when it has", got)
+	}
+	_, _ = r.read(t)
 }
 
 var errNotAllowed = errors.New("not allowed")

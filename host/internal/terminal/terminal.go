@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/x/xpty"
@@ -30,8 +31,12 @@ import (
 	"tidemark.dev/tidemark/host/internal/redact"
 )
 
-// Env is the environment variable with the ID of the recording that a program runs in.
-const Env = "TIDEMARK_RECORDING"
+// Env is the environment variable with the ID of the recording that a program runs in, and KeyEnv the one with a key by which the
+// program proves that it does.
+const (
+	Env    = "TIDEMARK_RECORDING"
+	KeyEnv = "TIDEMARK_RECORDING_KEY"
+)
 
 const (
 	defaultCols, defaultRows = 80, 24
@@ -39,19 +44,18 @@ const (
 	commitEvery = 100 * time.Millisecond
 	// maxQueued bounds what waits for being recorded, in bytes. What is beyond it is lost for the recording.
 	maxQueued = 32 << 20
+	// maxKeys bounds, in bytes, what waits for the program to show something, of input that is not recorded: a key costs less so.
+	maxKeys = 64 << 10
 	// maxKept bounds the memory that is kept for what waits next, in bytes.
 	maxKept = 4 << 20
 	// batchTime is how long output waits at most for more, once there is much of it.
 	batchTime = time.Millisecond
 	// endEvery is how often the end of input is typed, if input is a file that ended.
 	endEvery = 200 * time.Millisecond
-	// Screens for readers are saved when there was no output for screensAfter, and more than screensEach bytes before that.
-	screensAfter = time.Second
-	screensEach  = 256 << 10
+	// keepEvery is how often a screen for readers is saved at most, which takes a few milliseconds for 256 KiB of output.
+	keepEvery = 250 * time.Millisecond
 	// drainTime is how long output is still read after the program has ended, if others have its terminal open.
 	drainTime = 200 * time.Millisecond
-	// hangupTime is how long a program may take to end after its terminal was closed.
-	hangupTime = 5 * time.Second
 )
 
 // Options configure [Run].
@@ -88,17 +92,19 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	cols, rows := sizeOf(o.Out)
 	began := time.Now()
 	r := &recorder{o: o, began: began, wake: make(chan struct{}, 1)}
-	h := recording.Header{ID: recording.NewID(began), Name: o.Name, Shell: shellOf(o.Args), Dir: o.Dir, Started: began.UTC(), Cols: cols, Rows: rows, Term: os.Getenv("TERM"), HasInput: o.Input}
+	key := rand.Text()
+	h := recording.Header{ID: recording.NewID(began), Name: o.Name, Shell: shellOf(o.Args), Dir: o.Dir, Started: began.UTC(), Cols: cols, Rows: rows, Term: os.Getenv("TERM"), HasInput: o.Input, Proof: recording.ProofOf(key), Clock: recording.Clock()}
 	h.Command, _ = o.Redactor.Text(strings.Join(o.Args, " "))
 	h.Name, _ = o.Redactor.Text(h.Name)
-	args, env, nonce := o.Args, []string(nil), ""
+	args, env, nonce, read := o.Args, []string(nil), "", func() {}
 	if h.Shell != "" {
 		nonce = rand.Text()
 		dir, err := os.MkdirTemp("", "tidemark-shell-")
 		if err != nil {
 			return -1, fmt.Errorf("cannot write the shell integration: %w", err)
 		}
-		defer func() { _ = os.RemoveAll(dir) }()
+		read = func() { _ = os.RemoveAll(dir) }
+		defer read()
 		if args, env, err = integrate(h.Shell, args, dir, nonce); err != nil {
 			return -1, err
 		}
@@ -110,14 +116,19 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	if o.Started != nil {
 		o.Started(h.ID)
 	}
-	r.tape = newTape(w, o.Redactor, nonce, o.Allowed, r.ended)
+	allowed := func(dir string) (input bool, err error) {
+		input, err = o.Allowed(dir)
+		return input && o.Input, err
+	}
+	r.tape = newTape(w, o.Redactor, nonce, allowed, r.ended)
+	r.tape.deaf = !o.Input
 	if o.Ready != nil {
 		r.tape.servers.serves, r.tape.servers.ready = o.Serves, r.ready
 	}
-	r.tape.dir = o.Dir
+	r.tape.dir, r.tape.read = o.Dir, read
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = o.Dir
-	cmd.Env = append(append(os.Environ(), Env+"="+h.ID), env...)
+	cmd.Env = append(append(os.Environ(), Env+"="+h.ID, KeyEnv+"="+key), env...)
 	status, err = r.run(ctx, cmd, cols, rows)
 	if status < 0 { // nothing ran
 		return status, errors.Join(err, w.Abandon(), o.Store.Remove(h.ID))
@@ -130,10 +141,10 @@ type recorder struct {
 	o     Options
 	began time.Time
 	tape  *tape
+	// flooded means that the terminal shows too much at once: screens wait until it ends.
+	flooded atomic.Bool
 	// labels are what commands will be labelled with.
 	labels []<-chan string
-	// screens waits for screens that are being saved.
-	screens sync.WaitGroup
 
 	mu     sync.Mutex
 	queue  []queued
@@ -157,7 +168,8 @@ type queued struct {
 func (r *recorder) put(q queued) {
 	q.at = time.Since(r.began)
 	r.mu.Lock()
-	if from := len(r.data); from+len(q.data) > maxQueued {
+	from := len(r.data)
+	if from+len(q.data) > maxQueued {
 		r.lost += uint64(len(q.data))
 	} else {
 		r.data = append(r.data, q.data...)
@@ -165,7 +177,9 @@ func (r *recorder) put(q queued) {
 		r.queue = append(r.queue, q)
 	}
 	r.mu.Unlock()
-	r.signal()
+	if q.code != recording.Input || r.o.Input || from > maxKeys {
+		r.signal()
+	}
 }
 
 func (r *recorder) signal() {
@@ -200,9 +214,6 @@ func (r *recorder) record() {
 	tick := time.NewTicker(commitEvery)
 	defer tick.Stop()
 	ticks := 0
-	defer r.screens.Wait()
-	var last time.Duration // of output
-	var saved uint64       // the offset up to which screens are saved
 	var taken time.Duration
 	var b batch
 	for {
@@ -211,11 +222,7 @@ func (r *recorder) record() {
 		case <-tick.C:
 			now := time.Since(r.began)
 			r.tape.idle(now)
-			if offset := r.tape.w.Offset(); now-last > screensAfter && offset-saved > screensEach {
-				saved = offset
-				r.screens.Wait()
-				r.screens.Go(func() { _ = recording.SaveScreens(r.tape.w.Path()) }) // a reader makes those that are missing
-			}
+			r.flooded.Store(r.tape.flood.dropping)
 			r.collect(now)
 			ticks++
 			r.tape.commit(ticks%10 == 0)
@@ -230,7 +237,6 @@ func (r *recorder) record() {
 		for _, q := range b.list {
 			switch q.code {
 			case recording.Output:
-				last = q.at
 				r.tape.output(q.at, q.data)
 			case recording.Input:
 				r.tape.input(q.at, q.data, q.hidden)
@@ -239,7 +245,30 @@ func (r *recorder) record() {
 			}
 		}
 		r.tape.gap(time.Since(r.began), b.lost, "the recorder fell behind")
+		r.flooded.Store(r.tape.flood.dropping)
 		if b.closed {
+			return
+		}
+	}
+}
+
+// keep saves screens of the recording until done is closed, so that a reader need not replay everything. What is missing, a
+// reader makes.
+func (r *recorder) keep(done <-chan struct{}) {
+	k, err := recording.Keep(r.tape.w.Path())
+	if err != nil {
+		return
+	}
+	defer func() { _ = k.Close() }()
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	for err == nil {
+		select {
+		case <-tick.C:
+			if !r.flooded.Load() {
+				_, err = k.Step()
+			}
+		case <-done:
 			return
 		}
 	}
@@ -306,6 +335,9 @@ func (r *recorder) run(ctx context.Context, cmd *exec.Cmd, cols, rows int) (int,
 		defer close(recorded)
 		r.record()
 	}()
+	var screens sync.WaitGroup
+	defer screens.Wait()
+	screens.Go(func() { r.keep(recorded) })
 	stopSizes := r.follow(p, cols, rows)
 	go r.typed(p, program) // it ends with the user's terminal, or with this process
 	shown := make(chan struct{})
@@ -324,13 +356,17 @@ func (r *recorder) run(ctx context.Context, cmd *exec.Cmd, cols, rows int) (int,
 	r.signal()
 	<-recorded
 	status, err := statusOf(cmd, waitErr)
-	return status, errors.Join(err, r.end(status))
+	return status, errors.Join(err, r.end(status, err == nil && ctx.Err() == nil && cmd.ProcessState.Exited()))
 }
 
-// end ends the recording.
-func (r *recorder) end(status int) error {
+// end ends the recording. A program that left by itself had the status of its last command, as after `exec` and `exit`.
+func (r *recorder) end(status int, left bool) error {
 	now := time.Since(r.began)
-	r.tape.finish(now, nil, "")
+	if left {
+		r.tape.finish(now, &status, "")
+	} else {
+		r.tape.finish(now, nil, "")
+	}
 	patience := time.After(time.Second)
 	for _, label := range r.labels {
 		select {
@@ -377,9 +413,7 @@ func (r *recorder) typed(p xpty.Pty, program io.Writer) {
 	for {
 		n, err := r.o.In.Read(b)
 		if n > 0 {
-			if r.o.Input {
-				r.put(queued{code: recording.Input, data: b[:n], hidden: hidden(p)})
-			}
+			r.put(queued{code: recording.Input, data: b[:n], hidden: hidden(p)})
 			if _, err := program.Write(b[:n]); err != nil {
 				return
 			}

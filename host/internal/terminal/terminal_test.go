@@ -288,8 +288,9 @@ func TestSignalsAndSizesReachTheProgram(t *testing.T) {
 }
 
 func TestTheTerminalIsClosedOnDemand(t *testing.T) {
-	// The shell starts no program: dash ignores a signal that arrives while it does (onsig returns while vforked).
-	u := record(t, setup{}, "sh", "-c", `trap 'echo closed; exit 3' HUP; echo ready; while :; do read line; done`)
+	// The shell starts no program: dash ignores a signal that arrives while it does (onsig returns while vforked). Nor does it read: a
+	// signal that arrives just before does not end that.
+	u := record(t, setup{}, "sh", "-c", `trap 'echo closed; exit 3' HUP; echo ready; while :; do :; done`)
 	u.see("ready")
 	u.stop()
 	if status := u.exit(); status != 3 {
@@ -439,6 +440,18 @@ func TestNothingIsRecordedWhereItIsNotAllowed(t *testing.T) {
 	if gap.Bytes == 0 || !strings.Contains(gap.Why, "does not allow") {
 		t.Errorf("gap %+v", gap)
 	}
+}
+
+// TestScreensAreSavedWhileAProgramWrites: also of one that is never quiet, so that its first frame is not the first to be made.
+func TestScreensAreSavedWhileAProgramWrites(t *testing.T) {
+	u := record(t, setup{}, "sh", "-c", `while head -c 90000 /dev/urandom | base64; do sleep 0.1; done`)
+	u.eventually("screens are saved", func() bool {
+		names, _ := filepath.Glob(filepath.Join(u.store.Dir, "*.screens"))
+		info, err := os.Stat(strings.Join(names, ""))
+		return err == nil && info.Size() > 4<<10 // more than one
+	})
+	u.typed("\x03")
+	u.exit()
 }
 
 // TestAFullDiskEndsNothing fills the disk while a program is recorded, and frees it again.

@@ -90,7 +90,7 @@ func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool,
 			return time.Unix(0, m.SnapshotAt), true, nil
 		}
 	}
-	return at, true, usererr.New(usererr.NotFound, "there is no moment %s in %s. `timeline_list` lists them.", bare, s.Workspace)
+	return at, true, usererr.New(usererr.NotFound, "there is no moment %s in %s. List the moments for their IDs.", bare, s.Workspace)
 }
 
 // printed returns the time that commands print of a session as a time of day, or as hours, minutes and seconds from its start. A
@@ -162,7 +162,7 @@ func (t Moments) only(id string) (session string, err error) {
 	case len(names) > 1:
 		return "", usererr.New(usererr.Ambiguous, "%s exists in several workspaces. Name a session of the one that you mean: %s.", id, id+"@"+strings.Join(names, ", "+id+"@"))
 	case recorded:
-		return "", usererr.New(usererr.NotFound, "there is no moment %s. `timeline_list` lists them.", id)
+		return "", usererr.New(usererr.NotFound, "there is no moment %s. List the moments for their IDs.", id)
 	}
 	return "", t.lines.Nothing("there is no moment %s, because nothing was recorded yet.", id)
 }

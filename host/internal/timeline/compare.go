@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,34 +208,4 @@ func nameCalls(ctx context.Context, made Made, a *answers.Blamed, workspace stri
 			a.Calls = append(a.Calls, c)
 		}
 	}
-}
-
-// OfChange returns the moment that has a change of a file: of those with its snapshot, the one whose call names the file or made
-// it, or else the first. It is nil if none has a moment. The ID is that of the moment, or else that of the snapshot.
-func OfChange(t *Timeline, e *event.FileChange) (id string, of *records.Moment) {
-	id = records.SnapshotID(e.Snapshot)
-	if t.lines.Failed() != nil {
-		return id, nil
-	}
-	l, err := t.lines.Line(Now(t, e.Place))
-	if err != nil {
-		return id, nil
-	}
-	var maker *records.Moment
-	for _, m := range slices.Backward(l.All()) {
-		if m.Snapshot != e.Snapshot {
-			continue
-		}
-		if of = m; workspace.Names(m.Label, e.Path) {
-			maker = m
-			break
-		}
-		if maker == nil && e.By != "" && m.Label == e.By {
-			maker = m
-		}
-	}
-	if of = cmp.Or(maker, of); of != nil {
-		id = of.ID()
-	}
-	return id, of
 }

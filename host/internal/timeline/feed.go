@@ -56,7 +56,7 @@ type Feed struct {
 	client *checkpoint.Client
 	where  moments.Where
 	at     place
-	// sent are the moments after at that were sent: false where their snapshot was still being taken.
+	// sent are the moments after at that were sent: false where they were not complete, see [moments.Complete].
 	sent map[uint64]bool
 }
 
@@ -81,7 +81,7 @@ func placeOf(t *Timeline, s *records.Session, l *moments.Line) (p place) {
 		if m.Session != s.ID {
 			continue
 		}
-		if moments.Pending(m) {
+		if !moments.Complete(m) {
 			break
 		}
 		p.moment, p.snapshot = m.Number, max(p.snapshot, m.Snapshot)
@@ -98,8 +98,8 @@ func Changes(t *Timeline) *signal.Signal { return t.lines.Changes() }
 // Changed is closed when there may be other events than a Next after this call returns.
 func (f *Feed) Changed() <-chan struct{} { return f.t.lines.Changes().Changed() }
 
-// Next returns the events since the last call, each snapshot after the moment that it was taken for. A moment whose snapshot was still being taken is sent again when that is
-// there, or has failed.
+// Next returns the events since the last call, each snapshot after the moment that it was taken for. A moment that was not complete
+// ([moments.Complete]) is sent again when it is.
 func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 	s, l, err := f.t.lines.Recorded(f.client, f.where)
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *Feed) Next(ctx context.Context) (events []Event, err error) {
 	complete := true // all moments so far
 	for _, m := range all {
 		if m.Number > f.at.moment {
-			settled := !moments.Pending(m)
+			settled := moments.Complete(m)
 			if complete = complete && settled; complete {
 				f.at.moment = m.Number
 			}

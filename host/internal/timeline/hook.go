@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/grants"
@@ -20,16 +22,25 @@ const hookPatience = 50 * time.Millisecond
 // maxTranscriptPath bounds the path of a transcript in bytes.
 const maxTranscriptPath = 4096
 
+// maxEvent bounds what tells an event from others, in bytes.
+const maxEvent = 64
+
 // HookMoment is what an agent's hook reports.
 type HookMoment struct {
 	// Dir is the agent's working directory.
 	Dir string `json:"dir"`
 	// Source is what happened: [records.FromStart], [records.FromPrompt], [records.FromEdit], [records.FromCommand], [records.FromStop] or a milestone.
-	Source string         `json:"source"`
-	Label  string         `json:"label"`
+	Source string `json:"source"`
+	Label  string `json:"label"`
+	// Files are those that the label names, with commas between, relative to Dir if they are in it.
+	Files  []string       `json:"files,omitempty"`
 	Anchor answers.Anchor `json:"anchor"`
 	// Exit is the exit status of a command, nil where the agent does not report one.
 	Exit *int `json:"exit,omitempty"`
+	// Event tells the hook's event from others, "" where the hook does not send that. One that arrives twice is one moment.
+	Event string `json:"event,omitempty"`
+	// Inside is the recording of a terminal in which the hook says that it runs.
+	Inside Inside `json:"-"`
 	// Happened is when that was, if no daemon recorded it then. The moment is that of the report, because its snapshot is.
 	Happened time.Time `json:"-"`
 }
@@ -46,6 +57,7 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 	case h.Dir == "" || !slices.Contains(hookSources, h.Source):
 		return "no moment was recorded: the agent sent no directory, or an unknown event"
 	}
+	now := placeNow()
 	ctx, cancel := context.WithTimeout(ctx, hookPatience)
 	defer cancel()
 	anchor := h.Anchor
@@ -55,11 +67,16 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
 		*text = t.lines.Label(*text)
 	}
-	moment := records.Moment{Label: h.Label, Source: h.Source, Anchor: (*records.Anchor)(&anchor), Exit: h.Exit}
+	moment := records.Moment{Label: labelOf(t, &h), Source: h.Source, Anchor: (*records.Anchor)(&anchor), Exit: h.Exit, Event: h.Event}
+	if len(moment.Event) > maxEvent {
+		moment.Event = ""
+	}
 	if !h.Happened.IsZero() {
 		moment.Notes = fmt.Sprintf("it was at %s, when no daemon recorded it", h.Happened.Local().Format(time.DateTime))
 	}
-	m, err := t.Record(ctx, h.Dir, moment)
+	then, inside := placer(t, &h, now)
+	moment.Placing = inside
+	m, err := moments.RecordThen(ctx, t.lines, h.Dir, moment, then)
 	switch {
 	case err == nil:
 		return "moment " + m.ID() + " of " + m.Session + " was recorded"
@@ -69,6 +86,25 @@ func (t *Timeline) Hook(ctx context.Context, h HookMoment) string {
 		t.o.Log.Warn("cannot record an agent's moment", "directory", h.Dir, "error", err)
 	}
 	return "no moment was recorded: " + err.Error()
+}
+
+// labelOf returns the label of an agent's moment, with its files as their workspace names them. Others keep the names that they have.
+func labelOf(t *Timeline, h *HookMoment) string {
+	root := t.Root(h.Dir)
+	dir, err := grants.Resolve(h.Dir)
+	if root == "" || err != nil || len(h.Files) == 0 {
+		return h.Label
+	}
+	files := slices.Clone(h.Files)
+	for i, file := range files {
+		if file = filepath.FromSlash(file); !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		if path, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(path) {
+			files[i] = filepath.ToSlash(path)
+		}
+	}
+	return strings.Replace(h.Label, strings.Join(h.Files, ", "), strings.Join(files, ", "), 1)
 }
 
 // Root returns the workspace that a directory is in, "" for none and where the user does not allow it.
@@ -114,6 +150,13 @@ func (t *Timeline) Sync(ctx context.Context, dir string) (recorded bool, err err
 	if !t.o.Workspaces.Watched(root) {
 		t.BeginSoon(root)
 		return false, errors.New("the files of the workspace are being read for the first time")
+	}
+	for _, inner := range t.o.Workspaces.Dirs() { // a report on a workspace is on those in it too
+		if inner != root && grants.Within(inner, root) {
+			if err := recordFiles(ctx, t, inner); err != nil && t.Root(inner) == inner {
+				return true, err
+			}
+		}
 	}
 	return true, recordFiles(ctx, t, root)
 }

@@ -65,7 +65,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 	}
 	for _, id := range []string{p.After, p.Before} {
 		if n, ok := records.Number(id, 'm'); ok && !slices.ContainsFunc(l.All(), func(m *records.Moment) bool { return m.Number >= n }) {
-			return nil, usererr.New(usererr.NotFound, "there is no moment %s. `timeline_list` lists them.", id)
+			return nil, usererr.New(usererr.NotFound, "there is no moment %s. List the moments for their IDs.", id)
 		}
 	}
 	for _, kind := range p.Kinds {
@@ -108,11 +108,9 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 		}
 	}
 	changed := moments.First(l.All(), chosen...)
-	course := courseOf(ctx, t, client, s, all, chosen, first)
 	seen := map[uint64]bool{}
-	for i, m := range chosen {
+	for _, m := range chosen {
 		one := listed(m, s, known)
-		one.Severity = course[i]
 		k, ok := known[m.Snapshot]
 		ok = ok && k.At.UnixNano() == m.SnapshotAt
 		if ok && changed[m.Snapshot].Number == m.Number {
@@ -126,6 +124,7 @@ func (t *Timeline) List(ctx context.Context, client *checkpoint.Client, p ListPa
 			}
 		}
 	}
+	courseOf(ctx, t, client, s, l, first, chosen, list.Moments)
 	slices.SortStableFunc(list.FsSnapshots, func(a, b answers.ListSnapshot) int { return cmp.Compare(a.TS, b.TS) })
 	return list, nil
 }
@@ -149,6 +148,12 @@ func preceding(moments []*records.Moment, before string, s *records.Session, now
 // positionOf returns how many moments are before one by its ID, or reached by a time, and whether the moment is among them. Of
 // one that is not, those are before it that precede the first one with a larger number.
 func positionOf(moments []*records.Moment, name, id string, s *records.Session, now time.Time) (at int, found bool, err error) {
+	switch id {
+	case "start":
+		return 0, len(moments) > 0 && moments[0].Source == records.FromStart, nil
+	case "now":
+		return len(moments), false, nil
+	}
 	n, isMoment := records.Number(id, 'm')
 	later := func(m *records.Moment) bool { return m.Number > n && !m.Placed }
 	if _, reaches, isTime := s.Time(id, now); isTime {
@@ -169,7 +174,7 @@ func positionOf(moments []*records.Moment, name, id string, s *records.Session, 
 }
 
 func listed(m *records.Moment, s *records.Session, known map[uint64]tracked.Snapshot) answers.ListMoment {
-	e := answers.ListMoment{ID: m.ID(), TS: records.Seconds(m.Elapsed(s)), At: report.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Exit: m.Exit, Terminal: (*answers.Terminal)(m.Terminal)}
+	e := answers.ListMoment{ID: m.ID(), TS: records.Seconds(m.Elapsed(s)), At: report.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Exit: m.Exit, Terminal: (*answers.Terminal)(m.Terminal), Event: m.Event}
 	if m.Anchor != nil {
 		anchor := answers.Anchor(*m.Anchor)
 		anchor.Transcript = "" // agents pay for each word

@@ -99,7 +99,7 @@ func TestASeekThatFailsNamesTheNearestSnapshot(t *testing.T) {
 	w.Edit("first")
 	w.Write("a", "two")
 	w.Edit("second")
-	for to, part := range map[string]string{"s99": "the nearest one is s2", "m99": "there is no moment m99", "2001-01-01T00:00:00Z": "Its first moment with a snapshot is m1 (s1)"} {
+	for to, part := range map[string]string{"s99": "the nearest one is s2", "m99": "there is no moment m99. List the moments", "2001-01-01T00:00:00Z": "Its first moment with a snapshot is m1 (s1)"} {
 		_, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: to})
 		timelinetest.Wants(t, err, usererr.NotFound, part)
 	}
@@ -108,7 +108,7 @@ func TestASeekThatFailsNamesTheNearestSnapshot(t *testing.T) {
 	}
 	_, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: "s2"})
 	timelinetest.Wants(t, err, usererr.Internal, "cannot make a view of s2")
-	timelinetest.Wants(t, err, usererr.Internal, "the nearest one is s1")
+	timelinetest.Wants(t, err, usererr.Internal, "The nearest one is s1")
 }
 
 // Every named checkpoint is a moment with its name, also when it is renamed, or imported with an earlier time.
@@ -163,6 +163,31 @@ func TestACheckpointIsRenamedWhileItsMomentIsRecorded(t *testing.T) {
 	moments.Checkpoint(gone, client, "before", at)
 	moments.Renamed("before", "after", at)
 	recorded(t, w, "after")
+}
+
+// TestACheckpointIsRenamedWhileASnapshotThatItSharesIsTaken: after a burst, moments wait for one snapshot.
+func TestACheckpointIsRenamedWhileASnapshotThatItSharesIsTaken(t *testing.T) {
+	w := timelinetest.New(t)
+	for i := range 6 {
+		w.Write("a", fmt.Sprint("burst ", i))
+		w.Edit(fmt.Sprint("burst ", i))
+	}
+	moments := timeline.Moments{Timeline: w.Timeline}
+	at := w.Now()
+	moments.Checkpoint(t.Context(), &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: w.Dir}}, "name_0", at)
+	for n, deadline := 0, time.Now().Add(20*time.Second); ; n++ {
+		name := fmt.Sprint("name_", n)
+		list := w.Listed().Moments
+		if last := list[len(list)-1]; last.Label != name {
+			t.Fatalf("the moment is %+v, want %s", last, name)
+		} else if last.FsSnapshot != false {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no snapshot was taken")
+		}
+		moments.Renamed(name, fmt.Sprint("name_", n+1), at)
+	}
 }
 
 // recorded waits until the moment of a checkpoint is recorded with its snapshot: an agent waits for that only for a short time.

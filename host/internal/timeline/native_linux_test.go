@@ -38,11 +38,49 @@ func TestOnBtrfs(t *testing.T) {
 		"EachMomentIsWhatTheWorkspaceWas":      TestEachMomentIsWhatTheWorkspaceWas,
 		"ListsHaveTheMountOfAView":             TestListsHaveTheMountOfAView,
 		"AFeedHasEveryMomentSnapshotAndBranch": TestAFeedHasEveryMomentSnapshotAndBranch,
+		"AProviderSaysWhatHelps":               aProviderSaysWhatHelps,
 		"ASnapshotIsOnTheTimeline": func(t *testing.T) {
 			aSnapshotIsOnTheTimeline(t, workspace.Btrfs, subvolume.Is, subvolume.Create, "has the subvolume nested in it")
 		},
 	} {
 		t.Run(name, test)
+	}
+}
+
+// aProviderSaysWhatHelps: its event is whole, however long a name in it is, and is not repeated by the next daemon.
+func aProviderSaysWhatHelps(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("file", "one")
+	nested := filepath.Join(w.Dir, strings.Repeat("n", 220))
+	if err := subvolume.Create(nested); err != nil {
+		t.Fatal(err)
+	}
+	events := func() (n int) {
+		for _, m := range w.Listed().Moments {
+			if m.Source == records.FromProvider && strings.HasSuffix(m.Label, "which is not part of its Btrfs snapshots") {
+				n++
+			}
+		}
+		return n
+	}
+	w.Edit("first")
+	w.Restart()
+	w.Write("file", "two")
+	w.Edit("second")
+	if n := events(); n != 1 {
+		t.Errorf("there are %d events: %+v", n, w.Listed().Moments)
+	}
+	if err := subvolume.Delete(nested); err != nil {
+		t.Fatal(err)
+	}
+	w.Write("file", "three")
+	w.Edit("third")
+	if err := subvolume.Create(nested); err != nil {
+		t.Fatal(err)
+	}
+	w.Write("file", "four")
+	if w.Edit("fourth"); events() != 2 {
+		t.Errorf("it is not said again: %+v", w.Listed().Moments)
 	}
 }
 

@@ -173,15 +173,19 @@ func TestAListTellsTheCourse(t *testing.T) {
 		w.Pass(time.Minute)
 	}
 	var from, to []time.Time
-	timeline.SetCourse(w.Timeline, func(_ context.Context, c *checkpoint.Client, workspace string, starts, ends []time.Time) []report.Severity {
+	broke := w.Listed().Moments[2].At.Add(time.Second)
+	timeline.SetCourse(w.Timeline, func(_ context.Context, c *checkpoint.Client, workspace string, starts, ends []time.Time) []timeline.Stretch {
 		if c != timelinetest.User || workspace != w.Dir {
 			t.Errorf("%+v in %s", c, workspace)
 		}
 		from, to = starts, ends
-		return []report.Severity{"error", "", "clean", "warning", "clean"}[:len(starts)]
+		return []timeline.Stretch{{Severity: "error"}, {Severity: ""}, {Severity: "clean"}, {Severity: "warning"}, {Severity: "error", Since: broke}}[:len(starts)]
 	})
 	a := w.Listed()
-	for i, want := range []report.Severity{"error", "", "clean", "warning", "clean"} {
+	if b := a.Moments[4].BrokenSince; b == nil || b.Moment != "m3" || !b.At.Equal(broke) || a.Moments[3].BrokenSince != nil {
+		t.Errorf("broken since %+v, want m3", b)
+	}
+	for i, want := range []report.Severity{"error", "", "clean", "warning", "error"} {
 		m := a.Moments[i]
 		if m.Severity != want || !from[i].Equal(m.At.Time) || i < 4 && !to[i].Equal(a.Moments[i+1].At.Time) || i == 4 && !to[i].IsZero() {
 			t.Errorf("%+v, from %s to %s", m, from[i], to[i])
@@ -204,9 +208,9 @@ func TestTheCourseOfAMomentBeginsWithItsEdit(t *testing.T) {
 	w := timelinetest.New(t)
 	var from, to []time.Time
 	set := func() {
-		timeline.SetCourse(w.Timeline, func(_ context.Context, _ *checkpoint.Client, _ string, starts, ends []time.Time) []report.Severity {
+		timeline.SetCourse(w.Timeline, func(_ context.Context, _ *checkpoint.Client, _ string, starts, ends []time.Time) []timeline.Stretch {
 			from, to = starts, ends
-			return make([]report.Severity, len(starts))
+			return make([]timeline.Stretch, len(starts))
 		})
 	}
 	set()

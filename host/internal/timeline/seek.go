@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
@@ -70,7 +71,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 			}
 		}
 		if recorded == nil && !s.Ended.IsZero() {
-			return nil, usererr.New(usererr.NotFound, "session %s has ended, so no moment of now can be added. Name a time of the session by ts.", s.ID)
+			return nil, usererr.New(usererr.SessionEnded, "session %s has ended, so no moment of now can be added to it. Name a time of the session by ts, or start a session with `tidemark session start %s`.", s.ID, grants.Printable(s.Workspace))
 		}
 		dir = s.Workspace
 	} else if dir == "" {
@@ -157,14 +158,24 @@ func (t Requests) AddEverywhere(ctx context.Context, client *checkpoint.Client, 
 		return nil, usererr.New(usererr.NotFound, "no workspace is open. An agent that works in an allowed project opens one, or `tidemark session start`.")
 	}
 	a := &protocol.PopupMomentResult{}
+	var failed []error
+	var added []string
 	for _, dir := range dirs {
 		m, err := t.Add(ctx, client, AddParams{Where: moments.Where{Dir: dir}, Label: label})
 		if err != nil {
-			return nil, err
+			failed = append(failed, fmt.Errorf("%s: %w", grants.Printable(dir), err))
+			continue
 		}
 		a.Moments = append(a.Moments, protocol.PopupMoment{ID: m.ID, Session: m.SessionID, Workspace: dir, Reason: m.Reason})
+		added = append(added, m.ID+" in "+m.SessionID)
 	}
-	return a, nil
+	switch {
+	case len(failed) == 0:
+		return a, nil
+	case len(added) == 0:
+		return nil, failed[0]
+	}
+	return nil, usererr.New(usererr.CodeOf(failed[0]), "added %s, but no moment in %v", strings.Join(added, ", "), failed[0])
 }
 
 // FsSnapshots lists all file snapshots of a session's workspace, those of other sessions included.
@@ -253,5 +264,9 @@ func instead(ctx context.Context, t *Timeline, s *records.Session, failed uint64
 		return ""
 	}
 	delete(known, failed)
-	return moments.Nearest(known, func(k tracked.Snapshot) bool { return k.Number < failed })
+	nearest := moments.Nearest(known, func(k tracked.Snapshot) bool { return k.Number < failed })
+	if strings.HasSuffix(why.Error(), ".") { // it ends with what to do
+		return strings.Replace(nearest, "; the nearest", " The nearest", 1)
+	}
+	return nearest
 }

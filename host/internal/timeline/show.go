@@ -2,13 +2,16 @@ package timeline
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 )
 
 // ShowParams are the parameters of moment_show.
@@ -62,10 +65,18 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	}
 	all := l.Of(s)
 	a := &Shown{SessionID: s.ID, ListMoment: listed(m, s, known), Problem: moments.Former(w)}
-	a.Severity = courseOf(ctx, t, client, s, all, []*records.Moment{m}, moments.First(all))[0]
+	one := []answers.ListMoment{a.ListMoment}
+	courseOf(ctx, t, client, s, l, moments.First(all), []*records.Moment{m}, one)
+	a.ListMoment = one[0]
 	at := slices.IndexFunc(all, func(one *records.Moment) bool { return one.Number == m.Number })
 	if at > 0 && a.Reason == "" {
-		a.Diff, err = t.Diff(ctx, client, DiffParams{Where: moments.Where{Session: s.ID}, From: all[at-1].ID(), To: m.ID(), nearest: true})
+		since := func(from *records.Moment) error {
+			a.Diff, err = t.Diff(ctx, client, DiffParams{Where: moments.Where{Session: s.ID}, From: from.ID(), To: m.ID(), nearest: true})
+			return err
+		}
+		if err = since(all[at-1]); err == nil && all[at-1].Snapshot == m.Snapshot {
+			err = shareDiff(a, m, all[:at], since)
+		}
 		switch {
 		case usererr.CodeOf(err) == usererr.NotFound: // no snapshot before it is there any more
 			return a, nil
@@ -74,4 +85,31 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 		}
 	}
 	return a, err
+}
+
+// shareDiff gives a moment the changes of the snapshot that it shares with those before, if its call made some of them.
+func shareDiff(a *Shown, m *records.Moment, before []*records.Moment, since func(*records.Moment) error) error {
+	files := FilesOf(m)
+	if isLate(m) || len(files) == 0 {
+		return nil
+	}
+	first := len(before) - 1
+	for first > 0 && before[first-1].Snapshot == m.Snapshot {
+		first--
+	}
+	if first == 0 {
+		return nil // the session begins with it
+	}
+	own := a.Diff
+	if err := since(before[first-1]); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(a.Diff.Files, func(c answers.FileChanged) bool {
+		return slices.ContainsFunc(files, func(file string) bool { return compare.Quote(file) == c.Path })
+	}) {
+		a.Diff = own
+		return nil
+	}
+	a.Diff.To.Note = strings.TrimSpace(fmt.Sprintf("%s %s has the same snapshot, so these are the changes of both.", a.Diff.To.Note, before[first].ID()))
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -23,6 +25,8 @@ type CommandParams struct {
 	Label string `json:"label"`
 	// Kind is a milestone that the command reached, "" for its end.
 	Kind string `json:"kind,omitempty"`
+	// Happened is when it ended, if no moment of that could be recorded then. The moment is that of the call, because its snapshot is.
+	Happened time.Time `json:"happened,omitzero"`
 	answers.Terminal
 }
 
@@ -45,8 +49,15 @@ func command(ctx context.Context, t *Timeline, client *checkpoint.Client, p Comm
 	if _, known := records.Milestone(p.Kind); p.Kind != "" && !known {
 		return nil, usererr.Invalid("there is no milestone %q", event.Clean(p.Kind))
 	}
-	p.Recording = t.lines.Label(p.Recording)
-	m, err := t.Record(ctx, p.Dir, records.Moment{Label: p.Label, Source: source, Terminal: (*records.Terminal)(&p.Terminal)})
+	p.Recording, p.Cwd, p.Command = t.lines.Label(p.Recording), t.lines.Label(p.Dir), moments.Text(t.lines, p.Command)
+	if strings.HasPrefix(t.lines.Label(p.Label), p.Command) {
+		p.Command = ""
+	}
+	notes := ""
+	if !p.Happened.IsZero() {
+		notes = fmt.Sprintf("it ended at %s, when it could not be recorded", p.Happened.Local().Format(time.DateTime))
+	}
+	m, err := t.Record(ctx, p.Dir, records.Moment{Label: p.Label, Source: source, Terminal: (*records.Terminal)(&p.Terminal), Notes: notes})
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +67,8 @@ func command(ctx context.Context, t *Timeline, client *checkpoint.Client, p Comm
 // castVersion is the version of asciicast that a recording's URI names. Version 3 is served too.
 const castVersion = 2
 
-// recordingsOf returns the recordings of terminals that belong to a session, by their start: those that have a command among its
-// moments, and those that ran in its workspace meanwhile.
+// recordingsOf returns the recordings of terminals that belong to a session, by their start: those that have a command, or what an agent did,
+// among its moments, and those that ran in its workspace meanwhile.
 func recordingsOf(ctx context.Context, t *Timeline, l *moments.Line, s *records.Session) ([]answers.TerminalRecording, error) {
 	named := map[string]bool{}
 	for _, m := range l.Of(s) {

@@ -44,6 +44,10 @@ type Options struct {
 	Log     *slog.Logger
 	// Uncommit deletes a branch of the repository in a directory, if it is at a commit. Nil leaves it.
 	Uncommit func(ctx context.Context, dir, branch, commit string) error
+	// Committed reports whether a branch of the repository in a directory is at a commit.
+	Committed func(ctx context.Context, dir, branch, commit string) (bool, error)
+	// Recommit makes a branch at a commit again in the repository in a directory. Nil makes none.
+	Recommit func(ctx context.Context, dir, branch, commit string) error
 	// Clean removes secrets and control characters from texts of agents. Nil leaves them.
 	Clean func(string) string
 }
@@ -58,6 +62,7 @@ type Timeline struct {
 	lines    *moments.Lines
 	sessions *sessions.Registry
 	fences   *fence.Fences
+	tails    tails
 	// course may be nil. It does not change after [SetCourse].
 	course Course
 	// made may be nil. It does not change after [SetMade].
@@ -92,7 +97,7 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 	})
 	t.Operations = operations.New(operations.Options{
 		Lines: t.lines, DB: t.db, Sessions: t.sessions, Workspaces: o.Workspaces, Branches: o.Branches, Long: o.Long, Clock: o.Clock, Log: o.Log,
-		Uncommit: o.Uncommit, Clean: o.Clean,
+		Uncommit: o.Uncommit, Committed: o.Committed, Recommit: o.Recommit, Clean: o.Clean,
 	})
 	t.fences = fence.New(fence.Options{
 		Command: o.Settings.Fence, Limit: time.Duration(o.Settings.FenceSeconds * float64(time.Second)), Clean: o.Clean, Log: o.Log,

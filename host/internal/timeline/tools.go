@@ -235,13 +235,17 @@ func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p Sessi
 	return a, nil
 }
 
-// providers returns the ways to take snapshots of a workspace.
+// providers returns the ways to take snapshots of a workspace, in which nothing need be recorded yet.
 func providers(ctx context.Context, t *Timeline, client *checkpoint.Client, p SessionParams) (*workspace.Matrix, error) {
-	s, _, err := t.lines.SessionOf(client, p.Where)
+	root, err := moments.WorkspaceOf(t.lines, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.lines.Open(ctx, s.Workspace)
+	if _, err := t.lines.Open(ctx, root); err != nil {
+		return nil, err
+	}
+	workspace.Renew(t.o.Workspaces, root)
+	w, err := t.lines.Open(ctx, root)
 	if err != nil {
 		return nil, err
 	}

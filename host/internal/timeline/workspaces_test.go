@@ -222,6 +222,9 @@ func TestAWorkspaceThatIsMountedReadOnly(t *testing.T) {
 	if err != nil || w.Read(filepath.Join(b.Workspace, "a")) != "one" {
 		t.Errorf("%+v, %v", b, err)
 	}
+	if plan, err := w.Operations.Restore(t.Context(), timelinetest.User, operations.RestoreParams{Where: w.Here(), To: first.ID()}); err != nil || len(plan.Blocked) != 1 || plan.Blocked[0] != operations.Whole+": cannot write to it: read-only file system" {
+		t.Errorf("the plan is %+v, %v", plan, err)
+	}
 	if r, err := w.Operations.Restore(t.Context(), timelinetest.User, operations.RestoreParams{Where: w.Here(), To: first.ID(), Confirm: true}); err == nil {
 		t.Errorf("it was restored: %+v", r)
 	} else if want := "cannot restore the workspace: cannot write to it: read-only file system."; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "tidemark timeline session-branch") {
@@ -288,4 +291,21 @@ func TestTheFenceCommandRunsAfterASnapshot(t *testing.T) {
 	w.Restart()
 	_, err = add()
 	timelinetest.Wants(t, err, usererr.InvalidArgument, "no fence command is set")
+}
+
+// A hook that got no answer in time leaves its event for later, and the daemon may have got it all the same.
+func TestAnEventThatArrivesTwiceIsOneMoment(t *testing.T) {
+	w := timelinetest.New(t)
+	for range 2 {
+		for _, event := range []string{"a", "b", "c"} {
+			m, err := w.Record(t.Context(), w.Dir, records.Moment{Label: "prompt " + event, Source: records.FromPrompt, Anchor: &records.Anchor{Agent: "gemini", Session: "g"}, Event: event})
+			if err != nil || m.Label != "prompt "+event {
+				t.Fatalf("%+v, %v", m, err)
+			}
+		}
+		w.Restart()
+	}
+	if a := w.Listed(); len(a.Moments) != 4 {
+		t.Errorf("%d moments of a start and three prompts", len(a.Moments))
+	}
 }

@@ -38,6 +38,7 @@ const (
 	NotSaved          Code = "not_saved"
 	Unauthorized      Code = "unauthorized"
 	NotAllowed        Code = "not_allowed"
+	SessionEnded      Code = "session_ended"
 	// Internal is a failure of Tidemark, not a mistake of the caller.
 	Internal Code = "internal"
 )
@@ -75,6 +76,7 @@ var Codes = []Entry{
 	{Internal, "Tidemark failed. `tidemark status` shows the state of the host.", 500, 1},
 	{Unauthorized, "The token of an HTTP request is missing, wrong or expired, or its host or origin is not accepted.", 401, 1},
 	{NotAllowed, "The user has not allowed this in the project. Run `tidemark project allow DIR`.", 403, 1},
+	{SessionEnded, "The session has ended, so nothing of now is added to it. The message says what to do.", 409, 2},
 }
 
 // Error is an error that the caller can do something about.

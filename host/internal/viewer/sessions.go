@@ -55,13 +55,13 @@ var sessionMethods = []*Method{
 		return t.FsSnapshots(ctx, user, timeline.SessionParams{Where: moments.Where{Session: p.ID}})
 	}),
 	session(Method{
-		Name: "view_snapshot_add", Route: "POST /v1/sessions/{id}/fs-snapshots", Operation: "add-fs-snapshot", Created: true,
+		Name: "view_snapshot_add", Route: "POST /v1/sessions/{id}/fs-snapshots", Operation: "add-fs-snapshot", Created: true, Statuses: []int{http.StatusConflict},
 		Summary: "Take a file snapshot near a time, with a moment",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.MomentAddParams) (*answers.AddedSnapshot, error) {
 		return t.AddSnapshot(ctx, user, added(p))
 	}),
 	session(Method{
-		Name: "view_moment_add", Route: "POST /v1/sessions/{id}/moments", Operation: "add-moment", Created: true,
+		Name: "view_moment_add", Route: "POST /v1/sessions/{id}/moments", Operation: "add-moment", Created: true, Statuses: []int{http.StatusConflict},
 		Summary: "Add a moment at or near a time",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.MomentAddParams) (*answers.Added, error) {
 		a := added(p)
@@ -132,14 +132,14 @@ var sessionMethods = []*Method{
 		Statuses: []int{http.StatusConflict},
 		Summary:  "Set the files back to a moment, after a safety snapshot; without confirm, the plan",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionRestoreParams) (*answers.Restored, error) {
-		return t.Operations.Restore(ctx, user, operations.RestoreParams{Where: moments.Where{Session: p.ID}, To: p.Moment, Paths: p.Paths, Confirm: p.Confirm, Plan: p.Plan})
+		return t.Operations.Restore(ctx, user, operations.RestoreParams{Where: moments.Where{Session: p.ID}, To: p.Moment, Paths: p.Paths, Confirm: p.Confirm, Plan: p.Plan, Leave: p.Leave})
 	}),
 	session(Method{
 		Name: "view_session_undo", Route: "POST /v1/sessions/{id}/undo", Operation: "session-undo",
 		Statuses: []int{http.StatusConflict},
 		Summary:  "Undo a restore, or remove a branch",
 	}, func(t timeline.Requests, ctx context.Context, user *checkpoint.Client, p protocol.SessionUndoParams) (*answers.Restored, error) {
-		return t.Operations.Undo(ctx, user, operations.UndoParams{Where: moments.Where{Session: p.ID}, Operation: p.Operation, Confirm: true})
+		return t.Operations.Undo(ctx, user, operations.UndoParams{Where: moments.Where{Session: p.ID}, Operation: p.Operation, Confirm: true, Leave: p.Leave})
 	}),
 }
 

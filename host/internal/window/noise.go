@@ -85,7 +85,12 @@ func (w *Window) BuiltIn(ev event.Event) *noise.Rule {
 	if rule := w.Options.Noise.BuiltIn(ev); rule != nil {
 		return rule
 	}
-	if e, ok := ev.(*event.Console); ok {
+	switch e := ev.(type) {
+	case *event.Network:
+		if rule := w.Options.Noise.LostUpdate(e); rule != nil && w.LoadedSince(e) {
+			return rule
+		}
+	case *event.Console:
 		if _, rule, _ := w.Options.Noise.Stale(e); rule != nil && (w.LoadedSince(e) || w.mendedSince(e)) {
 			return rule
 		}
@@ -107,7 +112,7 @@ func (w *Window) logged(tab int, script string) iter.Seq[string] {
 
 // LoadedSince reports whether the page of an entry was loaded anew after it, and before the window's end. It is also when the page
 // is being loaded again: what announces that is over with the page.
-func (w *Window) LoadedSince(e *event.Console) bool {
+func (w *Window) LoadedSince(ev event.Event) bool {
 	if w.loads == nil {
 		w.loads = map[int]int64{}
 		for _, u := range w.View.Updates.From(0) {
@@ -121,6 +126,7 @@ func (w *Window) LoadedSince(e *event.Console) bool {
 			}
 		}
 	}
+	e := ev.Header()
 	return w.loads[e.Tab()] >= e.At
 }
 

@@ -54,6 +54,9 @@ type Options struct {
 	// *event.Console, of the first *event.Network of a failure, of a *event.WebSocket or of a *capture.Change. It may be nil,
 	// and is called for entries that are shown.
 	Introduced func(event.Event) *report.Introduced
+	// Returned reports whether such a change brought an entry back that the reader was already given, after it was gone. It may be
+	// nil.
+	Returned func(event.Event) bool
 	// Made names the agent's call that made a change of a file, or those of which one did, and the beginning of the prompt
 	// behind it, "" where that is not known. It may be nil, and is called for entries that are shown.
 	Made func(*event.FileChange) (call, prompt string)

@@ -1,6 +1,9 @@
 package workspace_test
 
 import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,10 +12,21 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
+// besideName is what the directory beside a workspace is called in which the views of a store are.
+func besideName(t *testing.T, name, store string) string {
+	t.Helper()
+	above, err := filepath.EvalSymlinks(filepath.Dir(filepath.Dir(store)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(filepath.Join(above, filepath.Base(filepath.Dir(store)), filepath.Base(store))))
+	return fmt.Sprintf(".tidemark-views-%s-%x", name, sum[:4])
+}
+
 // TestViewsBesideAWorkspaceAreRemoved, and branches there are not.
 func TestViewsBesideAWorkspaceAreRemoved(t *testing.T) {
 	top := t.TempDir()
-	stores, beside := filepath.Join(top, "stores"), filepath.Join(top, ".tidemark-views-shop")
+	stores, beside := filepath.Join(top, "stores"), filepath.Join(top, besideName(t, "shop", filepath.Join(top, "stores", "shop-1")))
 	for _, dir := range []string{filepath.Join(stores, "shop-1"), filepath.Join(top, "shop"), filepath.Join(beside, "s1", "sub"), filepath.Join(beside, "s2.making"), filepath.Join(beside, "s3")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -39,6 +53,9 @@ func TestViewsBesideAWorkspaceAreRemoved(t *testing.T) {
 		t.Fatal(left, err)
 	}
 	if err := os.RemoveAll(filepath.Join(beside, "s3")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(beside, "native"), 0o700), os.Mkdir(filepath.Join(beside, "branches"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	if branches, err := workspace.RemoveViews(beside); err != nil || branches {

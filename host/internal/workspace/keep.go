@@ -28,6 +28,8 @@ type Settings struct {
 	// Provider chooses what takes snapshots, by the path of a directory: "zfs", "btrfs" or "tracked". A directory has the choice of the
 	// nearest one at or above it. Without one, or where it cannot be used, it is the first one that can be.
 	Provider map[string]string `toml:"provider"`
+	// UntestedMounts mounts large snapshots on systems where nobody has tried that: macOS and Windows. Elsewhere it changes nothing.
+	UntestedMounts bool `toml:"untested_mounts"`
 }
 
 // Check returns an error for a setting that is out of range.
@@ -253,7 +255,7 @@ func (w *Workspace) Placement(usual string) (provider.Placement, error) {
 	if w.Former {
 		return provider.Placement{Dir: usual, Why: w.place.Why}, nil
 	}
-	p, err := provider.Place(w.Dir, usual)
+	p, err := provider.Place(w.Dir, w.home, usual)
 	if p.Beside {
 		p.Dir = filepath.Join(p.Dir, branchesDir)
 	}

@@ -28,10 +28,7 @@ const (
 const ServeSnapshot = "serve-snapshot"
 
 // Something is faster than a mount: a copy, or what the filesystem makes.
-var (
-	errSmall  = errors.New("it is small")
-	errNative = errors.New("the filesystem makes it")
-)
+var errSmall, errNative = errors.New("it is small"), errors.New("the filesystem makes it")
 
 // unmounted returns why a view or a branch of a snapshot is not mounted, nil if it can be tried.
 func unmounted(w *Workspace, number uint64, branch bool) error {
@@ -45,34 +42,34 @@ func unmounted(w *Workspace, number uint64, branch bool) error {
 			}
 		}
 	}
-	return refused(w, branch)
+	return refused(w)
 }
 
-// refused returns why no view or no branch is mounted here, nil if it can be tried.
-func refused(w *Workspace, branch bool) error {
+// refused returns why nothing is mounted here, nil if it can be tried.
+func refused(w *Workspace) error {
 	switch {
 	case len(w.o.Server) == 0:
 		return errors.New("no program serves mounts")
 	case w.place.Beside:
 		return errors.New("the project is on another filesystem than Tidemark's home")
 	}
-	return overlay.Refused(branch)
+	return overlay.Allowed(w.o.Settings.UntestedMounts)
 }
 
-// tryOut mounts a snapshot, removes it, and returns how long the first took.
-func tryOut(ctx context.Context, w *Workspace, number uint64, branch bool) (took time.Duration, err error) {
-	if err := refused(w, branch); err != nil {
-		return 0, err
+// tryOut mounts a snapshot, removes it, and returns how it was mounted and how long that took.
+func tryOut(ctx context.Context, w *Workspace, number uint64, branch bool) (how string, took time.Duration, err error) {
+	if err := refused(w); err != nil {
+		return "", 0, err
 	}
 	if err := w.place.Create(); err != nil {
-		return 0, err
+		return "", 0, err
 	}
 	dir := filepath.Join(w.place.Dir, "copy-"+rand.Text())
 	began := time.Now()
 	if err := mount(ctx, w, number, dir, branch); err != nil {
-		return 0, err
+		return "", 0, err
 	}
-	return time.Since(began), tracked.RemoveAll(dir)
+	return overlay.FormOf(dir).Long(), time.Since(began), tracked.RemoveAll(dir)
 }
 
 func (o Options) mountFiles() int {
@@ -100,7 +97,7 @@ func small(w *Workspace, number uint64) error {
 
 // prepareMount makes that a mount of a new snapshot takes no longer with many files, where the next one may be mounted.
 func prepareMount(w *Workspace, s *tracked.Snapshot) {
-	if w.native != nil || s.Files < w.o.mountFiles() || refused(w, false) != nil || !w.preparing.CompareAndSwap(false, true) {
+	if w.native != nil || s.Files < w.o.mountFiles() || refused(w) != nil || !w.preparing.CompareAndSwap(false, true) {
 		return
 	}
 	end, err := w.begin()
@@ -119,9 +116,25 @@ func prepareMount(w *Workspace, s *tracked.Snapshot) {
 
 // mount mounts a snapshot in a new directory, for a branch or as a view. After an error the directory does not exist.
 func mount(ctx context.Context, w *Workspace, number uint64, dir string, branch bool) error {
-	err := overlay.Prepare(dir, branch, func(s overlay.Served) error {
-		root, err := tracked.Export(ctx, w.provider, number, image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, branch)
-		if err != nil || !branch {
+	form := overlay.View
+	if branch {
+		form = overlay.Best()
+		if w.o.FUSEAlone {
+			form = overlay.Alone
+		}
+	}
+	err := mountAs(ctx, w, number, dir, form)
+	if errors.Is(err, overlay.ErrKernel) {
+		w.o.Log.Info("a branch is mounted by FUSE alone", "directory", dir, "reason", err)
+		err = mountAs(ctx, w, number, dir, overlay.Alone)
+	}
+	return err
+}
+
+func mountAs(ctx context.Context, w *Workspace, number uint64, dir string, form overlay.Form) error {
+	err := overlay.Prepare(dir, form, func(s overlay.Served) error {
+		root, err := tracked.Export(ctx, w.provider, number, image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, form != overlay.View)
+		if err != nil || form != overlay.Kernel {
 			return err
 		}
 		xattrs := map[string][]byte{}
@@ -156,11 +169,8 @@ func tryMount(ctx context.Context, w *Workspace, number uint64, dir string, bran
 
 // Form says how a view or a branch that was just made got its files.
 func Form(w *Workspace, dir string, branch bool) string {
-	switch {
-	case overlay.Is(dir) && branch:
-		return "mounted (overlay of the kernel above a FUSE mount of the snapshot)"
-	case overlay.Is(dir):
-		return "mounted (FUSE)"
+	if overlay.Is(dir) {
+		return "mounted (" + overlay.FormOf(dir).Short() + ")"
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -223,7 +233,7 @@ func CloneAs(ctx context.Context, w *Workspace, number uint64, dir, making strin
 // Present mounts a branch that is not mounted, such as after the machine was started. Any other directory is left as it is.
 func (ws *Workspaces) Present(ctx context.Context, dir string) error {
 	if err := overlay.Mount(ctx, ws.o.Server, dir); err != nil {
-		return fmt.Errorf("cannot mount the branch in %s: %w. What was written in it is in %s, beside it.", dir, err, overlay.Written(dir))
+		return fmt.Errorf("cannot mount the branch in %s: %w. What was written in it is in %s, beside it.", dir, err, overlay.Written(dir, overlay.FormOf(dir)))
 	}
 	return nil
 }
@@ -255,12 +265,12 @@ func (ws *Workspaces) Heal(dir string) {
 }
 
 // sweepLayers removes the layers of views that do not exist.
-func sweepLayers(w *Workspace, name string) {
+func sweepLayers(o Options, views, name string) {
 	if of := overlay.Of(name); of != "" && viewName().MatchString(of) {
-		dir := filepath.Join(w.place.Dir, of)
+		dir := filepath.Join(views, of)
 		if !exists(dir) {
 			if err := overlay.Release(dir); err != nil {
-				w.o.Log.Warn("cannot remove what a view was made of", "view", dir, "error", err)
+				o.Log.Warn("cannot remove what a view was made of", "view", dir, "error", err)
 			}
 		}
 	}

@@ -40,10 +40,32 @@ type mountWorld struct {
 	w             *workspace.Workspace
 	later         time.Duration
 	branchesByNow int
+	// alone is true for branches by FUSE alone.
+	alone  bool
+	server []string
 }
 
-func newMountWorld(t treetest.Fataler, top string) *mountWorld {
-	m := &mountWorld{t: t, top: top, dir: filepath.Join(top, "workspace")}
+func newMountWorld(t treetest.Fataler, top string) *mountWorld { return newMountWorldOf(t, top, false) }
+
+// onBothForms runs a test of branches on each form of them.
+func onBothForms(t *testing.T, test func(t *testing.T, alone bool)) {
+	t.Helper()
+	mounttest.Need(t)
+	t.Run("kernel", func(t *testing.T) {
+		if overlay.Best() != overlay.Kernel {
+			t.Skip("only root mounts overlays of the kernel")
+		}
+		test(t, false)
+	})
+	t.Run("alone", func(t *testing.T) { test(t, true) })
+}
+
+func newMountWorldOf(t treetest.Fataler, top string, alone bool) *mountWorld {
+	return newMountWorldBy(t, top, alone, mounttest.Server())
+}
+
+func newMountWorldBy(t treetest.Fataler, top string, alone bool, server []string) *mountWorld {
+	m := &mountWorld{t: t, top: top, dir: filepath.Join(top, "workspace"), alone: alone, server: server}
 	m.must(os.MkdirAll(m.dir, 0o755), os.Mkdir(filepath.Join(top, "branches"), 0o700))
 	m.start()
 	return m
@@ -56,7 +78,7 @@ func (m *mountWorld) start() {
 	m.must(err)
 	m.all = workspace.New(workspace.Options{
 		Grants: store, Dir: filepath.Join(m.top, "home"), Redactor: redact.Default(), Clock: func() time.Time { return time.Now().Add(m.later) }, Log: slog.New(slog.DiscardHandler),
-		Server: mounttest.Server(), MountFiles: 1,
+		Server: m.server, MountFiles: 1, FUSEAlone: m.alone,
 	})
 	m.all.Heal(filepath.Join(m.top, "home"))
 	m.all.Heal(filepath.Join(m.top, "branches"))
@@ -93,7 +115,11 @@ func (m *mountWorld) branch(number uint64) string {
 	m.branchesByNow++
 	dir := filepath.Join(m.top, "branches", fmt.Sprint("b", m.branchesByNow))
 	m.must(workspace.CloneAs(context.Background(), m.w, number, dir, dir+".making"))
-	if form := workspace.Form(m.w, dir, true); !strings.HasPrefix(form, "mounted (overlay") {
+	want := "mounted (overlay of the kernel above a FUSE mount of the snapshot)"
+	if m.alone {
+		want = "mounted (FUSE alone)"
+	}
+	if form := workspace.Form(m.w, dir, true); form != want {
 		m.t.Fatal(form)
 	}
 	return dir
@@ -134,7 +160,7 @@ func (m *mountWorld) servers() (pids []int) {
 	for _, path := range all {
 		line, _ := os.ReadFile(path)
 		words := strings.Split(string(line), "\x00")
-		if len(words) > 2 && words[0] == os.Args[0] && strings.HasPrefix(words[2], m.top+"/") {
+		if len(words) > 2 && words[0] == m.server[0] && strings.HasPrefix(words[2], m.top+"/") {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 			pids = append(pids, pid)
 		}
@@ -160,7 +186,20 @@ func (m *mountWorld) kill() {
 }
 
 func TestMountedViewsAndBranchesAreWhatTheWorkspaceWas(t *testing.T) {
-	mounttest.Need(t, true)
+	mounttest.Need(t)
+	mountedIsWhatTheWorkspaceWas(t, func(t *rapid.T, base string) *mountWorld {
+		return newMountWorldOf(t, base, overlay.Best() == overlay.Alone || rapid.Bool().Draw(t, "by FUSE alone"))
+	})
+}
+
+// TestMountedBranchesAreWhatTheWorkspaceWasByPaths is the same for what mounts on Windows.
+func TestMountedBranchesAreWhatTheWorkspaceWasByPaths(t *testing.T) {
+	mounttest.Need(t)
+	server := needPaths(t)
+	mountedIsWhatTheWorkspaceWas(t, func(t *rapid.T, base string) *mountWorld { return newMountWorldBy(t, base, true, server) })
+}
+
+func mountedIsWhatTheWorkspaceWas(t *testing.T, start func(t *rapid.T, base string) *mountWorld) {
 	top := t.TempDir()
 	editor := treetest.StartEditor(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -168,7 +207,7 @@ func TestMountedViewsAndBranchesAreWhatTheWorkspaceWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := newMountWorld(t, base)
+		m := start(t, base)
 		defer m.end()
 		was := map[uint64][]string{}
 		for range rapid.IntRange(1, 3).Draw(t, "snapshots") {
@@ -198,8 +237,18 @@ func TestMountedViewsAndBranchesAreWhatTheWorkspaceWas(t *testing.T) {
 }
 
 func TestAMountedViewCannotBeWrittenTo(t *testing.T) {
-	mounttest.Need(t, false)
-	m := newMountWorld(t, mkdirTop(t))
+	mounttest.Need(t)
+	mountedCannotBeWrittenTo(t, mounttest.Server())
+}
+
+// TestAMountedViewCannotBeWrittenToByPaths is the same for what mounts on Windows.
+func TestAMountedViewCannotBeWrittenToByPaths(t *testing.T) {
+	mounttest.Need(t)
+	mountedCannotBeWrittenTo(t, needPaths(t))
+}
+
+func mountedCannotBeWrittenTo(t *testing.T, server []string) {
+	m := newMountWorldBy(t, mkdirTop(t), false, server)
 	defer m.end()
 	m.write(filepath.Join(m.dir, "src", "file"), "content")
 	view := m.view(m.take())
@@ -241,8 +290,11 @@ func TestAMountedViewCannotBeWrittenTo(t *testing.T) {
 
 // TestAKilledProcessLeavesNoDeadMount: what it served is detached when the daemon starts, and is there again when it is asked for.
 func TestAKilledProcessLeavesNoDeadMount(t *testing.T) {
-	mounttest.Need(t, true)
-	m := newMountWorld(t, mkdirTop(t))
+	onBothForms(t, testAKilledProcessLeavesNoDeadMount)
+}
+
+func testAKilledProcessLeavesNoDeadMount(t *testing.T, alone bool) {
+	m := newMountWorldOf(t, mkdirTop(t), alone)
 	defer m.end()
 	m.write(filepath.Join(m.dir, "file"), "one")
 	number := m.take()
@@ -251,9 +303,13 @@ func TestAKilledProcessLeavesNoDeadMount(t *testing.T) {
 	m.write(filepath.Join(branch, "file"), "changed")
 	dead := func() {
 		t.Helper()
+		m.has(filepath.Join(view, "file"), "one")
 		m.kill()
-		if _, err := os.ReadFile(filepath.Join(view, "file")); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
-			t.Errorf("a dead view: %v", err)
+		m.has(filepath.Join(view, "file"), "one") // the kernel keeps what it has read
+		for _, dir := range []string{view, branch} {
+			if _, err := os.Lstat(filepath.Join(dir, "not looked up")); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
+				t.Errorf("a dead mount: %v", err)
+			}
 		}
 	}
 	whole := func() {
@@ -279,7 +335,7 @@ func TestAKilledProcessLeavesNoDeadMount(t *testing.T) {
 
 // TestADamagedIndexOfAMountIsAnError: no name is missing without one, and no file has another content.
 func TestADamagedIndexOfAMountIsAnError(t *testing.T) {
-	mounttest.Need(t, false)
+	mounttest.Need(t)
 	m := newMountWorld(t, mkdirTop(t))
 	defer m.end()
 	const files = 3000
@@ -318,7 +374,7 @@ func TestADamagedIndexOfAMountIsAnError(t *testing.T) {
 // TestADamagedPageOfAMountCostsWhatIsInIt: other files are read, and other directories listed, before and after. The check names the
 // page, and another view has everything.
 func TestADamagedPageOfAMountCostsWhatIsInIt(t *testing.T) {
-	mounttest.Need(t, false)
+	mounttest.Need(t)
 	m := newMountWorld(t, mkdirTop(t))
 	defer m.end()
 	const files, each, page = 6000, 200, 64 << 10
@@ -384,9 +440,10 @@ func TestADamagedPageOfAMountCostsWhatIsInIt(t *testing.T) {
 }
 
 // TestAMountKeepsWhatItNeeds: of a snapshot that was deleted and collected, and of indexes that were removed meanwhile.
-func TestAMountKeepsWhatItNeeds(t *testing.T) {
-	mounttest.Need(t, true)
-	m := newMountWorld(t, mkdirTop(t))
+func TestAMountKeepsWhatItNeeds(t *testing.T) { onBothForms(t, testAMountKeepsWhatItNeeds) }
+
+func testAMountKeepsWhatItNeeds(t *testing.T, alone bool) {
+	m := newMountWorldOf(t, mkdirTop(t), alone)
 	defer m.end()
 	var numbers []uint64
 	var dirs []string
@@ -412,7 +469,7 @@ func TestAMountKeepsWhatItNeeds(t *testing.T) {
 
 // TestWhatAMountedViewKeepsIsCounted compares what is listed with what is freed when the view is removed.
 func TestWhatAMountedViewKeepsIsCounted(t *testing.T) {
-	mounttest.Need(t, false)
+	mounttest.Need(t)
 	m := newMountWorld(t, mkdirTop(t))
 	defer m.end()
 	content := make([]byte, 4<<20)
@@ -445,9 +502,10 @@ func mkdirTop(t *testing.T) string {
 }
 
 // TestADaemonsEndTakesNoBranchAway: and neither do two of them see each other.
-func TestADaemonsEndTakesNoBranchAway(t *testing.T) {
-	mounttest.Need(t, true)
-	m := newMountWorld(t, mkdirTop(t))
+func TestADaemonsEndTakesNoBranchAway(t *testing.T) { onBothForms(t, testADaemonsEndTakesNoBranchAway) }
+
+func testADaemonsEndTakesNoBranchAway(t *testing.T, alone bool) {
+	m := newMountWorldOf(t, mkdirTop(t), alone)
 	defer m.end()
 	m.write(filepath.Join(m.dir, "dir", "file"), "original")
 	number := m.take()
@@ -464,9 +522,10 @@ func TestADaemonsEndTakesNoBranchAway(t *testing.T) {
 }
 
 // TestABusyBranchIsNotRemoved: nothing of it is, until no program uses it.
-func TestABusyBranchIsNotRemoved(t *testing.T) {
-	mounttest.Need(t, true)
-	m := newMountWorld(t, mkdirTop(t))
+func TestABusyBranchIsNotRemoved(t *testing.T) { onBothForms(t, testABusyBranchIsNotRemoved) }
+
+func testABusyBranchIsNotRemoved(t *testing.T, alone bool) {
+	m := newMountWorldOf(t, mkdirTop(t), alone)
 	defer m.end()
 	m.write(filepath.Join(m.dir, "file"), "original")
 	dir := m.branch(m.take())
@@ -488,8 +547,11 @@ func TestABusyBranchIsNotRemoved(t *testing.T) {
 
 // TestWhatIsMountedInABranchIsNotRemoved: it belongs to somebody else.
 func TestWhatIsMountedInABranchIsNotRemoved(t *testing.T) {
-	mounttest.Need(t, true)
-	m := newMountWorld(t, mkdirTop(t))
+	onBothForms(t, testWhatIsMountedInABranchIsNotRemoved)
+}
+
+func testWhatIsMountedInABranchIsNotRemoved(t *testing.T, alone bool) {
+	m := newMountWorldOf(t, mkdirTop(t), alone)
 	defer m.end()
 	m.write(filepath.Join(m.dir, "file"), "original")
 	dir := m.branch(m.take())
@@ -505,7 +567,10 @@ func TestWhatIsMountedInABranchIsNotRemoved(t *testing.T) {
 
 // TestAFullDiskIsAnErrorOfTheProgram: the branch and what it is made of stay whole.
 func TestAFullDiskIsAnErrorOfTheProgram(t *testing.T) {
-	mounttest.Need(t, true)
+	onBothForms(t, testAFullDiskIsAnErrorOfTheProgram)
+}
+
+func testAFullDiskIsAnErrorOfTheProgram(t *testing.T, alone bool) {
 	small := filepath.Join(t.TempDir(), "small")
 	if err := errors.Join(os.Mkdir(small, 0o700), unix.Mount("small", small, "tmpfs", 0, "size=8m")); err != nil {
 		t.Skipf("cannot mount a tmpfs: %v", err)
@@ -519,7 +584,7 @@ func TestAFullDiskIsAnErrorOfTheProgram(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	m := newMountWorld(t, filepath.Join(small, "top"))
+	m := newMountWorldOf(t, filepath.Join(small, "top"), alone)
 	defer m.end()
 	m.write(filepath.Join(m.dir, "file"), "original")
 	number := m.take()
@@ -535,9 +600,10 @@ func TestAFullDiskIsAnErrorOfTheProgram(t *testing.T) {
 }
 
 // TestProgramsWorkInABranch: what they need of a filesystem is there.
-func TestProgramsWorkInABranch(t *testing.T) {
-	mounttest.Need(t, true)
-	m := newMountWorld(t, mkdirTop(t))
+func TestProgramsWorkInABranch(t *testing.T) { onBothForms(t, testProgramsWorkInABranch) }
+
+func testProgramsWorkInABranch(t *testing.T, alone bool) {
+	m := newMountWorldOf(t, mkdirTop(t), alone)
 	defer m.end()
 	m.write(filepath.Join(m.dir, "go.mod"), "module example.test/a\n\ngo 1.26\n")
 	m.write(filepath.Join(m.dir, "main.go"), "package main\n\nfunc main() { println(\"hello\") }\n")

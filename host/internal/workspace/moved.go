@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -104,6 +105,13 @@ func (ws *Workspaces) Move(from, to string) error {
 	}
 	if err := os.Rename(old, store); err != nil {
 		return err
+	}
+	if beside := provider.Beside(from, old); beside != "" { // nothing knows of it from now on
+		err := discardIn(beside)
+		_, failed := RemoveViews(beside)
+		if err := errors.Join(err, failed); err != nil {
+			ws.o.Log.Warn("cannot remove the views of a workspace that was moved", "directory", beside, "error", err)
+		}
 	}
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

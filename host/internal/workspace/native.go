@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/workspace/btrfs"
 	"tidemark.dev/tidemark/host/internal/workspace/native"
 	"tidemark.dev/tidemark/host/internal/workspace/nilfs2"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/zfs"
@@ -33,12 +35,16 @@ var natives = []struct {
 	open   func(ctx context.Context, workspace, dir string, clock func() time.Time) (*native.Store, error)
 	// discard removes the snapshots of a store in a directory, which may not exist.
 	discard func(dir string) error
+	// abandon removes what a killed process was taking there.
+	abandon func(dir string) error
 	// shares is true if views and branches must be on the workspace's filesystem.
 	shares bool
+	// copy is what a view is, and a branch where the filesystem makes them.
+	copy string
 }{
-	{zfs.Driver{}, "ZFS", zfs.Open, zfs.Discard, false},
-	{btrfs.Driver{}, "Btrfs", btrfs.Open, btrfs.Discard, true},
-	{nilfs2.Driver{}, "NILFS2", nilfs2.Open, nilfs2.Discard, false},
+	{zfs.Driver{}, "ZFS", zfs.Open, zfs.Discard, zfs.Abandon, false, "a clone of the ZFS snapshot"},
+	{btrfs.Driver{}, "Btrfs", btrfs.Open, btrfs.Discard, btrfs.Abandon, true, "a Btrfs snapshot"},
+	{nilfs2.Driver{}, "NILFS2", nilfs2.Open, nilfs2.Discard, nilfs2.Abandon, false, "a mount of the NILFS2 snapshot"},
 }
 
 // nativeDir is the directory of the filesystem's own snapshots, in that of the views. Clean-ups of views leave it alone.
@@ -60,7 +66,7 @@ func openNative(o Options, a allowed, place provider.Placement) (store *native.S
 		case len(a.rules.Denied) > 0:
 			err = &native.Unfit{Why: "a snapshot of the filesystem would have directories in it that you did not allow"}
 		case n.shares && !place.Shares:
-			err = &native.Unfit{Why: "no directory on the project's filesystem can take them: " + place.Why}
+			err = placeless(place, a.root)
 		default:
 			err = place.Create()
 		}
@@ -73,9 +79,26 @@ func openNative(o Options, a allowed, place provider.Placement) (store *native.S
 		if !errors.As(err, &why) {
 			why = &native.Unfit{Why: err.Error()}
 		}
+		if chosen == name {
+			why.Why = fmt.Sprintf("config.toml chooses it for %s, which is not possible: %s", at, why.Why)
+		}
 		unfit[name] = why
 	}
 	return store, unfit
+}
+
+// placeless returns why no directory takes snapshots that must be on the project's filesystem, and what helps.
+func placeless(place provider.Placement, workspace string) *native.Unfit {
+	why := &native.Unfit{Why: "no directory on the project's filesystem can take them: " + strings.TrimPrefix(place.Why, "files are copied: ")}
+	if place.Missing != "" {
+		why.Command = fmt.Sprintf("sudo install -d -m 700 -o %d -g %d %s", os.Getuid(), os.Getgid(), native.Argument(place.Missing))
+		if allow := btrfs.Allow(workspace); allow != "" {
+			why.Command += " && " + allow
+		}
+	} else {
+		why.Advice = "To have them, set TIDEMARK_HOME to a directory on the project's filesystem."
+	}
+	return why
 }
 
 // discardIn removes the filesystem's snapshots whose files are in a directory of views.
@@ -102,13 +125,14 @@ func discardOf(store string) error {
 		return nil //nolint:nilerr // it is of no workspace
 	}
 	err = discardIn(filepath.Join(store, "views"))
-	if beside := provider.Beside(dir); beside != "" {
+	if beside := provider.Beside(dir, store); beside != "" {
 		err = errors.Join(err, discardIn(beside))
 	}
 	return err
 }
 
-// discardNative removes the filesystem's snapshots of workspaces that no longer exist, whose files they would keep.
+// discardNative removes the filesystem's snapshots of workspaces that no longer exist, whose files they would keep, and views beside
+// these.
 func (ws *Workspaces) discardNative() {
 	entries, err := os.ReadDir(ws.o.Dir)
 	if err != nil {
@@ -123,10 +147,26 @@ func (ws *Workspaces) discardNative() {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := discardOf(store); err != nil {
+		err = discardOf(store)
+		if beside := provider.Beside(dir, store); beside != "" { // such as that of a removed branch
+			_, failed := RemoveViews(beside)
+			err = errors.Join(err, failed)
+		}
+		if err != nil {
 			ws.o.Log.Warn("cannot remove the filesystem's snapshots of a workspace that no longer exists", "workspace", dir, "error", err)
 		}
 	}
+}
+
+// copiesOf returns the copies of a snapshot whose files can be cloned: the filesystem's own, and a view that is no mount.
+func copiesOf(w *Workspace, number uint64) (copies []string) {
+	if kept := w.native.Kept(number); kept != "" {
+		copies = append(copies, kept)
+	}
+	if dir := filepath.Join(w.place.Dir, viewOf(number)); !overlay.Is(dir) && exists(dir) {
+		copies = append(copies, dir)
+	}
+	return copies
 }
 
 // mark notes what the filesystem keeps of a snapshot.
@@ -174,9 +214,9 @@ func viewsAt(w *Workspace) string {
 	return at + w.place.Why
 }
 
-// preferred returns the name of what takes the snapshots.
+// preferred returns the name of what takes the snapshots, as of the last one.
 func (w *Workspace) preferred() string {
-	if w.native != nil {
+	if w.native != nil && w.native.Failed() == nil {
 		return w.native.Name()
 	}
 	return Provider
@@ -191,7 +231,7 @@ func lacking(of *native.Store, unfit map[string]*native.Unfit) string {
 		return ""
 	}
 	for _, n := range natives {
-		if why := unfit[n.driver.Name()]; why.Command != "" {
+		if why := unfit[n.driver.Name()]; why.Command != "" || why.Advice != "" {
 			return fmt.Sprintf("%s snapshots are not used: %v", n.title, why)
 		}
 	}

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
@@ -128,13 +131,17 @@ func TestTheChoiceOfAProviderHasItsReason(t *testing.T) {
 		{"directory", nil, "tracked", "a directory and not a Btrfs subvolume"},
 		{"subvolume", map[string]string{top: "tracked"}, "tracked", "config.toml chooses tracked for " + top},
 		{"subvolume", map[string]string{"/": "tracked", filepath.Join(top, "subvolume"): "btrfs"}, "btrfs", "the project is a Btrfs subvolume"},
-		{"directory", map[string]string{"/": "btrfs"}, "tracked", "a directory and not a Btrfs subvolume"},
+		{"directory", map[string]string{"/": "btrfs"}, "tracked", "config.toml chooses it for /, which is not possible: the project is a directory and not a Btrfs subvolume"},
 	} {
 		settings := workspace.Settings{Provider: c.provider}
 		if err := settings.Check(); err != nil {
 			t.Fatal(err)
 		}
 		w, end, _ := opened(t, top, filepath.Join(top, c.dir), settings)
+		_, _, err := w.Take(t.Context(), "first", "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
 		m, err := w.Providers(context.Background())
 		end()
 		if err != nil {
@@ -147,9 +154,7 @@ func TestTheChoiceOfAProviderHasItsReason(t *testing.T) {
 			if p.Available && used == "" {
 				used = p.Name
 			}
-			if p.Available != (p.SnapshotMs > 0) || p.Available && (p.Seek == "" || p.Branch == "") {
-				t.Errorf("%+v", p)
-			}
+			costs(t, p)
 			if p.Name == "btrfs" && !strings.Contains(p.Why, c.why) {
 				t.Errorf("%s is not in %q", c.why, p.Why)
 			}
@@ -162,6 +167,74 @@ func TestTheChoiceOfAProviderHasItsReason(t *testing.T) {
 		if err := (workspace.Settings{Provider: bad}).Check(); err == nil {
 			t.Errorf("%v is accepted", bad)
 		}
+	}
+}
+
+// costs fails if the cost of what is available is not known, or another one is.
+func costs(t *testing.T, p workspace.Choice) {
+	t.Helper()
+	c := p.Cost
+	if p.Available != (c != nil) || p.Available != (p.Seek != "") || p.Available != (p.Branch != "") {
+		t.Errorf("%+v", p)
+	} else if c != nil && (c.SnapshotMs <= c.FilesystemMs || (c.FilesystemMs > 0) != (p.Name != workspace.Provider) || c.Compared == 0) {
+		t.Errorf("%+v of %s", c, p.Name)
+	}
+}
+
+// TestTheCostIsThatOfMoments: the list has what a snapshot takes with its record, and what the last moments with changes took.
+func TestTheCostIsThatOfMoments(t *testing.T) {
+	top := onBtrfs(t)
+	dir := filepath.Join(top, "subvolume")
+	w, end, _ := opened(t, top, dir, workspace.Settings{})
+	defer end()
+	for i := range 3 {
+		if err := os.WriteFile(filepath.Join(dir, "file"), []byte(fmt.Sprint(i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second one finds no change
+			if _, _, err := w.Take(t.Context(), "moment", "", false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 2 { // measuring counts as no moment
+		m, err := w.Providers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range m.Providers {
+			costs(t, p)
+			want := map[string]int{workspace.Btrfs: 3}[p.Name]
+			if c := p.Cost; c != nil && (c.Recent != want || (c.RecentMs > 0) != (want > 0) || c.Compared != 1 || c.Files != 1) {
+				t.Errorf("%+v of %s", c, p.Name)
+			}
+			if p.Name == workspace.Btrfs && (!strings.Contains(p.Seek, "a Btrfs snapshot, made in ") || !strings.Contains(p.Branch, "a Btrfs snapshot, made in ")) {
+				t.Errorf("%q, %q", p.Seek, p.Branch)
+			}
+		}
+	}
+	if views := w.Views(); len(views) > 0 {
+		t.Errorf("%v is left", views)
+	}
+}
+
+// TestProvidersBeforeTheFirstMoment: they are listed, and nothing is recorded by that.
+func TestProvidersBeforeTheFirstMoment(t *testing.T) {
+	top := onBtrfs(t)
+	for name, used := range map[string]string{"subvolume": workspace.Btrfs, "directory": workspace.Provider} {
+		w, end, _ := opened(t, top, filepath.Join(top, name), workspace.Settings{})
+		m, err := w.Providers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := m.Providers[slices.IndexFunc(m.Providers, func(p workspace.Choice) bool { return p.Available })]
+		if c := first.Cost; first.Name != used || first.Seek == "" || first.Branch == "" || c == nil || c.SnapshotMs != 0 || (c.FilesystemMs > 0) != (used == workspace.Btrfs) {
+			t.Errorf("%+v, %+v", first, c)
+		}
+		if list, err := w.List(); err != nil || len(list) > 0 {
+			t.Errorf("%v was recorded, %v", list, err)
+		}
+		end()
 	}
 }
 
@@ -195,6 +268,41 @@ func TestARemovedProjectIsKeptByNoSnapshot(t *testing.T) {
 	}
 	if all.Sweep(); count() != 0 {
 		t.Error("the snapshot of a removed project is still there")
+	}
+}
+
+// TestNothingIsLeftBesideARemovedProject, but its branches are.
+func TestNothingIsLeftBesideARemovedProject(t *testing.T) {
+	top := onBtrfs(t)
+	for name, branched := range map[string]bool{"subvolume": false, "directory": true} {
+		dir := filepath.Join(top, name)
+		w, _, all := opened(t, t.TempDir(), dir, workspace.Settings{})
+		if err := os.WriteFile(filepath.Join(dir, "file"), []byte("one"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := w.Take(t.Context(), "first", "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view, err := w.View(t.Context(), s.Number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside := filepath.Dir(view)
+		if branched {
+			if err := os.MkdirAll(filepath.Join(beside, "branches", "mine"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all.CloseDir(dir)
+		if err := tracked.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		all.Sweep()
+		left, err := os.ReadDir(beside)
+		if branched && (err != nil || len(left) != 1) || !branched && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%v is left in %s, %v", left, beside, err)
+		}
 	}
 }
 
@@ -234,5 +342,157 @@ func TestBranchesBesideAWorkspaceStay(t *testing.T) {
 	}
 	if _, err := os.Lstat(view); err == nil {
 		t.Error("an old view is still there")
+	}
+}
+
+// TestARefusedFilesystemIsAskedAgain: at the next moment where its mount changed, and always for the list of providers.
+func TestARefusedFilesystemIsAskedAgain(t *testing.T) {
+	mount := onBtrfs(t)
+	dir, top := filepath.Join(mount, "subvolume"), t.TempDir()
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := unix.Mount("", mount, "", unix.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remount(unix.MS_RDONLY)
+	defer remount(0)
+	_, _, all := opened(t, top, dir, workspace.Settings{})
+	used := func() string {
+		t.Helper()
+		w, err := all.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := w.Take(t.Context(), "moment", "", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return workspace.ProviderOf(s)
+	}
+	if got := used(); got != workspace.Provider {
+		t.Errorf("%s takes the snapshot on a read-only filesystem", got)
+	}
+	remount(0)
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := used(); got != workspace.Btrfs {
+		t.Errorf("%s takes the snapshot once the filesystem can", got)
+	}
+	all.CloseDir(dir)
+	beside, err := filepath.Glob(filepath.Join(mount, ".tidemark-views-subvolume-*"))
+	if err != nil || len(beside) != 1 {
+		t.Fatal(beside, err)
+	}
+	blocked := filepath.Join(beside[0], "native") // what no mount shows
+	if err := errors.Join(os.RemoveAll(blocked), os.WriteFile(blocked, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := used(); got != workspace.Provider {
+		t.Errorf("%s takes the snapshot without a directory", got)
+	}
+	if err := errors.Join(os.Remove(blocked), os.WriteFile(filepath.Join(dir, "file"), []byte("two"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	workspace.Renew(all, dir)
+	if got := used(); got != workspace.Btrfs {
+		t.Errorf("%s takes the snapshot after the user asked for the providers", got)
+	}
+}
+
+// TestARefusedRemovalOfViewsIsDoneTheNextTime: a view stays known as one while something is mounted in it.
+func TestARefusedRemovalOfViewsIsDoneTheNextTime(t *testing.T) {
+	beside := filepath.Join(t.TempDir(), ".tidemark-views-shop")
+	within := filepath.Join(beside, "s1", "dir")
+	if err := errors.Join(os.MkdirAll(within, 0o700), os.WriteFile(filepath.Join(beside, "s1.used"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", within, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("cannot mount a tmpfs: %v", err)
+	}
+	_, err := workspace.RemoveViews(beside)
+	if unmounted := unix.Unmount(within, 0); err == nil || unmounted != nil {
+		t.Fatal(err, unmounted)
+	}
+	if branches, err := workspace.RemoveViews(beside); err != nil || branches {
+		t.Error(branches, err)
+	}
+}
+
+// TestAMovedProjectLeavesNoViews beside its old place, and branches there stay.
+func TestAMovedProjectLeavesNoViews(t *testing.T) {
+	mount := onBtrfs(t)
+	dir, top, to := filepath.Join(mount, "subvolume"), t.TempDir(), filepath.Join(mount, "moved")
+	w, end, all := opened(t, top, dir, workspace.Settings{})
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := w.Take(t.Context(), "moment", "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view, err := w.View(t.Context(), s.Number)
+	branches := filepath.Join(filepath.Dir(view), "branches")
+	if err := errors.Join(err, os.MkdirAll(filepath.Join(branches, "mine"), 0o700), os.Rename(dir, to)); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if err := all.Move(dir, to); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(filepath.Dir(view))
+	if err != nil || len(left) != 1 || left[0].Name() != "branches" {
+		t.Error(left, err)
+	}
+}
+
+// TestTheStatusHasWhatTakesTheSnapshots, and the list of the providers too.
+func TestTheStatusHasWhatTakesTheSnapshots(t *testing.T) {
+	mount := onBtrfs(t)
+	dir := filepath.Join(mount, "subvolume")
+	w, end, all := opened(t, t.TempDir(), dir, workspace.Settings{})
+	defer end()
+	nested := filepath.Join(dir, "nested")
+	for _, c := range []struct {
+		change func(string) error
+		used   string
+	}{{func(string) error { return nil }, workspace.Btrfs}, {subvolume.Create, workspace.Provider}, {subvolume.Delete, workspace.Btrfs}} {
+		if err := c.change(nested); err != nil {
+			t.Fatal(err)
+		}
+		m, err := w.Providers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed := m.Providers[slices.IndexFunc(m.Providers, func(p workspace.Choice) bool { return p.Available })].Name
+		if status := all.Status()[0].Provider; listed != c.used || status != c.used {
+			t.Errorf("%s in the list, %s in the status, instead of %s", listed, status, c.used)
+		}
+	}
+}
+
+// TestAMountedSubvolumeNamesTheSettingThatHelps, which does: nothing beside the project is on its filesystem.
+func TestAMountedSubvolumeNamesTheSettingThatHelps(t *testing.T) {
+	mount, dir := onBtrfs(t), filepath.Join(t.TempDir(), "shop")
+	if err := errors.Join(os.Mkdir(dir, 0o755), unix.Mount(filepath.Join(mount, "subvolume"), dir, "", unix.MS_BIND, "")); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	for top, used := range map[string]string{t.TempDir(): workspace.Provider, mount: workspace.Btrfs} {
+		w, end := open(t, top, dir)
+		s, _, err := w.Take(t.Context(), "moment", "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := w.Degraded()
+		if named := strings.HasSuffix(got, "set TIDEMARK_HOME to a directory on the project's filesystem."); workspace.ProviderOf(s) != used || named != (used == workspace.Provider) {
+			t.Errorf("%s, %q", workspace.ProviderOf(s), got)
+		}
+		end()
 	}
 }

@@ -51,6 +51,10 @@ func TestTheChoiceOnNILFS2HasItsReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, end, _ := opened(t, t.TempDir(), dir, settings)
+		_, _, err := w.Take(t.Context(), "first", "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
 		m, err := w.Providers(context.Background())
 		end()
 		if err != nil {
@@ -61,13 +65,11 @@ func TestTheChoiceOnNILFS2HasItsReason(t *testing.T) {
 			if p.Available && used == "" {
 				used = p.Name
 			}
-			if p.Available && (p.SnapshotMs == 0 || p.Seek == "" || p.Branch == "") {
-				t.Errorf("%+v", p)
-			}
+			costs(t, p)
 			if p.Name == "nilfs2" && !strings.Contains(p.Why, c.why) {
 				t.Errorf("%s is not in %q", c.why, p.Why)
 			}
-			if p.Name == "nilfs2" && p.Available && (!strings.Contains(p.Seek, "a mount of the newest states") || !strings.Contains(p.Branch, "files are copied")) {
+			if p.Name == "nilfs2" && p.Available && (!strings.Contains(p.Seek, "a mount of the NILFS2 snapshot") || !strings.Contains(p.Branch, "a copy of the files")) {
 				t.Errorf("%+v", p)
 			}
 		}

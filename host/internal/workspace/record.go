@@ -105,12 +105,16 @@ func (ws *Workspaces) Run(ctx context.Context, sink recorder.Sink) error {
 
 // sweepOften closes workspaces that are not used, and deletes old snapshots, until ctx ends.
 func (ws *Workspaces) sweepOften(ctx context.Context) {
+	if ctx.Err() == nil {
+		sweepClosed(ws) // what a killed daemon has left, among others
+	}
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 			ws.Sweep()
+			sweepClosed(ws)
 			ws.prune(ctx)
 		case <-ctx.Done():
 			return

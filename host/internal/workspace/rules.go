@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/installer/safefile"
 )
@@ -81,6 +83,39 @@ func skipBy(text string) func(path string) bool {
 		return nil
 	}
 	return r.skip()
+}
+
+// PrepareRestore takes a snapshot and plans what would set paths back to an earlier one; no paths mean everything.
+func (w *Workspace) PrepareRestore(ctx context.Context, number uint64, paths []string) (*restore.Plan, error) {
+	return prepare(ctx, w, restore.Prepare, number, paths)
+}
+
+// PrepareUndo is PrepareRestore for what changed the paths and nothing else: see [restore.PrepareUndo].
+func PrepareUndo(ctx context.Context, w *Workspace, number uint64, paths []string) (*restore.Plan, error) {
+	return prepare(ctx, w, restore.PrepareUndo, number, paths)
+}
+
+func prepare(ctx context.Context, w *Workspace, plan func(context.Context, *tracked.Provider, uint64, []string) (*restore.Plan, error), number uint64, paths []string) (*restore.Plan, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	p, err := plan(ctx, w.provider, number, paths)
+	w.record(ctx, "")
+	return p, err
+}
+
+// Restore does what a plan says.
+func (w *Workspace) Restore(ctx context.Context, plan *restore.Plan) (*restore.Result, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	result, err := plan.Apply(ctx)
+	w.record(ctx, "restore")
+	return result, err
 }
 
 // Exclusions are how a restore changes what later snapshots leave out, by the patterns of the settings file.

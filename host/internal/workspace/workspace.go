@@ -54,6 +54,12 @@ type Workspace struct {
 	// native are the filesystem's own snapshots, nil where there are none because of unfit.
 	native *native.Store
 	unfit  map[string]*native.Unfit // by the filesystem's name
+	// around is what the filesystem was mounted like when it was asked for its snapshots last, tried when that was. Once it would
+	// answer otherwise, renew is true: the workspace must be opened again. renewing guards them.
+	renewing sync.Mutex
+	around   string
+	tried    time.Time
+	renew    bool
 	// recovered is what was done about a restore that was interrupted, nil in the usual case.
 	recovered *restore.Recovery
 	// views has room for the one that makes or removes views.
@@ -83,6 +89,8 @@ type Workspace struct {
 	copied map[bool]error
 	// unnamed are the paths that views and branches lack because of their names, by their directories.
 	unnamed map[string][]string
+	// costs are how long the last new snapshots took, by what took them.
+	costs map[string][]time.Duration
 }
 
 // ErrClosed means that the workspace was closed, because the user no longer allows it or the daemon stops.
@@ -114,7 +122,7 @@ func Slug(dir string) string {
 
 // start opens a workspace.
 func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
-	w := &Workspace{Dir: a.root, ID: ID(a.root), Former: a.former, o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock(), copied: map[bool]error{}, unnamed: map[string][]string{}}
+	w := &Workspace{Dir: a.root, ID: ID(a.root), Former: a.former, o: o, rules: a.rules, queue: q, problem: a.problem, views: make(chan struct{}, 1), used: o.Clock(), copied: map[bool]error{}, unnamed: map[string][]string{}, costs: map[string][]time.Duration{}}
 	w.home = filepath.Join(o.Dir, w.ID)
 	if w.Former {
 		return w, startFormer(w)
@@ -130,12 +138,13 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 			return nil, err
 		}
 	}
-	if w.place, err = provider.Place(w.Dir, filepath.Join(w.home, "views")); err != nil {
+	if w.place, err = provider.Place(w.Dir, w.home, filepath.Join(w.home, "views")); err != nil {
 		return nil, err
 	}
 	if err := zfs.Present(context.Background(), w.Dir, filepath.Join(w.place.Dir, nativeDir)); err != nil {
 		return nil, err
 	}
+	w.tried, w.around = o.Clock(), surroundings(w.Dir)
 	if w.native, w.unfit = openNative(o, a, w.place); w.native == nil { // there may be some of before
 		if err := discardIn(w.place.Dir); err != nil {
 			o.Log.Warn("cannot remove old snapshots of the filesystem", "workspace", w.Dir, "error", err)
@@ -157,6 +166,7 @@ func start(o Options, q *queue, a allowed) (_ *Workspace, err error) {
 	if o.known != nil {
 		options.Known = func() uint64 { return o.known(w.Dir) }
 	}
+	options.Copies = func(number uint64) []string { return copiesOf(w, number) }
 	if w.native != nil {
 		options.Freezer = w.native
 	}
@@ -233,6 +243,12 @@ func (w *Workspace) Recovered() *restore.Recovery { return w.recovered }
 // and every [compareEvery], all files are compared: the system reports no change through a memory map, or through a hard link
 // from elsewhere. What directories list is not believed then; see [tree.Scanner].
 func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s tracked.Snapshot, same bool, err error) {
+	return take(ctx, w, label, by, whole, false)
+}
+
+// take is [Workspace.Take]. With live, the filesystem's own snapshots are not used.
+func take(ctx context.Context, w *Workspace, label, by string, whole, live bool) (s tracked.Snapshot, same bool, err error) {
+	began := time.Now()
 	end, err := w.begin()
 	if err != nil {
 		return s, false, err
@@ -242,6 +258,7 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 	if err != nil {
 		return s, false, err
 	}
+	held.Live = live
 	if w.compares(whole) {
 		w.watching.Return(nil, true)
 	} else {
@@ -272,6 +289,9 @@ func (w *Workspace) Take(ctx context.Context, label, by string, whole bool) (s t
 		prepareMount(w, taken)
 	}
 	mark(&s, w.native)
+	if !same {
+		noteCost(w, ProviderOf(s), time.Since(began))
+	}
 	return s, same, nil
 }
 
@@ -343,8 +363,7 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	if err := w.place.Create(); err != nil {
 		return "", err
 	}
-	name := "s" + strconv.FormatUint(number, 10)
-	dir := filepath.Join(views, name)
+	dir := filepath.Join(views, viewOf(number))
 	stamp, _ := safefile.Read(dir+usedSuffix, sha256.Size) // without one it is made again
 	if err := os.WriteFile(dir+usedSuffix, stamp, 0o600); err != nil {
 		return "", err
@@ -382,6 +401,9 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	return dir, os.WriteFile(dir+usedSuffix, stamp, 0o600)
 }
 
+// viewOf is what the directory of a view is called.
+func viewOf(number uint64) string { return "s" + strconv.FormatUint(number, 10) }
+
 // Views returns the directories of the views that exist, by the numbers of their snapshots.
 func (w *Workspace) Views() map[uint64]string {
 	entries, err := os.ReadDir(w.place.Dir)
@@ -414,25 +436,7 @@ func (w *Workspace) sweepViews() {
 	default:
 		return // the next sweep does it
 	}
-	views := w.place.Dir
-	entries, err := os.ReadDir(views)
-	if err != nil {
-		return // there are none
-	}
-	for _, e := range entries {
-		sweepLayers(w, e.Name())
-		if !e.IsDir() || !viewName().MatchString(e.Name()) {
-			continue // such as a branch that an earlier version put there
-		}
-		dir := filepath.Join(views, e.Name())
-		used, err := os.Stat(dir + usedSuffix)
-		if err == nil && w.o.Clock().Sub(used.ModTime()) < viewLife {
-			continue
-		}
-		if err := errors.Join(tracked.RemoveAll(dir), remove(dir+usedSuffix)); err != nil {
-			w.o.Log.Warn("cannot remove a view", "view", dir, "error", err)
-		}
-	}
+	sweepIn(w.o, w.place.Dir)
 }
 
 // exists reports whether there is something at a path.
@@ -527,30 +531,6 @@ func (w *Workspace) Temporarily(ctx context.Context, number uint64, do func(dir 
 	return do(dir)
 }
 
-// PrepareRestore takes a snapshot and plans what would set paths back to an earlier one; no paths mean everything.
-func (w *Workspace) PrepareRestore(ctx context.Context, number uint64, paths []string) (*restore.Plan, error) {
-	end, err := w.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	plan, err := restore.Prepare(ctx, w.provider, number, paths)
-	w.record(ctx, "")
-	return plan, err
-}
-
-// Restore does what a plan says.
-func (w *Workspace) Restore(ctx context.Context, plan *restore.Plan) (*restore.Result, error) {
-	end, err := w.begin()
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	result, err := plan.Apply(ctx)
-	w.record(ctx, "restore")
-	return result, err
-}
-
 // Diff compares the files of two snapshots.
 func (w *Workspace) Diff(ctx context.Context, from, to uint64, o compare.Options) (*compare.Diff, error) {
 	end, err := w.begin()
@@ -597,3 +577,6 @@ func (w *Workspace) Degraded() string {
 	}
 	return strings.Join(all, "; ")
 }
+
+// Recorded returns the snapshots of a workspace.
+func Recorded(w *Workspace) *tracked.Provider { return w.provider }

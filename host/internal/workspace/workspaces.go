@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,6 +53,8 @@ type Options struct {
 	// MountFiles is the number of files from which on that is done, 0 for the usual one.
 	Server     []string
 	MountFiles int
+	// FUSEAlone makes branches by FUSE alone, also where the kernel mounts overlays.
+	FUSEAlone bool
 
 	references func(root string) map[uint64]string
 	deleting   func(root string, numbers []uint64)
@@ -77,7 +80,8 @@ type Workspaces struct {
 	closed   bool
 }
 
-// opening is a workspace that is open, or is being opened. w and err are valid when done is closed.
+// opening is a workspace that is open, or is being opened. w and err are valid when done is closed. Both are nil where the
+// workspace was only reserved.
 type opening struct {
 	allowed allowed
 	done    chan struct{}
@@ -238,11 +242,14 @@ func openAs(ctx context.Context, ws *Workspaces, allow func() (allowed, error)) 
 		if o.err != nil {
 			return nil, o.err
 		}
-		if o.allowed.stamp == a.stamp && o.allowed.former == a.former {
+		if o.w == nil {
+			continue // it was reserved
+		}
+		if o.allowed.stamp == a.stamp && o.allowed.former == a.former && !outdated(o.w, a, false) {
 			o.w.use(a.problem)
 			return o.w, nil
 		}
-		ws.drop(o) // what is left out has changed, or the directory was deleted or made again
+		ws.drop(o) // what is left out has changed, the directory was deleted or made again, or its filesystem takes snapshots now
 	}
 }
 
@@ -273,6 +280,23 @@ func (ws *Workspaces) opening(a allowed) (*opening, error) {
 		}
 	}()
 	return o, nil
+}
+
+// reserve keeps a workspace that is not open from being opened, until end is called. End is nil where it is open.
+func reserve(ws *Workspaces, root string) (end func()) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.closed || ws.open[root] != nil {
+		return nil
+	}
+	o := &opening{allowed: allowed{root: root}, done: make(chan struct{})}
+	ws.open[root] = o
+	return func() {
+		ws.mu.Lock()
+		delete(ws.open, root)
+		ws.mu.Unlock()
+		close(o.done)
+	}
 }
 
 // drop closes a workspace that is open.
@@ -373,7 +397,7 @@ func (ws *Workspaces) Others(root string) (dirs []string) {
 func (ws *Workspaces) close() {
 	ws.mu.Lock()
 	ws.closed = true
-	open := ws.open
+	open := maps.Clone(ws.open)
 	ws.mu.Unlock()
 	for _, o := range open {
 		<-o.done

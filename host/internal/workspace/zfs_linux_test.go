@@ -50,6 +50,10 @@ func TestTheChoiceOnZFSHasItsReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, end, _ := opened(t, t.TempDir(), filepath.Join(top, c.dir), settings)
+		_, _, err := w.Take(t.Context(), "first", "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
 		m, err := w.Providers(context.Background())
 		end()
 		if err != nil {
@@ -60,9 +64,7 @@ func TestTheChoiceOnZFSHasItsReason(t *testing.T) {
 			if p.Available && used == "" {
 				used = p.Name
 			}
-			if p.Available && (p.SnapshotMs == 0 || p.Seek == "" || p.Branch == "") {
-				t.Errorf("%+v", p)
-			}
+			costs(t, p)
 			if p.Name == "zfs" && !strings.Contains(p.Why, c.why) {
 				t.Errorf("%s is not in %q", c.why, p.Why)
 			}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,16 +24,41 @@ func User() string { return os.Getenv(userEnv) }
 // AsUser runs the calling test again as a user without rights, in a directory that is given to them. It needs root.
 func AsUser(t *testing.T, dir string, env ...string) {
 	t.Helper()
-	asUser(t, dir, nil, env)
+	run(t, asUser(t, dir, nil, env))
+}
+
+// AsUserWithFUSE is AsUser where users may open /dev/fuse, as on most systems. What is mounted is seen by that process alone.
+func AsUserWithFUSE(t *testing.T, dir string, env ...string) {
+	t.Helper()
+	for _, program := range []string{"fusermount3", "unshare", "setpriv"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is missing; on Debian it is in the package %s", program, map[bool]string{true: "fuse3", false: "util-linux"}[program == "fusermount3"])
+		}
+	}
+	cmd := asUser(t, dir, nil, env)
+	const script = `mount -t tmpfs none /mnt && mknod -m 666 /mnt/fuse c 10 229 && mount --bind /mnt/fuse /dev/fuse &&
+		exec setpriv --reuid=$0 --regid=$0 --clear-groups "$@"`
+	inside := []string{"unshare", "-m", "sh", "-c", script, strconv.Itoa(nobody)}
+	if out, err := exec.CommandContext(t.Context(), inside[0], append(inside[1:], "true")...).CombinedOutput(); err != nil { //nolint:gosec // constants
+		t.Skipf("root may not give users a /dev/fuse here: %v\n%s", err, out)
+	}
+	args := append(inside, cmd.Args...)
+	cmd.Args, cmd.SysProcAttr.Credential = args, nil
+	path, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path = path
+	run(t, cmd)
 }
 
 // AsUserWith is AsUser with a program that allow gives rights to.
 func AsUserWith(t *testing.T, dir string, allow func(program string) error, env ...string) {
 	t.Helper()
-	asUser(t, dir, allow, env)
+	run(t, asUser(t, dir, allow, env))
 }
 
-func asUser(t *testing.T, dir string, allow func(program string) error, env []string) {
+func asUser(t *testing.T, dir string, allow func(program string) error, env []string) *exec.Cmd {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a test as another user")
@@ -56,7 +82,15 @@ func asUser(t *testing.T, dir string, allow func(program string) error, env []st
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), userEnv+"="+dir, "TMPDIR="+dir), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	return cmd
+}
+
+func run(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	out, err := cmd.CombinedOutput()
+	if strings.Contains(string(out), "--- SKIP: "+t.Name()) {
+		t.Skipf("as another user: %s", out)
+	}
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
 		t.Fatalf("as another user: %v\n%s", err, out)
 	}

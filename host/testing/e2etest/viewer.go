@@ -95,6 +95,7 @@ await until(() => document.querySelector('.tab-select option:nth-child(2)'), 'a 
 const mine = () => [...document.querySelectorAll('.tab-select option')].find((o) => o.title.startsWith(%q));
 await until(mine, 'the tab of the site');
 pick(document.querySelector('.tab-select'), mine().value);
+await new Promise((drawn) => setTimeout(drawn)); // the report of all tabs is gone
 await until(() => document.querySelector('.report'), 'a report');
 // A checkpoint of another test, for all tabs, may be the newest.
 pick(document.querySelector('select[aria-label=From]'), 'start');`, s.URL))

@@ -28,7 +28,7 @@ func init() {
 	err := overlay.Lock(s.Lock)
 	if err == nil {
 		err = imagefs.Serve(ctx, imagefs.Options{
-			Image: image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, Dir: s.At, Source: overlay.Source, Sealed: s.Sealed,
+			Image: image.Files{Index: s.Index, Changes: s.Changes, Packs: s.Packs}, Dir: s.At, Source: overlay.Source, Written: s.Written, Sealed: s.Sealed,
 			Ready: func() { _, _ = fmt.Fprintln(os.Stdout, overlay.Ready) },
 		})
 	}
@@ -42,10 +42,19 @@ func init() {
 // Server is the command line that serves a snapshot.
 func Server() []string { return []string{os.Args[0], command} }
 
+// ServerByPaths is the command line that serves a snapshot as on Windows, by paths. It is a program that `make test-pathfs` builds,
+// and nil without it.
+func ServerByPaths() []string {
+	if program := os.Getenv("TIDEMARK_TEST_SERVEPATHS"); program != "" {
+		return []string{program, command}
+	}
+	return nil
+}
+
 // Need skips a test where snapshots cannot be mounted, and prints the reason.
-func Need(t *testing.T, branch bool) {
+func Need(t *testing.T) {
 	t.Helper()
-	if err := overlay.Refused(branch); err != nil {
+	if err := overlay.Refused(); err != nil {
 		t.Skipf("snapshots cannot be mounted here: %v", err)
 	}
 }

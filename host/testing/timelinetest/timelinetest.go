@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/recorder"
+	"tidemark.dev/tidemark/host/internal/recording"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -55,6 +56,11 @@ type World struct {
 
 // User is the command line, in no directory.
 var User = &checkpoint.Client{Name: "cli", User: true}
+
+// Terminals are the recordings of terminals.
+func (w *World) Terminals() recording.Store {
+	return recording.Store{Dir: filepath.Join(w.Top, "terminals")}
+}
 
 // New makes a world that is started, and that ends with the test.
 func New(t *testing.T) *World {
@@ -152,6 +158,7 @@ func (w *World) Start() {
 	var err error
 	w.Timeline, w.Notice, err = timeline.Open(timeline.Options{
 		Path: filepath.Join(w.Top, "timeline.db"), Branches: filepath.Join(w.Top, "branches"), Workspaces: w.Workspaces, Settings: w.Settings, Clock: w.Now, Log: log,
+		Terminals: w.Terminals(),
 	})
 	if err != nil || (w.Notice != "") != w.Damaged {
 		w.T.Fatal(w.Notice, err)

@@ -1,5 +1,13 @@
 /** What the viewer shows, and what a person does with it: signals that components read, and nothing of the DOM. */
-import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import {
+  batch,
+  computed,
+  effect,
+  type ReadonlySignal,
+  type Signal,
+  signal,
+  untracked,
+} from '@preact/signals';
 import type {
   Finding,
   ViewCheckpoints,
@@ -108,6 +116,10 @@ export class ViewerModel {
         connected = now;
         if (now) void this.#begin();
         else this.#round++;
+      }),
+      effect(() => {
+        const session = this.moments.chosen.value;
+        if (session !== '') untracked(() => void this.#readConversation(session));
       }),
     );
   }
@@ -238,8 +250,7 @@ export class ViewerModel {
     // Opening a workspace can take a while, for which nothing else waits.
     void this.moments.refresh().then(async () => {
       this.#drew();
-      await this.conversation.refresh(this.moments.chosen.value);
-      this.#drew();
+      await this.#readConversation(this.moments.chosen.value);
     });
     batch(() => {
       this.overview.value = overview;
@@ -247,6 +258,11 @@ export class ViewerModel {
       this.#drew();
       this.#forgetGone();
     });
+  }
+
+  async #readConversation(session: string): Promise<void> {
+    await this.conversation.refresh(session);
+    this.#drew();
   }
 
   /** Has the timeline drawn again. */
@@ -305,6 +321,7 @@ export class ViewerModel {
     const turn = ++this.#asked;
     const chosen = this.chosen.value;
     const beside = this.beside.value;
+    const tab = this.tab.value;
     const common = { ...this.#at(), severity: this.least.value };
     try {
       const [report, other] = await Promise.all([
@@ -313,7 +330,7 @@ export class ViewerModel {
         beside === undefined ? undefined : this.client.ask('view_report', { ...beside, ...common }),
       ]);
       // Another one was chosen meanwhile, or the answer to a later question was sooner.
-      if (this.chosen.value !== chosen || turn < this.#answered) return;
+      if (this.tab.value !== tab || this.chosen.value !== chosen || turn < this.#answered) return;
       this.#answered = turn;
       this.#reportTook = Date.now() - this.#reportAt;
       batch(() => {
@@ -322,7 +339,7 @@ export class ViewerModel {
         this.problem.value = '';
       });
     } catch (error) {
-      if (this.client.connection.value.state !== 'connected') return;
+      if (this.client.connection.value.state !== 'connected' || this.tab.value !== tab) return;
       batch(() => {
         this.problem.value = words(error);
         this.report.value = undefined; // it speaks of other moments
@@ -338,6 +355,7 @@ export class ViewerModel {
       this.tab.value = tab;
       this.chosen.value = undefined;
       this.beside.value = undefined;
+      this.report.value = undefined; // it speaks of the tab before
       this.data.clear();
       this.drawn.value++;
     });

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { render } from 'preact';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { ViewEntries, ViewEntriesParams, ViewRef } from '../../../extension/protocol';
+import type { ViewEntries, ViewEntriesParams, ViewRef, ViewReport } from '../../../extension/protocol';
 import type { Ask, ViewerClient } from '../client';
 import { Checkpoints } from './checkpoints';
 import { Line, Source } from './entry';
@@ -66,6 +66,25 @@ test('a word to the person goes away by itself, be it good or bad', async () => 
     await vi.advanceTimersByTimeAsync(200);
     expect(root.querySelector('.notice')).toBeNull();
   }
+});
+
+test('the report of a tab is not shown for another', async () => {
+  const report = (text: string) =>
+    ({ from: 'start', to: 'now', report: { summary: text } }) as unknown as ViewReport;
+  const late: ((report: ViewReport) => void)[] = [];
+  answers.view_report = () => new Promise((answered) => late.push(answered));
+  model.setLeast('all');
+  model.showTab(3);
+  model.setLeast('all');
+  const [ofAll, ofThree] = late;
+  ofAll?.(report('of all'));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(model.report.value).toBeUndefined();
+  ofThree?.(report('of 3'));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(model.report.value).toEqual(report('of 3'));
+  model.showTab(4);
+  expect(model.report.value).toBeUndefined();
 });
 
 test('why a checkpoint cannot have a name is said where it is typed, until another is', async () => {
@@ -165,4 +184,31 @@ test('of occurrences that have left the memory it is said how many, and the othe
   expect(root.querySelectorAll('.occurrence')).toHaveLength(3);
   expect(root.textContent).toContain('4 occurrences are no longer in memory.');
   expect(root.textContent).not.toContain('more');
+});
+
+test('the conversation and its lane are of the session that is chosen in Moments', async () => {
+  const at = '2026-01-01T00:00:00Z';
+  const about = (id: string) => ({
+    sessionId: id,
+    workspace: `/${id}`,
+    startedAt: at,
+    moments: [],
+    fsSnapshots: [],
+  });
+  answers.view_sessions = () => ({ sessions: [about('one'), about('two')] });
+  answers.view_session_timeline = ({ id }: { id: string }) => about(id);
+  answers.view_session_tree = ({ id }: { id: string }) => ({
+    turns: [{ at, prompt: `a prompt of ${id}`, calls: [] }],
+    recordings: [],
+  });
+  const prompts = (): string[] => model.conversation.rows.value.map(({ turn }) => turn.prompt ?? '');
+  await model.moments.refresh();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(prompts()).toEqual(['a prompt of one']);
+  const drawn = model.drawn.value;
+  await model.moments.choose('two');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(prompts()).toEqual(['a prompt of two']);
+  expect(model.conversation.describe(0)).toBe('a prompt of two');
+  expect(model.drawn.value).toBeGreaterThan(drawn);
 });

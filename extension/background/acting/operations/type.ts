@@ -1,3 +1,4 @@
+import type { ActTold } from '../../../messages';
 import { type ActNode, RefusedFailed } from '../../../protocol';
 import { Refused } from '../ask';
 import { insert, press as pressKey, type as typeKeys } from '../input';
@@ -5,7 +6,7 @@ import { editing, readStroke } from '../keys';
 import type { TabSend } from '../sessions';
 import { ENABLED, type Step } from '../step';
 
-/** Types texts into a field, one after the other. */
+/** Types texts into a field, or where the focus is, one after the other. */
 export function type(on: Step): Promise<void> {
   const { path = [], texts = [], clear = false, submit = false } = on.step;
   return typeTexts(on, path, texts, { clear, submit, byKeys: true });
@@ -18,7 +19,8 @@ export async function typeTexts(
   texts: readonly string[],
   { clear, submit, byKeys }: { clear: boolean; submit: boolean; byKeys: boolean },
 ): Promise<void> {
-  const send = on.send;
+  const isFocused = path.length === 0; // its caret or selection stays where it is
+  const send = isFocused ? on.debugger() : on.send;
   for (const text of texts) {
     if (send === undefined) {
       const told = await on.ask(path, { do: 'text', needs: ENABLED, texts: [text], clear });
@@ -34,28 +36,46 @@ export async function typeTexts(
       if (told.focused !== true) {
         await on.strike(send, path, 'left', 1, 0);
         told = await on.ask(path, { do: 'field', clear, texts: [text] });
-        const { elsewhere } = told;
-        if (elsewhere !== undefined) {
-          const to = elsewhere === 'page' ? 'the page itself' : elsewhere;
-          const text = `the text would not reach it, because the page moves the focus to ${to}`;
-          throw new Refused({ refused: RefusedFailed, text });
-        }
+        reaches(told);
       }
       if (told.byKeys === true) await empty(on, send, path);
+      if (told.editor === 'segment' && clear) await emptySegment(on, send, path);
       if (told.editor === 'code') {
-        await on.input(pressKey(send, editing(clear ? 'all' : 'end')));
+        if (clear || !isFocused) await on.input(pressKey(send, editing(clear ? 'all' : 'end')));
         // Typed, it would be indented anew, and its brackets closed.
         const pasted = text === '' ? undefined : await on.ask(path, { do: 'paste', texts: [text] });
         if (pasted?.done === false) input.push(insert(send, text));
         else if (text === '' && clear) input.push(pressKey(send, readStroke('Delete')));
-      } else if (told.editor === 'rich' && text.includes('\n')) {
+      } else if (told.editor === 'rich' && !isFocused && text.includes('\n')) {
         // Behind several lines the browser does not find the end of what it inserted.
         input.push(insert(send, text), pressKey(send, editing('end')));
-      } else if (text !== '') input.push(typeKeys(send, text, byKeys && told.line === true));
-      else if (clear && told.byKeys !== true) input.push(pressKey(send, readStroke('Delete')));
+      } else if (text !== '') {
+        const isKeyed = told.editor === 'segment' || (byKeys && told.line === true);
+        input.push(typeKeys(send, text, isKeyed));
+      } else if (clear && told.byKeys !== true && told.editor !== 'segment')
+        input.push(pressKey(send, readStroke('Delete')));
     }
     if (submit) input.push(pressKey(send, readStroke('Enter')));
     await on.input(Promise.all(input));
+  }
+}
+
+/** Refuses where the page keeps the focus from a field. */
+function reaches({ elsewhere }: ActTold): void {
+  if (elsewhere === undefined) return;
+  const to = elsewhere === 'page' ? 'the page itself' : elsewhere;
+  const text = `the text would not reach it, because the page moves the focus to ${to}`;
+  throw new Refused({ refused: RefusedFailed, text });
+}
+
+/** Deletes what a part of a date shows, key by key. In an empty one, the key would move the focus to another part. */
+async function emptySegment(on: Step, send: TabSend, path: readonly ActNode[]): Promise<void> {
+  for (let before = Number.POSITIVE_INFINITY; ; ) {
+    const { left = 0, elsewhere } = await on.ask(path, { do: 'left' });
+    if (elsewhere !== undefined) reaches(await on.ask(path, { do: 'field' }));
+    if (left === 0 || left >= before) return;
+    before = left;
+    await on.input(pressKey(send, readStroke('Backspace')));
   }
 }
 
@@ -71,7 +91,8 @@ async function empty(on: Step, send: TabSend, path: readonly ActNode[]): Promise
   let before = Number.POSITIVE_INFINITY;
   for (let round = 0; round < MOST_ROUNDS; round++) {
     await on.input(Promise.all([pressKey(send, editing('all')), pressKey(send, erase)]));
-    const { left = 0 } = await on.ask(path, { do: 'left' });
+    const { left = 0, elsewhere } = await on.ask(path, { do: 'left' });
+    if (elsewhere !== undefined) reaches(await on.ask(path, { do: 'field', clear: true }));
     if (left === 0) return;
     if (left >= before) break;
     before = left;

@@ -18,11 +18,13 @@ import (
 )
 
 // In milliseconds: how far apart the marks of one update may be, how long after its last mark an error may be its own, and how long
-// before an update an error must be to be no part of it: quiet capture has only the mark at an update's end.
+// before an update an error must be to be no part of it: quiet capture has only the mark at an update's end. A client logs the files
+// of an update, and that it is done, at once.
 const (
 	updateSpan   = 1000
 	thrownWithin = 2000
 	apart        = 300
+	atOnce       = 20
 )
 
 // History is what the pages of a view went through.
@@ -115,7 +117,7 @@ func (c *course) add(pos uint64, u *capture.Update, load string) {
 	}
 	if n := len(c.updates); n > 0 && u.How != "load" && u.How != "reload" {
 		last := &c.updates[n-1]
-		again := len(last.files) > 0 && (u.File == "" || slices.Contains(last.files, u.File))
+		again := len(last.files) > 0 && (u.File == "" || slices.Contains(last.files, u.File)) && u.At-last.last > atOnce
 		if u.At-last.last <= updateSpan && !again {
 			last.last, last.pos = max(last.last, u.At), pos
 			last.failed = last.failed || next.failed

@@ -17,7 +17,7 @@ type About struct {
 	Started   report.Time `json:"startedAt"`
 	// Ended is nil while the session is open.
 	Ended *report.Time `json:"endedAt,omitempty"`
-	// Latest is the time of the newest moment of an open session, in lists of sessions.
+	// Latest is the time of the newest moment of an open session, in lists of sessions and branches.
 	Latest *report.Time `json:"lastMomentAt,omitempty"`
 	// DurationSec is how long the session has lasted, in seconds.
 	DurationSec float64   `json:"durationSec"`
@@ -47,14 +47,19 @@ type Anchor struct {
 	Transcript string `json:"transcript,omitempty"`
 }
 
-// Terminal is the end of a command in a recorded terminal.
+// Terminal is a place in the recording of a terminal: the end of a command, or what an agent did there. The latter has only the
+// recording and the offset.
 type Terminal struct {
-	// Recording is the ID of the recording. Offset counts its bytes of output before the command.
+	// Recording is the ID of the recording. Offset counts its bytes of output before the command, or before what the agent did.
 	Recording string `json:"recording"`
 	Offset    uint64 `json:"offset"`
 	// Status is the exit status, nil where the shell did not report one. Ms is how long it took, in milliseconds.
 	Status *int  `json:"exit,omitempty"`
 	Ms     int64 `json:"ms"`
+	// Cwd is the directory in which it began, "" where an earlier version recorded it.
+	Cwd string `json:"cwd,omitempty"`
+	// Command is the command line, "" where the label begins with it: a label has one line, and a bounded length.
+	Command string `json:"command,omitempty"`
 }
 
 // TerminalRecording is what a terminal showed, in the form of the specification.
@@ -123,17 +128,29 @@ type ListMoment struct {
 	// lists have it.
 	Changed int `json:"changed,omitempty"`
 	// Severity is that of the browser from the moment to the next one, "" where nothing bad is known of it and it was not
-	// fully observed. Only lists have it.
+	// fully observed. It is error too while the page is still broken by what appeared earlier. Only lists have it.
 	Severity report.Severity `json:"severity,omitempty"`
+	// BrokenSince is where the page was still broken, and nothing new went wrong. Only lists have it.
+	BrokenSince *Broken `json:"brokenSince,omitempty"`
 	// LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
 	LateSec float64 `json:"lateSec,omitempty"`
 	Reason  string  `json:"reason,omitempty"`
 	Notes   string  `json:"notes,omitempty"`
-	Anchor  *Anchor `json:"anchor,omitempty"`
+	// Event tells the hook's event from others.
+	Event  string  `json:"-"`
+	Anchor *Anchor `json:"anchor,omitempty"`
 	// Exit is the exit status of an agent's command, nil where the agent does not report one.
 	Exit *int `json:"exit,omitempty"`
-	// Terminal is the command of a recorded terminal after which the moment is.
+	// Terminal is the command of a recorded terminal after which the moment is. Where the moment has an anchor, it is where the agent
+	// did it.
 	Terminal *Terminal `json:"terminal,omitempty"`
+}
+
+// Broken is when a page broke that still was broken later.
+type Broken struct {
+	At report.Time `json:"at"`
+	// Moment is the ID of the moment after which it broke, "" where that was before the session.
+	Moment string `json:"momentId,omitempty"`
 }
 
 // ListSnapshot is a file snapshot in a list.
@@ -278,10 +295,19 @@ type BranchAgent struct {
 	Conversation string `json:"conversationId,omitempty"`
 	// Ports is what is added to the ports of the original.
 	Ports int `json:"portOffset"`
+	// Path is the one at which it sees the branch: that of the original, or the branch's own. PathWhy says why it is the branch's own
+	// although that of the original was asked for.
+	Path    string `json:"path"`
+	PathWhy string `json:"pathWhy,omitempty"`
 	// PID is the process that was started, 0 for none. Terminal is its tmux window, Log the file of its output.
 	PID      int    `json:"pid,omitempty"`
 	Terminal string `json:"terminal,omitempty"`
 	Log      string `json:"log,omitempty"`
+	// Tab says that it was started in a terminal that the user's command opened.
+	Tab bool `json:"tab,omitempty"`
+	// Ended is when it ended, and Outcome how, such as "exit status 1". They are missing while it runs, and where they are not known.
+	Ended   *report.Time `json:"endedAt,omitempty"`
+	Outcome string       `json:"outcome,omitempty"`
 	// Problem says why no agent was started, "" if one was.
 	Problem string `json:"problem,omitempty"`
 }

@@ -1,6 +1,7 @@
 package moments
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -40,7 +41,10 @@ func Latest(ls *Lines, s *records.Session) *report.Time {
 func about(s *records.Session, now time.Time, shift time.Duration) answers.About {
 	a := answers.About{ID: s.ID, Workspace: s.Workspace, Started: report.Time{Time: s.Started}, Name: s.Name, BranchOf: (*answers.BranchOf)(s.BranchOf), Message: s.Message, Formerly: s.Formerly}
 	if g := s.Agent; g != nil {
-		a.Agent = &answers.BranchAgent{Name: g.Name, Method: g.Method, Why: g.Why, Conversation: g.Conversation, Ports: g.Ports, PID: g.PID, Terminal: g.Terminal, Log: g.Log}
+		a.Agent = &answers.BranchAgent{Name: g.Name, Method: g.Method, Why: g.Why, Conversation: g.Conversation, Ports: g.Ports, Path: cmp.Or(g.At, s.Workspace), PathWhy: g.AtWhy, PID: g.PID, Terminal: g.Terminal, Log: g.Log, Tab: g.Tab, Outcome: g.Outcome}
+		if !g.Ended.IsZero() {
+			a.Agent.Ended = &report.Time{Time: g.Ended}
+		}
 	}
 	if !s.Ended.IsZero() {
 		now = s.Ended

@@ -134,6 +134,18 @@ func (ls *Lines) SessionOf(client *checkpoint.Client, where Where, needed ...str
 	return ls.sessionOf(client, where, ls.RootAt, needed...)
 }
 
+// WorkspaceOf returns the workspace of the session that a client means, or of its directory, in which nothing need be recorded yet.
+func WorkspaceOf(ls *Lines, client *checkpoint.Client, where Where) (string, error) {
+	if where.Session == "" && ls.failed == nil {
+		return ls.RootOf(client, where)
+	}
+	s, _, err := ls.SessionOf(client, where)
+	if err != nil {
+		return "", err
+	}
+	return s.Workspace, nil
+}
+
 // OpenRecorded is [Lines.Open] for a call that only reads what is recorded: the workspace need not exist any more. What was
 // interrupted there is not ended then.
 func (ls *Lines) OpenRecorded(ctx context.Context, root string) (*workspace.Workspace, error) {
@@ -224,7 +236,7 @@ func (ls *Lines) beginIn(client *checkpoint.Client, where Where) error {
 	}
 	l, err := ls.Line(root)
 	if err == nil {
-		_, err = ls.record(l, ls.Stamp(records.Moment{Label: "session started", Kind: records.Auto, Source: records.FromStart}))
+		_, _, err = ls.record(l, ls.Stamp(records.Moment{Label: "session started", Kind: records.Auto, Source: records.FromStart}))
 	}
 	return err
 }

@@ -25,6 +25,36 @@ func (ls *Lines) Deleting(l *Line, numbers []uint64) error {
 	return ls.db.Update(l.Space, changed...)
 }
 
+// SetTerminal gives a moment its place in the recording of a terminal, nil if that cannot be known. It returns after that is on disk.
+func SetTerminal(ls *Lines, l *Line, number uint64, at *records.Terminal) error {
+	unlock, err := l.Lock(context.Background()) // who has the turn gives it back when the lines are closed
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	defer ls.changed.Notify()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Clone(l.moments)
+	i := slices.IndexFunc(all, func(m *records.Moment) bool { return m.Number == number })
+	if i < 0 {
+		return nil
+	}
+	was := all[i]
+	placed := was.With(func(m *records.Moment) { m.Terminal, m.Placing = at, false })
+	if at != nil {
+		if err = ls.db.Update(l.Space, placed); err != nil {
+			placed.Terminal = nil
+		}
+	}
+	all[i] = placed
+	l.replace(all)
+	if i := slices.Index(l.waiting, was); i >= 0 {
+		l.waiting[i] = placed
+	}
+	return err
+}
+
 // largest returns the largest number of a snapshot that a moment or an operation of a workspace names.
 func (ls *Lines) largest(root string) (n uint64) {
 	l, err := ls.Line(root)

@@ -27,8 +27,11 @@ import (
 const (
 	// SessionGap is how long nothing may happen until the next moment begins another session.
 	SessionGap = 12 * time.Hour
-	// maxLabel bounds a label in bytes.
+	// maxLabel bounds a label in bytes, maxEvent that of an event of a provider, which ends with what the user can do.
 	maxLabel = 200
+	maxEvent = 2000
+	// maxText bounds a text of several lines, in bytes.
+	maxText = 16 << 10
 )
 
 // Options configure [New].
@@ -74,8 +77,10 @@ type Line struct {
 	Root, Space string
 	// turn has room for the one that records.
 	turn chan struct{}
-	// degraded is [workspace.Workspace.Degraded], logged what of it has a moment. Turn guards both.
+	// degraded is [workspace.Workspace.Degraded], logged what of it has a moment. Told is true once that was not
+	// nothing. Turn guards them.
 	degraded, logged string
+	told             bool
 	// settled is true once interrupted operations were ended.
 	settling sync.Mutex
 	settled  bool
@@ -183,10 +188,18 @@ func (l *Line) Lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Label shortens and cleans a label.
-func (ls *Lines) Label(text string) string {
-	text = strings.Join(strings.Fields(ls.o.Clean(text)), " ")
-	if len(text) > maxLabel {
-		text = strings.ToValidUTF8(text[:maxLabel-len("…")], "") + "…"
+func (ls *Lines) Label(text string) string { return labelOf(ls, text, maxLabel) }
+
+// Text cleans a text, and shortens a very long one. It keeps its lines and spaces.
+func Text(ls *Lines, text string) string { return shortened(ls.o.Clean(text), maxText) }
+
+func labelOf(ls *Lines, text string, most int) string {
+	return shortened(strings.Join(strings.Fields(ls.o.Clean(text)), " "), most)
+}
+
+func shortened(text string, most int) string {
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 	}
 	return text
 }

@@ -76,7 +76,7 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 		all := l.All()
 		i := slices.IndexFunc(all, func(m *records.Moment) bool { return m.Number == n })
 		if i < 0 {
-			return nil, usererr.New(usererr.NotFound, "there is no moment %s. `timeline_list` lists them.", to)
+			return nil, usererr.New(usererr.NotFound, "there is no moment %s. List the moments for their IDs.", to)
 		}
 		named, moments = all[i], all
 	} else if to == "start" {

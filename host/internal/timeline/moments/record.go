@@ -26,11 +26,20 @@ const pending = "the snapshot is being taken"
 // Pending reports whether the snapshot of a moment is still being taken.
 func Pending(m *records.Moment) bool { return m.Reason == pending }
 
+// Complete reports whether nothing of a moment will follow: its snapshot, or its place in the recording of a terminal.
+func Complete(m *records.Moment) bool { return !Pending(m) && !m.Placing }
+
 // Record records a moment in the workspace of a directory, with a snapshot, and returns it. A moment that shares the next
 // snapshot is returned before that is taken. The recording continues if ctx ends before it is done; then the moment is not
 // acknowledged. Number, Session and At of m are filled in. A moment of [records.FromFiles] is recorded only if files have
 // changed since the last snapshot, and a snapshot can be taken.
 func (ls *Lines) Record(ctx context.Context, dir string, m records.Moment) (*records.Moment, error) {
+	return RecordThen(ctx, ls, dir, m, nil)
+}
+
+// RecordThen is [Lines.Record], and calls a function with the moment once that is on disk, unless it was there before. It does not wait
+// for the function, which may be nil.
+func RecordThen(ctx context.Context, ls *Lines, dir string, m records.Moment, then func(*Line, *records.Moment)) (*records.Moment, error) {
 	if ls.failed != nil {
 		return nil, ls.failed
 	}
@@ -47,9 +56,11 @@ func (ls *Lines) Record(ctx context.Context, dir string, m records.Moment) (*rec
 	var recorded *records.Moment
 	done := make(chan error, 1)
 	if err := ls.Start(func() {
-		var err error
-		recorded, err = ls.record(l, m)
-		done <- err
+		next, known, err := ls.record(l, m)
+		recorded = next
+		if done <- err; err == nil && next != nil && !known && then != nil {
+			then(l, next)
+		}
 	}); err != nil {
 		return nil, err
 	}
@@ -61,34 +72,55 @@ func (ls *Lines) Record(ctx context.Context, dir string, m records.Moment) (*rec
 	}
 }
 
-// record adds a moment to a line.
-func (ls *Lines) record(l *Line, m records.Moment) (*records.Moment, error) {
+// record adds a moment to a line. Known means that it is there already, by its event.
+func (ls *Lines) record(l *Line, m records.Moment) (_ *records.Moment, known bool, _ error) {
 	unlock, err := l.Lock(ls.life)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer unlock()
+	if same := l.ofEvent(m.Event); same != nil {
+		return same, true, nil
+	}
 	if m.Source == records.FromFiles {
 		if same := ls.snapshot(l, &m); m.Snapshot == 0 {
-			return nil, errors.New(m.Reason)
+			return nil, false, errors.New(m.Reason)
 		} else if same {
-			return nil, nil
+			return nil, false, nil
 		}
 	}
 	s, began, err := sessionAt(ls, l, m.At)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if began && m.Source != records.FromStart {
 		if _, err := ls.Keep(l, s, records.Moment{At: s.Started, Ran: m.Ran, Label: "session started", Kind: records.Auto, Source: records.FromStart}); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	next, err := ls.Keep(l, s, m)
 	if err == nil && m.Source == records.FromCheckpoint {
 		err = l.renameLate(ls.db)
 	}
-	return next, err
+	return next, false, err
+}
+
+// maxBehind bounds the moments among which one of the same event is searched.
+const maxBehind = 10_000
+
+// ofEvent returns the moment of a hook's event, nil if there is none: a hook that got no answer in time leaves its event to be read
+// later, and the daemon may have got it all the same.
+func (l *Line) ofEvent(event string) *records.Moment {
+	if event == "" {
+		return nil
+	}
+	all := l.All()
+	for _, m := range slices.Backward(all[max(0, len(all)-maxBehind):]) {
+		if m.Event == event {
+			return m
+		}
+	}
+	return nil
 }
 
 // sessionAt returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened in it
@@ -148,14 +180,29 @@ func (ls *Lines) Keep(l *Line, s *records.Session, m records.Moment) (*records.M
 	if l.logged = l.degraded; l.logged == "" {
 		return next, nil
 	}
+	label := labelOf(ls, l.degraded, maxEvent)
+	again := l.told
+	if l.told = true; !again && l.lastEvent(s.ID) == label {
+		return next, nil // an earlier daemon said so
+	}
 	event := next.With(func(m *records.Moment) {
-		m.Label, m.Kind, m.Source, m.Anchor = ls.Label(l.degraded), records.Auto, records.FromProvider, nil
+		m.Label, m.Kind, m.Source, m.Anchor = label, records.Auto, records.FromProvider, nil
 	})
 	if err := ls.db.Add(l.Space, event); err != nil {
 		return nil, fmt.Errorf("cannot save the moment: %w", err)
 	}
 	l.add(event)
 	return next, nil
+}
+
+// lastEvent returns the label of the last event of a provider in a session, "" for none.
+func (l *Line) lastEvent(session string) string {
+	for _, m := range slices.Backward(l.All()) {
+		if m.Session == session && m.Source == records.FromProvider {
+			return m.Label
+		}
+	}
+	return ""
 }
 
 // add adds a moment that is on disk.
@@ -265,20 +312,22 @@ func takeLater(ls *Lines, l *Line, wait time.Duration) {
 	var shared records.Moment
 	shared.Label = waiting[len(waiting)-1].Label
 	ls.snapshot(l, &shared)
-	changed := make([]*records.Moment, len(waiting))
-	for i, m := range waiting {
-		changed[i] = m.With(func(m *records.Moment) {
-			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes, m.Edited = shared.Snapshot, shared.SnapshotAt, shared.Reason, joined(m.Notes, shared.Notes), shared.Edited
-		})
-	}
-	if err := ls.db.Update(l.Space, changed...); err != nil {
-		ls.o.Log.Error("cannot save the snapshot of moments", "workspace", l.Root, "error", err)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := slices.Clone(l.moments)
-	for i, m := range waiting {
-		all[slices.Index(all, m)] = changed[i]
+	var changed []*records.Moment
+	for _, m := range waiting {
+		i := slices.IndexFunc(all, func(one *records.Moment) bool { return one.Number == m.Number }) // it may have been renamed meanwhile
+		if i < 0 {
+			continue
+		}
+		all[i] = all[i].With(func(m *records.Moment) {
+			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes, m.Edited = shared.Snapshot, shared.SnapshotAt, shared.Reason, joined(m.Notes, shared.Notes), shared.Edited
+		})
+		changed = append(changed, all[i])
+	}
+	if err := ls.db.Update(l.Space, changed...); err != nil {
+		ls.o.Log.Error("cannot save the snapshot of moments", "workspace", l.Root, "error", err)
 	}
 	l.replace(all)
 	ls.changed.Notify()

@@ -256,7 +256,7 @@ func TestAMomentIsAddedAtAnEarlierTime(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	_, err = w.Add(t.Context(), timelinetest.User, timeline.AddParams{Where: moments.Where{Session: m.SessionID}, Label: "now"})
-	timelinetest.Wants(t, err, usererr.NotFound, "has ended")
+	timelinetest.Wants(t, err, usererr.SessionEnded, "has ended")
 }
 
 // A full disk: the moment says why it has no snapshot, earlier ones stay, and later ones have snapshots again.

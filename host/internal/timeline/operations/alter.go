@@ -23,6 +23,8 @@ type Changed struct {
 	Paths []string
 	// Added and Removed count lines.
 	Added, Removed int
+	// Snapshot is that of the present files.
+	Snapshot uint64
 }
 
 // ChangedSince returns how the files of a session's workspace differ from a moment. Of one that no longer exists, the last snapshot
@@ -48,7 +50,7 @@ func (ops *Operations) ChangedSince(ctx context.Context, client *checkpoint.Clie
 	if err != nil {
 		return nil, err
 	}
-	c := &Changed{Root: s.Workspace, Added: d.Added, Removed: d.Removed}
+	c := &Changed{Root: s.Workspace, Added: d.Added, Removed: d.Removed, Snapshot: present.Snapshot.Number}
 	for _, f := range d.Files {
 		c.Paths = append(c.Paths, f.Path)
 		if f.OldPath != "" {
@@ -66,9 +68,40 @@ func (ops *Operations) ChangedSince(ctx context.Context, client *checkpoint.Clie
 	return c, err
 }
 
+// AppliedBefore returns a read-only directory with the files of a branch as they were when it was last applied to its original, "" where
+// it was not, where its snapshot is missing, or where files of the original were brought back since.
+func (ops *Operations) AppliedBefore(ctx context.Context, branch, of *records.Session) (dir string, err error) {
+	l, err := ops.lines.Line(of.Workspace)
+	if err != nil {
+		return "", err
+	}
+	all, err := ops.db.Operations(l.Space)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range slices.Backward(all) {
+		switch {
+		case o.State != records.Done:
+		case o.Kind == records.OpRestore || o.Kind == records.OpUndo:
+			return "", nil
+		case o.Kind == records.OpApply && o.Branch == branch.ID && o.Kept != 0:
+			w, err := ops.lines.OpenRecorded(ctx, branch.Workspace)
+			if err != nil {
+				return "", err
+			}
+			if dir, err = w.View(ctx, o.Kept); err != nil { // it was deleted
+				ops.o.Log.Debug("cannot show a branch as it was applied", "branch", branch.ID, "error", err)
+				return "", nil
+			}
+			return dir, nil
+		}
+	}
+	return "", nil
+}
+
 // Alter changes files of a session's workspace as an operation of its own, which can be undone: all of them, or none. The state
 // before is a snapshot.
-func (ops *Operations) Alter(ctx context.Context, s *records.Session, kind, what string, steps []edit.Step) (*records.Operation, error) {
+func (ops *Operations) Alter(ctx context.Context, s *records.Session, as records.Operation, steps []edit.Step) (*records.Operation, error) {
 	l, err := ops.lines.Line(s.Workspace)
 	if err != nil {
 		return nil, err
@@ -82,7 +115,7 @@ func (ops *Operations) Alter(ctx context.Context, s *records.Session, kind, what
 		return nil, err
 	}
 	defer unlock()
-	before, _, err := w.Take(ctx, "before: "+what, "", true)
+	before, _, err := w.Take(ctx, "before: "+as.What, "", true)
 	if err != nil {
 		return nil, fmt.Errorf("cannot take a snapshot of the state before: %w", err)
 	}
@@ -94,7 +127,8 @@ func (ops *Operations) Alter(ctx context.Context, s *records.Session, kind, what
 	if steps, err = edit.Complete(root, steps); err != nil {
 		return nil, err
 	}
-	op := &records.Operation{At: ops.o.Clock(), Session: s.ID, Kind: kind, State: records.Begun, What: what, Safety: before.Number, Wrote: edit.Wrote(steps)}
+	op := &as
+	op.At, op.Session, op.State, op.Safety, op.Wrote = ops.o.Clock(), s.ID, records.Begun, before.Number, edit.Wrote(steps)
 	for _, step := range steps {
 		op.Paths = append(op.Paths, step.Path)
 	}
@@ -111,7 +145,7 @@ func (ops *Operations) Alter(ctx context.Context, s *records.Session, kind, what
 	if err := ops.db.Log(l.Space, op); err != nil {
 		return nil, fmt.Errorf("the files were changed, but the operation could not be saved: %w. Their state before is %s.", err, records.SnapshotID(op.Safety))
 	}
-	_, err = ops.lines.Keep(l, s, ops.lines.Stamp(records.Moment{Label: ops.lines.Label(what), Kind: records.Auto, Source: records.FromRestore}))
+	_, err = ops.lines.Keep(l, s, ops.lines.Stamp(records.Moment{Label: ops.lines.Label(op.What), Kind: records.Auto, Source: records.FromRestore}))
 	return op, err
 }
 
@@ -123,15 +157,4 @@ func (ops *Operations) endAlter(w *workspace.Workspace, op *records.Operation) e
 		op.State = records.Done
 	}
 	return err
-}
-
-// LogCommit keeps that a branch was committed to Git.
-func (ops *Operations) LogCommit(s *records.Session, op *records.Operation) (id string, err error) {
-	l, err := ops.lines.Line(s.Workspace)
-	if err != nil {
-		return "", err
-	}
-	op.At, op.Session, op.Kind, op.State = ops.o.Clock(), s.ID, records.OpCommit, records.Done
-	err = ops.db.Log(l.Space, op)
-	return op.ID(), err
 }

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/report"
@@ -35,6 +37,8 @@ type BranchParams struct {
 	From    string `json:"from"`
 	Name    string `json:"name"`
 	Message string `json:"message"`
+	// Also are names of branches that will be made after this one: it is made only where these are free, too.
+	Also []string `json:"also"`
 	// Confirm makes it however long the copy takes. Without it the answer is the plan of a long copy.
 	Confirm bool `json:"confirm"`
 	// Continue prepares the agent of a branch whose files are there, before the branch exists. Nil prepares none.
@@ -98,14 +102,20 @@ func (b *Beginning) follow(l *moments.Line) {
 // Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is, and need not exist any
 // more.
 func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p BranchParams) (*answers.Branched, error) {
-	if !branchName().MatchString(p.Name) {
-		return nil, usererr.Invalid("name is %q; it must have 1 to 50 lower-case letters, digits, - and _, and begin with a letter or a digit", p.Name)
-	}
-	if _, why := winname.Here(p.Name); why != "" {
-		return nil, usererr.Invalid("name is %q, which cannot be that of a directory: %s", p.Name, why)
+	names := append([]string{p.Name}, p.Also...)
+	for _, name := range names {
+		if !branchName().MatchString(name) {
+			return nil, usererr.Invalid("name is %q; it must have 1 to 50 lower-case letters, digits, - and _, and begin with a letter or a digit", name)
+		}
+		if _, why := winname.Here(name); why != "" {
+			return nil, usererr.Invalid("name is %q, which cannot be that of a directory: %s", name, why)
+		}
 	}
 	if len(p.Message) > maxMessage {
 		return nil, usererr.Invalid("message has %d bytes; the limit is %d", len(p.Message), maxMessage)
+	}
+	if strings.Contains(p.Message, "\x00") {
+		return nil, usererr.Invalid("message has the character U+0000, which no program can be started with")
 	}
 	s, l, err := ops.lines.RecordedBy(client, p.Where, false, []*string{&p.From}, needs(client, grants.AgentsBranch)...)
 	if err != nil {
@@ -127,8 +137,22 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-		return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.Root, p.Name)
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), name)); !errors.Is(err, fs.ErrNotExist) {
+			return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.Root, name)
+		}
+	}
+	for _, old := range ops.sessions.All() { // the directory of one was removed by hand: two would have it
+		if old.Workspace != dir || old.BranchOf == nil || old.Removed {
+			continue
+		}
+		of, err := ops.sessions.Find(old.BranchOf.Session)
+		if err == nil {
+			_, err = ops.RemoveBranch(ctx, old, of, false)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot remove branch %s, whose directory no longer exists: %w", old.ID, err)
+		}
 	}
 	k := place.Snapshot
 	if !p.Confirm && ops.o.Long > 0 {
@@ -207,6 +231,9 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 			ops.o.Log.Warn("the first snapshot of a branch must read all its files", "branch", dir, "error", err)
 		}
 	}
+	if err := gitrepo.Apart(l.Root, dir); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("cannot keep the branch apart from other repositories: %w", err), ops.dropCopy(dir))
+	}
 	branch := &records.Session{
 		Workspace: dir, Started: ops.o.Clock(), Name: p.Name, Message: p.Message,
 		BranchOf: &records.BranchOf{Session: place.Session.ID, FsSnapshot: records.SnapshotID(place.Snapshot.Number)},
@@ -224,7 +251,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 			return nil, nil, errors.Join(err, ops.dropCopy(dir))
 		}
 	}
-	if err := ops.sessions.Begin(branch); err != nil {
+	if err := withPorts(ops, place.Session, branch, ops.sessions.Begin); err != nil {
 		return nil, nil, errors.Join(err, ops.dropCopy(dir))
 	}
 	if of := ops.sessions.Origin(branch); of != nil {
@@ -247,7 +274,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 	first.At, first.Label = branch.Started, ops.lines.Label(label)
 	if _, err = ops.lines.Keep(bl, branch, first); err != nil {
 		ops.o.Workspaces.CloseDir(dir)
-		return nil, nil, errors.Join(err, ops.sessions.Remove(branch), ops.dropCopy(dir))
+		return nil, nil, errors.Join(err, ops.sessions.Remove(branch, ops.o.Clock()), ops.dropCopy(dir))
 	}
 	_ = ops.lines.Start(func() { // its files are watched from the next snapshot on
 		b, err := ops.lines.Open(ops.lines.Life(), dir)

@@ -1,7 +1,10 @@
 package operations
 
 import (
+	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -9,6 +12,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/lacking"
 )
 
 // Require returns an error where the user's decision about a directory lacks a grant.
@@ -39,7 +44,7 @@ func (ops *Operations) UpdateAgent(id string, change func(*records.Agent) error)
 	return ops.sessions.Update(id, func(s *records.Session) { s.Agent = &agent })
 }
 
-// FindBranch returns a branch by its name or by the ID of its session, with the session that it comes from. The name is one of
+// FindBranch returns a branch by its name, its directory or the ID of its session, with the session that it comes from. It is one of
 // the workspace that a client means, or of the original of the branch that it is in.
 func (ops *Operations) FindBranch(client *checkpoint.Client, where moments.Where, name string) (branch, of *records.Session, err error) {
 	if ops.lines.Failed() != nil {
@@ -49,16 +54,19 @@ func (ops *Operations) FindBranch(client *checkpoint.Client, where moments.Where
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, s := range all {
-		if s.Name == name || s.ID == name {
-			if err := ops.o.Workspaces.Present(ops.lines.Life(), s.Workspace); err != nil {
-				return nil, nil, err
-			}
-			of, err := ops.sessions.Find(s.BranchOf.Session)
-			return s, of, err
-		}
+	list := make([]answers.About, len(all))
+	for i, s := range all {
+		list[i] = answers.About{ID: s.ID, Name: s.Name, Workspace: s.Workspace}
 	}
-	return nil, nil, usererr.New(usererr.NotFound, "there is no branch %q of this workspace. `tidemark branch list` lists them.", name)
+	i, err := answers.Named(list, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := ops.o.Workspaces.Present(ops.lines.Life(), all[i].Workspace); err != nil {
+		return nil, nil, err
+	}
+	of, err = ops.sessions.Find(all[i].BranchOf.Session)
+	return all[i], of, err
 }
 
 // BranchesIn returns the branches of the workspace that a client means, the newest first: of all its sessions, and of those
@@ -81,7 +89,7 @@ func (ops *Operations) BranchesIn(client *checkpoint.Client, where moments.Where
 		root = of
 	}
 	for _, s := range slices.Backward(ops.sessions.All()) {
-		if from := ops.sessions.Origin(s); s.BranchOf != nil && from != nil && from.Workspace == root {
+		if from := ops.sessions.Origin(s); s.BranchOf != nil && !s.Removed && from != nil && from.Workspace == root {
 			list = append(list, s)
 		}
 	}
@@ -91,44 +99,17 @@ func (ops *Operations) BranchesIn(client *checkpoint.Client, where moments.Where
 // OriginOf returns the session that a branch comes from in the end, nil if it is not known.
 func (ops *Operations) OriginOf(s *records.Session) *records.Session { return ops.sessions.Origin(s) }
 
-// PortsOf returns what is added to the ports in a branch, 0 in another workspace.
-func (ops *Operations) PortsOf(workspace string) int {
-	if ops.lines.Failed() != nil {
-		return 0
+// LeftOut returns what a branch lacks of its original, because its snapshot does not have it.
+func LeftOut(ctx context.Context, ops *Operations, branch, of *records.Session) (func(path string) bool, error) {
+	w, err := ops.lines.OpenRecorded(ctx, of.Workspace)
+	if err != nil {
+		return nil, err
 	}
-	if s := ops.sessions.Latest(workspace); s != nil && s.Agent != nil {
-		return s.Agent.Ports
+	number, err := strconv.ParseUint(strings.TrimPrefix(branch.BranchOf.FsSnapshot, "s"), 10, 64)
+	if err != nil {
+		return nil, err
 	}
-	return 0
-}
-
-// Ports of branches are apart by portStep. A port above 1024 stays below 65536 for maxPorts steps.
-const (
-	portStep = 100
-	maxPorts = 300
-)
-
-// FreePorts returns what is added to the ports in a new branch of a session: more than 0, and different in all branches of its
-// original, and in theirs. It is 0 where none is left.
-func FreePorts(ops *Operations, of *records.Session) int {
-	for n := 1; n < maxPorts; n++ {
-		if !ops.usesPorts(of, n*portStep) {
-			return n * portStep
-		}
-	}
-	return 0
-}
-
-// usesPorts reports whether a branch of the original of a session, or one of theirs, adds so much to its ports.
-func (ops *Operations) usesPorts(of *records.Session, ports int) bool {
-	origin := ops.sessions.Origin(of)
-	return slices.ContainsFunc(ops.sessions.All(), func(s *records.Session) bool {
-		if s.Agent == nil || s.BranchOf == nil || s.Agent.Ports != ports {
-			return false
-		}
-		from := ops.sessions.Origin(s)
-		return from == nil || origin == nil || from.Workspace == origin.Workspace
-	})
+	return lacking.LeftOut(workspace.Recorded(w), number)
 }
 
 // RecordOf returns the path of the record of the agent that worked last in a session, "" where none is known.
@@ -159,5 +140,9 @@ func (ops *Operations) TimeOf(s *records.Session, id string) (time.Time, error) 
 	return time.Time{}, usererr.New(usererr.NotFound, "there is no moment %s in session %s", id, s.ID)
 }
 
-// About describes a branch.
-func (ops *Operations) About(s *records.Session) answers.About { return ops.lines.About(s) }
+// About describes a branch, with its newest moment.
+func (ops *Operations) About(s *records.Session) answers.About {
+	a := ops.lines.About(s)
+	a.Latest = moments.Latest(ops.lines, s)
+	return a
+}

@@ -29,6 +29,7 @@ func again(t *testing.T) {
 		"ARestoreLeavesExcludedFilesAlone": TestARestoreLeavesExcludedFilesAlone,
 		"ABranchIsAWorkspaceOfItsOwn":      TestABranchIsAWorkspaceOfItsOwn,
 		"ABranchCanBeDecidedAbout":         TestABranchCanBeDecidedAbout,
+		"ARefusedRemovalIsNotDoneLater":    TestARefusedRemovalIsNotDoneLater,
 	} {
 		t.Run(name, test)
 	}

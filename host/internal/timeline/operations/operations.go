@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -45,6 +46,10 @@ type Options struct {
 	Log   *slog.Logger
 	// Uncommit deletes a branch of the repository in a directory, if it is at a commit. Nil leaves it.
 	Uncommit func(ctx context.Context, dir, branch, commit string) error
+	// Committed reports whether a branch of the repository in a directory is at a commit.
+	Committed func(ctx context.Context, dir, branch, commit string) (bool, error)
+	// Recommit makes a branch at a commit again in the repository in a directory. Nil makes none.
+	Recommit func(ctx context.Context, dir, branch, commit string) error
 }
 
 // Operations are those of all workspaces. It is safe for concurrent use.
@@ -53,6 +58,8 @@ type Operations struct {
 	lines    *moments.Lines
 	db       *records.DB
 	sessions *sessions.Registry
+	// ports is held while a branch gets its ports.
+	ports sync.Mutex
 }
 
 // New returns the operations in a file. It ends what a daemon that was killed did with branches.
@@ -194,6 +201,7 @@ func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p Un
 		return nil, usererr.New(usererr.NotFound, "there is no operation to undo. `tidemark timeline op log` lists them.")
 	}
 	undo := &records.Operation{Kind: records.OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number}
+	first, holds := undoneIn(all, op)
 	a := &answers.Restored{SessionID: s.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}}
 	switch {
 	case op.Kind == records.OpBranch:
@@ -205,24 +213,42 @@ func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p Un
 		return undid(a, op), err
 	case op.Was != nil:
 		a.Note = "brings back the branch " + op.Was.ID + " with its files"
+		if g := op.Was.Agent; g != nil {
+			if other := portsIn(ops, s, g.Ports); other != nil {
+				a.Note += fmt.Sprintf(", and with another port offset, because branch %s has %d", other.Name, g.Ports)
+			}
+		}
 		if !p.Confirm {
 			return a, nil
 		}
 		a, err = ops.bringBack(ctx, s, l, op)
 		return undid(a, op), err
-	case op.Kind == records.OpCommit && op.Commit != "" && ops.o.Uncommit != nil:
-		a.Note = fmt.Sprintf("deletes the branch %s in Git, unless it has other commits", op.Ref)
+	case first.Kind == records.OpCommit && first.Commit != "" && ops.o.Uncommit != nil && ops.o.Recommit != nil:
+		a.Note = fmt.Sprintf("deletes the branch %s in Git, unless it has other commits", first.Ref)
+		change, state := ops.o.Uncommit, records.Undone
+		if !holds {
+			a.Note = fmt.Sprintf("makes the branch %s in Git again", first.Ref)
+			change, state = ops.o.Recommit, records.Done
+		}
 		if !p.Confirm {
 			return a, nil
 		}
-		if err := ops.o.Uncommit(ctx, op.Dir, op.Ref, op.Commit); err != nil {
+		undo.At, undo.Session = ops.o.Clock(), s.ID
+		if err := logged(ops, l.Space, undo, func() error { return change(ctx, first.Dir, first.Ref, first.Commit) }); err != nil {
 			return nil, err
 		}
-		undo.At, undo.Session, undo.State = ops.o.Clock(), s.ID, records.Done
-		if err := ops.db.Log(l.Space, undo); err != nil {
+		if err := ops.undone(l.Space, first.Number, state); err != nil {
 			return nil, err
 		}
-		a.Done, a.Operation = true, undo.ID()
+		a.Done, a.Operation, a.Note = true, undo.ID(), ""
+	case op.Kind == records.OpUndo && op.Safety == 0 && first.Kind == records.OpBranch && holds: // op brought it back
+		a.Note = "removes the branch " + first.Branch + " with all of its files"
+		if !p.Confirm {
+			return a, nil
+		}
+		if a, err = ops.removeBranch(ctx, s, l, first, *undo, p.Force); err != nil {
+			return nil, err
+		}
 	case op.Safety == 0:
 		return nil, usererr.New(usererr.NotFound, "%s cannot be undone: an earlier version of Tidemark made it", op.ID())
 	default:

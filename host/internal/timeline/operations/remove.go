@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
@@ -58,9 +59,14 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 	}
 	ops.o.Workspaces.CloseDir(s.Workspace)
 	if err := tracked.RemoveAll(s.Workspace); err != nil {
-		return nil, fmt.Errorf("cannot remove the branch: %w", err)
+		err = fmt.Errorf("cannot remove the branch: %w", err)
+		if isWhole(ctx, ops, s, undo.Kept) { // else the next start removes the rest
+			undo.State, undo.Dir, undo.Was = records.Failed, "", nil
+			err = errors.Join(err, ops.db.Log(l.Space, undo))
+		}
+		return nil, err
 	}
-	if err := ops.sessions.Remove(s); err != nil {
+	if err := ops.sessions.Remove(s, ops.o.Clock()); err != nil {
 		return nil, err
 	}
 	undo.State, op.State = records.Done, records.Undone
@@ -68,6 +74,24 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 		return nil, err
 	}
 	return &answers.Restored{SessionID: of.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID()}, nil
+}
+
+// isWhole reports whether nothing of a branch is known to be removed since a snapshot, though something else may have changed in it.
+// Where that cannot be found out, such as on a filesystem that is read-only now, it is true: what is not removed is the user's.
+func isWhole(ctx context.Context, ops *Operations, s *records.Session, kept uint64) bool {
+	if _, err := os.Lstat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	w, err := ops.lines.Open(ctx, s.Workspace)
+	if err != nil {
+		return true
+	}
+	now, _, err := w.Take(ctx, "the branch was not removed", "", true)
+	if err != nil {
+		return true
+	}
+	d, err := w.Diff(ctx, kept, now.Number, compare.Options{Secrets: true, Exact: true, MaxFiles: -1})
+	return err != nil || !slices.ContainsFunc(d.Files, func(f compare.File) bool { return f.After == nil })
 }
 
 // keepBranch takes a snapshot of a branch that will be removed, and ends its agent with force.
@@ -112,21 +136,22 @@ func (ops *Operations) bringBack(ctx context.Context, of *records.Session, l *mo
 	if err := ops.db.Log(l.Space, undo); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
-	err := ops.cloneAgain(ctx, of, was, op.Kept)
+	note, err := ops.cloneAgain(ctx, of, was, op.Kept)
 	if err != nil {
 		undo.State = records.Failed
 		return nil, errors.Join(err, tracked.RemoveAll(dir), tracked.RemoveAll(dir+makingSuffix), ops.db.Log(l.Space, undo))
 	}
 	undo.State = records.Done
 	err = errors.Join(ops.back(l.Space, op.Number), ops.db.Log(l.Space, undo))
-	return &answers.Restored{SessionID: was.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID()}, err
+	return &answers.Restored{SessionID: was.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID(), Note: note}, err
 }
 
-// cloneAgain makes the directory and the session of a branch that was removed.
-func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session, kept uint64) error {
+// cloneAgain makes the directory and the session of a branch that was removed. Note says that it has other ports
+// than before, "" where it has the same.
+func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session, kept uint64) (note string, err error) {
 	dir := was.Workspace
 	if err := os.Mkdir(dir, 0o700); err != nil { // its snapshots are those of a directory
-		return err
+		return "", err
 	}
 	if from := ops.sessions.Origin(of); from != nil {
 		ops.o.Workspaces.Branch(dir, from.Workspace)
@@ -143,27 +168,42 @@ func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session,
 		err = dataset.Rename(dir+makingSuffix, dir)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot bring back the files of branch %s: %w", was.ID, err)
+		return "", fmt.Errorf("cannot bring back the files of branch %s: %w", was.ID, err)
 	}
-	if was.Agent != nil && ops.usesPorts(of, was.Agent.Ports) { // another branch has got them
-		agent, again := *was.Agent, *was
-		agent.Ports = FreePorts(ops, of)
-		again.Agent, was = &agent, &again
+	again := *was
+	if was.Agent != nil {
+		agent := *was.Agent // that of the removal keeps its ports
+		again.Agent = &agent
 	}
-	return ops.sessions.Again(was)
+	err = withPorts(ops, of, &again, ops.sessions.Again)
+	if err == nil && was.Agent != nil && again.Agent.Ports != was.Agent.Ports {
+		note = fmt.Sprintf("The port offset of branch %s is now %d, because another branch has %d. Start its servers on these ports.", was.Name, again.Agent.Ports, was.Agent.Ports)
+	}
+	return note, err
 }
 
 // maxRunning bounds the processes that an error names.
 const maxRunning = 5
 
-// endPatience is how long the agent of a branch may take to end.
+// endPatience is how long the agent of a branch may take to end, before it is killed and after that.
 const endPatience = 3 * time.Second
 
-// endAgent ends the agent of a branch, with what it started.
+// endAgent ends the agent of a branch, with what it started. One that does not end when it is asked to is killed.
 func endAgent(ctx context.Context, s *records.Session) error {
 	if err := subprocess.End(s.Agent.PID); err != nil {
 		return err
 	}
+	if awaitEnd(ctx, s) == nil {
+		return nil
+	}
+	if err := errors.Join(ctx.Err(), subprocess.Kill(s.Agent.PID)); err != nil {
+		return err
+	}
+	return awaitEnd(ctx, s)
+}
+
+// awaitEnd waits until the agent of a branch has ended.
+func awaitEnd(ctx context.Context, s *records.Session) error {
 	ctx, cancel := context.WithTimeout(ctx, endPatience)
 	defer cancel()
 	for {

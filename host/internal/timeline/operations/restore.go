@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -59,7 +60,13 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 		return nil, err
 	}
 	defer unlock()
-	plan, err := w.PrepareRestore(ctx, place.Snapshot.Number, p.Paths)
+	prepare := w.PrepareRestore
+	if op.Kind == records.OpUndo {
+		prepare = func(ctx context.Context, number uint64, paths []string) (*restore.Plan, error) {
+			return workspace.PrepareUndo(ctx, w, number, paths)
+		}
+	}
+	plan, err := prepare(ctx, place.Snapshot.Number, p.Paths)
 	if plan != nil {
 		err = errors.Join(err, ops.keepDiffers(l.Space, plan.Recovered))
 	}
@@ -156,13 +163,20 @@ func masked(ops *Operations, path string) string {
 	return shown(path)
 }
 
+// Whole names the workspace itself among paths that cannot be restored.
+const Whole = "the workspace"
+
 // problems lists paths with their reasons, one line each.
 func (ops *Operations) problems(list []tree.Problem) (lines []string) {
 	for i, p := range list {
 		if i == maxSteps {
 			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
 		}
-		lines = append(lines, masked(ops, p.Path)+": "+event.OneLine(p.Reason))
+		name := masked(ops, p.Path)
+		if p.Path == "" || p.Path == "." {
+			name = Whole
+		}
+		lines = append(lines, name+": "+event.OneLine(p.Reason))
 	}
 	return lines
 }

@@ -24,8 +24,11 @@ func (ops *Operations) settle(l *moments.Line, w *workspace.Workspace) error {
 		return err
 	}
 	err := ops.settleEach(l.Space, func(o *records.Operation) (bool, error) {
+		if ended, err := endCommit(ops.lines.Life(), ops, l.Space, o); ended || err != nil {
+			return ended, err
+		}
 		switch {
-		case o.Dir != "" && o.Kind != records.OpCommit: // of a branch, which [Operations.settleBranches] ended
+		case o.Dir != "": // of a branch, which [Operations.settleBranches] ended
 			return false, nil
 		case o.Kind == records.OpApply:
 			return true, ops.endAlter(w, o)
@@ -151,15 +154,6 @@ func (ops *Operations) settleEach(space string, change func(*records.Operation) 
 	return nil
 }
 
-// removeSamples removes the samples of estimates that a kill ended.
-func removeSamples(branches string) error {
-	samples, err := fs.Glob(os.DirFS(branches), "*/"+tracked.SamplePrefix+"*")
-	for _, sample := range samples {
-		err = errors.Join(err, tracked.RemoveAll(filepath.Join(branches, sample)))
-	}
-	return err
-}
-
 // settleBranches ends what a daemon that was killed did with branches: each is whole afterwards, or removed.
 func (ops *Operations) settleBranches() error {
 	settled := map[string]bool{}
@@ -186,7 +180,7 @@ func (ops *Operations) settleBranches() error {
 
 // settleBranch removes what there is of a branch, unless its session has begun: then it is whole.
 func (ops *Operations) settleBranch(space string, o *records.Operation) error {
-	s := ops.sessions.Latest(o.Dir)
+	s := ops.sessions.Last(func(s *records.Session) bool { return s.Workspace == o.Dir && !s.Removed })
 	if s != nil {
 		l, err := ops.lines.Line(o.Dir)
 		if err != nil {
@@ -199,7 +193,7 @@ func (ops *Operations) settleBranch(space string, o *records.Operation) error {
 			}
 			return ops.back(space, o.Of)
 		}
-		if err := ops.sessions.Remove(s); err != nil {
+		if err := ops.sessions.Remove(s, ops.o.Clock()); err != nil {
 			return err
 		}
 	}
@@ -210,7 +204,7 @@ func (ops *Operations) settleBranch(space string, o *records.Operation) error {
 // removed removes a session that may be removed already.
 func (ops *Operations) removed(id string) error {
 	if s, err := ops.sessions.Find(id); err == nil {
-		return ops.sessions.Remove(s)
+		return ops.sessions.Remove(s, ops.o.Clock())
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package operations_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -108,21 +109,51 @@ func TestWhatWasNotSetBackIsNamed(t *testing.T) {
 	}
 }
 
-// TestTheSampleOfAKilledEstimateIsRemoved at the next start, and nothing beside it.
+// TestTheSampleOfAKilledEstimateIsRemoved at the next start, also one of an earlier build, and nothing beside it.
 func TestTheSampleOfAKilledEstimateIsRemoved(t *testing.T) {
 	w := timelinetest.New(t)
 	dir := filepath.Join(w.Top, "branches", "shop-1")
-	sample, branch := filepath.Join(dir, tracked.SamplePrefix+"123"), filepath.Join(dir, "other-way.sample")
-	for _, d := range []string{sample, branch} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
+	text := rand.Text()
+	block := strings.Repeat(text, (8<<20)/len(text))
+	var want []string
+	for _, d := range []struct {
+		name  string
+		files map[string]string
+		stays bool
+	}{
+		{tracked.SamplePrefix + "123", map[string]string{"block": "x"}, false},
+		{"whole.sample", map[string]string{"block": block, "0": "any", "17": "content"}, false},
+		{"half.sample", map[string]string{"block": block[:1000]}, false},
+		{"begun.sample", map[string]string{"block": ""}, false},
+		{"empty.sample", nil, false},
+		{"other-text.sample", map[string]string{"block": "x"}, true},
+		{"not-repeated.sample", map[string]string{"block": text + rand.Text()}, true},
+		{"other-file.sample", map[string]string{"block": block, "notes": "mine"}, true},
+		{"other-number.sample", map[string]string{"block": block, "007": "mine"}, true},
+		{"directory.sample", map[string]string{"1/file": "mine"}, true},
+		{"Other.sample", map[string]string{"block": block}, true},
+		{"whole", map[string]string{"block": block}, true},
+	} {
+		d.name = filepath.Join(dir, d.name)
+		if err := os.MkdirAll(d.name, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(d, "block"), []byte("x"), 0o400); err != nil {
-			t.Fatal(err)
+		for file, content := range d.files {
+			file = filepath.Join(d.name, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o400)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d.stays {
+			want = append(want, d.name)
 		}
 	}
 	w.Restart()
-	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || !slices.Equal(left, []string{branch}) {
+	slices.Sort(want)
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || !slices.Equal(left, want) {
+		t.Errorf("%q is left, %v", left, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) != 0 {
 		t.Errorf("%q is left, %v", left, err)
 	}
 }

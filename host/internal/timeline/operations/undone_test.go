@@ -1,6 +1,9 @@
 package operations_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
@@ -26,5 +29,29 @@ func TestTheLastUndoIsNamed(t *testing.T) {
 	undo.Operation = "op2"
 	if a, err := w.Operations.Undo(t.Context(), timelinetest.User, undo); err != nil || !a.Done {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// The undo of a branch, the undo of that undo and so on remove it and bring it back.
+func TestTheUndoOfAnUndoOfABranchIsUndone(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "one")
+	w.Edit("first")
+	b, err := w.Operations.Branch(t.Context(), timelinetest.User, operations.BranchParams{Where: w.Here(), From: "now", Name: "way", Confirm: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	operation := b.Operation
+	for i := range 6 {
+		a, err := w.Operations.Undo(t.Context(), timelinetest.User, operations.UndoParams{Where: w.Here(), Operation: operation, Confirm: true})
+		if err != nil || !a.Done {
+			t.Fatalf("undo %d, of %s: %+v, %v", i, operation, a, err)
+		}
+		if _, err := os.Stat(b.Workspace); (err == nil) != (i%2 == 1) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("after undo %d: %v", i, err)
+		}
+		if operation = a.Operation; i == 2 {
+			w.Restart()
+		}
 	}
 }

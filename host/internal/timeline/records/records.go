@@ -88,6 +88,8 @@ type Session struct {
 	Formerly []string `msgpack:",omitempty"`
 	// Agent is that of a branch, nil where none was to be started.
 	Agent *Agent
+	// Removed is true for a branch that was removed while it had branches.
+	Removed bool `msgpack:",omitempty"`
 
 	// Space is the ID of the workspace, by which its moments are stored.
 	Space string `msgpack:"-"`
@@ -112,19 +114,33 @@ type Agent struct {
 	// PID is the agent's process, 0 where none was started. Terminal is its tmux window, Log the file of its output.
 	PID           int
 	Terminal, Log string
+	// Ended is when the process ended, and Outcome how: "exit status 1", "signal: killed". They are zero while it runs, and where
+	// Tidemark did not wait for it.
+	Ended   time.Time `msgpack:",omitempty"`
+	Outcome string    `msgpack:",omitempty"`
+	// At is the path at which it sees the branch, "" for the branch's own one. AtWhy says why that is not the path of the original,
+	// "" where nobody asked for that.
+	At    string `msgpack:",omitempty"`
+	AtWhy string `msgpack:",omitempty"`
+	// Tab says that it was started in a terminal that the user's command opened.
+	Tab bool `msgpack:",omitempty"`
 }
 
 // Anchor is a place in an agent's conversation. Transcript is the path of the agent's own record of it.
 type Anchor struct{ Agent, Session, Message, Turn, Transcript string }
 
-// Terminal is the end of a command in a recorded terminal.
+// Terminal is a place in the recording of a terminal: the end of a command, or what an agent did there.
 type Terminal struct {
-	// Recording is the ID of the recording. Offset counts its bytes of output before the command.
+	// Recording is the ID of the recording. Offset counts its bytes of output before the command, or before what the agent did.
 	Recording string
 	Offset    uint64
 	// Status is the exit status, nil where the shell did not report one. Ms is how long it took, in milliseconds.
 	Status *int
 	Ms     int64
+	// Cwd is the directory in which it began, "" where an earlier version recorded it.
+	Cwd string
+	// Command is the command line, "" where the label begins with it.
+	Command string `msgpack:",omitempty"`
 }
 
 // Number returns the number of a session. Later sessions have larger ones.
@@ -156,7 +172,7 @@ type Moment struct {
 	Anchor *Anchor
 	// Exit is the exit status of an agent's command, nil where the agent does not report one.
 	Exit *int `msgpack:",omitempty"`
-	// Terminal is the command of a recorded terminal that the moment is of.
+	// Terminal is the command of a recorded terminal that the moment is of, or where an agent did it.
 	Terminal *Terminal
 	Notes    string
 
@@ -164,8 +180,14 @@ type Moment struct {
 	// something for the first moment with the snapshot.
 	Edited time.Time `msgpack:",omitempty"`
 
+	// Event tells the hook's event from others that the moment is of, "" for none.
+	Event string `msgpack:",omitempty"`
+
 	// Ran is how long the machine had run, suspension included, by the process that added it. It is not stored.
 	Ran time.Duration `msgpack:"-"`
+
+	// Placing means that the place in the recording of a terminal is not known yet. It is not stored.
+	Placing bool `msgpack:"-"`
 }
 
 // Operation is a change that can be undone: a restore or a branch.
@@ -185,13 +207,14 @@ type Operation struct {
 	Wrote map[string]string `msgpack:",omitempty"`
 	// Differs are the paths that were not set back when it failed or was interrupted, with the reasons, one line each.
 	Differs []string `msgpack:",omitempty"`
-	// Branch is the session of a branch, Dir its directory.
+	// Branch is the session of a branch, Dir its directory. Of an apply, Branch is what was applied.
 	Branch, Dir string
 	// Copy is the file of a branch's conversation, which is removed where the branch was interrupted.
 	Copy string `msgpack:",omitempty"`
 	// Of is the operation that an undo undid.
 	Of uint64
-	// Was is the session of a branch that an undo removes, Kept the snapshot of its files in its own workspace.
+	// Was is the session of a branch that an undo removes, Kept the snapshot of its files in its own workspace. Of an apply, Kept is
+	// that of the branch.
 	Was  *Session `msgpack:",omitempty"`
 	Kept uint64   `msgpack:",omitempty"`
 	// Ref is the branch in Git that a commit made, Commit its commit.

@@ -85,28 +85,24 @@ func (r *Registry) Again(s *records.Session) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.list = append(r.list, s)
+	r.list = append(slices.DeleteFunc(r.list, func(o *records.Session) bool { return o.ID == s.ID }), s)
 	slices.SortFunc(r.list, func(a, b *records.Session) int { return cmp.Compare(a.Number(), b.Number()) })
 	return nil
 }
 
 // Finish ends a session. Shift is how far the clock was set back in it.
 func (r *Registry) Finish(s *records.Session, at time.Time, shift time.Duration) error {
-	ended := *s
-	ended.Ended, ended.Shift = at, shift
-	if err := r.db.Save(&ended); err != nil {
-		return fmt.Errorf("cannot save the session: %w", err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.list[slices.Index(r.list, s)] = &ended
-	return nil
+	return r.Update(s.ID, func(s *records.Session) { s.Ended, s.Shift = at, shift })
 }
 
 // Update changes a session.
 func (r *Registry) Update(id string, change func(*records.Session)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.updateLocked(id, change)
+}
+
+func (r *Registry) updateLocked(id string, change func(*records.Session)) error {
 	s := r.findLocked(id)
 	if s == nil {
 		return usererr.New(usererr.NotFound, "session %s no longer exists", id)
@@ -120,13 +116,17 @@ func (r *Registry) Update(id string, change func(*records.Session)) error {
 	return nil
 }
 
-// Remove removes a session. Its moments stay, without being listed.
-func (r *Registry) Remove(s *records.Session) error {
+// Remove removes a session. Its moments stay, without being listed. One that has branches, which need it, remains as one that was
+// removed.
+func (r *Registry) Remove(s *records.Session, at time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock() // else a change of it could bring it back
+	if slices.ContainsFunc(r.list, func(b *records.Session) bool { return b.BranchOf != nil && b.BranchOf.Session == s.ID }) {
+		return r.updateLocked(s.ID, func(s *records.Session) { s.Ended, s.Removed = at, true })
+	}
 	if err := r.db.Remove(s.ID); err != nil {
 		return fmt.Errorf("cannot remove the session: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.list = slices.DeleteFunc(r.list, func(o *records.Session) bool { return o.ID == s.ID })
 	return nil
 }
@@ -181,10 +181,10 @@ func (r *Registry) Within(s *records.Session, dir string) bool {
 	return from != nil && event.Within(from.Workspace, dir)
 }
 
-// BranchesOf returns the branches of a session by their number.
+// BranchesOf returns the branches of a session by their number, without those that were removed.
 func (r *Registry) BranchesOf(s *records.Session) (list []*records.Session) {
 	for _, b := range r.All() {
-		if b.BranchOf != nil && b.BranchOf.Session == s.ID {
+		if b.BranchOf != nil && b.BranchOf.Session == s.ID && !b.Removed {
 			list = append(list, b)
 		}
 	}

@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/native"
+	"tidemark.dev/tidemark/host/internal/workspace/removal"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 )
 
@@ -77,12 +79,20 @@ func (f *filesystem) try() error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return &native.Unfit{Why: fmt.Sprintf("no subvolume can be removed in %s: %v", f.dir, err)}
 	}
-	mount, err := mounts.Of(f.dir)
-	if err != nil {
-		return err
-	}
-	return &native.Unfit{Why: "only root may remove Btrfs snapshots here", Command: "sudo mount -o remount,user_subvol_rm_allowed " + mount.At}
+	return &native.Unfit{Why: "only root may remove Btrfs snapshots here", Command: Allow(f.dir)}
 }
+
+// Allow returns the command that lets users remove snapshots on the filesystem of a directory, "" where this user may already.
+func Allow(dir string) string {
+	m, err := mounts.Of(dir)
+	if err != nil || m.Type != "btrfs" || os.Geteuid() == 0 || slices.Contains(strings.Split(m.Options, ","), allowed) {
+		return ""
+	}
+	return "sudo mount -o remount," + allowed + " " + native.Argument(m.At)
+}
+
+// allowed is the mount option that lets users remove subvolumes.
+const allowed = "user_subvol_rm_allowed"
 
 func (f *filesystem) path(name string) string { return filepath.Join(f.dir, name) }
 
@@ -143,6 +153,8 @@ func (f *filesystem) Remove(name string) error {
 	return subvolume.Delete(gone)
 }
 
+func (f *filesystem) Shown(name string) string { return f.path(name) }
+
 func (f *filesystem) Clone(_ context.Context, name, dir string) error {
 	from := f.path(name)
 	if !subvolume.ReadOnly(from) { // it was removed, or made writable
@@ -153,7 +165,15 @@ func (f *filesystem) Clone(_ context.Context, name, dir string) error {
 
 func (*filesystem) Seal(_ context.Context, dir string) error { return subvolume.SetReadOnly(dir, true) }
 
-// Discard removes what is in the directory of a store whose workspace no longer exists. The directory may not exist either.
+// Abandon removes a snapshot that a killed process was taking, in the directory of a store that is not open and may not exist.
+func Abandon(dir string) error {
+	if taking := filepath.Join(dir, takingName); subvolume.Is(taking) {
+		return removal.All(taking)
+	}
+	return nil
+}
+
+// Discard removes what is in the directory of a store whose workspace no longer exists, also where only root may remove subvolumes. The directory may not exist either.
 func Discard(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +181,11 @@ func Discard(dir string) error {
 	}
 	for _, e := range entries {
 		if path := filepath.Join(dir, e.Name()); ours(e.Name()) && subvolume.Is(path) {
-			err = errors.Join(err, subvolume.Delete(path))
+			failed := subvolume.Delete(path)
+			if errors.Is(failed, fs.ErrPermission) { // file by file needs no right
+				failed = removal.All(path)
+			}
+			err = errors.Join(err, failed)
 		}
 	}
 	return errors.Join(err, native.DiscardLists(dir))

@@ -443,3 +443,53 @@ func TestOldSnapshotsAreRemoved(t *testing.T) {
 	}
 	w.has(w.checkout(1, true), "file", "0")
 }
+
+// noting is a freezer that notes when the filesystem was asked last.
+type noting struct {
+	*native.Store
+	at time.Time
+}
+
+func (n *noting) Freeze(ctx context.Context) *tracked.Frozen {
+	f := n.Store.Freeze(ctx)
+	n.at = f.At
+	return f
+}
+
+// TestASnapshotHasTheTimeOfItsContent, and not when the last file of it was read.
+func TestASnapshotHasTheTimeOfItsContent(t *testing.T) {
+	w := newWorld(t, disktest.Options{})
+	n := &noting{Store: w.store}
+	record, err := tracked.Open(tracked.Options{Workspace: w.workspace, Store: filepath.Join(t.TempDir(), "store"), Clock: time.Now, Freezer: n})
+	w.must(err)
+	defer func() { w.must(record.Close()) }()
+	last := time.Time{}
+	for _, content := range []string{"one", "two"} {
+		w.write("file", content)
+		s, _, err := record.Take(t.Context(), "test")
+		w.must(err)
+		if !s.At.Equal(n.at) || !s.At.After(last) || !w.store.Has(s.Number) {
+			t.Errorf("%v is its time instead of %v", s.At, n.at)
+		}
+		last = s.At
+	}
+}
+
+// TestWhatCannotBeKeptIsRemovedAtOnce: it would keep room on a full filesystem.
+func TestWhatCannotBeKeptIsRemovedAtOnce(t *testing.T) {
+	w := newWorld(t, disktest.Options{})
+	w.write("file", "one")
+	f := w.store.Freeze(t.Context())
+	if f == nil {
+		t.Fatal(w.store.Failed())
+	}
+	at := time.Now()
+	blocked := filepath.Join(w.dir, "native", fmt.Sprintf("s1-%d", at.UnixNano()))
+	w.must(os.MkdirAll(filepath.Join(blocked, "in"), 0o700))
+	f.Keep(&tracked.Snapshot{Number: 1, At: at}, []string{"file"})
+	w.must(os.RemoveAll(blocked))
+	left, err := os.ReadDir(filepath.Join(w.dir, "native"))
+	if err != nil || len(left) > 0 || w.store.Failed() == nil || w.store.Has(1) {
+		t.Errorf("%v is left, %v, %v", left, err, w.store.Failed())
+	}
+}

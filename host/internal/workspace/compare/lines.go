@@ -2,6 +2,9 @@ package compare
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"znkr.io/diff"
 	"znkr.io/diff/textdiff"
@@ -113,11 +116,49 @@ func runs(a, b text, same []block) (list []Run) {
 	x, y := 0, 0
 	for _, m := range append(same[:len(same):len(same)], block{a.len(), b.len(), 0}) {
 		if m.x > x || m.y > y {
-			list = append(list, Run{At: y + 1, Old: m.x - x, New: m.y - y})
+			r := Run{At: y + 1, Old: m.x - x, New: m.y - y}
+			if r.Old == 1 && r.New == 1 {
+				r.From, r.To = columns(a.line(x), b.line(y))
+			}
+			list = append(list, r)
 		}
 		x, y = m.x+m.n, m.y+m.n
 	}
 	return list
+}
+
+// columns returns from where to where a line differs from the one that it replaced, in whole words, in UTF-16 units counted from 1.
+func columns(was, is string) (from, to int) {
+	same := func(of func(string) (rune, int), left func(string, int) string, was, is string) string {
+		for was != "" && is != "" {
+			r, n := of(was)
+			o, m := of(is)
+			if r != o || n != m || r == utf8.RuneError && n == 1 {
+				break
+			}
+			was, is = left(was, n), left(is, m)
+		}
+		return is
+	}
+	rest := same(utf8.DecodeRuneInString, func(s string, n int) string { return s[n:] }, was, is)
+	start := len(is) - len(rest)
+	rest = same(utf8.DecodeLastRuneInString, func(s string, n int) string { return s[:len(s)-n] }, was[start:], rest)
+	end := start + len(rest)
+	start = len(strings.TrimRightFunc(is[:start], isWord))
+	end = len(is) - len(strings.TrimLeftFunc(is[end:], isWord))
+	from = 1 + units(is[:start])
+	return from, from + units(is[start:end])
+}
+
+// isWord reports whether a rune is one of names in code.
+func isWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// units counts the UTF-16 units of a text.
+func units(s string) (n int) {
+	for _, r := range s {
+		n += max(1, utf16.RuneLen(r))
+	}
+	return n
 }
 
 // edit is what a line of a difference is: the line x of the first text, or y of the second one, or both.

@@ -12,6 +12,16 @@ import (
 // slack is how many bytes of a line beyond its limit are looked at, so that a secret at the limit is recognized.
 const slack = 1024
 
+// margin is how many lines on each side of the shown ones are looked at, so that a secret is recognized whose key is there, and
+// marginBytes how long a line of these is at most.
+const margin, marginBytes = 8, 512
+
+// severalLines is where a list or a text of several lines begins: [, | or > at the end of a line, or three quotes. A text of at most
+// maxWhole bytes that has one is searched as a whole for secrets of more lines than that.
+var severalLines = lazyregexp.New(`(?m)[\[|>][-+0-9]*[ \t]*\r?$|"""|'''`)
+
+const maxWhole = 256 << 10
+
 // shown turns lines of a text into what may leave the package.
 type shown struct {
 	c     *Comparer
@@ -21,8 +31,8 @@ type shown struct {
 	limit int
 	// strict masks the value of every secret key, as in structured data.
 	strict bool
-	// keys are the private keys and the parts of forms in the text, found when the first line is shown. They have more lines than
-	// are shown around a change, so that some of these say nothing about them.
+	// keys are the private keys, the parts of forms and other secrets of several lines in the text, found when the first line is
+	// shown. They have more lines than are shown around a change, so that some of these say nothing about them.
 	keys   [][2]int
 	looked bool
 }
@@ -48,10 +58,11 @@ func (s *shown) lines(from, n, most int) []shownLine {
 		if !s.exact && strings.Contains(s.text.s, "PRIVATE KEY") {
 			s.keys = pieces(privateKey().FindAllStringIndex(s.text.s, -1))
 		}
-		if !s.exact && partHead().MatchString(s.text.s) {
-			_, found := s.c.redactor.Explain(s.text.s, redact.FormText)
-			for _, f := range found {
-				s.keys = append(s.keys, [2]int{f.From, f.To})
+		if form := partHead().MatchString(s.text.s); !s.exact && (form || len(s.text.s) <= maxWhole && severalLines().MatchString(s.text.s)) {
+			for _, f := range s.find(s.text.s) {
+				if form || strings.Contains(s.text.s[f.From:f.To], "\n") {
+					s.keys = append(s.keys, [2]int{f.From, f.To})
+				}
 			}
 			s.keys = apart(s.keys)
 		}
@@ -59,7 +70,16 @@ func (s *shown) lines(from, n, most int) []shownLine {
 	var all []shownLine
 	var secrets [][2]int // offsets in the lines, joined with line feeds
 	size := 0
-	for i := from; i < from+n && size <= most; i++ {
+	if !s.exact {
+		for i := max(0, from-margin); i < from; i++ {
+			line := strings.TrimSuffix(s.text.line(i), "\n")
+			line = line[max(0, len(line)-marginBytes):]
+			all = append(all, shownLine{text: line})
+			size += len(line) + 1
+		}
+	}
+	before, begin := len(all), size
+	for i := from; i < from+n && size-begin <= most; i++ {
 		line := strings.TrimSuffix(s.text.line(i), "\n")
 		start := s.text.start(i)
 		if s.limit < len(line)-slack {
@@ -76,7 +96,14 @@ func (s *shown) lines(from, n, most int) []shownLine {
 		size += len(line) + 1
 	}
 	if !s.exact {
+		last := len(all)
+		end := from + last - before
+		for i := end; i < min(end+margin, s.text.len()); i++ {
+			line := strings.TrimSuffix(s.text.line(i), "\n")
+			all = append(all, shownLine{text: line[:min(len(line), marginBytes)]})
+		}
 		s.mask(all, secrets)
+		all = all[before:last]
 	}
 	for i := range all {
 		l := &all[i]
@@ -94,6 +121,15 @@ func (s *shown) lines(from, n, most int) []shownLine {
 	return all
 }
 
+// find returns the secrets in a text.
+func (s *shown) find(text string) []redact.Finding {
+	if s.strict {
+		_, found := s.c.redactor.Explain(text, redact.FormJSON)
+		return found
+	}
+	return redact.Find(s.c.redactor, text)
+}
+
 // mask masks what is known to be secret, and what the redactor finds, in lines that follow each other.
 func (s *shown) mask(all []shownLine, secrets [][2]int) {
 	var joined strings.Builder
@@ -101,15 +137,7 @@ func (s *shown) mask(all []shownLine, secrets [][2]int) {
 		joined.WriteString(l.text)
 		joined.WriteByte('\n')
 	}
-	form := redact.FormText
-	if s.strict {
-		form = redact.FormJSON
-	}
-	_, found := s.c.redactor.Explain(joined.String(), form)
-	if !s.strict {
-		found = append(found, redact.ExplainData(s.c.redactor, joined.String())...)
-	}
-	for _, f := range found {
+	for _, f := range s.find(joined.String()) {
 		secrets = append(secrets, [2]int{f.From, f.To})
 	}
 	secrets = apart(secrets)

@@ -120,6 +120,39 @@ func TestSecretsInATextAreMasked(t *testing.T) {
 	}
 }
 
+// TestASecretWhoseKeyIsBesideTheShownLinesIsMasked: a hunk begins behind the key, or ends before it.
+func TestASecretWhoseKeyIsBesideTheShownLinesIsMasked(t *testing.T) {
+	for _, content := range []string{
+		"{\n  \"password\"\n  :\n  \"zebra-stripes\",\n  \"n\": 1,\n  \"m\": 2\n}\n",
+		"[{\n  \"m\": 2,\n  \"value\": \"zebra-stripes\",\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3,\n  \"name\": \"password\"\n}]\n",
+	} {
+		for _, changed := range [][2]string{{"\"n\": 1", "\"n\": 3"}, {"\"m\": 2", "\"m\": 5"}} {
+			d := diffOf(t, files{"x": content}, files{"x": strings.Replace(content, changed[0], changed[1], 1)}, compare.Options{})
+			if text := d.Text(); strings.Contains(text, "zebra") {
+				t.Error(text)
+			}
+		}
+	}
+}
+
+// TestASecretOfManyLinesIsMasked: its key is further from the shown lines than these are looked at.
+func TestASecretOfManyLinesIsMasked(t *testing.T) {
+	for _, lines := range [][2]string{
+		{"{\n  \"recovery_codes\": [\n    \"zebra-10\"", ",\n    \"zebra-%d\""},
+		{"client_secret: |\n  zebra-10\n", "  zebra-%d\n"},
+	} {
+		text := lines[0]
+		for i := range 30 {
+			text += fmt.Sprintf(lines[1], 11+i)
+		}
+		text += map[bool]string{true: "\n  ]\n}\n", false: "other: 1\n"}[text[0] == '{']
+		d := diffOf(t, files{"x": text}, files{"x": strings.Replace(text, "zebra-36", "zebra-99", 1)}, compare.Options{})
+		if text := d.Text(); strings.Contains(text, "zebra") || !strings.Contains(text, "[masked]") {
+			t.Error(text)
+		}
+	}
+}
+
 // TestNoPlantedSecretIsShown, wherever it is in a text, and whichever lines of it changed.
 func TestNoPlantedSecretIsShown(t *testing.T) {
 	body := strings.Repeat("Zm9vYmFyYmF6cXV4", 4)

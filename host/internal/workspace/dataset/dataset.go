@@ -207,6 +207,12 @@ func ended(ctx context.Context, mounted func() bool, args ...string) error {
 	}
 }
 
+// Exists reports whether there is a dataset, or a pool of that name that is imported.
+func Exists(ctx context.Context, name string) bool {
+	_, err := run(ctx, "list", "-H", "-o", "name", name)
+	return err == nil
+}
+
 // Mount mounts a clone that is not mounted, where it was. Any other dataset is an error.
 func Mount(ctx context.Context, name, dir string) error {
 	if !cloneName().MatchString(path.Base(name)) {
@@ -296,12 +302,16 @@ func setFree(ctx context.Context, name string) error {
 	}
 }
 
-// Abandoned destroys clones of a dataset that are not mounted though they have a place, if nothing needs what is at the place.
-func Abandoned(ctx context.Context, dataset string, unneeded func(dir string) bool) error {
-	out, err := run(ctx, "list", "-H", "-t", "filesystem", "-o", "name,mounted,mountpoint", "-r", "-d", "1", above(dataset))
+// Abandoned destroys clones of a dataset that are not mounted though they have a place, if nothing needs what is there. Unneeded is
+// called with the place and with the name of the snapshot that the clone was made of, "" for none.
+func Abandoned(ctx context.Context, dataset string, unneeded func(dir, snapshot string) bool) error {
+	out, err := run(ctx, "list", "-H", "-t", "filesystem", "-o", "name,mounted,origin,mountpoint", "-r", "-d", "1", above(dataset))
 	for line := range strings.Lines(out) {
-		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
-		if len(fields) == 3 && cloneName().MatchString(path.Base(fields[0])) && fields[1] == "no" && unneeded(fields[2]) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
+		if len(fields) < 4 || !cloneName().MatchString(path.Base(fields[0])) || fields[1] != "no" {
+			continue
+		}
+		if _, snapshot, _ := strings.Cut(fields[2], "@"); unneeded(fields[3], snapshot) {
 			_, failed := run(ctx, "destroy", fields[0])
 			err = errors.Join(err, failed)
 		}

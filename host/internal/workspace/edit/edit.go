@@ -68,8 +68,15 @@ func (f *File) Sum() string {
 // maxFile bounds a file in bytes.
 const maxFile = 256 << 20
 
-// Read returns what is at a path with slashes, without following links.
+// Read returns what is at a path with slashes, without following links. Behind a link there is nothing.
 func Read(root *os.Root, name string) (*File, error) {
+	for i, c := range name {
+		if c == '/' {
+			if info, err := root.Lstat(filepath.FromSlash(name[:i])); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+				return nil, nil
+			}
+		}
+	}
 	name = filepath.FromSlash(name)
 	info, err := root.Lstat(name)
 	switch {

@@ -26,6 +26,11 @@ var (
 // more: mode and times are those of a new file (0600).
 func Clone(in *os.Root, name string, from *os.File) (*os.File, error) { return clone(in, name, from) }
 
+// Copy is [Clone] by the system's own copy. It shares the extents where the filesystem can, also between parts of a filesystem
+// that count as different ones, as a snapshot and a dataset of OpenZFS do. Elsewhere the bytes are copied, and holes may be filled.
+// It is [ErrUnsupported] except on Linux.
+func Copy(in *os.Root, name string, from *os.File) (*os.File, error) { return copied(in, name, from) }
+
 // probed bounds how many entries are looked at to find a file that can be cloned.
 const probed = 1000
 

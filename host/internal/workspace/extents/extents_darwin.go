@@ -39,3 +39,5 @@ func because(err error) error {
 
 // sameVolume is false: statfs(2) has one number for all of a filesystem.
 func sameVolume(string, *os.File) bool { return false }
+
+func copied(*os.Root, string, *os.File) (*os.File, error) { return nil, ErrUnsupported }

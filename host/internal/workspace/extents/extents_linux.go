@@ -20,6 +20,26 @@ func clone(in *os.Root, name string, from *os.File) (*os.File, error) {
 	return nil, errors.Join(because(err), to.Close(), in.Remove(name))
 }
 
+func copied(in *os.Root, name string, from *os.File) (*os.File, error) {
+	to, err := in.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for at := int64(0); ; {
+		n, err := unix.CopyFileRange(int(from.Fd()), &at, int(to.Fd()), nil, maxCopied, 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, errors.Join(because(err), to.Close(), in.Remove(name))
+		case n == 0:
+			return to, nil
+		}
+	}
+}
+
+// maxCopied is how many bytes one call copies at most.
+const maxCopied = 1 << 30
+
 func because(err error) error {
 	switch {
 	case errors.Is(err, unix.EXDEV):

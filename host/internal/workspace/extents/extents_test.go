@@ -1,6 +1,7 @@
 package extents_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -21,7 +22,6 @@ func empty(t *testing.T, dirs ...string) {
 	}
 }
 
-// TestWhatCannotBeClonedSaysWhy, and leaves nothing behind.
 // TestWhatAKilledProbeLeftIsRemoved, by the next one, but not what another process is using.
 func TestWhatAKilledProbeLeftIsRemoved(t *testing.T) {
 	to := t.TempDir()
@@ -41,6 +41,7 @@ func TestWhatAKilledProbeLeftIsRemoved(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeClonedSaysWhy, and leaves nothing behind.
 func TestWhatCannotBeClonedSaysWhy(t *testing.T) {
 	from, to, other := t.TempDir(), t.TempDir(), disktest.Small(t, "1m")
 	for _, files := range []int{0, 1} {
@@ -90,5 +91,45 @@ func TestSubvolumesShare(t *testing.T) {
 	}
 	if err := extents.Shares(from, disktest.Btrfs(t, disktest.Options{})); !errors.Is(err, extents.ErrElsewhere) {
 		t.Error(err)
+	}
+}
+
+// TestACopyOfTheSystemShares between subvolumes, and is none on another filesystem.
+func TestACopyOfTheSystemShares(t *testing.T) {
+	top, other := disktest.Btrfs(t, disktest.Options{}), disktest.Small(t, "1m")
+	from, to := filepath.Join(top, "from"), filepath.Join(top, "to")
+	content := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
+	if err := errors.Join(subvolume.Create(from), subvolume.Create(to), os.WriteFile(filepath.Join(from, "file"), content, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for dir, shares := range map[string]bool{to: true, other: false} {
+		f, err := os.Open(filepath.Join(from, "file"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied, err := extents.Copy(in, "copy", f)
+		if shares != (err == nil) || !shares && !errors.Is(err, extents.ErrElsewhere) {
+			t.Errorf("%s: %v", dir, err)
+		}
+		if err == nil {
+			err = copied.Close()
+		} else {
+			err = nil
+			empty(t, dir)
+		}
+		if err := errors.Join(err, f.Close(), in.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(filepath.Join(to, "copy"))
+	if err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if shared := disktest.Shared(t, filepath.Join(from, "file"), filepath.Join(to, "copy")); shared < int64(len(content)) {
+		t.Errorf("%d bytes are shared", shared)
 	}
 }

@@ -49,9 +49,12 @@ type Image struct {
 	nodes, entries, hard, chunks, texts part
 	changed                             changed
 	usage                               Usage
+	ahead                               chan struct{} // has as many as are read ahead
 
 	mu    sync.Mutex
 	lists map[uint64][]chunk
+	// read is until where large files were read.
+	read map[uint64]int64
 	// merged are the entries of directories that differ from the index, once they were asked for.
 	merged map[uint64][]named
 }
@@ -88,7 +91,7 @@ type chunk struct {
 
 // Open opens an image, which [Kept] made.
 func Open(files Files) (m *Image, err error) {
-	m = &Image{lists: map[uint64][]chunk{}, merged: map[uint64][]named{}}
+	m = &Image{lists: map[uint64][]chunk{}, read: map[uint64]int64{}, ahead: make(chan struct{}, aheadChunks), merged: map[uint64][]named{}}
 	f, err := objects.OpenFile(files.Index, os.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -168,7 +171,12 @@ func begins(path string, data []byte, magic string) error {
 var errEnds = errors.New("its parts do not have the size that it names")
 
 // Close closes the files.
-func (m *Image) Close() error { return errors.Join(m.packs.Close(), m.index.file.Close()) }
+func (m *Image) Close() error {
+	for range aheadChunks { // what is read ahead has ended then
+		m.ahead <- struct{}{}
+	}
+	return errors.Join(m.packs.Close(), m.index.file.Close())
+}
 
 // Check reads an image wholly, except for contents, and returns its damages, one line each.
 func Check(files Files) []string {
@@ -334,34 +342,79 @@ func (m *Image) content(b []byte) ([]byte, error) {
 
 // ReadAt reads from a file. It returns less than was asked for at the end alone, and no error there.
 func (m *Image) ReadAt(number uint64, to []byte, from int64) (n int, err error) {
+	part, err := m.Part(number, to, from)
+	return copy(to, part), err
+}
+
+// Part returns a part of a file that is as long as a buffer, or ends with the file. It is in the buffer or, where nothing had to be
+// copied, in memory that must not be changed.
+func (m *Image) Part(number uint64, buffer []byte, from int64) ([]byte, error) {
 	l := look{Image: m}
 	b := l.node(number)
 	if l.damaged != nil {
-		return 0, l.damaged
+		return nil, l.damaged
 	}
 	if b == nil || tree.Kind(b[0]) != tree.File || from < 0 {
-		return 0, fmt.Errorf("node %d is not a file", number)
+		return nil, fmt.Errorf("node %d is not a file", number)
 	}
 	if b[1]&isChunked == 0 {
 		content, err := m.content(b)
 		if err != nil || from >= int64(len(content)) {
-			return 0, err
+			return nil, err
 		}
-		return copy(to, content[from:]), nil
+		return content[from:min(int64(len(content)), from+int64(len(buffer)))], nil
 	}
 	chunks, err := l.chunksOf(number)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for i := at(chunks, from); i < len(chunks) && n < len(to); i++ {
+	i := at(chunks, from)
+	m.readAhead(number, chunks, i, from, int64(len(buffer)))
+	n := 0
+	for ; i < len(chunks) && n < len(buffer); i++ {
 		content, err := m.packs.Get(chunks[i].id, chunks[i].at)
 		if err != nil {
-			return n, err
+			return buffer[:n], err
 		}
-		begins := chunks[i].ends - int64(len(content))
-		n += copy(to[n:], content[from+int64(n)-begins:])
+		content = content[from+int64(n)-(chunks[i].ends-int64(len(content))):]
+		if n == 0 && len(content) >= len(buffer) {
+			return content[:len(buffer)], nil
+		}
+		n += copy(buffer[n:], content)
 	}
-	return n, nil
+	return buffer[:n], nil
+}
+
+// Of a file that is read from its begin to its end, so many chunks are read ahead. Reads of the kernel are not in order: those that are
+// so many bytes apart count.
+const (
+	aheadChunks = 4
+	aheadApart  = 1 << 20
+)
+
+// readAhead reads the chunks that follow one into memory, if a file is read from its begin to its end.
+func (m *Image) readAhead(number uint64, chunks []chunk, i int, from, bytes int64) {
+	m.mu.Lock()
+	if len(m.read) >= maxLists {
+		clear(m.read)
+	}
+	last := m.read[number]
+	m.read[number] = from + bytes
+	m.mu.Unlock()
+	if apart := from - last; apart > aheadApart || apart < -aheadApart {
+		return
+	}
+	for _, next := range chunks[min(i+1, len(chunks)):min(i+1+aheadChunks, len(chunks))] {
+		select {
+		case m.ahead <- struct{}{}:
+			go func() {
+				defer func() { <-m.ahead }()
+				_, _ = m.packs.Get(next.id, next.at) // an error is that of who reads it
+			}()
+		default:
+			return
+		}
+	}
 }
 
 // at returns the chunk that a place in a file is in.

@@ -1,19 +1,16 @@
-// Package imagefs serves an [image.Image] as a read-only filesystem by FUSE, on Linux.
+// Package imagefs serves an [image.Image] by FUSE on Linux and macOS, and by WinFsp on Windows: read-only, or as the
+// lower files of a [union.Union].
 //
 // Guarantees:
-//   - Nothing can be written to it, by root either. Programs in it get no privileges and no devices (ro, nosuid, nodev).
-//   - The kernel may keep everything that it has read: an image never changes.
+//   - Nothing can be written to a read-only one, by root either. Programs in both get no privileges and no devices (nosuid, nodev).
+//   - The kernel may keep everything that it has read: an image never changes, and a union through the mount alone.
+//   - What a program wrote to a union is written before the program continues. The kernel keeps only what was written by mmap.
 //   - It ends when it is unmounted. Its process unmounts it when it is asked to end.
 package imagefs
 
 import (
-	"errors"
-
 	"tidemark.dev/tidemark/host/internal/workspace/image"
 )
-
-// ErrUnsupported means that the system has no FUSE, or that Tidemark does not use it there.
-var ErrUnsupported = errors.New("Tidemark mounts snapshots on Linux only")
 
 // Name is the type of the filesystem in the table of mounts, behind "fuse.".
 const Name = "tidemark"
@@ -25,8 +22,12 @@ type Options struct {
 	Dir   string
 	// Source is what the table of mounts names.
 	Source string
+	// Written is the directory of what is written to a union, "" for a read-only filesystem.
+	Written string
 	// Sealed takes the permission to write from all modes, as a view has them.
 	Sealed bool
+	// Asked has a value when the process is asked to unmount it, unless a program uses it. It is nil where others unmount it.
+	Asked <-chan struct{}
 	// Ready is called when it is mounted.
 	Ready func()
 }

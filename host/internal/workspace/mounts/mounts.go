@@ -1,17 +1,17 @@
-// Package mounts finds what is mounted in a directory. It imports nothing of Tidemark. Elsewhere than on Linux it finds nothing.
+// Package mounts finds what is mounted in a directory. It imports nothing of Tidemark. On macOS it finds what FUSE serves, on
+// Windows nothing.
 package mounts
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
 
 // Mount is a filesystem at a place.
 type Mount struct {
+	// Device is that of the filesystem.
+	Device string
 	// At is the directory. Root is the directory of the filesystem that is seen there, "/" for the whole.
 	At, Root string
 	// Type is the filesystem, such as "btrfs". Source is what is mounted, such as a device.
@@ -20,33 +20,8 @@ type Mount struct {
 	Flags, Options string
 }
 
-const table = "/proc/self/mountinfo"
-
 // all returns what is mounted. A mount that hides an earlier one of the same directory is after it.
-func all() ([]Mount, error) {
-	if runtime.GOOS != "linux" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(table) //nolint:forbidigo // it is the kernel's
-	if err != nil {
-		return nil, err
-	}
-	var list []Mount
-	for line := range strings.Lines(string(data)) {
-		place, what, ok := strings.Cut(line, " - ")
-		at, of := strings.Fields(place), strings.Fields(what)
-		if !ok || len(at) < 6 || len(of) < 2 {
-			return nil, fmt.Errorf("%s has a line that is not understood: %q", table, line)
-		}
-		list = append(list, Mount{
-			At: unescape.Replace(at[4]), Root: unescape.Replace(at[3]), Type: of[0], Source: unescape.Replace(of[1]), Flags: at[5], Options: of[len(of)-1],
-		})
-	}
-	return list, nil
-}
-
-// unescape reads a path as the kernel writes it in its table.
-var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
+func all() ([]Mount, error) { return allOf("self") }
 
 // Within returns what is mounted on a directory and below it. The directory above it must exist.
 func Within(dir string) (list []Mount, err error) {
@@ -101,13 +76,29 @@ func Of(dir string) (Mount, error) {
 	if dir, err = real(dir); err != nil {
 		return Mount{}, err
 	}
+	return longest(found, dir), nil
+}
+
+// longest returns the mount that a path without links is on.
+func longest(found []Mount, path string) Mount {
 	longest := Mount{At: "/"}
 	for _, m := range found {
-		if len(m.At) >= len(longest.At) && (m.At == dir || strings.HasPrefix(dir, strings.TrimSuffix(m.At, "/")+"/")) {
+		if len(m.At) >= len(longest.At) && (m.At == path || strings.HasPrefix(path, strings.TrimSuffix(m.At, "/")+"/")) {
 			longest = m
 		}
 	}
-	return longest, nil
+	return longest
+}
+
+// Place returns where a path without links is in its filesystem, as a process sees it; "self" is this one. Two paths with the same
+// place are the same directory, whatever each process sees elsewhere. It reads no directory.
+func Place(process, path string) (string, error) {
+	found, err := allOf(process)
+	if err != nil {
+		return "", err
+	}
+	m := longest(found, path)
+	return m.Device + ":" + filepath.Join(m.Root, strings.TrimPrefix(path, strings.TrimSuffix(m.At, "/"))), nil
 }
 
 // real returns a path of which only the last part may be a link.

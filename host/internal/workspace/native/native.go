@@ -1,8 +1,8 @@
 // Package native keeps snapshots of a filesystem beside the snapshots of package tracked.
 //
-// Package tracked keeps the record: what changed, by whom, and every content. The filesystem's snapshot serves three things.
+// Package tracked keeps the record: what changed, by whom, and every content. The filesystem's snapshot serves four things.
 // The record is read from it, so that programs can change large files while they are read. A view and a clone are copies that
-// the filesystem makes of it, which takes the same time for any number of files.
+// the filesystem makes of it, which takes the same time for any number of files. A restore clones its files from it.
 //
 // A filesystem may copy names, times and modes at one instant, but contents that were written before the call (Btrfs). The
 // record reads files that changed later than shortly before the call itself, as it does without a snapshot. A view and a clone
@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,7 @@ import (
 	"syscall"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -53,6 +55,8 @@ type Filesystem interface {
 	Names(ctx context.Context) ([]string, error)
 	// Remove removes what is kept by a name. Nothing else has that name from then on, whether or not it succeeds.
 	Remove(name string) error
+	// Shown returns a directory in which what is kept by a name can be read and cloned from, file by file, "" for none.
+	Shown(name string) string
 	// Clone makes a writable copy in a directory. After an error it does not exist. The error is [fs.ErrNotExist] if the snapshot
 	// no longer exists. Seal makes the copy one that cannot be written to, by root either.
 	Clone(ctx context.Context, name, dir string) error
@@ -70,9 +74,9 @@ type Viewer interface {
 }
 
 const (
-	// maxKept is how many snapshots of the filesystem are kept, the newest ones: each pins what the workspace has deleted since,
+	// MaxKept is how many snapshots of the filesystem are kept, the newest ones: each pins what the workspace has deleted since,
 	// files that the record leaves out included.
-	maxKept = 50
+	MaxKept = 50
 	// minFree is the part of the filesystem that must be free for more than the newest one to be kept.
 	minFree = .1
 )
@@ -90,6 +94,8 @@ type Store struct {
 	mu sync.Mutex
 	// kept are in the order of their numbers.
 	kept []kept
+	// took is how long the filesystem took for the last snapshot.
+	took time.Duration
 	// failed is why the filesystem took no snapshot the last time, nil if it did.
 	failed error
 }
@@ -121,18 +127,42 @@ func Named(name string) bool {
 	return ok
 }
 
+// Reading is where a filesystem mounts a snapshot while it is taken, in the directory of a store, if it has to. Opening begins the
+// names of places where it mounts one of which a view is made.
+const (
+	Reading = "reading"
+	Opening = "opening-"
+)
+
+// Transient reports whether a name in the directory of a store is that of such a place.
+func Transient(name string) bool { return name == Reading || strings.HasPrefix(name, Opening) }
+
 // Unfit is why there are no snapshots of a filesystem of a workspace.
 type Unfit struct {
 	Why string
 	// Command is the one command that would allow them, "" if none does.
 	Command string
+	// Advice is a sentence that says what else would, "" for nothing.
+	Advice string
 }
 
 func (u *Unfit) Error() string {
+	if u.Advice != "" {
+		return fmt.Sprintf("%s. %s", u.Why, u.Advice)
+	}
 	if u.Command == "" {
 		return u.Why
 	}
 	return fmt.Sprintf("%s. Run `%s` to allow it.", u.Why, u.Command)
+}
+
+// Argument returns a name as an argument of a [Unfit] Command. For one that cannot be printed, the shell must be bash, ksh or zsh.
+func Argument(name string) string {
+	if quoted, ok := grants.Quoted(name); ok {
+		return quoted
+	}
+	quoted := strconv.QuoteToASCII(name)
+	return "$'" + strings.ReplaceAll(quoted[1:len(quoted)-1], "'", `\'`) + "'"
 }
 
 // New returns the snapshots that a filesystem takes of a workspace, with their lists of files in a directory. Call [Store.Settle]
@@ -220,6 +250,9 @@ func (s *Store) freeze(ctx context.Context) (*tracked.Frozen, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot take a %s snapshot: %w", s.of.Title(), err)
 	}
+	s.mu.Lock()
+	s.took = s.clock().Sub(at)
+	s.mu.Unlock()
 	drop := func() { s.note(s.of.Drop()) }
 	f := &tracked.Frozen{Dir: dir, At: at, Drop: drop}
 	f.Keep = func(r *tracked.Snapshot, differs []string) { s.keep(kept{r.Number, r.At.UnixNano()}, differs) }
@@ -232,16 +265,11 @@ func (s *Store) freeze(ctx context.Context) (*tracked.Frozen, error) {
 // full reports whether an error is about a filesystem or a quota without room.
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// Measure takes a snapshot, removes it, and returns how long the first took.
-func (s *Store) Measure(ctx context.Context) (time.Duration, error) {
-	began := s.clock()
-	f, err := s.freeze(ctx)
-	if err != nil {
-		return 0, err
-	}
-	took := s.clock().Sub(began)
-	f.Drop()
-	return took, nil
+// Took returns how long the filesystem took for its last snapshot.
+func (s *Store) Took() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.took
 }
 
 // note keeps an error for [Store.Failed].
@@ -262,12 +290,14 @@ func (s *Store) keep(k kept, differs []string) {
 	if err == nil {
 		err = s.of.Keep(k.name())
 	}
-	s.note(err)
+	if err != nil { // such as on a full filesystem, which gets its room back
+		_ = os.Remove(s.path(k.name() + differsSuffix))
+		s.note(errors.Join(err, s.of.Drop()))
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		s.kept = append(s.kept, k)
-	}
+	s.kept = append(s.kept, k)
 }
 
 // Has reports whether there is a snapshot of the filesystem for a record. S may be nil.
@@ -298,6 +328,24 @@ func (s *Store) find(number uint64) (k kept, ok bool) {
 	return k, ok
 }
 
+// Kept returns a directory with the snapshot of a record, of which files can perhaps be cloned, "" where there is none. S may be
+// nil.
+func (s *Store) Kept(number uint64) string {
+	k, ok := s.find(number)
+	if !ok {
+		return ""
+	}
+	dir := s.of.Shown(k.name())
+	if dir == "" {
+		return ""
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // it was removed behind Tidemark's back
+		s.remove(k)
+		return ""
+	}
+	return dir
+}
+
 // Forget removes the snapshots of records that will be deleted. S may be nil.
 func (s *Store) Forget(numbers ...uint64) {
 	for _, n := range numbers {
@@ -313,7 +361,7 @@ func (s *Store) Trim() {
 	if s == nil {
 		return
 	}
-	most := maxKept
+	most := MaxKept
 	if free, err := s.of.Free(); err == nil && free < minFree {
 		most = 1
 	}

@@ -12,7 +12,7 @@ import (
 // Provider opens a provider whose snapshots are those of a filesystem, with a record of package tracked. Open opens the first
 // ones in a directory, whose parent exists.
 func Provider(ctx context.Context, o provider.Options, open func(ctx context.Context, workspace, dir string, clock func() time.Time) (*Store, error)) (provider.Provider, error) {
-	place, err := provider.Place(o.Workspace, o.Store)
+	place, err := provider.Place(o.Workspace, o.Store, o.Store)
 	if err == nil {
 		err = place.Create()
 	}

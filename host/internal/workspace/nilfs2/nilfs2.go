@@ -4,7 +4,7 @@
 // unpromoted: the filesystem's own cleaner removes it then. Nothing is deleted.
 //
 // A checkpoint that is a snapshot already, because a user promoted it, is not used: the next one is. Only one that a user promotes
-// in the very instant in which Tidemark does is taken for Tidemark's.
+// in the very instant in which Tidemark does is taken for Tidemark's. Several daemons of Tidemark take turns.
 package nilfs2
 
 import (
@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
@@ -27,13 +26,13 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// Names in the directory of a store. A file with the suffix has the checkpoint and its device.
+// Names in the directory of a store. A file with the suffix has the checkpoint, its device, and the inode of the directory, on a line each.
 const (
 	suffix      = ".cp"
-	takingName  = "taking"  // a checkpoint that is being promoted or read
-	readingName = "reading" // where it is mounted
+	takingName  = "taking"       // a checkpoint that is being promoted or read
+	readingName = native.Reading // where it is mounted
 	// openingPrefix begins the names of places where a snapshot is mounted of which a view is made.
-	openingPrefix = "opening-"
+	openingPrefix = native.Opening
 	// busyPrefix begins the names of checkpoints that could not be unpromoted while they were mounted.
 	busyPrefix = "busy-"
 	// maxFile bounds a file in bytes.
@@ -48,9 +47,6 @@ type filesystem struct {
 	// within is where the workspace is in the filesystem.
 	workspace, within, dir string
 }
-
-// promoting has workspaces on one filesystem not promote the same checkpoint.
-var promoting sync.Mutex
 
 // Open opens the snapshots of a workspace, with their files in a directory whose parent exists. To try the rights of this process
 // it promotes a checkpoint, mounts it, and unpromotes it. The error is an [*native.Unfit] where no snapshot can be taken.
@@ -91,7 +87,7 @@ func forbidden() *native.Unfit {
 	}
 	return &native.Unfit{
 		Why:     "only a program with CAP_SYS_ADMIN may keep NILFS2 snapshots and mount them",
-		Command: "sudo setcap cap_sys_admin+p " + program,
+		Command: "sudo setcap cap_sys_admin+p " + native.Argument(program),
 	}
 }
 
@@ -159,14 +155,13 @@ func (f *filesystem) promote() (c nilfscp.Checkpoint, err error) {
 
 // promoted promotes a checkpoint. The error is [fs.ErrExist] if it is a snapshot already, and [fs.ErrNotExist] if it was removed.
 func (f *filesystem) promoted(number uint64) (nilfscp.Checkpoint, error) {
-	promoting.Lock()
-	defer promoting.Unlock()
+	defer f.of.Lock()() // for other workspaces on the filesystem, and for daemons of other homes
 	c, is, err := f.of.Get(number)
 	if err == nil && is {
 		err = fs.ErrExist
 	}
 	if err == nil {
-		err = write(f.path(takingName+suffix), fmt.Sprintf("%v\n%s", c, f.of.Device))
+		err = write(f.path(takingName+suffix), fmt.Sprintf("%v\n%s\n%d", c, f.of.Device, nilfscp.Inode(f.dir)))
 	}
 	if err == nil {
 		err = f.of.Promote(number)
@@ -184,7 +179,7 @@ func write(path, content string) error {
 	return errors.Join(err, w.Sync(), w.Close())
 }
 
-// read reads the file of a checkpoint.
+// read reads the file of a checkpoint. It is [fs.ErrNotExist] for a copy of another store's file, too.
 func read(path string) (c nilfscp.Checkpoint, device string, err error) {
 	data, err := safefile.Read(path, maxFile)
 	if err != nil {
@@ -193,6 +188,10 @@ func read(path string) (c nilfscp.Checkpoint, device string, err error) {
 	line, device, ok := strings.Cut(string(data), "\n")
 	if c, err = nilfscp.Parse(line); err != nil || !ok {
 		return c, "", fmt.Errorf("%s names no checkpoint", path)
+	}
+	device, of, _ := strings.Cut(device, "\n")
+	if of != fmt.Sprint(nilfscp.Inode(filepath.Dir(path))) {
+		return c, "", fmt.Errorf("%s names a checkpoint of another store: %w", path, fs.ErrNotExist)
 	}
 	return c, device, nil
 }
@@ -346,11 +345,28 @@ func hidden(ctx context.Context, dir string, skip func(path string) bool) (names
 	})
 }
 
+// Shown is nothing: NILFS2 clones no files, so that a mount would only be another place to copy them from.
+func (*filesystem) Shown(string) string { return "" }
+
 // Clone is not supported.
 func (*filesystem) Clone(context.Context, string, string) error { return errors.ErrUnsupported }
 
 // Seal does nothing: there are no clones.
 func (*filesystem) Seal(context.Context, string) error { return nil }
+
+// Abandon unpromotes what a killed process was taking, in the directory of a store that is not open and may not exist.
+func Abandon(dir string) error {
+	path := filepath.Join(dir, takingName+suffix)
+	_, device, err := read(path)
+	of, ok := nilfscp.At(device)
+	if err != nil || !ok {
+		return nil //nolint:nilerr // there is none, or its filesystem is not mounted
+	}
+	if err := tracked.RemoveAll(filepath.Join(dir, readingName)); err != nil {
+		return err
+	}
+	return demote(of, path)
+}
 
 // Discard unpromotes the snapshots of a store whose workspace no longer exists or has another provider, where their filesystem is
 // mounted. The directory may not exist either.

@@ -273,6 +273,59 @@ func TestWhatAUserPromotedStays(t *testing.T) {
 	}
 }
 
+// TestSeveralStoresShareNoCheckpoint: those of two homes promote at the same time, and each removes only its own. A copy of a store
+// has none.
+func TestSeveralStoresShareNoCheckpoint(t *testing.T) {
+	w := newWorld(t, disktest.Options{})
+	w.write("file", "one")
+	var stores [2]string
+	var records [2]*tracked.Provider
+	var kept [2]*native.Store
+	for i := range stores {
+		stores[i] = filepath.Join(w.dir, fmt.Sprintf("home-%d", i), "native")
+		w.must(os.MkdirAll(filepath.Dir(stores[i]), 0o700))
+		s, err := nilfs2.Open(w.Context(), w.workspace, stores[i], time.Now)
+		w.must(err)
+		kept[i] = s
+		records[i], err = tracked.Open(tracked.Options{Workspace: w.workspace, Store: filepath.Join(w.TempDir(), "store"), Clock: time.Now, Freezer: s})
+		w.must(err, s.Settle(w.Context(), records[i].List()))
+		defer func() { w.must(records[i].Close()) }()
+	}
+	for round := range 5 {
+		w.write("file", fmt.Sprint(round))
+		done := make(chan error)
+		for i := range records {
+			go func() {
+				_, _, err := records[i].Take(context.Background(), "test")
+				done <- errors.Join(err, kept[i].Failed())
+			}()
+		}
+		w.must(<-done, <-done)
+	}
+	all := w.promoted()
+	if len(all) != 10 || len(slices.Compact(slices.Clone(all))) != 10 {
+		t.Fatalf("%v are promoted", all)
+	}
+	copied := filepath.Join(w.dir, "home-2", "native")
+	w.must(os.MkdirAll(filepath.Dir(copied), 0o700), os.CopyFS(copied, os.DirFS(stores[0])), nilfs2.Discard(copied))
+	if now := w.promoted(); !slices.Equal(now, all) {
+		t.Errorf("a copy of a store removed some of %v: %v", all, now)
+	}
+	w.must(nilfs2.Discard(stores[0]))
+	if now := w.promoted(); len(now) != 5 {
+		t.Errorf("%v are left of the other store", now)
+	}
+	for _, s := range records[1].List() {
+		dir := filepath.Join(w.dir, fmt.Sprintf("view-of-%d", s.Number))
+		w.must(kept[1].Checkout(w.Context(), records[1], s.Number, dir, true))
+		if w.has(dir, "file", fmt.Sprint(s.Number-1)); !nilfscp.Is(dir) {
+			t.Errorf("%s is no mount", dir)
+		}
+		w.must(tracked.RemoveAll(dir))
+	}
+	w.must(nilfs2.Discard(stores[1]))
+}
+
 // TestADirtyFileIsWhole: what a program has written is in the snapshot, though nothing of it is on disk yet.
 func TestADirtyFileIsWhole(t *testing.T) {
 	w := newWorld(t, disktest.Options{Bytes: 2 << 30})

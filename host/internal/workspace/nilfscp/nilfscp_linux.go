@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 )
 
 // The requests of linux/nilfs2_api.h, and the sizes of their arguments in bytes.
@@ -80,6 +83,44 @@ func privileged(call func() error) (err error) {
 		return err
 	}
 	return errors.Join(call(), setCapabilities(was))
+}
+
+// A lock is tried so often, and so long after each other: another program may keep it.
+const (
+	lockTries = 1000
+	lockEvery = time.Millisecond
+)
+
+// Lock waits until no other process promotes a checkpoint of the filesystem, a second at most. Unlock ends that.
+func (f Filesystem) Lock() (unlock func()) {
+	none := func() {}
+	at := f.At
+	if m, err := mounts.Of(f.At); err == nil {
+		at = m.At
+	}
+	fd, err := unix.Open(at, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil { // the top may be closed to this user
+		fd, err = unix.Open(f.At, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return none
+	}
+	for range lockTries {
+		if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(lockEvery)
+	}
+	return func() { _ = unix.Close(fd) }
+}
+
+// Inode returns the number of a directory, 0 where it is not known. A copy of the directory has another one.
+func Inode(dir string) uint64 {
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return 0
+	}
+	return st.Ino
 }
 
 // Sync writes a checkpoint with everything that was written before, and returns its number. Where nothing was, it is the last one.

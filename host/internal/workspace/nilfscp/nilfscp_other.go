@@ -13,6 +13,12 @@ func Free(string) (float64, error) { return 0, errors.ErrUnsupported }
 // Allowed reports whether this process may promote checkpoints and mount them.
 func Allowed() bool { return false }
 
+// Lock waits for other processes.
+func (Filesystem) Lock() (unlock func()) { return func() {} }
+
+// Inode returns the number of a directory.
+func Inode(string) uint64 { return 0 }
+
 // Sync writes a checkpoint.
 func (Filesystem) Sync() (uint64, error) { return 0, errors.ErrUnsupported }
 

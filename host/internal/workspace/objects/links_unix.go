@@ -11,8 +11,8 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// OpenFile opens a file that may have names in other stores and images, or creates one with [os.O_CREATE] and [os.O_EXCL]. It keeps none of
-// them from deleting their names.
+// OpenFile opens a file that may have names in other stores and images, or creates one, by the flags of [os.OpenFile]. It keeps none of them from
+// deleting their names.
 func OpenFile(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, 0o600) }
 
 // update is [OpenFile] for a regular file, for reading and writing.

@@ -69,7 +69,7 @@ type Packs struct {
 // blockAt is where a record is.
 type blockAt struct{ pack, offset uint32 }
 
-// cachedBlock is a block in memory. It is read once; checked are the contents that have the hash they were asked by.
+// cachedBlock is a block in memory. It is read once. Where it is damaged, there are both an error and what could be read.
 type cachedBlock struct {
 	at   blockAt
 	size int64
@@ -77,9 +77,6 @@ type cachedBlock struct {
 	once sync.Once
 	b    *block
 	err  error
-
-	mu      sync.Mutex
-	checked map[uint16]bool
 }
 
 // OpenPacks opens the packs that [Store.Link] linked into a directory. It keeps at most so many bytes of contents in memory,
@@ -118,7 +115,7 @@ func (p *Packs) block(at blockAt) (*cachedBlock, error) {
 	p.mu.Lock()
 	e := p.known[at]
 	if e == nil {
-		e = p.recent.PushFront(&cachedBlock{at: at, checked: map[uint16]bool{}})
+		e = p.recent.PushFront(&cachedBlock{at: at})
 		p.known[at] = e
 	} else {
 		p.recent.MoveToFront(e)
@@ -126,16 +123,16 @@ func (p *Packs) block(at blockAt) (*cachedBlock, error) {
 	c := e.Value.(*cachedBlock)
 	p.mu.Unlock()
 	c.once.Do(func() {
-		from, err := p.pack(at.pack)
-		if err == nil {
-			c.b, err = from.read(at.offset, p.decoder)
-		}
-		if c.b == nil {
-			c.err = err
+		var from *pack
+		if from, c.err = p.pack(at.pack); c.err == nil {
+			c.b, c.err = from.read(at.offset, p.decoder)
 		}
 		p.count(c)
 	})
-	return c, c.err
+	if c.b == nil {
+		return nil, c.err
+	}
+	return c, nil
 }
 
 // count adds a block that was read to those in memory, and forgets the oldest ones that are too many. One that could not be
@@ -149,7 +146,7 @@ func (p *Packs) count(c *cachedBlock) {
 	}
 	for e := p.recent.Back(); e != nil; {
 		old, before := e.Value.(*cachedBlock), e.Prev()
-		if old == c && c.err != nil || old != c && old.size > 0 && p.bytes > p.most {
+		if old == c && c.b == nil || old != c && old.size > 0 && p.bytes > p.most {
 			p.recent.Remove(e)
 			delete(p.known, old.at)
 			p.bytes -= old.size
@@ -158,7 +155,8 @@ func (p *Packs) count(c *cachedBlock) {
 	}
 }
 
-// Get returns a content, which the caller must not change. The error is [ErrMissing] if what is at its place is not it.
+// Get returns a content, which the caller must not change. The error is [ErrMissing] if what is at its place is not it, by the
+// checksums of its record, or where these differ by its hash.
 func (p *Packs) Get(id ID, at Place) ([]byte, error) {
 	c, err := p.block(blockAt{at.Pack, at.Offset})
 	if err != nil {
@@ -168,18 +166,10 @@ func (p *Packs) Get(id ID, at Place) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s has no content %d at %d", ErrMissing, p.dir, at.Item, at.Offset)
 	}
 	content := c.b.content(int(at.Item))
-	c.mu.Lock()
-	checked := c.checked[at.Item]
-	c.mu.Unlock()
-	if checked && c.b.items[at.Item].id == id {
-		return content, nil
-	}
-	if IDOf(content) != id {
+	// The checksums of a record that is whole vouch for its table and its contents. Hashing them would take as long as reading them.
+	if c.b.items[at.Item].id != id || c.err != nil && IDOf(content) != id {
 		return nil, cmp.Or(c.err, error(&DamagedError{filepath.Join(p.dir, fmt.Sprintf("%08d.pack", at.Pack)), int64(at.Offset), fmt.Errorf("the content %d is not %s", at.Item, id)}))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.checked[at.Item] = true
 	return content, nil
 }
 

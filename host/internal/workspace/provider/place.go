@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,17 +21,38 @@ type Placement struct {
 	Shares bool
 	// Why explains the choice in one sentence.
 	Why string
+	// Missing is the directory beside the workspace that would be used if its user had the right to create it, "" for none.
+	Missing string
 }
 
-// besidePrefix names the directory beside a workspace. The workspace's name follows.
+// besidePrefix names the directory beside a workspace. The workspace's name follows, and a hash that differs between homes.
 const besidePrefix = ".tidemark-views-"
 
-// Place chooses where views and branches of a workspace go: usual, a directory of the home, which need not exist. Where that
-// is on another filesystem than the workspace, and the workspace's filesystem shares extents, it is a directory beside the
+// besideOf returns the directory beside a workspace for what is in a store. Each home has a directory of its own there: its
+// daemon removes what it does not know.
+func besideOf(workspace, store string) string {
+	sum := sha256.Sum256([]byte(resolved(store)))
+	return filepath.Join(filepath.Dir(workspace), fmt.Sprintf("%s%s-%x", besidePrefix, filepath.Base(workspace), sum[:4]))
+}
+
+// resolved returns a path without links, as far as it exists.
+func resolved(path string) string {
+	if at, err := real(path); err == nil {
+		return at
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(resolved(parent), filepath.Base(path))
+}
+
+// Place chooses where views and branches of a workspace with a store go: usual, a directory of the home, which need not exist, as the
+// store need not. Where usual is on another filesystem than the workspace, and the workspace's filesystem shares extents, it is a directory beside the
 // workspace, if that can be written and is in no repository.
 //
 // It writes and removes a file in both places to try what they share.
-func Place(workspace, usual string) (Placement, error) {
+func Place(workspace, store, usual string) (Placement, error) {
 	workspace, err := real(workspace)
 	if err != nil {
 		return Placement{}, err
@@ -56,46 +78,59 @@ func Place(workspace, usual string) (Placement, error) {
 		return p, nil
 	}
 	parent := filepath.Dir(workspace)
-	if why := unfit(workspace, parent); why != "" {
+	beside := besideOf(workspace, store)
+	if why, forbidden := unfit(workspace, parent, beside); why != "" {
 		p.Why = fmt.Sprintf("files are copied: %s is on another filesystem than the workspace, and %s", near, why)
+		if forbidden {
+			p.Missing = beside
+		}
 		return p, nil
 	}
 	return Placement{
-		Dir: filepath.Join(parent, besidePrefix+filepath.Base(workspace)), Beside: true, Shares: true,
-		Why: fmt.Sprintf("%s is on another filesystem than the workspace, so that files would be copied; here unchanged files share the room of the workspace's files", near),
+		Dir: beside, Beside: true, Shares: true,
+		Why: fmt.Sprintf("unchanged files share the room of the workspace's files there, and not in %s, which is on another filesystem", near),
 	}, nil
 }
 
-// Beside returns the directory beside a workspace, which may no longer exist, in which its views and branches may be; "" if there
-// is none that only its user can write to.
-func Beside(workspace string) string {
-	dir := filepath.Join(filepath.Dir(workspace), besidePrefix+filepath.Base(workspace))
+// Beside returns the directory beside a workspace, which may no longer exist, in which the views and branches of a store may be; ""
+// if there is none that only its user can write to.
+func Beside(workspace, store string) string {
+	dir := besideOf(workspace, store)
 	if private(dir) != nil {
 		return ""
 	}
 	return dir
 }
 
-// unfit returns why the directory that a workspace is in takes no views, "" if it does.
-func unfit(workspace, parent string) string {
+// unfit returns why the directory that a workspace is in takes no views, "" if it does. Forbidden is true where the user may not
+// create the directory beside the workspace, which is the only reason.
+func unfit(workspace, parent, beside string) (why string, forbidden bool) {
 	if parent == workspace {
-		return "nothing is beside the workspace"
+		return "nothing is beside the workspace", false
 	}
 	for dir := parent; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return fmt.Sprintf("%s is in the repository %s", parent, dir)
+			return fmt.Sprintf("%s is in the repository %s", parent, dir), false
 		}
 		if dir == filepath.Dir(dir) {
 			break
 		}
 	}
-	if err := extents.Shares(workspace, parent); err != nil {
-		return fmt.Sprintf("%s cannot take them: %v", parent, err)
+	to, err := beside, private(beside)
+	if errors.Is(err, fs.ErrNotExist) {
+		to, err = parent, nil
 	}
-	if err := private(filepath.Join(parent, besidePrefix+filepath.Base(workspace))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err.Error()
+	if err != nil {
+		return err.Error(), false
 	}
-	return ""
+	err = extents.Shares(workspace, to)
+	if errors.Is(err, fs.ErrPermission) {
+		return "you may not create a directory in " + to, true
+	}
+	if err != nil {
+		return fmt.Sprintf("%s cannot take them: %v", to, err), false
+	}
+	return "", false
 }
 
 // Create creates the directory, for its user alone. An existing one that others could have made is an error.

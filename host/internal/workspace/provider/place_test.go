@@ -32,7 +32,7 @@ func TestViewsGoIntoTheHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	usual := filepath.Join(top, "home", "state", "views")
-	p, err := provider.Place(link, usual)
+	p, err := provider.Place(link, top, usual)
 	if err != nil || p.Dir != usual || p.Beside || p.Why == "" {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -40,11 +40,11 @@ func TestViewsGoIntoTheHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, inside := range []string{filepath.Join(workspace, "views"), filepath.Join(link, "a", "b"), workspace} {
-		if p, err := provider.Place(workspace, inside); err == nil || !strings.Contains(err.Error(), "inside") {
+		if p, err := provider.Place(workspace, top, inside); err == nil || !strings.Contains(err.Error(), "inside") {
 			t.Errorf("%s: %+v, %v", inside, p, err)
 		}
 	}
-	if _, err := provider.Place(filepath.Join(top, "missing"), usual); !errors.Is(err, os.ErrNotExist) {
+	if _, err := provider.Place(filepath.Join(top, "missing"), top, usual); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(top, "file"), nil, 0o600); err != nil {
@@ -62,7 +62,7 @@ func TestAHomeElsewhereIsUsual(t *testing.T) {
 	if err := os.Mkdir(workspace, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p, err := provider.Place(workspace, filepath.Join(home, "views"))
+	p, err := provider.Place(workspace, home, filepath.Join(home, "views"))
 	if err != nil || p.Beside || p.Shares || !strings.Contains(p.Why, "copied") {
 		t.Fatalf("%+v, %v", p, err)
 	}

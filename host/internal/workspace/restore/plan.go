@@ -191,6 +191,9 @@ func (p *Plan) steps(changes []tree.Change, g groups) {
 			}
 		}
 	}
+	if p.undo {
+		p.surround(changes, planned)
+	}
 	for _, c := range changes {
 		if !planned[c.Path] {
 			continue
@@ -203,6 +206,41 @@ func (p *Plan) steps(changes []tree.Change, g groups) {
 			p.Problems = append(p.Problems, tree.Problem{Path: s.Path, Reason: notNow(s.Before)})
 		}
 	}
+}
+
+// surround plans the times of the directories that planned paths are in, where nothing else in them differs.
+func (p *Plan) surround(changes []tree.Change, planned map[string]bool) {
+	ours, others := map[string]bool{}, map[string]bool{} // directories in which something differs
+	for path := range p.stay {
+		others[tree.Parent(path)] = true
+	}
+	for _, c := range changes {
+		switch {
+		case c.Path == "":
+		case planned[c.Path]:
+			ours[tree.Parent(c.Path)] = true
+		case !timesAlone(c):
+			others[tree.Parent(c.Path)] = true
+		}
+	}
+	for _, c := range changes {
+		if ours[c.Path] && !others[c.Path] && !planned[c.Path] && timesAlone(c) {
+			planned[c.Path], p.above[c.Path] = true, true
+		}
+	}
+}
+
+// timesAlone reports whether only the times of a directory differ.
+func timesAlone(c tree.Change) bool {
+	return c.Before != nil && c.After != nil && c.Before.Kind == tree.Dir && c.After.Kind == tree.Dir && sameButTimes(attributesOf(c.Before), attributesOf(c.After))
+}
+
+// keepTimes takes out the times of directories in which a path is left as it is.
+func (p *Plan) keepTimes() {
+	for _, left := range p.Left {
+		delete(p.above, tree.Parent(left.Path))
+	}
+	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool { return s.Kind == Attributes && !p.within(s.Path) && !p.above[s.Path] })
 }
 
 // kind returns what is to be done about a change. A file gets attributes in place only if no name outside of the paths
@@ -320,6 +358,7 @@ func (p *Plan) look() error {
 		p.Left = append(p.Left, tree.Problem{Path: path, Reason: why})
 	}
 	p.prune(stay)
+	p.keepTimes()
 	slices.SortFunc(p.Left, func(a, b tree.Problem) int { return strings.Compare(a.Path, b.Path) })
 	return nil
 }

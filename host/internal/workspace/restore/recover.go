@@ -287,18 +287,7 @@ func (r *run) ours(o *operation, fresh string) bool {
 	case st.Kind != tree.File:
 		return true
 	}
-	if st.Mode&0o400 == 0 {
-		if err := r.staging.chmod(fresh, st.Mode|0o400); err != nil {
-			return false
-		}
-		defer func() { _ = r.staging.chmod(fresh, st.Mode) }()
-	}
-	f, err := r.staging.open(fresh)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }()
-	return r.held.Verify(f, o.Entry) == nil
+	return compare(r, fresh, o.Entry) == nil
 }
 
 // finishing is called before each removal from the staging directory, and after that of the directory. Tests set it.

@@ -11,9 +11,10 @@
 //   - What the system does not allow this user to change is a problem of the plan, but for times alone. What it no longer allows
 //     to be set back is reported, and blocks no later restore.
 //   - Every new content is written and compared with the recorded one before anything in the workspace is touched. A full
-//     disk leaves the workspace as it was.
+//     disk leaves the workspace as it was. That holds for files too that share the extents of another one instead of being copied.
 //   - Symbolic links are never followed, the workspace's own .git and what the provider skips are never touched. Paths
-//     that are not in the plan keep their inode and their times.
+//     that are not in the plan keep their inode and their times. An undo sets back the times of the directories above its paths,
+//     where nothing else in them differs from the target.
 //   - A file whose content was not recorded is never replaced by an empty one, and a file whose present content cannot be
 //     recorded is never replaced at all. Nor is anything in a directory that could not be listed. These are [Plan.Problems].
 //
@@ -69,6 +70,9 @@ type Plan struct {
 
 	p     *tracked.Provider
 	paths []string
+	// undo is true for a plan of [PrepareUndo]. Above are the directories outside of the paths whose times it sets back.
+	undo  bool
+	above map[string]bool
 	// nodes are what the safety snapshot recorded of the paths of the steps, and of anchors.
 	nodes map[string]*tree.Node
 	// anchors are the files outside of the plan of which files in it are hard links, by the number of their group.
@@ -205,6 +209,16 @@ var (
 // interrupted is set back first. Nothing else in the workspace changes. After an error, a plan that is not nil has only what
 // was recovered.
 func Prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []string) (*Plan, error) {
+	return prepare(ctx, p, target, paths, false)
+}
+
+// PrepareUndo is [Prepare] for what changed the paths and nothing else: the directories that they are in get their times back, too,
+// unless something else in them differs.
+func PrepareUndo(ctx context.Context, p *tracked.Provider, target uint64, paths []string) (*Plan, error) {
+	return prepare(ctx, p, target, paths, true)
+}
+
+func prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []string, undo bool) (*Plan, error) {
 	for _, path := range paths {
 		if err := valid(path); err != nil {
 			return nil, err
@@ -222,7 +236,7 @@ func Prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []st
 		return nil, err
 	}
 	defer held.Release()
-	plan := &Plan{Target: target, p: p, paths: paths, used: true}
+	plan := &Plan{Target: target, p: p, paths: paths, undo: undo, above: map[string]bool{}, used: true}
 	if plan.Recovered, err = recoverHeld(p, held); err != nil {
 		return nil, err
 	}
@@ -279,6 +293,7 @@ func (p *Plan) Leave() {
 	p.Left = append(p.Left, p.Problems...)
 	p.Problems = nil
 	p.prune(reasons)
+	p.keepTimes()
 }
 
 // prune takes paths out of the steps. A directory that stays keeps what must be in it; one that cannot come has nothing

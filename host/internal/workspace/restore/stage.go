@@ -38,6 +38,7 @@ type run struct {
 	store   *dir
 	staging *dir
 	places  *os.Root // the staging directory again
+	sources sources
 	// byPath are the numbers of operations that put something at a path.
 	byPath    map[string]int
 	conflicts []tree.Problem
@@ -204,7 +205,10 @@ func (r *run) stage(ctx context.Context) error {
 		}
 		work = append(work, n)
 	}
-	if err := inParallel(ctx, work, r.stageOne); err != nil {
+	r.sources = openSources(r)
+	err := inParallel(ctx, work, r.stageOne)
+	r.sources.close()
+	if err != nil {
 		return err
 	}
 	for _, l := range links {
@@ -257,35 +261,19 @@ func (r *run) stageOne(i int) error {
 			return err
 		}
 	}
-	if err := r.held.Place(r.places, fresh, o.Entry); err != nil {
-		return fail(err)
+	if !share(r, o, fresh) {
+		err := r.held.Place(r.places, fresh, o.Entry)
+		if err == nil && o.Entry.Kind == tree.File {
+			err = compare(r, fresh, o.Entry)
+		}
+		if err != nil {
+			return fail(err)
+		}
 	}
 	if n := r.plan.nodes[o.Path]; n != nil {
 		if err := r.keepOwner(o, fresh); err != nil {
 			return fail(err)
 		}
-	}
-	if o.Entry.Kind != tree.File {
-		return nil
-	}
-	// Its mode may not allow to read it.
-	st, err := r.staging.stat(fresh)
-	if err != nil {
-		return fail(err)
-	}
-	if st.Mode&0o400 == 0 {
-		if err := r.staging.chmod(fresh, st.Mode|0o400); err != nil {
-			return fail(err)
-		}
-		defer func() { _ = r.staging.chmod(fresh, st.Mode) }()
-	}
-	f, err := r.staging.open(fresh)
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = f.Close() }()
-	if err := r.held.Verify(f, o.Entry); err != nil {
-		return fail(err)
 	}
 	return nil
 }

@@ -41,10 +41,10 @@ func (h *Held) take(ctx context.Context, label string) (s *Snapshot, same bool, 
 func (h *Held) within(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
 	p := h.p
 	if p.options.Budget <= 0 {
-		return p.take(ctx, label, h.Listed)
+		return p.take(ctx, label, h)
 	}
 	limit(p)
-	if s, same, err = p.take(ctx, label, h.Listed); !errors.Is(err, objects.ErrFull) {
+	if s, same, err = p.take(ctx, label, h); !errors.Is(err, objects.ErrFull) {
 		return s, same, err
 	}
 	first := err
@@ -57,7 +57,7 @@ func (h *Held) within(ctx context.Context, label string) (s *Snapshot, same bool
 		if !more {
 			continue
 		}
-		if s, same, err = p.take(ctx, label, h.Listed); !errors.Is(err, objects.ErrFull) {
+		if s, same, err = p.take(ctx, label, h); !errors.Is(err, objects.ErrFull) {
 			return s, same, err
 		}
 	}

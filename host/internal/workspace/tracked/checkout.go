@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/workspace/attrs"
+	"tidemark.dev/tidemark/host/internal/workspace/extents"
 	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/removal"
@@ -184,6 +185,11 @@ func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool, 
 			return err
 		}
 	}
+	return Finish(r, name, f, e, readOnly)
+}
+
+// Finish gives a file that has its content all else of an entry, and closes it.
+func Finish(r *os.Root, name string, f *os.File, e *tree.Entry, readOnly bool) error {
 	defer func() { _ = f.Close() }()
 	if err := attrs.SetXattrs(f, e.Xattrs); err != nil {
 		return err
@@ -203,11 +209,11 @@ func (c *contents) fillFile(f *os.File, e *tree.Entry) error {
 	case e.Unread != "" && e.Content == [32]byte{}:
 		return nil // nothing of it is known; its name and mode are
 	case e.Sparse:
-		h := &holes{f: f}
+		h := extents.NewHoles(f)
 		if err := c.write(h, e); err != nil {
 			return err
 		}
-		return h.close()
+		return h.Close()
 	}
 	return c.write(f, e)
 }

@@ -1,7 +1,6 @@
 package tracked
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -236,31 +235,3 @@ func (c *contents) write(w io.Writer, e *tree.Entry) error {
 	}
 	return nil
 }
-
-// holes writes a file without the blocks that are all zero.
-type holes struct {
-	f    *os.File
-	size int64
-}
-
-// page is the smallest hole.
-const page = 4096
-
-var zeros [page]byte
-
-func (h *holes) Write(b []byte) (int, error) {
-	n := len(b)
-	for len(b) > 0 {
-		part := b[:min(len(b), page-int(h.size%page))]
-		if !bytes.Equal(part, zeros[:len(part)]) {
-			if _, err := h.f.WriteAt(part, h.size); err != nil {
-				return 0, err
-			}
-		}
-		h.size += int64(len(part))
-		b = b[len(part):]
-	}
-	return n, nil
-}
-
-func (h *holes) close() error { return h.f.Truncate(h.size) }

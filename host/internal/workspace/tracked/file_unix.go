@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// page is the smallest hole.
+const page = 4096
+
 // sparse reports whether a file takes less room than its content.
 func sparse(f *os.File, size int64) bool {
 	var st unix.Stat_t

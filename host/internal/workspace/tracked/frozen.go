@@ -32,10 +32,10 @@ type Frozen struct {
 	Drop func()
 }
 
-// freeze has a scanner read a copy of the workspace, if there can be one. It adds to dirty what may have changed up to the
+// freeze has a scanner read a copy of the workspace, if there can be one and live is false. It adds to dirty what may have changed up to the
 // instant, and leaves what may have changed since to the next snapshot.
-func freeze(ctx context.Context, p *Provider, s *tree.Scanner, dirty tree.Dirty, whole bool) (*Frozen, bool, error) {
-	if p.options.Freezer == nil || !whole && len(dirty) == 0 {
+func freeze(ctx context.Context, p *Provider, s *tree.Scanner, dirty tree.Dirty, whole, live bool) (*Frozen, bool, error) {
+	if p.options.Freezer == nil || live || !whole && len(dirty) == 0 {
 		return nil, whole, nil
 	}
 	f := p.options.Freezer.Freeze(ctx)

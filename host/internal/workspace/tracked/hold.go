@@ -16,6 +16,8 @@ type Held struct {
 	p *Provider
 	// Listed is [tree.Scanner].Listed for the snapshots that are taken.
 	Listed bool
+	// Live has snapshots read from the workspace itself, although there is a [Freezer].
+	Live bool
 }
 
 // Hold waits until no snapshot is being taken, and keeps other callers of [Provider.Take] waiting.

@@ -5,7 +5,9 @@ package tracked_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -190,20 +192,27 @@ func TestACloneNeverHasAnotherContent(t *testing.T) {
 	})
 }
 
+// besideOf is what the directory beside a workspace is called in which the views of a store are.
+func besideOf(workspace, store string) string {
+	sum := sha256.Sum256([]byte(store))
+	return fmt.Sprintf(".tidemark-views-%s-%x", workspace, sum[:4])
+}
+
 // TestViewsGoWhereExtentsAreShared: into the home, unless it is elsewhere and a directory beside the workspace would share.
 func TestViewsGoWhereExtentsAreShared(t *testing.T) {
 	sharing(t, func(t *testing.T, r *room, disk string) {
-		home := t.TempDir()
+		home, err := filepath.EvalSymlinks(t.TempDir())
+		r.must(err)
 		place := func(usual string) provider.Placement {
 			t.Helper()
-			p, err := provider.Place(r.workspace, usual)
+			p, err := provider.Place(r.workspace, home, usual)
 			r.must(err)
 			if p.Why == "" {
 				t.Errorf("%+v does not say why", p)
 			}
 			return p
 		}
-		beside := filepath.Join(disk, ".tidemark-views-workspace")
+		beside := filepath.Join(disk, besideOf("workspace", home))
 		for _, files := range []int{0, 1} { // a workspace without a file too
 			if files > 0 {
 				r.write("file", nil)
@@ -215,6 +224,10 @@ func TestViewsGoWhereExtentsAreShared(t *testing.T) {
 			if p := place(usual); p.Dir != usual || p.Beside || !p.Shares {
 				t.Errorf("%+v", p)
 			}
+		}
+		other, err := provider.Place(r.workspace, filepath.Join(home, "other"), filepath.Join(home, "other", "views"))
+		if r.must(err); !other.Beside || other.Dir == beside {
+			t.Errorf("another home has %s", other.Dir)
 		}
 		p := place(filepath.Join(home, "views"))
 		r.must(p.Create(), p.Create())

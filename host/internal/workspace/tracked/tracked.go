@@ -58,6 +58,8 @@ type Options struct {
 	Changes Changes
 	// Freezer makes a copy of the workspace for each snapshot to read. Nil reads the workspace itself.
 	Freezer Freezer
+	// Copies returns directories with copies of a snapshot whose files can perhaps be cloned. Others may have changed them. Nil is none.
+	Copies func(number uint64) []string
 	// Clock returns the time of the filesystem. It is called from several goroutines.
 	Clock func() time.Time
 	// Budget bounds what the store takes on disk, in bytes; 0 is no bound. A snapshot that would exceed it first has the
@@ -348,7 +350,7 @@ func (p *Provider) Take(ctx context.Context, label string) (s *Snapshot, same bo
 	return h.Take(ctx, label)
 }
 
-func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snapshot, same bool, err error) {
+func (p *Provider) take(ctx context.Context, label string, h *Held) (s *Snapshot, same bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer show(p, nil)
@@ -385,7 +387,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 		scanner.Since = p.options.Changes.Since
 	}
 	var found *tree.Found
-	frozen, whole, err := freeze(ctx, p, scanner, dirty, whole)
+	frozen, whole, err := freeze(ctx, p, scanner, dirty, whole, h.Live)
 	if frozen != nil {
 		defer func() { frozen.end(s, found, same, err) }()
 	}
@@ -394,7 +396,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 	}
 	if whole {
 		p.need(comparing)
-		scanner.Listed = listed
+		scanner.Listed = h.Listed
 		found, err = scanner.Full(ctx, p.now)
 	} else {
 		found, err = scanner.Some(ctx, p.now, dirty)
@@ -420,7 +422,7 @@ func (p *Provider) take(ctx context.Context, label string, listed bool) (s *Snap
 		p.all[len(p.all)-1], p.examined = &seen, damage
 		return &seen, true, p.now.Accept(found)
 	}
-	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: tree.Count(found.Changes), Problems: problems, Rules: p.options.Rules}
+	rec := &record{Number: p.next(), At: scanner.Clock().UnixNano(), Label: label, Changed: tree.Count(found.Changes), Problems: problems, Rules: p.options.Rules}
 	if len(p.all) > 0 { // the first one is only a tree
 		rec.Changed = countBetween(p, p.all[len(p.all)-1].rec, rec, found.Changes)
 		if err := p.encodeDelta(rec, found.Changes); err != nil {

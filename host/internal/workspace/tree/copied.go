@@ -36,7 +36,7 @@ func (w *walk) settle(path string, n *Node, copied Stat) error {
 		if err != nil || st.Kind != File || st.Links != copied.Links {
 			break
 		}
-		if st.Size > maxSettled && (st.Ctime != copied.Ctime || st.Inode != copied.Inode) {
+		if st.Size > maxSettled && racy(w.Clock(), st) && (st.Ctime != copied.Ctime || st.Inode != copied.Inode) {
 			break
 		}
 		now := &Node{Entry: Entry{Kind: File}}
@@ -56,6 +56,12 @@ func (w *walk) settle(path string, n *Node, copied Stat) error {
 	}
 	n.Unread = changed
 	return nil
+}
+
+// stale reports whether a copy lacks what was changed before it was made: a full filesystem may not write a file's last size and times.
+func (w *walk) stale(path string, copied Stat) bool {
+	st, err := w.live.stat(path)
+	return err == nil && st.Kind == File && !racy(w.Clock(), st) && (st.Size != copied.Size || st.Mtime != copied.Mtime)
 }
 
 // differ notes whether what was found of a path differs from the copy.

@@ -3,7 +3,9 @@ package tree_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,5 +89,56 @@ func TestNoFileOfACopyIsRead(t *testing.T) {
 				t.Errorf("%q were read, want %q", read, c.read)
 			}
 		})
+	}
+}
+
+// TestWhatACopyLacksIsReadFromTheDirectory: a full filesystem may copy a file without its last size and time. What changed after the
+// copy was made is not part of it.
+func TestWhatACopyLacksIsReadFromTheDirectory(t *testing.T) {
+	copied, live := t.TempDir(), t.TempDir()
+	old := time.Now().Add(-2 * time.Hour)
+	large := bytes.Repeat([]byte("x"), 2<<20)
+	for _, f := range []struct {
+		name         string
+		copied, live []byte
+		later        time.Duration
+	}{
+		{"same", []byte("same"), []byte("same"), 0},
+		{"time", []byte("time"), []byte("time"), time.Second},
+		{"size", large[1:], large, time.Second},
+		{"after", []byte("before"), []byte("after it"), time.Second},
+	} {
+		from, to := filepath.Join(copied, f.name), filepath.Join(live, f.name)
+		if err := errors.Join(os.WriteFile(from, f.copied, 0o600), os.WriteFile(to, f.live, 0o600), os.Chtimes(from, old, old), os.Chtimes(to, old, old.Add(f.later))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now().Add(time.Hour)
+	s := tree.Scanner{Dir: copied, Live: live, Skip: func(string) bool { return false }, Clock: func() time.Time { return now }}
+	s.Read = func(f *os.File, _ int64) (tree.Content, error) {
+		content, err := io.ReadAll(f)
+		c := tree.Content{Size: int64(len(content))}
+		c.Content = sha256.Sum256(content)
+		return c, err
+	}
+	if err := os.Chtimes(filepath.Join(live, "after"), now, now); err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Full(context.Background(), tree.New())
+	if err != nil || len(found.Problems) > 0 {
+		t.Fatal(found, err)
+	}
+	for _, c := range found.Changes {
+		if c.Path == "" {
+			continue
+		}
+		want := map[string][]byte{"same": []byte("same"), "time": []byte("time"), "size": large, "after": []byte("before")}[c.Path]
+		moved := c.After.Mtime != tree.Nanoseconds(old.Unix(), int64(old.Nanosecond()))
+		if c.After.Content != sha256.Sum256(want) || c.After.Size != int64(len(want)) || moved != (c.Path == "time" || c.Path == "size") {
+			t.Errorf("%s is %+v", c.Path, c.After)
+		}
+	}
+	if !slices.Equal(found.Differs, []string{"size", "time"}) {
+		t.Errorf("%q differ", found.Differs)
 	}
 }

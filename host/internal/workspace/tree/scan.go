@@ -532,7 +532,7 @@ func (w *walk) inspect(path string) (*Node, error) {
 			return n, nil
 		case File:
 			again, err := w.readFrom(w.root, path, n, st, try)
-			if err == nil && !again && n.Racy && w.live != nil {
+			if err == nil && !again && w.live != nil && (n.Racy || w.stale(path, st)) {
 				err = w.settle(path, n, st)
 			}
 			if err != nil {

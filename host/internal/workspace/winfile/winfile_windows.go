@@ -78,15 +78,22 @@ func long(path string) (*uint16, error) {
 	return windows.UTF16PtrFromString(long)
 }
 
-// OpenFile opens a file by its path with [os.O_RDONLY] or [os.O_RDWR], or creates one with [os.O_CREATE]. Unlike one that [os.OpenFile] opened, it does not keep others
-// from deleting the file, or another name of it.
+// OpenFile opens a file by its path with [os.O_RDONLY] or [os.O_RDWR]. It creates a missing one with [os.O_CREATE], which must be missing
+// with [os.O_EXCL] too, and is emptied with [os.O_TRUNC]. Unlike one that [os.OpenFile] opened, it does not keep others from deleting the
+// file, or another name of it.
 func OpenFile(path string, flag int) (*os.File, error) {
 	name, err := long(path)
 	access, disposition := uint32(windows.GENERIC_READ), uint32(windows.OPEN_EXISTING)
 	if flag&os.O_RDWR != 0 {
 		access |= windows.GENERIC_WRITE
 	}
-	if flag&os.O_CREATE != 0 {
+	switch flag & (os.O_CREATE | os.O_EXCL | os.O_TRUNC) {
+	case 0:
+	case os.O_CREATE:
+		disposition = windows.OPEN_ALWAYS
+	case os.O_CREATE | os.O_TRUNC:
+		disposition = windows.CREATE_ALWAYS
+	default:
 		disposition = windows.CREATE_NEW
 	}
 	var h windows.Handle

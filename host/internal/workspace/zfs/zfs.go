@@ -30,8 +30,8 @@ import (
 
 // Names in the directory of a store. The file of a kept snapshot has its name in ZFS.
 const (
-	takingName  = "taking"  // the file of a snapshot that is being taken or read
-	readingName = "reading" // where it can be read, if ZFS does not show it
+	takingName  = "taking"       // the file of a snapshot that is being taken or read
+	readingName = native.Reading // where it can be read, if ZFS does not show it
 	trialName   = "trial"
 	datasetName = "dataset" // the file with the dataset that the workspace is
 	// makingSuffix is at the end of the place of a clone that is being made.
@@ -94,14 +94,28 @@ func Present(ctx context.Context, workspace, dir string) error {
 		return nil
 	}
 	name := string(data)
-	if err := dataset.Mount(ctx, name, workspace); err != nil {
+	err = dataset.Mount(ctx, name, workspace)
+	if errors.Is(err, fs.ErrNotExist) && dataset.Exists(ctx, pool(name)) {
+		return nil // it was destroyed, as a branch is that was removed and comes back
+	}
+	if err != nil {
 		return fmt.Errorf("%s is empty, because its ZFS dataset %s is not mounted. Run `zfs mount %s` and try again, or remove the directory: %w", workspace, name, name, err)
 	}
 	return nil
 }
 
-// prefixOf returns how the names of the snapshots of a store begin.
+// pool returns the pool of a dataset.
+func pool(name string) string {
+	name, _, _ = strings.Cut(name, "/")
+	return name
+}
+
+// prefixOf returns how the names of the snapshots of a store begin, whose directory exists. Stores of other homes have other
+// prefixes, and so has a copy of the directory.
 func prefixOf(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
 	sum := sha256.Sum256([]byte(dir))
 	return dataset.SnapshotPrefix + hex.EncodeToString(sum[:4]) + "-"
 }
@@ -136,7 +150,7 @@ func (f *filesystem) try(ctx context.Context) error {
 	case errors.Is(err, fs.ErrPermission):
 		return &native.Unfit{
 			Why:     fmt.Sprintf("the user may not take and destroy snapshots of the ZFS dataset %s", f.dataset.Name),
-			Command: fmt.Sprintf("sudo zfs allow -u %s snapshot,destroy,mount %s", userName(), f.dataset.Name),
+			Command: fmt.Sprintf("sudo zfs allow -u %s snapshot,destroy,mount %s", userName(), native.Argument(f.dataset.Name)),
 		}
 	default:
 		return &native.Unfit{Why: fmt.Sprintf("ZFS takes no snapshot of %s: %v", f.dataset.Name, err)}
@@ -246,8 +260,8 @@ func (f *filesystem) Names(ctx context.Context) (names []string, err error) {
 	}
 	err = tracked.RemoveAll(f.path(readingName))
 	views := filepath.Dir(f.dir)
-	err = errors.Join(err, dataset.Abandoned(ctx, f.dataset.Name, func(dir string) bool {
-		return filepath.Dir(dir) == views || filepath.Dir(dir) == f.dir || strings.HasSuffix(dir, makingSuffix)
+	err = errors.Join(err, dataset.Abandoned(ctx, f.dataset.Name, func(dir, snapshot string) bool {
+		return filepath.Dir(dir) == views || filepath.Dir(dir) == f.dir || strings.HasSuffix(dir, makingSuffix) && strings.HasPrefix(snapshot, f.prefix)
 	}))
 	entries, failed := os.ReadDir(f.dir)
 	err = errors.Join(err, failed)
@@ -281,6 +295,18 @@ func (f *filesystem) Remove(name string) error {
 	return errors.Join(err, os.Remove(f.path(name)))
 }
 
+// Shown is a directory that ZFS mounts itself, and unmounts once it is unused. Zfs-fuse has none.
+func (f *filesystem) Shown(name string) string {
+	of, err := f.of(name)
+	if err != nil {
+		return ""
+	}
+	if dir := f.dataset.Frozen(of); dir != "" {
+		return filepath.Join(dir, f.within)
+	}
+	return ""
+}
+
 func (f *filesystem) Clone(ctx context.Context, name, dir string) error {
 	of, err := f.of(name)
 	if err != nil {
@@ -291,12 +317,32 @@ func (f *filesystem) Clone(ctx context.Context, name, dir string) error {
 
 func (*filesystem) Seal(ctx context.Context, dir string) error { return dataset.Seal(ctx, dir) }
 
+// Abandon destroys a snapshot that a killed process was taking, in the directory of a store that is not open and may not exist.
+func Abandon(dir string) error {
+	path := filepath.Join(dir, takingName)
+	of, name, err := read(path)
+	if err != nil || !strings.HasPrefix(name, prefixOf(dir)) {
+		return nil //nolint:nilerr // there is none, or it is not of ZFS, or of another store
+	}
+	if err := tracked.RemoveAll(filepath.Join(dir, readingName)); err != nil {
+		return err
+	}
+	if err := dataset.Drop(context.Background(), of, name); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
 // Discard destroys the snapshots of a store whose workspace no longer exists or has another provider, as far as their dataset
 // does. The directory may not exist either.
 func Discard(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	prefix := prefixOf(dir)
+	if data, failed := safefile.Read(filepath.Join(dir, datasetName), maxName); failed == nil { // a killed process may have left it
+		_ = dataset.Drop(context.Background(), string(data), prefix+trialName)
 	}
 	err = errors.Join(err, tracked.RemoveAll(filepath.Join(dir, readingName)), tracked.RemoveAll(filepath.Join(dir, datasetName)))
 	for _, e := range entries {
@@ -305,7 +351,7 @@ func Discard(dir string) error {
 		}
 		path := filepath.Join(dir, e.Name())
 		of, name, failed := read(path)
-		if failed == nil {
+		if failed == nil && strings.HasPrefix(name, prefix) { // else it is a copy of another store's file
 			failed = dataset.Drop(context.Background(), of, name)
 		}
 		if failed == nil {

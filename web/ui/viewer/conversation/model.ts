@@ -66,6 +66,7 @@ export class ConversationModel {
     } catch (error) {
       problem = words(error);
     }
+    if (id !== this.#session) return; // another one was chosen meanwhile
     batch(() => {
       this.tree.value = tree;
       this.rows.value = rowsOf(tree?.turns ?? []);

@@ -5,7 +5,7 @@ import type { List, ListMoment } from '../../../../extension/timeline';
 import type { Ask } from '../../client';
 import type { Notice } from '../model';
 import { TimelineData } from '../timeline/data';
-import { MOMENTS, MomentsModel, TERMINAL } from './model';
+import { MOMENTS, MomentsModel, TERMINAL, terminalWords } from './model';
 
 /** A host with sessions of so many moments, which answers with pages of them. */
 class Host {
@@ -60,6 +60,7 @@ function moment(n: number): ListMoment {
     source: 'edit',
     fsSnapshot: `s${n}`,
     ...(n % 50 === 0 && { severity: 'error' }),
+    ...(n === 52 && { severity: 'error', brokenSince: { at: '', momentId: 'm50' } }),
   };
 }
 
@@ -81,7 +82,8 @@ test('older moments are read page by page, and stay when newer ones appear', asy
   expect(ids(moments)).toEqual(host.moments.a?.map(({ id }) => id));
   expect(moments.list.value?.omitted).toBe(0);
   const lane = data.lane(MOMENTS);
-  expect([lane.length, lane.marks[49], lane.marks[50]]).toEqual([251, 2, 0]);
+  expect([lane.length, ...lane.marks.slice(49, 52)]).toEqual([251, 2, 0, 2]);
+  expect(moments.describe(51)).toContain('still broken since m50');
 });
 
 test('where so many are new that they do not reach what is there, the newest are shown', async () => {
@@ -139,10 +141,16 @@ test('a command of a terminal is marked by its exit status', async () => {
     ms: 1500,
     ...(exit !== undefined && { exit }),
   });
-  const [, ok, failed, unknown] = host.moments.s ?? [];
+  const [, ok, failed, unknown, agent] = host.moments.s ?? [];
   Object.assign(ok ?? {}, { label: 'npm test', terminal: terminal(0) });
   Object.assign(failed ?? {}, { label: 'make (exit 2)', terminal: terminal(2) });
   Object.assign(unknown ?? {}, { label: 'exec zsh (no exit status)', terminal: terminal() });
+  // What an agent did in the terminal is no command of its shell.
+  Object.assign(agent ?? {}, {
+    label: 'Edit a.ts',
+    anchor: { agent: 'claude', sessionId: 'a' },
+    terminal: { recording: 't1', offset: 1234, ms: 0 },
+  });
   const { moments, data } = host.model();
   await moments.refresh();
   const { length, marks, positions } = data.lane(TERMINAL);
@@ -153,6 +161,8 @@ test('a command of a terminal is marked by its exit status', async () => {
     'make (exit 2) · 1.5 s',
     'exec zsh (no exit status) · 1.5 s',
   ]);
+  expect(terminalWords(terminal(2), false)).toBe('exit 2 · 1.5 s');
+  expect(terminalWords(terminal(), true)).toBe('at byte 0 of what the terminal showed');
   expect(moments.describeCommand(0)).toBe('no longer in memory');
   expect(data.lane(MOMENTS).length).toBe(5);
 });

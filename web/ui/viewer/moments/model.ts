@@ -6,6 +6,7 @@ import { many, t } from '../../../../extension/text';
 import type {
   About,
   BranchPlan,
+  Broken,
   Difference,
   List,
   ListMoment,
@@ -14,7 +15,7 @@ import type {
 } from '../../../../extension/timeline';
 import { words } from '../../attempt';
 import type { Ask } from '../../client';
-import { duration } from '../format';
+import { duration, hour } from '../format';
 import type { Notice } from '../model';
 import type { TimelineData } from '../timeline/data';
 
@@ -36,6 +37,11 @@ const STAYS = 600_000;
 
 /** Marks of the timeline, by the severity of the stretch after a moment. */
 const MARKS: Readonly<Record<string, string>> = { warning: '1', error: '2' };
+
+/** After which moment a page broke that still was broken later. */
+export function stillBroken({ at, momentId }: Broken): string {
+  return t('stillBroken', momentId ?? hour(Date.parse(at)));
+}
 
 /** A moment on the timeline, with its session. */
 interface Drawn {
@@ -182,9 +188,10 @@ export class MomentsModel {
     this.#data.lane(MOMENTS).clear();
     if (this.#data.names.includes(TERMINAL)) this.#data.lane(TERMINAL).clear();
     for (const [position, one] of this.#drawn.entries()) {
-      const { severity, terminal } = one.moment;
+      const { severity, terminal, anchor } = one.moment;
       draw(MOMENTS, position, one, MARKS[severity ?? ''] ?? '0');
-      if (terminal !== undefined) draw(TERMINAL, position, one, markOfExit(terminal.exit));
+      if (terminal !== undefined && anchor === undefined)
+        draw(TERMINAL, position, one, markOfExit(terminal.exit));
     }
   }
 
@@ -192,8 +199,9 @@ export class MomentsModel {
   describe(position: number): string {
     const one = this.#drawn[position];
     if (one === undefined) return t('gone');
-    const { id, kind, label } = one.moment;
-    return `${this.#isShown(one) ? id : `${id}@${one.list.sessionId}`} ${kind}: ${label}`;
+    const { id, kind, label, brokenSince } = one.moment;
+    const words = `${this.#isShown(one) ? id : `${id}@${one.list.sessionId}`} ${kind}: ${label}`;
+    return brokenSince === undefined ? words : `${words} · ${stillBroken(brokenSince)}`;
   }
 
   /** The command before a moment in a line, by the position of the moment. */
@@ -275,7 +283,9 @@ export class MomentsModel {
     if (made.plan !== undefined) return made.plan;
     const why = made.agent?.problem ?? made.problem ?? '';
     const started =
-      made.agent === undefined || why !== '' ? why : t('branchStarted', made.agent.name, made.agent.method);
+      made.agent === undefined || why !== ''
+        ? why
+        : t('branchStarted', made.agent.name, made.agent.method, made.agent.path);
     const lacks = made.unnamed === undefined ? '' : t('branchLacks', made.unnamed.join('; '));
     this.#notice.value = {
       text: [t('branchMade', name, made.workspace), lacks, started].filter((one) => one !== '').join(' '),
@@ -301,8 +311,9 @@ function markOfExit(exit: number | undefined): string {
   return exit === 0 ? '0' : '2';
 }
 
-/** How a command ended. */
-export function commandWords({ exit, ms }: Terminal): string {
+/** How a command ended, or where an agent did something. */
+export function terminalWords({ exit, ms, offset }: Terminal, byAgent: boolean): string {
+  if (byAgent) return t('terminalOffset', String(offset));
   return `${exit === undefined ? t('exitUnknown') : t('exitStatus', String(exit))} · ${duration(ms)}`;
 }
 

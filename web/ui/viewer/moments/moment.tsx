@@ -1,7 +1,7 @@
 /** A moment: what changed in the files up to it, and the ways back. */
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { many, t } from '../../../../extension/text';
 import type { BranchPlan, Difference, ListMoment, Restored } from '../../../../extension/timeline';
 import { useAttempt, words } from '../../attempt';
@@ -9,7 +9,7 @@ import { SeverityMark, severityOf, severityWord } from '../../severity';
 import { duration, hour, size } from '../format';
 import { iso, type ViewerModel } from '../model';
 import { fileChangeWords } from '../words';
-import { commandWords } from './model';
+import { stillBroken, terminalWords } from './model';
 
 interface RowProps {
   model: ViewerModel;
@@ -60,6 +60,9 @@ export function MomentRow({ model, moment, before, next, files }: RowProps): JSX
         <code class="moment-id">{moment.id}</code>
         <span class="moment-kind">{moment.kind}</span>
         <span class="moment-label">{moment.label}</span>
+        {moment.brokenSince !== undefined && (
+          <span class="moment-broken quiet">{stillBroken(moment.brokenSince)}</span>
+        )}
         {files !== undefined && files > 0 && (
           <span class="moment-files quiet">{many('momentChanges', files)}</span>
         )}
@@ -68,9 +71,11 @@ export function MomentRow({ model, moment, before, next, files }: RowProps): JSX
         <div class="moment-whole">
           {moment.notes !== undefined && moment.notes !== '' && <p>{moment.notes}</p>}
           {moment.exit !== undefined && <p class="quiet">{t('exitStatus', String(moment.exit))}</p>}
+          {moment.terminal?.command !== undefined && <pre class="body">{moment.terminal.command}</pre>}
           {moment.terminal !== undefined && (
             <p class="quiet">
-              {commandWords(moment.terminal)} · <code>{moment.terminal.recording}</code>
+              {terminalWords(moment.terminal, moment.anchor !== undefined)} ·{' '}
+              <code>{moment.terminal.recording}</code>
             </p>
           )}
           {moment.fsSnapshot === false ? (
@@ -203,11 +208,16 @@ interface DoProps {
   open: Signal<Open | undefined>;
 }
 
-/** Why the last attempt failed, if it did. */
+/** Why the last attempt failed, if it did. It is scrolled into view with what follows it: a form can be longer than the panel. */
 function Problem({ problem }: { problem: Signal<string> }): JSX.Element | null {
+  const shown = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => {
+    shown.current?.nextElementSibling?.scrollIntoView({ block: 'nearest' });
+    shown.current?.scrollIntoView({ block: 'nearest' });
+  }, [problem.value]);
   if (problem.value === '') return null;
   return (
-    <p class="problem" role="alert">
+    <p ref={shown} class="problem" role="alert">
       {problem.value}
     </p>
   );
@@ -352,13 +362,13 @@ function Branch({ model, moment, open }: DoProps): JSX.Element {
           {t('branchPlan', duration(p.seconds * 1000), String(p.files), size(p.bytes), p.why)}
         </p>
       )}
+      <Problem problem={problem} />
       <div class="moment-does">
         <button type="submit" class="primary" disabled={busy.value || name.value.trim() === ''}>
           {t(p === undefined ? 'branchMake' : 'branchCopy')}
         </button>
         <Cancel open={open} />
       </div>
-      <Problem problem={problem} />
     </form>
   );
 }

@@ -86,6 +86,7 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
   const zoomBy = (factor: number, around = (span.value.from + span.value.to) / 2): void =>
     move(zoomed(span.value, factor, around));
   const fit = (): void => {
+    if (model.data.count === 0) return; // it is still read
     const first = model.data.first;
     const long = Math.max(1000, model.data.now - first);
     move({ from: first - long * 0.02, to: model.data.now + long * 0.02 });

@@ -1,4 +1,6 @@
-package conversation
+// Package pictures finds pictures, such as screenshots, in texts. They are not recorded: rules that mask text do not apply to them. Tools
+// answer with them in base64, in objects of several forms, in URLs, and in JSON that is itself a text.
+package pictures
 
 import (
 	"fmt"
@@ -6,31 +8,28 @@ import (
 	"strings"
 )
 
-// Pictures, such as screenshots, are not recorded: rules that mask text do not apply to them. Tools answer with them in base64, in
-// objects of several forms, in URLs, and in JSON that is itself a text.
-
 // minPicture is the length of the shortest picture in base64, in bytes.
 const minPicture = 400
 
 // starts are how PNG, JPEG, GIF and WebP begin in base64.
 var starts = []string{"iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR"}
 
-// isPicture reports whether a text is the type of a picture.
-func isPicture(mime string) bool { return strings.HasPrefix(mime, "image/") }
+// is reports whether a text is the type of a picture.
+func is(mime string) bool { return strings.HasPrefix(mime, "image/") }
 
-// ofPicture reports whether an object has the type of a picture.
-func ofPicture(object map[string]any) bool {
+// Of reports whether an object has the type of a picture.
+func Of(object map[string]any) bool {
 	for _, v := range object {
-		if s, ok := v.(string); ok && isPicture(s) {
+		if s, ok := v.(string); ok && is(s) {
 			return true
 		}
 	}
 	return false
 }
 
-// withoutPictures returns a text with a note in place of each picture, and adds to n the bytes that are missing. Typed means that
+// Without returns a text with a note in place of each picture, and adds to n the bytes that are missing. Typed means that
 // the text is beside the type of a picture.
-func withoutPictures(s string, n int, typed bool) (string, int) {
+func Without(s string, n int, typed bool) (string, int) {
 	typed = typed || strings.Contains(s, "image/")
 	if len(s) < minPicture || !typed && !slices.ContainsFunc(starts, func(start string) bool { return strings.Contains(s, start) }) {
 		return s, n

@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package imagefs
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/union"
 )
 
 // forever is how long the kernel may keep what it was told.
@@ -29,16 +32,31 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	f := &filesystem{RawFileSystem: fuse.NewDefaultRawFileSystem(), image: m, sealed: o.Sealed, uid: uint32(os.Getuid()), gid: uint32(os.Getgid())} //nolint:gosec // they have 32 bits
-	server, err := fuse.NewServer(f, o.Dir, &fuse.MountOptions{
-		Name: Name, FsName: o.Source, Options: []string{"ro", "nosuid", "nodev", "default_permissions"},
-		DirectMount: os.Geteuid() == 0, DirectMountFlags: unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV,
+	uid, gid := uint32(os.Getuid()), uint32(os.Getgid()) //nolint:gosec // they have 32 bits
+	options := &fuse.MountOptions{
+		Name: Name, FsName: o.Source, Options: []string{"nosuid", "nodev", "default_permissions"},
 		MaxWrite: maxRead, MaxBackground: 64, EnableSymlinkCaching: true, ExplicitDataCacheControl: true,
-		ExtraCapabilities: fuse.CAP_NO_OPENDIR_SUPPORT,
-		Logger:            log.New(io.Discard, "", 0),
-	})
+		Logger: log.New(io.Discard, "", 0),
+	}
+	system(options, o)
+	if o.Written == "" {
+		f := &filesystem{unopened: unopened{fuse.NewDefaultRawFileSystem()}, image: m, sealed: o.Sealed, uid: uid, gid: gid}
+		options.Options = append(options.Options, "ro")
+		return errors.Join(serve(ctx, o, f, options), m.Close())
+	}
+	u, err := union.Open(union.Options{Lower: m, Dir: o.Written, UID: uid, GID: gid, Clock: time.Now})
 	if err != nil {
-		return errors.Join(fmt.Errorf("cannot mount a snapshot on %s: %w", o.Dir, err), m.Close())
+		return errors.Join(err, m.Close())
+	}
+	options.AllowOther = os.Geteuid() == 0 // as files that are copied
+	f := &written{unopened: unopened{fuse.NewDefaultRawFileSystem()}, union: u, dir: o.Written}
+	return errors.Join(serve(ctx, o, f, options), u.Close(), m.Close())
+}
+
+func serve(ctx context.Context, o Options, f fuse.RawFileSystem, options *fuse.MountOptions) error {
+	server, err := fuse.NewServer(f, o.Dir, options)
+	if err != nil {
+		return fmt.Errorf("cannot mount a snapshot on %s: %w", o.Dir, err)
 	}
 	served := make(chan struct{})
 	go func() {
@@ -46,28 +64,28 @@ func Serve(ctx context.Context, o Options) error {
 		server.Serve()
 	}()
 	if err := server.WaitMount(); err != nil {
-		return errors.Join(err, server.Unmount(), m.Close())
+		return errors.Join(err, server.Unmount())
 	}
+	readAhead(o.Dir)
 	if o.Ready != nil {
 		o.Ready()
 	}
 	select {
 	case <-served:
 	case <-ctx.Done():
-		if err := unix.Unmount(o.Dir, unix.MNT_DETACH); err != nil {
+		if err := unix.Unmount(o.Dir, detach); err != nil {
 			if err := server.Unmount(); err != nil {
 				return err
 			}
 		}
 		<-served
 	}
-	return m.Close()
+	return nil
 }
 
-// filesystem serves the requests of the kernel. What it does not implement is not supported: the kernel then does without. It
-// opens no files: the kernel reads them by their number.
+// filesystem serves the requests of the kernel. What it does not implement is not supported: the kernel then does without.
 type filesystem struct {
-	fuse.RawFileSystem
+	unopened
 	image    *image.Image
 	sealed   bool
 	uid, gid uint32
@@ -112,6 +130,7 @@ func (f *filesystem) fill(number uint64, out *fuse.Attr) fuse.Status {
 	out.Mtime, out.Mtimensec = split(a.Mtime)
 	out.Atime, out.Atimensec = out.Mtime, out.Mtimensec
 	out.Ctime, out.Ctimensec = split(ctime)
+	born(out)
 	return fuse.OK
 }
 
@@ -155,9 +174,8 @@ func (f *filesystem) Lookup(_ <-chan struct{}, header *fuse.InHeader, name strin
 	if err != nil {
 		return fuse.EIO
 	}
-	if !ok { // the kernel may keep that, too
-		out.SetEntryTimeout(forever)
-		return fuse.OK
+	if !ok {
+		return missing(out)
 	}
 	return f.entry(number, out)
 }
@@ -179,12 +197,20 @@ func (f *filesystem) Readlink(_ <-chan struct{}, header *fuse.InHeader) ([]byte,
 
 func (f *filesystem) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, to []byte) (uint32, fuse.Status) {
 	list, err := f.image.Xattrs(header.NodeId)
+	if err != nil {
+		return 0, fuse.EIO
+	}
+	return xattr(list, attr, to)
+}
+
+// xattr gives the value of an extended attribute.
+func xattr(list []tree.Xattr, name string, to []byte) (uint32, fuse.Status) {
 	for _, x := range list {
-		if x.Name == attr && err == nil {
+		if x.Name == name {
 			return give(to, x.Value)
 		}
 	}
-	return 0, sound(err, fuse.ENOATTR)
+	return 0, fuse.ENOATTR
 }
 
 func (f *filesystem) ListXAttr(_ <-chan struct{}, header *fuse.InHeader, to []byte) (uint32, fuse.Status) {
@@ -192,6 +218,10 @@ func (f *filesystem) ListXAttr(_ <-chan struct{}, header *fuse.InHeader, to []by
 	if err != nil {
 		return 0, fuse.EIO
 	}
+	return xattrNames(list, to)
+}
+
+func xattrNames(list []tree.Xattr, to []byte) (uint32, fuse.Status) {
 	var names []byte
 	for _, x := range list {
 		names = append(append(names, x.Name...), 0)
@@ -211,26 +241,11 @@ func give(to, value []byte) (uint32, fuse.Status) {
 
 func (f *filesystem) Read(_ <-chan struct{}, in *fuse.ReadIn, buffer []byte) (fuse.ReadResult, fuse.Status) {
 	buffer = buffer[:min(len(buffer), int(in.Size))]
-	n, err := f.image.ReadAt(in.NodeId, buffer, int64(in.Offset)) //nolint:gosec // the kernel's
+	part, err := f.image.Part(in.NodeId, buffer, int64(in.Offset)) //nolint:gosec // the kernel's
 	if err != nil {
 		return nil, fuse.EIO
 	}
-	return fuse.ReadResultData(buffer[:n]), fuse.OK
-}
-
-func (f *filesystem) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {
-	if in.Whence != unix.SEEK_DATA && in.Whence != unix.SEEK_HOLE {
-		return fuse.EINVAL
-	}
-	to, ok, err := f.image.Seek(in.NodeId, int64(in.Offset), in.Whence == unix.SEEK_HOLE) //nolint:gosec // the kernel's
-	switch {
-	case err != nil:
-		return fuse.EIO
-	case !ok:
-		return fuse.Status(unix.ENXIO)
-	}
-	out.Offset = uint64(to) //nolint:gosec // a size
-	return fuse.OK
+	return fuse.ReadResultData(part), fuse.OK
 }
 
 // dots are before the entries of each directory.

@@ -1,0 +1,111 @@
+package branches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tidemark.dev/tidemark/host/testing/disktest"
+	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/host/testing/treetest"
+)
+
+// fill fills the disk of a directory but for some bytes, and returns what makes room again.
+func fill(t *testing.T, dir string, left int64) (free func()) {
+	t.Helper()
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "ballast")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, 4096)
+	for size := int64(s.Bavail)*s.Bsize - left; size > 0; size -= int64(len(zeros)) {
+		if _, err := f.Write(zeros); err != nil {
+			if !errors.Is(err, syscall.ENOSPC) {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	_ = f.Close() // the disk is full
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// works reports whether a process has a working directory, which it has until it has ended.
+func works(pid int) bool {
+	_, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	return err == nil
+}
+
+// On a full disk, a branch is compared and removed, or an error says what is missing, and nothing is lost or removed by half.
+func TestBranchesOnAFullDisk(t *testing.T) {
+	small, project := disktest.Small(t, "48m"), t.TempDir()
+	var daemon struct{ PID int }
+	t.Cleanup(func() { // the daemon has files there until all of its threads have ended
+		if err := testbed.Eventually(context.WithoutCancel(t.Context()), func() (bool, error) {
+			threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", daemon.PID))
+			return err != nil || daemon.PID == 0 || len(threads) == 1 && !works(daemon.PID), nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv("TMPDIR", small)
+	w := newWorldIn(t, project, "")
+	w.json(&daemon, "status")
+	w.edited("toolu_1")
+	random := rand.NewChaCha8([32]byte{1})
+	for i, left := range []int64{0, 4 << 10, 32 << 10, 128 << 10, 512 << 10, 1 << 20, 2 << 20} {
+		name := fmt.Sprintf("way-%d", i)
+		b := w.branch(name, "")
+		if !strings.HasPrefix(b.Workspace, small) {
+			t.Skipf("the branch is in %s, which is not full", b.Workspace)
+		}
+		text := make([]byte, 1<<20) // it cannot be compressed
+		_, _ = random.Read(text)
+		put(t, filepath.Join(b.Workspace, "own.bin"), string(text))
+		put(t, filepath.Join(b.Workspace, "cart.js"), name+"\n")
+		before := fmt.Sprint(treetest.Read(t, b.Workspace))
+		free := fill(t, small, left)
+		compared := w.try("branch", "compare", name)
+		if compared.Code != 0 && !strings.Contains(compared.Err, "no space left on device") {
+			t.Errorf("%d bytes left: compare: %+v", left, compared)
+		}
+		removed := w.try("branch", "rm", name)
+		_, err := os.Stat(b.Workspace)
+		switch {
+		case removed.Code != 0 && !strings.Contains(removed.Err, "no space left on device"):
+			t.Errorf("%d bytes left: rm: %+v", left, removed)
+		case removed.Code != 0:
+			if after := fmt.Sprint(treetest.Read(t, b.Workspace)); after != before {
+				t.Errorf("%d bytes left: the branch is %s, and was %s", left, after, before)
+			}
+		case err == nil:
+			t.Errorf("%d bytes left: a branch that was removed is there", left)
+		}
+		free()
+		if removed.Code == 0 {
+			w.run("timeline", "undo", "--yes")
+		}
+		if text := w.run("branch", "compare", name); !strings.Contains(text, "2 +1") {
+			t.Errorf("%d bytes left: then compare shows %s", left, text)
+		}
+		if after := fmt.Sprint(treetest.Read(t, b.Workspace)); after != before {
+			t.Errorf("%d bytes left: at the end the branch is %s, and was %s", left, after, before)
+		}
+		w.run("branch", "rm", name)
+	}
+}

@@ -1,0 +1,75 @@
+package branches_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/branches"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
+	"tidemark.dev/tidemark/host/testing/treetest"
+)
+
+// TestAnUndoneApplyIsExact: files and directories have the times from before it, too. A directory in which something else has changed
+// since then keeps its times.
+func TestAnUndoneApplyIsExact(t *testing.T) {
+	s := opened(t)
+	put := func(dir, path, text string) {
+		path = filepath.Join(dir, path)
+		failing(os.MkdirAll(filepath.Dir(path), 0o700))
+		failing(os.WriteFile(path, []byte(text), 0o600))
+	}
+	for _, path := range []string{"sub/b", "sub/deep/c", "emptied/only", "kept/d", "shared/e", "shared/f"} {
+		put(s.dir, path, "before\n")
+	}
+	long := time.Now().Add(-time.Hour)
+	for _, dir := range []string{"sub/deep", "sub", "emptied", "kept", "shared", "."} {
+		failing(os.Chtimes(filepath.Join(s.dir, dir), long, long))
+	}
+	b := s.start(t, s.where(), s.record(), "other")
+	put(b.Workspace, "sub/b", "changed\n")
+	put(b.Workspace, "sub/deep/new", "new\n")
+	put(b.Workspace, "new/dir/file", "new\n")
+	put(b.Workspace, "shared/e", "changed\n")
+	failing(os.RemoveAll(filepath.Join(b.Workspace, "emptied")))
+	before := fmt.Sprint(treetest.ReadWhole(t, s.dir))
+	apply := func() string {
+		t.Helper()
+		a, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other", Confirm: true})
+		failing(err)
+		return a.Operation
+	}
+	undo := func(operation string) string {
+		t.Helper()
+		a, err := s.Timeline.Operations.Undo(t.Context(), user, operations.UndoParams{Where: s.where(), Operation: operation, Confirm: true})
+		failing(err)
+		return a.Operation
+	}
+	applied := apply()
+	after := fmt.Sprint(treetest.ReadWhole(t, s.dir))
+	undone := undo(applied)
+	if got := fmt.Sprint(treetest.ReadWhole(t, s.dir)); got != before {
+		t.Errorf("after the undo: %s\nbefore the apply: %s", got, before)
+	}
+	again := undo(undone)
+	if got := fmt.Sprint(treetest.ReadWhole(t, s.dir)); got != after {
+		t.Errorf("after the undo of the undo: %s\nafter the apply: %s", got, after)
+	}
+	timeOf := func(dir string) time.Time {
+		info, err := os.Stat(filepath.Join(s.dir, dir))
+		failing(err)
+		return info.ModTime()
+	}
+	put(s.dir, "shared/mine", "mine\n")
+	shared := timeOf("shared")
+	undo(again)
+	if !timeOf("shared").Equal(shared) || !timeOf("sub").Equal(long) || !timeOf(".").Equal(long) {
+		t.Errorf("the times are %v, %v and %v; want %v and %v", timeOf("shared"), timeOf("sub"), timeOf("."), shared, long)
+	}
+	if got := read(t, filepath.Join(s.dir, "shared", "mine")) + read(t, filepath.Join(s.dir, "shared", "e")); got != "mine\nbefore\n" {
+		t.Errorf("the files are %q", strings.Split(got, "\n"))
+	}
+}

@@ -1,0 +1,57 @@
+package timeline_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
+	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/host/testing/timelinetest"
+)
+
+// TestALabelNamesFilesAsTheirWorkspaceDoes: an agent may work in a directory of a workspace, or in a workspace in another one.
+func TestALabelNamesFilesAsTheirWorkspaceDoes(t *testing.T) {
+	w := timelinetest.New(t)
+	inner := filepath.Join(w.Dir, "packages", "web")
+	if err := os.MkdirAll(filepath.Join(inner, "src"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.Allow(inner)
+	w.Edit("outer")
+	if _, err := w.Record(t.Context(), inner, records.Moment{Label: "inner"}); err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for _, c := range []struct {
+		dir, label string
+		files      []string
+		root, want string
+	}{
+		{w.Dir, "Edit packages/web/src/a.js", []string{"packages/web/src/a.js"}, w.Dir, "Edit packages/web/src/a.js"},
+		{inner, "Edit src/a.js", []string{"src/a.js"}, inner, "Edit src/a.js"},
+		{filepath.Join(inner, "src"), "Edit f.js", []string{"f.js"}, inner, "Edit src/f.js"},
+		{filepath.Join(w.Dir, "packages"), "Edit b.js, c.js failed", []string{"b.js", "c.js"}, w.Dir, "Edit packages/b.js, packages/c.js failed"},
+		{filepath.Join(inner, "src"), "Edit " + filepath.Join(inner, "d.js"), []string{filepath.Join(inner, "d.js")}, inner, "Edit d.js"},
+		{inner, "Edit " + filepath.Join(w.Dir, "e.js"), []string{filepath.Join(w.Dir, "e.js")}, inner, "Edit " + filepath.Join(w.Dir, "e.js")},
+	} {
+		w.Hook(t.Context(), timeline.HookMoment{Dir: c.dir, Source: records.FromEdit, Label: c.label, Files: c.files, Anchor: answers.Anchor{Agent: "claude", Session: "one"}})
+		var got string
+		if err := testbed.Eventually(t.Context(), func() (bool, error) { // a hook does not wait for its moment for long
+			list, err := w.List(t.Context(), timelinetest.User, timeline.ListParams{Where: moments.Where{Dir: c.root}})
+			if err == nil {
+				got = list.Moments[len(list.Moments)-1].Label
+			}
+			return strings.HasPrefix(got, "Edit ") && got != last, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if last = got; got != c.want {
+			t.Errorf("in %s: %q, want %q", c.dir, got, c.want)
+		}
+	}
+}

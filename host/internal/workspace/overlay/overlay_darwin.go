@@ -1,0 +1,50 @@
+package overlay
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+)
+
+// Untested is what mounts snapshots on macOS, which nobody has tried.
+const Untested = "macFUSE"
+
+// mountPrograms are what mounts FUSE, the newest first. Go-fuse starts the first that exists.
+var mountPrograms = []string{
+	"/Library/Filesystems/macfuse.fs/Contents/Resources/mount_macfuse",
+	"/Library/Filesystems/osxfuse.fs/Contents/Resources/mount_osxfuse",
+}
+
+// ours reports whether Tidemark mounted something.
+func ours(m mounts.Mount) bool { return m.Source == Source && strings.Contains(m.Type, "fuse") }
+
+func mountKernel(string, string) error { return ErrKernel }
+
+// SetRoot is [ErrKernel]: the root of what is mounted here is the snapshot's.
+func SetRoot(string, uint16, int64, map[string][]byte) error { return ErrKernel }
+
+// unmountAt unmounts a directory. With force, programs that use it get errors: macOS detaches nothing.
+func unmountAt(dir string, force bool) error {
+	flags := 0
+	if force {
+		flags = unix.MNT_FORCE
+	}
+	return unix.Unmount(dir, flags)
+}
+
+// Best is [Alone].
+func Best() Form { return Alone }
+
+// Refused returns why nothing is mounted here, nil if it seems that it can be.
+func Refused() error {
+	for _, program := range mountPrograms {
+		if _, err := os.Stat(program); err == nil {
+			return nil
+		}
+	}
+	return errors.New("macFUSE is not installed. Install it from macfuse.io or by `brew install --cask macfuse`, and allow its system extension in System Settings.")
+}

@@ -1,0 +1,188 @@
+//go:build linux || darwin
+
+package overlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+)
+
+// Mount mounts a directory as its layers say, if it is not mounted or the process that served it has ended. Server is the
+// command line of such a process, which gets the directory as its last argument. A directory without layers is no error.
+func Mount(ctx context.Context, server []string, dir string) error {
+	if !Is(dir) {
+		return nil
+	}
+	mounting.Lock()
+	defer mounting.Unlock()
+	s := ServedFor(dir)
+	overlaid := s.At != dir
+	if serving(s.Lock) && mountedOn(s.At) && (!overlaid || mountedOn(dir)) {
+		return nil
+	}
+	if len(server) == 0 {
+		return errServer
+	}
+	if !serving(s.Lock) {
+		if err := errors.Join(detach(dir), detach(s.At)); err != nil {
+			return err
+		}
+	}
+	if !s.Sealed && !mountedOn(dir) {
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			return errors.Join(err, occupied(dir))
+		}
+	}
+	if !serving(s.Lock) {
+		if err := serve(ctx, server, dir); err != nil {
+			return err
+		}
+	}
+	if !overlaid || mountedOn(dir) {
+		return nil
+	}
+	return mountKernel(dir, s.At)
+}
+
+// Lock locks the file of a process that serves a directory, until the process ends.
+func Lock(path string) error {
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("another process serves it: %w", err)
+	}
+	return nil // it stays open
+}
+
+// serving reports whether a process serves what a lock is of. It does not touch what is mounted: that could wait.
+func serving(lock string) bool {
+	fd, err := unix.Open(lock, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) != nil
+}
+
+// mountedOn reports whether Tidemark mounted something on a directory.
+func mountedOn(dir string) bool {
+	m, ok := mounts.On(dir)
+	return ok && ours(m)
+}
+
+// unmount unmounts what Tidemark mounted on a directory, with force whoever uses it.
+func unmount(dir string, force bool) error {
+	if !mountedOn(dir) {
+		return nil
+	}
+	err := unmountAt(dir, force)
+	if errors.Is(err, unix.EBUSY) {
+		return busy(dir)
+	}
+	if err != nil {
+		return &fs.PathError{Op: "unmount", Path: dir, Err: err}
+	}
+	return nil
+}
+
+// detach unmounts what can no longer be read, used or not.
+func detach(dir string) error { return unmount(dir, true) }
+
+// Release unmounts what Tidemark mounted on a directory and below it, and removes the layers of the directory and of those below
+// it that are no longer mounted. The directories stay. Where anything else is mounted there, it changes nothing.
+func Release(dir string) error {
+	if !Is(dir) && !holds(dir) {
+		return nil
+	}
+	mounting.Lock()
+	defer mounting.Unlock()
+	list, err := mounts.Within(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // what it is in does not exist
+	}
+	if err != nil {
+		return err
+	}
+	var unmounted []string
+	for i := len(list) - 1; i >= 0; i-- { // the last one is the uppermost
+		if !ours(list[i]) {
+			continue
+		}
+		if err := end(list[i].At); err != nil {
+			return err
+		}
+		unmounted = append(unmounted, owner(list[i].At))
+	}
+	for _, one := range unmounted {
+		if s := ServedFor(one); !mountedOn(s.At) {
+			ended(s.Lock)
+		}
+	}
+	if !Is(dir) {
+		return nil
+	}
+	s := ServedFor(dir)
+	if err := end(s.At); err != nil {
+		return err
+	}
+	ended(s.Lock)
+	if left, err := mounts.Within(layers(dir)); err != nil || len(left) > 0 {
+		return errors.Join(err, fmt.Errorf("%s was not removed, because something is mounted in it", layers(dir)))
+	}
+	return removeLayers(layers(dir))
+}
+
+// end unmounts what is mounted on a directory: at once if its process has ended.
+func end(at string) error {
+	return unmount(at, !serving(layer(owner(at), lockName)))
+}
+
+// owner returns the directory of which something is mounted: the one above the layers, if it is one of them.
+func owner(at string) string {
+	above := filepath.Dir(at)
+	if name := Of(filepath.Base(above)); name != "" && filepath.Base(at) == baseName {
+		return filepath.Join(filepath.Dir(above), name)
+	}
+	return at
+}
+
+// holds reports whether Tidemark mounted something on a directory or below it.
+func holds(dir string) bool {
+	list, _ := mounts.Within(dir) // a directory that does not exist has none
+	for _, m := range list {
+		if ours(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// Heal detaches what Tidemark mounted below a directory and whose process has ended: reading it would fail. [Mount] mounts it
+// again.
+func Heal(below string) error {
+	mounting.Lock()
+	defer mounting.Unlock()
+	list, err := mounts.Below(below)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		if !ours(list[i]) {
+			continue
+		}
+		if !serving(layer(owner(list[i].At), lockName)) {
+			err = errors.Join(err, detach(list[i].At))
+		}
+	}
+	return err
+}
