@@ -14,15 +14,22 @@ import (
 
 // An agent starts in the terminal that the user's command opens: behind its arguments, or quoted in one of them.
 func TestAnAgentStartsInATerminalOfTheUsersChoice(t *testing.T) {
-	for program, command := range map[string]string{
-		"tmux":   `["tmux", "new-session", "-d", "-s", "{name}", "-c", "{dir}", "--"]`,
-		"script": `["script", "-qfc", "{command}", "/dev/null"]`,
+	for _, c := range []struct{ name, program, shell, command string }{
+		{"tmux", "tmux", "sh", `["tmux", "new-session", "-d", "-s", "{name}", "-c", "{dir}", "--"]`},
+		{"script with bash", "script", "bash", `["script", "-qfc", "{command}", "/dev/null"]`},
+		{"script with sh", "script", "sh", `["script", "-qfc", "{command}", "/dev/null"]`}, // dash stays, and has no job control
 	} {
-		t.Run(program, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
+			program, command := c.program, c.command
 			path, err := exec.LookPath(program)
 			if err != nil {
 				t.Skip(program + " is not installed")
 			}
+			shell, err := exec.LookPath(c.shell)
+			if err != nil {
+				t.Skip(c.shell + " is not installed")
+			}
+			t.Setenv("SHELL", shell)
 			t.Setenv("TMUX_TMPDIR", t.TempDir())
 			t.Setenv("TMUX", "")
 			if program == "tmux" {

@@ -160,7 +160,21 @@ func TestStarshipKeepsWorking(t *testing.T) {
 // after each of many new sizes. The frame at the end is what the program drew last, and each frame is what replaying everything shows.
 func TestAStormOfSizesIsRecorded(t *testing.T) {
 	const last = "漢字 😀 שלום مرحبا é"
-	script := `stty -echo; draw() { set -- $(stty size); printf '\033[2J\033[H%sx%s ` + last + `\033[%s;1H' "$2" "$1" "$1"; printf "%*s" $(($2 - 1)) end; }
+	// A signal can come while it draws: it then draws again, not within what it draws.
+	script := `stty -echo
+		draw() {
+			again=1
+			[ "$drawing" ] && return
+			drawing=1
+			while [ "$again" ]; do
+				again=
+				set -- $(stty size)
+				printf '\033[2J\033[H%sx%s ` + last + `\033[%s;1H' "$2" "$1" "$1"
+				printf "%*s" $(($2 - 1)) end
+			done
+			drawing=
+			[ ! "$again" ] || draw
+		}
 		trap draw WINCH; draw; echo; echo ready; while :; do read line && [ "$line" = end ] && exit; done`
 	u := record(t, setup{}, "sh", "-c", script)
 	u.see("ready")

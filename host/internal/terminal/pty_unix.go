@@ -76,8 +76,8 @@ func (r *recorder) follow(p xpty.Pty, cols, rows int) (stop func()) {
 		for {
 			if c, n := sizeOf(out); c != cols || n != rows { // it may have changed before the first signal
 				cols, rows = c, n
+				r.put(queued{code: recording.Resize, cols: cols, rows: rows}) // before the program can draw in it
 				_ = p.Resize(cols, rows)
-				r.put(queued{code: recording.Resize, cols: cols, rows: rows})
 			}
 			select {
 			case <-changed:

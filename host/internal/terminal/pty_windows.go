@@ -38,8 +38,8 @@ func (r *recorder) follow(p xpty.Pty, cols, rows int) (stop func()) {
 			}
 			if c, n := sizeOf(r.o.Out); c != cols || n != rows {
 				cols, rows = c, n
+				r.put(queued{code: recording.Resize, cols: cols, rows: rows}) // before the program can draw in it
 				_ = p.Resize(cols, rows)
-				r.put(queued{code: recording.Resize, cols: cols, rows: rows})
 			}
 		}
 	}()
