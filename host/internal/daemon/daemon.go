@@ -154,7 +154,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 }
 
 // workingMemory is the memory in bytes that the daemon needs beside its buffers: for decoding, compression and answers.
-const workingMemory = 34 << 20
+const workingMemory = 32 << 20
 
 // mapMemory limits all source maps together, in bytes. After a failed fetch, a source map is fetched again after mapRetry.
 const (
