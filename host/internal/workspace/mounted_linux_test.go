@@ -267,6 +267,7 @@ func mountedCannotBeWrittenTo(t *testing.T, server []string) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	confined(t, view, "ro")
 	info, err := os.Stat(file)
 	m.must(err)
 	if info.Mode() != 0o444 {
@@ -286,6 +287,24 @@ func mountedCannotBeWrittenTo(t *testing.T, server []string) {
 	if err != nil || len(left) > 0 {
 		t.Error(left, err)
 	}
+}
+
+// confined fails unless what is mounted on a directory gives no privileges and no devices.
+func confined(t *testing.T, dir, writes string) {
+	t.Helper()
+	if m, ok := mounts.On(dir); !ok || !strings.HasPrefix(m.Flags, writes+",nosuid,nodev") {
+		t.Errorf("%s is mounted with %q", dir, m.Flags)
+	}
+}
+
+// TestProgramsInABranchGetNoPrivileges, and no devices.
+func TestProgramsInABranchGetNoPrivileges(t *testing.T) {
+	onBothForms(t, func(t *testing.T, alone bool) {
+		m := newMountWorldOf(t, mkdirTop(t), alone)
+		defer m.end()
+		m.write(filepath.Join(m.dir, "file"), "original")
+		confined(t, m.branch(m.take()), "rw")
+	})
 }
 
 // TestAKilledProcessLeavesNoDeadMount: what it served is detached when the daemon starts, and is there again when it is asked for.
@@ -563,6 +582,56 @@ func testWhatIsMountedInABranchIsNotRemoved(t *testing.T, alone bool) {
 	}
 	m.has(filepath.Join(foreign, "file"), "theirs")
 	m.must(unix.Unmount(foreign, 0))
+}
+
+// TestWhatIsMountedInADeadBranchStays mounted: neither a start of the daemon nor a removal detaches it, and no clean-up beside it
+// begins. It is named.
+func TestWhatIsMountedInADeadBranchStays(t *testing.T) {
+	onBothForms(t, testWhatIsMountedInADeadBranchStays)
+}
+
+func testWhatIsMountedInADeadBranchStays(t *testing.T, alone bool) {
+	m := newMountWorldOf(t, mkdirTop(t), alone)
+	defer m.end()
+	m.write(filepath.Join(m.dir, "file"), "original")
+	number := m.take()
+	dir, other := m.branch(number), m.branch(number)
+	foreign := filepath.Join(dir, "foreign")
+	m.must(os.Mkdir(foreign, 0o700), unix.Mount("somebody", foreign, "tmpfs", 0, "size=1m"))
+	m.write(filepath.Join(foreign, "file"), "theirs")
+	theirs, err := os.Open(foreign)
+	m.must(err)
+	mounted := func(after string) {
+		t.Helper()
+		list, err := mounts.Within(dir)
+		if err != nil || !slices.ContainsFunc(list, func(mount mounts.Mount) bool { return mount.At == foreign }) {
+			t.Errorf("it is not mounted after %s: %v, %v", after, list, err)
+		}
+		if err := unix.Faccessat(int(theirs.Fd()), "file", unix.R_OK, 0); err != nil { //nolint:gosec // a descriptor is small
+			t.Errorf("after %s: %v", after, err)
+		}
+	}
+	named := func(err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "something is mounted on "+foreign) {
+			t.Error(err)
+		}
+	}
+	named(tracked.RemoveAll(filepath.Join(m.top, "branches")))
+	if list, err := mounts.Within(other); err != nil || len(list) != 1 {
+		t.Errorf("the other branch is not mounted: %v, %v", list, err)
+	}
+	m.has(filepath.Join(other, "file"), "original")
+	m.kill()
+	named(tracked.RemoveAll(dir))
+	mounted("a removal")
+	m.all.CloseDir(m.dir)
+	m.start()
+	mounted("a start")
+	named(m.all.Present(context.Background(), dir))
+	mounted("a presentation")
+	m.must(theirs.Close(), unix.Unmount(foreign, 0), m.all.Present(context.Background(), dir))
+	m.has(filepath.Join(dir, "file"), "original")
 }
 
 // TestAFullDiskIsAnErrorOfTheProgram: the branch and what it is made of stay whole.

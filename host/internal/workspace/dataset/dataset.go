@@ -51,6 +51,9 @@ func clone(m mounts.Mount) bool {
 	return Mounted(m) && m.Root == "/" && cloneName().MatchString(path.Base(m.Source))
 }
 
+// Ours reports whether what is mounted is a clone, or what ZFS itself mounts to show a snapshot.
+func Ours(m mounts.Mount) bool { return clone(m) || ofSnapshot(m) }
+
 // Is reports whether a clone is mounted on a directory.
 func Is(dir string) bool {
 	_, ok := at(dir)
@@ -232,7 +235,7 @@ func Release(dir string) error {
 		return err
 	}
 	for _, m := range list {
-		if !clone(m) && !ofSnapshot(m) {
+		if !Ours(m) {
 			return fmt.Errorf("%s was not removed, because something is mounted on %s. Unmount it first.", dir, m.At)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package mounts finds what is mounted in a directory. It imports nothing of Tidemark. On macOS it finds what FUSE serves, on
-// Windows nothing.
+// Package mounts finds what is mounted in a directory, and removes directories. It imports nothing of Tidemark. On macOS it finds what
+// FUSE serves, on Windows nothing.
 package mounts
 
 import (

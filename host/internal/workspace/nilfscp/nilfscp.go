@@ -92,6 +92,9 @@ const hiding = "tidemark"
 
 func hides(m mounts.Mount) bool { return m.Type == "tmpfs" && m.Source == hiding }
 
+// Mounted reports whether this package mounted something: a snapshot, or what hides a directory of one.
+func Mounted(m mounts.Mount) bool { return ours(m) || hides(m) }
+
 // Is reports whether a snapshot is mounted on a directory.
 func Is(dir string) bool {
 	m, ok := mounts.On(dir)

@@ -74,16 +74,22 @@ func serving(lock string) bool {
 	return unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
+// Mounted reports whether Tidemark mounted something, as a view or a branch.
+func Mounted(m mounts.Mount) bool { return ours(m) }
+
 // mountedOn reports whether Tidemark mounted something on a directory.
 func mountedOn(dir string) bool {
 	m, ok := mounts.On(dir)
 	return ok && ours(m)
 }
 
-// unmount unmounts what Tidemark mounted on a directory, with force whoever uses it.
+// unmount unmounts what Tidemark mounted on a directory, with force whoever uses it. What else is mounted in it is not detached with it.
 func unmount(dir string, force bool) error {
 	if !mountedOn(dir) {
 		return nil
+	}
+	if at := foreign(dir); at != "" {
+		return fmt.Errorf("%s was not unmounted, because something is mounted on %s. Unmount it first.", dir, at)
 	}
 	err := unmountAt(dir, force)
 	if errors.Is(err, unix.EBUSY) {
@@ -99,7 +105,7 @@ func unmount(dir string, force bool) error {
 func detach(dir string) error { return unmount(dir, true) }
 
 // Release unmounts what Tidemark mounted on a directory and below it, and removes the layers of the directory and of those below
-// it that are no longer mounted. The directories stay. Where anything else is mounted there, it changes nothing.
+// it that are no longer mounted. The directories stay. It unmounts nothing in which anything else is mounted.
 func Release(dir string) error {
 	if !Is(dir) && !holds(dir) {
 		return nil
@@ -167,8 +173,19 @@ func holds(dir string) bool {
 	return false
 }
 
+// foreign returns where something is mounted in a directory that Tidemark did not mount, "" if nothing is.
+func foreign(dir string) string {
+	list, _ := mounts.Below(dir) // the caller found the directory in the same table
+	for _, m := range list {
+		if !ours(m) {
+			return m.At
+		}
+	}
+	return ""
+}
+
 // Heal detaches what Tidemark mounted below a directory and whose process has ended: reading it would fail. [Mount] mounts it
-// again.
+// again. What something else is mounted in stays, and is an error.
 func Heal(below string) error {
 	mounting.Lock()
 	defer mounting.Unlock()

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
+
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 )
 
 // Untested is what mounts snapshots on Windows, which nobody has tried.
@@ -49,6 +51,9 @@ func Mount(ctx context.Context, server []string, dir string) error {
 	}
 	return nil
 }
+
+// Mounted reports nothing: what is mounted is not listed on Windows.
+func Mounted(mounts.Mount) bool { return false }
 
 // beyond is the upper half of the place in a file that is locked, which nobody reads.
 const beyond = 1 << 30

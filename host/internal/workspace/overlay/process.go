@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 )
 
 // patience is how long a process may take to serve a snapshot.
@@ -88,7 +90,7 @@ func ended(lock string) {
 
 // removeLayers removes layers that are not mounted. The kernel makes a directory in work that nobody may read.
 func removeLayers(path string) error {
-	if err := os.RemoveAll(path); err == nil {
+	if err := mounts.RemoveAll(path); err == nil {
 		return nil
 	}
 	_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, _ error) error {
@@ -97,5 +99,5 @@ func removeLayers(path string) error {
 		}
 		return nil
 	})
-	return os.RemoveAll(path)
+	return mounts.RemoveAll(path)
 }

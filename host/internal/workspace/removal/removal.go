@@ -1,14 +1,18 @@
 // Package removal removes views, branches and the like.
 //
-// It removes nothing if anything is mounted on the directory or below it that Tidemark did not mount, or that a program uses.
+// It removes nothing if anything is mounted on the directory or below it that Tidemark did not mount, or that a program uses. What is
+// mounted during the removal is not entered either.
 package removal
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
@@ -18,6 +22,9 @@ import (
 // NILFS2 too. A
 // directory that does not exist is no error.
 func All(dir string) error {
+	if err := foreign(dir); err != nil {
+		return err
+	}
 	for _, release := range []func(string) error{overlay.Release, nilfscp.Release, dataset.Release} {
 		if err := release(dir); errors.Is(err, os.ErrNotExist) {
 			return nil
@@ -28,8 +35,11 @@ func All(dir string) error {
 	if subvolume.Is(dir) && subvolume.Delete(dir) == nil {
 		return nil
 	}
-	if err := os.RemoveAll(dir); err == nil {
+	if err := mounts.RemoveAll(dir); err == nil {
 		return nil
+	}
+	if err := foreign(dir); err != nil {
+		return err
 	}
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
 		switch {
@@ -44,5 +54,19 @@ func All(dir string) error {
 		}
 		return nil
 	})
-	return os.RemoveAll(dir)
+	return mounts.RemoveAll(dir)
+}
+
+// foreign returns an error where something is mounted on a directory or below it that Tidemark did not mount.
+func foreign(dir string) error {
+	list, err := mounts.Within(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, m := range list {
+		if !overlay.Mounted(m) && !nilfscp.Mounted(m) && !dataset.Ours(m) {
+			return fmt.Errorf("%s was not removed, because something is mounted on %s. Unmount it first.", dir, m.At)
+		}
+	}
+	return err
 }
