@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -81,6 +82,33 @@ func aProviderSaysWhatHelps(t *testing.T) {
 	w.Write("file", "four")
 	if w.Edit("fourth"); events() != 2 {
 		t.Errorf("it is not said again: %+v", w.Listed().Moments)
+	}
+}
+
+// TestTheCommandThatGivesARightIsOnTheTimeline of a user who needs it, once. Snapshots are taken meanwhile.
+func TestTheCommandThatGivesARightIsOnTheTimeline(t *testing.T) {
+	dir := disktest.User()
+	if dir == "" {
+		disktest.AsUser(t, disktest.Btrfs(t, disktest.Options{}))
+		return
+	}
+	w := timelinetest.New(t)
+	for _, content := range []string{"one", "two"} {
+		w.Write("file", content)
+		w.Pass(time.Second)
+		m := w.Edit(content)
+		if s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: m.ID()}); err != nil || s.Provider != workspace.Provider || w.Read(filepath.Join(s.Mount, "file")) != content {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+	var events []string
+	for _, m := range w.Listed().Moments {
+		if m.Source == records.FromProvider {
+			events = append(events, m.Label)
+		}
+	}
+	if want := "Run `sudo mount -o remount,user_subvol_rm_allowed " + dir + "` to allow it."; len(events) != 1 || !strings.HasSuffix(strings.TrimSuffix(events[0], "."), strings.TrimSuffix(want, ".")) {
+		t.Errorf("%q has not the end %q", events, want)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
@@ -146,6 +147,47 @@ func TestExcludedFilesAreInNoSnapshot(t *testing.T) {
 	if m = w.Edit("broken"); m.Snapshot != 0 || !strings.Contains(m.Reason, "files.exclude must be a list") {
 		t.Errorf("with a damaged settings file the moment has s%d, %q", m.Snapshot, m.Reason)
 	}
+}
+
+// A settings file only narrows: what it includes again is neither what the user denied nor the repository, and it gives no grant.
+func TestASettingsFileOnlyNarrows(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "a")
+	w.Write("secrets/key", "key")
+	w.Write(".git/config", "git")
+	w.Write("packages/.tidemark.toml", "files.exclude = ['!**']\n")
+	w.Write(".tidemark.toml", "[files]\nexclude = ['/a', '!/a', '!.git', '!/.git/**', '!secrets', '!/secrets/**', '!**/*']\n")
+	if _, err := w.Grants.Deny(t.Context(), filepath.Join(w.Dir, "secrets")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: w.Edit("first").ID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	entries, err := os.ReadDir(s.Mount)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{".tidemark.toml", "a", "packages"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("the snapshot has %q instead of %q, %v", names, want, err)
+	}
+	for _, key := range []string{"grants.workspace = true", "allow = true", "grants = ['workspace', 'agents-restore']", "files.include = ['secrets']", "fence.command = 'true'"} {
+		w.Write(".tidemark.toml", key+"\n")
+		w.Pass(time.Second)
+		if m := w.Edit(key); m.Snapshot != 0 || !strings.Contains(m.Reason, "unknown key") {
+			t.Errorf("%s: s%d, %q", key, m.Snapshot, m.Reason)
+		}
+		if d, err := w.Grants.Lookup(w.Dir); err != nil || d.Has(grants.AgentsRestore) || d.Has(grants.Fence) {
+			t.Errorf("%s gives a grant: %+v, %v", key, d, err)
+		}
+	}
+	other := filepath.Join(w.Top, "other")
+	if err := errors.Join(os.Mkdir(other, 0o755), os.WriteFile(filepath.Join(other, ".tidemark.toml"), []byte("files.exclude = []\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Record(t.Context(), other, records.Moment{Label: "x"})
+	timelinetest.Wants(t, err, usererr.NotAllowed, "does not have the grant workspace")
 }
 
 // The system reports no change through a hard link from elsewhere. A moment that the user adds has it all the same, and so

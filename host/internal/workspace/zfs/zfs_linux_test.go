@@ -195,6 +195,9 @@ func TestASnapshotIsListedSoughtBranchedAndDeleted(t *testing.T) {
 	if _, err := os.Lstat(clone); st.Flags&unix.ST_NOSUID == 0 || st.Flags&unix.ST_NODEV == 0 || err == nil {
 		t.Errorf("the clone is mounted with %x, %v", st.Flags, err)
 	}
+	if m, ok := mounts.On(view); !ok || !strings.HasPrefix(m.Flags, "ro,nosuid,nodev") {
+		t.Errorf("the view is mounted with %q", m.Flags)
+	}
 	if err := os.WriteFile(filepath.Join(view, "file"), nil, 0o600); !errors.Is(err, unix.EROFS) {
 		t.Errorf("root writes in a view: %v", err)
 	}
