@@ -224,7 +224,7 @@ func TestADirectoryIsNoSubvolume(t *testing.T) {
 func TestADirtyFileIsWhole(t *testing.T) {
 	w := newWorld(t, disktest.Options{Bytes: 2 << 30})
 	var block []byte
-	for i := range 96 { // MiB, more than a pack has
+	for i := range 300 { // MiB, more than a pack has
 		block = append(block, bytes.Repeat([]byte{byte(i)}, 1<<20)...)
 	}
 	w.must(os.WriteFile(filepath.Join(w.workspace, "large"), block, 0o600))
