@@ -34,9 +34,6 @@ func filesystems(r *run) (err error) {
 	if err := onBtrfs(r, top); err != nil {
 		return err
 	}
-	if err := onZFS(r); err != nil {
-		return err
-	}
 	return branches(r, top)
 }
 

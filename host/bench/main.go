@@ -79,6 +79,8 @@ type part struct {
 	inside bool
 	// timeTravel is true for parts about workspaces, sessions, terminals and conversations, false for those about browsers.
 	timeTravel bool
+	// alone is true for what is in no group, because it needs what the others must not have.
+	alone bool
 	// untimed is true for parts that have no times among their figures. They may be measured side by side.
 	untimed bool
 }
@@ -103,6 +105,7 @@ var parts = []part{
 	{name: "act", run: (*run).act},
 	{name: "files", run: (*run).files, inside: true, timeTravel: true},
 	{name: "filesystems", run: filesystems, inside: true, timeTravel: true},
+	{name: "zfs", run: onZFS, inside: true, timeTravel: true, alone: true},
 	{name: "mounts", run: mounted, inside: true, timeTravel: true},
 	{name: "timeline", run: (*run).timeline, timeTravel: true},
 	{name: "terminal", run: (*run).terminal, inside: true, timeTravel: true},
@@ -117,11 +120,14 @@ const (
 
 func main() {
 	r := &run{}
-	var names []string
+	var names, usual []string
 	for _, p := range parts {
 		names = append(names, p.name)
+		if !p.alone {
+			usual = append(usual, p.name)
+		}
 	}
-	all := strings.Join(names, ",")
+	all := strings.Join(usual, ",")
 	only := flag.String("only", all, "which parts, or a group of them: "+groupBrowsers+", "+groupTimeTravel)
 	flag.BoolVar(&r.quick, "quick", false, "a third of everything")
 	flag.StringVar(&r.match, "match", "", "signal, act, hunts: only cases whose name contains this, with their answers")
@@ -144,14 +150,14 @@ func main() {
 		switch {
 		case name == groupBrowsers || name == groupTimeTravel:
 			for _, p := range parts {
-				if p.timeTravel == (name == groupTimeTravel) {
+				if p.timeTravel == (name == groupTimeTravel) && !p.alone {
 					wanted = append(wanted, p.name)
 				}
 			}
 		case slices.Contains(names, name):
 			wanted = append(wanted, name)
 		default:
-			fmt.Fprintf(os.Stderr, "bench: there is no part %q; there are %s, and the groups %s and %s\n", name, all, groupBrowsers, groupTimeTravel)
+			fmt.Fprintf(os.Stderr, "bench: there is no part %q; there are %s, and the groups %s and %s\n", name, strings.Join(names, ","), groupBrowsers, groupTimeTravel)
 			os.Exit(2)
 		}
 	}
