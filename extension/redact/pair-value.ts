@@ -179,6 +179,18 @@ export function isCount(key: string, s: string, { from, to, quoted }: ValueAt, r
   return !quoted && endsInAny(key.toLowerCase(), rules.counted) && /^[\d._,[\] ]*$/.test(s.slice(from, to));
 }
 
+/** The variables of a shell that name a directory, and are no passwords. */
+const workingDirectory = /^(?:OLD|VSCODE_)?PWD$/;
+
+/** A path that is not a password that begins with a slash. */
+const directory =
+  /^(?:(?:\/[\w.@+~-]+){2,}\/?|\/(?:app|build|code|home|opt|repo|root|src|srv|tmp|usr|work|workspace)?\/?|[A-Z]:[\\/][\w .\\/@+~-]*|\$\{?PWD\}?)$/;
+
+/** Says whether a value is the directory that a shell works in: `PWD=/home/ann/shop`. */
+export function isDirectory(key: string, value: string): boolean {
+  return workingDirectory.test(key) && directory.test(value);
+}
+
 /** What begins a text of several lines in YAML, which follow it. */
 const yamlHead = /[|>][-+]?[1-9]?[-+]?[ \t]*\r?\n([ \t]+)/y;
 

@@ -17,7 +17,7 @@ import {
   nextName,
 } from './named';
 import { keyBefore } from './pair-key';
-import { isCount, type ValueAt, valueAfter, valueBelow, withoutPlace } from './pair-value';
+import { isCount, isDirectory, type ValueAt, valueAfter, valueBelow, withoutPlace } from './pair-value';
 import { isQuote } from './quotes';
 import { isMasked, isSchema, isSecretValue } from './secret-value';
 
@@ -205,7 +205,7 @@ export function maskPairs(
         i = mask(below.from, below.to);
       continue;
     }
-    if (isCount(text, s, value, rules)) continue;
+    if (isCount(text, s, value, rules) || isDirectory(text, s.slice(value.from, value.to))) continue;
     if (value.from >= value.to) continue;
     if (isSecretValue(s, value, strength, structured, rules)) i = mask(value.from, value.to);
     else if (isMasked(s, value, rules)) i = value.to - 1; // what is before a value, such as a comment, is passed as the first time

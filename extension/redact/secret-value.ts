@@ -23,7 +23,7 @@ export function isSecretValue(
   const listed = !quoted && (value.startsWith('{') || value.startsWith('['));
   if (!quoted && !listed && value.length > MAX_UNQUOTED) return true;
   if (key === 'maybe' && !listed && !looksLikeToken(value, quoted || structured, rules)) return false;
-  if (quoted && version.test(value)) return false;
+  if (quoted ? version.test(value) : reference.test(value)) return false;
   if (value === '' || isPlaceholder(value, rules) || isMessage(s, { from, to, quoted }, rules)) return false;
   if (key === 'maybe' && !quoted && value.startsWith('{')) return structured && hasTokens(value, rules);
   if (key === 'maybe' && !quoted && value.startsWith('[')) {
@@ -34,11 +34,11 @@ export function isSecretValue(
   if (key === 'maybe') return true;
   if (key === 'weak' && startsLikePath(value)) return false;
   if (structured) return true;
-  if (key === 'weak') return looksSecret(value, quoted, rules) && (quoted || !isProgram(value, rules));
+  const code = !quoted && (isVariable(value, rules) || isProgram(value, rules));
+  if (key === 'weak') return looksSecret(value, quoted, rules) && !code;
   if (quoted) return true;
   return (
-    !isVariable(value, rules) &&
-    !isProgram(value, rules) &&
+    !code &&
     !rules.prose.has(value.replace(/[.!?:]+$/, '').toLowerCase())
   );
 }
@@ -99,6 +99,10 @@ export function isSchema(object: string, rules: PairRules): boolean {
 /** An object that begins with a type, perhaps behind its description. */
 const schema =
   /^\{[ \t\r\n]*(?:"description"[ \t\r\n]*:[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*,[ \t\r\n]*)?"type"[ \t\r\n]*:[ \t\r\n]*"([A-Za-z]*)"/;
+
+/** What Java writes for an object that cannot be shown: its class with a hash. */
+const reference =
+  /^(?:(?:[a-z_][\w$]*\.)+[A-Z][\w$]*@[0-9a-f]{1,8}|[A-Z][A-Za-z]*\{[0-9a-f]{5,8}\b.*)$/;
 
 /** A version, or a range of them, of a package that is named like a secret. */
 const version = /^[\^~<>= ]*\d{1,4}\.\d{1,4}\.\d{1,4}$/;

@@ -1,7 +1,8 @@
 // Package gitrepo runs Git in a repository that it does not trust, and adds worktrees to it.
 //
 // Guarantees:
-//   - Programs that the repository's settings name for hooks and file watching do not run.
+//   - Programs that the repository's settings name for hooks, file watching and filters of files do not run.
+//   - Git fetches nothing, not even objects that a partial clone lacks.
 //   - Variables of Git in the environment, such as GIT_DIR, have no effect.
 //   - A worktree with changes is never removed.
 //   - Git ends with the context, and so does what it started.
@@ -35,7 +36,15 @@ func Run(ctx context.Context, dir string, env []string, args ...string) (string,
 
 // feed is [Run] with an input.
 func feed(ctx context.Context, dir string, env []string, input string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	options := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
+	if filtering[args[0]] {
+		more, err := unfiltered(ctx, dir, env, args)
+		if err != nil {
+			return "", err
+		}
+		options = append(options, more...)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(options, args...)...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	if input != "" {
 		cmd.Stdin = strings.NewReader(input)
@@ -51,9 +60,17 @@ func feed(ctx context.Context, dir string, env []string, input string, args ...s
 		}
 		cmd.Env = append(cmd.Env, v)
 	}
+	protocol := "none"
+	if args[0] == "clone" { // of another directory
+		protocol = "file"
+	}
+	cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL="+protocol)
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if failed := failedFilter().FindSubmatch(exit.Stderr); failed != nil && slices.Contains(options, "filter."+string(failed[1])+".required=true") {
+			return "", refused(string(failed[1]))
+		}
 		return "", fmt.Errorf("git %s: %s", args[0], event.OneLine(strings.TrimSpace(string(exit.Stderr))))
 	}
 	return strings.TrimSpace(string(out)), err

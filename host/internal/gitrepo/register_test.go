@@ -48,7 +48,7 @@ func (r *repo) write(dir, name, text string) {
 
 func (r *repo) git(dir string, args ...string) string {
 	r.Helper()
-	out, err := gitrepo.Run(r.Context(), dir, nil, append([]string{"-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "protocol.file.allow=always"}, args...)...)
+	out, err := gitrepo.Run(r.Context(), dir, []string{"GIT_ALLOW_PROTOCOL=file"}, append([]string{"-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "protocol.file.allow=always"}, args...)...)
 	if err != nil {
 		r.Fatalf("git %q: %v", args, err)
 	}

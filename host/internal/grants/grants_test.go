@@ -494,6 +494,14 @@ func TestGrantsOfOtherVersionsAreKept(t *testing.T) {
 	}
 }
 
+func TestAPathThatCannotBeOneIsAMistake(t *testing.T) {
+	for _, dir := range []string{"a\x00b", strings.Repeat("a", 5000)} {
+		if _, err := grants.Resolve(dir); usererr.CodeOf(err) != usererr.InvalidArgument || len(err.Error()) > 300 {
+			t.Errorf("%.20q: %v", dir, err)
+		}
+	}
+}
+
 func TestPathsForMessagesAndShells(t *testing.T) {
 	for _, c := range []struct{ path, printable, quoted string }{
 		{"/a/b-c_1.2", "/a/b-c_1.2", "/a/b-c_1.2"},

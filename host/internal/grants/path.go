@@ -1,12 +1,14 @@
 package grants
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -20,7 +22,12 @@ func Resolve(dir string) (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(abs)
-	if err != nil {
+	switch {
+	case strings.ContainsRune(abs, 0):
+		return "", usererr.Invalid("%s is not the path of a directory. Remove the NUL character.", Printable(abs))
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return "", usererr.Invalid("the path of a directory has a name that is too long for this system, or %d bytes are too many. Name an existing directory.", len(abs))
+	case err != nil:
 		return "", fmt.Errorf("cannot find the directory %s: %w", Printable(abs), reason(err))
 	}
 	if !info.IsDir() {

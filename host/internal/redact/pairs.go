@@ -149,7 +149,7 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 			continue
 		}
 		structured = structured || k.quoted && v.quoted
-		if v.from >= v.to || r.isCount(key, s, v) || s[v.from] == '{' && !v.quoted && (r.isOpen(s[k.from:k.to]) || k.quoted && (k.before(s) == '/' || k.before(s) == '+') || isSchema(s[v.from:v.to], r.schemaTypes)) {
+		if v.from >= v.to || r.isCount(key, s, v) || isDirectory(key, s[v.from:v.to]) || s[v.from] == '{' && !v.quoted && (r.isOpen(s[k.from:k.to]) || k.quoted && (k.before(s) == '/' || k.before(s) == '+') || isSchema(s[v.from:v.to], r.schemaTypes)) {
 			continue
 		}
 		if !r.isSecretValue(s, v, strength, structured) {

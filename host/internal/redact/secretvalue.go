@@ -12,6 +12,20 @@ func (r *Redactor) isCount(key, s string, v valueAt) bool {
 	return !v.quoted && endsInAny(lower(key), r.counted) && strings.Trim(s[v.from:v.to], "0123456789._,[] ") == ""
 }
 
+// workingDirectory matches the variables of a shell that name a directory, and are no passwords.
+var workingDirectory = lazyregexp.New(`^(?:OLD|VSCODE_)?PWD$`)
+
+// directory matches a path that is not a password that begins with a slash.
+var directory = lazyregexp.New(`^(?:(?:/[\w.@+~-]+){2,}/?|/(?:app|build|code|home|opt|repo|root|src|srv|tmp|usr|work|workspace)?/?|[A-Z]:[\\/][\w .\\/@+~-]*|\$\{?PWD\}?)$`)
+
+// isDirectory reports whether a value is the directory that a shell works in: `PWD=/home/ann/shop`.
+func isDirectory(key, value string) bool {
+	return workingDirectory().MatchString(key) && directory().MatchString(value)
+}
+
+// reference matches what Java writes for an object that cannot be shown: its class with a hash.
+var reference = lazyregexp.New(`^(?:(?:[a-z_][\w$]*\.)+[A-Z][\w$]*@[0-9a-f]{1,8}|[A-Z][A-Za-z]*\{[0-9a-f]{5,8}\b.*)$`)
+
 // maxUnquoted bounds the length of a word or an expression, in bytes. A longer value without quotes is data.
 const maxUnquoted = 1000
 
@@ -21,7 +35,7 @@ func (r *Redactor) isSecretValue(s string, v valueAt, key strength, structured b
 	if !v.quoted && len(value) > maxUnquoted && value[0] != '{' && value[0] != '[' {
 		return true
 	}
-	if value == "" || r.isPlaceholder(value) || r.isMessage(s, v) || v.quoted && isVersion(value) {
+	if value == "" || r.isPlaceholder(value) || r.isMessage(s, v) || v.quoted && isVersion(value) || !v.quoted && reference().MatchString(value) {
 		return false
 	}
 	switch {
@@ -38,7 +52,7 @@ func (r *Redactor) isSecretValue(s string, v valueAt, key strength, structured b
 	case structured:
 		return true
 	case key == weak:
-		return r.looksSecret(value, v.quoted) && (v.quoted || !isProgram(r, value))
+		return r.looksSecret(value, v.quoted) && (v.quoted || !r.isVariable(value) && !isProgram(r, value))
 	case v.quoted:
 		return true
 	}
