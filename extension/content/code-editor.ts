@@ -139,7 +139,9 @@ export class CodeEditor {
     const height = Math.min(...drawn.map((line) => line.getBoundingClientRect().height));
     const before = this.#kind.before(this.root, top);
     const skipped = numbers === undefined ? Math.round(before / height) : 0;
-    const listed = [...(numbers?.values() ?? lines.map((_, i) => skipped + i + 1))];
+    const numbered = [...(numbers?.values() ?? lines.map((_, i) => skipped + i + 1))];
+    // A gutter that is not shown may number more than is drawn.
+    const listed = this.#kind.placed === true ? numbered : numbered.slice(0, lines.length);
     if (Number.isNaN(skipped)) return { text: lines.join('\n'), lines: `${lines.length}+` };
     // Fewer than stand before it: lines above are wrapped, or these are their distances from the cursor.
     const isLess = this.#kind.placed === true && (listed[0] ?? 1) < Math.floor(before / height - 0.5) + 1;
