@@ -18,9 +18,31 @@ interface Kind {
   gap?: string;
   /** What the editor adds to the text of a line. */
   added?: string;
-  /** How many lines of that height, in px, all lines are together. Without it, the page does not show that. */
-  rows?: (root: Element, height: number) => number;
+  /** How high the lines are, in px, that stand before the first one drawn; NaN where the page does not show that. */
+  before: (root: Element, first: Element) => number;
+  /** How many lines of that height, in px, all lines are together: at least, and at most. */
+  rows: (root: Element, height: number) => Rows;
 }
+
+type Rows = [least: number, most: number];
+
+const exactly = (rows: number): Rows => [rows, rows];
+
+/** Up to which height an element is as high as all lines, in px: the browser draws none that are much higher. */
+const MOST_OF_MONACO = 1_000_000;
+const MOST_OF_ACE = 32_768;
+const MOST_OF_CODEMIRROR = 7_000_000;
+
+/** How many rows are as high as an element, which is no higher than some px. */
+const rowsIn = (root: Element, selector: string, height: number, most: number): Rows => {
+  const all = heightOf(root, selector);
+  const rows = Math.floor((all + 0.5) / height);
+  return all < most ? exactly(rows) : [rows, Number.POSITIVE_INFINITY];
+};
+
+const MARGIN = ':scope > .overflow-guard > .margin';
+const ACE_SCROLLED = '.ace_scrollbar-v';
+const ACE_LENGTH = `${ACE_SCROLLED} > .ace_scrollbar-inner`;
 
 const KINDS: readonly Kind[] = [
   {
@@ -30,6 +52,8 @@ const KINDS: readonly Kind[] = [
     line: ':scope > .overflow-guard > .monaco-scrollable-element > .lines-content > .view-lines > .view-line',
     number: ':scope > .overflow-guard > .margin > .margin-view-overlays .line-numbers',
     placed: true,
+    before: (root, line) => (heightOf(root, MARGIN) >= MOST_OF_MONACO ? Number.NaN : topOf(line)),
+    rows: rowsOfMonaco,
     added: '[class*=ghost-text], [class*=dyn-rule]',
   },
   {
@@ -37,7 +61,14 @@ const KINDS: readonly Kind[] = [
     field: '.ace_text-input',
     line: '.ace_text-layer > .ace_line, .ace_text-layer > .ace_line_group',
     number: '.ace_gutter-cell',
-    rows: (root, height) => Math.round(heightOf(root, '.ace_scrollbar-v > .ace_scrollbar-inner') / height),
+    before: (root, line) => {
+      const { height } = line.getBoundingClientRect();
+      const isCapped = heightOf(root, ACE_LENGTH) >= MOST_OF_ACE;
+      return isCapped
+        ? Number.NaN
+        : Math.floor((first(root, ACE_SCROLLED)?.scrollTop ?? 0) / height) * height;
+    },
+    rows: (root, height) => rowsIn(root, ACE_LENGTH, height, MOST_OF_ACE),
   },
   {
     root: '.cm-editor',
@@ -45,14 +76,16 @@ const KINDS: readonly Kind[] = [
     line: '.cm-line',
     number: '.cm-lineNumbers .cm-gutterElement:not([style*=hidden])',
     gap: '.cm-gap',
-    rows: (root, height) => Math.floor(heightOf(root, '.cm-content') / height),
+    before: (root) => heightOf(root, '.cm-content > .cm-gap:first-child'),
+    rows: (root, height) => rowsIn(root, '.cm-content', height, MOST_OF_CODEMIRROR),
   },
   {
     root: '.CodeMirror',
     field: '.CodeMirror > div > textarea, .CodeMirror-code[contenteditable]',
     line: '.CodeMirror-code > .CodeMirror-line, .CodeMirror-code > div > .CodeMirror-line',
     number: '.CodeMirror-code .CodeMirror-linenumber',
-    rows: (root, height) => Math.floor(heightOf(root, '.CodeMirror-sizer') / height),
+    before: (root) => topOf(first(root, '.CodeMirror-lines')?.parentElement ?? root),
+    rows: (root, height) => rowsIn(root, '.CodeMirror-sizer', height, Number.POSITIVE_INFINITY),
   },
 ];
 
@@ -65,8 +98,9 @@ const DRAWN =
 export interface Drawn {
   text: string;
   /**
-   * How many lines it has, or which of them are drawn: `8`, `1-40 of ~500` where others follow, `1-40+` where it is not known
-   * how many, `461-500` at the end, `1-4,10-14` around folded ones, `1-90 folded` where many are.
+   * How many lines it has, or which of them are drawn: `8`, `1-40 of ~500` where others follow, `1-40 of ~485-500` where their
+   * height may contain an empty view, `1-40+` where it is not known how many, `461-500` at the end, `~461-500` without
+   * numbers, `40+` where it is not known which, `1-4,10-14` around folded ones, `1-90 folded` where many are.
    */
   lines: string;
 }
@@ -100,16 +134,24 @@ export class CodeEditor {
         lines.push(lines.pop() + text.trimStart());
       else lines.push(text);
     }
-    const listed = [...(numbers?.values() ?? lines.map((_, i) => i + 1))];
-    const ranges = rangesOf(listed);
-    const last = drawn.at(-1);
-    if (last === undefined || !this.#goesOn(last)) {
-      const isAll = (listed[0] ?? 1) === 1 && (listed.at(-1) ?? 1) <= lines.length;
-      return { text: lines.join('\n'), lines: isAll ? `${lines.length}` : ranges.join() };
-    }
+    const [top, last] = [drawn[0], drawn.at(-1)];
+    if (top === undefined || last === undefined) return { text: '', lines: '0' };
     const height = Math.min(...drawn.map((line) => line.getBoundingClientRect().height));
-    const rows = this.#kind.rows?.(this.root, height) ?? 0;
-    return { text: lines.join('\n'), lines: ranges.join() + (rows > lines.length ? ` of ~${rows}` : '+') };
+    const before = this.#kind.before(this.root, top);
+    const skipped = numbers === undefined ? Math.round(before / height) : 0;
+    const numbered = [...(numbers?.values() ?? lines.map((_, i) => skipped + i + 1))];
+    // A gutter that is not shown may number more than is drawn.
+    const listed = this.#kind.placed === true ? numbered : numbered.slice(0, lines.length);
+    if (Number.isNaN(skipped)) return { text: lines.join('\n'), lines: `${lines.length}+` };
+    // Fewer than stand before it: lines above are wrapped, or these are their distances from the cursor.
+    const isLess = this.#kind.placed === true && (listed[0] ?? 1) < Math.floor(before / height - 0.5) + 1;
+    const ranges = `${skipped > 0 || isLess ? '~' : ''}${rangesOf(listed).join()}`;
+    const [least, most] = this.#kind.rows(this.root, height);
+    if (!this.#goesOn(top, last, before, [least * height, most * height])) {
+      const isAll = (listed[0] ?? 1) === 1 && (listed.at(-1) ?? 1) <= lines.length;
+      return { text: lines.join('\n'), lines: isAll ? `${lines.length}` : ranges };
+    }
+    return { text: lines.join('\n'), lines: ranges + sumOf([Math.max(least, listed.at(-1) ?? 0), most]) };
   }
 
   /** The text of a line. Rows behind its first are indented by the editor. */
@@ -158,12 +200,42 @@ export class CodeEditor {
     return numbers.size > 0 ? numbers : undefined;
   }
 
-  /** Whether lines follow that are not drawn. */
-  #goesOn(last: Element): boolean {
+  /** Whether lines follow that are not drawn, by how high all are at least and at most, in px. */
+  #goesOn(first: Element, last: Element, before: number, [least, most]: Rows): boolean {
     const { gap } = this.#kind;
     if (gap !== undefined) return last.nextElementSibling !== null && matches(last.nextElementSibling, gap);
-    return last.getBoundingClientRect().bottom > this.root.getBoundingClientRect().bottom + 1;
+    const { bottom, height } = last.getBoundingClientRect();
+    const room = this.root.getBoundingClientRect().bottom - bottom;
+    if (room < -1) return true;
+    const end = before + bottom - first.getBoundingClientRect().top + height / 2;
+    return least > end || (most > end && room < height);
   }
+}
+
+/** How many lines there are in all; `+` where that is not known. */
+function sumOf([least, most]: Rows): string {
+  if (most === Number.POSITIVE_INFINITY) return ` of ~${least}+`;
+  if (least > most) return '+';
+  return ` of ~${least === most ? most : `${least}-${most}`}`;
+}
+
+/**
+ * Monaco's margin is as high as all lines, and by default as the view without a line, so that the last line can be scrolled
+ * to the top. Which it is shows where only one of both is a whole number of lines.
+ */
+function rowsOfMonaco(root: Element, height: number): Rows {
+  const margin = heightOf(root, MARGIN);
+  const view = heightOf(root, ':scope > .overflow-guard');
+  if (margin >= MOST_OF_MONACO) return [Math.floor((margin - view) / height), Number.POSITIVE_INFINITY];
+  if (margin <= view) return [0, 0];
+  const all = margin / height;
+  const fewer = (margin - view) / height + 1;
+  if (isWhole(all) !== isWhole(fewer)) return exactly(Math.round(isWhole(all) ? all : fewer));
+  return [Math.floor(fewer), Math.floor(all)];
+}
+
+function isWhole(number: number): boolean {
+  return Math.abs(number - Math.round(number)) < 0.01;
 }
 
 /** How many ranges of lines are listed. */

@@ -29,7 +29,7 @@ export const firstChildOf = getter<Node, Node | null>(Node.prototype, 'firstChil
 export const nextSiblingOf = getter<Node, Node | null>(Node.prototype, 'nextSibling');
 export const isConnected = getter<Node, boolean>(Node.prototype, 'isConnected');
 export const shadowRootOf = getter<Element, ShadowRoot | null>(Element.prototype, 'shadowRoot');
-const childCountOf = getter<Element, number>(Element.prototype, 'childElementCount');
+export const childCountOf = getter<Element, number>(Element.prototype, 'childElementCount');
 /** The tag as HTML writes it, in lower case. */
 export const tagOf = getter<Element, string>(Element.prototype, 'localName');
 export const bodyOf = getter<Document, HTMLElement | null>(Document.prototype, 'body');

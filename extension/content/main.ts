@@ -68,7 +68,7 @@ function main(): void {
   );
   // A page rendered ahead of time has not been opened by anybody yet.
   const { prerendering } = document as Document & { prerendering?: boolean };
-  world.tidemarkAttributes = (element) => hooks.attributesOf(element);
+  world.tidemarkAttributes = (element) => hooks.attributesOf(element) ?? witness.attributesOf(element);
   world.tidemarkTell = (message) => link.post(message);
   // A second script in the page's world would add its frames to every stack there, so each is asked for once.
   const missing = { quiet: () => !hooks.there, debugger: () => !witness.there };

@@ -19,9 +19,16 @@ const LOOK =
 /** Classes of the icon fonts that draw a word as a picture. */
 const LIGATURES = /(?:^|\s)material-(?:icons|symbols)/;
 
+/** Roles of what may draw a part of its rows, and say how many it has. */
+const TABLES = new Set(['grid', 'table', 'treegrid']);
+
 /** Adds to an element's line what its surroundings and its style say of it, and what it may be called by. */
 export function complete(part: Part): void {
   const { element, tag, inert, unhit, facts } = part;
+  if (TABLES.has(facts.role)) {
+    const rows = Number(attribute(element, 'aria-rowcount'));
+    if (Number.isInteger(rows) && rows > 0) facts.states.push(`rows=${rows}`);
+  }
   if (inert) {
     if (facts.role === '') part.facts = { ...facts, role: 'group', states: ['inert'] };
     else facts.states.push('inert');

@@ -3,7 +3,7 @@
  * sign of it, so each has a line: with a reference, though a listing of what is operable only counts it.
  */
 import { isAroundCode } from '../code-editor';
-import { all, attribute, first, has, isLarger, tagOf } from '../dom';
+import { all, attribute, childCountOf, first, has, isLarger, tagOf } from '../dom';
 import {
   type Facts,
   fold,
@@ -101,20 +101,19 @@ function isItem(part: Part): boolean {
 
 /** Whether the items are in an element: what they are in is then none. The cells of a row are no items. */
 function holdsItems(element: Element): boolean {
-  if (!isOneOfRows(element) && isListOfLike(element)) return true;
+  if (isListOfLike(element) && !isOneOfRows(element)) return true;
   for (const inner of all(element, '*')) if (isListOfLike(inner)) return true;
   return false;
 }
 
 /** Whether the blocks that an element consists of are alike. */
 function isListOfLike(element: Element): boolean {
-  const [first, ...others] = element.children;
-  if (first === undefined || others.length < LEAST - 1 || !isItemTag(tagOf(first))) return false;
+  const first = childCountOf(element) < LEAST ? null : element.firstElementChild;
+  if (first === null || !isItemTag(tagOf(first))) return false;
   const kind = kindOf(first);
-  return (
-    others.every((other) => kindOf(other) === kind) &&
-    [first, ...others].every((item) => fold(item.textContent ?? '') !== '')
-  );
+  for (let item: Element | null = first; item !== null; item = item.nextElementSibling)
+    if (kindOf(item) !== kind || fold(item.textContent ?? '') === '') return false;
+  return true;
 }
 
 /** Whether those beside an element are made as it is. */

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -85,7 +86,7 @@ func TestEditorsThatDrawTheirText(t *testing.T) {
 			e2etest.Holds(t, long, "[lines=", `"line 1 of a long text\nline 2 of`)
 			do("browser_press_key", map[string]any{"ref": field, "key": "Control+End"})
 			end := a.Whole()
-			if name == "codemirror" || name == "ace" {
+			if name != "tinymce" {
 				e2etest.Holds(t, long, " of ~500]")
 			}
 			if name != "tinymce" {
@@ -169,6 +170,42 @@ ace.edit('app', { wrap: 40 }).setValue('if (a)\n    let b = "aaaaaaaaaaaaaaa bbb
 		w.Open(t, s.URL)
 		e2etest.Holds(t, a.Whole(), `"See:\nlet a"`, `button "js"`, `button "Copy"`)
 	})
+}
+
+// TestEditorsSayHowManyLinesTheyHave: what they draw is never taken for all of a longer text, and how long that is, is said as
+// exactly as the page shows it.
+func TestEditorsSayHowManyLinesTheyHave(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	const text = `value: Array.from({ length: lines }, (_, i) => 'line ' + (i + 1)).join('\n')`
+	monaco := func(height, lines int, options, then string) string {
+		return fmt.Sprintf(`<style>#app { height: %dpx !important }</style>%s<script>const lines = %d; require(['vs/editor/editor.main'], () => { const editor = monaco.editor.create(app, { lineHeight: 20, %s, %s }); %s })</script>`, height, monacoScripts, lines, text, options, then)
+	}
+	ace := func(lines int, options, then string) string {
+		return fmt.Sprintf(`<script src="/node_modules/ace-builds/src-min-noconflict/ace.js"></script><script>const lines = %d, editor = ace.edit('app', { %s, %s }); %s</script>`, lines, text, options, then)
+	}
+	for what, c := range map[string]struct{ page, want string }{
+		"a view below the last line":          {monaco(290, 500, ``, ``), `\[lines=1-15 of ~500\]`},
+		"none below it":                       {monaco(290, 500, `scrollBeyondLastLine: false`, ``), `\[lines=1-15 of ~500\]`},
+		"either":                              {monaco(300, 500, ``, ``), `\[lines=1-15 of ~500-514\]`},
+		"a padding":                           {monaco(290, 500, `padding: { top: 7 }`, ``), `\[lines=1-1[45] of ~500-51[345]\]`},
+		"lines that just fit":                 {monaco(300, 15, `scrollBeyondLastLine: false`, ``), `textbox "Editor content" \[\w+\]( \[focused\])?: "line 1\n`},
+		"one more":                            {monaco(300, 16, `scrollBeyondLastLine: false`, ``), `\[lines=1-15 of ~15-16\]`},
+		"no numbers":                          {monaco(290, 500, `lineNumbers: 'off'`, `editor.setScrollTop(2000)`), `\[lines=~101-115 of ~500\]: "line 101\n`},
+		"numbers from the cursor":             {monaco(290, 500, `lineNumbers: 'relative'`, `editor.setScrollTop(2000)`), `\[lines=~\d+-\d+ of ~500\]: "line 101\n`},
+		"more lines than an element is high":  {monaco(290, 60_000, ``, `editor.setScrollTop(800_000)`), `\[lines=400\d\d-400\d\d of ~49\d\d\d\+\]: "line 400`},
+		"many lines without numbers":          {monaco(290, 60_000, `lineNumbers: 'off'`, `editor.setScrollTop(800_000)`), `\[lines=\d+\+\]: "line 400`},
+		"Ace with more than an element":       {ace(5000, ``, ``), `\[lines=1-\d+ of ~\d{4}\+\]`},
+		"Ace without numbers":                 {ace(500, `showGutter: false`, `editor.renderer.scrollToY(1600)`), `\[lines=1\d\d-1\d\d of ~500\]: "line 1\d\d\n`},
+		"Ace without numbers, and many lines": {ace(5000, `showGutter: false`, `editor.renderer.scrollToY(1600)`), `\[lines=1\d\d-1\d\d of ~\d{4}\+\]: "line 1\d\d\n`},
+	} {
+		t.Run(what, func(t *testing.T) {
+			a, p := editorPage(t, w, c.page)
+			p.JS(`for (let i = 0; i < 5; i++) await new Promise(requestAnimationFrame)`)
+			if got := a.Whole(); !regexp.MustCompile(c.want).MatchString(got) {
+				t.Errorf("is not %s:\n%s", c.want, got)
+			}
+		})
+	}
 }
 
 // TestCodeMirror5: it has its text beside a hidden field, and takes a paste a moment later.

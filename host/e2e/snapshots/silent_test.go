@@ -93,6 +93,20 @@ func TestWhatAPointerCannotHitIsMarked(t *testing.T) {
 	e2etest.Holds(t, a.Look(), `button "Buy"`, `# was [no-pointer]`)
 }
 
+// TestTablesSayHowManyRowsTheyHave: a table may draw those in view alone.
+func TestTablesSayHowManyRowsTheyHave(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Tables", `<div role="grid" id="grid" aria-label="Orders" aria-rowcount="200"><div role="row" aria-rowindex="1"><div role="gridcell"><button>Open</button></div></div></div>
+		<table aria-rowcount="300"><tr><td><button>Edit</button></td></tr></table><table aria-label="Some" aria-rowcount="-1"><tr><td><button>Not known</button></td></tr></table>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `grid "Orders" [e`, `[rows=200]`, `[rows=300]`)
+	e2etest.Lacks(t, first, `rows=-1`)
+	p.JS(`grid.setAttribute('aria-rowcount', '150')`)
+	e2etest.Holds(t, a.Look(), `[rows=150]  # was [rows=200]`)
+}
+
 // TestLinksCarryTheirAddress: where nothing else distinguishes two, and all fits.
 func TestLinksCarryTheirAddress(t *testing.T) {
 	w := e2etest.SharedWorld(t)

@@ -6,9 +6,16 @@ import (
 	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
-// TestCustomElementsSayWhatTheyAreThroughTheirInternals: quiet capture knows what only the page's own world may read of custom elements.
+// TestCustomElementsSayWhatTheyAreThroughTheirInternals: both ways of capture know what only the page's own world may read of
+// custom elements.
 func TestCustomElementsSayWhatTheyAreThroughTheirInternals(t *testing.T) {
-	w := e2etest.WorldIn(t, "quiet")
+	for _, way := range []string{"quiet", "debugger"} {
+		t.Run(way, func(t *testing.T) { customElementsSayWhatTheyAre(t, e2etest.WorldIn(t, way)) })
+	}
+}
+
+func customElementsSayWhatTheyAre(t *testing.T, w *e2etest.World) {
+	t.Helper()
 	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><link rel="icon" href="data:,"><title>Internals</title><x-tabs><x-tab>Photos</x-tab><x-tab>Videos</x-tab></x-tabs><x-box></x-box><x-plain>Text</x-plain><x-tab role="button">Written</x-tab>
 		<x-late>Late</x-late><script>
 		class Tabs extends HTMLElement { constructor() { super(); Object.assign(this.attachInternals(), { role: 'tablist', ariaLabel: 'Views' }) } }

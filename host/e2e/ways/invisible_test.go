@@ -124,3 +124,20 @@ func TestThePageCannotTellThatItIsCapturedQuietly(t *testing.T) {
 		}
 	}
 }
+
+// TestThePageCannotTellThatAWitnessIsThere: what stands before one of its functions is as the function was.
+func TestThePageCannotTellThatAWitnessIsThere(t *testing.T) {
+	w := e2etest.WorldIn(t, "debugger")
+	s := e2etest.NewSite(t, map[string]string{"/{$}": probed})
+	p := w.Open(t, s.URL)
+	p.WaitUntil(`document.body`)
+	const probe = `(() => {
+		const f = HTMLElement.prototype.attachInternals, text = Function.prototype.toString;
+		const error = attempt(() => document.body.attachInternals()), frames = String(error[2]).split('\n').filter((line) => line.includes(' at '));
+		return [String(f), f.name, f.length, String(text), text.name, error[0], frames.some((line) => !line.includes('attempt') && !line.includes('<anonymous>') && !line.includes('eval')), Reflect.ownKeys(f).map(String).sort().join()].join('|');
+	})()`
+	const want = `function attachInternals() { [native code] }|attachInternals|0|function toString() { [native code] }|toString|NotSupportedError|false|length,name`
+	if got := p.Text(probe); got != want {
+		t.Errorf("%s\n not %s", got, want)
+	}
+}

@@ -91,7 +91,7 @@ func reduceNode(n *Node, speech bool) []*Node {
 		if len(children) == 0 {
 			return nil
 		}
-		if n.Name == "" && (n.Role == "group" || n.Role == "table") {
+		if n.Name == "" && (n.Role == "group" || n.Role == "table" && !saysRows(n)) {
 			return children
 		}
 	default:
@@ -111,6 +111,11 @@ func reduceNode(n *Node, speech bool) []*Node {
 // isMessage reports whether a node exists for its text.
 func isMessage(n *Node) bool {
 	return roles.Spoken[n.Role] || n.Has("live=polite") || n.Has("live=assertive")
+}
+
+// saysRows reports whether a table says how many rows it has, of which it may show a part.
+func saysRows(n *Node) bool {
+	return slices.ContainsFunc(n.States, func(s string) bool { return strings.HasPrefix(s, "rows=") })
 }
 
 func isCell(n *Node) bool { return n.Role == "cell" || n.Role == "gridcell" }

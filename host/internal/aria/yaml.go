@@ -116,7 +116,7 @@ func (w *blocks) properties(n, was *Node, indent int) {
 
 // stateNames are the names of all states, in output order.
 var stateNames = strings.Fields(`checked selected pressed expanded disabled invalid required readonly multiselectable level
-	current sort busy modal live haspopup clickable editable no-pointer inert deleted inserted highlighted focused active lines`)
+	current sort busy modal live haspopup clickable editable no-pointer inert deleted inserted highlighted focused active lines rows`)
 
 func yamlDiff(d *Diff) string {
 	w := &blocks{}

@@ -39,11 +39,11 @@ var states = map[string]map[string]bool{
 }
 
 // valued are the states that say nothing without a value.
-var valued = closed("sort live haspopup level lines")
+var valued = closed("sort live haspopup level lines rows")
 
-// counted are the states whose values are numbers: of a level, and of an editor's lines or the first and the last that it
-// draws.
-var counted = lazyregexp.New(`^(level=[0-9]{1,3}|lines=[0-9]{1,7}(-[0-9]{1,7})?(,[0-9]{1,7}(-[0-9]{1,7})?){0,4}( folded)?(\+| of ~[0-9]{1,7})?)$`)
+// counted are the states whose values are numbers: of a level, of a table's rows, and of an editor's lines or the first and
+// the last that it draws.
+var counted = lazyregexp.New(`^(level=[0-9]{1,3}|rows=[0-9]{1,9}|lines=~?[0-9]{1,7}(-[0-9]{1,7})?(,[0-9]{1,7}(-[0-9]{1,7})?){0,4}( folded)?(\+| of ~[0-9]{1,7}(-[0-9]{1,7}|\+)?)?)$`)
 
 func closed(words string) map[string]bool {
 	m := map[string]bool{}
