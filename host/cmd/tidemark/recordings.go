@@ -59,7 +59,7 @@ func showRecordings(out io.Writer, a *conversation.Listed) error {
 	if len(a.Recordings) == 0 {
 		return render.Line(out, "No recorded conversations. `tidemark project allow --grant conversation` turns the recording on.")
 	}
-	t := render.Table{Cut: 2}
+	t := render.Table{Cut: 2, Paths: true}
 	if width, ok := terminalColumns(out); ok {
 		t.Width = width
 	}
