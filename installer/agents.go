@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"tidemark.dev/tidemark/installer/settings"
 )
@@ -45,84 +46,86 @@ type setting struct {
 // pluginFile is the name of opencode's plugin.
 const pluginFile = "tidemark.js"
 
-// agents are all agents that Tidemark registers with. Sources: their manuals' pages on MCP.
-var agents = []agent{
-	{
-		id: "claude-code", name: "Claude Code", programs: []string{"claude"},
-		signs: func(s *System) []string {
-			return []string{s.claudeFile(), s.join(s.Home, ".claude")}
+// agents returns all agents that Tidemark registers with. Sources: their manuals' pages on MCP.
+var agents = sync.OnceValue(func() []agent {
+	return []agent{
+		{
+			id: "claude-code", name: "Claude Code", programs: []string{"claude"},
+			signs: func(s *System) []string {
+				return []string{s.claudeFile(), s.join(s.Home, ".claude")}
+			},
+			settings: append([]setting{mcpServer((*System).claudeFile, settings.JSON{}, "mcpServers", "stdio")},
+				hooks("claude-code", func(s *System) string {
+					return s.join(s.env("CLAUDE_CONFIG_DIR", s.Home, ".claude"), "settings.json")
+				})...),
 		},
-		settings: append([]setting{mcpServer((*System).claudeFile, settings.JSON{}, "mcpServers", "stdio")},
-			hooks("claude-code", func(s *System) string {
-				return s.join(s.env("CLAUDE_CONFIG_DIR", s.Home, ".claude"), "settings.json")
-			})...),
-	},
-	{
-		id: "cursor", name: "Cursor",
-		signs: func(s *System) []string { return []string{s.join(s.Home, ".cursor")} },
-		settings: append([]setting{mcpServer(func(s *System) string {
-			return s.join(s.Home, ".cursor", "mcp.json")
-		}, settings.JSON{}, "mcpServers", "")},
-			versioned(hooks("cursor", func(s *System) string {
-				return s.join(s.Home, ".cursor", "hooks.json")
-			}))...),
-	},
-	{
-		id: "vscode", name: "VS Code",
-		signs: func(s *System) []string { return []string{s.join(s.appData(), "Code", "User")} },
-		settings: []setting{mcpServer(func(s *System) string {
-			return s.join(s.appData(), "Code", "User", "mcp.json")
-		}, settings.JSON{}, "servers", "stdio")},
-	},
-	{
-		id: "vscode-insiders", name: "VS Code Insiders",
-		signs: func(s *System) []string { return []string{s.join(s.appData(), "Code - Insiders", "User")} },
-		settings: []setting{mcpServer(func(s *System) string {
-			return s.join(s.appData(), "Code - Insiders", "User", "mcp.json")
-		}, settings.JSON{}, "servers", "stdio")},
-	},
-	{
-		id: "codex", name: "Codex", programs: []string{"codex"},
-		signs: func(s *System) []string { return []string{s.env("CODEX_HOME", s.Home, ".codex")} },
-		settings: append([]setting{mcpServer(func(s *System) string {
-			return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "config.toml")
-		}, settings.TOML{}, "mcp_servers", "")},
-			noted("takes effect after you have reviewed it with /hooks in Codex", hooks("codex", func(s *System) string {
-				return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "hooks.json")
-			}))...),
-	},
-	{
-		id: "gemini", name: "Gemini CLI", programs: []string{"gemini"},
-		signs: func(s *System) []string { return []string{s.join(s.Home, ".gemini")} },
-		settings: append([]setting{mcpServer((*System).geminiFile, settings.JSON{}, "mcpServers", "")},
-			hooks("gemini", (*System).geminiFile)...),
-	},
-	{
-		id: "copilot", name: "Copilot CLI", programs: []string{"copilot"},
-		signs: func(s *System) []string { return []string{s.copilotFile()} },
-		settings: append([]setting{mcpServer(func(s *System) string {
-			return s.copilotFile("mcp-config.json")
-		}, settings.JSON{}, "mcpServers", settings.LocalKind)},
-			versioned(hooks("copilot", func(s *System) string {
-				return s.copilotFile("hooks", "tidemark.json")
-			}))...),
-	},
-	{
-		id: "opencode", name: "opencode", programs: []string{"opencode"},
-		signs: func(s *System) []string { return []string{s.opencodeFile()} },
-		settings: []setting{
-			mcpServer(func(s *System) string { return s.opencodeFile("opencode.json") }, settings.JSON{}, "mcp", settings.ListKind),
-			{file: func(s *System) string { return s.opencodeFile("plugins", pluginFile) }, content: settings.Plugin},
+		{
+			id: "cursor", name: "Cursor",
+			signs: func(s *System) []string { return []string{s.join(s.Home, ".cursor")} },
+			settings: append([]setting{mcpServer(func(s *System) string {
+				return s.join(s.Home, ".cursor", "mcp.json")
+			}, settings.JSON{}, "mcpServers", "")},
+				versioned(hooks("cursor", func(s *System) string {
+					return s.join(s.Home, ".cursor", "hooks.json")
+				}))...),
 		},
-	},
-	{
-		id: "claude-desktop", name: "Claude Desktop",
-		signs: func(s *System) []string { return []string{s.join(s.appData(), "Claude")} },
-		settings: []setting{mcpServer(func(s *System) string {
-			return s.join(s.appData(), "Claude", "claude_desktop_config.json")
-		}, settings.JSON{}, "mcpServers", "")},
-	},
-}
+		{
+			id: "vscode", name: "VS Code",
+			signs: func(s *System) []string { return []string{s.join(s.appData(), "Code", "User")} },
+			settings: []setting{mcpServer(func(s *System) string {
+				return s.join(s.appData(), "Code", "User", "mcp.json")
+			}, settings.JSON{}, "servers", "stdio")},
+		},
+		{
+			id: "vscode-insiders", name: "VS Code Insiders",
+			signs: func(s *System) []string { return []string{s.join(s.appData(), "Code - Insiders", "User")} },
+			settings: []setting{mcpServer(func(s *System) string {
+				return s.join(s.appData(), "Code - Insiders", "User", "mcp.json")
+			}, settings.JSON{}, "servers", "stdio")},
+		},
+		{
+			id: "codex", name: "Codex", programs: []string{"codex"},
+			signs: func(s *System) []string { return []string{s.env("CODEX_HOME", s.Home, ".codex")} },
+			settings: append([]setting{mcpServer(func(s *System) string {
+				return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "config.toml")
+			}, settings.TOML{}, "mcp_servers", "")},
+				noted("takes effect after you have reviewed it with /hooks in Codex", hooks("codex", func(s *System) string {
+					return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "hooks.json")
+				}))...),
+		},
+		{
+			id: "gemini", name: "Gemini CLI", programs: []string{"gemini"},
+			signs: func(s *System) []string { return []string{s.join(s.Home, ".gemini")} },
+			settings: append([]setting{mcpServer((*System).geminiFile, settings.JSON{}, "mcpServers", "")},
+				hooks("gemini", (*System).geminiFile)...),
+		},
+		{
+			id: "copilot", name: "Copilot CLI", programs: []string{"copilot"},
+			signs: func(s *System) []string { return []string{s.copilotFile()} },
+			settings: append([]setting{mcpServer(func(s *System) string {
+				return s.copilotFile("mcp-config.json")
+			}, settings.JSON{}, "mcpServers", settings.LocalKind)},
+				versioned(hooks("copilot", func(s *System) string {
+					return s.copilotFile("hooks", "tidemark.json")
+				}))...),
+		},
+		{
+			id: "opencode", name: "opencode", programs: []string{"opencode"},
+			signs: func(s *System) []string { return []string{s.opencodeFile()} },
+			settings: []setting{
+				mcpServer(func(s *System) string { return s.opencodeFile("opencode.json") }, settings.JSON{}, "mcp", settings.ListKind),
+				{file: func(s *System) string { return s.opencodeFile("plugins", pluginFile) }, content: settings.Plugin},
+			},
+		},
+		{
+			id: "claude-desktop", name: "Claude Desktop",
+			signs: func(s *System) []string { return []string{s.join(s.appData(), "Claude")} },
+			settings: []setting{mcpServer(func(s *System) string {
+				return s.join(s.appData(), "Claude", "claude_desktop_config.json")
+			}, settings.JSON{}, "mcpServers", "")},
+		},
+	}
+})
 
 // claudeFile is the file in which Claude Code keeps its per-user state.
 func (s *System) claudeFile() string {

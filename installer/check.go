@@ -156,8 +156,8 @@ type Start struct {
 // CheckAgents checks that the installed agents start a program that exists. It also returns how they start it,
 // without duplicates. An entry that the record lists and that is missing is broken.
 func (s *System) CheckAgents(r *Record) (checks []Check, starts []Start) {
-	for i := range agents {
-		a := &agents[i]
+	for i := range agents() {
+		a := &agents()[i]
 		if !a.present(s) {
 			continue
 		}

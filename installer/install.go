@@ -35,7 +35,7 @@ func BrowserIDs() []string {
 // AgentIDs returns the names that [Options].Agents may hold.
 func AgentIDs() []string {
 	var ids []string
-	for _, a := range agents {
+	for _, a := range agents() {
 		ids = append(ids, a.id)
 	}
 	return ids
@@ -74,8 +74,8 @@ func (s *System) Plan(o Options) ([]Step, error) {
 			steps = append(steps, Step{Group: Browsers, ID: id, Name: id, Problem: errors.New("not found on this machine")})
 		}
 	}
-	for i := range agents {
-		a := &agents[i]
+	for i := range agents() {
+		a := &agents()[i]
 		asked := slices.Contains(o.Agents, a.id)
 		switch {
 		case len(o.Agents) > 0 && !asked:

@@ -62,7 +62,7 @@ func TestEveryBrowserOfEverySystem(t *testing.T) {
 	}
 }
 
-func fileOf(h *fakeHome, agent int) string { return agents[agent].settings[0].file(h.System) }
+func fileOf(h *fakeHome, agent int) string { return agents()[agent].settings[0].file(h.System) }
 
 func TestABrowserIsKnownByItsProfileAlone(t *testing.T) {
 	t.Parallel()
@@ -116,8 +116,8 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 	t.Parallel()
 	for _, system := range systems {
 		var text strings.Builder
-		for i := range agents {
-			a := &agents[i]
+		for i := range agents() {
+			a := &agents()[i]
 			for _, there := range []struct{ name, json, toml string }{
 				{name: "no file"},
 				{
@@ -208,7 +208,7 @@ func TestSettingsThatCannotBeWrittenAreLeft(t *testing.T) {
 		{name: "a directory", agent: "cursor", link: "."},
 	} {
 		h := newFakeHome(t, "linux")
-		a := &agents[slices.IndexFunc(agents, func(a agent) bool { return a.id == c.agent })]
+		a := &agents()[slices.IndexFunc(agents(), func(a agent) bool { return a.id == c.agent })]
 		h.agent(a)
 		path := a.settings[0].file(h.System)
 		if c.link != "" {
@@ -318,7 +318,7 @@ func TestEmptySettingsAreFilled(t *testing.T) {
 func TestALinkedSettingsFileStaysALink(t *testing.T) {
 	h := newFakeHome(t, "linux")
 	h.write("/home/me/dotfiles/cursor.json", "{\n}\n", 0o600)
-	h.agent(&agents[1])
+	h.agent(&agents()[1])
 	if err := os.Symlink("../dotfiles/cursor.json", h.disk("/home/me/.cursor/mcp.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -379,8 +379,8 @@ func TestAnOlderInstallationIsBroughtUpToDate(t *testing.T) {
 	for _, system := range systems {
 		h := newFakeHome(t, system)
 		h.browser(&products[0])
-		for i := range agents {
-			h.agent(&agents[i])
+		for i := range agents() {
+			h.agent(&agents()[i])
 		}
 		h.write(fileOf(h, 1), "{\n  \"mcpServers\": {\n    \"files\": {}\n  }\n}\n", 0o644)
 		before := h.all()
@@ -412,7 +412,7 @@ func TestWhatWasChangedSinceIsLeft(t *testing.T) {
 	h := newFakeHome(t, "windows")
 	h.browser(&products[0])
 	for _, i := range []int{1, 4, 5} { // Cursor, Codex, Gemini CLI
-		h.agent(&agents[i])
+		h.agent(&agents()[i])
 	}
 	h.install()
 	manifest := `C:\Users\me\tidemark\` + ManifestFile
@@ -423,7 +423,7 @@ func TestWhatWasChangedSinceIsLeft(t *testing.T) {
 	h.write(cursor, strings.Replace(h.read(cursor), `"mcp"`, `"mcp", "--origin", "http://localhost"`, 1), 0o600)
 	h.write(codex, "", 0o600)
 	for _, i := range []int{1, 4} {
-		h.write(agents[i].settings[1].file(h.System), `{"hooks": {}}`, 0o600)
+		h.write(agents()[i].settings[1].file(h.System), `{"hooks": {}}`, 0o600)
 	}
 	h.write(gemini, `{"mcpServers": {"tidemark": {"command": "`+strconv.Quote(h.binary)[1:], 0o600)
 	before := h.all()
@@ -444,7 +444,7 @@ func TestWhatWasChangedSinceIsLeft(t *testing.T) {
 
 func TestWhatOthersAddedStaysWhenAFileIsTakenBack(t *testing.T) {
 	h := newFakeHome(t, "linux")
-	h.agent(&agents[1])
+	h.agent(&agents()[1])
 	h.install()
 	path := fileOf(h, 1)
 	h.write(path, strings.Replace(h.read(path), "{\n", "{\n  \"theirs\": 1,\n", 1), 0o600)
@@ -456,7 +456,7 @@ func TestWhatOthersAddedStaysWhenAFileIsTakenBack(t *testing.T) {
 
 func TestAFileThatChangesWhileSomebodyIsAskedIsLeft(t *testing.T) {
 	h := newFakeHome(t, "linux")
-	h.agent(&agents[2])
+	h.agent(&agents()[2])
 	path := fileOf(h, 2)
 	for _, removal := range []bool{false, true} {
 		steps := h.plan(Options{})
@@ -507,7 +507,7 @@ func TestLinksThatChangedSinceThePlanAreNotFollowed(t *testing.T) {
 	for _, swapped := range []string{"/home/me/.cursor", "/home/me/.cursor/mcp.json"} {
 		for _, settings := range []string{"", "{\n}\n"} {
 			h := newFakeHome(t, "linux")
-			h.agent(&agents[1])
+			h.agent(&agents()[1])
 			path := "/home/me/.cursor/mcp.json"
 			if settings != "" {
 				h.write(path, settings, 0o600)
@@ -544,8 +544,8 @@ func TestOnlyWhatWasAskedForIsServed(t *testing.T) {
 	for i := range products[:3] {
 		h.browser(&products[i])
 	}
-	for i := range agents {
-		h.agent(&agents[i])
+	for i := range agents() {
+		h.agent(&agents()[i])
 	}
 	var served []string
 	for _, st := range h.plan(Options{Browsers: []string{"edge", "opera"}, Agents: []string{"codex"}}) {
@@ -590,9 +590,9 @@ func TestWhatIsPlainlyTidemarksIsFoundWithoutARecord(t *testing.T) {
 		for _, there := range []string{"", "{}\n", "{\n  \"theirs\": 1,\n  \"version\": 1\n}\n"} {
 			h := newFakeHome(t, system)
 			h.browser(&products[0])
-			for i := range agents {
-				h.agent(&agents[i])
-				for _, set := range agents[i].settings {
+			for i := range agents() {
+				h.agent(&agents()[i])
+				for _, set := range agents()[i].settings {
 					if there != "" && set.format == settings.Format(settings.JSON{}) {
 						h.write(set.file(h.System), there, 0o600)
 					} else if there == "{}\n" && set.content == nil {
@@ -750,7 +750,7 @@ func TestAHookThatSomebodyChangedIsTakenOutAlone(t *testing.T) {
 		for _, indent := range []string{"", "    "} {
 			for _, moved := range []bool{false, true} {
 				h := newFakeHome(t, "linux")
-				h.agent(&agents[0])
+				h.agent(&agents()[0])
 				h.install()
 				var settings map[string]any
 				if err := json.Unmarshal([]byte(h.read(file)), &settings); err != nil {
@@ -813,7 +813,7 @@ func TestAHookThatSomebodyChangedIsTakenOutAlone(t *testing.T) {
 func TestAHookThatCannotBeTakenOutIsTold(t *testing.T) {
 	const file = "/home/me/.claude/settings.json"
 	h := newFakeHome(t, "linux")
-	h.agent(&agents[0])
+	h.agent(&agents()[0])
 	h.install()
 	h.write(file, strings.Replace(h.read(file), `"`+h.binary+` hook"`, `"nice `+h.binary+` hook"`, 1), 0o600)
 	for range 2 {

@@ -172,7 +172,7 @@ func TestLeftoversOfAKilledInstallationAreRemoved(t *testing.T) {
 // TestLeftoversBesideSettingsAreRemoved, and files of others stay.
 func TestLeftoversBesideSettingsAreRemoved(t *testing.T) {
 	h := newFakeHome(t, "linux")
-	h.agent(&agents[1]) // Cursor
+	h.agent(&agents()[1]) // Cursor
 	h.write("/home/me/dotfiles/mcp.json", "{}", 0o600)
 	if err := os.Symlink("../dotfiles/mcp.json", h.disk("/home/me/.cursor/mcp.json")); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestLeftoversBesideSettingsAreRemoved(t *testing.T) {
 // TestAMissingEntryIsBroken where an installation wrote it, and not set up where none did.
 func TestAMissingEntryIsBroken(t *testing.T) {
 	h := newFakeHome(t, "linux")
-	h.agent(&agents[1]) // Cursor
+	h.agent(&agents()[1]) // Cursor
 	states := func() (entry, hooks Check) {
 		checks, _ := h.CheckAgents(h.record)
 		for _, c := range checks {
@@ -242,7 +242,7 @@ func TestAMissingEntryIsBroken(t *testing.T) {
 // TestARecordWithEntriesTwiceIsRemovedOnce: copies of entries, as a restored backup may have them, are one.
 func TestARecordWithEntriesTwiceIsRemovedOnce(t *testing.T) {
 	h := newFakeHome(t, "linux")
-	h.agent(&agents[2])
+	h.agent(&agents()[2])
 	before := h.all()
 	h.install()
 	written := h.record.Written

@@ -53,10 +53,10 @@ func (s *System) PlanUnrecorded(r *Record, hostDir string) []Step {
 			}
 		}
 	}
-	for i := range agents {
-		for _, set := range agents[i].settings {
+	for i := range agents() {
+		for _, set := range agents()[i].settings {
 			if path := set.file(s); !known(path, false) {
-				if w := s.unrecorded(&agents[i], path); len(w.Edits) > 0 || w.Content != "" {
+				if w := s.unrecorded(&agents()[i], path); len(w.Edits) > 0 || w.Content != "" {
 					found = append(found, w)
 				}
 			}

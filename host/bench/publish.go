@@ -74,10 +74,11 @@ func (r *results) publish(whole bool) error {
 	return nil
 }
 
-// keep takes over the tables of the parts that this run did not measure.
+// keep takes over the tables of the parts that this run did not measure. A part may have several.
 func (r *results) keep(last *results) {
+	measured := slices.Clone(r.Tables)
 	for _, t := range last.Tables {
-		if !slices.ContainsFunc(r.Tables, func(mine *table) bool { return mine.Part == t.Part }) {
+		if !slices.ContainsFunc(measured, func(mine *table) bool { return mine.Part == t.Part }) {
 			r.Tables = append(r.Tables, t)
 		}
 	}

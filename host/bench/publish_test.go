@@ -102,3 +102,17 @@ func TestRatiosAreOfWhatWasMeasuredInTurn(t *testing.T) {
 		t.Errorf("got %v, want the middle of 2, 3 and 1.5", got)
 	}
 }
+
+// A part has several tables. A run of other parts keeps them all, and a run of this part keeps none.
+func TestAllTablesOfAPartThatWasNotMeasuredAreKept(t *testing.T) {
+	last := &results{Tables: []*table{{Part: "hook", Title: "one"}, {Part: "hook", Title: "two"}, {Part: "tokens", Title: "old"}}}
+	r := &results{Tables: []*table{{Part: "tokens", Title: "new"}}}
+	r.keep(last)
+	var titles []string
+	for _, table := range r.Tables {
+		titles = append(titles, table.Title)
+	}
+	if got := strings.Join(titles, " "); got != "one two new" {
+		t.Errorf("the tables are %q", got)
+	}
+}

@@ -59,7 +59,7 @@ func showRecordings(out io.Writer, a *conversation.Listed) error {
 	if len(a.Recordings) == 0 {
 		return render.Line(out, "No recorded conversations. `tidemark project allow --grant conversation` turns the recording on.")
 	}
-	t := render.Table{Cut: 2}
+	t := render.Table{Cut: 2, Paths: true}
 	if width, ok := terminalColumns(out); ok {
 		t.Width = width
 	}
@@ -178,18 +178,21 @@ func outcomeOf(c *conversation.Called) string {
 func coverageOf(c *conversation.SourceCoverage) string {
 	var words []string
 	for _, w := range []struct {
-		n    int
-		text string
+		n         int
+		one, many string
 	}{
-		{c.OnlyHook, "calls are not in the transcript"},
-		{c.OnlyTranscript, "calls and prompts were reported by no hook"},
-		{c.Unknown, "lines of the transcript have an unknown type"},
-		{c.Damaged, "lines cannot be read"},
-		{c.Lost, "or more events of hooks were lost: no daemon ran, and the spool was full"},
-		{c.Masked, "secrets were masked"},
+		{c.OnlyHook, "call is not in the transcript", "calls are not in the transcript"},
+		{c.OnlyTranscript, "call or prompt was reported by no hook", "calls and prompts were reported by no hook"},
+		{c.Unknown, "line of the transcript has an unknown type", "lines of the transcript have an unknown type"},
+		{c.Damaged, "line cannot be read", "lines cannot be read"},
+		{c.Lost, "or more events of hooks were lost: no daemon ran, and the spool was full", "or more events of hooks were lost: no daemon ran, and the spool was full"},
+		{c.Masked, "secret was masked", "secrets were masked"},
 	} {
-		if w.n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", w.n, w.text))
+		switch {
+		case w.n == 1:
+			words = append(words, "1 "+w.one)
+		case w.n > 1:
+			words = append(words, fmt.Sprintf("%d %s", w.n, w.many))
 		}
 	}
 	if c.Unread > 0 {
@@ -246,7 +249,7 @@ func newRecordingsPrune() *cobra.Command {
 }
 
 func showRemoved(out io.Writer, a *conversation.Removed) error {
-	return render.Line(out, "Deleted %d recordings, freed %s.", len(a.IDs), mib(a.FreedBytes))
+	return render.Line(out, "Deleted %s, freed %s.", plural(len(a.IDs), "recording"), mib(a.FreedBytes))
 }
 
 // plural returns a number of things.

@@ -24,7 +24,10 @@ type claudeLine struct {
 	Message   struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
-	Result json.RawMessage `json:"toolUseResult"`
+	Result     json.RawMessage `json:"toolUseResult"`
+	Permission struct {
+		Decision string `json:"decision"`
+	} `json:"permissionDecision"`
 	Queued json.RawMessage `json:"content"` // of a line about the queue of messages, a text
 }
 
@@ -84,6 +87,7 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 		return nil, false, fmt.Errorf("a message has no content: %w", err)
 	}
 	results := 0
+	var prompt []string // its hook gets it as one text, in which a secret has its name in the line before
 	for _, b := range blocks {
 		if b.Type == "tool_result" {
 			results++
@@ -99,6 +103,9 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 			if b.Failed {
 				e.Outcome = Failed
 			}
+			if results == 1 && l.Permission.Decision == "reject" { // by the user, a rule or another hook
+				e.Outcome = NotPermitted
+			}
 			if results == 1 && len(l.Result) > 0 {
 				e.Output = l.Result
 				if e.Spawned, e.Background = LeftBy(l.Result); e.Background {
@@ -107,11 +114,16 @@ func parseClaude(data []byte) (events []Event, known bool, err error) {
 			}
 		case b.Type == "text" && l.Type == "user" && !l.Sidechain && e.finishes(b.Text):
 		case b.Type == "text" && l.Type == "user" && !l.Meta && !l.Summary && !l.Sidechain && !Announced(b.Text) && !strings.HasPrefix(b.Text, "<local-command") && !strings.HasPrefix(b.Text, "<command-"):
-			e.Kind, e.Text = Prompt, b.Text
+			prompt = append(prompt, b.Text)
+			continue
 		default:
 			continue
 		}
 		events = append(events, e)
+	}
+	if len(prompt) > 0 {
+		base.Kind, base.Text = Prompt, strings.Join(prompt, "\n")
+		events = append(events, base)
 	}
 	return events, true, nil
 }

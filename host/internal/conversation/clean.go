@@ -178,8 +178,8 @@ func (e *Event) withhold() {
 	e.Input, e.Output, e.Text, e.Withheld = nil, nil, "", true
 }
 
-// each applies a function to every text of a JSON value, and removes pictures. Lists of texts, such as the lines of a patch, go through lines
-// before, if there is one. The names in objects only lose control characters. What is no JSON, or
+// each applies a function to every text of a JSON value, and removes pictures. Lists of texts, such as the lines of a patch and the blocks
+// of a result, go through lines before, if there is one. The names in objects only lose control characters. What is no JSON, or
 // too deep, becomes a text.
 func each(raw json.RawMessage, f func(string, int) (string, int), lines func([]string), n int) (json.RawMessage, int) {
 	if len(raw) == 0 {
@@ -202,10 +202,10 @@ func each(raw json.RawMessage, f func(string, int) (string, int), lines func([]s
 			s, n = f(s, n)
 			return s
 		case []any:
-			if list := texts(v); lines != nil && len(list) > 1 {
+			if list, set := texts(v); lines != nil && len(list) > 1 {
 				lines(list)
 				for i, s := range list {
-					v[i] = s
+					set[i](s)
 				}
 			}
 			for i := range v {
@@ -232,16 +232,22 @@ func each(raw json.RawMessage, f func(string, int) (string, int), lines func([]s
 	return bytes.TrimSpace(b.Bytes()), n
 }
 
-// texts returns the elements of a list that has only texts.
-func texts(list []any) (all []string) {
-	for _, v := range list {
-		s, ok := v.(string)
-		if !ok {
-			return nil
+// texts returns the texts of a list, and what sets each: its elements, and the texts of its blocks. It returns none for a list that has
+// other values.
+func texts(list []any) (all []string, set []func(string)) {
+	for i, v := range list {
+		switch v := v.(type) {
+		case string:
+			all, set = append(all, v), append(set, func(s string) { list[i] = s })
+		case map[string]any:
+			if text, ok := v["text"].(string); ok {
+				all, set = append(all, text), append(set, func(s string) { v["text"] = s })
+			}
+		default:
+			return nil, nil
 		}
-		all = append(all, s)
 	}
-	return all
+	return all, set
 }
 
 // cut shortens a text to a limit, and keeps its end too. It adds what it left out to n.

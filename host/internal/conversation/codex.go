@@ -133,7 +133,9 @@ func (e *Event) complete(item *codexItem) bool {
 			e.Output, _ = json.Marshal(item.Output)
 		}
 		switch {
-		case item.Exit != nil && *item.Exit != 0, item.Status == "failed", item.Status == "declined":
+		case item.Status == "declined":
+			e.Outcome = NotPermitted
+		case item.Exit != nil && *item.Exit != 0, item.Status == "failed":
 			e.Outcome = Failed
 		case item.Exit != nil, item.Status == "completed":
 			e.Outcome = OK
@@ -153,8 +155,11 @@ var exitLine = lazyregexp.New(`(?m)^(?:Process exited with code|Exit code:) (\d+
 // runningLine is the line of the output of a command that runs on.
 var runningLine = lazyregexp.New(`(?m)^Process running with session ID \d+\s*$`)
 
-// refusals begin the output of a patch that was not applied.
-var refusals = []string{"unsupported custom tool call", "apply_patch verification failed", "patch rejected"}
+// failures begin the output of a patch that was not applied, refusals that of a call that was not permitted.
+var (
+	failures = []string{"unsupported custom tool call", "apply_patch verification failed"}
+	refusals = []string{"patch rejected", "approval policy is "}
+)
 
 // codexOutcome returns the outcome that the output of a tool names, "" for none, and whether the command runs on.
 func codexOutcome(output json.RawMessage) (outcome string, running bool) {
@@ -174,9 +179,12 @@ func codexOutcome(output json.RawMessage) (outcome string, running bool) {
 			code = &n
 		}
 	}
+	begins := func(s string) bool { return strings.HasPrefix(text, s) }
 	switch {
-	case slices.ContainsFunc(refusals, func(s string) bool { return strings.HasPrefix(text, s) }):
+	case slices.ContainsFunc(failures, begins):
 		return Failed, false
+	case slices.ContainsFunc(refusals, begins):
+		return NotPermitted, false
 	case code == nil:
 		before, _, _ := strings.Cut(text, "\nOutput:\n") // what follows is the command's
 		return "", runningLine().MatchString(before)

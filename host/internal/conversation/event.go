@@ -89,7 +89,7 @@ type Event struct {
 	Edits   bool     `json:"edits,omitempty"`
 	Runs    bool     `json:"runs,omitempty"`
 	Command string   `json:"command,omitempty"`
-	// Outcome is [OK] or [Failed], "" where it is not known. DurationMs is how long the call took, 0 where it is not known.
+	// Outcome is [OK], [Failed] or [NotPermitted], "" where it is not known. DurationMs is how long the call took, 0 where it is not known.
 	Outcome    string `json:"outcome,omitempty"`
 	DurationMs int    `json:"duration_ms,omitempty"`
 	// Background is true for a command that runs on after its result.

@@ -176,6 +176,13 @@ func (f *folder) add(e *Event) {
 }
 
 func (f *folder) prompt(e *Event) {
+	for _, t := range f.turns[e.Turn] {
+		if t.Event == e.ID { // a late hook's, which the transcript had
+			t.Source = "hook"
+			f.coverage.OnlyTranscript--
+			return
+		}
+	}
 	t := &Turn{ID: e.Turn, Prompt: e.Text, At: millis(e.At), Calls: []*Called{}, Source: cmp.Or(e.Source, "hook"), Event: e.ID}
 	if e.Source == FromTranscript {
 		f.coverage.OnlyTranscript++

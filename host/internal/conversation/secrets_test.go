@@ -3,8 +3,11 @@ package conversation_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/conversation"
 	"tidemark.dev/tidemark/host/testing/planted"
@@ -137,6 +140,7 @@ func TestSecretsOverSeveralLinesAreMasked(t *testing.T) {
 			"a diff, kept":    map[string]any{"stdout": diff(" ")},
 			"a patch":         "*** Begin Patch\n*** Add File: x\n" + strings.Join(signed("+"), "\n") + "\n*** End Patch\n",
 			"a text":          "before\n" + text + "\nafter\n",
+			"blocks":          map[string]any{"content": blocks(strings.Split(text, "\n"))},
 		} {
 			raw, err := json.Marshal(output)
 			if err != nil {
@@ -152,6 +156,40 @@ func TestSecretsOverSeveralLinesAreMasked(t *testing.T) {
 			if strings.HasSuffix(name, " lines") && strings.Count(string(e.Output), `","`) != strings.Count(string(raw), `","`) {
 				t.Errorf("%s of %q: lines are missing: %s", name, text, e.Output)
 			}
+		}
+	}
+}
+
+// blocks returns texts as the parts of a result, with a picture among them.
+func blocks(texts []string) (all []any) {
+	for _, text := range texts {
+		all = append(all, map[string]any{"type": "text", "text": text}, map[string]any{"type": "image", "source": map[string]any{"type": "url"}})
+	}
+	return all
+}
+
+// A secret in one block of a message may have its name in the one before. Claude Code's hook gets the message as one text.
+func TestAMessageOfSeveralTextsIsOnePrompt(t *testing.T) {
+	w := newWorld(t)
+	path := filepath.Join(t.TempDir(), "projects", "x", "s.jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf(`{"type":"user","timestamp":%q,"cwd":%q,"promptId":"t1","message":{"content":[{"type":"text","text":"Log in, the password:"},{"type":"text","text":"hunter2Bx7Qz9Lm"},{"type":"text","text":"and go on"}]}}`+"\n",
+		w.now().Format(time.RFC3339Nano), w.root)
+	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, hook := range []bool{false, true} {
+		if hook {
+			w.record(conversation.Prompt, func(e *conversation.Event) {
+				e.Turn, e.Text = "t1", "Log in, the password:\nhunter2Bx7Qz9Lm\nand go on"
+			})
+		}
+		w.record(conversation.Stop, func(e *conversation.Event) { e.Transcript = path })
+		o := w.show()
+		if len(o.Turns) != 1 || o.Turns[0].Prompt != "Log in, the password:\n[masked]\nand go on" || strings.Contains(w.stored(), "hunter2") {
+			t.Errorf("the turns are %+v; stored is %s", o.Turns, w.stored())
 		}
 	}
 }

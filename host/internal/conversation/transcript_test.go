@@ -328,3 +328,43 @@ func TestATranscriptHasThePathsThatItsAgentSees(t *testing.T) {
 		w.reopen()
 	}
 }
+
+// A call that was not permitted did not run: it is denied, not failed, and has changed no file.
+func TestACallThatWasNotPermitted(t *testing.T) {
+	for agent, lines := range map[string][]string{
+		"claude": { // 2.1.332: a question that nobody answers, a hook that denies, and a command that fails
+			`{"type":"assistant","timestamp":"2026-11-25T12:00:00Z","cwd":"ROOT","message":{"content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"make > a.txt"}}]}}`,
+			`{"type":"user","timestamp":"2026-11-25T12:00:01Z","cwd":"ROOT","message":{"content":[{"type":"tool_result","content":"Output redirection needs approval.","is_error":true,"tool_use_id":"c1"}]},"toolUseResult":"Error: Output redirection needs approval.","toolDenialKind":"user-rejected","permissionDecision":{"decision":"reject","source":"config","reasonCode":"unknown"}}`,
+			`{"type":"assistant","timestamp":"2026-11-25T12:00:02Z","cwd":"ROOT","message":{"content":[{"type":"tool_use","id":"c2","name":"Bash","input":{"command":"make > b.txt"}}]}}`,
+			`{"type":"user","timestamp":"2026-11-25T12:00:03Z","cwd":"ROOT","message":{"content":[{"type":"tool_result","content":"PreToolUse:Bash hook error: not here","is_error":true,"tool_use_id":"c2"}]},"toolUseResult":"Error: PreToolUse:Bash hook error: not here","toolDenialKind":"permission-rule","permissionDecision":{"decision":"reject","source":"hook","reasonType":"hook"}}`,
+			`{"type":"assistant","timestamp":"2026-11-25T12:00:04Z","cwd":"ROOT","message":{"content":[{"type":"tool_use","id":"c3","name":"Bash","input":{"command":"make > c.txt"}}]}}`,
+			`{"type":"user","timestamp":"2026-11-25T12:00:05Z","cwd":"ROOT","message":{"content":[{"type":"tool_result","content":"Exit code 2","is_error":true,"tool_use_id":"c3"}]},"toolUseResult":"Error: Exit code 2","permissionDecision":{"decision":"accept","source":"config"}}`,
+		},
+		"codex": { // 0.169.0 without a question, and as if the user declined
+			`{"timestamp":"2026-11-25T12:00:00Z","type":"response_item","payload":{"type":"function_call","call_id":"c1","name":"exec_command","arguments":"{\"cmd\":\"make > a.txt\"}"}}`,
+			`{"timestamp":"2026-11-25T12:00:01Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"approval policy is Never; reject command — you cannot ask for escalated permissions if the approval policy is Never"}}`,
+			`{"timestamp":"2026-11-25T12:00:02Z","type":"response_item","payload":{"type":"function_call","call_id":"c2","name":"exec_command","arguments":"{\"cmd\":\"make > b.txt\"}"}}`,
+			`{"timestamp":"2026-11-25T12:00:03Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"CommandExecution","id":"c2","status":"declined"}}}`,
+			`{"timestamp":"2026-11-25T12:00:04Z","type":"response_item","payload":{"type":"function_call","call_id":"c3","name":"exec_command","arguments":"{\"cmd\":\"make > c.txt\"}"}}`,
+			`{"timestamp":"2026-11-25T12:00:05Z","type":"event_msg","payload":{"type":"item_completed","item":{"type":"CommandExecution","id":"c3","status":"failed","exit_code":2}}}`,
+		},
+	} {
+		t.Run(agent, func(t *testing.T) {
+			w := newWorld(t)
+			path := filepath.Join(t.TempDir(), "session.jsonl")
+			w.begin(agent, path)
+			write(t, path, strings.ReplaceAll(strings.Join(lines, "\n")+"\n", "ROOT", w.root))
+			o := &w.show().Outline
+			if got, want := summary(o), "\nc1 $ make > a.txt denied transcript\nc2 $ make > b.txt denied transcript\nc3 $ make > c.txt failed transcript\n"; got != want {
+				t.Errorf("%s\nwant:\n%s", got, want)
+			}
+			began := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+			for file, want := range map[string]int{"a.txt": 0, "c.txt": 1} {
+				edited := map[string]int{"a.txt": 500, "c.txt": 4500}[file]
+				if makers := conversation.MakersOf(w.store.Outlines(w.root, began.UnixMilli(), at(began, 6000).UnixMilli()), w.change(began, file, edited, nil)); len(makers) != want {
+					t.Errorf("%s has %d makers, want %d", file, len(makers), want)
+				}
+			}
+		})
+	}
+}

@@ -5,7 +5,7 @@
 //   - A command of which it is not known that its end is that of the program has no milestone: `npm test | tail`, `npm test &`.
 //   - A program that the shell did not find or could not run reached none.
 //
-// Commands are read as bash's. What that cannot parse has no milestone.
+// Commands are read as bash's. What [shellsyntax.Parse] does not take has no milestone.
 package milestone
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"tidemark.dev/tidemark/host/internal/shellsyntax"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
@@ -170,8 +171,8 @@ func Of(command string, succeeded bool, status *int) (source, label string) {
 	if status != nil && (*status == notExecutable || *status == notFound) {
 		return "", ""
 	}
-	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
-	if err != nil || len(file.Stmts) == 0 {
+	file, ok := shellsyntax.Parse(command)
+	if !ok || len(file.Stmts) == 0 {
 		return "", ""
 	}
 	calls, ok := callsOf(file.Stmts[len(file.Stmts)-1])

@@ -1,9 +1,9 @@
 package milestone
 
 import (
-	"strings"
-
 	"mvdan.cc/sh/v3/syntax"
+
+	"tidemark.dev/tidemark/host/internal/shellsyntax"
 )
 
 // serving are commands that start a development server. They run until they are interrupted, so that their end is no milestone.
@@ -55,8 +55,8 @@ var serving = []recognition{
 
 // Serves reports whether a command line starts a development server, and whether the shell goes on meanwhile.
 func Serves(command string) (serves, behind bool) {
-	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
-	if err != nil {
+	file, ok := shellsyntax.Parse(command)
+	if !ok {
 		return false, false
 	}
 	syntax.Walk(file, func(node syntax.Node) bool {

@@ -33,12 +33,17 @@ type Table struct {
 	// Width is the width of the terminal in columns, 0 where it does not matter. The cells of column Cut are cut so that
 	// rows fit into it: to cutTo columns at least, and with room for lastRoom columns of the last column.
 	Width, Cut int
-	rows       [][]string
+	// Paths is true where column Cut has paths. They are cut at their beginning, to pathTo columns at least, and there is room for
+	// figuresRoom columns of the last column.
+	Paths bool
+	rows  [][]string
 }
 
 const (
-	cutTo    = 16
-	lastRoom = 20
+	cutTo       = 16
+	lastRoom    = 20
+	pathTo      = 8
+	figuresRoom = 40
 )
 
 // Row adds a row. Line breaks in cells become spaces.
@@ -89,18 +94,27 @@ func (t *Table) cut(widths []int) {
 	if t.Width == 0 || t.Cut >= len(widths)-1 {
 		return
 	}
-	room := t.Width - lipgloss.Width(t.Indent) - min(widths[len(widths)-1], lastRoom)
+	least, last := cutTo, lastRoom
+	if t.Paths {
+		least, last = pathTo, figuresRoom
+	}
+	room := t.Width - lipgloss.Width(t.Indent) - min(widths[len(widths)-1], last)
 	for i, width := range widths[:len(widths)-1] {
 		if room -= 2; i != t.Cut {
 			room -= width
 		}
 	}
-	room = max(room, cutTo)
+	room = max(room, least)
 	if widths[t.Cut] <= room {
 		return
 	}
 	widths[t.Cut] = room
 	for _, row := range t.rows {
-		row[t.Cut] = ansi.Truncate(row[t.Cut], room, "…")
+		cell := row[t.Cut]
+		if over := lipgloss.Width(cell) - room; t.Paths && over > 0 {
+			row[t.Cut] = ansi.TruncateLeft(cell, over+1, "…")
+			continue
+		}
+		row[t.Cut] = ansi.Truncate(cell, room, "…")
 	}
 }

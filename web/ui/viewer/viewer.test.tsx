@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ViewEntries, ViewEntriesParams, ViewRef, ViewReport } from '../../../extension/protocol';
 import type { Ask, ViewerClient } from '../client';
 import { Checkpoints } from './checkpoints';
+import { Makers } from './conversation/conversation';
 import { Line, Source } from './entry';
 import { ViewerModel } from './model';
 import { Viewer } from './viewer';
@@ -211,4 +212,26 @@ test('the conversation and its lane are of the session that is chosen in Moments
   expect(prompts()).toEqual(['a prompt of two']);
   expect(model.conversation.describe(0)).toBe('a prompt of two');
   expect(model.drawn.value).toBeGreaterThan(drawn);
+});
+
+test('a file that one of several calls changed says what these calls are', async () => {
+  const at = '2026-01-01T00:00:00Z';
+  const oneOf = ['toolu_old', 'toolu_1', 'toolu_2'];
+  const call = (callId: string, title: string, files: object[] = []) => ({ callId, title, at, files });
+  const sub = call('toolu_2', 'Edit a.js', [{ path: 'a.js', change: 'modified', oneOf }]);
+  const calls = [call('toolu_1', '$ npm run fix'), { ...call('toolu_0', 'Agent'), calls: [sub] }];
+  answers.view_sessions = () => ({
+    sessions: [{ sessionId: 'one', workspace: '/one', startedAt: at, moments: [], fsSnapshots: [] }],
+  });
+  answers.view_session_timeline = () => ({ sessionId: 'one', workspace: '/one', startedAt: at, moments: [] });
+  answers.view_session_tree = () => ({ turns: [{ at, prompt: 'go', calls }], recordings: [] });
+  await model.moments.refresh();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(model.conversation.makers(oneOf)).toMatchObject({
+    calls: [{ title: '$ npm run fix' }, { title: 'Edit a.js' }],
+    older: 1,
+  });
+  render(<Makers model={model} ids={oneOf} />, root);
+  for (const text of ['$ npm run fix', 'Edit a.js', '1 older call']) expect(root.textContent).toContain(text);
+  expect(root.textContent).not.toContain('toolu_');
 });

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"tidemark.dev/tidemark/host/internal/shellsyntax"
 )
 
 // writers are programs that write or remove the files that they name: all of them, or the last one alone.
@@ -28,8 +30,8 @@ func Of(command string) (files []string, roams bool) {
 	if len(command) > maxCommand || !strings.Contains(command, ">") && !slices.ContainsFunc(strings.FieldsFunc(command, notInWord), isWriter) {
 		return nil, false
 	}
-	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
-	if err != nil {
+	file, ok := shellsyntax.Parse(command)
+	if !ok {
 		return nil, false
 	}
 	add := func(w *syntax.Word) {

@@ -188,7 +188,7 @@ function Changed({ model, file }: { model: ViewerModel; file: File }): JSX.Eleme
   );
   return (
     <section>
-      {file.oneOf !== undefined && <p class="quiet">{t('oneOfCalls', file.oneOf.join(', '))}</p>}
+      {file.oneOf !== undefined && <Makers model={model} ids={file.oneOf} />}
       {problem !== '' && <p class="problem">{problem}</p>}
       {!done && <p class="quiet">{t('loading')}</p>}
       {answer !== undefined && answer.files.length > 0 ? (
@@ -202,6 +202,24 @@ function Changed({ model, file }: { model: ViewerModel; file: File }): JSX.Eleme
         )
       )}
     </section>
+  );
+}
+
+/** The calls of which one changed a file, as the rows above show them. */
+export function Makers({ model, ids }: { model: ViewerModel; ids: readonly string[] }): JSX.Element {
+  const { calls, older } = model.conversation.makers(ids);
+  return (
+    <>
+      <p class="quiet">{t('oneOfCalls')}</p>
+      <ul class="moment-changes">
+        {calls.map(({ id, at, title }) => (
+          <li key={id}>
+            <time dateTime={at}>{hour(Date.parse(at))}</time> {title}
+          </li>
+        ))}
+        {older > 0 && <li class="quiet">{many('makersOlder', older)}</li>}
+      </ul>
+    </>
   );
 }
 

@@ -87,6 +87,18 @@ export class ConversationModel {
     return row.call?.title ?? (row.turn.prompt || t('promptUnknown'));
   }
 
+  /** The calls with these IDs, and how many of them are older than what is shown. */
+  makers(ids: readonly string[]): { calls: { id: string; at: string; title: string }[]; older: number } {
+    const calls = [];
+    const wanted = new Set(ids);
+    for (const { id, call } of this.rows.value) {
+      if (call?.callId !== undefined && wanted.delete(call.callId)) {
+        calls.push({ id, at: call.at, title: call.title });
+      }
+    }
+    return { calls, older: wanted.size };
+  }
+
   /** What a change of a file did to its lines. */
   async difference({ path, since, fsSnapshotId }: File): Promise<Difference | undefined> {
     if (since === undefined || fsSnapshotId === undefined) return undefined;
