@@ -212,7 +212,7 @@ conversations: build ## Real agents: sessions of 200 calls are recorded whole, a
 
 .PHONY: regressions
 regressions: chromium build ## Regressions: 30 that an edit causes are found, 10 that none causes are not blamed on one; 60 breaking edits on three servers
-	@TIDEMARK_REGRESSIONS=30 TIDEMARK_OUTAGES=10 TIDEMARK_BROKEN=20 go test -count=1 -timeout 1h -v -run 'TestTheEditThatBrokeThePageIsFound|TestAServerThatWentDownIsNoEdit|TestEachDevelopmentServersErrorsNameTheirEdit|TestErrorsOfSettingsNameNoOtherEdit|TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce|TestNextNamesTheApplicationsCode' ./host/e2e/hooks | grep -v '^=== '
+	@TIDEMARK_REGRESSIONS=30 TIDEMARK_OUTAGES=10 TIDEMARK_BROKEN=20 go test -count=1 -timeout 1h -v -run 'TestTheEditThatBrokeThePageIsFound|TestAServerThatWentDownIsNoEdit|TestEachDevelopmentServersErrorsNameTheirEdit|TestErrorsOfSettingsNameNoOtherEdit|TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce|TestNextNamesTheApplicationsCode|TestAServerThatWasStartedAgainHasNoHotUpdate|TestALineOfWhatWebpackEvaluatesIsOneOfTheFile|TestAHotUpdateOfOtherModulesLeavesAnErrorStanding|TestAPageThatIsStillBrokenIsNotClean|TestTwoFilesThatWereEditedAtOnce' ./host/e2e/hooks | grep -v '^=== '
 
 .PHONY: dev-servers
 dev-servers: chromium build ## Edits in the development servers of SERVERS (all), beside an independent record of the page

@@ -170,7 +170,7 @@ func sizeOfInspection(e *event.Inspection) int {
 }
 
 func sizeOfFileChange(e *event.FileChange) int {
-	return 240 + len(e.Path) + len(e.From) + len(e.By) + 24*len(e.Lines)
+	return 240 + len(e.Path) + len(e.From) + len(e.By) + 24*len(e.Lines) + 16*len(e.Columns)
 }
 
 func sizeOfChange(c *Change) int {

@@ -64,13 +64,13 @@ func wrote(e made, before, others []made, s *Symptom) (is, known bool) {
 		}
 		line = was
 	}
-	for _, r := range e.Lines {
-		switch {
+	for i, r := range e.Lines {
+		switch c := e.ColumnsOf(i); {
 		case line < r.At || line >= r.At+r.New:
 		case r.Old == 0:
 			return true, true
-		case r.From > 0 && column > 1:
-			return r.From-1 <= column && column <= r.To+behind, true
+		case c.From > 0 && column > 1:
+			return c.From-1 <= column && column <= c.To+behind, true
 		}
 	}
 	return false, false

@@ -41,15 +41,32 @@ type FileChange struct {
 	// Tail is how the path ends, in whole names, as the path of no other file of the workspace does, outside of
 	// node_modules. It is "" where that is not known.
 	Tail string
+	// Columns are those of each of Lines. There are none where they are not known of any.
+	Columns []Columns
 }
 
 // Run is a run of lines that were replaced in a file. Old lines before a change are New lines after it, which begin at the
-// line At, counted from 1. Where New is 0, they were before that line. Where one line replaced one, From is the column in UTF-16 units,
-// counted from 1, of the first word that differs, and To that behind the last one. Else both are 0, and so they are when read from disk.
-type Run struct {
-	At, Old, New int
-	From         int `msgpack:"-"`
-	To           int `msgpack:"-"`
+// line At, counted from 1. Where New is 0, they were before that line. On disk it has these fields, neither less nor more.
+type Run struct{ At, Old, New int }
+
+// Columns are where a line differs from the one that it replaced: From is the column in UTF-16 units, counted from 1, of the first
+// word that differs, and To that behind the last one. Both are 0 where that is not known, and of a run of other than one line.
+type Columns struct{ From, To int }
+
+// Replaced adds a run of lines with its columns.
+func (e *FileChange) Replaced(r Run, c Columns) {
+	e.Lines = append(e.Lines, r)
+	if e.Columns != nil || c != (Columns{}) {
+		e.Columns = append(append(e.Columns, make([]Columns, len(e.Lines)-1-len(e.Columns))...), c)
+	}
+}
+
+// ColumnsOf returns the columns of one of Lines.
+func (e *FileChange) ColumnsOf(i int) (c Columns) {
+	if i < len(e.Columns) {
+		c = e.Columns[i]
+	}
+	return c
 }
 
 // MaxRuns bounds the runs of one change.

@@ -47,7 +47,7 @@ func decodeEntries(section capture.Section, data []byte, n uint32, spare capture
 		case *capture.Change:
 			r.change(e)
 		default:
-			r.library(func() error { return r.d.Decode(e) })
+			r.whole(e)
 		}
 		if r.err != nil {
 			return nil, fmt.Errorf("%w: %w", boltfile.ErrDamaged, r.err)

@@ -103,6 +103,7 @@ func activity(t *rapid.T, i int, worlds ...*enginetest.World) {
 			Path: fmt.Sprintf("src/%c.ts", 'a'+rapid.IntRange(0, 5).Draw(t, "file")), Counted: rapid.Bool().Draw(t, "counted"), Added: i, Size: int64(i) << 30,
 			Change: rapid.SampledFrom([]string{event.FileAdded, event.FileModified, event.FileRemoved, event.FileRenamed}).Draw(t, "change"),
 			From:   "old.ts", Before: rapid.Uint64().Draw(t, "before"), After: rapid.Uint64().Draw(t, "after"), Snapshot: uint64(i), By: "Edit",
+			Lines: []event.Run{{At: i + 1, Old: 1, New: 1}}, Columns: []event.Columns{{From: 1, To: i + 2}},
 		}
 		do = func(w *enginetest.World) { w.ChangeFile("/srv/shop", e) }
 	}

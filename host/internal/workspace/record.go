@@ -447,7 +447,7 @@ func changeOf(f *compare.File) *event.FileChange {
 	}
 	if len(f.Runs) <= event.MaxRuns {
 		for _, r := range f.Runs {
-			e.Lines = append(e.Lines, event.Run(r))
+			e.Replaced(event.Run{At: r.At, Old: r.Old, New: r.New}, event.Columns{From: r.From, To: r.To})
 		}
 	}
 	switch {

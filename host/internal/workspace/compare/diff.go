@@ -127,7 +127,7 @@ type File struct {
 
 // Run is a run of replaced lines. Old lines became New lines, which begin at the line At, counted from 1. Where New is 0,
 // the old ones were before that line. Where one line replaced one, From and To are the columns between which they differ, as in
-// [event.Run].
+// [event.Columns].
 type Run struct{ At, Old, New, From, To int }
 
 // Hunk is a run of changed lines with the lines around them. Lines are numbered from 1.
