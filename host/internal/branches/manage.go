@@ -56,6 +56,8 @@ func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListPara
 		}
 		if _, err := os.Stat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
 			one.Problem = "its directory no longer exists"
+		} else if later := operations.Successor(b.Timeline.Operations, s); later != nil {
+			one.Problem = "its directory is that of " + later.ID + " now"
 		}
 		running, known := subprocess.Within(s.Workspace)
 		one.Running, one.Known = append(one.Running, running...), known
@@ -161,9 +163,11 @@ func (b *Branches) Run(_ context.Context, client *checkpoint.Client, p RunParams
 type Removed struct {
 	SessionID string `json:"sessionId"`
 	Workspace string `json:"workspace"`
-	// Operation is that of the removal, in the log of the session Of.
+	// Operation is that of the removal, in the log of the session Of, "" where it cannot be undone.
 	Operation string `json:"operation"`
 	Of        string `json:"of"`
+	// Note says which programs still run that worked in it, or that its files are another branch's. It is "" for nothing.
+	Note string `json:"note,omitempty"`
 }
 
 // Remove removes a branch with its files. It is refused while processes run there, unless it is forced.
@@ -172,10 +176,15 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 	if err != nil {
 		return nil, err
 	}
-	unregister := registered(ctx, b, s)
+	unregister, shared := registered(ctx, b, s), operations.Successor(b.Timeline.Operations, s) != nil
 	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, p.Force)
 	if err != nil {
 		return nil, err
+	}
+	a := &Removed{s.ID, s.Workspace, undone.Operation, of.ID, undone.Note}
+	if shared { // the rest is of the branch that has the directory now, so that this one cannot come back
+		a.Operation = ""
+		return a, nil
 	}
 	if err := os.Remove(logOf(s.Workspace)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.Log.Warn("cannot remove the output of a branch's agent", "branch", s.ID, "error", err)
@@ -185,7 +194,7 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 			b.Log.Warn("cannot remove the conversation of a branch", "branch", s.ID, "error", err)
 		}
 	}
-	return &Removed{s.ID, s.Workspace, undone.Operation, of.ID}, unregister()
+	return a, unregister()
 }
 
 // CommitParams are the parameters of branch_commit.
