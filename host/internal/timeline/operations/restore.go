@@ -61,7 +61,14 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 	}
 	defer unlock()
 	prepare := w.PrepareRestore
+	renew := false // files that an apply changed are new to make, so those of its undo must be, too
 	if op.Kind == records.OpUndo {
+		all, err := ops.db.Operations(l.Space)
+		if err != nil {
+			return nil, err
+		}
+		first, _ := undoneIn(all, op)
+		renew = first.Kind == records.OpApply
 		prepare = func(ctx context.Context, number uint64, paths []string) (*restore.Plan, error) {
 			return workspace.PrepareUndo(ctx, w, number, paths)
 		}
@@ -72,6 +79,9 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 	}
 	if err != nil {
 		return nil, err
+	}
+	if renew {
+		plan.Renew()
 	}
 	known, err := ops.lines.Snapshots(ctx, s.Workspace)
 	if err != nil {
