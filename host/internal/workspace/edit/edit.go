@@ -56,13 +56,13 @@ func (f *File) Text() bool {
 	return f != nil && f.Mode.IsRegular() && !bytes.Contains(f.Data[:min(len(f.Data), 8<<10)], []byte{0})
 }
 
-// Sum identifies type and content. It is "" for nothing.
+// Sum identifies type, permissions and content. It is "" for nothing.
 func (f *File) Sum() string {
 	if f == nil {
 		return ""
 	}
 	sum := sha256.Sum256(f.Data)
-	return fmt.Sprintf("%o:%s", f.Kind(), hex.EncodeToString(sum[:]))
+	return fmt.Sprintf("%o:%s", f.Mode.Type()|f.Mode.Perm(), hex.EncodeToString(sum[:]))
 }
 
 // maxFile bounds a file in bytes.
