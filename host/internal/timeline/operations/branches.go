@@ -109,6 +109,13 @@ func LeftOut(ctx context.Context, ops *Operations, branch, of *records.Session) 
 	if err != nil {
 		return nil, err
 	}
+	left, err := lacking.LeftOut(workspace.Recorded(w), number)
+	if usererr.CodeOf(err) != usererr.NotFound {
+		return left, err
+	}
+	if w, err = ops.lines.OpenRecorded(ctx, branch.Workspace); err != nil { // it shares the snapshot, which the original has no more
+		return nil, err
+	}
 	return lacking.LeftOut(workspace.Recorded(w), number)
 }
 
