@@ -116,8 +116,11 @@ func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bo
 	for i, message := range messages {
 		p.Name, p.Also, p.Message = names[i], names[i+1:], message
 		a, err := startBranch(cmd, &p, asJSON)
+		if err != nil && i > 0 { // else it may be about the name of a later one
+			err = fmt.Errorf("branch %s: %w", p.Name, err)
+		}
 		if err != nil {
-			return fmt.Errorf("branch %s: %w", p.Name, err)
+			return err
 		}
 		if a == nil {
 			return nil
@@ -128,8 +131,11 @@ func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bo
 			}
 		}
 	}
-	if !asJSON {
+	switch {
+	case !asJSON && len(list) > 1:
 		return render.Line(cmd.OutOrStdout(), "Compare with `tidemark branch compare %s-1 %s-2`.", name, name)
+	case !asJSON:
+		return nil
 	}
 	return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
 }

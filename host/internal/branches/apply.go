@@ -120,8 +120,11 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	}
 	if len(a.Conflicts) > 0 {
 		advice := "Use --conflicts mark, original or branch."
-		if p.Conflicts == markBoth {
+		switch p.Conflicts {
+		case markBoth:
 			advice = "These cannot be marked: use --conflicts original or branch."
+		case takeBranch:
+			advice = "The branch cannot be taken there: use --conflicts original, or change these files first."
 		}
 		return nil, usererr.New(usererr.ActionRefused, "nothing was applied: %s, such as %s (%s). %s", conflicting(len(a.Conflicts)), a.Conflicts[0].Path, a.Conflicts[0].Why, advice)
 	}
@@ -203,7 +206,7 @@ func plan(ctx context.Context, temp string, dirs sides, paths []string, modes ma
 			}
 		}
 		if why != nil {
-			a.Conflicts = append(a.Conflicts, Conflict{event.OneLine(name), event.OneLine(why.Error())})
+			m.unfit(name, event.OneLine(why.Error()))
 			continue
 		}
 		st, err := m.step(name, versions[0], versions[1], versions[2], modes[name])
@@ -214,7 +217,7 @@ func plan(ctx context.Context, temp string, dirs sides, paths []string, modes ma
 			steps = append(steps, *st)
 		}
 	}
-	if steps, err = fitting(steps, roots[2], conflicts, a); err != nil {
+	if steps, err = m.fitting(steps, roots[2]); err != nil {
 		return nil, err
 	}
 	return emptied(steps, roots[1], roots[2])
@@ -227,6 +230,15 @@ type merging struct {
 	// applied is the branch as it was applied before, nil where it was not.
 	applied *os.Root
 	answer  *Applied
+}
+
+// unfit notes a path of the branch that the original cannot have.
+func (m *merging) unfit(name, reason string) {
+	if m.conflicts == takeOriginal {
+		m.answer.Settled = append(m.answer.Settled, Conflict{event.OneLine(name), reason + settled(takeOriginal, false)})
+		return
+	}
+	m.answer.Conflicts = append(m.answer.Conflicts, Conflict{event.OneLine(name), reason})
 }
 
 // regular reports whether all of some files are regular ones. Those that do not exist are not.
@@ -350,7 +362,8 @@ func (m *merging) mode(name string, theirs, ours *edit.File, before fs.FileMode)
 // fitting returns steps without those that cannot be done because a directory and a file would have the same path. Where the
 // original has a file that the branch made a directory, that file is a conflict already. Where the branch made a file of a directory,
 // what only the original has in it is one.
-func fitting(steps []step, original *os.Root, conflicts string, a *Applied) (fit []step, err error) {
+func (m *merging) fitting(steps []step, original *os.Root) (fit []step, err error) {
+	a, conflicts := m.answer, m.conflicts
 	after := map[string]*edit.File{}
 	for _, st := range steps {
 		after[st.Path] = st.To
@@ -402,8 +415,11 @@ func fitting(steps []step, original *os.Root, conflicts string, a *Applied) (fit
 					return nil, err
 				}
 			}
-			if fits = st.To == nil || f == nil || isDir(f); !fits && !changes && conflicts == takeBranch { // it was chosen, and cannot be had
-				a.Conflicts = append(a.Conflicts, Conflict{event.OneLine(st.Path), "the original has no directory at " + event.OneLine(above)})
+			known := func(list []Conflict) bool {
+				return slices.ContainsFunc(list, func(c Conflict) bool { return c.Path == event.OneLine(above) })
+			}
+			if fits = st.To == nil || f == nil || isDir(f); !fits && !changes && (conflicts == takeBranch || !known(a.Conflicts) && !known(a.Settled)) {
+				m.unfit(st.Path, "the original has no directory at "+event.OneLine(above))
 			}
 		}
 		if fits {

@@ -75,7 +75,13 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		return nil, err
 	}
 	args := []string{"commit-tree", "-m", p.Message, tree}
-	if c.Parent != "" {
+	if c.Parent == "" {
+		all, err := in("ls-tree", "-r", "-z", "--name-only", tree)
+		if err != nil {
+			return nil, err
+		}
+		c.Files = strings.Count(all, "\x00")
+	} else {
 		args = append(args, "-p", c.Parent)
 		changed, err := in("diff-tree", "-r", "-z", "--name-only", c.Parent, tree)
 		if err != nil {

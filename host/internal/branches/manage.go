@@ -1,6 +1,7 @@
 package branches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,10 +240,14 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 	if p.As == "" {
 		p.As = s.Name
 	}
-	if p.Message == "" {
-		if p.Message, _, _ = strings.Cut(s.Message, "\n"); strings.TrimSpace(p.Message) == "" {
-			p.Message = "Branch " + s.Name
-		}
+	switch given := strings.TrimSpace(p.Message); {
+	case given != "":
+		p.Message = given
+	case p.Message != "":
+		return nil, usererr.Invalid("the message of the commit is blank. Write one, or leave it out for that of the branch.")
+	default:
+		subject, rest, _ := strings.Cut(strings.TrimSpace(s.Message), "\n") // Git separates them by an empty line
+		p.Message = cmp.Or(strings.TrimSpace(strings.TrimSpace(subject)+"\n\n"+strings.TrimSpace(rest)), "Branch "+s.Name)
 	}
 	lacks, err := operations.LeftOut(ctx, b.Timeline.Operations, s, of)
 	if err != nil {

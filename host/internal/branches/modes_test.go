@@ -79,3 +79,39 @@ func TestPermissionsThatBothChangedAreAConflict(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
+
+// TestWhatTheOriginalCannotHaveIsNamed: a file in a directory that it made a link, and one that is too large to be merged. The side of
+// the original leaves them, and all others are applied.
+func TestWhatTheOriginalCannotHaveIsNamed(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("not every user of Windows may make links")
+	}
+	s := opened(t)
+	failing(os.Mkdir(filepath.Join(s.dir, "d"), 0o700))
+	failing(os.WriteFile(filepath.Join(s.dir, "d", "x"), []byte("x\n"), 0o600))
+	b := s.start(t, s.where(), s.record(), "other")
+	failing(os.WriteFile(filepath.Join(b.Workspace, "d", "new"), []byte("new\n"), 0o600))
+	failing(os.WriteFile(filepath.Join(b.Workspace, "small"), []byte("small\n"), 0o600))
+	failing(os.WriteFile(filepath.Join(b.Workspace, "large"), nil, 0o600))
+	failing(os.Truncate(filepath.Join(b.Workspace, "large"), 300<<20))
+	outside := t.TempDir()
+	failing(os.RemoveAll(filepath.Join(s.dir, "d")))
+	failing(os.Symlink(outside, filepath.Join(s.dir, "d")))
+	for _, conflicts := range []string{"", "mark", "branch", "original"} {
+		a, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other", Conflicts: conflicts})
+		list, other := a.Conflicts, a.Settled
+		if conflicts == "original" {
+			list, other = other, list
+		}
+		if err != nil || len(list) != 2 || list[0].Path != "large" || list[1].Path != "d/new" || len(other) > 0 {
+			t.Errorf("with %q: %+v, %v", conflicts, a, err)
+		}
+	}
+	a, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other", Conflicts: "original", Confirm: true})
+	if err != nil || len(a.Steps) != 1 || read(t, filepath.Join(s.dir, "small")) != "small\n" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if list, err := os.ReadDir(outside); err != nil || len(list) > 0 {
+		t.Errorf("behind the link there is %v, %v", list, err)
+	}
+}
