@@ -103,3 +103,31 @@ func TestAnUndoneApplyIsExact(t *testing.T) {
 		t.Errorf("the files are %q", strings.Split(got, "\n"))
 	}
 }
+
+// TestAnUndoNamesWhatWasChangedAfterwards: it takes that back, too. Other files that the apply changed are not named.
+func TestAnUndoNamesWhatWasChangedAfterwards(t *testing.T) {
+	s := opened(t)
+	b := s.start(t, s.where(), s.record(), "other")
+	for _, name := range []string{"sub/a", "sub/b", "new/c"} {
+		path := filepath.Join(b.Workspace, name)
+		failing(os.MkdirAll(filepath.Dir(path), 0o700))
+		failing(os.WriteFile(path, []byte("branch\n"), 0o600))
+	}
+	a, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other", Confirm: true})
+	failing(err)
+	plan := func() string {
+		t.Helper()
+		a, err := s.Timeline.Operations.Undo(t.Context(), user, operations.UndoParams{Where: s.where(), Operation: a.Operation})
+		if failing(err); len(a.Steps) < 3 {
+			t.Errorf("%+v", a)
+		}
+		return a.Note
+	}
+	if got := plan(); got != "" {
+		t.Error(got)
+	}
+	failing(os.WriteFile(filepath.Join(s.dir, "sub", "a"), []byte("mine\n"), 0o600))
+	if got := plan(); got != "Files were changed after "+a.Operation+", and that is undone, too: sub/a." {
+		t.Error(got)
+	}
+}

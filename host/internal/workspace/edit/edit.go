@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -155,6 +156,16 @@ func Wrote(steps []Step) map[string]string {
 		}
 	}
 	return sums
+}
+
+// Is reports whether what is at a path has the content that [Wrote] identifies.
+func Is(now *File, wrote string) bool {
+	if wrote == newDir {
+		return now != nil && now.Mode.IsDir()
+	}
+	_, content, _ := strings.Cut(wrote, ":") // earlier builds identified other permissions
+	_, is, _ := strings.Cut(now.Sum(), ":")
+	return content == is
 }
 
 // Do does complete steps. After an error some may be done: [Recover] sets them back.
