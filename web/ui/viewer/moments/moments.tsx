@@ -137,11 +137,7 @@ function Origin({ list: { workspace, sessionBranchOf, injectedMessage } }: { lis
       {sessionBranchOf !== undefined && (
         <span>
           {' '}
-          {t(
-            'branchOf',
-            sessionBranchOf.sessionId,
-            sessionBranchOf.momentId ?? sessionBranchOf.fsSnapshotId,
-          )}
+          {t('branchOf', sessionBranchOf.sessionId, sessionBranchOf.momentId ?? sessionBranchOf.fsSnapshotId)}
         </span>
       )}
       {injectedMessage !== undefined && injectedMessage !== '' && <q>{injectedMessage}</q>}
