@@ -361,7 +361,7 @@ func newInTab() *cobra.Command {
 				return err
 			}
 			var a branches.Command
-			if err := c.Tool(cmd.Context(), "branch_open", branches.OneParams{Where: where, Name: args[0], Env: os.Environ(), PID: os.Getpid()}, &a); err != nil {
+			if err := c.Tool(cmd.Context(), "branch_open", branches.OneParams{Where: where, Name: dir, Env: os.Environ(), PID: os.Getpid()}, &a); err != nil {
 				return err
 			}
 			if err := os.Chdir(a.Dir); err != nil {

@@ -96,7 +96,7 @@ func (b *Branches) RemoveWorktree(ctx context.Context, client *checkpoint.Client
 				break
 			}
 		}
-		return b.Remove(ctx, client, OneParams{Where: where, Name: s.ID, Force: true}) // the agent itself runs there
+		return b.Remove(ctx, client, OneParams{Where: where, Name: s.Workspace, Force: true}) // the agent itself runs there
 	}
 	return nil, usererr.New(usererr.NotFound, "%s is not a worktree that Tidemark made", filepath.ToSlash(grants.Printable(dir)))
 }
