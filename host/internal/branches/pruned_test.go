@@ -55,3 +55,40 @@ func TestABranchWhoseFirstSnapshotWasDeletedInItsOriginal(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestARepositoryThatWasMadeInABranchIsNotRemovedInSilence: no snapshot has it. Files that the original's index hides are named where
+// a commit lacks them.
+func TestARepositoryThatWasMadeInABranchIsNotRemovedInSilence(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	s := opened(t)
+	git := func(dir string, args ...string) string {
+		t.Helper()
+		out, err := gitrepo.Run(t.Context(), dir, nil, append([]string{"-c", "user.name=Test", "-c", "user.email=test@example.com"}, args...)...)
+		failing(err)
+		return out
+	}
+	git(s.dir, "init", "-q", "-b", "main")
+	git(s.dir, "add", ".")
+	git(s.dir, "commit", "-q", "-m", "first")
+	git(s.dir, "update-index", "--assume-unchanged", "sub/a")
+	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: s.record(), Name: "other", Agent: "none"})
+	failing(err)
+	for _, name := range []string{"sub/a", "b"} {
+		failing(os.WriteFile(filepath.Join(b.Workspace, name), []byte("branch\n"), 0o600))
+	}
+	c, err := s.Commit(t.Context(), user, branches.CommitParams{Where: s.where(), Name: "other"})
+	if err != nil || c.Files != 1 || !strings.Contains(c.Note, "is not in the commit: sub/a") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	git(b.Workspace, "init", "-q")
+	p := branches.OneParams{Where: s.where(), Name: "other"}
+	if _, err := s.Remove(t.Context(), user, p); usererr.CodeOf(err) != usererr.ActionRefused || !strings.Contains(err.Error(), "Git repository") {
+		t.Error(err)
+	}
+	p.Force = true
+	if _, err := s.Remove(t.Context(), user, p); err != nil {
+		t.Error(err)
+	}
+}

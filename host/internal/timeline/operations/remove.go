@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -167,6 +168,9 @@ func (ops *Operations) keepBranch(ctx context.Context, s *records.Session, force
 	running, known := subprocess.Within(s.Workspace)
 	if known && len(running) > 0 && !force {
 		return 0, nil, usererr.New(usererr.ActionRefused, "the branch was not removed, because programs run in it: %s. End them, or use `tidemark branch rm --force`.", named(running))
+	}
+	if _, err := os.Stat(filepath.Join(s.Workspace, ".git", "objects")); err == nil && !force { // that of a worktree is a file
+		return 0, nil, usererr.New(usererr.ActionRefused, "the branch was not removed, because a Git repository was made in it, which no snapshot has: what was committed there would be lost. Push it or copy %s, or use `tidemark branch rm --force`.", filepath.Join(s.Workspace, ".git"))
 	}
 	if s.Agent != nil && slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
 		if err := endAgent(ctx, s); err != nil {
