@@ -35,11 +35,12 @@ export interface Side extends About {
    */
   tokens?: { input: number; output: number };
   /**
-   * Files are the changed ones, Added and Removed their lines.
+   * Files are the changed ones, Added and Removed their lines. FilesProblem says why they are not known, "" where they are.
    */
   files: string[];
   added: number /* int */;
   removed: number /* int */;
+  filesProblem?: string;
   /**
    * Calls counts the calls of the agent, Failed those that failed. Tests are the runs of tests.
    */

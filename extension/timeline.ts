@@ -541,9 +541,10 @@ export interface Restored {
    */
   exclusions?: { dropped: string[]; added: string[]; problem?: string };
   /**
-   * Undid is the operation that an undo undid, with what it did.
+   * Undid is the operation that an undo undid, with what it did. Undoes is the one of a plan.
    */
   undid?: string;
+  undoes?: string;
   /**
    * Kept is a directory with files that were changed during the restore.
    */

@@ -152,6 +152,9 @@ func showComparison(out io.Writer, a *branches.Comparison) error {
 		return s.Browser.Summary
 	})
 	row("files changed", func(s *branches.Side) string {
+		if s.FilesProblem != "" {
+			return "not known"
+		}
 		return fmt.Sprintf("%d  +%d −%d", len(s.Files), s.Added, s.Removed)
 	})
 	row("tests", func(s *branches.Side) string {
@@ -166,7 +169,7 @@ func showComparison(out io.Writer, a *branches.Comparison) error {
 		if last.Exit != nil {
 			how += fmt.Sprintf(" (exit %d)", *last.Exit)
 		}
-		return fmt.Sprintf("%d runs, the last one %s", len(s.Tests), how)
+		return fmt.Sprintf("%s, the last one %s", plural(len(s.Tests), "run"), how)
 	})
 	row("calls", func(s *branches.Side) string { return fmt.Sprintf("%d, %d failed", s.Calls, s.Failed) })
 	row("tokens read, written", func(s *branches.Side) string {
@@ -181,6 +184,14 @@ func showComparison(out io.Writer, a *branches.Comparison) error {
 	row("began with", func(s *branches.Side) string { return cmp.Or(event.OneLine(s.First), "nothing") })
 	if err := t.Write(out); err != nil {
 		return err
+	}
+	for _, s := range []*branches.Side{&a.A, &a.B} {
+		if s.FilesProblem == "" {
+			continue
+		}
+		if err := render.Line(out, "Changed files of %s are not known: %s", cmp.Or(s.Name, s.ID), event.OneLine(s.FilesProblem)); err != nil {
+			return err
+		}
 	}
 	for _, path := range a.Different {
 		if err := render.Line(out, "differs: %s", path); err != nil {
@@ -210,7 +221,7 @@ that was checked out at the moment of the branch. Nothing is checked out, and no
 						return err
 					}
 				}
-				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %d files. `git merge %s` takes it over.", render.Bold(a.Branch), a.Commit, a.Files, a.Ref)
+				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %s. `git merge %s` takes it over.", render.Bold(a.Branch), a.Commit, plural(a.Files, "file"), a.Ref)
 			})
 		},
 	}
@@ -245,7 +256,7 @@ merged by lines. The state before is a snapshot: ` + "`tidemark timeline undo`" 
 					return err
 				}
 				if len(a.Conflicts) > 0 {
-					return fmt.Errorf("nothing was applied, because of %d conflicts. Use --conflicts mark, original or branch.", len(a.Conflicts))
+					return fmt.Errorf("nothing was applied, because of %s. Use --conflicts mark, original or branch.", plural(len(a.Conflicts), "conflict"))
 				}
 				if asJSON || a.Done || len(a.Steps) == 0 {
 					return nil
@@ -273,7 +284,7 @@ func showApplied(out io.Writer, a *branches.Applied) error {
 	head := fmt.Sprintf("Applying to %s:", grants.Printable(a.Workspace))
 	switch {
 	case a.Done && a.Operation != "":
-		head = fmt.Sprintf("Applied %d changes to %s. The state before is %s; `tidemark timeline undo %s --session %s` brings it back.", len(a.Steps), grants.Printable(a.Workspace), a.Safety, a.Operation, a.Of)
+		head = fmt.Sprintf("Applied %s to %s. The state before is %s; `tidemark timeline undo %s --session %s` brings it back.", plural(len(a.Steps), "change"), grants.Printable(a.Workspace), a.Safety, a.Operation, a.Of)
 	case len(a.Steps)+len(a.Conflicts) == 0:
 		head = fmt.Sprintf("Nothing to apply to %s.", grants.Printable(a.Workspace))
 	default:
@@ -283,6 +294,9 @@ func showApplied(out io.Writer, a *branches.Applied) error {
 	}
 	for _, c := range slices.Concat(a.Conflicts, a.Settled) {
 		t.Row("conflict", c.Path, c.Why)
+	}
+	for _, c := range a.Marked {
+		t.Row("conflict", c.Path, c.Why+"; the lines of both are written, between markers")
 	}
 	if err := render.Line(out, "%s", head); err != nil {
 		return err
@@ -306,6 +320,14 @@ there is ended, and the branch is removed.`,
 			was, _ := findBranch(cmd, args[0]) // the removal says why there is none
 			var a branches.Removed
 			if err := callAndShow(cmd, "branch_remove", p, &a, asJSON, func() error {
+				if a.Note != "" {
+					if err := render.Line(cmd.OutOrStdout(), "%s", a.Note); err != nil {
+						return err
+					}
+				}
+				if a.Operation == "" {
+					return render.Line(cmd.OutOrStdout(), "Removed what was recorded of %s as a branch.", a.SessionID)
+				}
 				return render.Line(cmd.OutOrStdout(), "Removed %s, %s. `tidemark timeline undo %s --session %s` brings it back.", a.SessionID, grants.Printable(a.Workspace), a.Operation, a.Of)
 			}); err != nil {
 				return err
@@ -339,7 +361,7 @@ func newInTab() *cobra.Command {
 				return err
 			}
 			var a branches.Command
-			if err := c.Tool(cmd.Context(), "branch_open", branches.OneParams{Where: where, Name: args[0], Env: os.Environ(), PID: os.Getpid()}, &a); err != nil {
+			if err := c.Tool(cmd.Context(), "branch_open", branches.OneParams{Where: where, Name: dir, Env: os.Environ(), PID: os.Getpid()}, &a); err != nil {
 				return err
 			}
 			if err := os.Chdir(a.Dir); err != nil {

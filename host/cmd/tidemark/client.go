@@ -34,7 +34,7 @@ func anyClient() (c *viewclient.Client, unreadable, err error) {
 	if c.Origins, unreadable = projectOrigins(); unreadable != nil {
 		c.Origins = nowhere
 	}
-	c.Project = findProject()
+	c.Project, c.Shift = findProject(), shifts()
 	c.Dir, _ = os.Getwd() // without one, there are no changes of files
 	return c, unreadable, nil
 }

@@ -45,6 +45,7 @@ Select them with --tools. The agent can upload files to a page only from the wor
 				}
 				scope.known = true
 			}
+			ofFile := !scope.known
 			var p daemon.Preamble
 			if cmd.Flags().Changed("tools") {
 				if p.Tidemark.Tools, err = tool.CheckSets(sets); err != nil {
@@ -57,7 +58,7 @@ Select them with --tools. The agent can upload files to a page only from the wor
 			_, _ = scope.look() // every answer reports an error; without tools an agent would never see it
 			p.Tidemark.Client, p.Tidemark.Session, p.Tidemark.Project = "mcp", rand.Text(), scope.file
 			b := &bridge{in: os.Stdin, out: os.Stdout, look: scope.look, dial: func(ctx context.Context) (net.Conn, error) {
-				p.Tidemark.Origins = scope.origins
+				p.Tidemark.Origins, p.Tidemark.Shift = scope.origins, ofFile && shifts()
 				preamble, err := json.Marshal(p)
 				if err != nil {
 					return nil, err

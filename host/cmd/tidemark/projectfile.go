@@ -38,13 +38,26 @@ func originsOf(path string) ([]string, error) {
 	return inBranch(s.Origins), nil
 }
 
-// inBranch returns the origins of a branch: Tidemark starts its agent with what is added to the ports of the original.
+// inBranch returns the origins of a branch: Tidemark starts its agent with what is added to the ports of the original. Where the
+// environment does not have that, the daemon adds it ([shifts]).
 func inBranch(origins []string) []string {
-	offset, err := strconv.Atoi(os.Getenv("TIDEMARK_PORT_OFFSET"))
-	if err != nil {
+	offset, known := portOffset()
+	if !known {
 		return origins
 	}
 	return project.Shift(origins, offset)
+}
+
+func portOffset() (offset int, known bool) {
+	offset, err := strconv.Atoi(os.Getenv("TIDEMARK_PORT_OFFSET"))
+	return offset, err == nil
+}
+
+// shifts reports whether the daemon is to add to the ports of origins what a branch adds. Codex starts MCP servers without the variables
+// that it has, and a user may start an agent in a branch.
+func shifts() bool {
+	_, known := portOffset()
+	return !known
 }
 
 // projectScope is the scope of an agent in a project. It comes from the project's file, and is empty until that

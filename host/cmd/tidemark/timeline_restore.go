@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func startBranch(cmd *cobra.Command, p *branches.Params, asJSON bool) (*answers.
 		return &a, err
 	}
 	plan := a.Plan
-	if err := render.Line(cmd.ErrOrStderr(), "Copying %d files (%s) takes about %.0f s: %s.", plan.Files, mib(plan.Bytes), plan.Seconds, event.OneLine(plan.Why)); err != nil {
+	if err := render.Line(cmd.ErrOrStderr(), "Copying %s (%s) takes about %.0f s: %s.", plural(plan.Files, "file"), mib(plan.Bytes), plan.Seconds, event.OneLine(plan.Why)); err != nil {
 		return nil, err
 	}
 	agreed := &asking{}
@@ -115,8 +116,11 @@ func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bo
 	for i, message := range messages {
 		p.Name, p.Also, p.Message = names[i], names[i+1:], message
 		a, err := startBranch(cmd, &p, asJSON)
+		if err != nil && i > 0 { // else it may be about the name of a later one
+			err = fmt.Errorf("branch %s: %w", p.Name, err)
+		}
 		if err != nil {
-			return fmt.Errorf("branch %s: %w", p.Name, err)
+			return err
 		}
 		if a == nil {
 			return nil
@@ -127,8 +131,11 @@ func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bo
 			}
 		}
 	}
-	if !asJSON {
+	switch {
+	case !asJSON && len(list) > 1:
 		return render.Line(cmd.OutOrStdout(), "Compare with `tidemark branch compare %s-1 %s-2`.", name, name)
+	case !asJSON:
+		return nil
 	}
 	return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
 }
@@ -178,8 +185,8 @@ The state before is a snapshot: ` + "`tidemark timeline undo`" + ` brings it bac
 			if p.Paths, err = inWorkspace(cmd, p.Where, args, p.To); err != nil {
 				return err
 			}
-			return planAndDo(cmd, yes, asJSON, func(confirm bool, plan string) (string, any) {
-				p.Confirm, p.Plan = confirm, plan
+			return planAndDo(cmd, yes, asJSON, func(confirm bool, last *answers.Restored) (string, any) {
+				p.Confirm, p.Plan = confirm, last.Plan
 				return "timeline_restore", p
 			})
 		},
@@ -253,8 +260,19 @@ func newUndo() *cobra.Command {
 			if p.Where, err = whereIs(cmd, p.Session); err != nil {
 				return err
 			}
-			return planAndDo(cmd, yes, asJSON, func(confirm bool, plan string) (string, any) {
-				p.Confirm, p.Plan = confirm, plan
+			if yes && p.Operation == "" { // which one is the last is another one when the request is repeated to the next daemon
+				c, err := clientFor("timeline_undo")
+				if err != nil {
+					return err
+				}
+				var a answers.Restored
+				if err := c.Tool(cmd.Context(), "timeline_undo", p, &a); err != nil {
+					return err
+				}
+				p.Operation = a.Undoes
+			}
+			return planAndDo(cmd, yes, asJSON, func(confirm bool, last *answers.Restored) (string, any) {
+				p.Confirm, p.Plan, p.Operation = confirm, last.Plan, cmp.Or(p.Operation, last.Undoes)
 				return "timeline_undo", p
 			})
 		},
@@ -267,12 +285,12 @@ func newUndo() *cobra.Command {
 	return cmd
 }
 
-// planAndDo shows the plan of a restore, asks, and restores. If the files changed since, it shows the present plan and asks
+// planAndDo shows the plan of a restore, asks, and restores. Call has the last plan, of which all fields may be empty. If the files changed since, it shows the present plan and asks
 // again.
-func planAndDo(cmd *cobra.Command, yes, asJSON bool, call func(confirm bool, plan string) (tool string, args any)) error {
+func planAndDo(cmd *cobra.Command, yes, asJSON bool, call func(confirm bool, last *answers.Restored) (tool string, args any)) error {
 	var a answers.Restored
 	show := func(confirm bool) error {
-		tool, args := call(confirm, a.Plan)
+		tool, args := call(confirm, &a)
 		a = answers.Restored{}
 		return callAndShow(cmd, tool, args, &a, asJSON, func() error { return showRestore(cmd.OutOrStdout(), &a) })
 	}

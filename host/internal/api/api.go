@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe/broken"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/viewer"
@@ -138,6 +139,9 @@ func (s *server) client(r *http.Request) (*checkpoint.Client, error) {
 		name = "cli"
 	}
 	sc.Workspace = s.Engine.Timeline.Root(r.URL.Query().Get("dir"))
+	if r.URL.Query().Has("shift") {
+		sc.Origins = operations.Shifted(s.Engine.Timeline.Operations, sc.Workspace, sc.Origins)
+	}
 	client := s.Engine.Clients.Returning(name, sc)
 	s.Engine.Clients.SetProject(client, r.URL.Query().Get("project"))
 	return client, nil

@@ -28,10 +28,11 @@ type Side struct {
 	Browser *report.Report `json:"browser,omitempty"`
 	// Tokens are those of the agent's model, nil where they are not known.
 	Tokens *fork.Tokens `json:"tokens,omitempty"`
-	// Files are the changed ones, Added and Removed their lines.
-	Files   []string `json:"files"`
-	Added   int      `json:"added"`
-	Removed int      `json:"removed"`
+	// Files are the changed ones, Added and Removed their lines. FilesProblem says why they are not known, "" where they are.
+	Files        []string `json:"files"`
+	Added        int      `json:"added"`
+	Removed      int      `json:"removed"`
+	FilesProblem string   `json:"filesProblem,omitempty"`
 	// Calls counts the calls of the agent, Failed those that failed. Tests are the runs of tests.
 	Calls  int       `json:"calls"`
 	Failed int       `json:"failedCalls"`

@@ -1,6 +1,7 @@
 package branches
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,12 +52,21 @@ type Applied struct {
 	Safety    string `json:"safety,omitempty"`
 	// Plan identifies the steps with their contents.
 	Plan string `json:"plan"`
-	// Steps are the paths that change: create, replace, delete, merge.
+	// Steps are the paths that change: create, replace, delete, merge, or mode where only the permissions do.
 	Steps []answers.RestoreStep `json:"steps"`
 	// Conflicts are the paths that both changed, with the reason. Settled are those for which one side was chosen, with which.
 	Conflicts []Conflict `json:"conflicts"`
 	Settled   []Conflict `json:"settled,omitempty"`
+	// Marked are the paths of which the lines of both sides are written, with markers.
+	Marked []Conflict `json:"marked,omitempty"`
 }
+
+// What to do with conflicts.
+const (
+	markBoth     = "mark"
+	takeOriginal = "original"
+	takeBranch   = "branch"
+)
 
 // Conflict is a path that the branch and the original changed in different ways.
 type Conflict struct {
@@ -66,7 +76,7 @@ type Conflict struct {
 
 // Apply merges the changes of a branch into the workspace that it comes from, or answers with the plan.
 func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p ApplyParams) (*Applied, error) {
-	if !slices.Contains([]string{"", "mark", "original", "branch"}, p.Conflicts) {
+	if !slices.Contains([]string{"", markBoth, takeOriginal, takeBranch}, p.Conflicts) {
 		return nil, usererr.Invalid("conflicts is %q; it must be mark, original or branch", p.Conflicts)
 	}
 	s, of, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
@@ -91,7 +101,7 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	}
 	defer remove()
 	a := &Applied{SessionID: s.ID, Of: of.ID, Workspace: of.Workspace, Steps: []answers.RestoreStep{}, Conflicts: []Conflict{}}
-	steps, err := plan(ctx, temp, sides{changed.Base, changed.Root, of.Workspace, applied}, changed.Paths, p.Conflicts, a)
+	steps, err := plan(ctx, temp, sides{changed.Base, changed.Root, of.Workspace, applied}, changed.Paths, changed.Modes, p.Conflicts, a)
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +120,13 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	}
 	if len(a.Conflicts) > 0 {
 		advice := "Use --conflicts mark, original or branch."
-		if p.Conflicts == "mark" {
+		switch p.Conflicts {
+		case markBoth:
 			advice = "These cannot be marked: use --conflicts original or branch."
+		case takeBranch:
+			advice = "The branch cannot be taken there: use --conflicts original, or change these files first."
 		}
-		return nil, usererr.New(usererr.ActionRefused, "nothing was applied: %d files have conflicts, such as %s (%s). %s", len(a.Conflicts), a.Conflicts[0].Path, a.Conflicts[0].Why, advice)
+		return nil, usererr.New(usererr.ActionRefused, "nothing was applied: %s, such as %s (%s). %s", conflicting(len(a.Conflicts)), a.Conflicts[0].Path, a.Conflicts[0].Why, advice)
 	}
 	changes := make([]edit.Step, len(steps))
 	for i, st := range steps {
@@ -125,6 +138,13 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	}
 	a.Done, a.Operation, a.Safety = true, op.ID(), fmt.Sprintf("s%d", op.Safety)
 	return a, nil
+}
+
+func conflicting(n int) string {
+	if n == 1 {
+		return "1 file has a conflict"
+	}
+	return fmt.Sprintf("%d files have conflicts", n)
 }
 
 // differing returns the paths whose files differ between two workspaces.
@@ -160,8 +180,9 @@ type step struct {
 // "" where it was not.
 type sides [4]string
 
-// plan returns the changes of the original. Conflicts are in the answer. Temp is a directory in which files are merged.
-func plan(ctx context.Context, temp string, dirs sides, paths []string, conflicts string, a *Applied) (steps []step, err error) {
+// plan returns the changes of the original. Conflicts are in the answer. Temp is a directory in which files are merged. Modes are those
+// of the files at the start of the branch: a view has others.
+func plan(ctx context.Context, temp string, dirs sides, paths []string, modes map[string]fs.FileMode, conflicts string, a *Applied) (steps []step, err error) {
 	var roots [len(dirs)]*os.Root
 	for i, dir := range dirs {
 		if dir == "" {
@@ -172,6 +193,7 @@ func plan(ctx context.Context, temp string, dirs sides, paths []string, conflict
 		}
 		defer func() { _ = roots[i].Close() }()
 	}
+	m := merging{ctx: ctx, temp: temp, conflicts: conflicts, applied: roots[3], answer: a}
 	for _, name := range paths {
 		if path.Base(name) == ".git" || strings.HasPrefix(name, ".git/") { // a branch lacks those that name repositories elsewhere
 			continue
@@ -183,76 +205,165 @@ func plan(ctx context.Context, temp string, dirs sides, paths []string, conflict
 				why = err
 			}
 		}
-		base, theirs, ours := versions[0], versions[1], versions[2]
-		st := step{edit.Step{Path: name, From: ours, To: theirs}, "replace"}
-		switch {
-		case why != nil:
-			a.Conflicts = append(a.Conflicts, Conflict{event.OneLine(name), event.OneLine(why.Error())})
-			continue
-		case theirs.Same(ours) || theirs.Same(base):
-			continue
-		case ours.Same(base):
-			switch {
-			case theirs == nil:
-				st.kind = "delete"
-			case ours == nil:
-				st.kind = "create"
-			}
-			steps = append(steps, st)
+		if why != nil {
+			m.unfit(name, event.OneLine(why.Error()))
 			continue
 		}
-		merged, reason, err := merge(ctx, temp, "", base, theirs, ours)
-		if err == nil && reason != "" && roots[3] != nil { // the user has settled what was applied before
-			var before *edit.File
-			if before, err = edit.Read(roots[3], name); err == nil && theirs.Same(before) {
-				continue
-			} else if err == nil {
-				base = before
-				merged, reason, err = merge(ctx, temp, "", base, theirs, ours)
-			}
-		}
+		st, err := m.step(name, versions[0], versions[1], versions[2], modes[name])
 		if err != nil {
 			return nil, err
 		}
-		side := conflicts == "original" || conflicts == "branch"
-		switch lines := merged != nil; {
-		case reason != "" && side:
-			a.Settled = append(a.Settled, Conflict{event.OneLine(name), reason + settled(conflicts, lines)})
-			if lines {
-				if merged, _, err = merge(ctx, temp, conflicts, base, theirs, ours); err != nil {
-					return nil, err
-				}
-			} else if merged = theirs; conflicts == "original" {
-				merged = ours
-			}
-		case reason != "" && (conflicts == "" || !lines):
-			a.Conflicts = append(a.Conflicts, Conflict{event.OneLine(name), reason})
-			continue
+		if st != nil {
+			steps = append(steps, *st)
 		}
-		st.To = merged
-		switch {
-		case merged == nil:
-			st.kind = "delete"
-		case ours == nil:
-			st.kind = "create"
-		case merged != theirs:
-			st.kind = "merge"
-		}
-		if st.To.Same(ours) { // it was applied before
-			continue
-		}
-		steps = append(steps, st)
 	}
-	if steps, err = fitting(steps, roots[2], conflicts, a); err != nil {
+	if steps, err = m.fitting(steps, roots[2]); err != nil {
 		return nil, err
 	}
 	return emptied(steps, roots[1], roots[2])
 }
 
+// merging merges the files of a branch into its original.
+type merging struct {
+	ctx             context.Context //nolint:containedctx // it is of one call
+	temp, conflicts string
+	// applied is the branch as it was applied before, nil where it was not.
+	applied *os.Root
+	answer  *Applied
+}
+
+// unfit notes a path of the branch that the original cannot have.
+func (m *merging) unfit(name, reason string) {
+	if m.conflicts == takeOriginal {
+		m.answer.Settled = append(m.answer.Settled, Conflict{event.OneLine(name), reason + settled(takeOriginal, false)})
+		return
+	}
+	m.answer.Conflicts = append(m.answer.Conflicts, Conflict{event.OneLine(name), reason})
+}
+
+// regular reports whether all of some files are regular ones. Those that do not exist are not.
+func regular(files ...*edit.File) bool {
+	return !slices.ContainsFunc(files, func(f *edit.File) bool { return f == nil || !f.Mode.IsRegular() })
+}
+
+// sameContent is [edit.File.Same] without the permissions.
+func sameContent(a, b *edit.File) bool {
+	return a.Same(b) || regular(a, b) && bytes.Equal(a.Data, b.Data)
+}
+
+// step returns what becomes of a path in the original, nil where it stays as it is. Before is the mode at the start of the branch, 0
+// where that is not known.
+func (m *merging) step(name string, base, theirs, ours *edit.File, before fs.FileMode) (*step, error) {
+	same, both := (*edit.File).Same, regular(theirs, ours)
+	if both {
+		same = sameContent
+	}
+	st := &step{edit.Step{Path: name, From: ours, To: theirs}, "replace"}
+	switch {
+	case same(theirs, ours), same(theirs, base):
+		st.To, st.kind = ours, "mode"
+	case same(ours, base) && theirs == nil:
+		st.kind = "delete"
+	case same(ours, base) && ours == nil:
+		st.kind = "create"
+	case same(ours, base):
+	default:
+		merged, err := m.content(name, base, theirs, ours)
+		if err != nil {
+			return nil, err
+		}
+		if st.To = merged; merged == nil {
+			st.kind = "delete"
+		} else if ours == nil {
+			st.kind = "create"
+		} else if merged != theirs {
+			st.kind = "merge"
+		}
+	}
+	if both && st.To != nil {
+		mode, err := m.mode(name, theirs, ours, before)
+		if err != nil {
+			return nil, err
+		}
+		st.To = &edit.File{Mode: mode, Data: st.To.Data}
+	}
+	if st.To.Same(ours) && (ours == nil || st.To.Mode == ours.Mode) { // it is in conflict, or was applied before
+		return nil, nil
+	}
+	return st, nil
+}
+
+// content merges what both sides changed. It returns the file of the original where that is a conflict.
+func (m *merging) content(name string, base, theirs, ours *edit.File) (*edit.File, error) {
+	merged, reason, err := merge(m.ctx, m.temp, "", base, theirs, ours)
+	if err == nil && reason != "" && m.applied != nil { // the user has settled what was applied before
+		var before *edit.File
+		if before, err = edit.Read(m.applied, name); err == nil && sameContent(theirs, before) {
+			return ours, nil
+		} else if err == nil {
+			base = before
+			merged, reason, err = merge(m.ctx, m.temp, "", base, theirs, ours)
+		}
+	}
+	if err != nil || reason == "" {
+		return merged, err
+	}
+	lines, why := merged != nil, Conflict{event.OneLine(name), reason}
+	switch {
+	case m.conflicts == "" || m.conflicts == markBoth && !lines:
+		m.answer.Conflicts = append(m.answer.Conflicts, why)
+		return ours, nil
+	case m.conflicts == markBoth:
+		m.answer.Marked = append(m.answer.Marked, why)
+		return merged, nil
+	}
+	why.Why += settled(m.conflicts, lines)
+	m.answer.Settled = append(m.answer.Settled, why)
+	switch {
+	case lines:
+		merged, _, err = merge(m.ctx, m.temp, m.conflicts, base, theirs, ours)
+		return merged, err
+	case m.conflicts == takeOriginal:
+		return ours, nil
+	}
+	return theirs, nil
+}
+
+// mode returns the permissions of a file that both sides have: those of the side that changed them.
+func (m *merging) mode(name string, theirs, ours *edit.File, before fs.FileMode) (fs.FileMode, error) {
+	switch {
+	case before == 0, theirs.Mode == before, theirs.Mode == ours.Mode:
+		return ours.Mode, nil
+	case ours.Mode == before:
+		return theirs.Mode, nil
+	}
+	if m.applied != nil {
+		const shown = 0o555 // by a view, in which nobody may write
+		if was, err := edit.Read(m.applied, name); err != nil {
+			return 0, err
+		} else if regular(was) && was.Mode&shown == theirs.Mode&shown {
+			return ours.Mode, nil
+		}
+	}
+	why := Conflict{event.OneLine(name), fmt.Sprintf("both changed its permissions, from %o to %o in the original and %o in the branch", before, ours.Mode, theirs.Mode)}
+	switch m.conflicts {
+	case takeOriginal, takeBranch:
+		why.Why += settled(m.conflicts, false)
+		m.answer.Settled = append(m.answer.Settled, why)
+	default:
+		m.answer.Conflicts = append(m.answer.Conflicts, why)
+	}
+	if m.conflicts == takeBranch {
+		return theirs.Mode, nil
+	}
+	return ours.Mode, nil
+}
+
 // fitting returns steps without those that cannot be done because a directory and a file would have the same path. Where the
 // original has a file that the branch made a directory, that file is a conflict already. Where the branch made a file of a directory,
 // what only the original has in it is one.
-func fitting(steps []step, original *os.Root, conflicts string, a *Applied) (fit []step, err error) {
+func (m *merging) fitting(steps []step, original *os.Root) (fit []step, err error) {
+	a, conflicts := m.answer, m.conflicts
 	after := map[string]*edit.File{}
 	for _, st := range steps {
 		after[st.Path] = st.To
@@ -274,7 +385,7 @@ func fitting(steps []step, original *os.Root, conflicts string, a *Applied) (fit
 		case err != nil:
 			return nil, err
 		case len(only) == 0:
-		case conflicts == "branch":
+		case conflicts == takeBranch:
 			a.Settled = append(a.Settled, Conflict{event.OneLine(st.Path), reason + settled(conflicts, false)})
 			for _, name := range only {
 				f, err := edit.Read(original, name)
@@ -283,7 +394,7 @@ func fitting(steps []step, original *os.Root, conflicts string, a *Applied) (fit
 				}
 				steps = append(steps, step{edit.Step{Path: name, From: f}, "delete"})
 			}
-		case conflicts == "original":
+		case conflicts == takeOriginal:
 			a.Settled = append(a.Settled, Conflict{event.OneLine(st.Path), reason + settled(conflicts, false)})
 			kept[st.Path] = true
 		default:
@@ -304,8 +415,11 @@ func fitting(steps []step, original *os.Root, conflicts string, a *Applied) (fit
 					return nil, err
 				}
 			}
-			if fits = st.To == nil || f == nil || isDir(f); !fits && !changes && conflicts == "branch" { // it was chosen, and cannot be had
-				a.Conflicts = append(a.Conflicts, Conflict{event.OneLine(st.Path), "the original has no directory at " + event.OneLine(above)})
+			known := func(list []Conflict) bool {
+				return slices.ContainsFunc(list, func(c Conflict) bool { return c.Path == event.OneLine(above) })
+			}
+			if fits = st.To == nil || f == nil || isDir(f); !fits && !changes && (conflicts == takeBranch || !known(a.Conflicts) && !known(a.Settled)) {
+				m.unfit(st.Path, "the original has no directory at "+event.OneLine(above))
 			}
 		}
 		if fits {

@@ -232,11 +232,17 @@ func (b *Branches) prepare(ctx context.Context, name string, at *operations.Begi
 		if c.Session == "" {
 			agent.Record = c.Path
 		}
-		if c.Cut != "" {
+		switch c.Cut {
+		case "":
+		case fork.Call:
+			known = "The workspace is as of " + at.Moment + ". The conversation ends before the call of that moment, of which the files have the effects. Later edits and messages are not present."
+		default:
 			known = "The workspace is as of " + at.Moment + "; the conversation ends before the " + c.Cut + " that was under way. Later edits and messages are not present."
 		}
 	case errors.Is(err, fork.ErrEmpty):
-		agent.Why = err.Error()
+		if agent.Why = err.Error(); c != nil {
+			agent.Mode = c.Mode
+		}
 	case errors.As(err, &unknown):
 		agent.Why = unknown.Why
 	default:

@@ -12,7 +12,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // CompareParams are the parameters of branch_compare. Each side is a branch; "" and "original" mean the session that the other
@@ -56,7 +58,7 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 		return nil, err
 	}
 	for _, path := range c.A.Files {
-		if slices.Contains(c.B.Files, path) {
+		if slices.Contains(c.B.Files, path) || c.B.FilesProblem != "" {
 			c.Same = append(c.Same, path)
 		}
 	}
@@ -68,6 +70,9 @@ func (b *Branches) Compare(ctx context.Context, client *checkpoint.Client, p Com
 func (b *Branches) side(ctx context.Context, client *checkpoint.Client, s *records.Session, from string, since time.Time) (_ Side, root string, err error) {
 	a := Side{About: b.Timeline.Operations.About(s), Files: []string{}, Tests: []TestRun{}}
 	changed, err := b.Timeline.Operations.ChangedSince(ctx, client, s, from)
+	if usererr.CodeOf(err) == usererr.NotFound && from != "start" && b.Timeline.Operations.Present(s) == nil { // its snapshot was deleted
+		changed, a.FilesProblem, err = &operations.Changed{Root: s.Workspace}, err.Error(), nil
+	}
 	if err != nil {
 		return a, "", fmt.Errorf("cannot compare session %s with its start: %w", s.ID, err)
 	}

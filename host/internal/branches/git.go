@@ -60,8 +60,12 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		return nil, err
 	}
 	others = slices.DeleteFunc(others, func(path string) bool { return slices.Contains(modules, path) })
-	if err := unstage(ctx, in, root, c.Parent, others, lacks); err != nil {
+	hidden, err := unstage(ctx, in, root, c.Parent, others, lacks)
+	if err != nil {
 		return nil, err
+	}
+	if len(hidden) > 0 {
+		notes = append(notes, fmt.Sprintf("what changed in files that the index of the original hides (assume-unchanged, skip-worktree) is not in the commit: %s", event.OneLine(strings.Join(hidden, ", "))))
 	}
 	if len(modules) > 0 {
 		notes = append(notes, fmt.Sprintf("what changed in submodules is not in the commit, as they are repositories of their own: %s", event.OneLine(strings.Join(modules, ", "))))
@@ -75,7 +79,13 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		return nil, err
 	}
 	args := []string{"commit-tree", "-m", p.Message, tree}
-	if c.Parent != "" {
+	if c.Parent == "" {
+		all, err := in("ls-tree", "-r", "-z", "--name-only", tree)
+		if err != nil {
+			return nil, err
+		}
+		c.Files = strings.Count(all, "\x00")
+	} else {
 		args = append(args, "-p", c.Parent)
 		changed, err := in("diff-tree", "-r", "-z", "--name-only", c.Parent, tree)
 		if err != nil {
@@ -110,23 +120,31 @@ func excluded(paths []string) (specs []string) {
 }
 
 // unstage sets the entries of an index back to those of a commit that a branch says nothing about: other repositories in it, deleted
-// files that it lacks, and files that the index of the original hides, such as those outside of a sparse checkout.
-func unstage(ctx context.Context, in func(args ...string) (string, error), root, parent string, others []string, lacks func(path string) bool) error {
+// files that it lacks, and files that the index of the original hides, such as those outside of a sparse checkout. It returns those of
+// the last that the branch changed.
+func unstage(ctx context.Context, in func(args ...string) (string, error), root, parent string, others []string, lacks func(path string) bool) (changed []string, err error) {
 	for _, path := range others {
 		if _, err := in("update-index", "--force-remove", "--", path); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if parent == "" {
-		return nil
+		return nil, nil
 	}
-	deleted, err := in("diff", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter=D", parent)
+	differing := func(how string) (string, error) {
+		return in("diff", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter="+how, parent)
+	}
+	deleted, err := differing("D")
 	if err != nil {
-		return err
+		return nil, err
+	}
+	edited, err := differing("AMT")
+	if err != nil {
+		return nil, err
 	}
 	hidden, err := gitrepo.Run(ctx, root, nil, "ls-files", "-v", "-z")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var list []string
 	for path := range strings.SplitSeq(deleted, "\x00") {
@@ -136,15 +154,17 @@ func unstage(ctx context.Context, in func(args ...string) (string, error), root,
 	}
 	for entry := range strings.SplitSeq(hidden, "\x00") { // S for skip-worktree; lower case for assume-unchanged
 		if tag, path, _ := strings.Cut(entry, " "); tag == "S" || tag != strings.ToUpper(tag) {
-			list = append(list, path)
+			if list = append(list, path); strings.Contains("\x00"+edited, "\x00"+path+"\x00") {
+				changed = append(changed, path)
+			}
 		}
 	}
 	for some := range slices.Chunk(list, maxPaths) {
 		if _, err := in(append([]string{"--literal-pathspecs", "reset", "-q", parent, "--"}, some...)...); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 // maxPaths bounds the paths in one command.

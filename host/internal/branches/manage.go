@@ -1,6 +1,7 @@
 package branches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,8 @@ func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListPara
 		}
 		if _, err := os.Stat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
 			one.Problem = "its directory no longer exists"
+		} else if later := operations.Successor(b.Timeline.Operations, s); later != nil {
+			one.Problem = "its directory is that of " + later.ID + " now"
 		}
 		running, known := subprocess.Within(s.Workspace)
 		one.Running, one.Known = append(one.Running, running...), known
@@ -161,9 +164,11 @@ func (b *Branches) Run(_ context.Context, client *checkpoint.Client, p RunParams
 type Removed struct {
 	SessionID string `json:"sessionId"`
 	Workspace string `json:"workspace"`
-	// Operation is that of the removal, in the log of the session Of.
+	// Operation is that of the removal, in the log of the session Of, "" where it cannot be undone.
 	Operation string `json:"operation"`
 	Of        string `json:"of"`
+	// Note says which programs still run that worked in it, or that its files are another branch's. It is "" for nothing.
+	Note string `json:"note,omitempty"`
 }
 
 // Remove removes a branch with its files. It is refused while processes run there, unless it is forced.
@@ -172,10 +177,15 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 	if err != nil {
 		return nil, err
 	}
-	unregister := registered(ctx, b, s)
+	unregister, shared := registered(ctx, b, s), operations.Successor(b.Timeline.Operations, s) != nil
 	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, p.Force)
 	if err != nil {
 		return nil, err
+	}
+	a := &Removed{s.ID, s.Workspace, undone.Operation, of.ID, undone.Note}
+	if shared { // the rest is of the branch that has the directory now, so that this one cannot come back
+		a.Operation = ""
+		return a, nil
 	}
 	if err := os.Remove(logOf(s.Workspace)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.Log.Warn("cannot remove the output of a branch's agent", "branch", s.ID, "error", err)
@@ -185,7 +195,7 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 			b.Log.Warn("cannot remove the conversation of a branch", "branch", s.ID, "error", err)
 		}
 	}
-	return &Removed{s.ID, s.Workspace, undone.Operation, of.ID}, unregister()
+	return a, unregister()
 }
 
 // CommitParams are the parameters of branch_commit.
@@ -230,10 +240,14 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 	if p.As == "" {
 		p.As = s.Name
 	}
-	if p.Message == "" {
-		if p.Message, _, _ = strings.Cut(s.Message, "\n"); strings.TrimSpace(p.Message) == "" {
-			p.Message = "Branch " + s.Name
-		}
+	switch given := strings.TrimSpace(p.Message); {
+	case given != "":
+		p.Message = given
+	case p.Message != "":
+		return nil, usererr.Invalid("the message of the commit is blank. Write one, or leave it out for that of the branch.")
+	default:
+		subject, rest, _ := strings.Cut(strings.TrimSpace(s.Message), "\n") // Git separates them by an empty line
+		p.Message = cmp.Or(strings.TrimSpace(strings.TrimSpace(subject)+"\n\n"+strings.TrimSpace(rest)), "Branch "+s.Name)
 	}
 	lacks, err := operations.LeftOut(ctx, b.Timeline.Operations, s, of)
 	if err != nil {

@@ -32,6 +32,11 @@ func TestNoTwoBranchesOfAProjectHaveTheSamePorts(t *testing.T) {
 	if outer.Agent.Ports != 100 || inner.Agent.Ports != 200 {
 		t.Errorf("the ports are +%d, and +%d in its branch", outer.Agent.Ports, inner.Agent.Ports)
 	}
+	for dir, want := range map[string]string{inner.Workspace: "http://localhost:5373 http://other.example:80", s.dir: "http://localhost:5173 http://other.example:80"} {
+		if got := strings.Join(operations.Shifted(s.Timeline.Operations, dir, []string{"http://localhost:5173", "http://other.example:80"}), " "); got != want {
+			t.Errorf("in %s the origins are %s, want %s", dir, got, want)
+		}
+	}
 	if _, err := s.Timeline.EndSession(t.Context(), user, timeline.SessionParams{Where: s.where()}); err != nil {
 		t.Fatal(err)
 	}

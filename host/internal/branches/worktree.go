@@ -53,8 +53,13 @@ func (b *Branches) AddWorktree(ctx context.Context, client *checkpoint.Client, p
 		case top != at.From.Workspace:
 			return usererr.New(usererr.NotFound, "the repository begins at %s, and the user allowed %s", grants.Printable(top), grants.Printable(at.From.Workspace))
 		}
+		temp, remove, err := operations.Temporary(b.Timeline.Operations, at.From.Space)
+		if err != nil {
+			return err
+		}
+		defer remove()
 		of, w.Path = at.From.Workspace, at.Branch.Workspace
-		w.Branch, err = gitrepo.Register(ctx, of, w.Path, name)
+		w.Branch, err = gitrepo.Register(ctx, of, w.Path, temp, name)
 		return err
 	}})
 	if err != nil && w.Branch != "" {
@@ -91,7 +96,7 @@ func (b *Branches) RemoveWorktree(ctx context.Context, client *checkpoint.Client
 				break
 			}
 		}
-		return b.Remove(ctx, client, OneParams{Where: where, Name: s.ID, Force: true}) // the agent itself runs there
+		return b.Remove(ctx, client, OneParams{Where: where, Name: s.Workspace, Force: true}) // the agent itself runs there
 	}
 	return nil, usererr.New(usererr.NotFound, "%s is not a worktree that Tidemark made", filepath.ToSlash(grants.Printable(dir)))
 }

@@ -45,6 +45,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/host/internal/workspace"
@@ -279,6 +280,8 @@ type Preamble struct {
 	Tidemark struct {
 		Client  string   `json:"client"`
 		Origins []string `json:"origins"`
+		// Shift has the daemon add to their ports what the branch that the client works in adds to those of its original.
+		Shift bool `json:"shift,omitempty"`
 		// Session finds the client's cursor again after the daemon was replaced. It is secret.
 		Session string `json:"session,omitempty"`
 		// Project is the path of the settings file of the client's project.
@@ -320,6 +323,9 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 			if resolved, err := grants.Resolve(as.Scope.Workspace); err == nil { // as changes of files name it
 				as.Scope.Workspace = resolved
 			}
+		}
+		if p.Tidemark.Shift {
+			as.Scope.Origins = operations.Shifted(d.timeline.Operations, d.timeline.Root(as.Scope.Workspace), as.Scope.Origins)
 		}
 		if p.Tidemark.Client != "" {
 			as.Name = p.Tidemark.Client

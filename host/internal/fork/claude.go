@@ -95,6 +95,9 @@ func Claude(p Point, place Place, now time.Time) (*Conversation, error) {
 		return nil, err
 	}
 	kept, err := cutClaude(rows, p)
+	if errors.Is(err, ErrEmpty) {
+		return &Conversation{Mode: modeAt(rows, endOf(rows, p))}, err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +109,9 @@ func Claude(p Point, place Place, now time.Time) (*Conversation, error) {
 	}
 	place = place.withLinks(raw...)
 	c := &Conversation{Method: Copied, Session: uuid.NewString(), Dir: place.To}
+	if p.Call != "" && resultOf(rows, p.Call) < 0 {
+		c.Cut, c.Note = Call, "the transcript does not have the result of the call of that moment, so the copy ends before the call"
+	}
 	for _, r := range kept {
 		if r.Type == "user" || r.Type == "assistant" {
 			c.Messages++
@@ -127,6 +133,19 @@ func Claude(p Point, place Place, now time.Time) (*Conversation, error) {
 	c.Dir = place.outside(c.Dir)
 	c.Path = filepath.Join(ClaudeRecords(c.Home, c.Dir), c.Session+".jsonl")
 	return c, writeClaude(c, p, kept, rows, place, now)
+}
+
+// modeAt returns the permission mode before a line, or else the first one from there on: that of the prompt which is left out.
+func modeAt(rows []*row, line int) (mode string) {
+	for i, r := range rows {
+		if r.side || r.Mode == "" {
+			continue
+		}
+		if i < line || mode == "" {
+			mode = r.Mode
+		}
+	}
+	return mode
 }
 
 func isDir(path string) bool {
@@ -269,14 +288,15 @@ func (r *row) readMessage(m gjson.Result) error {
 	return nil
 }
 
+// resultOf returns the line with the result of a call, -1 for none.
+func resultOf(rows []*row, call string) int {
+	return slices.IndexFunc(rows, func(r *row) bool { return call != "" && !r.side && slices.Contains(r.results, call) })
+}
+
 // endOf returns how many lines are before a point.
 func endOf(rows []*row, p Point) int {
-	if p.Call != "" {
-		for i, r := range rows {
-			if !r.side && slices.Contains(r.results, p.Call) {
-				return i + 1
-			}
-		}
+	if at := resultOf(rows, p.Call); at >= 0 {
+		return at + 1
 	}
 	if p.Asking && p.Turn != "" {
 		for i, r := range rows {

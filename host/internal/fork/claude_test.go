@@ -213,3 +213,26 @@ func TestAConversationKeepsThePathsThatItsAgentSees(t *testing.T) {
 		})
 	}
 }
+
+// TestABranchFromTheFirstPromptHasItsMode, so that its agent may do what the original may.
+func TestABranchFromTheFirstPromptHasItsMode(t *testing.T) {
+	prompt := strings.Replace(line(1, "user", asked), `"slug"`, `"promptId":"turn","permissionMode":"acceptEdits","slug"`, 1)
+	later := strings.Replace(line(2, "user", asked), `"slug"`, `"promptId":"next","permissionMode":"plan","slug"`, 1)
+	p, place := transcript(t, prompt, later)
+	p.Turn, p.Asking = "turn", true
+	if c, err := Claude(p, place, time.Unix(0, 0)); !errors.Is(err, ErrEmpty) || c == nil || c.Mode != "acceptEdits" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestACopyWithoutTheCallOfItsMomentSaysSo: the agent was killed before it wrote the result, or its record was damaged.
+func TestACopyWithoutTheCallOfItsMomentSaysSo(t *testing.T) {
+	whole := []string{line(1, "user", asked), line(2, "assistant", fmt.Sprintf(calls, 1)), line(3, "user", fmt.Sprintf(result, 1)), line(4, "assistant", fmt.Sprintf(calls, 2)), line(5, "user", fmt.Sprintf(result, 2))}
+	for n, cut := range map[int]string{5: "", 4: Call, 3: Call, 1: Call} {
+		p, place := transcript(t, whole[:n]...)
+		p.Call = "t2"
+		if c, err := Claude(p, place, time.Unix(0, 0)); err != nil || c.Cut != cut || (c.Note == "") != (cut == "") {
+			t.Errorf("of %d lines, the copy is %+v, %v", n, c, err)
+		}
+	}
+}

@@ -82,9 +82,12 @@ type Conversation struct {
 	Messages int
 	// Note says what of the conversation was left out although it is before the point, "" for nothing.
 	Note string
-	// Cut is what the copy ends before although a part of it is before the point: a turn or a step. It is "" for nothing.
+	// Cut is what the copy ends before although a part of it is before the point: a turn, a step or [Call]. It is "" for nothing.
 	Cut string
 }
+
+// Call is the [Conversation.Cut] of a record without the result of the call at the point.
+const Call = "call"
 
 // UnknownError says why a record cannot be copied safely.
 type UnknownError struct{ Why string }
@@ -93,7 +96,7 @@ func (e *UnknownError) Error() string { return e.Why }
 
 func unknown(format string, args ...any) error { return &UnknownError{fmt.Sprintf(format, args...)} }
 
-// ErrEmpty means that nothing was said before the point.
+// ErrEmpty means that nothing was said before the point. A conversation that is not nil has the mode then, and nothing else.
 var ErrEmpty = errors.New("nothing was said before the moment")
 
 // uuidForm is what the IDs of agents look like.

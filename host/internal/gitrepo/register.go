@@ -15,8 +15,9 @@ import (
 )
 
 // Register makes a directory with files a worktree of the repository that another directory is in, with a new branch at what is
-// checked out there. The files of the directory stay as they are. It returns the branch.
-func Register(ctx context.Context, dir, path, name string) (branch string, err error) {
+// checked out there. The files of the directory stay as they are. Temp is a directory for what Git makes meanwhile. It returns the branch.
+func Register(ctx context.Context, dir, path, temp, name string) (branch string, err error) {
+	forgetInterrupted(ctx, dir)
 	if err := forgetMissing(ctx, dir, path); err != nil && usererr.CodeOf(err) != usererr.NotFound { // its directory was removed by hand
 		return "", err
 	}
@@ -25,7 +26,7 @@ func Register(ctx context.Context, dir, path, name string) (branch string, err e
 			branch = fmt.Sprintf("%s-%d", branch, n)
 		}
 	}
-	if err := attach(ctx, dir, path, "-b", branch); err != nil {
+	if err := attach(ctx, dir, path, temp, "-b", branch); err != nil {
 		return "", errors.Join(err, Unregister(ctx, dir, path, branch))
 	}
 	return branch, nil
@@ -33,8 +34,8 @@ func Register(ctx context.Context, dir, path, name string) (branch string, err e
 
 // attach makes a directory with files a worktree, with what is checked out in another one. Git makes an empty worktree elsewhere
 // first, which may be on another filesystem: a branch can be a mount.
-func attach(ctx context.Context, dir, path string, as ...string) error {
-	above, err := os.MkdirTemp("", "tidemark-worktree-")
+func attach(ctx context.Context, dir, path, temp string, as ...string) error {
+	above, err := os.MkdirTemp(temp, unfinished)
 	if err != nil {
 		return err
 	}
@@ -63,13 +64,30 @@ func attach(ctx context.Context, dir, path string, as ...string) error {
 	if err != nil {
 		return errors.Join(err, forget(ctx, dir, made), forget(ctx, dir, path))
 	}
-	return attachSubmodules(ctx, dir, path, of)
+	return attachSubmodules(ctx, dir, path, of, temp)
+}
+
+// unfinished begins the names of the directories in which Git makes worktrees.
+const unfinished = "tidemark-worktree-"
+
+// forgetInterrupted has Git forget the worktrees that a kill kept from getting their place, and their branches.
+func forgetInterrupted(ctx context.Context, dir string) {
+	list, _ := worktrees(ctx, dir)
+	for _, one := range list {
+		if !strings.HasPrefix(filepath.Base(filepath.Dir(one.path)), unfinished) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Dir(one.path)); !errors.Is(err, os.ErrNotExist) {
+			continue // it is being made
+		}
+		_ = forgetMissing(ctx, dir, one.path) // else Git prunes it later
+	}
 }
 
 // attachSubmodules gives the submodules of a worktree, whose files are there, repositories like those of another one, where
 // `git submodule update` has them. They are not shared: Git would write the original's settings. A submodule for which
 // that is not possible is one that is not initialized: Git works in the worktree then, too.
-func attachSubmodules(ctx context.Context, dir, path, known string) error {
+func attachSubmodules(ctx context.Context, dir, path, known, temp string) error {
 	subs, err := Submodules(ctx, path, nil)
 	if err != nil {
 		return err
@@ -91,7 +109,7 @@ func attachSubmodules(ctx context.Context, dir, path, known string) error {
 			continue
 		}
 		within := filepath.Join(known, "modules", sub)
-		if err := attachSubmodule(ctx, from, to, within); err != nil {
+		if err := attachSubmodule(ctx, from, to, within, temp); err != nil {
 			if err := errors.Join(ctx.Err(), os.RemoveAll(within)); err != nil {
 				return err
 			}
@@ -104,12 +122,12 @@ func attachSubmodules(ctx context.Context, dir, path, known string) error {
 }
 
 // attachSubmodule gives a submodule whose files are there a repository in a directory, like that of another one.
-func attachSubmodule(ctx context.Context, from, to, known string) error {
+func attachSubmodule(ctx context.Context, from, to, known, temp string) error {
 	head, err := Run(ctx, from, nil, "rev-parse", "--verify", "HEAD")
 	if err != nil {
 		return err
 	}
-	above, err := os.MkdirTemp("", "tidemark-worktree-")
+	above, err := os.MkdirTemp(temp, unfinished)
 	if err != nil {
 		return err
 	}
@@ -140,7 +158,7 @@ func attachSubmodule(ctx context.Context, from, to, known string) error {
 	if err := copyMarks(ctx, from, to); err != nil {
 		return err
 	}
-	return attachSubmodules(ctx, from, to, known)
+	return attachSubmodules(ctx, from, to, known, temp)
 }
 
 // Submodules returns the paths, with slashes, that an index has as repositories of their own. Env is added to the environment, as in
@@ -208,8 +226,11 @@ func link(path, known string) error {
 	return errors.Join(err, f.Close())
 }
 
-// known returns the directories in which Git has what it knows of the worktrees at a path. There can be several.
-func known(ctx context.Context, dir, path string) (list []string, err error) {
+// worktree is what Git knows of a worktree: the directory in which it has that, and where the worktree is.
+type worktree struct{ known, path string }
+
+// worktrees returns the worktrees of a repository that are not its main one.
+func worktrees(ctx context.Context, dir string) (list []worktree, err error) {
 	common, err := Run(ctx, dir, nil, "rev-parse", "--git-common-dir")
 	if err != nil {
 		return nil, err
@@ -232,8 +253,19 @@ func known(ctx context.Context, dir, path string) (list []string, err error) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(one, file)
 		}
-		if filepath.Clean(file) == filepath.Join(path, ".git") {
-			list = append(list, one)
+		if filepath.Base(file) == ".git" {
+			list = append(list, worktree{one, filepath.Dir(file)})
+		}
+	}
+	return list, err
+}
+
+// known returns the directories in which Git has what it knows of the worktrees at a path. There can be several.
+func known(ctx context.Context, dir, path string) (list []string, err error) {
+	all, err := worktrees(ctx, dir)
+	for _, one := range all {
+		if one.path == filepath.Clean(path) {
+			list = append(list, one.known)
 		}
 	}
 	return list, err

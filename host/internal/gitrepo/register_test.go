@@ -65,7 +65,7 @@ func (r *repo) copied(name string) string {
 	if err := os.RemoveAll(filepath.Join(path, ".git")); err != nil {
 		r.Fatal(err)
 	}
-	if branch, err := gitrepo.Register(r.Context(), r.dir, path, name); err != nil || branch != "worktree-"+name {
+	if branch, err := gitrepo.Register(r.Context(), r.dir, path, r.TempDir(), name); err != nil || branch != "worktree-"+name {
 		r.Fatal(branch, err)
 	}
 	return path

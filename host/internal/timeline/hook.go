@@ -100,11 +100,26 @@ func labelOf(t *Timeline, h *HookMoment) string {
 		if file = filepath.FromSlash(file); !filepath.IsAbs(file) {
 			file = filepath.Join(dir, file)
 		}
-		if path, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(path) {
-			files[i] = filepath.ToSlash(path)
+		for _, name := range []string{file, withoutLinks(file)} {
+			if path, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(path) {
+				files[i] = filepath.ToSlash(path)
+				break
+			}
 		}
 	}
 	return strings.Replace(h.Label, strings.Join(h.Files, ", "), strings.Join(files, ", "), 1)
+}
+
+// withoutLinks returns the path of a file, which need not exist, through none of the links on the way to it.
+func withoutLinks(file string) string {
+	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+		if at, err := grants.Resolve(dir); err == nil {
+			return filepath.Join(at, strings.TrimPrefix(file, dir))
+		}
+		if dir == filepath.Dir(dir) {
+			return file
+		}
+	}
 }
 
 // Root returns the workspace that a directory is in, "" for none and where the user does not allow it.

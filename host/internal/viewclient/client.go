@@ -30,6 +30,8 @@ type Client struct {
 	Name string
 	// Origins limit what it sees, to these origins; none: everything.
 	Origins []string
+	// Shift has the daemon add to their ports what the branch in Dir adds to those of its original.
+	Shift bool
 	// Project is the path of the project's settings file, "" without one.
 	Project string
 	// Dir is the absolute path of the directory that the program works in, "" if it works in none.
@@ -92,6 +94,9 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 		return nil, err
 	}
 	query := url.Values{"client": {c.Name}, "origin": c.Origins, "project": {c.Project}, "dir": {c.Dir}}
+	if c.Shift {
+		query.Set("shift", "1")
+	}
 	send := func() (*http.Response, error) {
 		req, err := http.NewRequestWithContext(ctx, method, "http://tidemark"+path+"?"+query.Encode(), bytes.NewReader(body))
 		if err != nil {

@@ -1,9 +1,11 @@
 package workspace_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
@@ -29,6 +31,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/mounttest"
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/host/testing/treetest"
 )
 
@@ -564,6 +567,58 @@ func testABusyBranchIsNotRemoved(t *testing.T, alone bool) {
 	}
 }
 
+// TestAUsedBranchIsRemovedWithForce: its directory is free at once. A program that works in it keeps its files, and what that needs is
+// removed when it ends.
+func TestAUsedBranchIsRemovedWithForce(t *testing.T) {
+	onBothForms(t, testAUsedBranchIsRemovedWithForce)
+}
+
+func testAUsedBranchIsRemovedWithForce(t *testing.T, alone bool) {
+	m := newMountWorldOf(t, mkdirTop(t), alone)
+	defer m.end()
+	m.write(filepath.Join(m.dir, "file"), "original")
+	m.write(filepath.Join(m.dir, "deep", "later"), "read later")
+	number := m.take()
+	dir := m.branch(number)
+	m.write(filepath.Join(dir, "written"), "mine")
+	program := exec.CommandContext(t.Context(), "sh", "-c", `echo ready; read line; cat deep/later; echo more >> written; cat written; echo new > new; cat new; read line; exit 0`)
+	program.Dir = dir
+	in, err := program.StdinPipe()
+	m.must(err)
+	out, err := program.StdoutPipe()
+	m.must(err, program.Start())
+	said := bufio.NewScanner(out)
+	says := func(want string) {
+		t.Helper()
+		if !said.Scan() || said.Text() != want {
+			t.Fatalf("the program says %q, %v; want %q", said.Text(), said.Err(), want)
+		}
+	}
+	says("ready")
+	m.must(tracked.RemoveUsed(dir))
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	m.must(os.Mkdir(dir, 0o700)) // another branch of the same name may be a copy
+	m.write(filepath.Join(dir, "file"), "another")
+	m.must(m.all.Present(context.Background(), dir), tracked.RemoveAll(dir))
+	m.all.Heal(filepath.Dir(dir)) // what the next daemon does
+	_, err = io.WriteString(in, "\n")
+	m.must(err)
+	says("read laterminemore")
+	says("new")
+	m.must(in.Close(), program.Wait())
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		left, err := os.ReadDir(filepath.Dir(dir))
+		return len(left) == 0, err
+	}); err != nil {
+		left, _ := os.ReadDir(filepath.Dir(dir))
+		t.Error(left, err)
+	}
+	m.branchesByNow--
+	m.must(tracked.RemoveAll(m.branch(number)))
+}
+
 // TestWhatIsMountedInABranchIsNotRemoved: it belongs to somebody else.
 func TestWhatIsMountedInABranchIsNotRemoved(t *testing.T) {
 	onBothForms(t, testWhatIsMountedInABranchIsNotRemoved)
@@ -577,8 +632,10 @@ func testWhatIsMountedInABranchIsNotRemoved(t *testing.T, alone bool) {
 	foreign := filepath.Join(dir, "foreign")
 	m.must(os.Mkdir(foreign, 0o700), unix.Mount("somebody", foreign, "tmpfs", 0, "size=1m"))
 	m.write(filepath.Join(foreign, "file"), "theirs")
-	if err := tracked.RemoveAll(dir); err == nil {
-		t.Error("it was removed")
+	for _, remove := range []func(string) error{tracked.RemoveAll, tracked.RemoveUsed} {
+		if err := remove(dir); err == nil {
+			t.Error("it was removed")
+		}
 	}
 	m.has(filepath.Join(foreign, "file"), "theirs")
 	m.must(unix.Unmount(foreign, 0))

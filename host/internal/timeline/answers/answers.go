@@ -379,8 +379,9 @@ type Restored struct {
 	Differs []string `json:"differs,omitempty"`
 	// Exclusions are how the restore changes what later snapshots leave out, nil if it does not.
 	Exclusions *workspace.Exclusions `json:"exclusions,omitempty"`
-	// Undid is the operation that an undo undid, with what it did.
-	Undid string `json:"undid,omitempty"`
+	// Undid is the operation that an undo undid, with what it did. Undoes is the one of a plan.
+	Undid  string `json:"undid,omitempty"`
+	Undoes string `json:"undoes,omitempty"`
 	// Kept is a directory with files that were changed during the restore.
 	Kept string `json:"kept,omitempty"`
 	Note string `json:"note,omitempty"`

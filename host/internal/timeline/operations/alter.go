@@ -1,9 +1,11 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -13,14 +15,16 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/edit"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
 // Changed is how the files of a session's workspace differ from a snapshot.
 type Changed struct {
 	// Root is the workspace, Base a read-only directory with the files of the snapshot.
 	Root, Base string
-	// Paths are those that differ, sorted.
+	// Paths are those that differ, sorted. Modes are the permissions of regular files among them in the snapshot.
 	Paths []string
+	Modes map[string]fs.FileMode
 	// Added and Removed count lines.
 	Added, Removed int
 	// Snapshot is that of the present files.
@@ -50,8 +54,11 @@ func (ops *Operations) ChangedSince(ctx context.Context, client *checkpoint.Clie
 	if err != nil {
 		return nil, err
 	}
-	c := &Changed{Root: s.Workspace, Added: d.Added, Removed: d.Removed, Snapshot: present.Snapshot.Number}
+	c := &Changed{Root: s.Workspace, Added: d.Added, Removed: d.Removed, Snapshot: present.Snapshot.Number, Modes: map[string]fs.FileMode{}}
 	for _, f := range d.Files {
+		if f.Before != nil && f.Before.Kind == tree.File {
+			c.Modes[cmp.Or(f.OldPath, f.Path)] = fs.FileMode(f.Before.Mode).Perm()
+		}
 		c.Paths = append(c.Paths, f.Path)
 		if f.OldPath != "" {
 			c.Paths = append(c.Paths, f.OldPath)

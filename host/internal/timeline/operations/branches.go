@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/lacking"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 )
 
 // Require returns an error where the user's decision about a directory lacks a grant.
@@ -107,6 +109,13 @@ func LeftOut(ctx context.Context, ops *Operations, branch, of *records.Session) 
 	}
 	number, err := strconv.ParseUint(strings.TrimPrefix(branch.BranchOf.FsSnapshot, "s"), 10, 64)
 	if err != nil {
+		return nil, err
+	}
+	left, err := lacking.LeftOut(workspace.Recorded(w), number)
+	if unknown := (*provider.UnknownError)(nil); !errors.As(err, &unknown) {
+		return left, err
+	}
+	if w, err = ops.lines.OpenRecorded(ctx, branch.Workspace); err != nil { // it shares the snapshot, which the original has no more
 		return nil, err
 	}
 	return lacking.LeftOut(workspace.Recorded(w), number)

@@ -200,6 +200,14 @@ func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p Un
 		}
 		return nil, usererr.New(usererr.NotFound, "there is no operation to undo. `tidemark timeline op log` lists them.")
 	}
+	a, err := undo(ctx, ops, client, s, l, all, op, p)
+	if a != nil && !a.Done {
+		a.Undoes = op.ID()
+	}
+	return a, err
+}
+
+func undo(ctx context.Context, ops *Operations, client *checkpoint.Client, s *records.Session, l *moments.Line, all []*records.Operation, op *records.Operation, p UndoParams) (_ *answers.Restored, err error) {
 	undo := &records.Operation{Kind: records.OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number}
 	first, holds := undoneIn(all, op)
 	a := &answers.Restored{SessionID: s.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}}
@@ -264,8 +272,19 @@ func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p Un
 			return a, err
 		}
 	}
-	op.State = records.Undone
-	return undid(a, op), ops.db.Log(l.Space, op)
+	return undid(a, op), markUndone(ops, l.Space, all, op)
+}
+
+// markUndone marks an operation that was undone. Where it was the undo of a restore or an apply, that holds again.
+func markUndone(ops *Operations, space string, all []*records.Operation, op *records.Operation) error {
+	first, holds := undoneIn(all, op)
+	if op.State = records.Undone; op.Kind != records.OpUndo || op.Safety == 0 {
+		return ops.db.Log(space, op)
+	}
+	if first.State = records.Done; holds {
+		first.State = records.Undone
+	}
+	return errors.Join(ops.db.Log(space, first), ops.db.Log(space, op))
 }
 
 // undid names in the answer what was undone. A is nil after an error.

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -14,6 +15,14 @@ func (ops *Operations) PortsOf(workspace string) int {
 		return s.Agent.Ports
 	}
 	return 0
+}
+
+// Shifted returns the origins of a project as a branch of it has them, and unchanged ones in another workspace.
+func Shifted(ops *Operations, workspace string, origins []string) []string {
+	if ports := ops.PortsOf(workspace); workspace != "" && ports != 0 {
+		return project.Shift(origins, ports)
+	}
+	return origins
 }
 
 // Ports of branches are apart by portStep. A port above 1024 stays below 65536 for maxPorts steps.

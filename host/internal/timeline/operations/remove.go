@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -49,7 +50,11 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 	}
 	undo := &as
 	undo.At, undo.Session, undo.Of, undo.Dir, undo.Was = ops.o.Clock(), of.ID, op.Number, s.Workspace, s
-	if undo.Kept, err = ops.keepBranch(ctx, s, force); err != nil {
+	var running []subprocess.Process
+	if Successor(ops, s) != nil {
+		return forget(ops, s, of, l, op, undo)
+	}
+	if undo.Kept, running, err = ops.keepBranch(ctx, s, force); err != nil {
 		undo.State, undo.Dir, undo.Was = records.Failed, "", nil
 		return nil, errors.Join(err, ops.db.Log(l.Space, undo))
 	}
@@ -58,8 +63,15 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
 	ops.o.Workspaces.CloseDir(s.Workspace)
-	if err := tracked.RemoveAll(s.Workspace); err != nil {
+	remove := tracked.RemoveAll
+	if force {
+		remove = tracked.RemoveUsed
+	}
+	if err := remove(s.Workspace); err != nil {
 		err = fmt.Errorf("cannot remove the branch: %w", err)
+		if used := (*tracked.UsedError)(nil); !force && errors.As(err, &used) {
+			err = usererr.New(usererr.ActionRefused, "%v. `tidemark branch rm --force` removes it all the same.", err)
+		}
 		if isWhole(ctx, ops, s, undo.Kept) { // else the next start removes the rest
 			undo.State, undo.Dir, undo.Was = records.Failed, "", nil
 			err = errors.Join(err, ops.db.Log(l.Space, undo))
@@ -73,7 +85,51 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 	if err := errors.Join(ops.db.Log(l.Space, op), ops.db.Log(l.Space, undo)); err != nil {
 		return nil, err
 	}
-	return &answers.Restored{SessionID: of.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID()}, nil
+	a := &answers.Restored{SessionID: of.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID()}
+	if len(running) > 0 {
+		a.Note = fmt.Sprintf("Programs still run that worked in the branch: %s. What they write there from now on is lost.", named(running))
+	}
+	return a, nil
+}
+
+// Successor returns the newest branch of which the directory is that of an earlier one, nil for none. Earlier builds kept both where the
+// directory of the first was removed by hand.
+func Successor(ops *Operations, s *records.Session) *records.Session {
+	return ops.sessions.Last(func(o *records.Session) bool {
+		return o.Workspace == s.Workspace && o.BranchOf != nil && !o.Removed && o.Number() > s.Number()
+	})
+}
+
+// forget removes the session of a branch whose directory is that of another one, and no files.
+func forget(ops *Operations, s, of *records.Session, l *moments.Line, op, undo *records.Operation) (*answers.Restored, error) {
+	undo.State = records.Begun
+	if err := ops.db.Log(l.Space, undo); err != nil {
+		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	}
+	if err := ops.sessions.Remove(s, ops.o.Clock()); err != nil {
+		return nil, err
+	}
+	undo.State, op.State = records.Done, records.Undone
+	return &answers.Restored{
+		SessionID: of.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID(),
+		Note: fmt.Sprintf("No files were removed: the directory is that of a later branch, %s.", Successor(ops, s).ID),
+	}, errors.Join(ops.db.Log(l.Space, op), ops.db.Log(l.Space, undo))
+}
+
+// endRemoval ends the removal of a branch that a kill interrupted. One that a program uses stays whole.
+func endRemoval(ops *Operations, space string, o *records.Operation) error {
+	o.State = records.Done
+	if Successor(ops, o.Was) == nil {
+		err := tracked.RemoveAll(o.Dir)
+		if used := (*tracked.UsedError)(nil); errors.As(err, &used) {
+			o.State, o.Dir, o.Was = records.Failed, "", nil
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(ops.removed(o.Was.ID), ops.undone(space, o.Of, records.Undone))
 }
 
 // isWhole reports whether nothing of a branch is known to be removed since a snapshot, though something else may have changed in it.
@@ -94,33 +150,46 @@ func isWhole(ctx context.Context, ops *Operations, s *records.Session, kept uint
 	return err != nil || !slices.ContainsFunc(d.Files, func(f compare.File) bool { return f.After == nil })
 }
 
-// keepBranch takes a snapshot of a branch that will be removed, and ends its agent with force.
-func (ops *Operations) keepBranch(ctx context.Context, s *records.Session, force bool) (uint64, error) {
+// named names processes.
+func named(running []subprocess.Process) string {
+	var names []string
+	for _, p := range running {
+		names = append(names, fmt.Sprintf("%s (process %d)", event.OneLine(p.Name), p.PID))
+	}
+	if more := len(names) - maxRunning; more > 0 {
+		return strings.Join(names[:maxRunning], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// keepBranch takes a snapshot of a branch that will be removed, and ends its agent with force. It returns the programs that run in the
+// branch all the same.
+func (ops *Operations) keepBranch(ctx context.Context, s *records.Session, force bool) (kept uint64, running []subprocess.Process, err error) {
 	running, known := subprocess.Within(s.Workspace)
 	if known && len(running) > 0 && !force {
-		var names []string
-		for _, p := range running {
-			names = append(names, fmt.Sprintf("%s (process %d)", event.OneLine(p.Name), p.PID))
-		}
-		return 0, usererr.New(usererr.ActionRefused, "the branch was not removed, because programs run in it: %s. End them, or use `tidemark branch rm --force`.", strings.Join(names[:min(len(names), maxRunning)], ", "))
+		return 0, nil, usererr.New(usererr.ActionRefused, "the branch was not removed, because programs run in it: %s. End them, or use `tidemark branch rm --force`.", named(running))
+	}
+	if _, err := os.Stat(filepath.Join(s.Workspace, ".git", "objects")); err == nil && !force { // that of a worktree is a file
+		return 0, nil, usererr.New(usererr.ActionRefused, "the branch was not removed, because a Git repository was made in it, which no snapshot has: what was committed there would be lost. Push it or copy %s, or use `tidemark branch rm --force`.", filepath.Join(s.Workspace, ".git"))
 	}
 	if s.Agent != nil && slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
 		if err := endAgent(ctx, s); err != nil {
-			return 0, fmt.Errorf("cannot end the agent of the branch: %w", err)
+			return 0, nil, fmt.Errorf("cannot end the agent of the branch: %w", err)
 		}
+		running, _ = subprocess.Within(s.Workspace)
 	}
 	if _, err := os.Lstat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return 0, nil, nil
 	}
 	w, err := ops.lines.Open(ctx, s.Workspace)
 	if err != nil {
-		return 0, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
+		return 0, nil, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
 	}
 	k, _, err := w.Take(ctx, "before the branch is removed", "", true)
 	if err != nil {
-		return 0, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
+		return 0, nil, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
 	}
-	return k.Number, nil
+	return k.Number, running, nil
 }
 
 // bringBack makes a branch again that an operation removed, with the files that it had.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -16,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
+	"tidemark.dev/tidemark/host/internal/workspace/edit"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -61,7 +64,18 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 	}
 	defer unlock()
 	prepare := w.PrepareRestore
+	var undone *records.Operation
+	renew := false // files that an apply changed are new to make, so those of its undo must be, too
 	if op.Kind == records.OpUndo {
+		all, err := ops.db.Operations(l.Space)
+		if err != nil {
+			return nil, err
+		}
+		first, _ := undoneIn(all, op)
+		renew = first.Kind == records.OpApply
+		if i := slices.IndexFunc(all, func(o *records.Operation) bool { return o.Number == op.Of }); i >= 0 {
+			undone = all[i]
+		}
 		prepare = func(ctx context.Context, number uint64, paths []string) (*restore.Plan, error) {
 			return workspace.PrepareUndo(ctx, w, number, paths)
 		}
@@ -73,6 +87,9 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 	if err != nil {
 		return nil, err
 	}
+	if renew {
+		plan.Renew()
+	}
 	known, err := ops.lines.Snapshots(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
@@ -80,6 +97,9 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 	left, err := ops.Unsettled(l.Space, known)
 	if err != nil {
 		return nil, err
+	}
+	if later := changedAfter(ctx, ops, w, undone, plan); len(later) > 0 {
+		left = strings.TrimSpace(left + fmt.Sprintf(" Files were changed after %s, and that is undone, too: %s.", undone.ID(), strings.Join(later, ", ")))
 	}
 	place.Note = strings.TrimSpace(place.Note + " " + left)
 	a := answerOf(ops, s, plan, place)
@@ -120,6 +140,45 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 	}
 	_, err = ops.lines.Keep(l, s, ops.lines.Stamp(records.Moment{Label: op.What, Kind: records.Auto, Source: records.FromRestore}))
 	return a, err
+}
+
+// maxLater bounds the files that a note names.
+const maxLater = 10
+
+// changedAfter returns the files that a plan sets back, and that were changed after the operation that it undoes. Nil undoes none.
+func changedAfter(ctx context.Context, ops *Operations, w *workspace.Workspace, undone *records.Operation, plan *restore.Plan) (list []string) {
+	changed := map[string]bool{}
+	switch {
+	case undone == nil:
+		return nil
+	case undone.Kind == records.OpApply:
+		root, err := os.OpenRoot(w.Dir)
+		if err != nil {
+			return nil
+		}
+		defer func() { _ = root.Close() }()
+		for name, wrote := range undone.Wrote {
+			now, err := edit.Read(root, name)
+			changed[name] = err != nil || !edit.Is(now, wrote)
+		}
+	case undone.After != 0:
+		d, err := w.Diff(ctx, undone.After, plan.Safety, compare.Options{Paths: undone.Paths, Secrets: true, Exact: true, MaxFiles: -1})
+		if err != nil { // the snapshot was deleted
+			return nil
+		}
+		for _, f := range d.Files {
+			changed[f.Path] = true
+		}
+	}
+	for _, step := range plan.Steps {
+		if changed[step.Path] {
+			list = append(list, masked(ops, step.Path))
+		}
+	}
+	if more := len(list) - maxLater; more > 0 {
+		list = append(list[:maxLater], fmt.Sprintf("and %d more", more))
+	}
+	return list
 }
 
 // otherPlan says why a plan is the answer to a confirmation.

@@ -125,9 +125,7 @@ func (ops *Operations) settleUndone(space string) error {
 		if i < 0 || o.Kind != records.OpUndo && o.Kind != records.OpRemove || o.State != records.Done || all[i].State != records.Done {
 			continue
 		}
-		if all[i].State = records.Undone; err == nil {
-			err = ops.db.Log(space, all[i])
-		}
+		err = errors.Join(err, markUndone(ops, space, all, all[i]))
 	}
 	return err
 }
@@ -167,8 +165,7 @@ func (ops *Operations) settleBranches() error {
 			case o.Dir == "" || o.Kind != records.OpBranch && o.Kind != records.OpUndo && o.Kind != records.OpRemove:
 				return false, nil
 			case o.Was != nil: // its removal had begun
-				o.State = records.Done
-				return true, errors.Join(tracked.RemoveAll(o.Dir), ops.removed(o.Was.ID), ops.undone(s.Space, o.Of, records.Undone))
+				return true, endRemoval(ops, s.Space, o)
 			}
 			return true, ops.settleBranch(s.Space, o)
 		}); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
@@ -30,6 +31,33 @@ func TestTheLastUndoIsNamed(t *testing.T) {
 	if a, err := w.Operations.Undo(t.Context(), timelinetest.User, undo); err != nil || !a.Done {
 		t.Errorf("%+v, %v", a, err)
 	}
+	// What was undone and is done again can be undone by its own name, and is the last one. A kill before that was marked changes nothing.
+	state := func(want string) {
+		t.Helper()
+		log, err := w.Operations.Log(t.Context(), timelinetest.User, operations.LogParams{Where: w.Here()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range log.Operations {
+			if o.ID == "op1" && o.State != want {
+				t.Errorf("%s is %s, want %s", o.ID, o.State, want)
+			}
+		}
+	}
+	state("done")
+	w.Restart()
+	state("done")
+	plan, err := w.Operations.Undo(t.Context(), timelinetest.User, operations.UndoParams{Where: w.Here()})
+	if err != nil || plan.Done || plan.Undoes != "op1" {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	undo.Operation = plan.Undoes
+	if a, err := w.Operations.Undo(t.Context(), timelinetest.User, undo); err != nil || !a.Done || w.Read(filepath.Join(w.Dir, "a")) != "two" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	state("undone")
+	_, err = w.Operations.Undo(t.Context(), timelinetest.User, undo) // the same request again undoes nothing else
+	timelinetest.Wants(t, err, usererr.NotFound, "op1 cannot be undone: it is undone")
 }
 
 // The undo of a branch, the undo of that undo and so on remove it and bring it back.

@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -56,13 +57,13 @@ func (f *File) Text() bool {
 	return f != nil && f.Mode.IsRegular() && !bytes.Contains(f.Data[:min(len(f.Data), 8<<10)], []byte{0})
 }
 
-// Sum identifies type and content. It is "" for nothing.
+// Sum identifies type, permissions and content. It is "" for nothing.
 func (f *File) Sum() string {
 	if f == nil {
 		return ""
 	}
 	sum := sha256.Sum256(f.Data)
-	return fmt.Sprintf("%o:%s", f.Kind(), hex.EncodeToString(sum[:]))
+	return fmt.Sprintf("%o:%s", f.Mode.Type()|f.Mode.Perm(), hex.EncodeToString(sum[:]))
 }
 
 // maxFile bounds a file in bytes.
@@ -155,6 +156,16 @@ func Wrote(steps []Step) map[string]string {
 		}
 	}
 	return sums
+}
+
+// Is reports whether what is at a path has the content that [Wrote] identifies.
+func Is(now *File, wrote string) bool {
+	if wrote == newDir {
+		return now != nil && now.Mode.IsDir()
+	}
+	_, content, _ := strings.Cut(wrote, ":") // earlier builds identified other permissions
+	_, is, _ := strings.Cut(now.Sum(), ":")
+	return content == is
 }
 
 // Do does complete steps. After an error some may be done: [Recover] sets them back.

@@ -9,6 +9,7 @@
 //   - Only what Tidemark mounted is unmounted. Layers are removed when nothing is mounted from them any more.
 //   - A directory that a program uses is not unmounted: that is an error, and the next call tries again. A mount whose process
 //     has ended is detached, as nothing can be read in it.
+//   - Where such a directory is detached all the same, its layers stay until no program uses them.
 //   - What was written in a branch is on disk, and survives both.
 //
 // It imports only package mounts.
@@ -37,7 +38,12 @@ const (
 	upperName   = "upper"
 	workName    = "work"
 	writtenName = "written"
+	// spentName is a file in the layers of a directory that was unmounted while programs used it. See [Detach].
+	spentName = "spent"
 )
+
+// goneSuffix ends the name of layers that are being removed.
+const goneSuffix = "~"
 
 // Form is how a directory is mounted.
 type Form int
@@ -124,8 +130,8 @@ func Of(name string) string {
 	return dir
 }
 
-// Is reports whether a directory has layers: it is mounted, or is to be.
-func Is(dir string) bool { return exists(layers(dir)) }
+// Is reports whether a directory has layers: it is mounted, or is to be. Those that only programs use which had it open do not count.
+func Is(dir string) bool { return exists(layers(dir)) && !exists(layer(dir, spentName)) }
 
 // Served is what a process serves for a directory.
 type Served struct {
@@ -159,6 +165,9 @@ func Prepare(dir string, form Form, fill func(Served) error) error {
 	}
 	if err := Release(dir); err != nil { // of one that was interrupted
 		return err
+	}
+	if exists(layer(dir, spentName)) {
+		return fmt.Errorf("programs still use what was in %s before", dir)
 	}
 	err := os.Mkdir(layers(dir), 0o700)
 	for _, name := range form.of() {

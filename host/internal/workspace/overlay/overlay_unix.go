@@ -9,6 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -25,6 +28,11 @@ func Mount(ctx context.Context, server []string, dir string) error {
 	defer mounting.Unlock()
 	s := ServedFor(dir)
 	overlaid := s.At != dir
+	if serving(s.Lock) && !mountedOn(s.At) { // its process is about to end
+		if ended(s.Lock); serving(s.Lock) {
+			return fmt.Errorf("programs still use what was mounted in %s. End them and try again.", dir)
+		}
+	}
 	if serving(s.Lock) && mountedOn(s.At) && (!overlaid || mountedOn(dir)) {
 		return nil
 	}
@@ -105,9 +113,15 @@ func unmount(dir string, force bool) error {
 func detach(dir string) error { return unmount(dir, true) }
 
 // Release unmounts what Tidemark mounted on a directory and below it, and removes the layers of the directory and of those below
-// it that are no longer mounted. The directories stay. It unmounts nothing in which anything else is mounted.
-func Release(dir string) error {
-	if !Is(dir) && !holds(dir) {
+// it that are no longer mounted. The directories stay. Where anything else is mounted there, it changes nothing.
+func Release(dir string) error { return release(dir, false) }
+
+// Detach is [Release] of a directory that programs may use. They keep their files, as if these were deleted: the layers are removed when
+// no program uses them any more.
+func Detach(dir string) error { return release(dir, true) }
+
+func release(dir string, used bool) error {
+	if collect(dir); !Is(dir) && !holds(dir) {
 		return nil
 	}
 	mounting.Lock()
@@ -119,18 +133,23 @@ func Release(dir string) error {
 	if err != nil {
 		return err
 	}
+	for _, m := range list {
+		if used && !ours(m) { // it would be detached, too
+			return fmt.Errorf("%s was not unmounted, because something else is mounted in it, on %s. Unmount that and try again: %w", dir, m.At, error(syscall.EBUSY))
+		}
+	}
 	var unmounted []string
 	for i := len(list) - 1; i >= 0; i-- { // the last one is the uppermost
 		if !ours(list[i]) {
 			continue
 		}
-		if err := end(list[i].At); err != nil {
+		if err := end(list[i].At, used); err != nil {
 			return err
 		}
 		unmounted = append(unmounted, owner(list[i].At))
 	}
 	for _, one := range unmounted {
-		if s := ServedFor(one); !mountedOn(s.At) {
+		if s := ServedFor(one); !mountedOn(s.At) && !used {
 			ended(s.Lock)
 		}
 	}
@@ -138,19 +157,82 @@ func Release(dir string) error {
 		return nil
 	}
 	s := ServedFor(dir)
-	if err := end(s.At); err != nil {
+	if err := end(s.At, used); err != nil {
 		return err
 	}
 	ended(s.Lock)
 	if left, err := mounts.Within(layers(dir)); err != nil || len(left) > 0 {
 		return errors.Join(err, fmt.Errorf("%s was not removed, because something is mounted in it", layers(dir)))
 	}
+	if serving(s.Lock) { // programs have files open, here or in another namespace
+		return spend(dir)
+	}
 	return removeLayers(layers(dir))
 }
 
-// end unmounts what is mounted on a directory: at once if its process has ended.
-func end(at string) error {
-	return unmount(at, !serving(layer(owner(at), lockName)))
+// end unmounts what is mounted on a directory: at once if its process has ended, and whoever uses it if it is used.
+func end(at string, used bool) error {
+	err := unmount(at, !serving(layer(owner(at), lockName)))
+	if used && errors.Is(err, unix.EBUSY) {
+		return detach(at)
+	}
+	return err
+}
+
+// collecting is how often it is looked whether programs still use layers.
+const collecting = time.Second
+
+// spend marks layers that programs use and that are of no directory any more, and removes them when nobody uses them.
+func spend(dir string) error {
+	f, err := os.OpenFile(layer(dir, spentName), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	go collectLater(dir)
+	return nil
+}
+
+func collectLater(dir string) {
+	for !collect(dir) {
+		time.Sleep(collecting)
+	}
+}
+
+// collect removes layers that were spent. It reports whether none are left.
+func collect(dir string) bool {
+	if !exists(layer(dir, spentName)) {
+		return true
+	}
+	mounting.Lock()
+	defer mounting.Unlock()
+	if serving(ServedFor(dir).Lock) {
+		return false
+	}
+	gone := layers(dir) + goneSuffix // without the mark they would be those of a branch
+	if err := errors.Join(removeLayers(gone), os.Rename(layers(dir), gone)); err != nil {
+		return false
+	}
+	_ = removeLayers(gone) // else the next start does
+	return true
+}
+
+// collectIn removes what a daemon that has ended left of spent layers in a directory and in those in it.
+func collectIn(below string) {
+	for _, pattern := range []string{layersPrefix + "*", "*/" + layersPrefix + "*"} {
+		list, _ := fs.Glob(os.DirFS(below), pattern)
+		for _, name := range list {
+			at := filepath.Join(below, filepath.FromSlash(name))
+			dir := filepath.Join(filepath.Dir(at), Of(filepath.Base(at)))
+			if strings.HasSuffix(at, goneSuffix) {
+				_ = removeLayers(at)
+			} else if !collect(dir) {
+				go collectLater(dir)
+			}
+		}
+	}
 }
 
 // owner returns the directory of which something is mounted: the one above the layers, if it is one of them.
@@ -187,6 +269,7 @@ func foreign(dir string) string {
 // Heal detaches what Tidemark mounted below a directory and whose process has ended: reading it would fail. [Mount] mounts it
 // again. What something else is mounted in stays, and is an error.
 func Heal(below string) error {
+	collectIn(below)
 	mounting.Lock()
 	defer mounting.Unlock()
 	list, err := mounts.Below(below)

@@ -155,6 +155,9 @@ func Release(dir string) error {
 	return removeLayers(layers(dir))
 }
 
+// Detach is [Release]: nothing is detached on Windows.
+func Detach(dir string) error { return Release(dir) }
+
 // empty makes the empty directory of a branch that is not mounted.
 func empty(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
@@ -18,16 +19,28 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 )
 
+// UsedError means that a program uses what is mounted on a directory. Nothing of that was removed.
+type UsedError struct{ error }
+
+// Unwrap returns the error of the system.
+func (e *UsedError) Unwrap() error { return e.error }
+
 // All removes a directory with everything in it: read-only files too, subvolumes, clones of ZFS, and what Tidemark mounted, snapshots of
-// NILFS2 too. A
-// directory that does not exist is no error.
-func All(dir string) error {
+// NILFS2 too. A directory that does not exist is no error.
+func All(dir string) error { return all(dir, overlay.Release) }
+
+// Used is [All] of a directory that programs may use, where Tidemark mounted it: what they have open stays for them until they end.
+func Used(dir string) error { return all(dir, overlay.Detach) }
+
+func all(dir string, unmount func(string) error) error {
 	if err := foreign(dir); err != nil {
 		return err
 	}
-	for _, release := range []func(string) error{overlay.Release, nilfscp.Release, dataset.Release} {
+	for _, release := range []func(string) error{unmount, nilfscp.Release, dataset.Release} {
 		if err := release(dir); errors.Is(err, os.ErrNotExist) {
 			return nil
+		} else if errors.Is(err, syscall.EBUSY) {
+			return &UsedError{err}
 		} else if err != nil {
 			return err
 		}

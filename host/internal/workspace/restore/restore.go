@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -82,6 +83,8 @@ type Plan struct {
 	stay    map[string]bool
 	// unread are the paths that one of the two states could not read, with the reasons. What is below them is not changed.
 	unread map[string]string
+	// renewed are the paths whose files get new times. It is nil without [Plan.Renew].
+	renewed map[string]bool
 	// observe is called before each change to the workspace. Tests set it.
 	observe func(path string)
 	used    bool
@@ -282,6 +285,30 @@ func (p *Plan) within(path string) bool {
 		}
 	}
 	return false
+}
+
+// Renew gives files whose contents the plan changes the time at which that is done, instead of the one that the target has. Programs
+// such as make rebuild what depends on them then.
+func (p *Plan) Renew() { p.renewed = map[string]bool{} }
+
+// renew sets the times of [Plan.Renew].
+func (p *Plan) renew() {
+	if p.renewed == nil {
+		return
+	}
+	now := time.Now().UnixNano()
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kind != Create && s.Kind != Replace || s.After.Kind != tree.File || s.After.Hard != 0 && p.anchors[s.After.Hard] != "" { // another name of it stays
+			continue
+		}
+		if s.Before != nil && s.Before.Kind == tree.File && s.Before.SameContent(s.After) {
+			continue
+		}
+		after := *s.After
+		after.Mtime = now
+		s.After, p.renewed[s.Path] = &after, true
+	}
 }
 
 // Leave takes the paths with problems out of the plan, with what depends on them. They are in Left from then on.

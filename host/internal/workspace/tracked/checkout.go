@@ -426,3 +426,9 @@ func shareInto(p *Provider, store string, records []*record) error {
 
 // RemoveAll removes a checkout. See [removal.All].
 func RemoveAll(dir string) error { return removal.All(dir) }
+
+// UsedError means that a program uses a checkout. See [removal.UsedError].
+type UsedError = removal.UsedError
+
+// RemoveUsed removes a checkout that programs may use. See [removal.Used].
+func RemoveUsed(dir string) error { return removal.Used(dir) }

@@ -147,6 +147,13 @@ function Reported({ report }: { report: Report | undefined }): JSX.Element {
 const LISTED = 8;
 
 function Files({ side, different }: { side: Side; different: string[] }): JSX.Element {
+  if (side.filesProblem !== undefined) {
+    return (
+      <span class="quiet" title={side.filesProblem}>
+        {t('compareUnknown')}
+      </span>
+    );
+  }
   return (
     <>
       {many('momentChanges', side.files.length)} <span class="plus">+{side.added}</span>{' '}

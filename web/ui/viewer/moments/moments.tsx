@@ -135,7 +135,10 @@ function Origin({ list: { workspace, sessionBranchOf, injectedMessage } }: { lis
     <p class="quiet moments-origin">
       <code>{workspace}</code>
       {sessionBranchOf !== undefined && (
-        <span> {t('branchOf', sessionBranchOf.momentId ?? sessionBranchOf.fsSnapshotId)}</span>
+        <span>
+          {' '}
+          {t('branchOf', sessionBranchOf.sessionId, sessionBranchOf.momentId ?? sessionBranchOf.fsSnapshotId)}
+        </span>
       )}
       {injectedMessage !== undefined && injectedMessage !== '' && <q>{injectedMessage}</q>}
     </p>
