@@ -37,10 +37,7 @@ export function isSecretValue(
   const code = !quoted && (isVariable(value, rules) || isProgram(value, rules));
   if (key === 'weak') return looksSecret(value, quoted, rules) && !code;
   if (quoted) return true;
-  return (
-    !code &&
-    !rules.prose.has(value.replace(/[.!?:]+$/, '').toLowerCase())
-  );
+  return !code && !rules.prose.has(value.replace(/[.!?:]+$/, '').toLowerCase());
 }
 
 /**
@@ -101,8 +98,7 @@ const schema =
   /^\{[ \t\r\n]*(?:"description"[ \t\r\n]*:[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*,[ \t\r\n]*)?"type"[ \t\r\n]*:[ \t\r\n]*"([A-Za-z]*)"/;
 
 /** What Java writes for an object that cannot be shown: its class with a hash. */
-const reference =
-  /^(?:(?:[a-z_][\w$]*\.)+[A-Z][\w$]*@[0-9a-f]{1,8}|[A-Z][A-Za-z]*\{[0-9a-f]{5,8}\b.*)$/;
+const reference = /^(?:(?:[a-z_][\w$]*\.)+[A-Z][\w$]*@[0-9a-f]{1,8}|[A-Z][A-Za-z]*\{[0-9a-f]{5,8}\b.*)$/;
 
 /** A version, or a range of them, of a package that is named like a secret. */
 const version = /^[\^~<>= ]*\d{1,4}\.\d{1,4}\.\d{1,4}$/;

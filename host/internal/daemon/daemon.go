@@ -363,7 +363,7 @@ func (d *daemon) serveControl(ctx context.Context, l net.Listener) {
 // serve serves HTTP until ctx ends, and returns when every request has been answered or cut off.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		Handler: api.Patience(h), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	done := make(chan struct{})
