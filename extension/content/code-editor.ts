@@ -144,7 +144,8 @@ export class CodeEditor {
     const listed = this.#kind.placed === true ? numbered : numbered.slice(0, lines.length);
     if (Number.isNaN(skipped)) return { text: lines.join('\n'), lines: `${lines.length}+` };
     // Fewer than stand before it: lines above are wrapped, or these are their distances from the cursor.
-    const isLess = this.#kind.placed === true && (listed[0] ?? 1) < Math.floor(before / height - 0.5) + 1;
+    const [lowest = 1] = listed;
+    const isLess = this.#kind.placed === true && lowest > 1 && lowest <= Math.floor(before / height + 0.01);
     const ranges = `${skipped > 0 || isLess ? '~' : ''}${rangesOf(listed).join()}`;
     const [least, most] = this.#kind.rows(this.root, height);
     if (!this.#goesOn(top, last, before, [least * height, most * height])) {

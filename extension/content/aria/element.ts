@@ -521,6 +521,8 @@ function none(): Facts {
 /** Reads the line of an element without a role that is worth one. */
 export function readGeneric(element: Element, tag: string, { disturbed, labels }: Surroundings): Facts {
   const states = statesOf(element, tag, 'generic', true);
+  const expanded = attribute(element, 'aria-expanded');
+  if (/^(?:true|false)$/.test(expanded)) states.push(expanded === 'true' ? 'expanded' : 'collapsed');
   const name =
     (isLabelled(element) || isTitled(element)) && !disturbed
       ? ownName(element, labels)

@@ -93,6 +93,17 @@ func TestWhatAPointerCannotHitIsMarked(t *testing.T) {
 	e2etest.Holds(t, a.Look(), `button "Buy"`, `# was [no-pointer]`)
 }
 
+// TestWhatOpensPartsOfAPageSaysWhetherTheyAreOpen: also where it has no role, such as Mantine's links without an address.
+func TestWhatOpensPartsOfAPageSaysWhetherTheyAreOpen(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Menu", `<a class="parent" aria-expanded="false">Parent</a><div onclick="0" aria-expanded="true">Other</div>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	e2etest.Holds(t, a.Look(), `] [collapsed]: "Parent"`, `] [expanded]: "Other"`)
+	p.JS(`document.querySelector("a.parent").setAttribute('aria-expanded', 'true')`)
+	e2etest.Holds(t, a.Look(), `[expanded]`, `# was [collapsed]`)
+}
+
 // TestTablesSayHowManyRowsTheyHave: a table may draw those in view alone.
 func TestTablesSayHowManyRowsTheyHave(t *testing.T) {
 	w := e2etest.SharedWorld(t)
