@@ -88,6 +88,9 @@ func (ls *Lines) Locate(ctx context.Context, client *checkpoint.Client, s *recor
 		at, reaches = parsed, byTime
 	} else {
 		if named = checkpointOf(moments, to); named == nil {
+			if to == s.ID {
+				return nil, usererr.New(usererr.NotFound, "%s is the session itself. Name a moment of it too, such as m12, s12, a checkpoint, a time, start or now.", s.ID)
+			}
 			return nil, usererr.New(usererr.NotFound, "%q is not a moment of session %s. Use the ID of a moment (m12) or of a file snapshot (s12), or the name of a checkpoint. Times such as %s or %s, start and now are moments too.", event.Clean(to), s.ID, s.Started.Local().Format(time.TimeOnly), s.Started.UTC().Format(time.RFC3339))
 		}
 	}
