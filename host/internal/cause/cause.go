@@ -36,8 +36,6 @@ const (
 	quiet = 200
 	// prompt is how long after an update an error is a consequence of it without other evidence.
 	prompt = 3000
-	// slow is how long after its edit a hot update follows at most on a busy machine.
-	slow = 30_000
 	// late is how long after an error the update that caused it may be reported.
 	late = 1500
 	// trigger is how long after the answer of a request an error may follow from it.
@@ -305,7 +303,7 @@ func lastLoaded(before []made, s *Symptom, h *History) (batch []made, since int6
 			update = was
 		}
 	}
-	if update > s.At+late || s.At-follows(update, before, h) > update || within(h.Inputs, update+1, s.At) {
+	if update > s.At+late || s.At-prompt > update || within(h.Inputs, update+1, s.At) {
 		return nil, 0
 	}
 	since = latest(h.Updates, batch[0].at-slack)
@@ -321,26 +319,11 @@ func last(before []made, s *Symptom, h *History) []made {
 	for ; first > 0; first-- {
 		// An update between two changes shows that the first one is not the cause, unless the symptom may still be of it.
 		at, shown := before[first].at, latest(h.Updates, before[first].at-quiet)
-		if shown > before[first-1].at && (within(h.Updates, at-slack, s.At+slack) || s.At-shown > follows(shown, before[:first], h)) {
+		if shown > before[first-1].at && (within(h.Updates, at-slack, s.At+slack) || s.At-shown > prompt) {
 			break
 		}
 	}
 	return before[first:]
-}
-
-// follows returns how long after an update an error is a consequence of it without other evidence. How long a hot update took to follow
-// the edit before it tells how busy the machine is: the page may take as long to run it.
-func follows(update int64, before []made, h *History) int64 {
-	for _, e := range slices.Backward(before) {
-		if e.Built || e.at > update {
-			continue
-		}
-		if took := after(h.Updates, e.at-slack) - e.at; took <= slow && !slices.Contains(h.Loads, e.at+took) && !slices.Contains(h.Loads, update) {
-			return max(prompt, took)
-		}
-		break
-	}
-	return prompt
 }
 
 // settings returns the one change that took effect with the load that showed a symptom, where all other changes had been
