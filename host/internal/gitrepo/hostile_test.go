@@ -129,7 +129,7 @@ func TestNoProgramOfARepositoryRuns(t *testing.T) {
 			if err := os.RemoveAll(filepath.Join(copied, ".git")); err != nil {
 				t.Fatal(err)
 			}
-			_, err = gitrepo.Register(t.Context(), dir, copied, "c")
+			_, err = gitrepo.Register(t.Context(), dir, copied, t.TempDir(), "c")
 			check("register", err, "")
 			for _, args := range [][]string{{"add", "--all", "--", "."}, {"status", "--porcelain"}} {
 				_, err := gitrepo.Run(t.Context(), copied, nil, args...)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/workspace/restore/hardlinks"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -478,7 +479,7 @@ func (r *run) verify(ctx context.Context, result *Result) error {
 	if err != nil {
 		return err
 	}
-	r.held.Now(func(now *tree.Tree) { changes = groupsOf(now, changes).apart(changes) })
+	r.held.Now(func(now *tree.Tree) { changes = hardlinks.Of(now, changes).Apart(changes) })
 	left := map[string]bool{}
 	for path := range r.plan.stay {
 		left[path] = true
@@ -499,7 +500,7 @@ func (r *run) verify(ctx context.Context, result *Result) error {
 		}
 		if r.plan.renewed[c.Path] && c.Before != nil && c.After != nil {
 			wanted := *c.After
-			if wanted.Mtime = c.Before.Mtime; alike(c.Before, &wanted) {
+			if wanted.Mtime = c.Before.Mtime; hardlinks.Alike(c.Before, &wanted) {
 				continue
 			}
 		}
@@ -541,7 +542,7 @@ func (r *run) why(c tree.Change) (string, error) {
 		return "it was changed after it was restored", nil
 	case c.Before == nil || c.After == nil || !c.Before.SameContent(c.After):
 		return "", fmt.Errorf("%q has another content than s%d after it was restored", c.Path, r.j.Target)
-	case alike(c.Before, c.After):
+	case hardlinks.Alike(c.Before, c.After):
 		return "it is restored as a separate file: its other hard links are not part of the restore", nil
 	}
 	return "the filesystem did not take all attributes", nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/restore/hardlinks"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
@@ -40,8 +41,8 @@ func (p *Plan) compute(held *tracked.Held) error {
 	held.Now(func(now *tree.Tree) {
 		unknown = p.unknown(now, changes)
 		changes = p.uncertain(now, changes)
-		g := groupsOf(now, changes)
-		changes = g.apart(changes)
+		g := hardlinks.Of(now, changes)
+		changes = g.Apart(changes)
 		p.steps(changes, g)
 		p.anchor(now, changes, g)
 		for _, s := range p.Steps {
@@ -166,7 +167,7 @@ func (p *Plan) unknown(now *tree.Tree, changes []tree.Change) string {
 }
 
 // steps makes the steps of the changes within the paths, and of the directories that they need.
-func (p *Plan) steps(changes []tree.Change, g groups) {
+func (p *Plan) steps(changes []tree.Change, g hardlinks.Groups) {
 	at := map[string]tree.Change{}
 	planned := map[string]bool{}
 	for _, c := range changes {
@@ -245,7 +246,7 @@ func (p *Plan) keepTimes() {
 
 // kind returns what is to be done about a change. A file gets attributes in place only if no name outside of the paths
 // gets them too.
-func (p *Plan) kind(c tree.Change, g groups) Kind {
+func (p *Plan) kind(c tree.Change, g hardlinks.Groups) Kind {
 	switch {
 	case c.Before == nil:
 		return Create
@@ -254,14 +255,14 @@ func (p *Plan) kind(c tree.Change, g groups) Kind {
 	case c.Before.Kind == tree.Dir && c.After.Kind == tree.Dir:
 		return Attributes
 	case c.Before.Kind == tree.File && c.Before.SameContent(c.After) && c.Before.Sparse == c.After.Sparse && sameXattrs(c.Before.Xattrs, c.After.Xattrs) &&
-		g.same(c) && !slices.ContainsFunc(g.before[c.Before.Hard], func(path string) bool { return !p.within(path) || p.stay[path] }):
+		g.Same(c) && !slices.ContainsFunc(g.Before[c.Before.Hard], func(path string) bool { return !p.within(path) || p.stay[path] }):
 		return Attributes
 	}
 	return Replace
 }
 
 // anchor finds the files of which planned files are to be hard links, and which stay as they are.
-func (p *Plan) anchor(now *tree.Tree, changes []tree.Change, g groups) {
+func (p *Plan) anchor(now *tree.Tree, changes []tree.Change, g hardlinks.Groups) {
 	planned := map[string]bool{}
 	for _, s := range p.Steps {
 		planned[s.Path] = true
@@ -277,12 +278,12 @@ func (p *Plan) anchor(now *tree.Tree, changes []tree.Change, g groups) {
 		if _, known := p.anchors[s.After.Hard]; known {
 			continue
 		}
-		for _, path := range g.after[s.After.Hard] {
+		for _, path := range g.After[s.After.Hard] {
 			n := now.Lookup(path)
 			if planned[path] || n == nil || n.Unread != "" {
 				continue
 			}
-			if to, changed := after[path]; changed && (to == nil || !alike(&n.Entry, to)) {
+			if to, changed := after[path]; changed && (to == nil || !hardlinks.Alike(&n.Entry, to)) {
 				continue
 			}
 			p.anchors[s.After.Hard] = path
