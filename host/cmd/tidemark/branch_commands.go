@@ -346,7 +346,7 @@ func newInTab() *cobra.Command {
 	var home, dir string
 	cmd := &cobra.Command{
 		Use: branches.InTab + " ID --dir DIR", Short: "Become the agent of a branch in this terminal", Hidden: true, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if home != "" {
 				if err := os.Setenv("TIDEMARK_HOME", home); err != nil {
 					return err

@@ -55,7 +55,7 @@ func fieldsOnDisk(e event.Event) (int, error) {
 	}
 	data, err := marshal(reflect.New(kind).Interface())
 	if err != nil {
-		return 0, fmt.Errorf("cannot tell the fields of %v: %w", kind, err)
+		return 0, fmt.Errorf("cannot find the fields of %v: %w", kind, err)
 	}
 	r := entryReader{data: data}
 	n := r.length(msgpcode.FixedArrayLow, msgpcode.FixedArrayHigh, msgpcode.Array16)

@@ -9,7 +9,9 @@ import (
 // TestANameThatIsTheIDOfAnotherBranchSelectsNeither: what is removed must be what the user means. Directories select each.
 func TestANameThatIsTheIDOfAnotherBranchSelectsNeither(t *testing.T) {
 	list := []About{
-		{ID: "way-4", Name: "way-2", Workspace: "/b/way-2"}, {ID: "way-3", Name: "way-1", Workspace: "/b/way-1"}, {ID: "way-2", Name: "way", Workspace: "/b/way"},
+		{ID: "way-4", Name: "way-2", Workspace: "/b/way-2"},
+		{ID: "way-3", Name: "way-1", Workspace: "/b/way-1"},
+		{ID: "way-2", Name: "way", Workspace: "/b/way"},
 		{ID: "own-5", Name: "own-5", Workspace: "/b/own-5"},
 	}
 	for name, want := range map[string]int{"way": 2, "way-1": 1, "way-3": 1, "way-4": 0, "/b/way": 2, "/b/way-2": 0, "own-5": 3} {
