@@ -283,9 +283,9 @@ func (b *Branches) fork(ctx context.Context, agent *records.Agent, at *operation
 
 		point.Call, point.Turn = anchor.Message, anchor.Turn
 	}
-	place := fork.Place{From: at.From.Workspace, To: cmp.Or(agent.At, at.Branch.Workspace), Dir: at.Branch.Workspace, Title: at.Branch.Name, Leaves: at.Leaves}
-	if at.From.Agent != nil {
-		place.Seen = at.From.Agent.At
+	place := fork.Place{From: at.Of.Workspace, To: cmp.Or(agent.At, at.Branch.Workspace), Dir: at.Branch.Workspace, Title: at.Branch.Name, Leaves: at.Leaves}
+	if at.Of.Agent != nil {
+		place.Seen = at.Of.Agent.At
 	}
 	if name == "claude" { // it needs no program
 		return fork.Claude(point, place, b.Clock())
@@ -318,7 +318,7 @@ func (b *Branches) quote(at *operations.Beginning) string {
 		return ""
 	}
 	var lines []string
-	for _, o := range b.Conversations.Outlines(at.From.Workspace, 0, at.At.UnixMilli()) {
+	for _, o := range b.Conversations.Outlines(at.Of.Workspace, 0, at.At.UnixMilli()) {
 		if o.Agent != at.Anchor.Agent || o.Session != at.Anchor.Session {
 			continue
 		}

@@ -229,6 +229,40 @@ func TestABranchOfABranch(t *testing.T) {
 	}
 }
 
+// A branch in which no agent has worked yet goes on with the conversation that it began with, also if it has none of its own.
+func TestABranchOfABranchWithoutAnAgentHasTheFirstConversation(t *testing.T) {
+	s := opened(t)
+	from := s.record()
+	first, lines := s.conversationOf(t, s.start(t, s.where(), from, "first"))
+	said := read(t, s.transcript)
+	failing(os.WriteFile(filepath.Join(s.dir, "sub", "a"), []byte("later\n"), 0o600))
+	s.edited() // of the original, after the branches began
+	where := s.where()
+	for _, name := range []string{"outer", "middle", "inner"} {
+		agent := "none"
+		if name == "inner" {
+			agent = ""
+		}
+		b, err := s.Start(t.Context(), user, branches.Params{Where: where, From: from, Name: name, Message: "do it", Agent: agent})
+		failing(err)
+		if agent == "" {
+			path, again := s.conversationOf(t, b)
+			if b.Agent.Method != "transcript" || len(again) != len(lines) || path == first {
+				t.Errorf("the conversation is by %s and has %d lines, want %d", b.Agent.Method, len(again), len(lines))
+			}
+			for _, line := range again {
+				if quoted := strconv.Quote(s.dir); strings.Contains(line, quoted) {
+					t.Fatalf("it names the original: %s", line)
+				}
+			}
+		}
+		where, from = moments.Where{Dir: b.Workspace}, "m1"
+	}
+	if read(t, s.transcript) != said {
+		t.Error("the original conversation has changed")
+	}
+}
+
 // odd are names that a shell, Git or JSON treats specially.
 var odd = []string{"a b", "new\nline", `q"'$x`, "-rf", "ümlaut", "日本", "*?[x]", `back\slash`, "\xff\xfe", ".hidden", "#", "~", "tab\t", strings.Repeat("n", 200), "CON", "a:b", "%41", "\u202egpj.exe"}
 

@@ -47,9 +47,10 @@ type BranchParams struct {
 
 // Beginning is a branch that is being made.
 type Beginning struct {
-	// Branch is its session, From that of the original. Both have a workspace.
-	Branch, From *records.Session
-	// Moment is the moment as a user reads it, At when it was.
+	// Branch is its session, From that of the original. Both have a workspace. Of is the session that the conversation is of: From, or
+	// the one that From is a branch of, if no agent had worked in From.
+	Branch, From, Of *records.Session
+	// Moment is the moment as a user reads it. The conversation is as of At: that moment, or the one from which From began.
 	Moment string
 	At     time.Time
 	// Leaves keeps the path of the file that continues the conversation, before it is written: it is removed where the branch is
@@ -62,36 +63,56 @@ type Beginning struct {
 }
 
 // beginning describes a branch from a place.
-func beginning(l *moments.Line, branch *records.Session, place *moments.Place, present bool) *Beginning {
-	b := &Beginning{Branch: branch, From: place.Session, At: place.At()}
+func beginning(ops *Operations, l *moments.Line, branch *records.Session, place *moments.Place, present bool) *Beginning {
+	b := &Beginning{Branch: branch, From: place.Session, Of: place.Session, At: place.At()}
 	named := place.Moment
 	if present { // its snapshot may be an earlier one, if no file has changed since
 		b.At = branch.Started
 		b.Moment = b.At.UTC().Format(time.RFC3339)
-		b.follow(l)
-		return b
-	}
-	for _, m := range l.All() {
-		if named == nil && m.Snapshot == place.Snapshot.Number && m.SnapshotAt == place.Snapshot.At.UnixNano() {
-			named = m // the first one that has it
+		named = nil
+	} else {
+		for _, m := range l.All() {
+			if named == nil && m.Snapshot == place.Snapshot.Number && m.SnapshotAt == place.Snapshot.At.UnixNano() {
+				named = m // the first one that has it
+			}
 		}
+		b.Moment = place.ID()
 	}
-	b.Moment = place.ID()
 	if named != nil {
-		b.At = named.At
 		b.Moment = named.ID() + " (" + named.Label + ", " + named.At.UTC().Format(time.RFC3339) + ")"
-		if named.Anchor != nil {
-			b.Anchor, b.Exact, b.Asking, b.Ended = named.Anchor, true, named.Source == records.FromPrompt, named.Source == records.FromStop
-			return b
+	}
+	b.follow(l, named)
+	for b.Anchor == nil && b.Of.BranchOf != nil {
+		began := b.Of
+		of, err := ops.sessions.Find(began.BranchOf.Session)
+		if err != nil {
+			break
+		}
+		l, err := ops.lines.Line(of.Workspace)
+		if err != nil {
+			break
+		}
+		b.Of, b.At = of, began.Started
+		i := slices.IndexFunc(l.All(), func(m *records.Moment) bool { return m.ID() == began.BranchOf.Moment })
+		if i < 0 {
+			b.follow(l, nil)
+		} else {
+			b.follow(l, l.All()[i])
 		}
 	}
-	b.follow(l)
 	return b
 }
 
-// follow finds the last place in an agent's conversation at or before the moment.
-func (b *Beginning) follow(l *moments.Line) {
-	for _, m := range slices.Backward(l.Of(b.From)) {
+// follow finds the place in an agent's conversation at a moment, which may be nil, or the last one before.
+func (b *Beginning) follow(l *moments.Line, named *records.Moment) {
+	if named != nil {
+		b.At = named.At
+		if named.Anchor != nil {
+			b.Anchor, b.Exact, b.Asking, b.Ended = named.Anchor, true, named.Source == records.FromPrompt, named.Source == records.FromStop
+			return
+		}
+	}
+	for _, m := range slices.Backward(l.Of(b.Of)) {
 		if m.Anchor != nil && !m.At.After(b.At) {
 			b.Anchor, b.Ended = m.Anchor, m.Source == records.FromStop
 			return
@@ -242,7 +263,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 		branch.BranchOf.Moment = place.Moment.ID()
 	}
 	if p.Continue != nil {
-		begun := beginning(l, branch, place, p.From == "now")
+		begun := beginning(ops, l, branch, place, p.From == "now")
 		begun.Leaves = func(path string) error {
 			op.Copy = path
 			return ops.db.Log(l.Space, op)
