@@ -105,6 +105,16 @@ export function* depthsOf(source: string, from: number, to: number): Generator<D
   }
 }
 
+/** Whether the code at an offset is in a text, where code begins at another offset before it. */
+export function isText(source: string, from: number, at: number): boolean {
+  let text = false;
+  for (const next of depthsOf(source, from, at)) {
+    if (next.at > at) break;
+    text = next.depth === TEXT_DEPTH;
+  }
+  return text;
+}
+
 /** The code between two offsets, with nothing in its strings and regular expressions, and without comments. */
 export function codeOf(source: string, from: number, to: number): string {
   let code = '';

@@ -1,5 +1,5 @@
 /** Recognizes code that was minified, by how it is written: what a person separates by spaces and lines is not separated. */
-import { codeOf } from './depths';
+import { codeOf, isText } from './depths';
 
 /** How far around a place the code is looked at, in UTF-16 units. */
 const AROUND = 2000;
@@ -23,7 +23,8 @@ export function isMinified(source: string, at: number): boolean {
   const first = at - AROUND;
   const last = Math.min(source.length, at + AROUND);
   // The rest of the line tells more of the code than what follows, and that more than what is before it: a line may begin
-  // in a text.
+  // in a text. Where the place would be in a text, it does, and little that is read from there tells nothing.
+  let minified = false;
   let from = at;
   let to = at;
   for (;;) {
@@ -34,7 +35,9 @@ export function isMinified(source: string, at: number): boolean {
     const joined = count(code, JOINED);
     const separated = count(code, SEPARATED);
     const ends = to === last && (from === 0 || line < first);
-    if (joined + separated >= ENOUGH || ends) return joined > separated;
+    if (joined + separated >= ENOUGH) return joined > separated;
+    if (from === 0 || !isText(source, from, at)) minified = joined > separated;
+    if (ends) return minified;
   }
 }
 
