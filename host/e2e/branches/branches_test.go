@@ -313,7 +313,7 @@ func TestTheChangesOfABranchAreMergedIntoTheOriginal(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write("cart.js", "one\ntwo\nthree\nfour\nFIVE\n")
-	before := fmt.Sprint(treetest.Read(t, w.project))
+	before := fmt.Sprint(treetest.States(t, w.project)) // files whose contents the undo changes have new times
 	var plan branches.Applied
 	w.json(&plan, "branch", "apply", "other-way")
 	if len(plan.Conflicts) != 0 || plan.Done || fmt.Sprint(plan.Steps) != "[{cart.js merge} {new.js create} {old.js delete}]" {
@@ -330,7 +330,7 @@ func TestTheChangesOfABranchAreMergedIntoTheOriginal(t *testing.T) {
 		t.Errorf("once more: %s", out)
 	}
 	w.run("timeline", "undo", done.Operation, "--yes")
-	if after := fmt.Sprint(treetest.Read(t, w.project)); after != before {
+	if after := fmt.Sprint(treetest.States(t, w.project)); after != before {
 		t.Errorf("after the undo: %s\nbefore: %s", after, before)
 	}
 }

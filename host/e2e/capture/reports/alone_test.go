@@ -190,7 +190,7 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"checkpoint", "rm", "before_cli_test"}, 0, "deleted"},
 		{[]string{"logs", "--level", "error"}, 0, "for the person"},
 		{[]string{"logs"}, 0, `"tick" ×3`},
-		{[]string{"network"}, 0, s.URL + "/?rows ×3"},
+		{[]string{"network"}, 0, s.URL + "/?rows"}, // on a busy machine, one may take so long that it has a line of its own
 		{[]string{"network"}, 0, "1 loaded files are not listed"},
 		{[]string{"network", "--url", "/"}, 0, s.URL},
 		{[]string{"websocket"}, 0, "no entries yet"},
