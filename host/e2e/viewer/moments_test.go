@@ -127,7 +127,7 @@ fill(form.querySelector('textarea'), 'Keep lists, and count them.');
 pick(form.querySelector('select'), 'none');
 await press('Create branch', form);
 await until(() => says('Branch by-length created in') && says('Keep lists, and count them.'), 'the branch');`)
-	v.Shows("Branch of m")
+	v.JS(`if (!/Branch of \S+ at m\d/.test(document.body.innerText)) throw new Error("the branch does not name its session and moment");`)
 	testedIn(t, w.World, dir)
 	v.JS(`
 await press('Compare', document.querySelector('.moments-head'));
