@@ -40,7 +40,8 @@ const rowsIn = (root: Element, selector: string, height: number, most: number): 
   return all < most ? exactly(rows) : [rows, Number.POSITIVE_INFINITY];
 };
 
-const MARGIN = ':scope > .overflow-guard > .margin';
+/** As high as all lines, also after the text changed: the margin around it follows only when the view is scrolled. */
+const MARGIN = ':scope > .overflow-guard > .margin > .margin-view-overlays';
 const ACE_SCROLLED = '.ace_scrollbar-v';
 const ACE_LENGTH = `${ACE_SCROLLED} > .ace_scrollbar-inner`;
 
@@ -50,7 +51,7 @@ const KINDS: readonly Kind[] = [
     field: '.native-edit-context, .inputarea',
     // Elsewhere are lines of other editors, and those that a comparison shows as deleted.
     line: ':scope > .overflow-guard > .monaco-scrollable-element > .lines-content > .view-lines > .view-line',
-    number: ':scope > .overflow-guard > .margin > .margin-view-overlays .line-numbers',
+    number: `${MARGIN} .line-numbers`,
     placed: true,
     before: (root, line) => (heightOf(root, MARGIN) >= MOST_OF_MONACO ? Number.NaN : topOf(line)),
     rows: rowsOfMonaco,

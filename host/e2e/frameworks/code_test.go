@@ -188,15 +188,15 @@ func TestEditorsSayHowManyLinesTheyHave(t *testing.T) {
 		"none below it":                       {monaco(290, 500, `scrollBeyondLastLine: false`, ``), `\[lines=1-15 of ~500\]`},
 		"either":                              {monaco(300, 500, ``, ``), `\[lines=1-15 of ~500-514\]`},
 		"a padding":                           {monaco(290, 500, `padding: { top: 7 }`, ``), `\[lines=1-1[45] of ~500-51[345]\]`},
-		"lines that just fit":                 {monaco(300, 15, `scrollBeyondLastLine: false`, ``), `textbox "Editor content" \[\w+\]( \[focused\])?: "line 1\n`},
+		"lines that just fit":                 {monaco(300, 15, `scrollBeyondLastLine: false`, ``), `textbox "Editor content" \[\w+\]( \[focused\])?: "line 1\\n`},
 		"one more":                            {monaco(300, 16, `scrollBeyondLastLine: false`, ``), `\[lines=1-15 of ~15-16\]`},
-		"no numbers":                          {monaco(290, 500, `lineNumbers: 'off'`, `editor.setScrollTop(2000)`), `\[lines=~101-115 of ~500\]: "line 101\n`},
-		"numbers from the cursor":             {monaco(290, 500, `lineNumbers: 'relative'`, `editor.setScrollTop(2000)`), `\[lines=~\d+-\d+ of ~500\]: "line 101\n`},
+		"no numbers":                          {monaco(290, 500, `lineNumbers: 'off'`, `editor.setScrollTop(2000)`), `\[lines=~101-115 of ~500\]: "line 101\\n`},
+		"numbers from the cursor":             {monaco(290, 500, `lineNumbers: 'relative'`, `editor.setScrollTop(2000)`), `\[lines=~\d+-\d+ of ~500\]: "line 101\\n`},
 		"more lines than an element is high":  {monaco(290, 60_000, ``, `editor.setScrollTop(800_000)`), `\[lines=400\d\d-400\d\d of ~49\d\d\d\+\]: "line 400`},
 		"many lines without numbers":          {monaco(290, 60_000, `lineNumbers: 'off'`, `editor.setScrollTop(800_000)`), `\[lines=\d+\+\]: "line 400`},
 		"Ace with more than an element":       {ace(5000, ``, ``), `\[lines=1-\d+ of ~\d{4}\+\]`},
-		"Ace without numbers":                 {ace(500, `showGutter: false`, `editor.renderer.scrollToY(1600)`), `\[lines=1\d\d-1\d\d of ~500\]: "line 1\d\d\n`},
-		"Ace without numbers, and many lines": {ace(5000, `showGutter: false`, `editor.renderer.scrollToY(1600)`), `\[lines=1\d\d-1\d\d of ~\d{4}\+\]: "line 1\d\d\n`},
+		"Ace without numbers":                 {ace(500, `showGutter: false`, `editor.renderer.scrollToY(1600)`), `\[lines=~1\d\d-1\d\d of ~500\]: "line 1\d\d\\n`},
+		"Ace without numbers, and many lines": {ace(5000, `showGutter: false`, `editor.renderer.scrollToY(1600)`), `\[lines=\d+\+\]: "line 1\d\d\\n`},
 	} {
 		t.Run(what, func(t *testing.T) {
 			a, p := editorPage(t, w, c.page)
