@@ -44,7 +44,8 @@ func (w *world) inputs(n int) map[string]string {
 	}
 }
 
-// With a daemon that is stopped, and with a full spool beside it, no hook costs an agent more than 100 ms or an error.
+// With a daemon that is stopped, and with a full spool beside it, no hook costs an agent an error, or more than 100 ms above
+// what a process costs on this machine.
 func TestAStoppedDaemonCostsAnAgentNothing(t *testing.T) {
 	w := newWorld(t)
 	spool := filepath.Join(w.Home, "recordings", conversation.SpoolName)
@@ -53,7 +54,16 @@ func TestAStoppedDaemonCostsAnAgentNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
-	const most, rounds = 100 * time.Millisecond, 20
+	const rounds = 20
+	process := time.Hour
+	for range rounds {
+		began := time.Now()
+		if out, err := w.Command("--version").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		process = min(process, time.Since(began))
+	}
+	most := process + 100*time.Millisecond
 	for _, full := range []bool{false, true} {
 		if full {
 			data := strings.Repeat("x", conversation.MaxSpool)
