@@ -14,12 +14,9 @@ import (
 	"tidemark.dev/tidemark/host/testing/disktest"
 )
 
-// filesZFS is how many files the workspace on ZFS has. zfs-fuse takes long to write more.
-const filesZFS = 10_000
-
 // onZFS measures snapshots and branches on ZFS, in a pool that it makes in a file. `.ci/zfs` starts what it needs.
 func onZFS(r *run) (err error) {
-	files := r.third(filesZFS)
+	files := r.third(filesSmall)
 	s := r.sheet(fmt.Sprintf("Snapshots on ZFS: %d files, %d edited, a record of the changes included", files, filesEdited))
 	top, err := os.MkdirTemp("", "tidemark-zfs")
 	if err != nil {
