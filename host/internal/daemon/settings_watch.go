@@ -19,7 +19,7 @@ func watchFile(ctx context.Context, path string, changed func()) error {
 		return err
 	}
 	events := make(chan notify.EventInfo, watchedEvents)
-	if err := notify.Watch(dir, events, notify.All); err != nil {
+	if err := notify.Watch(dir, events, written); err != nil {
 		return err
 	}
 	defer notify.Stop(events)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A settings file that is replaced by rename, as Tidemark writes them, is noticed; other files are not.
+// A settings file that is replaced by rename, as Tidemark writes them, or written in place with the same size, is noticed.
 func TestAReplacedSettingsFileIsNoticed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config", "grants.json")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -28,6 +28,20 @@ func TestAReplacedSettingsFileIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Rename(other, path); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	for len(seen) > 0 {
+		<-seen
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("[]"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	wait()

@@ -66,7 +66,10 @@ func (w *watching) Return(dirty tree.Dirty, whole bool) {
 // limited returns why each snapshot compares all files, "" if it need not. Unsupported means that none is watched on this
 // system.
 func (w *watching) limited() (why string, unsupported bool) {
-	watcher, _, failed := w.now()
+	watcher, begun, failed := w.now()
+	if !begun {
+		failed = watch.Unsupported()
+	}
 	switch {
 	case watcher != nil:
 		return watcher.Limited(), false

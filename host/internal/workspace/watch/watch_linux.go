@@ -61,6 +61,9 @@ type inotify struct {
 // maxDirty bounds the names that are remembered. With more of them it is cheaper to compare everything.
 const maxDirty = 1 << 17
 
+// Unsupported returns why this system has no watcher, nil where it has one.
+func Unsupported() error { return nil }
+
 // New watches a directory. The first Take reports that anything may have changed.
 func New(o Options) (Watcher, error) {
 	if o.Skip == nil {

@@ -2,5 +2,17 @@
 
 package watch
 
-// New returns [ErrUnsupported].
-func New(Options) (Watcher, error) { return nil, ErrUnsupported }
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+)
+
+// New returns [Unsupported].
+func New(Options) (Watcher, error) { return nil, Unsupported() }
+
+// Unsupported returns why this system has no watcher, nil where it has one.
+func Unsupported() error {
+	system := map[string]string{"darwin": "macOS", "windows": "Windows"}[runtime.GOOS]
+	return fmt.Errorf("%s %w", cmp.Or(system, "this system"), ErrUnsupported)
+}
