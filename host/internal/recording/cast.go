@@ -119,13 +119,17 @@ func (c *castWriter) json(v any) string {
 	return text
 }
 
-// jsonOf is JSON on one line, with characters as they are, except for those that a terminal would obey.
+// ofScripts writes what ends a script of a page, or begins a comment in it, as escapes.
+var ofScripts = strings.NewReplacer("</", `\u003c/`, "<!", `\u003c!`)
+
+// jsonOf is JSON on one line, with characters as they are, except for those that a terminal would obey, or a page with the text in
+// a script.
 func jsonOf(v any) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
-	text := strings.TrimSuffix(b.String(), "\n")
+	text := ofScripts.Replace(strings.TrimSuffix(b.String(), "\n"))
 	if strings.IndexFunc(text, obeyed) < 0 {
 		return text, err
 	}

@@ -185,6 +185,42 @@ func cast(t testing.TB, path string, o recording.CastOptions) []string {
 	return strings.Split(strings.TrimSpace(b.String()), "\n")
 }
 
+// TestAnExportEndsNoScript of a page that has it as data.
+func TestAnExportEndsNoScript(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	w := create(t, path)
+	text := "</script><!--<script>\u2028"
+	add(t, w, time.Millisecond, recording.Output, text)
+	add(t, w, 2*time.Millisecond, recording.Marker, "m1 </SCRIPT>")
+	if err := w.Finish(0); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(cast(t, path, recording.CastOptions{Version: 3}), "\n")
+	r, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	dir := filepath.Join(t.TempDir(), "segments")
+	if err := recording.WriteSegmented(dir, r, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"0.json", "index.json"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += string(data)
+	}
+	if strings.Contains(got, "</") || strings.Contains(got, "<!") || strings.Contains(got, "\u2028") {
+		t.Error(got)
+	}
+	var event []any
+	if err := json.Unmarshal([]byte(cast(t, path, recording.CastOptions{Version: 2})[1]), &event); err != nil || event[2] != text {
+		t.Errorf("%v, %v", event, err)
+	}
+}
+
 func TestCast(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	w := create(t, path)

@@ -90,7 +90,11 @@ func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool,
 			return time.Unix(0, m.SnapshotAt), true, nil
 		}
 	}
-	return at, true, usererr.New(usererr.NotFound, "there is no moment %s in %s. List the moments for their IDs.", bare, s.Workspace)
+	in := s.Workspace
+	if scope.Workspace == "" { // an agent without a workspace learns no directory
+		in = "session " + s.ID
+	}
+	return at, true, usererr.New(usererr.NotFound, "there is no moment %s in %s. List the moments for their IDs.", bare, in)
 }
 
 // printed returns the time that commands print of a session as a time of day, or as hours, minutes and seconds from its start. A
@@ -137,7 +141,8 @@ func (t Moments) named(scope checkpoint.Scope, id string) (*records.Session, *mo
 			return nil, nil, err
 		}
 	}
-	return t.lines.Recorded(&checkpoint.Client{Scope: scope}, moments.Where{Session: session})
+	// Who asks is not known, and only a time is answered. So a scope without a workspace is that of a program of the user.
+	return t.lines.Recorded(&checkpoint.Client{Scope: scope, User: scope.Workspace == ""}, moments.Where{Session: session})
 }
 
 // only returns a session of the only workspace that has a moment or a file snapshot by its ID. Of another text, it is that of the only

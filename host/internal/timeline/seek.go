@@ -75,7 +75,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 		}
 		dir = s.Workspace
 	} else if dir == "" {
-		return nil, moments.ErrNoWorkspace
+		return nil, moments.NoWorkspace(client)
 	}
 	if recorded == nil {
 		if p.WaitFence {

@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/timeline/sessions"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -55,7 +56,7 @@ func rootOf(client *checkpoint.Client, where Where, rootAt rooting) (string, err
 		return "", err
 	}
 	if dir == "" {
-		return "", ErrNoWorkspace
+		return "", NoWorkspace(client)
 	}
 	return rootAt(dir)
 }
@@ -176,14 +177,11 @@ func (ls *Lines) sessionOf(client *checkpoint.Client, where Where, rootAt rootin
 	}
 	switch {
 	case where.Session != "":
-		if s, err = ls.sessions.Find(where.Session); err != nil {
+		if s, err = find(ls, client, where.Session); err != nil {
 			return nil, nil, err
 		}
-		if !ls.sessions.Within(s, client.Scope.Workspace) {
-			return nil, nil, usererr.New(usererr.NotAllowed, "session %s is not of this client's workspace %s", s.ID, client.Scope.Workspace)
-		}
 	case dir == "":
-		return nil, nil, ErrNoWorkspace
+		return nil, nil, NoWorkspace(client)
 	default:
 		root, err := rootAt(dir, needed...)
 		if err != nil {
@@ -256,12 +254,13 @@ func (ls *Lines) sessionBy(client *checkpoint.Client, where Where, here bool, mo
 	if ls.failed != nil {
 		return nil, nil, ls.failed
 	}
-	named, err := ls.sessions.Named(where.Session, moments...)
+	of := func(id string) (*records.Session, error) { return find(ls, client, id) }
+	named, err := sessions.Named(of, where.Session, moments...)
 	if err != nil {
 		return nil, nil, err
 	}
 	if here && named != where.Session {
-		s, err := ls.sessions.Find(named)
+		s, err := of(named)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -283,8 +282,30 @@ func (ls *Lines) sessionBy(client *checkpoint.Client, where Where, here bool, mo
 	return ls.sessionOf(client, where, rootAt, needed...)
 }
 
-// ErrNoWorkspace is the error of a call that names no session, of a client without a workspace.
-var ErrNoWorkspace = usererr.Invalid("name a session: this client has no workspace")
+// find returns a session that a client may use: a program of the user any, an agent those of its workspace and their branches.
+// An error names no other session, and no other directory.
+func find(ls *Lines, client *checkpoint.Client, id string) (*records.Session, error) {
+	if client.Scope.Workspace == "" {
+		if !client.User {
+			return nil, NoWorkspace(client)
+		}
+		return ls.sessions.Find(id)
+	}
+	own := func(s *records.Session) bool { return ls.sessions.Within(s, client.Scope.Workspace) }
+	s, err := ls.sessions.FindAmong(id, own)
+	if err == nil && !own(s) {
+		return nil, usererr.New(usererr.NotAllowed, "session %s is not of this client's workspace %s", s.ID, client.Scope.Workspace)
+	}
+	return s, err
+}
+
+// NoWorkspace is the error of a call by a client without a workspace. A program of the user may name a session instead.
+func NoWorkspace(client *checkpoint.Client) error {
+	if client.User {
+		return usererr.Invalid("name a session: this client has no workspace")
+	}
+	return usererr.Invalid("this client has no workspace, so it has no timeline. Start it in the project, or with `tidemark mcp --workspace DIR`.")
+}
 
 // Of returns the moments of a session by their time. The caller does not change the list.
 func (l *Line) Of(s *records.Session) []*records.Moment {

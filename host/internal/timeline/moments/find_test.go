@@ -59,6 +59,67 @@ func TestAnAgentReachesOnlyItsWorkspace(t *testing.T) {
 }
 
 // Each time that commands print is a moment: the last snapshot until the end of that second.
+func TestAnAgentLearnsNothingOfOtherWorkspaces(t *testing.T) {
+	w := timelinetest.New(t)
+	other := filepath.Join(w.Top, "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.Allow(w.Dir, grants.AgentsRestore, grants.AgentsBranch)
+	w.Allow(other, grants.AgentsRestore, grants.AgentsBranch)
+	w.Write("a", "one")
+	m := w.Edit("first")
+	session := w.Listed().ID
+	its, err := w.Add(t.Context(), timelinetest.User, timeline.AddParams{Where: moments.Where{Dir: other}, Label: "own"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := m.ID() + "@" + session
+	for _, scope := range []string{other, ""} {
+		agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: scope}}
+		for name, call := range map[string]func(session, moment string) error{
+			"list": func(session, _ string) error {
+				_, err := w.List(t.Context(), agent, timeline.ListParams{Where: moments.Where{Session: session}})
+				return err
+			},
+			"add": func(session, _ string) error {
+				_, err := w.Add(t.Context(), agent, timeline.AddParams{Where: moments.Where{Session: session}, Label: "x"})
+				return err
+			},
+			"seek": func(_, moment string) error {
+				_, err := w.Seek(t.Context(), agent, timeline.SeekParams{To: moment})
+				return err
+			},
+			"diff": func(_, moment string) error {
+				_, err := w.Diff(t.Context(), agent, timeline.DiffParams{From: "m1@" + its.SessionID, To: moment})
+				return err
+			},
+			"restore": func(_, moment string) error {
+				_, err := w.Operations.Restore(t.Context(), agent, operations.RestoreParams{To: moment, Confirm: true})
+				return err
+			},
+			"branch": func(_, moment string) error {
+				_, err := w.Operations.Branch(t.Context(), agent, operations.BranchParams{From: moment, Name: "b"})
+				return err
+			},
+		} {
+			if err := call(session, there); err == nil {
+				t.Errorf("an agent of %q reached another workspace by %s", scope, name)
+			} else if strings.Contains(err.Error(), w.Dir) {
+				t.Errorf("%s told an agent of %q the directory of another workspace: %v", name, scope, err)
+			}
+			if err := call("nobody-9", "m1@nobody-9"); err == nil || strings.Contains(err.Error(), session) || strings.Contains(err.Error(), w.Dir) {
+				t.Errorf("%s told an agent of %q a session of another workspace: %v", name, scope, err)
+			}
+		}
+	}
+	agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: other}}
+	_, err = w.List(t.Context(), agent, timeline.ListParams{Where: moments.Where{Session: "nobody-9"}})
+	timelinetest.Wants(t, err, usererr.NotFound, its.SessionID)
+	_, err = w.List(t.Context(), timelinetest.User, timeline.ListParams{Where: moments.Where{Session: "nobody-9"}})
+	timelinetest.Wants(t, err, usererr.NotFound, session)
+}
+
 func TestTimesThatCommandsPrintAreMoments(t *testing.T) {
 	w := timelinetest.New(t)
 	for i, pause := range []time.Duration{0, 2 * time.Second, time.Minute, 11 * time.Hour, 11 * time.Hour} {

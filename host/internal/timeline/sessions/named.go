@@ -3,6 +3,7 @@ package sessions
 import (
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -16,21 +17,21 @@ func Cut(moment string) (bare, session string) {
 }
 
 // Named cuts the sessions off moments, and returns the one that they name: session if they name none. All must be of one
-// workspace, because their numbers count in it.
-func (r *Registry) Named(session string, moments ...*string) (string, error) {
+// workspace, because their numbers count in it. find returns a session by its ID, or why it may not be used.
+func Named(find func(id string) (*records.Session, error), session string, moments ...*string) (string, error) {
 	for _, m := range moments {
 		bare, of := Cut(*m)
 		if of == "" {
 			continue
 		}
-		named, err := r.Find(of)
+		named, err := find(of)
 		if err != nil {
 			return "", err
 		}
 		if session == "" {
 			session = of
 		}
-		s, err := r.Find(session)
+		s, err := find(session)
 		if err != nil {
 			return "", err
 		}

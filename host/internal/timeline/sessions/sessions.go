@@ -153,15 +153,24 @@ func (r *Registry) Latest(root string) *records.Session {
 	return r.Last(func(s *records.Session) bool { return s.Workspace == root })
 }
 
-// Find returns a session by its ID.
+// Find returns a session by its ID. The error names the last ones.
 func (r *Registry) Find(id string) (*records.Session, error) {
+	return r.FindAmong(id, func(*records.Session) bool { return true })
+}
+
+// FindAmong is [Registry.Find] for somebody who may not know all sessions. The error names only those of which known reports true.
+func (r *Registry) FindAmong(id string, known func(*records.Session) bool) (*records.Session, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.findLocked(id); s != nil {
+	s := r.findLocked(id)
+	r.mu.Unlock()
+	if s != nil {
 		return s, nil
 	}
 	var ids []string
-	for _, s := range slices.Backward(r.list) {
+	for _, s := range slices.Backward(r.All()) {
+		if !known(s) {
+			continue
+		}
 		if ids = append(ids, s.ID); len(ids) == 5 {
 			break
 		}

@@ -17,6 +17,7 @@ var (
 func (s *stamp) fill(info os.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.Ctime, s.Inode, s.Mode = st.Ctimespec.Nano(), st.Ino, st.Mode&0o7777
+		s.links = int(st.Nlink)
 		s.device, s.user, s.group = uint64(st.Dev), int(st.Uid), int(st.Gid) //nolint:gosec // a number of the kernel's
 	}
 }

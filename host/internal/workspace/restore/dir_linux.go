@@ -60,7 +60,7 @@ func (d *dir) stat(name string) (stamp, error) {
 	}
 	s := stamp{
 		Mode: uint16(st.Mode & 0o7777), Size: st.Size, Mtime: tree.Nanoseconds(st.Mtim.Unix()), Ctime: tree.Nanoseconds(st.Ctim.Unix()), Inode: st.Ino,
-		device: st.Dev, user: int(st.Uid), group: int(st.Gid),
+		device: st.Dev, user: int(st.Uid), group: int(st.Gid), links: int(st.Nlink), //nolint:gosec,unconvert // a number of the kernel's, of another size on other processors
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:

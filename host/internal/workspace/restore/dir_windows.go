@@ -54,7 +54,7 @@ func (d *dir) stat(name string) (stamp, error) {
 	if err != nil {
 		return stamp{}, err
 	}
-	s := stamp{Mode: uint16(i.Mode.Perm()), Size: i.Size, Mtime: i.Mtime, Ctime: i.Ctime, Inode: i.Inode, device: uint64(i.Volume)}
+	s := stamp{Mode: uint16(i.Mode.Perm()), Size: i.Size, Mtime: i.Mtime, Ctime: i.Ctime, Inode: i.Inode, device: uint64(i.Volume), links: int(i.Links)}
 	switch i.Mode & fs.ModeType {
 	case 0:
 		s.Kind = tree.File

@@ -88,3 +88,17 @@ func (o *opened) stat(path string) (stamp, error) {
 	}
 	return d.stat(base(path))
 }
+
+// part makes a file with a name outside of the workspace one of its own, so that the other name keeps its attributes.
+func (p *Plan) part(root *dir) {
+	o := &opened{root: root}
+	defer o.leave()
+	for i, s := range p.Steps {
+		if s.Kind != Attributes || s.Before.Kind != tree.File || s.Before.Hard == 0 {
+			continue
+		}
+		if now, err := o.stat(s.Path); err == nil && now.links > s.names {
+			p.Steps[i].Kind = Replace
+		}
+	}
+}

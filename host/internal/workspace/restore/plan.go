@@ -200,6 +200,9 @@ func (p *Plan) steps(changes []tree.Change, g hardlinks.Groups) {
 			continue
 		}
 		s := Step{Path: c.Path, Before: c.Before, After: c.After, Kind: p.kind(c, g)}
+		if c.Before != nil && c.Before.Hard != 0 {
+			s.names = len(g.Before[c.Before.Hard])
+		}
 		p.Steps = append(p.Steps, s)
 		if s.After != nil && s.After.Unread != "" {
 			p.Problems = append(p.Problems, tree.Problem{Path: s.Path, Reason: notRecorded(p.Target, s.After)})
@@ -318,6 +321,7 @@ func (p *Plan) look() error {
 	}
 	stay := map[string]string{}
 	mounts := map[string]bool{}
+	p.part(root)
 	p.name(root)
 	p.permit(root)
 	for _, s := range p.Steps {

@@ -54,6 +54,8 @@ type Step struct {
 	Path          string
 	Kind          Kind
 	Before, After *tree.Entry
+	// names is how many names the file has in the workspace, 0 for one.
+	names int
 }
 
 // Plan is what a restore would do. It is used once, and not concurrently.

@@ -481,3 +481,60 @@ func TestAHardLinkFromOutsideIsRestoredAsAFile(t *testing.T) {
 		t.Error("names of one file in the workspace are two files")
 	}
 }
+
+// TestANameOutsideOfTheWorkspaceKeepsItsAttributes: a restore of a mode or of a time gives the workspace a file of its own.
+func TestANameOutsideOfTheWorkspaceKeepsItsAttributes(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	then, now := time.Unix(1e9, 0), time.Unix(1.5e9, 0)
+	w.write("mode", "one", "time", "two", "module", "five", "pair/a", "three", "inside/a", "four")
+	w.must(os.Link(w.path("pair/a"), w.path("pair/b")), os.Link(w.path("inside/a"), w.path("inside/b")))
+	names := []string{"mode", "time", "module", "pair/a", "inside/a"}
+	outside := map[string]string{"module": filepath.Join(w.top, "elsewhere")} // as package managers make them
+	w.must(os.Link(w.path("module"), outside["module"]))
+	for _, name := range names {
+		w.must(os.Chmod(w.path(name), 0o644), os.Chtimes(w.path(name), time.Time{}, then))
+	}
+	target := w.take()
+	for _, name := range names[:4] {
+		if outside[name] == "" {
+			outside[name] = filepath.Join(w.top, "outside-"+filepath.Base(name))
+			w.must(os.Link(w.path(name), outside[name]))
+		}
+		w.must(os.Chtimes(outside[name], time.Time{}, now))
+		if name != "time" {
+			w.must(os.Chmod(outside[name], 0o600))
+		}
+	}
+	w.must(os.Chmod(w.path("inside/a"), 0o600))
+	w.take()
+	if result := w.apply(w.prepare(target)); len(result.Differs) > 0 {
+		t.Errorf("%+v", result.Differs)
+	}
+	for _, name := range []string{"mode", "time", "module", "pair/a", "pair/b", "inside/a", "inside/b"} {
+		info, err := os.Stat(w.path(name))
+		w.must(err)
+		if !info.ModTime().Equal(then) || info.Mode().Perm()&0o077 == 0 && runtime.GOOS != "windows" {
+			t.Errorf("%s has %s, %s after the restore", name, info.Mode(), info.ModTime())
+		}
+	}
+	for name, path := range outside {
+		info, err := os.Stat(path)
+		w.must(err)
+		if !info.ModTime().Equal(now) || name != "time" && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+			t.Errorf("the other name of %s has %s, %s: it is outside of the workspace", name, info.Mode(), info.ModTime())
+		}
+	}
+	for _, pair := range []string{"pair", "inside"} {
+		a, err := os.Stat(w.path(pair + "/a"))
+		w.must(err)
+		b, err := os.Stat(w.path(pair + "/b"))
+		w.must(err)
+		if !os.SameFile(a, b) {
+			t.Errorf("the names in %s are two files", pair)
+		}
+	}
+	if again := w.prepare(target); len(again.Steps) > 0 || len(again.Left) > 0 {
+		t.Errorf("%+v, %+v", again.Steps, again.Left)
+	}
+}

@@ -21,6 +21,8 @@ type stamp struct {
 
 	device      uint64
 	user, group int
+	// links is how many names a file has.
+	links int
 }
 
 // stampOf returns the stamp that a snapshot recorded.
