@@ -1,6 +1,7 @@
 package branches
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,8 +15,9 @@ import (
 )
 
 // commit makes a commit in the repository of root with the files of a session's workspace. The caller has a branch name it. What the
-// workspace lacks, and what Git hides from its user, stays as it was. Index is the path of a temporary index.
-func commit(ctx context.Context, root, index string, s *records.Session, p CommitParams, lacks func(path string) bool) (*Committed, error) {
+// workspace lacks, and what Git hides from its user, stays as it was. Index is the path of a temporary index. Before is the operation
+// that made the branch in Git, nil for none: a commit that would be the same is that of before.
+func commit(ctx context.Context, root, index string, s *records.Session, p CommitParams, before *records.Operation, lacks func(path string) bool) (*Committed, error) {
 	top, err := gitrepo.Top(ctx, root)
 	if err != nil {
 		return nil, usererr.New(usererr.NotFound, "cannot commit the branch: %s is not in a Git repository (%v)", root, err)
@@ -26,8 +28,13 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 	if name, err := gitrepo.Run(ctx, root, nil, "check-ref-format", "--branch", p.As); err != nil || name != p.As {
 		return nil, usererr.Invalid("%q cannot be the name of a branch in Git", event.Clean(p.As))
 	}
-	if gitrepo.HasBranch(ctx, root, p.As) {
-		return nil, usererr.New(usererr.AlreadyExists, "the repository already has a branch %q. Choose another name with --as.", p.As)
+	taken := usererr.New(usererr.AlreadyExists, "the repository already has a branch %q. Choose another name with --as.", p.As)
+	if !gitrepo.HasBranch(ctx, root, p.As) {
+		before = nil
+	} else if before == nil {
+		return nil, taken
+	} else if is, err := gitrepo.IsAt(ctx, root, p.As, before.Commit); err != nil || !is {
+		return nil, cmp.Or(err, taken)
 	}
 	c := &Committed{Branch: p.As, Ref: p.As}
 	if gitrepo.HasTag(ctx, root, p.As) {
@@ -78,6 +85,18 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 	if err != nil {
 		return nil, err
 	}
+	if before != nil {
+		was, err := in("show", "-s", "--format=%T%n%P%n%B", before.Commit)
+		if err != nil {
+			return nil, err
+		}
+		if p.Call != "" && p.Call == before.Call {
+			tree, c.Parent, _ = strings.Cut(was, "\n")
+			c.Parent, _, _ = strings.Cut(c.Parent, "\n")
+		} else if was != tree+"\n"+c.Parent+"\n"+p.Message {
+			return nil, taken
+		}
+	}
 	args := []string{"commit-tree", "-m", p.Message, tree}
 	if c.Parent == "" {
 		all, err := in("ls-tree", "-r", "-z", "--name-only", tree)
@@ -94,6 +113,10 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		if c.Files = strings.Count(changed, "\x00"); changed == "" {
 			return nil, usererr.New(usererr.NotFound, "branch %s has no change that Git would commit: its files are those of %.10s", s.Name, c.Parent)
 		}
+	}
+	if before != nil {
+		c.Commit = before.Commit
+		return c, nil
 	}
 	env = append(env, author(in)...)
 	c.Commit, err = in(args...)

@@ -23,8 +23,8 @@ import (
 )
 
 // RemoveBranch removes a branch with its files, as an operation of the session that it comes from. Without force it is refused
-// while processes run in the branch.
-func (ops *Operations) RemoveBranch(ctx context.Context, branch, of *records.Session, force bool) (*answers.Restored, error) {
+// while processes run in the branch. Call is the ID of the request, "" for none.
+func (ops *Operations) RemoveBranch(ctx context.Context, branch, of *records.Session, force bool, call string) (*answers.Restored, error) {
 	l, err := ops.lines.Line(of.Workspace)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (ops *Operations) RemoveBranch(ctx context.Context, branch, of *records.Ses
 	}
 	for _, o := range slices.Backward(all) {
 		if o.Kind == records.OpBranch && o.Branch == branch.ID && o.State == records.Done {
-			return ops.removeBranch(ctx, of, l, o, records.Operation{Kind: records.OpRemove, What: "remove branch " + branch.Name}, force)
+			return ops.removeBranch(ctx, of, l, o, records.Operation{Kind: records.OpRemove, What: "remove branch " + branch.Name, Call: call}, force)
 		}
 	}
 	return nil, usererr.New(usererr.NotFound, "the operation that made branch %s is not known. Remove its directory %s.", branch.ID, branch.Workspace)

@@ -220,6 +220,8 @@ type Operation struct {
 	// Ref is the branch in Git that a commit made, Commit its commit.
 	Ref    string `msgpack:",omitempty"`
 	Commit string `msgpack:",omitempty"`
+	// Call is the ID of the request that it was for, "" where that had none. A program repeats a request that was not answered.
+	Call string `msgpack:",omitempty"`
 }
 
 // States of operations.
