@@ -223,7 +223,11 @@ that was checked out at the moment of the branch. Nothing is checked out, and no
 						return err
 					}
 				}
-				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %s. `git merge %s` takes it over.", render.Bold(a.Branch), a.Commit, plural(a.Files, "file"), a.Ref)
+				hint := "`git merge %s` takes it over."
+				if a.Parent == "" { // nothing is checked out that it could be merged into
+					hint = "`git reset --soft %s` begins the branch that is checked out with it, and changes no files."
+				}
+				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %s. "+hint, render.Bold(a.Branch), a.Commit, plural(a.Files, "file"), a.Ref)
 			})
 		},
 	}

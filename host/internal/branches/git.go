@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -193,15 +196,59 @@ func unstage(ctx context.Context, in func(args ...string) (string, error), root,
 // maxPaths bounds the paths in one command.
 const maxPaths = 500
 
-// parentOf returns the commit that was checked out at a time, "" where there is none. Note says where it is another one.
+// parentOf returns the commit that was checked out at a time, "" where there was none. Note says why there is none, or that it is
+// another one.
 func parentOf(ctx context.Context, root string, at time.Time) (commit, note string) {
 	head, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
-		return "", "the repository has no commit yet"
+		return parentOfUnborn(ctx, root, at)
 	}
 	then, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", "HEAD@{"+at.UTC().Format("2006-01-02 15:04:05 +0000")+"}")
 	if err != nil || then == "" {
 		return head, "what was checked out at that time is not known, so the parent is the present commit"
 	}
 	return then, ""
+}
+
+// parentOfUnborn is [parentOf] where a branch without a commit is checked out now. Git does not log when such a branch was checked out,
+// but writes HEAD then.
+func parentOfUnborn(ctx context.Context, root string, at time.Time) (commit, note string) {
+	if any, err := gitrepo.Run(ctx, root, nil, "rev-list", "--max-count=1", "--all"); err == nil && any == "" {
+		return "", "the repository has no commit yet, so this is its first one"
+	}
+	path := func(name string) string {
+		path, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--git-path", name)
+		if err != nil || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(root, path)
+	}
+	if info, err := os.Lstat(path("HEAD")); err == nil && info.ModTime().After(at) {
+		if log, err := os.ReadFile(path("logs/HEAD")); err == nil {
+			commit = loggedAt(string(log), at)
+		}
+		if _, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); commit != "" && err == nil {
+			return commit, ""
+		}
+	}
+	name, err := gitrepo.Run(ctx, root, nil, "symbolic-ref", "--short", "HEAD")
+	if err != nil {
+		name = "HEAD"
+	}
+	return "", fmt.Sprintf("this commit has no parent, because the branch that is checked out, %s, has no commit yet. Other branches take it over only with `git merge --allow-unrelated-histories`", event.Clean(name))
+}
+
+// loggedAt returns the commit that a log of HEAD has for a time, "" for none.
+func loggedAt(log string, at time.Time) (commit string) {
+	for line := range strings.Lines(log) {
+		head, _, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(head) // before, after, the author, seconds, time zone
+		if len(fields) < 4 {
+			continue
+		}
+		if seconds, err := strconv.ParseInt(fields[len(fields)-2], 10, 64); err == nil && seconds <= at.Unix() {
+			commit = fields[1]
+		}
+	}
+	return commit
 }
