@@ -332,7 +332,10 @@ there is ended, and the branch is removed.`,
 						return err
 					}
 				}
-				if a.Operation == "" {
+				switch {
+				case a.Operation == "" && p.NoUndo:
+					return render.Line(cmd.OutOrStdout(), "Removed %s, %s. It cannot be brought back.", a.SessionID, grants.Printable(a.Workspace))
+				case a.Operation == "":
 					return render.Line(cmd.OutOrStdout(), "Removed what was recorded of %s as a branch.", a.SessionID)
 				}
 				return render.Line(cmd.OutOrStdout(), "Removed %s, %s. `tidemark timeline undo %s --session %s` brings it back.", a.SessionID, grants.Printable(a.Workspace), a.Operation, a.Of)
@@ -344,6 +347,7 @@ there is ended, and the branch is removed.`,
 		},
 	}
 	cmd.Flags().BoolVar(&p.Force, "force", false, "remove it although programs run there")
+	cmd.Flags().BoolVar(&p.NoUndo, "no-undo", false, "keep no snapshot of its files, such as on a full disk: it cannot be brought back")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -78,6 +78,8 @@ type OneParams struct {
 	PID int `json:"pid"`
 	// Force removes a branch in which processes run.
 	Force bool `json:"force"`
+	// NoUndo removes a branch without a snapshot of its files, so that it cannot come back.
+	NoUndo bool `json:"noUndo,omitempty"`
 	// Call is the ID of the request to remove it. One that is repeated is answered as before.
 	Call string `json:"call,omitempty"`
 }
@@ -181,7 +183,7 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 		if err != nil {
 			return nil, err
 		}
-		return b.removed(done.Was, &Removed{done.Was.ID, done.Was.Workspace, done.ID(), of.ID, ""}, registered(ctx, b, done.Was))
+		return b.removedBefore(ctx, done, of, "")
 	}
 	s, of, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
 	if usererr.CodeOf(err) == usererr.NotFound {
@@ -195,16 +197,19 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 		})
 		if other == nil && done != nil {
 			note := fmt.Sprintf("%s was removed before, at %s.", done.Was.Name, done.At.UTC().Format(time.RFC3339))
-			return b.removed(done.Was, &Removed{done.Was.ID, done.Was.Workspace, done.ID(), of.ID, note}, registered(ctx, b, done.Was))
+			return b.removedBefore(ctx, done, of, note)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	unregister := registered(ctx, b, s)
-	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, p.Force, p.Call)
+	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, operations.Removal{Force: p.Force, NoUndo: p.NoUndo, Call: p.Call})
 	if err != nil {
 		return nil, err
+	}
+	if p.NoUndo {
+		undone.Operation = ""
 	}
 	return b.removed(s, &Removed{s.ID, s.Workspace, undone.Operation, of.ID, undone.Note}, unregister)
 }
@@ -217,6 +222,15 @@ func (b *Branches) calledBefore(client *checkpoint.Client, where moments.Where, 
 	return operations.DoneBefore(b.Timeline.Operations, client, where, func(o *records.Operation) bool {
 		return o.Kind == kind && o.Call == call
 	})
+}
+
+// removedBefore answers for a removal that is done.
+func (b *Branches) removedBefore(ctx context.Context, done *records.Operation, of *records.Session, note string) (*Removed, error) {
+	a := &Removed{done.Was.ID, done.Was.Workspace, done.ID(), of.ID, note}
+	if done.Kept == 0 { // no snapshot of its files was kept
+		a.Operation = ""
+	}
+	return b.removed(done.Was, a, registered(ctx, b, done.Was))
 }
 
 // removed removes what else there is of a branch whose files and session are removed.
