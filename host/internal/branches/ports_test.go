@@ -152,7 +152,7 @@ func TestABranchNamesTheOriginsThatAreThoseOfTheOriginal(t *testing.T) {
 	for name, c := range map[string]struct{ origins, note string }{
 		"ports":  {`["http://localhost:5173", "https://shop.example.com"]`, ""},
 		"none":   {`["http://shop.localhost", "http://localhost:5173"]`, "Pages of http://shop.localhost are those of the original and of the branch, " + advice},
-		"beyond": {`["http://localhost:65535", "http://[::1]"]`, "Pages of http://localhost:65535, http://[::1] are those of the original and of the branch, " + advice},
+		"beyond": {`["http://localhost:65535", "http://[::1]"]`, "Pages of http://[::1], http://localhost:65535 are those of the original and of the branch, " + advice},
 	} {
 		failing(os.WriteFile(filepath.Join(s.dir, ".tidemark.toml"), []byte("origins = "+c.origins+"\n"), 0o600))
 		b := s.start(t, s.where(), "now", name)
