@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // commit makes a commit in the repository of root with the files of a session's workspace. The caller has a branch name it. What the
@@ -224,7 +225,7 @@ func parentOfUnborn(ctx context.Context, root string, at time.Time) (commit, not
 		return filepath.Join(root, path)
 	}
 	if info, err := os.Lstat(path("HEAD")); err == nil && info.ModTime().After(at) {
-		if log, err := os.ReadFile(path("logs/HEAD")); err == nil {
+		if log, err := safefile.Read(path("logs/HEAD"), maxHeadLog); err == nil {
 			commit = loggedAt(string(log), at)
 		}
 		if _, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); commit != "" && err == nil {
@@ -237,6 +238,9 @@ func parentOfUnborn(ctx context.Context, root string, at time.Time) (commit, not
 	}
 	return "", fmt.Sprintf("this commit has no parent, because the branch that is checked out, %s, has no commit yet. Other branches take it over only with `git merge --allow-unrelated-histories`", event.Clean(name))
 }
+
+// maxHeadLog bounds the log of HEAD in bytes.
+const maxHeadLog = 64 << 20
 
 // loggedAt returns the commit that a log of HEAD has for a time, "" for none.
 func loggedAt(log string, at time.Time) (commit string) {

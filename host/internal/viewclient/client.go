@@ -57,7 +57,7 @@ type interrupted struct{}
 
 func (interrupted) Error() string { return "interrupted before the daemon answered" }
 
-func (interrupted) Is(err error) bool { return err == context.Canceled } //nolint:errorlint // what is compared with is not wrapped
+func (interrupted) Is(err error) bool { return err == context.Canceled }
 
 // watch ends a call when the daemon responds neither to it nor to a probe. It returns when answered is closed.
 func (c *Client) watch(ctx context.Context, end context.CancelCauseFunc, answered <-chan struct{}) {
