@@ -364,7 +364,7 @@ export interface Branched extends About {
    */
   operation: string;
   /**
-   * Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
+   * Note says how the snapshot differs from what was asked for, and which pages the branch has together with its original. Notes are the paths whose state is not certain.
    */
   note?: string;
   notes?: string[];

@@ -30,12 +30,12 @@ type setting struct {
 	path []string
 	// note says what the user must do after the entry was written, "" for nothing.
 	note string
-	// entry returns the value to write for a program, encoded by its tags.
-	entry func(binary string) any
+	// entry returns the value to write for a program and its home, encoded by its tags. A home of "" is the usual one.
+	entry func(binary, home string) any
 	// ours reports whether an existing entry was added for Tidemark by hand.
 	ours func(entry any) bool
 	// content returns a whole file that is Tidemark's own, nil for an entry. The fields of an entry are not set then.
-	content func(binary string) []byte
+	content func(binary, home string) []byte
 	// beside is true for an entry that the others of its file need, and that says nothing of its own.
 	beside bool
 	// written returns the entries that Tidemark would have written for the program that an existing entry
@@ -159,12 +159,12 @@ func (a *agent) present(s *System) bool {
 
 // mcpServer is the setting that registers Tidemark's MCP server in a table of servers.
 func mcpServer(file func(*System) string, f settings.Format, table, kind string) setting {
-	entry := func(binary string) any { return settings.ServerOf(kind, binary) }
+	entry := func(binary, home string) any { return settings.ServerOf(kind, binary, home) }
 	return setting{
 		file: file, format: f, path: []string{table, settings.ServerName}, entry: entry,
 		written: func(there any) []any {
 			command, _ := settings.CommandOf(there)
-			if want := entry(command); strings.ContainsAny(command, `/\`) && settings.Same(there, want) {
+			if want := entry(command, settings.HomeOf(there)); strings.ContainsAny(command, `/\`) && settings.Same(there, want) {
 				return []any{want}
 			}
 			return nil
@@ -181,7 +181,7 @@ func mcpServer(file func(*System) string, f settings.Format, table, kind string)
 func versioned(list []setting) []setting {
 	return append([]setting{{
 		file: list[0].file, format: settings.JSON{}, path: []string{"version"}, beside: true,
-		entry: func(string) any { return 1 }, ours: func(any) bool { return false }, written: func(any) []any { return nil },
+		entry: func(string, string) any { return 1 }, ours: func(any) bool { return false }, written: func(any) []any { return nil },
 	}}, list...)
 }
 
@@ -196,15 +196,15 @@ func noted(note string, list []setting) []setting {
 // hooks returns the settings that make an agent run `tidemark hook`.
 func hooks(agent string, file func(*System) string) []setting {
 	var list []setting
-	for i, h := range settings.HooksOf(agent, "") {
+	for i, h := range settings.HooksOf(agent, "", "") {
 		list = append(list, setting{
 			file: file, format: settings.JSON{}, path: h.Path(),
-			entry: func(binary string) any { return settings.HooksOf(agent, binary)[i].Entry },
+			entry: func(binary, home string) any { return settings.HooksOf(agent, binary, home)[i].Entry },
 			ours:  settings.IsHook,
 			written: func(there any) (entries []any) {
 				for _, command := range settings.HookCommands(there) {
 					before, program, after, ok := settings.CutHookCommand(command)
-					if ok && before+after == "" && strings.Contains(program, "/") && strings.HasPrefix(path.Base(program), settings.ServerName) {
+					if ok && settings.IsWritten(before, after) && strings.Contains(program, "/") && strings.HasPrefix(path.Base(program), settings.ServerName) {
 						entries = append(entries, settings.HookEntry{Hooks: []settings.HookCommand{{Command: command}}})
 					}
 				}

@@ -151,6 +151,8 @@ func CheckExtension(dir string, r *Record) Check {
 type Start struct {
 	Command string
 	Args    []string
+	// Home is the home that it names, "" for none.
+	Home string
 }
 
 // CheckAgents checks that the installed agents start a program that exists. It also returns how they start it,
@@ -166,7 +168,9 @@ func (s *System) CheckAgents(r *Record) (checks []Check, starts []Start) {
 		if c, ok := s.checkHooks(a, r); ok {
 			checks = append(checks, c)
 		}
-		if start != nil && !slices.ContainsFunc(starts, func(o Start) bool { return o.Command == start.Command && slices.Equal(o.Args, start.Args) }) {
+		if start != nil && !slices.ContainsFunc(starts, func(o Start) bool {
+			return o.Command == start.Command && slices.Equal(o.Args, start.Args) && o.Home == start.Home
+		}) {
 			starts = append(starts, *start)
 		}
 	}
@@ -200,7 +204,7 @@ func (s *System) checkAgent(a *agent, r *Record) (Check, *Start) {
 	if len(entries) == 0 {
 		return c, nil
 	}
-	start := &Start{}
+	start := &Start{Home: settings.HomeOf(entries[0])}
 	start.Command, start.Args = settings.CommandOf(entries[0])
 	switch _, ok := s.program(start.Command); {
 	case !set.ours(entries[0]):

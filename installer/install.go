@@ -19,6 +19,8 @@ type Options struct {
 	HostDir string
 	// Browsers and Agents are the names of those to set up. Empty means all that are installed.
 	Browsers, Agents []string
+	// Home is the home of Tidemark that agents are to use, "" for the usual one.
+	Home string
 	// Record holds what was installed before.
 	Record *Record
 }
@@ -163,13 +165,13 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 			continue
 		}
 		if set.content != nil {
-			steps = append(steps, s.planContent(a, path, set.content(o.Binary), o.Record))
+			steps = append(steps, s.planContent(a, path, set.content(o.Binary, o.Home), o.Record))
 			continue
 		}
 		var entries []wanted
 		for _, other := range a.settings {
 			if other.file(s) == path {
-				entries = append(entries, wanted{other, other.entry(o.Binary)})
+				entries = append(entries, wanted{other, other.entry(o.Binary, o.Home)})
 			}
 		}
 		st := Step{Group: Agents, ID: a.id, Name: a.name, Path: path}
@@ -182,7 +184,7 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 			st.Before = found.data
 		}
 		if err == nil {
-			err = st.planEntries(entries, o.Record.find(path, false), o.Binary)
+			err = st.planEntries(entries, o.Record.find(path, false), o)
 		}
 		if err != nil {
 			st.After, st.Problem = st.Before, err
@@ -221,7 +223,7 @@ type wanted struct {
 }
 
 // planEntries plans the new content of a step's settings file.
-func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) error {
+func (st *Step) planEntries(entries []wanted, recorded *Written, o Options) error {
 	st.After = st.Before
 	kept := func(err error, advice string) error {
 		return fmt.Errorf("%s is left unchanged: %w%s", st.Path, err, advice)
@@ -234,11 +236,11 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 				break
 			}
 			var err error
-			if st.After, recorded.Edits[i], err = settings.MoveHook(st.After, edit, binary); err != nil {
+			if st.After, recorded.Edits[i], err = settings.MoveHook(st.After, edit, o.Binary); err != nil {
 				return kept(err, "; fix it and install again")
 			}
 		}
-		moved, err := st.keepRecorded(entries, recorded)
+		moved, err := st.keepRecorded(entries, recorded, o.Home)
 		if err != nil {
 			return kept(err, "; fix it and install again")
 		}
@@ -291,9 +293,9 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 // Registered is the note of a settings file that already has Tidemark's current entries.
 const Registered = "already has Tidemark's entries"
 
-// keepRecorded keeps the record of entries that are up to date. If one is outdated, the program has moved and all
-// entries have to be rewritten.
-func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, err error) {
+// keepRecorded keeps the record of entries that are up to date. If one is outdated, the program or its home has
+// moved, and all entries have to be rewritten.
+func (st *Step) keepRecorded(entries []wanted, recorded *Written, home string) (moved bool, err error) {
 	for _, w := range entries {
 		there, err := w.format.Read(st.After, w.path)
 		if err != nil {
@@ -302,7 +304,7 @@ func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, e
 		i := slices.IndexFunc(recorded.Edits, w.wrote)
 		switch {
 		case i < 0 || len(there) == 0:
-		case slices.ContainsFunc(there, w.same), settings.RunsHook(st.After, recorded.Edits[i]):
+		case slices.ContainsFunc(there, w.same), settings.RunsHook(st.After, recorded.Edits[i]) && !settings.OtherHome(recorded.Edits[i], home):
 			st.written.Edits = append(st.written.Edits, recorded.Edits[i])
 		default:
 			moved = true

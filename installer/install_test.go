@@ -664,7 +664,7 @@ func TestSeveralEntriesInOneFileAreOneStep(t *testing.T) {
 	hook := func(event string) setting {
 		return setting{
 			file: file, format: settings.JSON{}, path: []string{"hooks", event, settings.ListItem},
-			entry: func(binary string) any { return map[string]any{"command": binary + " hook", "timeout": 5} },
+			entry: func(binary, _ string) any { return map[string]any{"command": binary + " hook", "timeout": 5} },
 			ours:  func(entry any) bool { return strings.Contains(fmt.Sprint(entry), "tidemark hook") },
 		}
 	}
@@ -829,5 +829,57 @@ func TestAHookThatCannotBeTakenOutIsTold(t *testing.T) {
 	h.uninstall()
 	if len(h.record.Written) != 0 {
 		t.Errorf("%+v", h.record.Written)
+	}
+}
+
+// TestTheHomeOfAnInstallationIsThatOfItsAgents: an agent may start servers without its own environment, and a second daemon would run.
+func TestTheHomeOfAnInstallationIsThatOfItsAgents(t *testing.T) {
+	t.Parallel()
+	for _, system := range systems {
+		var text strings.Builder
+		for i := range agents() {
+			a := &agents()[i]
+			h := newFakeHome(t, system)
+			h.agent(a)
+			before := h.all()
+			h.install() // with the usual home
+			home := h.join(h.Home, `my "$x" home`)
+			if system == "windows" {
+				home = `D:\my home`
+			}
+			for _, again := range []bool{false, true} {
+				for _, st := range h.plan(Options{Home: home}) {
+					if st.Problem != nil || again && st.Changes() {
+						t.Errorf("%s on %s, again %t: %+v", a.id, system, again, st)
+					}
+					if !again && strings.HasSuffix(st.Path, pluginFile) {
+						if !settings.IsPlugin(st.After) || !strings.Contains(string(st.After), `["hook", "--home", `) {
+							t.Errorf("the plugin is %s", st.After)
+						}
+					} else if !again {
+						fmt.Fprintf(&text, "%s:\n%s\n%s\n", a.id, st.Path, st.After)
+					}
+					if err := h.Apply(&st, h.record); err != nil {
+						t.Fatal(err)
+					}
+				}
+				h.readRecord()
+			}
+			checks, starts := h.CheckAgents(h.record)
+			if slices.ContainsFunc(checks, func(c Check) bool { return c.State != OK }) || len(starts) != 1 || starts[0].Home != home {
+				t.Errorf("%s on %s: %+v, %+v", a.id, system, checks, starts)
+			}
+			installed := h.record
+			h.record = &Record{path: filepath.Join(h.Root, "record", "none.json")}
+			for _, st := range h.PlanUnrecorded(h.record, h.join(h.Home, "tidemark")) {
+				if st.Problem != nil || strings.Contains(string(st.After), "tidemark") {
+					t.Errorf("%s on %s, without a record: %+v leaves %s", a.id, system, st, st.After)
+				}
+			}
+			h.record = installed
+			h.uninstall()
+			h.same(before)
+		}
+		golden(t, "home-"+system+".golden", text.String())
 	}
 }

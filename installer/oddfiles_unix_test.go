@@ -26,7 +26,7 @@ func TestOddFilesAreNeitherReadNorWritten(t *testing.T) {
 				}
 				st := Step{Path: path, Before: found.data}
 				set := setting{path: []string{"mcpServers", settings.ServerName}, format: f}
-				return st.planEntries([]wanted{{set, map[string]any{"command": "tidemark"}}}, nil, "/bin/tidemark")
+				return st.planEntries([]wanted{{set, map[string]any{"command": "tidemark"}}}, nil, Options{Binary: "/bin/tidemark"})
 			})
 		}
 	})

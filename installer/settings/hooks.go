@@ -86,17 +86,18 @@ var hookSettings = map[string]struct {
 
 // HooksOf returns the hooks that make an agent run the program, or none if Tidemark cannot set up that agent's hooks.
 // They belong in the agent's user settings: settings.json in ~/.claude (CLAUDE_CONFIG_DIR) or in ~/.gemini, hooks.json in
-// ~/.codex (CODEX_HOME) or in ~/.cursor, a file in ~/.copilot/hooks (COPILOT_HOME).
-func HooksOf(agent, binary string) []Hook {
+// ~/.codex (CODEX_HOME) or in ~/.cursor, a file in ~/.copilot/hooks (COPILOT_HOME). Home is Tidemark's, "" for the usual one.
+func HooksOf(agent, binary, home string) []Hook {
 	s, ok := hookSettings[agent]
 	if !ok {
 		return nil
 	}
+	command := hookCommand(binary, home)
 	hook := func(event, matcher string) Hook {
 		if s.flat {
-			return Hook{event, HookEntry{Command: hookCommand(binary), Timeout: s.timeout}}
+			return Hook{event, HookEntry{Command: command, Timeout: s.timeout}}
 		}
-		return Hook{event, HookEntry{Matcher: matcher, Hooks: []HookCommand{{"command", hookCommand(binary), s.timeout}}}}
+		return Hook{event, HookEntry{Matcher: matcher, Hooks: []HookCommand{{"command", command, s.timeout}}}}
 	}
 	var all []Hook
 	for _, event := range s.events {
@@ -110,7 +111,7 @@ func HooksOf(agent, binary string) []Hook {
 		all = append(all, hook(s.before, s.shell))
 	}
 	for _, event := range s.worktrees {
-		all = append(all, Hook{event, HookEntry{Hooks: []HookCommand{{"command", hookCommand(binary), worktreeTimeout}}}})
+		all = append(all, Hook{event, HookEntry{Hooks: []HookCommand{{"command", command, worktreeTimeout}}}})
 	}
 	return all
 }
@@ -120,14 +121,43 @@ var plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // hookCommand returns the line that an agent passes to a shell. On Windows that is Git's shell or PowerShell, and
 // both accept a path with slashes.
-func hookCommand(binary string) string {
-	if len(binary) > 2 && binary[1] == ':' || strings.HasPrefix(binary, `\\`) {
-		binary = strings.ReplaceAll(binary, `\`, "/")
+func hookCommand(binary, home string) string {
+	if home == "" {
+		return shellPath(binary) + " hook"
 	}
-	if !plainPath().MatchString(binary) {
-		binary = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(binary) + `"`
+	return shellPath(binary) + " hook" + homeFlag + shellPath(home)
+}
+
+// homeFlag is before the home in the command of a hook.
+const homeFlag = " --home "
+
+// shellPath returns a path as a word of a shell.
+func shellPath(path string) string {
+	if len(path) > 2 && path[1] == ':' || strings.HasPrefix(path, `\\`) {
+		path = strings.ReplaceAll(path, `\`, "/")
 	}
-	return binary + " hook"
+	if !plainPath().MatchString(path) {
+		path = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(path) + `"`
+	}
+	return path
+}
+
+// givenHome matches the flag for the home, as a hook has it that Tidemark wrote.
+var givenHome = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^" + homeFlag + `(?:[\w@%+=:,./-]+|"(?:[^"\\$` + "`" + `]|\\.)*")$`)
+})
+
+// OtherHome reports whether an edit wrote a hook with another home.
+func OtherHome(edit Edit, home string) bool {
+	command, _ := HookOf(edit)
+	_, _, after, ok := CutHookCommand(command)
+	_, _, now, _ := CutHookCommand(hookCommand("", home))
+	return ok && after != now
+}
+
+// IsWritten reports whether the text around a program and its "hook" is what an installation writes.
+func IsWritten(before, after string) bool {
+	return before == "" && (after == "" || givenHome().MatchString(after))
 }
 
 // IsHook reports whether a decoded hook runs `tidemark hook`, whether install wrote it or not.
@@ -309,7 +339,7 @@ func RemoveHook(text []byte, edit Edit) ([]byte, error) {
 // around it.
 func MoveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
 	command, program := HookOf(edit)
-	now := hookCommand(binary)
+	now := hookCommand(binary, "")
 	if _, wanted, _, _ := CutHookCommand(now); program == "" || wanted == program {
 		return text, edit, nil
 	}
@@ -327,7 +357,8 @@ func MoveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
 			return nil, edit, err
 		}
 		if p == nil {
-			edit.Text = strings.Replace(edit.Text, quote(command), quote(now), 1)
+			before, _, after, _ := CutHookCommand(command)
+			edit.Text = strings.Replace(edit.Text, quote(command), quote(before+now+after), 1)
 			return text, edit, nil
 		}
 		before, _, after, _ := CutHookCommand(p.command)

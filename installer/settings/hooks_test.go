@@ -17,7 +17,7 @@ import (
 func settingsOf(t *testing.T, agent, binary string) string {
 	t.Helper()
 	events := map[string][]settings.HookEntry{}
-	for _, h := range settings.HooksOf(agent, binary) {
+	for _, h := range settings.HooksOf(agent, binary, "") {
 		if !slices.Equal(h.Path(), []string{"hooks", h.Event, "-"}) {
 			t.Errorf("%s is at %q", h.Event, h.Path())
 		}
@@ -59,7 +59,7 @@ func TestTheManualShowsTheHooksThatAreSetUp(t *testing.T) {
 			t.Errorf("docs/HOOKS.md does not show, for %s:\n%s", agent, settingsOf(t, agent, "tidemark"))
 		}
 	}
-	if hooks := settings.HooksOf("claude-desktop", "tidemark"); hooks != nil {
+	if hooks := settings.HooksOf("claude-desktop", "tidemark", ""); hooks != nil {
 		t.Errorf("an agent without hooks: %v", hooks)
 	}
 }
@@ -75,7 +75,7 @@ func TestTheCommandOfAHookIsWhatAShellUnderstands(t *testing.T) {
 		"/home/müller/tidemark":                `"/home/müller/tidemark" hook`,
 		"/opt/tidemark-0.1.0_linux+1/tidemark": "/opt/tidemark-0.1.0_linux+1/tidemark hook",
 	} {
-		if got := settings.HooksOf("claude-code", binary)[0].Entry.Hooks[0].Command; got != want {
+		if got := settings.HooksOf("claude-code", binary, "")[0].Entry.Hooks[0].Command; got != want {
 			t.Errorf("%s: %s, want %s", binary, got, want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTheCommandOfAHookStartsTheProgramWhateverItsPath(t *testing.T) {
 	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho \"ran $*\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("sh", "-c", settings.HooksOf("claude-code", binary)[0].Entry.Hooks[0].Command).CombinedOutput()
+	out, err := exec.Command("sh", "-c", settings.HooksOf("claude-code", binary, "")[0].Entry.Hooks[0].Command).CombinedOutput()
 	if err != nil || string(out) != "ran hook\n" {
 		t.Errorf("%s, %v", out, err)
 	}
@@ -117,7 +117,7 @@ func TestTidemarksHooksAreToldFromOthers(t *testing.T) {
 		}
 	}
 	for _, agent := range []string{"claude-code", "gemini"} {
-		for _, h := range settings.HooksOf(agent, "/a $b/tidemark") {
+		for _, h := range settings.HooksOf(agent, "/a $b/tidemark", "") {
 			var decoded any
 			data, err := json.Marshal(h.Entry)
 			if err == nil {

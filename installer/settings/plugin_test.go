@@ -9,7 +9,7 @@ import (
 
 func TestThePluginOfOpencode(t *testing.T) {
 	for _, binary := range []string{"/opt/a b/tidemark", `C:\Program Files\tidemark.exe`, `/odd"$1/tidemark`} {
-		text := settings.Plugin(binary)
+		text := settings.Plugin(binary, "")
 		if got := settings.PluginProgram(text); got != binary || !settings.IsPlugin(text) {
 			t.Errorf("the plugin runs %q, want %q", got, binary)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/branches"
@@ -214,6 +215,7 @@ that was checked out at the moment of the branch. Nothing is checked out, and no
 			if p.Where, err = whereIs(cmd, ""); err != nil {
 				return err
 			}
+			p.Call = uuid.NewString()
 			var a branches.Committed
 			return callAndShow(cmd, "branch_commit", p, &a, asJSON, func() error {
 				if a.Note != "" {
@@ -221,7 +223,11 @@ that was checked out at the moment of the branch. Nothing is checked out, and no
 						return err
 					}
 				}
-				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %s. `git merge %s` takes it over.", render.Bold(a.Branch), a.Commit, plural(a.Files, "file"), a.Ref)
+				hint := "`git merge %s` takes it over."
+				if a.Parent == "" { // nothing is checked out that it could be merged into
+					hint = "`git reset --soft %s` begins the branch that is checked out with it, and changes no files."
+				}
+				return render.Line(cmd.OutOrStdout(), "%s  %.10s  %s. "+hint, render.Bold(a.Branch), a.Commit, plural(a.Files, "file"), a.Ref)
 			})
 		},
 	}
@@ -317,6 +323,7 @@ there is ended, and the branch is removed.`,
 			if p.Where, err = whereIs(cmd, ""); err != nil {
 				return err
 			}
+			p.Call = uuid.NewString()
 			was, _ := findBranch(cmd, args[0]) // the removal says why there is none
 			var a branches.Removed
 			if err := callAndShow(cmd, "branch_remove", p, &a, asJSON, func() error {
@@ -325,7 +332,10 @@ there is ended, and the branch is removed.`,
 						return err
 					}
 				}
-				if a.Operation == "" {
+				switch {
+				case a.Operation == "" && p.NoUndo:
+					return render.Line(cmd.OutOrStdout(), "Removed %s, %s. It cannot be brought back.", a.SessionID, grants.Printable(a.Workspace))
+				case a.Operation == "":
 					return render.Line(cmd.OutOrStdout(), "Removed what was recorded of %s as a branch.", a.SessionID)
 				}
 				return render.Line(cmd.OutOrStdout(), "Removed %s, %s. `tidemark timeline undo %s --session %s` brings it back.", a.SessionID, grants.Printable(a.Workspace), a.Operation, a.Of)
@@ -337,6 +347,7 @@ there is ended, and the branch is removed.`,
 		},
 	}
 	cmd.Flags().BoolVar(&p.Force, "force", false, "remove it although programs run there")
+	cmd.Flags().BoolVar(&p.NoUndo, "no-undo", false, "keep no snapshot of its files, such as on a full disk: it cannot be brought back")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

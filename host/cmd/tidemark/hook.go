@@ -34,6 +34,7 @@ const hookMargin = 300 * time.Millisecond
 // hookOptions are the flags of `tidemark hook`.
 type hookOptions struct {
 	event, session    string
+	home              string
 	patience, timeout time.Duration
 	bash, debug       bool
 }
@@ -57,6 +58,11 @@ with 2, because that code stops agents.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.home != "" {
+				if err := os.Setenv(home.Env, o.home); err != nil {
+					return hookMistake(err)
+				}
+			}
 			if o.event != "" {
 				if _, err := hook.Plain(o.event, o.session); err != nil {
 					return hookMistake(err)
@@ -72,6 +78,7 @@ with 2, because that code stops agents.`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return hookMistake(err) })
 	f := cmd.Flags()
 	f.StringVar(&o.event, "event", "", "event name instead of JSON input: session-start, post-edit or stop")
+	f.StringVar(&o.home, "home", "", "home of Tidemark, instead of that of TIDEMARK_HOME")
 	f.StringVar(&o.session, "session", "default", "with --event: session name (each session has its own cursor)")
 	f.DurationVar(&o.patience, "patience", time.Second, "how long to wait for a reload or hot update to begin after an edit")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "total time limit of the hook")

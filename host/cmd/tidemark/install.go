@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/installer/settings"
 	"tidemark.dev/tidemark/installer/unpack"
 )
 
@@ -67,7 +68,7 @@ With --user-data-dir, install registers only one browser profile and asks nothin
 			if err != nil {
 				return err
 			}
-			o := installer.Options{Binary: self, HostDir: home.State, Browsers: browsers, Agents: agents, Record: record}
+			o := installer.Options{Binary: self, HostDir: home.State, Home: os.Getenv(settings.HomeVariable), Browsers: browsers, Agents: agents, Record: record}
 			return install(cmd, home, o, &asked)
 		},
 	}

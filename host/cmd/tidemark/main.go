@@ -2,7 +2,7 @@
 // data, the bridge that agents start, and the command line.
 //
 // Exit codes: 0 fine; 1 failed; 2 wrong usage; 3 daemon or browser not reachable; 4 a --fail-on
-// condition held. `tidemark record` exits as the program that it ran. `tidemark hook` exits with 0, or 1 when its flags are wrong, because agents act on a hook's 2.
+// condition held; 5 a branch was made, but its agent was not started; 130 interrupted. `tidemark record` exits as the program that it ran. `tidemark hook` exits with 0, or 1 when its flags are wrong, because agents act on a hook's 2.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/viewclient"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -48,6 +49,9 @@ type usageError struct{ error }
 // errConditionHeld reports that the --fail-on condition held.
 var errConditionHeld = errors.New("")
 
+// errNotStarted reports that a branch was made, but its agent could not be started. The output says why.
+var errNotStarted = errors.New("")
+
 // exitCode prints an error and returns the exit code of the process. Only this function maps errors to exit codes.
 func exitCode(err error) int {
 	var usage usageError
@@ -57,6 +61,8 @@ func exitCode(err error) int {
 		return 0
 	case errors.Is(err, errConditionHeld):
 		return 4
+	case errors.Is(err, errNotStarted):
+		return 5
 	case errors.As(err, &ended): // the exit code of the program that `tidemark record` ran
 		return int(ended)
 	case errors.As(err, &usage):
@@ -64,6 +70,9 @@ func exitCode(err error) int {
 		return 2
 	}
 	fmt.Fprintf(os.Stderr, "tidemark: %v\n", err)
+	if errors.Is(err, viewclient.ErrInterrupted) {
+		return 130 // as a shell has it
+	}
 	if errors.Is(err, home.ErrUnreachable) || errors.Is(err, installer.ErrNoBrowser) || errors.Is(err, browser.ErrCrashed) {
 		return 3
 	}

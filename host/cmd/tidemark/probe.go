@@ -307,6 +307,9 @@ func checkMCP(ctx context.Context, start installer.Start) installer.Check {
 func asAgent(ctx context.Context, start installer.Start, talk func(*mcp.ClientSession) error, env ...string) error {
 	cmd := exec.CommandContext(ctx, start.Command, start.Args...)
 	cmd.Env = append(os.Environ(), env...)
+	if start.Home != "" {
+		cmd.Env = append(cmd.Env, home.Env+"="+start.Home)
+	}
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	c := mcp.NewClient(&mcp.Implementation{Name: "tidemark doctor", Version: version}, nil)

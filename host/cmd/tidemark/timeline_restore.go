@@ -35,7 +35,7 @@ func newSessionBranch() *cobra.Command {
 		Short: "Start a new session with the files of a moment",
 		Long: `Start a new session with the files of a moment, in a directory of its own. The original workspace stays as it is.
 With a message, the agent of the moment starts there: with its conversation as of the moment, in tmux where config.toml says
-so ([branches] terminal), and otherwise without a terminal.`,
+so ([branches] terminal), and otherwise without a terminal. The exit code is 5 where the branch was made and its agent was not started.`,
 		Example: `  tidemark timeline session-branch --moment m12 --name other-way --message "Use a map instead"
   tidemark timeline session-branch --moment m12 --name way --try "Use a map" --try "Use a list"`,
 		Args: maybeSession(),
@@ -62,9 +62,9 @@ so ([branches] terminal), and otherwise without a terminal.`,
 				return err
 			}
 			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(a)
+				return cmp.Or(json.NewEncoder(cmd.OutOrStdout()).Encode(a), started(*a))
 			}
-			return showBranch(cmd.OutOrStdout(), a)
+			return cmp.Or(showBranch(cmd.OutOrStdout(), a), started(*a))
 		},
 	}
 	at.add(cmd)
@@ -131,13 +131,24 @@ func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bo
 			}
 		}
 	}
+	var err error
 	switch {
 	case !asJSON && len(list) > 1:
-		return render.Line(cmd.OutOrStdout(), "Compare with `tidemark branch compare %s-1 %s-2`.", name, name)
-	case !asJSON:
-		return nil
+		err = render.Line(cmd.OutOrStdout(), "Compare with `tidemark branch compare %s-1 %s-2`.", name, name)
+	case asJSON:
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(list)
 	}
-	return json.NewEncoder(cmd.OutOrStdout()).Encode(list)
+	return cmp.Or(err, started(list...))
+}
+
+// started returns [errNotStarted] where the agent of a branch could not be started.
+func started(list ...answers.Branched) error {
+	for _, a := range list {
+		if a.Agent != nil && a.Agent.Problem != "" {
+			return errNotStarted
+		}
+	}
+	return nil
 }
 
 func showBranch(out io.Writer, a *answers.Branched) error {

@@ -319,3 +319,42 @@ func TestWorktreesInABranchAreNotThoseOfTheOriginal(t *testing.T) {
 		t.Errorf("the worktree is at %q", got)
 	}
 }
+
+// What is committed where a branch without a commit is checked out has no parent. Where that was checked out only later, its parent is
+// what was checked out before.
+func TestACommitWhereNoCommitIsCheckedOut(t *testing.T) {
+	w := newWorld(t, "")
+	first := w.git("rev-parse", "HEAD")
+	b := w.branch("before", "")
+	put(t, filepath.Join(b.Workspace, "cart.js"), "changed\n")
+	w.git("checkout", "-q", "--orphan", "fresh")
+	b = w.branch("after", "")
+	put(t, filepath.Join(b.Workspace, "cart.js"), "changed\n")
+	var c branches.Committed
+	w.json(&c, "branch", "commit", "before")
+	if c.Parent != first || c.Note != "" || c.Files != 1 {
+		t.Errorf("a branch from before: %+v", c)
+	}
+	c = branches.Committed{}
+	w.json(&c, "branch", "commit", "after")
+	if c.Parent != "" || !strings.Contains(c.Note, "has no parent, because the branch that is checked out, fresh, has no commit yet") {
+		t.Errorf("a branch from then: %+v", c)
+	}
+	var again branches.Committed
+	w.json(&again, "branch", "commit", "after")
+	if again != c {
+		t.Errorf("a commit that is repeated is %+v, and was %+v", again, c)
+	}
+	if text := w.run("branch", "commit", "after"); !strings.Contains(text, "`git reset --soft after` begins") {
+		t.Errorf("the answer is %s", text)
+	}
+	w.git("reset", "--soft", "after")
+	w.has(filepath.Join(w.project, "cart.js"), "one\ntwo\nthree\nfour\nfive\n")
+	if got := w.git("log", "--format=%H", "fresh"); got != c.Commit {
+		t.Errorf("the branch has the commits %s", got)
+	}
+	w.run("branch", "rm", "before")
+	if text := w.run("branch", "rm", "before"); !strings.Contains(text, "before was removed before, at ") || !strings.Contains(text, "brings it back") {
+		t.Errorf("a removal that is repeated says %s", text)
+	}
+}

@@ -143,7 +143,14 @@ func (w *world) branch(name, message string) *answers.Branched {
 		args = append(args, "--message", message)
 	}
 	var b answers.Branched
-	w.json(&b, args...)
+	r, want := w.try(append(args, "--json")...), 0
+	err := json.Unmarshal([]byte(r.Out), &b)
+	if b.Agent != nil && b.Agent.Problem != "" {
+		want = 5 // its agent was not started
+	}
+	if err != nil || r.Code != want {
+		w.Fatalf("%q exits with %d, want %d: %s", args, r.Code, want, r.Err)
+	}
 	return &b
 }
 
@@ -273,6 +280,12 @@ func TestABranchStaysWithoutItsAgent(t *testing.T) {
 		t.Fatalf("the agent is %+v", b.Agent)
 	}
 	w.has(filepath.Join(b.Workspace, "old.js"), "old\n")
+	if r := w.try("timeline", "session-branch", "--moment", "now", "--name", "another", "--message", "do it"); r.Code != 5 || r.Err != "" || !strings.Contains(r.Out, "the agent was not started: ") || !strings.Contains(r.Out, "another") {
+		t.Errorf("as text: %+v", r)
+	}
+	if r := w.try("timeline", "session-branch", "--moment", "m01", "--name", "zero"); r.Code == 0 || !strings.Contains(r.Err, `"m01" is not a moment`) {
+		t.Errorf("a moment with a zero before its number: %+v", r)
+	}
 	if text := w.run("branch", "list"); !strings.Contains(text, "claude was not started") {
 		t.Errorf("the list is %s", text)
 	}

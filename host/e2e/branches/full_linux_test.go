@@ -51,18 +51,23 @@ func works(pid int) bool {
 	return err == nil
 }
 
-// On a full disk, a branch is compared and removed, or an error says what is missing, and nothing is lost or removed by half.
-func TestBranchesOnAFullDisk(t *testing.T) {
-	small, project := disktest.Small(t, "48m"), t.TempDir()
-	var daemon struct{ PID int }
-	t.Cleanup(func() { // the daemon has files there until all of its threads have ended
+// awaitEnd waits at the end of a test until a daemon has ended: it has files on the disk until all of its threads have. 0 is none.
+func awaitEnd(t *testing.T, daemon *int) {
+	t.Cleanup(func() {
 		if err := testbed.Eventually(context.WithoutCancel(t.Context()), func() (bool, error) {
-			threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", daemon.PID))
-			return err != nil || daemon.PID == 0 || len(threads) == 1 && !works(daemon.PID), nil
+			threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", *daemon))
+			return err != nil || *daemon == 0 || len(threads) == 1 && !works(*daemon), nil
 		}); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// On a full disk, a branch is compared and removed, or an error says what is missing, and nothing is lost or removed by half.
+func TestBranchesOnAFullDisk(t *testing.T) {
+	small, project := disktest.Small(t, "48m"), t.TempDir()
+	var daemon struct{ PID int }
+	awaitEnd(t, &daemon.PID)
 	t.Setenv("TMPDIR", small)
 	w := newWorldIn(t, project, "")
 	w.json(&daemon, "status")
@@ -108,4 +113,51 @@ func TestBranchesOnAFullDisk(t *testing.T) {
 		}
 		w.run("branch", "rm", name)
 	}
+}
+
+// On a full disk, a branch of which all files are in a snapshot is removed and comes back. One with other files says how it is removed
+// without a snapshot.
+func TestABranchIsRemovedFromAFullDisk(t *testing.T) {
+	small, project := disktest.Small(t, "48m"), t.TempDir()
+	var daemon struct{ PID int }
+	awaitEnd(t, &daemon.PID)
+	t.Setenv("TMPDIR", small)
+	w := newWorldIn(t, project, "")
+	w.json(&daemon, "status")
+	w.edited("toolu_1")
+	b := w.branch("kept", "")
+	other := w.branch("other", "")
+	if !strings.HasPrefix(b.Workspace, small) {
+		t.Skipf("the branch is in %s, which is not full", b.Workspace)
+	}
+	put(t, filepath.Join(b.Workspace, "cart.js"), "kept\n")
+	if r := w.RunIn(b.Workspace, "timeline", "fs-snapshot", "add"); r.Code != 0 {
+		t.Fatal(r.Err)
+	}
+	text := make([]byte, 4<<20)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(text)
+	before := fmt.Sprint(treetest.Read(t, b.Workspace))
+	free := fill(t, small, 0)
+	w.run("branch", "rm", "kept")
+	if _, err := os.Lstat(b.Workspace); err == nil {
+		t.Error("the branch is there")
+	}
+	free()
+	w.run("timeline", "undo", "--yes")
+	if after := fmt.Sprint(treetest.Read(t, b.Workspace)); after != before {
+		t.Errorf("the branch is %s, and was %s", after, before)
+	}
+	w.run("stop") // no snapshot has what follows
+	put(t, filepath.Join(other.Workspace, "own.bin"), string(text))
+	defer fill(t, small, 0)()
+	if r := w.try("branch", "rm", "other"); r.Code == 0 || !strings.Contains(r.Err, "`tidemark branch rm --no-undo other`") {
+		t.Errorf("%+v", r)
+	}
+	if text := w.run("branch", "rm", "--no-undo", "other"); !strings.Contains(text, "It cannot be brought back.") {
+		t.Errorf("the answer is %s", text)
+	}
+	if _, err := os.Lstat(other.Workspace); err == nil {
+		t.Error("the other branch is there")
+	}
+	w.json(&daemon, "status")
 }

@@ -89,7 +89,7 @@ func TestAnEditThatBreaksTheViteApplicationIsUndoneFromTheTimeline(t *testing.T)
 	var branch struct {
 		SessionID, Workspace, InjectedMessage string
 	}
-	if err := json.Unmarshal([]byte(run("timeline", "session-branch", "--moment", edit, "--name", "keep", "--message", "use cents", "--json")), &branch); err != nil {
+	if err := json.Unmarshal([]byte(run("timeline", "session-branch", "--moment", edit, "--name", "keep", "--message", "use cents", "--agent", "none", "--json")), &branch); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(branch.Workspace, "src/price.js")); err != nil || !strings.Contains(string(got), "cents.value") || branch.InjectedMessage != "use cents" {

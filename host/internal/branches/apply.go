@@ -1,7 +1,6 @@
 package branches
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -248,7 +247,7 @@ func regular(files ...*edit.File) bool {
 
 // sameContent is [edit.File.Same] without the permissions.
 func sameContent(a, b *edit.File) bool {
-	return a.Same(b) || regular(a, b) && bytes.Equal(a.Data, b.Data)
+	return a.Same(b) || regular(a, b) && a.SameContent(b)
 }
 
 // step returns what becomes of a path in the original, nil where it stays as it is. Before is the mode at the start of the branch, 0
@@ -285,7 +284,7 @@ func (m *merging) step(name string, base, theirs, ours *edit.File, before fs.Fil
 		if err != nil {
 			return nil, err
 		}
-		st.To = &edit.File{Mode: mode, Data: st.To.Data}
+		st.To = st.To.WithMode(mode)
 	}
 	if st.To.Same(ours) && (ours == nil || st.To.Mode == ours.Mode) { // it is in conflict, or was applied before
 		return nil, nil

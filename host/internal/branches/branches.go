@@ -26,6 +26,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/fork"
 	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -212,8 +213,27 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 		a.Problem = why
 		return a, nil
 	}
+	a.Note = strings.TrimSpace(a.Note + " " + together(a.Workspace, a.Agent.Ports))
 	b.launch(ctx, a, p)
 	return a, nil
+}
+
+// together says which pages a branch has together with its original, although it has other ports. "" is none.
+func together(workspace string, offset int) string {
+	path := filepath.Join(workspace, project.FileName)
+	data, err := project.Read(path)
+	if err != nil { // it has no such file
+		return ""
+	}
+	settings, err := project.Parse(path, data)
+	if err != nil { // the branch's agent reads it
+		return ""
+	}
+	same := project.Unshifted(settings.Origins, offset)
+	if len(same) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Pages of %s are those of the original and of the branch, because no port offset is added there. To separate them, serve the branch at another origin, and name that in its %s.", event.OneLine(strings.Join(same, ", ")), project.FileName)
 }
 
 // prepare continues the conversation of a moment for the agent of a branch.

@@ -1,9 +1,13 @@
 package branches
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,11 +15,13 @@ import (
 	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // commit makes a commit in the repository of root with the files of a session's workspace. The caller has a branch name it. What the
-// workspace lacks, and what Git hides from its user, stays as it was. Index is the path of a temporary index.
-func commit(ctx context.Context, root, index string, s *records.Session, p CommitParams, lacks func(path string) bool) (*Committed, error) {
+// workspace lacks, and what Git hides from its user, stays as it was. Index is the path of a temporary index. Before is the operation
+// that made the branch in Git, nil for none: a commit that would be the same is that of before.
+func commit(ctx context.Context, root, index string, s *records.Session, p CommitParams, before *records.Operation, lacks func(path string) bool) (*Committed, error) {
 	top, err := gitrepo.Top(ctx, root)
 	if err != nil {
 		return nil, usererr.New(usererr.NotFound, "cannot commit the branch: %s is not in a Git repository (%v)", root, err)
@@ -26,8 +32,13 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 	if name, err := gitrepo.Run(ctx, root, nil, "check-ref-format", "--branch", p.As); err != nil || name != p.As {
 		return nil, usererr.Invalid("%q cannot be the name of a branch in Git", event.Clean(p.As))
 	}
-	if gitrepo.HasBranch(ctx, root, p.As) {
-		return nil, usererr.New(usererr.AlreadyExists, "the repository already has a branch %q. Choose another name with --as.", p.As)
+	taken := usererr.New(usererr.AlreadyExists, "the repository already has a branch %q. Choose another name with --as.", p.As)
+	if !gitrepo.HasBranch(ctx, root, p.As) {
+		before = nil
+	} else if before == nil {
+		return nil, taken
+	} else if is, err := gitrepo.IsAt(ctx, root, p.As, before.Commit); err != nil || !is {
+		return nil, cmp.Or(err, taken)
 	}
 	c := &Committed{Branch: p.As, Ref: p.As}
 	if gitrepo.HasTag(ctx, root, p.As) {
@@ -78,6 +89,18 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 	if err != nil {
 		return nil, err
 	}
+	if before != nil {
+		was, err := in("show", "-s", "--format=%T%n%P%n%B", before.Commit)
+		if err != nil {
+			return nil, err
+		}
+		if p.Call != "" && p.Call == before.Call {
+			tree, c.Parent, _ = strings.Cut(was, "\n")
+			c.Parent, _, _ = strings.Cut(c.Parent, "\n")
+		} else if was != tree+"\n"+c.Parent+"\n"+p.Message {
+			return nil, taken
+		}
+	}
 	args := []string{"commit-tree", "-m", p.Message, tree}
 	if c.Parent == "" {
 		all, err := in("ls-tree", "-r", "-z", "--name-only", tree)
@@ -94,6 +117,10 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		if c.Files = strings.Count(changed, "\x00"); changed == "" {
 			return nil, usererr.New(usererr.NotFound, "branch %s has no change that Git would commit: its files are those of %.10s", s.Name, c.Parent)
 		}
+	}
+	if before != nil {
+		c.Commit = before.Commit
+		return c, nil
 	}
 	env = append(env, author(in)...)
 	c.Commit, err = in(args...)
@@ -170,15 +197,62 @@ func unstage(ctx context.Context, in func(args ...string) (string, error), root,
 // maxPaths bounds the paths in one command.
 const maxPaths = 500
 
-// parentOf returns the commit that was checked out at a time, "" where there is none. Note says where it is another one.
+// parentOf returns the commit that was checked out at a time, "" where there was none. Note says why there is none, or that it is
+// another one.
 func parentOf(ctx context.Context, root string, at time.Time) (commit, note string) {
 	head, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
-		return "", "the repository has no commit yet"
+		return parentOfUnborn(ctx, root, at)
 	}
 	then, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", "HEAD@{"+at.UTC().Format("2006-01-02 15:04:05 +0000")+"}")
 	if err != nil || then == "" {
 		return head, "what was checked out at that time is not known, so the parent is the present commit"
 	}
 	return then, ""
+}
+
+// parentOfUnborn is [parentOf] where a branch without a commit is checked out now. Git does not log when such a branch was checked out,
+// but writes HEAD then.
+func parentOfUnborn(ctx context.Context, root string, at time.Time) (commit, note string) {
+	if any, err := gitrepo.Run(ctx, root, nil, "rev-list", "--max-count=1", "--all"); err == nil && any == "" {
+		return "", "the repository has no commit yet, so this is its first one"
+	}
+	path := func(name string) string {
+		path, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--git-path", name)
+		if err != nil || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(root, path)
+	}
+	if info, err := os.Lstat(path("HEAD")); err == nil && info.ModTime().After(at) {
+		if log, err := safefile.Read(path("logs/HEAD"), maxHeadLog); err == nil {
+			commit = loggedAt(string(log), at)
+		}
+		if _, err := gitrepo.Run(ctx, root, nil, "rev-parse", "--verify", "--quiet", commit+"^{commit}"); commit != "" && err == nil {
+			return commit, ""
+		}
+	}
+	name, err := gitrepo.Run(ctx, root, nil, "symbolic-ref", "--short", "HEAD")
+	if err != nil {
+		name = "HEAD"
+	}
+	return "", fmt.Sprintf("this commit has no parent, because the branch that is checked out, %s, has no commit yet. Other branches take it over only with `git merge --allow-unrelated-histories`", event.Clean(name))
+}
+
+// maxHeadLog bounds the log of HEAD in bytes.
+const maxHeadLog = 64 << 20
+
+// loggedAt returns the commit that a log of HEAD has for a time, "" for none.
+func loggedAt(log string, at time.Time) (commit string) {
+	for line := range strings.Lines(log) {
+		head, _, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(head) // before, after, the author, seconds, time zone
+		if len(fields) < 4 {
+			continue
+		}
+		if seconds, err := strconv.ParseInt(fields[len(fields)-2], 10, 64); err == nil && seconds <= at.Unix() {
+			commit = fields[1]
+		}
+	}
+	return commit
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
@@ -77,6 +78,10 @@ type OneParams struct {
 	PID int `json:"pid"`
 	// Force removes a branch in which processes run.
 	Force bool `json:"force"`
+	// NoUndo removes a branch without a snapshot of its files, so that it cannot come back.
+	NoUndo bool `json:"noUndo,omitempty"`
+	// Call is the ID of the request to remove it. One that is repeated is answered as before.
+	Call string `json:"call,omitempty"`
 }
 
 // Command is how a branch is opened in a terminal.
@@ -167,23 +172,70 @@ type Removed struct {
 	// Operation is that of the removal, in the log of the session Of, "" where it cannot be undone.
 	Operation string `json:"operation"`
 	Of        string `json:"of"`
-	// Note says which programs still run that worked in it, or that its files are another branch's. It is "" for nothing.
+	// Note says which programs still run that worked in it, that its files are another branch's, or that it was removed before. It is ""
+	// for nothing.
 	Note string `json:"note,omitempty"`
 }
 
 // Remove removes a branch with its files. It is refused while processes run there, unless it is forced.
 func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneParams) (*Removed, error) {
+	if done, of, err := b.calledBefore(client, p.Where, records.OpRemove, p.Call); err != nil || done != nil {
+		if err != nil {
+			return nil, err
+		}
+		return b.removedBefore(ctx, done, of, "")
+	}
 	s, of, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
+	if usererr.CodeOf(err) == usererr.NotFound {
+		is := func(s *records.Session) bool { return slices.Contains([]string{s.Name, s.ID, s.Workspace}, p.Name) }
+		there, other := b.Timeline.Operations.BranchesIn(client, p.Where)
+		if other != nil || slices.ContainsFunc(there, is) {
+			return nil, err
+		}
+		done, of, other := operations.DoneBefore(b.Timeline.Operations, client, p.Where, func(o *records.Operation) bool {
+			return o.Kind == records.OpRemove && o.Was != nil && is(o.Was)
+		})
+		if other == nil && done != nil {
+			note := fmt.Sprintf("%s was removed before, at %s.", done.Was.Name, done.At.UTC().Format(time.RFC3339))
+			return b.removedBefore(ctx, done, of, note)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	unregister, shared := registered(ctx, b, s), operations.Successor(b.Timeline.Operations, s) != nil
-	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, p.Force)
+	unregister := registered(ctx, b, s)
+	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, operations.Removal{Force: p.Force, NoUndo: p.NoUndo, Call: p.Call})
 	if err != nil {
 		return nil, err
 	}
-	a := &Removed{s.ID, s.Workspace, undone.Operation, of.ID, undone.Note}
-	if shared { // the rest is of the branch that has the directory now, so that this one cannot come back
+	if p.NoUndo {
+		undone.Operation = ""
+	}
+	return b.removed(s, &Removed{s.ID, s.Workspace, undone.Operation, of.ID, undone.Note}, unregister)
+}
+
+// calledBefore returns the operation of a request that was done, but perhaps not answered. Nil is none.
+func (b *Branches) calledBefore(client *checkpoint.Client, where moments.Where, kind, call string) (*records.Operation, *records.Session, error) {
+	if call == "" {
+		return nil, nil, nil
+	}
+	return operations.DoneBefore(b.Timeline.Operations, client, where, func(o *records.Operation) bool {
+		return o.Kind == kind && o.Call == call
+	})
+}
+
+// removedBefore answers for a removal that is done.
+func (b *Branches) removedBefore(ctx context.Context, done *records.Operation, of *records.Session, note string) (*Removed, error) {
+	a := &Removed{done.Was.ID, done.Was.Workspace, done.ID(), of.ID, note}
+	if done.Kept == 0 { // no snapshot of its files was kept
+		a.Operation = ""
+	}
+	return b.removed(done.Was, a, registered(ctx, b, done.Was))
+}
+
+// removed removes what else there is of a branch whose files and session are removed.
+func (b *Branches) removed(s *records.Session, a *Removed, unregister func() error) (*Removed, error) {
+	if operations.Successor(b.Timeline.Operations, s) != nil { // the rest is of the branch that has the directory now, so that this one cannot come back
 		a.Operation = ""
 		return a, nil
 	}
@@ -205,6 +257,8 @@ type CommitParams struct {
 	// As is the branch in Git, "" for one of the same name. Message is that of the commit, "" for the message of the branch.
 	As      string `json:"as"`
 	Message string `json:"message"`
+	// Call is the ID of the request. One that is repeated is answered as before.
+	Call string `json:"call,omitempty"`
 }
 
 // Committed is a commit of a branch.
@@ -258,12 +312,22 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 		return nil, err
 	}
 	defer remove()
-	c, err := commit(ctx, root.Workspace, filepath.Join(temp, "index"), s, p, lacks)
+	before, _, err := operations.DoneBefore(b.Timeline.Operations, client, p.Where, func(o *records.Operation) bool {
+		return o.Kind == records.OpCommit && o.Branch == s.ID && o.Dir == root.Workspace && o.Ref == p.As
+	})
 	if err != nil {
 		return nil, err
 	}
+	c, err := commit(ctx, root.Workspace, filepath.Join(temp, "index"), s, p, before, lacks)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil && c.Commit == before.Commit {
+		c.SessionID, c.Operation = s.ID, before.ID()
+		return c, nil
+	}
 	op := &records.Operation{
-		What: fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit), Branch: s.ID, Dir: root.Workspace, Ref: c.Branch, Commit: c.Commit,
+		What: fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit), Branch: s.ID, Dir: root.Workspace, Ref: c.Branch, Commit: c.Commit, Call: p.Call,
 	}
 	if err := b.Timeline.Operations.Commit(of, op, func() error {
 		return gitrepo.CreateBranch(ctx, root.Workspace, c.Branch, c.Commit)

@@ -3,6 +3,7 @@ package branches_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -140,5 +141,23 @@ func TestNoAgentStartsWithoutPortsOfItsOwn(t *testing.T) {
 	refused("an undo", err)
 	if b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: "now", Name: "third", Message: "do it", Agent: "none"}); err != nil || b.Agent != nil {
 		t.Errorf("a branch without an agent: %+v, %v", b, err)
+	}
+}
+
+// TestABranchNamesTheOriginsThatAreThoseOfTheOriginal: the port offset of a branch means nothing for them.
+func TestABranchNamesTheOriginsThatAreThoseOfTheOriginal(t *testing.T) {
+	s := opened(t)
+	s.record()
+	const advice = "because no port offset is added there. To separate them, serve the branch at another origin, and name that in its .tidemark.toml."
+	for name, c := range map[string]struct{ origins, note string }{
+		"ports":  {`["http://localhost:5173", "https://shop.example.com"]`, ""},
+		"none":   {`["http://shop.localhost", "http://localhost:5173"]`, "Pages of http://shop.localhost are those of the original and of the branch, " + advice},
+		"beyond": {`["http://localhost:65535", "http://[::1]"]`, "Pages of http://[::1], http://localhost:65535 are those of the original and of the branch, " + advice},
+	} {
+		failing(os.WriteFile(filepath.Join(s.dir, ".tidemark.toml"), []byte("origins = "+c.origins+"\n"), 0o600))
+		b := s.start(t, s.where(), "now", name)
+		if b.Agent == nil || b.Note != c.note {
+			t.Errorf("with the origins %s, the note is %q of %+v", c.origins, b.Note, b.Agent)
+		}
 	}
 }

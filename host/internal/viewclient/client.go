@@ -50,6 +50,15 @@ const silence = 10 * time.Second
 // errFrozen ends a call to a daemon that does not respond.
 var errFrozen = errors.New("the daemon does not respond")
 
+// ErrInterrupted ends a call that the user interrupted. It is a [context.Canceled].
+var ErrInterrupted error = interrupted{}
+
+type interrupted struct{}
+
+func (interrupted) Error() string { return "interrupted before the daemon answered" }
+
+func (interrupted) Is(err error) bool { return err == context.Canceled }
+
 // watch ends a call when the daemon responds neither to it nor to a probe. It returns when answered is closed.
 func (c *Client) watch(ctx context.Context, end context.CancelCauseFunc, answered <-chan struct{}) {
 	patience := c.Patience
@@ -97,6 +106,7 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 	if c.Shift {
 		query.Set("shift", "1")
 	}
+	asked := ctx
 	send := func() (*http.Response, error) {
 		req, err := http.NewRequestWithContext(ctx, method, "http://tidemark"+path+"?"+query.Encode(), bytes.NewReader(body))
 		if err != nil {
@@ -121,6 +131,9 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 		}
 		pid := c.Home.PID()
 		return nil, fmt.Errorf("%w: %s does not respond. %s. The next command starts a new daemon with all captured data.", home.ErrUnreachable, home.Named(pid), home.EndByHand(pid))
+	}
+	if err != nil && errors.Is(asked.Err(), context.Canceled) {
+		return nil, ErrInterrupted
 	}
 	if err != nil {
 		var inner *url.Error
@@ -154,6 +167,9 @@ func (c *Client) call(ctx context.Context, method, path string, args, out any) e
 	}
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return ErrInterrupted
+	}
 	if err != nil {
 		return fmt.Errorf("the daemon's answer was cut off: %w", err)
 	}

@@ -263,7 +263,7 @@ type Branched struct {
 	Unnamed []string `json:"unnamed,omitempty"`
 	// Operation is the number of the operation, to undo it.
 	Operation string `json:"operation"`
-	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
+	// Note says how the snapshot differs from what was asked for, and which pages the branch has together with its original. Notes are the paths whose state is not certain.
 	Note  string   `json:"note,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 	// Problem says why there is no agent, "" where none was asked for.

@@ -169,7 +169,7 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 		}
 		of, err := ops.sessions.Find(old.BranchOf.Session)
 		if err == nil {
-			_, err = ops.RemoveBranch(ctx, old, of, false)
+			_, err = ops.RemoveBranch(ctx, old, of, Removal{})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot remove branch %s, whose directory no longer exists: %w", old.ID, err)

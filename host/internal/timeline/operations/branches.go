@@ -74,21 +74,9 @@ func (ops *Operations) FindBranch(client *checkpoint.Client, where moments.Where
 // BranchesIn returns the branches of the workspace that a client means, the newest first: of all its sessions, and of those
 // branches. In a branch it returns the branches of the original.
 func (ops *Operations) BranchesIn(client *checkpoint.Client, where moments.Where) (list []*records.Session, err error) {
-	if ops.lines.Failed() != nil {
-		return nil, ops.lines.Failed()
-	}
-	var root string
-	if where.Session != "" {
-		s, _, err := ops.lines.Recorded(client, where)
-		if err != nil {
-			return nil, err
-		}
-		root = s.Workspace
-	} else if root, err = moments.RecordedIn(ops.lines, client, where); err != nil {
+	root, err := originalOf(ops, client, where)
+	if err != nil {
 		return nil, err
-	}
-	if _, of := ops.o.Workspaces.BranchOf(root); of != "" {
-		root = of
 	}
 	for _, s := range slices.Backward(ops.sessions.All()) {
 		if from := ops.sessions.Origin(s); s.BranchOf != nil && !s.Removed && from != nil && from.Workspace == root {
@@ -96,6 +84,56 @@ func (ops *Operations) BranchesIn(client *checkpoint.Client, where moments.Where
 		}
 	}
 	return list, nil
+}
+
+// originalOf returns the workspace that a client means, or the original of the branch that it means.
+func originalOf(ops *Operations, client *checkpoint.Client, where moments.Where) (root string, err error) {
+	if ops.lines.Failed() != nil {
+		return "", ops.lines.Failed()
+	}
+	if where.Session != "" {
+		s, _, err := ops.lines.Recorded(client, where)
+		if err != nil {
+			return "", err
+		}
+		root = s.Workspace
+	} else if root, err = moments.RecordedIn(ops.lines, client, where); err != nil {
+		return "", err
+	}
+	if _, of := ops.o.Workspaces.BranchOf(root); of != "" {
+		root = of
+	}
+	return root, nil
+}
+
+// DoneBefore returns the newest operation that was done in the workspace that a client means or in its branches, and that fits. It was
+// one of the session of. Nil is none.
+func DoneBefore(ops *Operations, client *checkpoint.Client, where moments.Where, fits func(*records.Operation) bool) (op *records.Operation, of *records.Session, err error) {
+	root, err := originalOf(ops, client, where)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{}
+	for _, s := range ops.sessions.All() {
+		if from := ops.sessions.Origin(s); from == nil || from.Workspace != root || seen[s.Space] {
+			continue
+		}
+		seen[s.Space] = true
+		all, err := ops.db.Operations(s.Space)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, o := range all {
+			if o.State == records.Done && (op == nil || !o.At.Before(op.At)) && fits(o) {
+				op = o
+			}
+		}
+	}
+	if op == nil {
+		return nil, nil, nil
+	}
+	of, err = ops.sessions.Find(op.Session)
+	return op, of, err
 }
 
 // OriginOf returns the session that a branch comes from in the end, nil if it is not known.

@@ -46,7 +46,7 @@ func TestAForcedRemovalKillsAnAgentThatDoesNotEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Operations.RemoveBranch(t.Context(), s, of, true); err != nil {
+	if _, err := w.Operations.RemoveBranch(t.Context(), s, of, operations.Removal{Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if running, _ := subprocess.Within(b.Workspace); len(running) > 0 {

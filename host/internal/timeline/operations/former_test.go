@@ -62,7 +62,7 @@ func TestABranchBringsBackADeletedWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Operations.RemoveBranch(t.Context(), branch, of, true); err != nil {
+	if _, err := w.Operations.RemoveBranch(t.Context(), branch, of, operations.Removal{Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	if u, err := w.Operations.Undo(t.Context(), timelinetest.User, operations.UndoParams{Where: where, Confirm: true}); err != nil || !u.Done || w.Read(filepath.Join(branch.Workspace, "src/a")) != "changed" {

@@ -33,7 +33,7 @@ func TestBranchesOfARemovedBranchRemain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := w.Operations.RemoveBranch(t.Context(), s, of, false)
+		a, err := w.Operations.RemoveBranch(t.Context(), s, of, operations.Removal{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -217,7 +217,7 @@ func undo(ctx context.Context, ops *Operations, client *checkpoint.Client, s *re
 		if !p.Confirm {
 			return a, nil
 		}
-		a, err = ops.removeBranch(ctx, s, l, op, *undo, p.Force)
+		a, err = ops.removeBranch(ctx, s, l, op, *undo, Removal{Force: p.Force})
 		return undid(a, op), err
 	case op.Was != nil:
 		a.Note = "brings back the branch " + op.Was.ID + " with its files"
@@ -254,7 +254,7 @@ func undo(ctx context.Context, ops *Operations, client *checkpoint.Client, s *re
 		if !p.Confirm {
 			return a, nil
 		}
-		if a, err = ops.removeBranch(ctx, s, l, first, *undo, p.Force); err != nil {
+		if a, err = ops.removeBranch(ctx, s, l, first, *undo, Removal{Force: p.Force}); err != nil {
 			return nil, err
 		}
 	case op.Safety == 0:

@@ -27,7 +27,7 @@ func TestARefusedRemovalIsNotDoneLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.Operations.RemoveBranch(t.Context(), branch, of, false)
+		_, err = w.Operations.RemoveBranch(t.Context(), branch, of, operations.Removal{})
 		return err
 	}
 	mounted := filepath.Join(b.Workspace, "mounted")

@@ -19,12 +19,24 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
+// Removal is how a branch is removed.
+type Removal struct {
+	// Force removes a branch in which processes run.
+	Force bool
+	// NoUndo keeps no snapshot of the files: it needs no room for them, and the branch cannot come back.
+	NoUndo bool
+	// Call is the ID of the request, "" for none.
+	Call string
+}
+
 // RemoveBranch removes a branch with its files, as an operation of the session that it comes from. Without force it is refused
 // while processes run in the branch.
-func (ops *Operations) RemoveBranch(ctx context.Context, branch, of *records.Session, force bool) (*answers.Restored, error) {
+func (ops *Operations) RemoveBranch(ctx context.Context, branch, of *records.Session, how Removal) (*answers.Restored, error) {
 	l, err := ops.lines.Line(of.Workspace)
 	if err != nil {
 		return nil, err
@@ -35,15 +47,15 @@ func (ops *Operations) RemoveBranch(ctx context.Context, branch, of *records.Ses
 	}
 	for _, o := range slices.Backward(all) {
 		if o.Kind == records.OpBranch && o.Branch == branch.ID && o.State == records.Done {
-			return ops.removeBranch(ctx, of, l, o, records.Operation{Kind: records.OpRemove, What: "remove branch " + branch.Name}, force)
+			return ops.removeBranch(ctx, of, l, o, records.Operation{Kind: records.OpRemove, What: "remove branch " + branch.Name, Call: how.Call}, how)
 		}
 	}
 	return nil, usererr.New(usererr.NotFound, "the operation that made branch %s is not known. Remove its directory %s.", branch.ID, branch.Workspace)
 }
 
 // removeBranch removes the directory and the session of a branch, which undoes the operation that made it. A snapshot of its
-// files remains. Without force it is refused while processes run there; with it, the agent that Tidemark started is ended.
-func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l *moments.Line, op *records.Operation, as records.Operation, force bool) (*answers.Restored, error) {
+// files remains, unless it is to have no undo. Without force it is refused while processes run there; with it, the agent that Tidemark started is ended.
+func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l *moments.Line, op *records.Operation, as records.Operation, how Removal) (*answers.Restored, error) {
 	s, err := ops.sessions.Find(op.Branch)
 	if err != nil {
 		return nil, err
@@ -54,37 +66,38 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 	if Successor(ops, s) != nil {
 		return forget(ops, s, of, l, op, undo)
 	}
-	if undo.Kept, running, err = ops.keepBranch(ctx, s, force); err != nil {
+	if undo.Kept, running, err = ops.keepBranch(ctx, s, how); err != nil {
 		undo.State, undo.Dir, undo.Was = records.Failed, "", nil
 		return nil, errors.Join(err, ops.db.Log(l.Space, undo))
 	}
 	undo.State = records.Begun
-	if err := ops.db.Log(l.Space, undo); err != nil {
+	if err := ops.db.Freeing(func() error { return ops.db.Log(l.Space, undo) }); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
 	ops.o.Workspaces.CloseDir(s.Workspace)
 	remove := tracked.RemoveAll
-	if force {
+	if how.Force {
 		remove = tracked.RemoveUsed
 	}
 	if err := remove(s.Workspace); err != nil {
 		err = fmt.Errorf("cannot remove the branch: %w", err)
-		if used := (*tracked.UsedError)(nil); !force && errors.As(err, &used) {
+		if used := (*tracked.UsedError)(nil); !how.Force && errors.As(err, &used) {
 			err = usererr.New(usererr.ActionRefused, "%v. `tidemark branch rm --force` removes it all the same.", err)
 		}
-		if isWhole(ctx, ops, s, undo.Kept) { // else the next start removes the rest
+		if !how.NoUndo && isWhole(ctx, ops, s, undo.Kept) { // else the next start removes the rest
 			undo.State, undo.Dir, undo.Was = records.Failed, "", nil
 			err = errors.Join(err, ops.db.Log(l.Space, undo))
 		}
 		return nil, err
 	}
-	if err := ops.sessions.Remove(s, ops.o.Clock()); err != nil {
+	if err := ops.db.Freeing(func() error { return ops.sessions.Remove(s, ops.o.Clock()) }); err != nil {
 		return nil, err
 	}
 	undo.State, op.State = records.Done, records.Undone
-	if err := errors.Join(ops.db.Log(l.Space, op), ops.db.Log(l.Space, undo)); err != nil {
+	if err := ops.db.Freeing(func() error { return errors.Join(ops.db.Log(l.Space, op), ops.db.Log(l.Space, undo)) }); err != nil {
 		return nil, err
 	}
+	ops.db.KeepReserve()
 	a := &answers.Restored{SessionID: of.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID()}
 	if len(running) > 0 {
 		a.Note = fmt.Sprintf("Programs still run that worked in the branch: %s. What they write there from now on is lost.", named(running))
@@ -164,12 +177,12 @@ func named(running []subprocess.Process) string {
 
 // keepBranch takes a snapshot of a branch that will be removed, and ends its agent with force. It returns the programs that run in the
 // branch all the same.
-func (ops *Operations) keepBranch(ctx context.Context, s *records.Session, force bool) (kept uint64, running []subprocess.Process, err error) {
+func (ops *Operations) keepBranch(ctx context.Context, s *records.Session, how Removal) (kept uint64, running []subprocess.Process, err error) {
 	running, known := subprocess.Within(s.Workspace)
-	if known && len(running) > 0 && !force {
+	if known && len(running) > 0 && !how.Force {
 		return 0, nil, usererr.New(usererr.ActionRefused, "the branch was not removed, because programs run in it: %s. End them, or use `tidemark branch rm --force`.", named(running))
 	}
-	if _, err := os.Stat(filepath.Join(s.Workspace, ".git", "objects")); err == nil && !force { // that of a worktree is a file
+	if _, err := os.Stat(filepath.Join(s.Workspace, ".git", "objects")); err == nil && !how.Force { // that of a worktree is a file
 		return 0, nil, usererr.New(usererr.ActionRefused, "the branch was not removed, because a Git repository was made in it, which no snapshot has: what was committed there would be lost. Push it or copy %s, or use `tidemark branch rm --force`.", filepath.Join(s.Workspace, ".git"))
 	}
 	if s.Agent != nil && slices.ContainsFunc(running, func(p subprocess.Process) bool { return p.PID == s.Agent.PID }) {
@@ -178,14 +191,17 @@ func (ops *Operations) keepBranch(ctx context.Context, s *records.Session, force
 		}
 		running, _ = subprocess.Within(s.Workspace)
 	}
-	if _, err := os.Lstat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
-		return 0, nil, nil
+	if _, err := os.Lstat(s.Workspace); errors.Is(err, fs.ErrNotExist) || how.NoUndo {
+		return 0, running, nil
 	}
 	w, err := ops.lines.Open(ctx, s.Workspace)
 	if err != nil {
 		return 0, nil, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
 	}
 	k, _, err := w.Take(ctx, "before the branch is removed", "", true)
+	if full := (*provider.FullError)(nil); objects.NoRoom(err) || errors.As(err, &full) {
+		return 0, nil, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w Or remove it without one, so that it cannot be brought back: `tidemark branch rm --no-undo %s`.", err, s.Name)
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
 	}
@@ -199,7 +215,7 @@ func (ops *Operations) bringBack(ctx context.Context, of *records.Session, l *mo
 		return nil, usererr.New(usererr.AlreadyExists, "%s exists, so the branch %s cannot come back", dir, was.ID)
 	}
 	if op.Kept == 0 {
-		return nil, usererr.New(usererr.NotFound, "the files of branch %s no longer existed when it was removed", was.ID)
+		return nil, usererr.New(usererr.NotFound, "no snapshot of the files of branch %s was kept when it was removed", was.ID)
 	}
 	undo := &records.Operation{At: ops.o.Clock(), Session: of.ID, Kind: records.OpUndo, State: records.Begun, What: "undo " + op.ID() + ", " + op.What, Of: op.Number, Dir: dir}
 	if err := ops.db.Log(l.Space, undo); err != nil {

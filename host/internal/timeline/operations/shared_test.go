@@ -66,7 +66,7 @@ func TestABranchWhoseDirectoryIsAnothersTakesNoFiles(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if a, err := w.Operations.RemoveBranch(t.Context(), s, of, true); err != nil || a.Note == "" {
+				if a, err := w.Operations.RemoveBranch(t.Context(), s, of, operations.Removal{Force: true}); err != nil || a.Note == "" {
 					t.Fatalf("%+v, %v", a, err)
 				}
 			case "undo":
@@ -85,7 +85,7 @@ func TestABranchWhoseDirectoryIsAnothersTakesNoFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Operations.RemoveBranch(t.Context(), s, of, false); err != nil {
+			if _, err := w.Operations.RemoveBranch(t.Context(), s, of, operations.Removal{}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Lstat(dir); err == nil {

@@ -2,6 +2,7 @@ package records
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,7 +33,11 @@ var (
 
 // DB is the file of sessions, moments and operations. What a method wrote survives the end of the process and a loss of
 // power.
-type DB struct{ bolt *bbolt.DB }
+type DB struct {
+	bolt *bbolt.DB
+	// reserve is the path of a file that is given up for what frees room on a full disk.
+	reserve string
+}
 
 // Open opens the file at a path, and creates it. A notice is what [boltfile.Open] says, or that a damaged file was set aside, now or
 // earlier, until the user removes that.
@@ -73,7 +78,7 @@ func tryOpen(path string) (_ *DB, notice string, err error) {
 	} else if err != nil {
 		return nil, "", fmt.Errorf("cannot open the timeline: %w", err)
 	}
-	d := &DB{b}
+	d := &DB{bolt: b, reserve: path + reserveSuffix}
 	err = d.update(func(tx *bbolt.Tx) error {
 		meta, err := tx.CreateBucketIfNotExists(metaBucket)
 		if err != nil {
@@ -96,7 +101,35 @@ func tryOpen(path string) (_ *DB, notice string, err error) {
 		_ = boltfile.Guard(b.Close) // this may fail on a damaged file
 		return nil, "", err
 	}
+	d.KeepReserve()
 	return d, notice, nil
+}
+
+// The reserve is a file beside that of the timeline. Its content means nothing, and takes reserveSize bytes on any filesystem.
+const (
+	reserveSuffix = ".reserve"
+	reserveSize   = 256 << 10
+)
+
+// KeepReserve makes the reserve, where there is none and the disk has room.
+func (d *DB) KeepReserve() {
+	if info, err := os.Lstat(d.reserve); err == nil && info.Size() == reserveSize {
+		return
+	}
+	content := make([]byte, reserveSize)
+	_, _ = rand.Read(content) // it never fails
+	if os.WriteFile(d.reserve, content, 0o600) != nil {
+		_ = os.Remove(d.reserve)
+	}
+}
+
+// Freeing does what frees room on the disk, or is recorded before that. After an error it is tried once more without the reserve.
+func (d *DB) Freeing(do func() error) error {
+	err := do()
+	if err == nil || os.Remove(d.reserve) != nil {
+		return err
+	}
+	return do()
 }
 
 // Close closes the file.

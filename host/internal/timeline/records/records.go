@@ -220,6 +220,8 @@ type Operation struct {
 	// Ref is the branch in Git that a commit made, Commit its commit.
 	Ref    string `msgpack:",omitempty"`
 	Commit string `msgpack:",omitempty"`
+	// Call is the ID of the request that it was for, "" where that had none. A program repeats a request that was not answered.
+	Call string `msgpack:",omitempty"`
 }
 
 // States of operations.
@@ -243,10 +245,10 @@ const (
 // SnapshotID returns the ID of a file snapshot.
 func SnapshotID(n uint64) string { return "s" + strconv.FormatUint(n, 10) }
 
-// Number returns the number of an ID that begins with a letter, such as m12.
+// Number returns the number of an ID that begins with a letter, such as m12. A number has one form: m012 is none.
 func Number(id string, letter byte) (uint64, bool) {
 	rest, ok := strings.CutPrefix(id, string(letter))
-	if !ok {
+	if !ok || strings.HasPrefix(rest, "0") {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(rest, 10, 63)

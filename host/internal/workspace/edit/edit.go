@@ -9,6 +9,7 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -36,11 +37,35 @@ type File struct {
 	// Mode has the type and the permissions, Data the content or the target of a link. A directory has no data.
 	Mode fs.FileMode
 	Data []byte
+	// large is the content of a file that is too large for Data, nil for others.
+	large *large
+}
+
+// large is a content that stays in its file.
+type large struct {
+	sum [sha256.Size]byte
+	// dir and name are the file.
+	dir, name string
 }
 
 // Same reports whether two paths have the same type and content.
 func (f *File) Same(o *File) bool {
-	return f == nil && o == nil || f != nil && o != nil && f.Kind() == o.Kind() && bytes.Equal(f.Data, o.Data)
+	return f == nil && o == nil || f != nil && o != nil && f.Kind() == o.Kind() && f.SameContent(o)
+}
+
+// SameContent reports whether two files have the same content.
+func (f *File) SameContent(o *File) bool {
+	if f.large == nil || o.large == nil {
+		return f.large == o.large && bytes.Equal(f.Data, o.Data)
+	}
+	return f.large.sum == o.large.sum
+}
+
+// WithMode returns the file with other permissions.
+func (f *File) WithMode(mode fs.FileMode) *File {
+	changed := *f
+	changed.Mode = mode
+	return &changed
 }
 
 // Kind is the type of a file, and whether it is a program. Other permissions differ between a workspace and a view.
@@ -54,7 +79,7 @@ func (f *File) Kind() fs.FileMode {
 
 // Text reports whether a file can be merged by lines.
 func (f *File) Text() bool {
-	return f != nil && f.Mode.IsRegular() && !bytes.Contains(f.Data[:min(len(f.Data), 8<<10)], []byte{0})
+	return f != nil && f.large == nil && f.Mode.IsRegular() && !bytes.Contains(f.Data[:min(len(f.Data), 8<<10)], []byte{0})
 }
 
 // Sum identifies type, permissions and content. It is "" for nothing.
@@ -63,10 +88,13 @@ func (f *File) Sum() string {
 		return ""
 	}
 	sum := sha256.Sum256(f.Data)
+	if f.large != nil {
+		sum = f.large.sum
+	}
 	return fmt.Sprintf("%o:%s", f.Mode.Type()|f.Mode.Perm(), hex.EncodeToString(sum[:]))
 }
 
-// maxFile bounds a file in bytes.
+// maxFile bounds a content in memory, in bytes.
 const maxFile = 256 << 20
 
 // Read returns what is at a path with slashes, without following links. Behind a link there is nothing.
@@ -93,7 +121,8 @@ func Read(root *os.Root, name string) (*File, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	case info.Size() > maxFile:
-		return nil, fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), maxFile)
+		sum, err := sumOf(root, name)
+		return &File{Mode: info.Mode().Perm(), large: &large{sum, root.Name(), name}}, err
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -101,7 +130,48 @@ func Read(root *os.Root, name string) (*File, error) {
 	}
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(data) > maxFile {
+		return nil, errors.New("it grew while it was read")
+	}
 	return &File{Mode: info.Mode().Perm(), Data: data}, err
+}
+
+// sumOf returns the hash of a file's content, which is not in memory as a whole.
+func sumOf(root *os.Root, name string) (sum [sha256.Size]byte, err error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return [sha256.Size]byte(h.Sum(nil)), err
+}
+
+// copyTo copies the content to a new file of another directory. Where the filesystem shares extents, it takes no room.
+func (l *large) copyTo(root *os.Root, name string) (err error) {
+	dir, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	from, err := dir.Open(l.name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	to, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err != nil {
+		return err
+	}
+	if sum, err := sumOf(root, name); err != nil || sum != l.sum {
+		return cmp.Or(err, errors.New("it was changed in the meantime"))
+	}
+	return nil
 }
 
 // Step is a change of a path, which has slashes. From is what is there before, To what is there after it.
@@ -207,7 +277,11 @@ func stage(root *os.Root, s Step, name string) error {
 	case s.To.Mode&fs.ModeSymlink != 0:
 		return root.Symlink(string(s.To.Data), name)
 	}
-	if err := root.WriteFile(name, s.To.Data, 0o600); err != nil {
+	write := func() error { return root.WriteFile(name, s.To.Data, 0o600) }
+	if s.To.large != nil {
+		write = func() error { return s.To.large.copyTo(root, name) }
+	}
+	if err := write(); err != nil {
 		return err
 	}
 	return root.Chmod(name, s.To.Mode)
