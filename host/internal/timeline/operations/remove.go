@@ -200,7 +200,7 @@ func (ops *Operations) keepBranch(ctx context.Context, s *records.Session, how R
 	}
 	k, _, err := w.Take(ctx, "before the branch is removed", "", true)
 	if full := (*provider.FullError)(nil); objects.NoRoom(err) || errors.As(err, &full) {
-		return 0, nil, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w Or remove it without one, so that it cannot be brought back: `tidemark branch rm --no-undo %s`.", err, s.Name)
+		return 0, nil, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w `tidemark branch rm --no-undo %s` removes it without one. It cannot be brought back then.", err, s.Name)
 	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
