@@ -287,6 +287,7 @@ test('an error whose body nobody reads is told without it, and says why', async 
 test.each([
   ['after the response', ['responseReceived', 'arrived']],
   ['before the response', ['arrived', 'responseReceived']],
+  ['before the request', ['responseReceived']],
 ])('an answer that has arrived and that nobody reads has ended: known %s', async (_, order) => {
   vi.useFakeTimers();
   try {
@@ -301,7 +302,11 @@ test.each([
         ...rest,
       });
     const url = 'http://localhost:5173/api';
+    const arrives = (at: number) =>
+      witness.completed(request(url, { type: 'xmlhttprequest', timeStamp: at }));
     witness.began(request(url, { type: 'xmlhttprequest' }));
+    arrives(T - 1); // one before, of the same address
+    if (!order.includes('arrived')) arrives(T + 20);
     network('requestWillBeSent', {
       initiator: { type: 'script' },
       request: { url, method: 'GET', headers: {} },
@@ -310,7 +315,7 @@ test.each([
     });
     await vi.advanceTimersByTimeAsync(5000);
     for (const what of order) {
-      if (what === 'arrived') witness.completed(request(url, { type: 'xmlhttprequest' }));
+      if (what === 'arrived') arrives(T + 20);
       else
         network(what, { response: { url, status: 200, headers: {}, mimeType: 'text/plain' }, timestamp: 2 });
     }

@@ -101,7 +101,7 @@ export class DebuggerSource implements CaptureSource {
     );
     this.#shared = this.#sharedWorkers();
     witness.onEnded = (tab) => this.#settleSoon(tab);
-    witness.onArrived = (tab, request) => this.#tabs.get(tab)?.tab.network.arrived(request);
+    witness.onArrived = (tab, answer) => this.#tabs.get(tab)?.tab.network.arrived(answer);
   }
 
   start(tab: number, options: StartOptions): Promise<Started> {

@@ -32,6 +32,22 @@ type Network = {
 const UNREAD_BODY_MS = 300;
 const DOCUMENT_BODY_MS = 2000;
 
+/** How many answers are kept for requests that may still be told of. */
+const MAX_EARLY = 50;
+
+/** An answer that the network has all of. */
+export interface Answer {
+  method: string;
+  url: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+/** Whether it may be the answer to a request: none arrives before its request began. */
+function answers({ method, url, at }: Answer, flight: Flight): boolean {
+  return flight.url === url && flight.method === method && at >= flight.started;
+}
+
 /** What another witness knew of a request whose start the debugger did not see. */
 export interface Start extends Sent {
   method: string;
@@ -56,6 +72,8 @@ export class NetworkTracker {
   readonly #witness: Witness;
   readonly #foreign: (event: Network['willBeSent']) => boolean;
   readonly #flights = new Map<string, Flight>();
+  /** Answers that no request was known for when they had arrived. */
+  #early: Answer[] = [];
   readonly #bodies = new Set<Promise<void>>();
   readonly #times = new SendTimes();
 
@@ -107,6 +125,11 @@ export class NetworkTracker {
 
   #begin(flight: Flight): void {
     this.#flights.set(flight.id, flight);
+    const early = this.#early.findIndex((answer) => answers(answer, flight));
+    if (early >= 0) {
+      this.#early.splice(early, 1);
+      flight.arrived = true;
+    }
     this.#tab.emit(requestEvent(this.#tab.tab, flight));
   }
 
@@ -132,17 +155,18 @@ export class NetworkTracker {
 
   /**
    * The network has all of the answer to a request. Chromium reports no end of one that must not be stored until the page reads it,
-   * and the page may never do that.
+   * and the page may never do that. On a busy machine the debugger tells of the request itself later than this.
    */
-  arrived({ method, url }: { method: string; url: string }): void {
+  arrived(answer: Answer): void {
     for (const flight of this.#flights.values()) {
-      if (flight.url !== url || flight.method !== method || flight.arrived === true || flight.reported)
-        continue;
+      if (!answers(answer, flight) || flight.arrived === true || flight.reported) continue;
       flight.arrived = true;
       if (flight.response !== undefined && flight.unread === undefined)
         this.#awaitBody(flight, this.#tab.clock.now());
       return;
     }
+    this.#early.push(answer);
+    if (this.#early.length > MAX_EARLY) this.#early.shift();
   }
 
   /** Reports an answer of that time without its body if the page does not read that soon. */

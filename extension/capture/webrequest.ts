@@ -5,7 +5,7 @@
  */
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
-import type { Start, Witness } from './network';
+import type { Answer, Start, Witness } from './network';
 import { SendTimes } from './request';
 import { resourceOfType } from './resources';
 import { withoutHash } from './text';
@@ -71,7 +71,7 @@ export class WebRequestWitness {
   /** Called with each request of a tab that ended after the debugger had attached. */
   onEnded: ((tab: number) => void) | undefined;
   /** Called with each request of which the network has the whole answer. */
-  onArrived: ((tab: number, request: { method: string; url: string }) => void) | undefined;
+  onArrived: ((tab: number, answer: Answer) => void) | undefined;
 
   /** `wanted` says whether a page of that address in that tab is watched. */
   constructor(wanted: (tab: number, url: string) => boolean, now = Date.now()) {
@@ -104,7 +104,8 @@ export class WebRequestWitness {
 
   completed(details: RequestDetails): void {
     this.ended(details);
-    this.onArrived?.(details.tabId, { method: details.method, url: withoutHash(details.url) });
+    const { method, url, timeStamp: at } = details;
+    this.onArrived?.(details.tabId, { method, url: withoutHash(url), at });
   }
 
   ended(details: RequestDetails): void {
