@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
@@ -36,6 +37,8 @@ func TestABrokenPageNamesTheCallAndThePromptBehindIt(t *testing.T) {
 	s.hook("UserPromptSubmit", map[string]any{"prompt": "show cents", "prompt_id": "p1"})
 	run("timeline", "moment", "add", "--label", "before the edit") // on a busy machine a hook does not wait for its moment
 	app.Edit("src/price.js", "(cents / 100)", "cents.value")
+	p.JS(`while (document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
+	time.Sleep(200 * time.Millisecond) // as on a busy machine, the hook begins longer after the error than the edit took
 	if said := s.hook("PostToolUse", map[string]any{
 		"tool_name": "Edit", "tool_use_id": "toolu_1", "prompt_id": "p1", "duration_ms": 20,
 		"tool_input": map[string]any{"file_path": filepath.Join(app.Dir, "src/price.js"), "new_string": "cents.value"}, "tool_response": map[string]any{"ok": true},

@@ -59,13 +59,17 @@ type Call struct {
 	Moment     string `json:"momentId,omitempty"`
 	// Files are the files that it changed.
 	Files []File `json:"files,omitempty"`
-	// Severity is that of what the browser reported from the beginning of the call to the beginning of the next one that changed files, "" where it
-	// changed none. Summary is not given for clean.
+	// Severity is that of what the browser reported from the beginning of the call, or from when its first file was written if
+	// that was before, to the same time of the next call that changed files. It is "" where the call changed none. Summary is
+	// not given for clean.
 	Severity report.Severity `json:"severity,omitempty"`
 	Summary  string          `json:"summary,omitempty"`
 	Calls    []*Call         `json:"calls,omitempty" tstype:"Call[]"`
 
 	ended time.Time
+	// edited is when the first of its files was written, zero where that is not known. The hook of a call may come later than
+	// the call took, and what it broke be older than its beginning then.
+	edited time.Time
 }
 
 // File is a change of a file.

@@ -248,6 +248,9 @@ func (b *builder) addFile(e *event.FileChange, outlines []*conversation.Outline)
 	}
 	last := makers[len(makers)-1]
 	last.Files = append(last.Files, file)
+	if at := time.UnixMilli(e.Edited); e.Edited != 0 && (last.edited.IsZero() || at.Before(last.edited)) {
+		last.edited = at
+	}
 }
 
 // judge computes what the browser reported after the calls that changed files.
@@ -263,14 +266,21 @@ func (f *Finder) judge(ctx context.Context, client *checkpoint.Client, workspace
 		edits = edits[n:]
 	}
 	options := f.Rules.Of(client).Options(regression.ScopeIn(f.Timeline, client, workspace))
+	begun := make([]time.Time, len(edits)+1)
 	for i, c := range edits {
-		until := to
-		if i+1 < len(edits) {
-			until = edits[i+1].At.Time
+		begun[i] = c.At.Time
+		if !c.edited.IsZero() && c.edited.Before(begun[i]) {
+			begun[i] = c.edited
 		}
+		if i > 0 && begun[i].Before(begun[i-1]) {
+			begun[i] = begun[i-1]
+		}
+	}
+	begun[len(edits)] = to
+	for i, c := range edits {
 		v := f.Store.View(f.Clock())
-		end := v.MomentAt(until)
-		r := f.Observer.Compute(ctx, v.MomentAt(c.At.Time), v, &end, options)
+		end := v.MomentAt(begun[i+1])
+		r := f.Observer.Compute(ctx, v.MomentAt(begun[i]), v, &end, options)
 		if c.Severity = r.Severity; r.Severity != report.Clean || r.Coverage != nil {
 			c.Summary = r.Summary
 		}
