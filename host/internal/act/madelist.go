@@ -14,7 +14,7 @@ import (
 
 // Times and limits for lists that a page implements.
 const (
-	// lateOptions is how long an open list may take to show its options.
+	// lateOptions is how long an open list may take to show its options, and for how long it may draw them again.
 	lateOptions = 1500 * time.Millisecond
 	// mostScrolls is how often a list that draws only what is in view is scrolled, by scrolledBy pixels.
 	mostScrolls = 30
@@ -52,8 +52,9 @@ type madeList struct {
 	tab    *actingTab
 	ref    string
 	number int
-	// root is the page at the last look.
-	root *aria.Node
+	// root is the page at the last look, document that page's document.
+	root     *aria.Node
+	document string
 	// before has the references on the page before the list was opened; nil if it was not.
 	before map[int]bool
 	clicks int
@@ -68,7 +69,7 @@ func (l *madeList) choose(ctx context.Context, value string) (*protocol.ActResul
 		l.before = nil // it closes at each choice
 	}
 	if option, _ := l.find(value); option != nil {
-		return l.click(ctx, option)
+		return l.pick(ctx, option, value)
 	}
 	if !l.announcesOptions() {
 		return &protocol.ActResult{Refused: protocol.RefusedKind, Text: notNative, Done: l.clicks}, nil
@@ -90,7 +91,7 @@ func (l *madeList) choose(ctx context.Context, value string) (*protocol.ActResul
 		}
 		option, names := l.find(value)
 		if option != nil {
-			return l.click(ctx, option)
+			return l.pick(ctx, option, value)
 		}
 		if len(options) == 0 {
 			options = names
@@ -226,7 +227,7 @@ func (l *madeList) last() *aria.Node {
 func (l *madeList) look(ctx context.Context) error {
 	tree, err := l.actor.pages.Look(ctx, l.tab.id, l.tab.tab, false)
 	if err == nil {
-		l.root = tree.Root
+		l.root, l.document = tree.Root, tree.Document
 	}
 	return err
 }
@@ -349,6 +350,27 @@ func drawnText(n *aria.Node) string {
 		return n.Children[0].Name
 	}
 	return n.Name
+}
+
+// pick clicks an option. A list that draws its options again, such as with each answer of a server, has another element of that name
+// then.
+func (l *madeList) pick(ctx context.Context, option *aria.Node, value string) (*protocol.ActResult, error) {
+	document, deadline := l.document, l.actor.clock().Add(lateOptions)
+	for {
+		clicks := l.clicks
+		result, err := l.click(ctx, option)
+		if err != nil || result.Refused != protocol.RefusedGone || !l.actor.clock().Before(deadline) {
+			return result, err
+		}
+		if err := l.look(ctx); err != nil {
+			return nil, err
+		}
+		next, _ := l.find(value)
+		if next == nil || l.document != document {
+			return result, nil
+		}
+		option, l.clicks = next, clicks
+	}
 }
 
 // click clicks an option, or what draws it if it is hidden itself. A chosen one of several that can be chosen stays chosen.

@@ -14,6 +14,7 @@ const comboboxes = `<style>.pop { border: 1px solid } [hidden] { display: none !
 <div role="combobox" aria-expanded="false" id="outer"><input id="nested" role="combobox" aria-expanded="false" aria-label="Nested"><div id="inner"></div></div>
 <div role="combobox" tabindex="0" aria-expanded="false" aria-label="Late" id="late">Choose</div><main id="page"><div role="combobox" tabindex="0" aria-expanded="false" aria-label="Modal" id="modal">Choose</div></main>
 <input id="drawn" role="combobox" aria-expanded="false" aria-label="Drawn" readonly><div role="combobox" tabindex="0" aria-expanded="false" aria-label="Long" id="long">Choose</div>
+<div role="combobox" tabindex="0" aria-expanded="false" aria-label="Redrawn" id="redrawn">Choose</div>
 <button aria-haspopup="listbox" aria-expanded="false" id="many">Many</button><div role="combobox" tabindex="0" aria-expanded="false" aria-label="Empty" id="empty">Choose</div>
 <div role="listbox" aria-label="Others"><div role="option">Oslo</div><div role="option">Rome</div></div><div id="portal"></div><script>
 const cities = ['Aachen', 'Bonn', 'Celle', 'Oslo', 'Rome']
@@ -29,6 +30,10 @@ keyed.oninput = () => open(keyed, matching(keyed))
 filtered.oninput = () => { setTimeout(() => filtered.value === '' || matching(filtered).length === 0 ? close(filtered) : open(filtered, matching(filtered)), 300) }
 outer.onclick = (e) => { if (e.target.role !== 'option') { outer.setAttribute('aria-expanded', 'true'); open(nested, cities, inner) } }
 late.onclick = () => { late.setAttribute('aria-expanded', 'true'); setTimeout(() => open(late, cities), 700) }
+redrawn.onclick = () => { // as each answer of a server comes
+  let left = 40; open(redrawn, cities)
+  const again = setInterval(() => { if (left-- === 0 || portal.innerHTML === '') clearInterval(again); else open(redrawn, cities) }, 20)
+}
 modal.onclick = () => { open(modal, cities); page.setAttribute('aria-hidden', 'true') }
 drawn.onclick = () => {
   drawn.setAttribute('aria-expanded', 'true')
@@ -58,7 +63,7 @@ func TestListsOpenInManyWays(t *testing.T) {
 	choose := func(name string, values ...string) map[string]any {
 		return map[string]any{"ref": e2etest.RefOf(t, listing, `"`+name+`"`), "values": values}
 	}
-	for name, chosen := range map[string]string{"Keyed": "keyed.value", "Filtered": "filtered.value", "Nested": "nested.value", "Late": "late.textContent", "Modal": "modal.textContent", "Drawn": "drawn.value"} {
+	for name, chosen := range map[string]string{"Keyed": "keyed.value", "Filtered": "filtered.value", "Nested": "nested.value", "Late": "late.textContent", "Redrawn": "redrawn.textContent", "Modal": "modal.textContent", "Drawn": "drawn.value"} {
 		a.Do("browser_select_option", choose(name, "Oslo"))
 		if got := p.Text(chosen); got != "Oslo" {
 			t.Errorf("%s: chosen is %q\n%s", name, got, a.Everything())
