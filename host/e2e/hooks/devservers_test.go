@@ -111,6 +111,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 					named++
 				} else {
 					t.Logf("%s (%s → %s) is not named: %+v; the hook says %q", e.file, e.from, e.to, found, said)
+					t.Logf("now: %s", w.RunIn(app.Dir, "changes", "--since", since, "--json").Out)
 					t.Logf("what broke since: %s", w.RunIn(app.Dir, "timeline", "find-regression", since, "--json").Out)
 				}
 				app.Edit(e.file, e.to, e.from)

@@ -262,7 +262,7 @@ func (f *Finder) HasFrame(e *event.WebSocket) bool {
 // ShowsModule reports whether the overlay of a development server shows why it could not answer with a module.
 func (f *Finder) ShowsModule(n *event.Network) bool {
 	return slices.ContainsFunc(f.overlays, func(o *overlay) bool {
-		return o.listed && o.element.Tab == n.Tab() && alike.Near(o.at, n.At) && alike.ShowsModule(o.element.Selector, o.element.Text, n.Status, n.URL)
+		return o.element.Tab == n.Tab() && alike.Near(o.at, n.At) && alike.ShowsModule(o.element.Selector, o.element.Text, n.Status, n.URL)
 	})
 }
 
@@ -331,12 +331,10 @@ func (f *Finder) leaving(e *event.Console) bool {
 	return f.aborted[e.Tab()].Near(e.At)
 }
 
-// overlay is an error overlay that appeared in the window.
+// overlay is an error overlay that appeared in the window, and that the report lists.
 type overlay struct {
 	element capture.ElementKey
 	at      int64
-	// listed is false for one from before the window of which the report says nothing.
-	listed bool
 	// told is true where an error of the console says the same, and where, or another overlay.
 	told bool
 }
@@ -349,8 +347,10 @@ func (f *Finder) FindOverlays() {
 	f.looked = true
 	for pos, e := range f.w.View.DOM().From(f.w.From.Pos[capture.DOM]) {
 		if e.Op == "appeared" && alike.IsOverlay(e.Element.Selector) && f.w.Options.Covers(capture.DOMSection, pos, event.InTab(e.Tab(), e.Element.Origin), e.At) {
-			listed := f.w.From.DOMState.Shown(e.Element) == 0 || f.w.Options.Stands() && f.w.View.DOMState.Elements()[e.Element] > 0
-			f.overlays = append(f.overlays, &overlay{element: e.Element, at: e.At, listed: listed})
+			// Of one that was there before the window and that does not stand for the reader, nothing is said.
+			if f.w.From.DOMState.Shown(e.Element) == 0 || f.w.Options.Stands() && f.w.View.DOMState.Elements()[e.Element] > 0 {
+				f.overlays = append(f.overlays, &overlay{element: e.Element, at: e.At})
+			}
 		}
 	}
 	for _, o := range f.overlays {

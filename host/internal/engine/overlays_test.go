@@ -110,6 +110,27 @@ func TestAnOverlayStandsForAnErrorWhosePlaceOnlyItKnows(t *testing.T) {
 	}
 }
 
+// TestAnOverlayFromBeforeStandsForNoError where the answer says nothing of it, as one since a time: an overlay that was there then,
+// and that is closed and opened again with the error.
+func TestAnOverlayFromBeforeStandsForNoError(t *testing.T) {
+	const placed = "Console Error – picked – src/app/Shop.tsx:4:9"
+	w := enginetest.NewWithMaps(t, (&server{}).fetch)
+	a := w.Agent()
+	w.Element("appeared", 1, "nextjs-portal", placed)
+	w.Pass(10 * time.Second)
+	w.Changes(a, params{})
+	since := w.Now.Format(time.RFC3339Nano)
+	w.Pass(time.Second)
+	w.Send("console", `"level":"error","via":"console","text":"picked","url":"webpack-internal:///./src/app/Shop.tsx","line":12,"column":7`)
+	w.Element("gone", 1, "", "")
+	w.Element("appeared", 2, "nextjs-portal", "Console Error – picked")
+	w.Pass(time.Second)
+	w.Element("gone", 2, "", "")
+	w.Element("appeared", 3, "nextjs-portal", placed)
+	r := w.Changes(w.Agent(), params{Checkpoint: since})
+	expect(t, r.Severity == report.Error && len(r.Console.NewErrors) == 1, r)
+}
+
 // TestOneOfTwoOverlaysAndTheirErrorIsListed: React Refresh and webpack's client both show what was thrown.
 func TestOneOfTwoOverlaysAndTheirErrorIsListed(t *testing.T) {
 	for place, want := range map[string]string{
