@@ -424,7 +424,7 @@ func addElements(c *computation, elements []elementShown, changes []*capture.Cha
 			add(Consequence{At: e.From, Severity: report.Clean, Text: text, Flash: true}, life)
 			continue
 		}
-		is := Consequence{At: e.From, Severity: report.Warning, Text: "error element " + event.Selector(e.Selector) + ": " + text + report.From(report.PlaceName(report.Place{File: at.File, Line: at.Line}), at.Generated, ""), Entries: []alike.Entry{life}, event: appeared(e.ElementKey, e.Life)}
+		is := Consequence{At: e.From, Severity: report.Warning, Text: "error element " + event.Selector(e.Selector) + ": " + text + report.From(report.PlaceName(report.Place{File: at.File, Line: at.Line}), at.Generated, ""), Entries: []alike.Entry{life}, event: c.appeared(e.ElementKey, e.Life)}
 		if alike.IsOverlay(e.Selector) {
 			is.Severity = report.Error
 		}

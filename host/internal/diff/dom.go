@@ -95,7 +95,7 @@ func (c *computation) dom() *report.DOMDiff {
 		lives := w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) || l.To > 0 && alike.IsMended(k) })
 		for _, l := range lives {
 			life := alike.Life(k, l.From)
-			t := &tally[report.NewElement]{entry: c.newElement(l, k, w.ref), count: 1, last: w.last, began: appeared(k, l), keys: []alike.Entry{entry}}
+			t := &tally[report.NewElement]{entry: c.newElement(l, k, w.ref), count: 1, last: w.last, began: c.appeared(k, l), keys: []alike.Entry{entry}}
 			if l.From > 0 {
 				t.keys = append(t.keys, life)
 			}

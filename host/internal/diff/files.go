@@ -106,6 +106,6 @@ func madeBy(e *filechanges.Change, made map[uint64]maker) (by []string, prompt s
 const maxIntroduced = 10
 
 // appeared is an error element as it appeared.
-func appeared(k capture.ElementKey, l flash.Life) event.Event {
-	return &capture.Change{Head: event.Head{At: l.From, Subject: event.InTab(k.Tab, k.Origin)}, Op: "appeared", Element: k}
+func (c *computation) appeared(k capture.ElementKey, l flash.Life) event.Event {
+	return &capture.Change{Head: event.Head{At: c.duplicates.Since(k, l.From), Subject: event.InTab(k.Tab, k.Origin)}, Op: "appeared", Element: k}
 }

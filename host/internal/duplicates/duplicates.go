@@ -230,6 +230,9 @@ func (f *Finder) Has(e *event.Console) bool {
 	}
 	knows := slices.IndexFunc(shown, func(o *overlay) bool { return f.saysWhere(o, e) })
 	own := alike.IsOwnCode(e) && knows < 0
+	if knows >= 0 {
+		shown[knows].since = min(shown[knows].since, e.At)
+	}
 	for i, o := range shown {
 		o.told = i != knows && (o.told || own || knows >= 0)
 	}
@@ -335,6 +338,9 @@ func (f *Finder) leaving(e *event.Console) bool {
 type overlay struct {
 	element capture.ElementKey
 	at      int64
+	// since is when what it says began: when it appeared, or before that, when the error that it stands for was reported or an overlay
+	// that it gave its place.
+	since int64
 	// told is true where an error of the console says the same, and where, or another overlay.
 	told bool
 }
@@ -349,16 +355,34 @@ func (f *Finder) FindOverlays() {
 		if e.Op == "appeared" && alike.IsOverlay(e.Element.Selector) && f.w.Options.Covers(capture.DOMSection, pos, event.InTab(e.Tab(), e.Element.Origin), e.At) {
 			// Of one that was there before the window and that does not stand for the reader, nothing is said.
 			if f.w.From.DOMState.Shown(e.Element) == 0 || f.w.Options.Stands() && f.w.View.DOMState.Elements()[e.Element] > 0 {
-				f.overlays = append(f.overlays, &overlay{element: e.Element, at: e.At})
+				f.overlays = append(f.overlays, &overlay{element: e.Element, at: e.At, since: e.At})
 			}
 		}
 	}
 	for _, o := range f.overlays {
-		o.told = slices.ContainsFunc(f.overlays, func(other *overlay) bool {
-			return other.element.Tab == o.element.Tab && (other.element.Selector == o.element.Selector || alike.Near(other.at, o.at)) &&
-				alike.SameOverlay(o.element.Selector, o.element.Text, other.element.Selector, other.element.Text)
-		})
+		for _, other := range f.overlays {
+			near := alike.Near(other.at, o.at)
+			if other.element.Tab != o.element.Tab || other.element.Selector != o.element.Selector && !near ||
+				!alike.SameOverlay(o.element.Selector, o.element.Text, other.element.Selector, other.element.Text) {
+				continue
+			}
+			if o.told = true; near {
+				other.since = min(other.since, o.at)
+			}
+		}
 	}
+}
+
+// Since returns when what an overlay says began that appeared at a time, both in milliseconds since the Unix epoch: when the error was
+// reported that it stands for. A development server draws it later, and on a busy machine much later. For any other element, that is
+// the time itself.
+func (f *Finder) Since(k capture.ElementKey, at int64) int64 {
+	for _, o := range f.overlays {
+		if o.element == k && o.at == at {
+			return o.since
+		}
+	}
+	return at
 }
 
 // TellsOverlay reports whether an element is an overlay that an error of the console, or a failed request, tells of.
