@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -110,6 +111,7 @@ func write(w http.ResponseWriter, status int, v any) bool {
 		status, data = http.StatusInternalServerError, []byte(`{"message":"cannot encode the answer"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data))) // without it, the end of the answer is a write of its own
 	w.WriteHeader(status)
 	_, err = w.Write(data)
 	return err == nil && http.NewResponseController(w).Flush() == nil

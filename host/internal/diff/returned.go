@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"slices"
+
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -13,11 +15,11 @@ const maxReturned = 20
 // givenBut are entries that a reader was given, without those that an edit brought back.
 type givenBut struct {
 	window.Given
-	returned map[uint64]bool
+	returned []uint64
 }
 
 // Has implements [window.Given].
-func (g givenBut) Has(as uint64) bool { return !g.returned[as] && g.Given.Has(as) }
+func (g givenBut) Has(as uint64) bool { return !slices.Contains(g.returned, as) && g.Given.Has(as) }
 
 // withoutReturned returns what the reader was given, without what was gone and what an edit brought back: that is news. What a window
 // has first of each entry decides.
@@ -26,38 +28,47 @@ func withoutReturned(w *window.Window) window.Given {
 	if o.Given == nil || o.Introduced == nil || o.Returned == nil {
 		return o.Given
 	}
-	back, looked := map[uint64]bool{}, map[uint64]bool{}
-	look := func(e event.Event, entry alike.Entry, as ...alike.Entry) {
-		if looked[entry.As] || len(looked) == maxReturned || !o.WasGiven(entry) {
-			return
-		}
-		looked[entry.As] = true
+	var back, looked []uint64
+	isFirst := func(entry alike.Entry) bool {
+		return len(looked) < maxReturned && o.WasGiven(entry) && !slices.Contains(looked, entry.As)
+	}
+	look := func(e event.Event, as ...alike.Entry) {
+		looked = append(looked, as[0].As)
 		if o.Returned(e) {
-			for _, a := range append(as, entry) {
-				back[a.As] = true
+			for _, entry := range as {
+				back = append(back, entry.As)
 			}
 		}
 	}
 	if o.Includes(capture.ConsoleSection) {
 		for pos, e := range w.View.Console().Marked(w.From.Pos[capture.Console]) {
-			if w.Tells(pos, e) && w.BuiltIn(e) == nil {
-				look(e, alike.Console(e, w.Level(e)), alike.Storm(e))
+			if !w.Tells(pos, e) {
+				continue
+			}
+			if entry := alike.Console(e, w.Level(e)); isFirst(entry) && w.BuiltIn(e) == nil {
+				look(e, entry, alike.Storm(e))
 			}
 		}
 	}
 	if o.Includes(capture.NetworkSection) {
 		for _, e := range w.View.Network().From(w.From.Pos[capture.Network]) {
-			if e.Failed() && o.InScope(e.Subject) && capture.Counts(e) {
+			if !e.Failed() || !o.InScope(e.Subject) || !capture.Counts(e) {
+				continue
+			}
+			if entry := alike.Failure(e); isFirst(entry) {
 				bare := *e
 				bare.Detail = ""
-				look(e, alike.Failure(e), alike.Failure(&bare), alike.Failures(e), others(alike.Failure(e)))
+				look(e, entry, alike.Failure(&bare), alike.Failures(e), others(entry))
 			}
 		}
 	}
 	if o.Includes(capture.DOMSection) {
 		for _, e := range w.View.DOM().From(w.From.Pos[capture.DOM]) {
-			if e.Op == "appeared" && o.InScope(e.Subject) {
-				look(e, alike.Element(e.Element, 0))
+			if e.Op != "appeared" || !o.InScope(e.Subject) {
+				continue
+			}
+			if entry := alike.Element(e.Element, 0); isFirst(entry) {
+				look(e, entry)
 			}
 		}
 	}

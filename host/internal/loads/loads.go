@@ -72,8 +72,10 @@ func (l *Index) readLocked(v *capture.View) {
 		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
 		l.feeds, l.scripts = map[int][]feed{}, map[int][]load{}
 	}
-	for pos, n := range v.Network().InRing().From(l.network) {
-		l.network = pos + 1
+	if l.network >= v.Network().Next() && l.socket >= v.WebSocket().Next() && l.console >= v.Console().Next() {
+		return // it is asked several times for each entry of an answer
+	}
+	for _, n := range v.Network().InRing().From(l.network) {
 		l.wrappers.Add(asked(n), n.Stack)
 		l.take(v, n)
 		s := sourcemap.Script{Tab: n.Tab(), URL: n.URL}
@@ -95,6 +97,7 @@ func (l *Index) readLocked(v *capture.View) {
 			l.updates[n.Tab()] = append(l.updates[n.Tab()], update{at: n.Started, prefix: origin + "/"})
 		}
 	}
+	l.network = max(l.network, v.Network().Next())
 	if v.WebSocket().InRing().First() > l.socket {
 		clear(l.feeds) // some of it was not read
 	}

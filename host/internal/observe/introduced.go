@@ -16,9 +16,9 @@ import (
 type Edits = edited.Edits
 
 // introduced returns what finds the change of a workspace after which an entry first appeared, and what reports whether such a change
-// brought one back. What they need of the buffers is read for the first entry.
+// brought one back. What they need of the buffers is read for the first entry. They are nil where no change is known.
 func (p *Places) introduced(o window.Options, workspace string, inWorkspace bool) (introduced func(event.Event) *report.Introduced, returned func(event.Event) bool) {
-	if p == nil || p.edits.Update == nil {
+	if p == nil || p.edits.Update == nil || p.v.Files().Len() == 0 {
 		return nil, nil
 	}
 	o.Tab, o.Workspace = 0, workspace // files are in no tab

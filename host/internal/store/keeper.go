@@ -28,6 +28,7 @@ type Keeper struct {
 	dirty   <-chan struct{}
 	wake    chan struct{} // has room for one
 	readers atomic.Uint64 // grows when a client's cursor has changed
+	told    atomic.Bool   // a nudge for readers has not led to a commit yet
 
 	mu      sync.Mutex
 	disk    *Store // nil while there is none
@@ -92,10 +93,12 @@ func (k *Keeper) Past() (*Past, error) {
 	return disk.Past(k.o.Capture.Index())
 }
 
-// ReadersChanged records that a client's cursor has changed.
+// ReadersChanged records that a client's cursor has changed. One nudge is enough until the next commit: each one wakes a goroutine.
 func (k *Keeper) ReadersChanged() {
 	k.readers.Add(1)
-	k.nudge()
+	if !k.told.Swap(true) {
+		k.nudge()
+	}
 }
 
 func (k *Keeper) nudge() {
@@ -221,6 +224,7 @@ func (k *Keeper) write() error {
 		k.mu.Unlock()
 	}
 	more := map[string][]byte{}
+	k.told.Store(false)
 	readers := k.readers.Load()
 	if !k.written || readers != k.readersWritten {
 		data, err := EncodeClients(k.o.Readers())
