@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer/safefile"
 )
@@ -94,7 +95,7 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		if err != nil {
 			return nil, err
 		}
-		if p.Call != "" && p.Call == before.Call {
+		if call := tool.CallOf(ctx); call != "" && call == before.Call {
 			tree, c.Parent, _ = strings.Cut(was, "\n")
 			c.Parent, _, _ = strings.Cut(c.Parent, "\n")
 		} else if was != tree+"\n"+c.Parent+"\n"+p.Message {

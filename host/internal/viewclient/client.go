@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{"client": {c.Name}, "origin": c.Origins, "project": {c.Project}, "dir": {c.Dir}}
+	query := url.Values{"client": {c.Name}, "origin": c.Origins, "project": {c.Project}, "dir": {c.Dir}, "call": {rand.Text()}}
 	if c.Shift {
 		query.Set("shift", "1")
 	}

@@ -3,27 +3,25 @@ package operations
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 // Commit has a function make the branch in Git that an operation of a session describes.
-func (ops *Operations) Commit(s *records.Session, op *records.Operation, make func() error) error {
+func (ops *Operations) Commit(ctx context.Context, s *records.Session, op *records.Operation, make func() error) error {
 	l, err := ops.lines.Line(s.Workspace)
 	if err != nil {
 		return err
 	}
 	op.At, op.Session, op.Kind = ops.o.Clock(), s.ID, records.OpCommit
-	return logged(ops, l.Space, op, make)
+	return logged(ctx, ops, l.Space, op, make)
 }
 
 // logged does what changes a repository as an operation. A kill between the two entries in the log is ended by [endCommit].
-func logged(ops *Operations, space string, op *records.Operation, do func() error) error {
-	op.State = records.Begun
-	if err := ops.db.Log(space, op); err != nil {
-		return fmt.Errorf("cannot save the operation: %w", err)
+func logged(ctx context.Context, ops *Operations, space string, op *records.Operation, do func() error) error {
+	if err := begin(ctx, ops, space, op); err != nil {
+		return err
 	}
 	err := do()
 	if op.State = records.Done; err != nil {
