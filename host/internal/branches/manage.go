@@ -299,7 +299,7 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 	}
 	defer remove()
 	before, _, err := operations.DoneBefore(b.Timeline.Operations, client, p.Where, func(o *records.Operation) bool {
-		return o.Kind == records.OpCommit && o.Branch == s.ID && o.Dir == root.Workspace && o.Ref == p.As
+		return o.Kind == records.OpCommit && o.Branch == s.ID && operations.Repository(b.Timeline.Operations, o) == root.Workspace && o.Ref == p.As
 	})
 	if err != nil {
 		return nil, err

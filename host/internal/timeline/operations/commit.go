@@ -30,6 +30,20 @@ func logged(ctx context.Context, ops *Operations, space string, op *records.Oper
 	return errors.Join(err, ops.db.Log(space, op))
 }
 
+// Repository is the directory of the repository to which an operation committed, where it is now.
+func Repository(ops *Operations, op *records.Operation) string {
+	of, err := ops.sessions.Find(op.Session)
+	if err != nil {
+		return op.Dir
+	}
+	for _, s := range []*records.Session{of, ops.sessions.Origin(of)} {
+		if s != nil && slices.Contains(s.Formerly, op.Dir) {
+			return s.Workspace
+		}
+	}
+	return op.Dir
+}
+
 // undoneIn returns the operation that an undo undid in the end, where that undid an undo, too. Holds reports whether it holds after
 // the undo. For another operation it returns that.
 func undoneIn(all []*records.Operation, op *records.Operation) (first *records.Operation, holds bool) {
@@ -59,7 +73,7 @@ func endCommit(ctx context.Context, ops *Operations, space string, op *records.O
 	if ops.o.Committed == nil {
 		return true, nil
 	}
-	is, err := ops.o.Committed(ctx, made.Dir, made.Ref, made.Commit)
+	is, err := ops.o.Committed(ctx, Repository(ops, made), made.Ref, made.Commit)
 	if err != nil { // the repository may be gone for good
 		ops.o.Log.Warn("cannot ask Git about an operation that was interrupted", "operation", op.ID(), "error", err)
 	} else if is == there {

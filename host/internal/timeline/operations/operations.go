@@ -248,7 +248,7 @@ func undo(ctx context.Context, ops *Operations, client *checkpoint.Client, s *re
 			return a, nil
 		}
 		undo.At, undo.Session = ops.o.Clock(), s.ID
-		if err := logged(ctx, ops, l.Space, undo, func() error { return change(ctx, first.Dir, first.Ref, first.Commit) }); err != nil {
+		if err := logged(ctx, ops, l.Space, undo, func() error { return change(ctx, Repository(ops, first), first.Ref, first.Commit) }); err != nil {
 			return nil, err
 		}
 		if err := ops.undone(l.Space, first.Number, state); err != nil {
