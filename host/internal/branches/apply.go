@@ -529,7 +529,11 @@ func merge(ctx context.Context, temp, side string, base, theirs, ours *edit.File
 	case err == nil:
 		return &edit.File{Mode: mode, Data: out}, "", nil
 	case errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() < 128:
-		return &edit.File{Mode: mode, Data: out}, fmt.Sprintf("both changed the same lines (%d places)", exit.ExitCode()), nil
+		where := "in one place"
+		if n := exit.ExitCode(); n > 1 {
+			where = fmt.Sprintf("in %d places", n)
+		}
+		return &edit.File{Mode: mode, Data: out}, "both changed the same lines " + where, nil
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, "both changed it, and Git, which merges, is not installed", nil
 	}

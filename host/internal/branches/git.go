@@ -80,7 +80,7 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		notes = append(notes, fmt.Sprintf("what changed in files that the index of the original hides (assume-unchanged, skip-worktree) is not in the commit: %s", event.OneLine(strings.Join(hidden, ", "))))
 	}
 	if len(modules) > 0 {
-		notes = append(notes, fmt.Sprintf("what changed in submodules is not in the commit, as they are repositories of their own: %s", event.OneLine(strings.Join(modules, ", "))))
+		notes = append(notes, fmt.Sprintf("the commit leaves out what is in submodules, because they are repositories of their own: %s", event.OneLine(strings.Join(modules, ", "))))
 	}
 	if sign, _ := in("config", "--type=bool", "commit.gpgsign"); sign == "true" {
 		notes = append(notes, "the commit is not signed: a signature may need you. `git commit --amend --no-edit -S` signs it")
