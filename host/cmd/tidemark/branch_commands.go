@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/branches"
@@ -215,7 +214,6 @@ that was checked out at the moment of the branch. Nothing is checked out, and no
 			if p.Where, err = whereIs(cmd, ""); err != nil {
 				return err
 			}
-			p.Call = uuid.NewString()
 			var a branches.Committed
 			return callAndShow(cmd, "branch_commit", p, &a, asJSON, func() error {
 				if a.Note != "" {
@@ -323,7 +321,6 @@ there is ended, and the branch is removed.`,
 			if p.Where, err = whereIs(cmd, ""); err != nil {
 				return err
 			}
-			p.Call = uuid.NewString()
 			was, _ := findBranch(cmd, args[0]) // the removal says why there is none
 			var a branches.Removed
 			if err := callAndShow(cmd, "branch_remove", p, &a, asJSON, func() error {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"strconv"
 	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/hangup"
@@ -177,6 +179,9 @@ func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 		}
 	}
 	lasts := b.follow(m, line)
+	if m.Method == "tools/call" && isRequest {
+		line = identified(line)
+	}
 	if isRequest && !lasts {
 		b.pending = append(b.pending, request{id: m.ID, line: line})
 	}
@@ -190,6 +195,26 @@ func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 		return b.introduce(ctx)
 	}
 	return b.again(ctx)
+}
+
+// identified adds an ID to a call of a tool, by which the next daemon knows a call that this one did.
+func identified(line []byte) []byte {
+	var m, params, meta map[string]json.RawMessage
+	if json.Unmarshal(line, &m) != nil || json.Unmarshal(m["params"], &params) != nil || params == nil {
+		return line // the daemon answers what is no call
+	}
+	if json.Unmarshal(params["_meta"], &meta) != nil || meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta[mcpserver.CallKey] = json.RawMessage(strconv.Quote(rand.Text()))
+	var errs [3]error
+	params["_meta"], errs[0] = json.Marshal(meta)
+	m["params"], errs[1] = json.Marshal(params)
+	with, err := json.Marshal(m)
+	if errs[2] = err; errors.Join(errs[:]...) != nil || len(with) > mcpserver.MaxLine {
+		return line
+	}
+	return with
 }
 
 func (b *bridge) send(line []byte) error {

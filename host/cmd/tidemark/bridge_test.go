@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -157,5 +159,55 @@ func TestACancelledRequestIsForgotten(t *testing.T) {
 	}
 	if got := out.String(); got != `{"jsonrpc":"2.0","id":2,"result":"from the daemon"}`+"\n" {
 		t.Error(got)
+	}
+}
+
+// A call that is repeated to the next daemon has the same ID, and each call has one of its own.
+func TestARepeatedCallHasItsID(t *testing.T) {
+	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":7}}}` + "\n"
+	heard := make(chan string, 4)
+	daemons := 0
+	var out bytes.Buffer
+	b := &bridge{in: strings.NewReader(fmt.Sprintf(call, 1) + fmt.Sprintf(call, 2)), out: &out, dial: func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		first := daemons == 0
+		daemons++
+		go func() {
+			for read := bufio.NewScanner(theirs); read.Scan(); {
+				heard <- read.Text()
+				if first {
+					break
+				}
+				echo := struct{ ID json.RawMessage }{}
+				_ = json.Unmarshal(read.Bytes(), &echo)
+				_, _ = fmt.Fprintf(theirs, `{"jsonrpc":"2.0","id":%s,"result":1}`+"\n", echo.ID)
+			}
+			_ = theirs.Close()
+		}()
+		return ours, nil
+	}}
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	close(heard)
+	ids := map[string]map[string]bool{}
+	for line := range heard {
+		var m struct {
+			ID     json.RawMessage
+			Params struct {
+				Meta map[string]any `json:"_meta"`
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil || m.Params.Meta["progressToken"] != 7.0 {
+			t.Errorf("%s: %v", line, err)
+		}
+		id, _ := m.Params.Meta[mcpserver.CallKey].(string)
+		if ids[string(m.ID)] == nil {
+			ids[string(m.ID)] = map[string]bool{}
+		}
+		ids[string(m.ID)][id] = true
+	}
+	if len(ids["1"]) != 1 || len(ids["2"]) != 1 || ids["1"][""] || reflect.DeepEqual(ids["1"], ids["2"]) || daemons != 2 {
+		t.Errorf("%d daemons got %v", daemons, ids)
 	}
 }

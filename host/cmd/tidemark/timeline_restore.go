@@ -271,17 +271,6 @@ func newUndo() *cobra.Command {
 			if p.Where, err = whereIs(cmd, p.Session); err != nil {
 				return err
 			}
-			if yes && p.Operation == "" { // which one is the last is another one when the request is repeated to the next daemon
-				c, err := clientFor("timeline_undo")
-				if err != nil {
-					return err
-				}
-				var a answers.Restored
-				if err := c.Tool(cmd.Context(), "timeline_undo", p, &a); err != nil {
-					return err
-				}
-				p.Operation = a.Undoes
-			}
 			return planAndDo(cmd, yes, asJSON, func(confirm bool, last *answers.Restored) (string, any) {
 				p.Confirm, p.Plan, p.Operation = confirm, last.Plan, cmp.Or(p.Operation, last.Undoes)
 				return "timeline_undo", p

@@ -358,3 +358,27 @@ func TestACommitWhereNoCommitIsCheckedOut(t *testing.T) {
 		t.Errorf("a removal that is repeated says %s", text)
 	}
 }
+
+// A commit of a branch is undone, and answered again, in the directory that the project was moved to.
+func TestACommitIsUndoneAfterAMove(t *testing.T) {
+	w := newWorldIn(t, filepath.Join(t.TempDir(), "old place"), "")
+	b := w.branch("other-way", "")
+	put(t, filepath.Join(b.Workspace, "cart.js"), "changed\n")
+	var c, again branches.Committed
+	w.json(&c, "branch", "commit", "other-way")
+	w.run("stop")
+	old := w.project
+	w.project = filepath.Join(filepath.Dir(old), "new place é")
+	if err := os.Rename(old, w.project); err != nil {
+		t.Fatal(err)
+	}
+	w.run("project", "allow", "--moved-from", old, w.project)
+	w.json(&again, "branch", "commit", "other-way")
+	if again != c {
+		t.Errorf("the commit is %+v, and was %+v", again, c)
+	}
+	w.run("timeline", "undo", c.Operation, "--yes")
+	if got := w.git("branch", "--format=%(refname:short)"); got != "main" {
+		t.Errorf("the branches are %q", got)
+	}
+}

@@ -63,15 +63,21 @@ func awaitEnd(t *testing.T, daemon *int) {
 	})
 }
 
+// newSmallWorld returns a world of which the branches are on a small disk. Of the daemon that runs last, the test sets the process.
+func newSmallWorld(t *testing.T) (w *world, small string, daemon *int) {
+	small, daemon = disktest.Small(t, "48m"), new(int)
+	project := t.TempDir() // on another disk
+	awaitEnd(t, daemon)
+	t.Setenv("TMPDIR", small)
+	w = newWorldIn(t, project, "")
+	*daemon = w.pid()
+	w.edited("toolu_1")
+	return w, small, daemon
+}
+
 // On a full disk, a branch is compared and removed, or an error says what is missing, and nothing is lost or removed by half.
 func TestBranchesOnAFullDisk(t *testing.T) {
-	small, project := disktest.Small(t, "48m"), t.TempDir()
-	var daemon struct{ PID int }
-	awaitEnd(t, &daemon.PID)
-	t.Setenv("TMPDIR", small)
-	w := newWorldIn(t, project, "")
-	w.json(&daemon, "status")
-	w.edited("toolu_1")
+	w, small, _ := newSmallWorld(t)
 	random := rand.NewChaCha8([32]byte{1})
 	for i, left := range []int64{0, 4 << 10, 32 << 10, 128 << 10, 512 << 10, 1 << 20, 2 << 20} {
 		name := fmt.Sprintf("way-%d", i)
@@ -118,13 +124,7 @@ func TestBranchesOnAFullDisk(t *testing.T) {
 // On a full disk, a branch of which all files are in a snapshot is removed and comes back. One with other files says how it is removed
 // without a snapshot.
 func TestABranchIsRemovedFromAFullDisk(t *testing.T) {
-	small, project := disktest.Small(t, "48m"), t.TempDir()
-	var daemon struct{ PID int }
-	awaitEnd(t, &daemon.PID)
-	t.Setenv("TMPDIR", small)
-	w := newWorldIn(t, project, "")
-	w.json(&daemon, "status")
-	w.edited("toolu_1")
+	w, small, daemon := newSmallWorld(t)
 	b := w.branch("kept", "")
 	other := w.branch("other", "")
 	if !strings.HasPrefix(b.Workspace, small) {
@@ -159,5 +159,5 @@ func TestABranchIsRemovedFromAFullDisk(t *testing.T) {
 	if _, err := os.Lstat(other.Workspace); err == nil {
 		t.Error("the other branch is there")
 	}
-	w.json(&daemon, "status")
+	*daemon = w.pid()
 }

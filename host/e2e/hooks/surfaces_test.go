@@ -23,6 +23,7 @@ type surfaces struct {
 	dir     string
 	url     string
 	token   string
+	key     string // the ID of requests
 	session string
 	agent   *e2etest.Agent
 }
@@ -109,6 +110,7 @@ func (s *surfaces) rest(answer any, path string, body any) (status int, text str
 	r.Header.Set("Authorization", "Bearer "+s.token)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", s.key)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {

@@ -68,7 +68,8 @@ type Opened struct {
 //	POST /v1/stop          ends the daemon
 //
 // The query parameters client, origin (repeatable) and project name the client, its scope, and the settings file of
-// its project. The parameter dir is its directory, which is its workspace where the user allows that.
+// its project. The parameter dir is its directory, which is its workspace where the user allows that. The parameter call is the ID of
+// the request, which a program repeats with it.
 func New(o Options) http.Handler {
 	s := &server{o}
 	mux := http.NewServeMux()
@@ -179,7 +180,7 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
 	}
-	answer, err := t.Call(r.Context(), s.Engine, client, args)
+	answer, err := t.Call(tool.WithCall(r.Context(), r.URL.Query().Get("call")), s.Engine, client, args)
 	if err != nil {
 		problem(w, err)
 		return

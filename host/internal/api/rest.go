@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/protocol"
@@ -109,6 +110,9 @@ func describe(mux *http.ServeMux, o RESTOptions) huma.API {
 	}
 	config.Security = []map[string][]string{{"token": {}}}
 	r := &rest{RESTOptions: o, API: humago.New(mux, config)}
+	r.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) {
+		next(huma.WithContext(ctx, tool.WithCall(ctx.Context(), ctx.Header("Idempotency-Key"))))
+	})
 	r.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[report.Time](), reflect.TypeFor[time.Time]())
 	r.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[protocol.ViewReport](), reflect.TypeFor[ReportAnswer]())
 	r.methods()

@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -45,7 +46,7 @@ func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 	dir := begin()
 
 	commit := func(call, message string) (*branches.Committed, error) {
-		return s.Commit(t.Context(), user, branches.CommitParams{Where: s.where(), Name: "way", Message: message, Call: call})
+		return s.Commit(tool.WithCall(t.Context(), call), user, branches.CommitParams{Where: s.where(), Name: "way", Message: message})
 	}
 	first, err := commit("one", "made")
 	if err != nil {
@@ -69,7 +70,7 @@ func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 	}
 
 	remove := func(call string) (*branches.Removed, error) {
-		return s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "way", Call: call})
+		return s.Remove(tool.WithCall(t.Context(), call), user, branches.OneParams{Where: s.where(), Name: "way"})
 	}
 	removed, err := remove("three")
 	if err != nil {
@@ -95,7 +96,7 @@ func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 	if _, err := s.Timeline.Operations.Undo(t.Context(), user, operations.UndoParams{Where: s.where(), Operation: first.Operation, Confirm: true}); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := s.Commit(t.Context(), user, branches.CommitParams{Where: s.where(), Name: "way", Message: "made", Call: "one"}); err != nil || again.Commit == first.Commit && again.Operation == first.Operation {
+	if again, err := s.Commit(tool.WithCall(t.Context(), "one"), user, branches.CommitParams{Where: s.where(), Name: "way", Message: "made"}); err != nil || again.Commit == first.Commit && again.Operation == first.Operation {
 		t.Errorf("after the undo, a commit is %+v, %v", again, err)
 	}
 }

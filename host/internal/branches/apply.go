@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -82,6 +83,12 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	if err != nil {
 		return nil, err
 	}
+	if done, _, err := operations.Called(ctx, b.Timeline.Operations, client, p.Where, records.OpApply); err != nil || done != nil {
+		if err != nil {
+			return nil, err
+		}
+		return applied(done)
+	}
 	if err := b.Timeline.Operations.Present(of); err != nil {
 		return nil, fmt.Errorf("cannot apply a branch to an original that is missing: %w", err)
 	}
@@ -90,7 +97,7 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	if err != nil {
 		return nil, fmt.Errorf("cannot compare the branch with its start: %w", err)
 	}
-	applied, err := b.Timeline.Operations.AppliedBefore(ctx, s, of)
+	last, err := b.Timeline.Operations.AppliedBefore(ctx, s, of)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +107,7 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	}
 	defer remove()
 	a := &Applied{SessionID: s.ID, Of: of.ID, Workspace: of.Workspace, Steps: []answers.RestoreStep{}, Conflicts: []Conflict{}}
-	steps, err := plan(ctx, temp, sides{changed.Base, changed.Root, of.Workspace, applied}, changed.Paths, changed.Modes, p.Conflicts, a)
+	steps, err := plan(ctx, temp, sides{changed.Base, changed.Root, of.Workspace, last}, changed.Paths, changed.Modes, p.Conflicts, a)
 	if err != nil {
 		return nil, err
 	}
@@ -131,12 +138,19 @@ func (b *Branches) Apply(ctx context.Context, client *checkpoint.Client, p Apply
 	for i, st := range steps {
 		changes[i] = st.Step
 	}
-	op, err := b.Timeline.Operations.Alter(ctx, of, records.Operation{Kind: records.OpApply, What: fmt.Sprintf("apply branch %s", s.Name), Branch: s.ID, Kept: changed.Snapshot}, changes)
-	if err != nil {
+	op := &records.Operation{Kind: records.OpApply, What: fmt.Sprintf("apply branch %s", s.Name), Branch: s.ID, Kept: changed.Snapshot}
+	if err := errors.Join(operations.Answer(op, a), b.Timeline.Operations.Alter(ctx, of, op, changes)); err != nil {
 		return nil, err
 	}
-	a.Done, a.Operation, a.Safety = true, op.ID(), fmt.Sprintf("s%d", op.Safety)
-	return a, nil
+	return applied(op)
+}
+
+// applied is the answer of an operation that applied a branch.
+func applied(op *records.Operation) (*Applied, error) {
+	a := &Applied{}
+	err := json.Unmarshal(op.Answer, a)
+	a.Done, a.Operation, a.Safety = true, op.ID(), records.SnapshotID(op.Safety)
+	return a, err
 }
 
 func conflicting(n int) string {
@@ -515,7 +529,11 @@ func merge(ctx context.Context, temp, side string, base, theirs, ours *edit.File
 	case err == nil:
 		return &edit.File{Mode: mode, Data: out}, "", nil
 	case errors.As(err, &exit) && exit.ExitCode() > 0 && exit.ExitCode() < 128:
-		return &edit.File{Mode: mode, Data: out}, fmt.Sprintf("both changed the same lines (%d places)", exit.ExitCode()), nil
+		where := "in one place"
+		if n := exit.ExitCode(); n > 1 {
+			where = fmt.Sprintf("in %d places", n)
+		}
+		return &edit.File{Mode: mode, Data: out}, "both changed the same lines " + where, nil
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, "both changed it, and Git, which merges, is not installed", nil
 	}

@@ -178,8 +178,9 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 	}
 	bp := operations.BranchParams{Where: p.Where, From: p.From, Name: p.Name, Also: p.Also, Confirm: p.Confirm}
 	bp.Message, _ = redact.Whole(b.Redactor, p.Message)
-	var why string // no agent starts
+	began := false
 	bp.Continue = func(ctx context.Context, at *operations.Beginning) (err error) {
+		began = true
 		name := p.Agent
 		if name == "" && at.Anchor != nil && agents[at.Anchor.Agent] != nil {
 			name = at.Anchor.Agent
@@ -188,17 +189,17 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 		case p.Agent == none || strings.TrimSpace(p.Message) == "":
 			return nil
 		case name == "" && at.Anchor != nil:
-			why = fmt.Sprintf("no agent was started, because Tidemark does not start %s. Name another agent: %s.", event.OneLine(at.Anchor.Agent), names())
+			at.Problem = fmt.Sprintf("no agent was started, because Tidemark does not start %s. Name another agent: %s.", event.OneLine(at.Anchor.Agent), names())
 			return nil
 		case name == "":
-			why = "no agent was started, because no conversation of one is known at this moment. Name an agent."
+			at.Problem = "no agent was started, because no conversation of one is known at this moment. Name an agent."
 			return nil
 		case !client.User:
 			if err := b.Timeline.Operations.Require(at.From.Workspace, grants.AgentsLaunch); err != nil {
 				if p.Agent != "" {
 					return err
 				}
-				why = "no agent was started: " + err.Error()
+				at.Problem = "no agent was started: " + err.Error()
 				return nil
 			}
 		}
@@ -210,11 +211,15 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 		return a, err
 	}
 	if a.Agent == nil {
-		a.Problem = why
 		return a, nil
 	}
 	a.Note = strings.TrimSpace(a.Note + " " + together(a.Workspace, a.Agent.Ports))
-	b.launch(ctx, a, p)
+	switch {
+	case began:
+		b.launch(ctx, a, p)
+	case a.Agent.PID == 0: // the request is repeated: the daemon ended after it made the branch
+		a.Agent.Problem = "it is not known whether the agent was started, because the daemon ended. `tidemark branch list` shows what runs. Start it with `tidemark branch open " + a.Name + "`."
+	}
 	return a, nil
 }
 

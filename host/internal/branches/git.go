@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer/safefile"
 )
@@ -79,7 +80,7 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		notes = append(notes, fmt.Sprintf("what changed in files that the index of the original hides (assume-unchanged, skip-worktree) is not in the commit: %s", event.OneLine(strings.Join(hidden, ", "))))
 	}
 	if len(modules) > 0 {
-		notes = append(notes, fmt.Sprintf("what changed in submodules is not in the commit, as they are repositories of their own: %s", event.OneLine(strings.Join(modules, ", "))))
+		notes = append(notes, fmt.Sprintf("the commit leaves out what is in submodules, because they are repositories of their own: %s", event.OneLine(strings.Join(modules, ", "))))
 	}
 	if sign, _ := in("config", "--type=bool", "commit.gpgsign"); sign == "true" {
 		notes = append(notes, "the commit is not signed: a signature may need you. `git commit --amend --no-edit -S` signs it")
@@ -94,7 +95,7 @@ func commit(ctx context.Context, root, index string, s *records.Session, p Commi
 		if err != nil {
 			return nil, err
 		}
-		if p.Call != "" && p.Call == before.Call {
+		if call := tool.CallOf(ctx); call != "" && call == before.Call {
 			tree, c.Parent, _ = strings.Cut(was, "\n")
 			c.Parent, _, _ = strings.Cut(c.Parent, "\n")
 		} else if was != tree+"\n"+c.Parent+"\n"+p.Message {

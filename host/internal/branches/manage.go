@@ -80,8 +80,6 @@ type OneParams struct {
 	Force bool `json:"force"`
 	// NoUndo removes a branch without a snapshot of its files, so that it cannot come back.
 	NoUndo bool `json:"noUndo,omitempty"`
-	// Call is the ID of the request to remove it. One that is repeated is answered as before.
-	Call string `json:"call,omitempty"`
 }
 
 // Command is how a branch is opened in a terminal.
@@ -179,7 +177,7 @@ type Removed struct {
 
 // Remove removes a branch with its files. It is refused while processes run there, unless it is forced.
 func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneParams) (*Removed, error) {
-	if done, of, err := b.calledBefore(client, p.Where, records.OpRemove, p.Call); err != nil || done != nil {
+	if done, of, err := operations.Called(ctx, b.Timeline.Operations, client, p.Where, records.OpRemove); err != nil || done != nil {
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +202,7 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 		return nil, err
 	}
 	unregister := registered(ctx, b, s)
-	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, operations.Removal{Force: p.Force, NoUndo: p.NoUndo, Call: p.Call})
+	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, operations.Removal{Force: p.Force, NoUndo: p.NoUndo})
 	if err != nil {
 		return nil, err
 	}
@@ -212,16 +210,6 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 		undone.Operation = ""
 	}
 	return b.removed(s, &Removed{s.ID, s.Workspace, undone.Operation, of.ID, undone.Note}, unregister)
-}
-
-// calledBefore returns the operation of a request that was done, but perhaps not answered. Nil is none.
-func (b *Branches) calledBefore(client *checkpoint.Client, where moments.Where, kind, call string) (*records.Operation, *records.Session, error) {
-	if call == "" {
-		return nil, nil, nil
-	}
-	return operations.DoneBefore(b.Timeline.Operations, client, where, func(o *records.Operation) bool {
-		return o.Kind == kind && o.Call == call
-	})
 }
 
 // removedBefore answers for a removal that is done.
@@ -257,8 +245,6 @@ type CommitParams struct {
 	// As is the branch in Git, "" for one of the same name. Message is that of the commit, "" for the message of the branch.
 	As      string `json:"as"`
 	Message string `json:"message"`
-	// Call is the ID of the request. One that is repeated is answered as before.
-	Call string `json:"call,omitempty"`
 }
 
 // Committed is a commit of a branch.
@@ -313,7 +299,7 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 	}
 	defer remove()
 	before, _, err := operations.DoneBefore(b.Timeline.Operations, client, p.Where, func(o *records.Operation) bool {
-		return o.Kind == records.OpCommit && o.Branch == s.ID && o.Dir == root.Workspace && o.Ref == p.As
+		return o.Kind == records.OpCommit && o.Branch == s.ID && operations.Repository(b.Timeline.Operations, o) == root.Workspace && o.Ref == p.As
 	})
 	if err != nil {
 		return nil, err
@@ -327,9 +313,9 @@ func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p Comm
 		return c, nil
 	}
 	op := &records.Operation{
-		What: fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit), Branch: s.ID, Dir: root.Workspace, Ref: c.Branch, Commit: c.Commit, Call: p.Call,
+		What: fmt.Sprintf("commit branch %s to Git as %s (%.10s)", s.Name, c.Branch, c.Commit), Branch: s.ID, Dir: root.Workspace, Ref: c.Branch, Commit: c.Commit,
 	}
-	if err := b.Timeline.Operations.Commit(of, op, func() error {
+	if err := b.Timeline.Operations.Commit(ctx, of, op, func() error {
 		return gitrepo.CreateBranch(ctx, root.Workspace, c.Branch, c.Commit)
 	}); err != nil {
 		return nil, err

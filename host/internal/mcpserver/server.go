@@ -131,6 +131,9 @@ func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, ver
 	return session.Wait()
 }
 
+// CallKey is that of the ID of a call in its metadata. A program that repeats a call to the next daemon repeats it.
+const CallKey = "tidemark/call"
+
 // structured is an experimental client capability: answers that agents get as text come as data too. Programs announce
 // it; a model would pay for the same content twice.
 const structured = "tidemark/structured"
@@ -189,7 +192,8 @@ func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpo
 	if e.Viewer.Agents.IsSuspended(client) {
 		return failure(clients.ErrSuspended), nil, nil
 	}
-	answer, err := t.Call(ctx, e, client, req.Params.Arguments)
+	id, _ := req.Params.Meta[CallKey].(string)
+	answer, err := t.Call(tool.WithCall(ctx, id), e, client, req.Params.Arguments)
 	if text, ok := render.ForAgent(answer); err == nil && ok {
 		var result *mcp.CallToolResult
 		if result, err = textResult(req, answer, text); err == nil {

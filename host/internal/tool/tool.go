@@ -34,6 +34,20 @@ func (t *Tool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args
 	return t.call(ctx, h, client, args)
 }
 
+// callKey is that of the ID in the context of a request.
+type callKey struct{}
+
+// WithCall returns the context of a request with an ID, "" for none. A program repeats a request that was not answered with the same ID.
+func WithCall(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, callKey{}, id)
+}
+
+// CallOf returns the ID of the request that a context is of, "" for none.
+func CallOf(ctx context.Context) string {
+	id, _ := ctx.Value(callKey{}).(string)
+	return id
+}
+
 // New returns a tool that calls a method of H. Its arguments P and its answer A are JSON objects.
 func New[H, P, A any](d Definition, call func(H, context.Context, *checkpoint.Client, P) (*A, error)) *Tool[H] {
 	return &Tool[H]{Definition: d, Answer: new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {

@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,6 +47,13 @@ type Client struct {
 
 // silence is how long a daemon may answer nothing before it counts as frozen.
 const silence = 10 * time.Second
+
+// maxLost is how often a request is sent, because the request itself may crash daemons. Dying is how long a killed daemon may accept
+// connections.
+const (
+	maxLost = 3
+	dying   = 300 * time.Millisecond
+)
 
 // errFrozen ends a call to a daemon that does not respond.
 var errFrozen = errors.New("the daemon does not respond")
@@ -102,7 +110,7 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{"client": {c.Name}, "origin": c.Origins, "project": {c.Project}, "dir": {c.Dir}}
+	query := url.Values{"client": {c.Name}, "origin": c.Origins, "project": {c.Project}, "dir": {c.Dir}, "call": {rand.Text()}}
 	if c.Shift {
 		query.Set("shift", "1")
 	}
@@ -122,7 +130,13 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 		ctx = watched // it stays in use while the answer is read
 	}
 	resp, err := send()
-	if err != nil && !errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil {
+	for lost := 1; lost < maxLost && err != nil && !errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil; lost++ {
+		if lost > 1 { // a daemon that ends still accepts connections, which break at once
+			select {
+			case <-time.After(dying):
+			case <-ctx.Done():
+			}
+		}
 		resp, err = send() // to the next daemon, because this one exited before it answered
 	}
 	if errors.Is(context.Cause(ctx), errFrozen) {

@@ -108,52 +108,51 @@ func (ops *Operations) AppliedBefore(ctx context.Context, branch, of *records.Se
 
 // Alter changes files of a session's workspace as an operation of its own, which can be undone: all of them, or none. The state
 // before is a snapshot.
-func (ops *Operations) Alter(ctx context.Context, s *records.Session, as records.Operation, steps []edit.Step) (*records.Operation, error) {
+func (ops *Operations) Alter(ctx context.Context, s *records.Session, op *records.Operation, steps []edit.Step) error {
 	l, err := ops.lines.Line(s.Workspace)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w, err := ops.lines.Open(ctx, s.Workspace)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	unlock, err := l.Lock(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
-	before, _, err := w.Take(ctx, "before: "+as.What, "", true)
+	before, _, err := w.Take(ctx, "before: "+op.What, "", true)
 	if err != nil {
-		return nil, fmt.Errorf("cannot take a snapshot of the state before: %w", err)
+		return fmt.Errorf("cannot take a snapshot of the state before: %w", err)
 	}
 	root, err := os.OpenRoot(s.Workspace)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = root.Close() }()
 	if steps, err = edit.Complete(root, steps); err != nil {
-		return nil, err
+		return err
 	}
-	op := &as
-	op.At, op.Session, op.State, op.Safety, op.Wrote = ops.o.Clock(), s.ID, records.Begun, before.Number, edit.Wrote(steps)
+	op.At, op.Session, op.Safety, op.Wrote = ops.o.Clock(), s.ID, before.Number, edit.Wrote(steps)
 	for _, step := range steps {
 		op.Paths = append(op.Paths, step.Path)
 	}
-	if err := ops.db.Log(l.Space, op); err != nil {
-		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	if err := begin(ctx, ops, l.Space, op); err != nil {
+		return err
 	}
 	if err := edit.Do(root, steps); err != nil {
 		if ended := ops.endAlter(w, op); ended != nil {
-			return nil, fmt.Errorf("%w, and what was changed could not be set back: %w. The state before is %s.", err, ended, records.SnapshotID(op.Safety))
+			return fmt.Errorf("%w, and what was changed could not be set back: %w. The state before is %s.", err, ended, records.SnapshotID(op.Safety))
 		}
-		return nil, errors.Join(err, ops.db.Log(l.Space, op))
+		return errors.Join(err, ops.db.Log(l.Space, op))
 	}
 	op.State = records.Done
 	if err := ops.db.Log(l.Space, op); err != nil {
-		return nil, fmt.Errorf("the files were changed, but the operation could not be saved: %w. Their state before is %s.", err, records.SnapshotID(op.Safety))
+		return fmt.Errorf("the files were changed, but the operation could not be saved: %w. Their state before is %s.", err, records.SnapshotID(op.Safety))
 	}
 	_, err = ops.lines.Keep(l, s, ops.lines.Stamp(records.Moment{Label: ops.lines.Label(op.What), Kind: records.Auto, Source: records.FromRestore}))
-	return op, err
+	return err
 }
 
 // endAlter ends the changes of an operation that failed or was interrupted: all are there, or none.

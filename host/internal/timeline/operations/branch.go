@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,6 +61,8 @@ type Beginning struct {
 	// itself has it, Asking where that is a prompt, and Ended where it is the end of an answer.
 	Anchor               *records.Anchor
 	Exact, Asking, Ended bool
+	// Problem is what the branch is to say about its agent: why none starts.
+	Problem string
 }
 
 // beginning describes a branch from a place.
@@ -154,6 +157,12 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 		return nil, err
 	}
 	defer unlock()
+	if op, _, err := Called(ctx, ops, client, moments.Where{Session: s.ID}, records.OpBranch); err != nil || op != nil {
+		if err != nil {
+			return nil, err
+		}
+		return branched(ctx, ops, l, op)
+	}
 	dir, err := ops.branchDir(ctx, l, p.Name)
 	if err != nil {
 		return nil, err
@@ -185,20 +194,40 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 			return &answers.Branched{About: answers.About{Workspace: dir, Started: report.Time{Time: ops.o.Clock()}, Name: p.Name, Message: p.Message}, FsSnapshot: records.SnapshotID(k.Number), Note: place.Note, Notes: k.Problems, Plan: plan}, nil
 		}
 	}
-	op := &records.Operation{At: ops.o.Clock(), Session: s.ID, Kind: records.OpBranch, State: records.Begun, What: fmt.Sprintf("branch %s from %s", p.Name, records.SnapshotID(k.Number)), Target: k.Number, Dir: dir}
-	if err := ops.db.Log(l.Space, op); err != nil {
-		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	op := &records.Operation{At: ops.o.Clock(), Session: s.ID, Kind: records.OpBranch, What: fmt.Sprintf("branch %s from %s", p.Name, records.SnapshotID(k.Number)), Target: k.Number, Dir: dir}
+	a := &answers.Branched{Note: place.Note, Notes: k.Problems}
+	if err := errors.Join(Answer(op, a), begin(ctx, ops, l.Space, op)); err != nil {
+		return nil, err
 	}
-	branch, w, err := ops.makeBranch(ctx, l, op, place, p)
+	branch, problem, err := ops.makeBranch(ctx, l, op, place, p)
 	if err != nil {
 		op.State = records.Failed
 		return nil, errors.Join(err, removeCopy(op.Copy), ops.db.Log(l.Space, op))
 	}
-	op.State, op.Branch = records.Done, branch.ID
-	if err := ops.db.Log(l.Space, op); err != nil {
+	op.State, op.Branch, a.Problem = records.Done, branch.ID, problem
+	if err := errors.Join(Answer(op, a), ops.db.Log(l.Space, op)); err != nil {
 		return nil, fmt.Errorf("the branch %s was made in %s, but the operation could not be saved: %w", branch.ID, dir, err)
 	}
-	return &answers.Branched{About: ops.lines.About(branch), FsSnapshot: records.SnapshotID(k.Number), Form: workspace.Form(w, dir, true), Unnamed: workspace.Unnamed(w, dir), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
+	return branched(ctx, ops, l, op)
+}
+
+// branched describes the branch that an operation made.
+func branched(ctx context.Context, ops *Operations, l *moments.Line, op *records.Operation) (*answers.Branched, error) {
+	a := &answers.Branched{}
+	if err := json.Unmarshal(op.Answer, a); err != nil {
+		return nil, err
+	}
+	branch, err := ops.sessions.Find(op.Branch)
+	if err != nil {
+		return nil, err
+	}
+	w, err := ops.lines.OpenRecorded(ctx, l.Root)
+	if err != nil {
+		return nil, err
+	}
+	a.About, a.FsSnapshot, a.Operation = ops.lines.About(branch), records.SnapshotID(op.Target), op.ID()
+	a.Form, a.Unnamed = workspace.Form(w, op.Dir, true), workspace.Unnamed(w, op.Dir)
+	return a, nil
 }
 
 // planOf returns the plan of a branch whose copy takes long, nil for another one. Dir is where it would go.
@@ -235,14 +264,15 @@ func (ops *Operations) branchDir(ctx context.Context, l *moments.Line, name stri
 	return filepath.Join(above, name), err
 }
 
-// makeBranch makes the directory and the session of a branch, both or neither, and returns the original with the session.
-func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *records.Operation, place *moments.Place, p BranchParams) (_ *records.Session, w *workspace.Workspace, err error) {
+// makeBranch makes the directory and the session of a branch, both or neither. Problem says why it has no agent.
+func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *records.Operation, place *moments.Place, p BranchParams) (_ *records.Session, problem string, err error) {
 	dir := op.Dir
-	if w, err = ops.lines.OpenRecorded(ctx, l.Root); err != nil {
-		return nil, nil, err
+	w, err := ops.lines.OpenRecorded(ctx, l.Root)
+	if err != nil {
+		return nil, "", err
 	}
 	if err := workspace.CloneAs(ctx, w, place.Snapshot.Number, dir, dir+makingSuffix); err != nil {
-		return nil, nil, fmt.Errorf("cannot copy the files of %s: %w", records.SnapshotID(place.Snapshot.Number), err)
+		return nil, "", fmt.Errorf("cannot copy the files of %s: %w", records.SnapshotID(place.Snapshot.Number), err)
 	}
 	first := records.Moment{Kind: records.Auto, Source: records.FromBranch}
 	if len(workspace.Unnamed(w, dir)) == 0 { // else its first snapshot is of what it has: nobody deleted the rest
@@ -253,7 +283,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 		}
 	}
 	if err := gitrepo.Apart(l.Root, dir); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("cannot keep the branch apart from other repositories: %w", err), ops.dropCopy(dir))
+		return nil, "", errors.Join(fmt.Errorf("cannot keep the branch apart from other repositories: %w", err), ops.dropCopy(dir))
 	}
 	branch := &records.Session{
 		Workspace: dir, Started: ops.o.Clock(), Name: p.Name, Message: p.Message,
@@ -269,22 +299,23 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 			return ops.db.Log(l.Space, op)
 		}
 		if err := p.Continue(ctx, begun); err != nil {
-			return nil, nil, errors.Join(err, ops.dropCopy(dir))
+			return nil, "", errors.Join(err, ops.dropCopy(dir))
 		}
+		problem = begun.Problem
 	}
 	if err := withPorts(ops, place.Session, branch, ops.sessions.Begin); err != nil {
-		return nil, nil, errors.Join(err, ops.dropCopy(dir))
+		return nil, "", errors.Join(err, ops.dropCopy(dir))
 	}
 	if of := ops.sessions.Origin(branch); of != nil {
 		ops.o.Workspaces.Branch(dir, of.Workspace)
 	}
 	bl, err := ops.lines.Line(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	unlock, err := bl.Lock(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	defer unlock()
 	label := "branched from " + place.Session.ID
@@ -295,7 +326,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 	first.At, first.Label = branch.Started, ops.lines.Label(label)
 	if _, err = ops.lines.Keep(bl, branch, first); err != nil {
 		ops.o.Workspaces.CloseDir(dir)
-		return nil, nil, errors.Join(err, ops.sessions.Remove(branch, ops.o.Clock()), ops.dropCopy(dir))
+		return nil, "", errors.Join(err, ops.sessions.Remove(branch, ops.o.Clock()), ops.dropCopy(dir))
 	}
 	_ = ops.lines.Start(func() { // its files are watched from the next snapshot on
 		b, err := ops.lines.Open(ops.lines.Life(), dir)
@@ -306,7 +337,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 			ops.o.Log.Warn("cannot watch a branch yet", "branch", dir, "error", err)
 		}
 	})
-	return branch, w, nil
+	return branch, problem, nil
 }
 
 // dropCopy removes the directory of a branch that was not made, with the snapshot that it began with.

@@ -3,33 +3,45 @@ package operations
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 )
 
 // Commit has a function make the branch in Git that an operation of a session describes.
-func (ops *Operations) Commit(s *records.Session, op *records.Operation, make func() error) error {
+func (ops *Operations) Commit(ctx context.Context, s *records.Session, op *records.Operation, make func() error) error {
 	l, err := ops.lines.Line(s.Workspace)
 	if err != nil {
 		return err
 	}
 	op.At, op.Session, op.Kind = ops.o.Clock(), s.ID, records.OpCommit
-	return logged(ops, l.Space, op, make)
+	return logged(ctx, ops, l.Space, op, make)
 }
 
 // logged does what changes a repository as an operation. A kill between the two entries in the log is ended by [endCommit].
-func logged(ops *Operations, space string, op *records.Operation, do func() error) error {
-	op.State = records.Begun
-	if err := ops.db.Log(space, op); err != nil {
-		return fmt.Errorf("cannot save the operation: %w", err)
+func logged(ctx context.Context, ops *Operations, space string, op *records.Operation, do func() error) error {
+	if err := begin(ctx, ops, space, op); err != nil {
+		return err
 	}
 	err := do()
 	if op.State = records.Done; err != nil {
 		op.State = records.Failed
 	}
 	return errors.Join(err, ops.db.Log(space, op))
+}
+
+// Repository is the directory of the repository to which an operation committed, where it is now.
+func Repository(ops *Operations, op *records.Operation) string {
+	of, err := ops.sessions.Find(op.Session)
+	if err != nil {
+		return op.Dir
+	}
+	for _, s := range []*records.Session{of, ops.sessions.Origin(of)} {
+		if s != nil && slices.Contains(s.Formerly, op.Dir) {
+			return s.Workspace
+		}
+	}
+	return op.Dir
 }
 
 // undoneIn returns the operation that an undo undid in the end, where that undid an undo, too. Holds reports whether it holds after
@@ -61,7 +73,7 @@ func endCommit(ctx context.Context, ops *Operations, space string, op *records.O
 	if ops.o.Committed == nil {
 		return true, nil
 	}
-	is, err := ops.o.Committed(ctx, made.Dir, made.Ref, made.Commit)
+	is, err := ops.o.Committed(ctx, Repository(ops, made), made.Ref, made.Commit)
 	if err != nil { // the repository may be gone for good
 		ops.o.Log.Warn("cannot ask Git about an operation that was interrupted", "operation", op.ID(), "error", err)
 	} else if is == there {

@@ -170,6 +170,9 @@ func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p Un
 	if _, err := ops.lines.OpenRecorded(ctx, s.Workspace); err != nil {
 		return nil, err
 	}
+	if a, err := restoredBefore(ctx, ops, client, s, records.OpUndo); a != nil || err != nil {
+		return a, err
+	}
 	all, err := ops.db.Operations(l.Space)
 	if err != nil {
 		return nil, err
@@ -207,8 +210,11 @@ func (ops *Operations) Undo(ctx context.Context, client *checkpoint.Client, p Un
 	return a, err
 }
 
+// undoing is before the operation that an undo undoes, in what describes it.
+const undoing = "undo "
+
 func undo(ctx context.Context, ops *Operations, client *checkpoint.Client, s *records.Session, l *moments.Line, all []*records.Operation, op *records.Operation, p UndoParams) (_ *answers.Restored, err error) {
-	undo := &records.Operation{Kind: records.OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number}
+	undo := &records.Operation{Kind: records.OpUndo, What: undoing + op.ID() + ", " + op.What, Of: op.Number}
 	first, holds := undoneIn(all, op)
 	a := &answers.Restored{SessionID: s.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}}
 	switch {
@@ -242,7 +248,7 @@ func undo(ctx context.Context, ops *Operations, client *checkpoint.Client, s *re
 			return a, nil
 		}
 		undo.At, undo.Session = ops.o.Clock(), s.ID
-		if err := logged(ops, l.Space, undo, func() error { return change(ctx, first.Dir, first.Ref, first.Commit) }); err != nil {
+		if err := logged(ctx, ops, l.Space, undo, func() error { return change(ctx, Repository(ops, first), first.Ref, first.Commit) }); err != nil {
 			return nil, err
 		}
 		if err := ops.undone(l.Space, first.Number, state); err != nil {

@@ -30,8 +30,6 @@ type Removal struct {
 	Force bool
 	// NoUndo keeps no snapshot of the files: it needs no room for them, and the branch cannot come back.
 	NoUndo bool
-	// Call is the ID of the request, "" for none.
-	Call string
 }
 
 // RemoveBranch removes a branch with its files, as an operation of the session that it comes from. Without force it is refused
@@ -47,7 +45,7 @@ func (ops *Operations) RemoveBranch(ctx context.Context, branch, of *records.Ses
 	}
 	for _, o := range slices.Backward(all) {
 		if o.Kind == records.OpBranch && o.Branch == branch.ID && o.State == records.Done {
-			return ops.removeBranch(ctx, of, l, o, records.Operation{Kind: records.OpRemove, What: "remove branch " + branch.Name, Call: how.Call}, how)
+			return ops.removeBranch(ctx, of, l, o, records.Operation{Kind: records.OpRemove, What: "remove branch " + branch.Name}, how)
 		}
 	}
 	return nil, usererr.New(usererr.NotFound, "the operation that made branch %s is not known. Remove its directory %s.", branch.ID, branch.Workspace)
@@ -64,15 +62,14 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 	undo.At, undo.Session, undo.Of, undo.Dir, undo.Was = ops.o.Clock(), of.ID, op.Number, s.Workspace, s
 	var running []subprocess.Process
 	if Successor(ops, s) != nil {
-		return forget(ops, s, of, l, op, undo)
+		return forget(ctx, ops, s, of, l, op, undo)
 	}
 	if undo.Kept, running, err = ops.keepBranch(ctx, s, how); err != nil {
 		undo.State, undo.Dir, undo.Was = records.Failed, "", nil
 		return nil, errors.Join(err, ops.db.Log(l.Space, undo))
 	}
-	undo.State = records.Begun
-	if err := ops.db.Freeing(func() error { return ops.db.Log(l.Space, undo) }); err != nil {
-		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	if err := ops.db.Freeing(func() error { return begin(ctx, ops, l.Space, undo) }); err != nil {
+		return nil, err
 	}
 	ops.o.Workspaces.CloseDir(s.Workspace)
 	remove := tracked.RemoveAll
@@ -94,14 +91,16 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 		return nil, err
 	}
 	undo.State, op.State = records.Done, records.Undone
-	if err := ops.db.Freeing(func() error { return errors.Join(ops.db.Log(l.Space, op), ops.db.Log(l.Space, undo)) }); err != nil {
-		return nil, err
-	}
-	ops.db.KeepReserve()
 	a := &answers.Restored{SessionID: of.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID()}
 	if len(running) > 0 {
 		a.Note = fmt.Sprintf("Programs still run that worked in the branch: %s. What they write there from now on is lost.", named(running))
 	}
+	if err := ops.db.Freeing(func() error {
+		return errors.Join(Answer(undo, a), ops.db.Log(l.Space, op), ops.db.Log(l.Space, undo))
+	}); err != nil {
+		return nil, err
+	}
+	ops.db.KeepReserve()
 	return a, nil
 }
 
@@ -114,10 +113,9 @@ func Successor(ops *Operations, s *records.Session) *records.Session {
 }
 
 // forget removes the session of a branch whose directory is that of another one, and no files.
-func forget(ops *Operations, s, of *records.Session, l *moments.Line, op, undo *records.Operation) (*answers.Restored, error) {
-	undo.State = records.Begun
-	if err := ops.db.Log(l.Space, undo); err != nil {
-		return nil, fmt.Errorf("cannot save the operation: %w", err)
+func forget(ctx context.Context, ops *Operations, s, of *records.Session, l *moments.Line, op, undo *records.Operation) (*answers.Restored, error) {
+	if err := begin(ctx, ops, l.Space, undo); err != nil {
+		return nil, err
 	}
 	if err := ops.sessions.Remove(s, ops.o.Clock()); err != nil {
 		return nil, err
@@ -217,18 +215,18 @@ func (ops *Operations) bringBack(ctx context.Context, of *records.Session, l *mo
 	if op.Kept == 0 {
 		return nil, usererr.New(usererr.NotFound, "no snapshot of the files of branch %s was kept when it was removed", was.ID)
 	}
-	undo := &records.Operation{At: ops.o.Clock(), Session: of.ID, Kind: records.OpUndo, State: records.Begun, What: "undo " + op.ID() + ", " + op.What, Of: op.Number, Dir: dir}
-	if err := ops.db.Log(l.Space, undo); err != nil {
-		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	undo := &records.Operation{At: ops.o.Clock(), Session: of.ID, Kind: records.OpUndo, What: undoing + op.ID() + ", " + op.What, Of: op.Number, Dir: dir}
+	a := &answers.Restored{SessionID: was.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true}
+	if err := errors.Join(Answer(undo, a), begin(ctx, ops, l.Space, undo)); err != nil {
+		return nil, err
 	}
 	note, err := ops.cloneAgain(ctx, of, was, op.Kept)
 	if err != nil {
 		undo.State = records.Failed
 		return nil, errors.Join(err, tracked.RemoveAll(dir), tracked.RemoveAll(dir+makingSuffix), ops.db.Log(l.Space, undo))
 	}
-	undo.State = records.Done
-	err = errors.Join(ops.back(l.Space, op.Number), ops.db.Log(l.Space, undo))
-	return &answers.Restored{SessionID: was.ID, Changes: map[string]int{}, Steps: []answers.RestoreStep{}, Done: true, Operation: undo.ID(), Note: note}, err
+	undo.State, a.Operation, a.Note = records.Done, undo.ID(), note
+	return a, errors.Join(ops.back(l.Space, op.Number), Answer(undo, a), ops.db.Log(l.Space, undo))
 }
 
 // cloneAgain makes the directory and the session of a branch that was removed. Note says that it has other ports

@@ -63,6 +63,9 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 		return nil, err
 	}
 	defer unlock()
+	if a, err := restoredBefore(ctx, ops, client, s, op.Kind); a != nil || err != nil {
+		return a, err
+	}
 	prepare := w.PrepareRestore
 	var undone *records.Operation
 	renew := false // files that an apply changed are new to make, so those of its undo must be, too
@@ -118,9 +121,9 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 		a.Note = strings.TrimSpace(a.Note + " " + otherPlan(p.Plan))
 		return a, nil
 	}
-	op.At, op.Session, op.State, op.Target, op.Safety, op.Paths = ops.o.Clock(), s.ID, records.Begun, plan.Target, plan.Safety, p.Paths
-	if err := ops.db.Log(l.Space, op); err != nil {
-		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	op.At, op.Session, op.Target, op.Safety, op.Paths = ops.o.Clock(), s.ID, plan.Target, plan.Safety, p.Paths
+	if err := errors.Join(Answer(op, a), begin(ctx, ops, l.Space, op)); err != nil {
+		return nil, err
 	}
 	result, err := w.Restore(ctx, plan)
 	if err != nil {
@@ -135,7 +138,7 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 	}
 	op.State, op.After = records.Done, result.After
 	a.Done, a.Operation, a.Kept, a.Differs = true, op.ID(), result.Kept, ops.problems(result.Differs)
-	if err := ops.db.Log(l.Space, op); err != nil {
+	if err := errors.Join(Answer(op, a), ops.db.Log(l.Space, op)); err != nil {
 		return nil, fmt.Errorf("the files were restored, but the operation could not be saved: %w. Their state before is %s.", err, records.SnapshotID(plan.Safety))
 	}
 	_, err = ops.lines.Keep(l, s, ops.lines.Stamp(records.Moment{Label: op.What, Kind: records.Auto, Source: records.FromRestore}))

@@ -250,9 +250,10 @@ func (d *DB) Moments(space string) (list []*Moment, err error) {
 	return list, err
 }
 
-// Log keeps an operation of a workspace. It numbers a new one.
+// Log keeps an operation of a workspace. It numbers a new one, unless it fails.
 func (d *DB) Log(space string, o *Operation) error {
-	return d.update(func(tx *bbolt.Tx) error {
+	number := o.Number
+	err := d.update(func(tx *bbolt.Tx) error {
 		b, err := in(tx, space, operationsBucket)
 		if err != nil {
 			return err
@@ -264,6 +265,10 @@ func (d *DB) Log(space string, o *Operation) error {
 		}
 		return put(b, key(o.Number), o)
 	})
+	if err != nil {
+		o.Number = number // another one gets that which was not kept
+	}
+	return err
 }
 
 // Operations returns the operations of a workspace in their order.

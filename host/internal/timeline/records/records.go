@@ -222,6 +222,8 @@ type Operation struct {
 	Commit string `msgpack:",omitempty"`
 	// Call is the ID of the request that it was for, "" where that had none. A program repeats a request that was not answered.
 	Call string `msgpack:",omitempty"`
+	// Answer is the answer to that request, as JSON, without what the operation says. It is empty where that is all.
+	Answer []byte `msgpack:",omitempty"`
 }
 
 // States of operations.
