@@ -50,7 +50,7 @@ with it anywhere, such as in CI:
 				_, err := pretty.WriteTo(cmd.OutOrStdout())
 				return err
 			}
-			if err := os.WriteFile(to, pretty.Bytes(), 0o644); err != nil {
+			if err := os.WriteFile(to, pretty.Bytes(), 0o600); err != nil {
 				return err
 			}
 			return render.Line(cmd.OutOrStdout(), "wrote %s to %s", args[0], to)
