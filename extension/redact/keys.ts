@@ -208,12 +208,16 @@ export function isForeign(key: string, rules: PairRules): boolean {
 
 /**
  * Undoes percent-encoding, escapes with the code of a character and accents that are characters of their own in a key:
- * pass%77ord, \u0070assword, \u{70}assword, \x70assword, \160assword, n and U+0303 for ñ.
+ * pass%77ord, \u0070assword, \u{70}assword, \x70assword, \160assword, n and U+0303 for ñ. It does what a terminal does with
+ * the escapes of colors and of a backspace: pass\e[1mword, pass\bsword.
  */
 export function plainKey(key: string): string {
-  return key
-    .replace(escapes, (_, unit, point, byte, octal) => {
-      const n = Number.parseInt(unit ?? point ?? byte ?? octal, octal === undefined ? 16 : 8);
+  const plain = key
+    .replace(colors, '')
+    .replace(escapes, (_, unit, point, long, byte, octal) => {
+      const code = unit ?? point ?? long ?? byte;
+      if (code === undefined && octal === undefined) return '\b';
+      const n = Number.parseInt(code ?? octal, octal === undefined ? 16 : 8);
       const c = n > 0xffff ? ' ' : String.fromCharCode(n);
       return c >= '\ud800' && c < '\ue000' ? ' ' : c;
     })
@@ -223,11 +227,18 @@ export function plainKey(key: string): string {
       } catch {
         return ' ';
       }
-    })
-    .replace(/[\u0300-\u036f]/g, '');
+    });
+  const shown: string[] = [];
+  for (const c of plain) {
+    if (c === '\b') shown.pop();
+    else if (c < '\u0300' || c > '\u036f') shown.push(c);
+  }
+  return shown.join('');
 }
 
-const escapes = /\\+(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|(1[0-7]{2}))/g;
+const escapes =
+  /\\+(?:u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})|(0?1[0-7]{2}|0[0-7]{2})|b)/g;
+const colors = /\\+(?:[eE]|033|x1[bB]|u001[bB])\[[0-9;]*m/g;
 
 /** Says whether two or three words in a row are a phrase. */
 function hasPhrase(words: readonly string[], phrases: ReadonlySet<string>): boolean {

@@ -13,8 +13,8 @@ for (let c = 0; c < 128; c++) if (/[A-Za-z0-9_\-.%[\]$]/.test(String.fromCharCod
 /** How many blanks may stand between a key and its separator. */
 const MAX_BLANKS = 16;
 
-/** The code of a character behind its backslash: u0070, u{70}, x70 or 160. */
-const code = /u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|x[0-9A-Fa-f]{2}|1[0-7]{2}/y;
+/** The code of a character behind its backslash: u0070, u{70}, U00000070, x70, 160, 0160, b for a backspace, or e[ of a color. */
+const code = /u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[01][0-7]{2}|b|[eE]\[/y;
 /** Such a code in braces, to its end. */
 const braced = /\\u\{[0-9A-Fa-f]{1,6}\}$/;
 const MAX_BRACED = 10;

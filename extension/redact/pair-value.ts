@@ -9,6 +9,16 @@ import { closingQuote, isQuote, skipSpace } from './quotes';
 /** The length of the longest word that is looked for among schemes and placeholders. */
 export const MAX_SCHEME = 20;
 
+/** The escape of a tab or of a color. */
+const writtenBlank = /\\+(?:t|(?:[eE]|033|x1[bB]|u001[bB])\[[0-9;]*m)/y;
+
+/** The length of the escape at i that a terminal shows as a blank or not at all, and 0 where there is none. */
+function writtenBlankAt(s: string, i: number): number {
+  if (s[i] !== '\\') return 0;
+  writtenBlank.lastIndex = i;
+  return writtenBlank.exec(s)?.[0].length ?? 0;
+}
+
 /** The characters that end a value without quotes, by their codes. */
 const ends = new Uint8Array(128);
 for (const c of ' \t\n\r,;&)}]"\'`<>#\\') ends[c.charCodeAt(0)] = 1;
@@ -41,7 +51,9 @@ export function valueAfter(
   if (simple > 0) return { from: i + 1, to: simple, quoted: true };
   i = sep + 1;
   while ((s[i] === '=' || s[i] === '>' || s[i] === '*') && i - sep < 3) i++; // ==, =>, and **password:** in Markdown
-  while (isBlank(s[i]) || (structured && isLineEnd(s[i]))) i++;
+  for (let n = 1; n > 0; i += n) {
+    n = isBlank(s[i]) || (structured && isLineEnd(s[i])) ? 1 : writtenBlankAt(s, i);
+  }
   if (isQuote(before) && isLineEnd(s[i])) {
     const next = skipSpace(s, i);
     let quote = next;

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -46,11 +46,11 @@ with it anywhere, such as in CI:
 				return err
 			}
 			pretty.WriteByte('\n')
-			if to == "" || to == "-" {
-				_, err := pretty.WriteTo(cmd.OutOrStdout())
+			err = writeOutput(cmd, to, func(out io.Writer) error {
+				_, err := pretty.WriteTo(out)
 				return err
-			}
-			if err := os.WriteFile(to, pretty.Bytes(), 0o644); err != nil {
+			})
+			if err != nil || to == "" || to == "-" {
 				return err
 			}
 			return render.Line(cmd.OutOrStdout(), "wrote %s to %s", args[0], to)

@@ -70,7 +70,7 @@ func exitCode(err error) int {
 		return 2
 	}
 	fmt.Fprintf(os.Stderr, "tidemark: %v\n", err)
-	if errors.Is(err, viewclient.ErrInterrupted) {
+	if errors.Is(err, viewclient.ErrInterrupted) || errors.Is(err, errUnwritten) {
 		return 130 // as a shell has it
 	}
 	if errors.Is(err, home.ErrUnreachable) || errors.Is(err, installer.ErrNoBrowser) || errors.Is(err, browser.ErrCrashed) {

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +29,7 @@ AsciinemaPlayer.create({ url: "fix-cart/index.json", format: "segmented" }, elem
   tidemark timeline export --segmented --output fix-cart fix-cart
   tidemark timeline export --cast v2 --idle-limit 2 | asciinema play -`,
 		Args: someArgs(0, 1, "one recording, or none"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			versions := map[string]int{"v2": 2, "v3": 3}
 			if versions[cast] == 0 {
 				return usageError{fmt.Errorf("--cast is %q; it must be v2 or v3", cast)}
@@ -71,19 +71,12 @@ AsciinemaPlayer.create({ url: "fix-cart/index.json", format: "segmented" }, elem
 			if segmented {
 				return recording.WriteSegmented(to, r, limit)
 			}
-			out := cmd.OutOrStdout()
-			if to != "" && to != "-" {
-				f, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-				if err != nil {
-					return err
+			return writeOutput(cmd, to, func(out io.Writer) error {
+				if ttyrec {
+					return recording.WriteTTYRec(out, r)
 				}
-				defer func() { err = errors.Join(err, f.Close()) }()
-				out = f
-			}
-			if ttyrec {
-				return recording.WriteTTYRec(out, r)
-			}
-			return recording.WriteCast(out, r, recording.CastOptions{Version: versions[cast], IdleLimit: limit})
+				return recording.WriteCast(out, r, recording.CastOptions{Version: versions[cast], IdleLimit: limit})
+			})
 		},
 	}
 	f := cmd.Flags()

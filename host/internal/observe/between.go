@@ -51,7 +51,7 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 		return nil, nil, err
 	}
 	places := o.OriginalsIn(v)
-	of, inEdited := Edited(o, client.Scope, from, strings.TrimSpace(p.To))
+	of, inEdited := Edited(o, client, from, strings.TrimSpace(p.To))
 	places.ExplainIn(&r.options, of, inEdited)
 	r.options.Standing = r.time.IsZero()
 	var err error
@@ -63,13 +63,13 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 		r.options.Beginning = true
 		begin = v.Start()
 	default:
-		if begin, err = o.Moment(ctx, client.Scope, from, v); err != nil {
+		if begin, err = o.Moment(ctx, client, from, v); err != nil {
 			return nil, nil, err
 		}
 	}
 	var until *capture.Moment
 	if to := strings.TrimSpace(p.To); to != "" && to != Now {
-		end, err := o.Moment(ctx, client.Scope, to, v)
+		end, err := o.Moment(ctx, client, to, v)
 		if err != nil {
 			return nil, nil, err
 		}

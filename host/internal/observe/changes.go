@@ -94,8 +94,8 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 		return nil, usererr.Invalid("checkpoint is %q, so there is nothing to compare. Pass a checkpoint or an earlier time, or omit it to read changes since your last call.", r.checkpoint)
 	}
 	var err error
-	r.time, err = o.timeOf(client.Scope, r.checkpoint, o.clock())
-	r.edited, r.inEdited = Edited(o, client.Scope, r.checkpoint)
+	r.time, err = o.timeOf(client, r.checkpoint, o.clock())
+	r.edited, r.inEdited = Edited(o, client, r.checkpoint)
 	return r, err
 }
 

@@ -245,10 +245,10 @@ func (o *Observer) Rename(scope checkpoint.Scope, name, to string) error {
 
 // timeOf returns the time that a name means: one that looks like a time, or a moment of the timeline. It is zero for
 // other names. now is the latest time that there is.
-func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t time.Time, err error) {
+func (o *Observer) timeOf(client *checkpoint.Client, name string, now time.Time) (t time.Time, err error) {
 	if checkpoint.LooksLikeTime(name) {
 		if t, err = checkpoint.ParseTime(name, o.location); err != nil {
-			if at, ok, _ := o.moments.When(scope, name); ok && !at.After(now) { // a time as commands print it
+			if at, ok, _ := o.moments.When(client, name); ok && !at.After(now) { // a time as commands print it
 				return at, nil
 			}
 			return t, usererr.Invalid("%s", err.Error())
@@ -258,29 +258,29 @@ func (o *Observer) timeOf(scope checkpoint.Scope, name string, now time.Time) (t
 		}
 		return t, nil
 	}
-	if _, err := o.named.Get(scope.Key(), name); err == nil { // of a version in which checkpoints could have such names
+	if _, err := o.named.Get(client.Scope.Key(), name); err == nil { // of a version in which checkpoints could have such names
 		return t, nil
 	}
-	if t, _, err = o.moments.When(scope, name); t.After(now) {
+	if t, _, err = o.moments.When(client, name); t.After(now) {
 		t = now // the system's clock was set back
 	}
 	return t, err
 }
 
 // Edited is [edited.Workspace].
-func Edited(o *Observer, scope checkpoint.Scope, names ...string) (workspace string, inside bool) {
-	return edited.Workspace(o.moments, scope, names...)
+func Edited(o *Observer, client *checkpoint.Client, names ...string) (workspace string, inside bool) {
+	return edited.Workspace(o.moments, client, names...)
 }
 
 // Moment finds a moment by name: a checkpoint, a time, a moment of the timeline, [Now] or [checkpoint.Start].
-func (o *Observer) Moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
+func (o *Observer) Moment(ctx context.Context, client *checkpoint.Client, name string, v *capture.View) (capture.Moment, error) {
 	switch name = strings.TrimSpace(name); name {
 	case Now:
 		return v.Now(), nil
 	case checkpoint.Start, checkpoint.Buffers:
 		return v.Start(), nil
 	}
-	t, err := o.timeOf(scope, name, v.At)
+	t, err := o.timeOf(client, name, v.At)
 	if err != nil {
 		return capture.Moment{}, err
 	}
@@ -292,7 +292,7 @@ func (o *Observer) Moment(ctx context.Context, scope checkpoint.Scope, name stri
 		defer past.Close()
 		return deep.MomentAt(t), nil
 	}
-	c, err := o.named.Get(scope.Key(), name)
+	c, err := o.named.Get(client.Scope.Key(), name)
 	if err != nil {
 		return capture.Moment{}, err
 	}

@@ -14,11 +14,11 @@ import (
 // that a checkpoint can have: moment_m3.
 func (o *Observer) Export(ctx context.Context, client *checkpoint.Client, name string) (*checkpoint.File, error) {
 	c, err := o.named.Get(client.Scope.Key(), name)
-	if at, ok, missing := o.moments.When(client.Scope, name); err != nil && ok && !at.IsZero() {
+	if at, ok, missing := o.moments.When(client, name); err != nil && ok && !at.IsZero() {
 		v := o.store.View(o.clock())
 		c.Name, _, _ = strings.Cut("moment_"+name, "@")
 		c.Scope = client.Scope.Key()
-		c.Moment, err = o.Moment(ctx, client.Scope, name, v)
+		c.Moment, err = o.Moment(ctx, client, name, v)
 	} else if err != nil && ok {
 		err = missing
 	}

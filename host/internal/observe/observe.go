@@ -45,7 +45,7 @@ type Moments interface {
 	// Renamed gives the moments of a checkpoint its new name.
 	Renamed(from, to string, at time.Time)
 	// When returns the time of a moment by its ID, such as m12. ok is false for what is no such ID.
-	When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error)
+	When(client *checkpoint.Client, id string) (at time.Time, ok bool, err error)
 	edited.Moments
 }
 

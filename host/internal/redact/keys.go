@@ -85,10 +85,15 @@ func isUnusual(key string) bool {
 }
 
 // plainKey undoes percent-encoding, escapes with the code of a character and accents that are characters of their own in a key:
-// pass%77ord, \u0070assword, \u{70}assword, \x70assword, \160assword, n and U+0303 for ñ.
+// pass%77ord, \u0070assword, \u{70}assword, \x70assword, \160assword, n and U+0303 for ñ. It does what a terminal does with
+// the escapes of colors and of a backspace: pass\e[1mword, pass\bsword.
 func plainKey(key string) string {
+	key = colors().ReplaceAllLiteralString(key, "")
 	key = codes().ReplaceAllStringFunc(key, func(escape string) string {
 		digits, base := strings.TrimLeft(escape, `\`), 8
+		if digits == "b" {
+			return "\b"
+		}
 		if !isOctal(digits[0]) {
 			digits, base = strings.Trim(digits[1:], "{}"), 16
 		}
@@ -104,16 +109,21 @@ func plainKey(key string) string {
 		}
 		return " "
 	})
-	return strings.Map(func(c rune) rune {
-		if c >= 0x300 && c <= 0x36f {
-			return -1
+	shown := make([]rune, 0, len(key))
+	for _, c := range key {
+		switch {
+		case c == '\b':
+			shown = shown[:max(0, len(shown)-1)]
+		case c < 0x300 || c > 0x36f:
+			shown = append(shown, c)
 		}
-		return c
-	}, key)
+	}
+	return string(shown)
 }
 
 var (
-	codes          = lazyregexp.New(`\\+(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|x[0-9A-Fa-f]{2}|1[0-7]{2})`)
+	codes          = lazyregexp.New(`\\+(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|0?1[0-7]{2}|0[0-7]{2}|b)`)
+	colors         = lazyregexp.New(`\\+(?:[eE]|033|x1[bB]|u001[bB])\[[0-9;]*m`)
 	percentEscapes = lazyregexp.New(`(?:%[0-9A-Fa-f]{2})+`)
 )
 

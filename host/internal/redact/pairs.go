@@ -301,7 +301,8 @@ func signsBefore(s string, end int) int {
 	return bare
 }
 
-// isCode reports whether a text begins like the code of a character behind its backslash: u0070, u{70}, x70 or 160.
+// isCode reports whether a text begins like the code of a character behind its backslash: u0070, u{70}, U00000070, x70, 160, 0160,
+// b for a backspace, or e[ of a color.
 func isCode(s string) bool {
 	switch {
 	case len(s) > 3 && s[0] == 'u' && s[1] == '{':
@@ -309,10 +310,14 @@ func isCode(s string) bool {
 		return n > 0 && len(s) > n+2 && s[n+2] == '}'
 	case len(s) > 4 && s[0] == 'u':
 		return isHex(s[1]) && isHex(s[2]) && isHex(s[3]) && isHex(s[4])
+	case len(s) > 8 && s[0] == 'U':
+		return hexDigits(s[1:]) == 6 && isHex(s[7]) && isHex(s[8])
 	case len(s) > 2 && s[0] == 'x':
 		return isHex(s[1]) && isHex(s[2])
+	case s[0] == 'b' || len(s) > 1 && (s[0] == 'e' || s[0] == 'E') && s[1] == '[':
+		return true
 	}
-	return len(s) > 2 && s[0] == '1' && isOctal(s[1]) && isOctal(s[2])
+	return len(s) > 2 && (s[0] == '0' || s[0] == '1') && isOctal(s[1]) && isOctal(s[2])
 }
 
 // hexDigits counts the hexadecimal digits that a text begins with, up to 6.
@@ -386,7 +391,7 @@ func shortValueAfter(r *Redactor, s string, sep int, structured bool, before byt
 	for i < len(s) {
 		if structured && (s[i] == '\n' || s[i] == '\r') {
 			i++
-		} else if n := blankAt(s, i); n > 0 {
+		} else if n := max(blankAt(s, i), writtenBlankAt(s, i)); n > 0 {
 			i += n
 		} else {
 			break
@@ -453,6 +458,17 @@ func shortValueAfter(r *Redactor, s string, sep int, structured bool, before byt
 		}
 	}
 	return valueAt{i, to, false}
+}
+
+// writtenBlank matches the escape of a tab or of a color.
+var writtenBlank = lazyregexp.New(`^\\+(?:t|(?:[eE]|033|x1[bB]|u001[bB])\[[0-9;]*m)`)
+
+// writtenBlankAt returns the length of the escape at i that a terminal shows as a blank or not at all, and 0 where there is none.
+func writtenBlankAt(s string, i int) int {
+	if s[i] != '\\' {
+		return 0
+	}
+	return len(writtenBlank().FindString(s[i:]))
 }
 
 // below matches a word that is alone in one of the next two lines.

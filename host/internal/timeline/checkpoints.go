@@ -65,17 +65,17 @@ func (t Moments) Renamed(from, to string, at time.Time) {
 	t.lines.Changes().Notify()
 }
 
-// When returns the time of a moment or a file snapshot by its ID, in the workspace of a scope or, with "@" and a session
+// When returns the time of a moment or a file snapshot by its ID, in the workspace of a client or, with "@" and a session
 // after it, in that of the session. A moment whose snapshot was taken a little later begins with that snapshot. ok is false for what is no such ID.
-func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool, err error) {
+func (t Moments) When(client *checkpoint.Client, id string) (at time.Time, ok bool, err error) {
 	bare, _, _ := strings.Cut(id, "@")
 	n, isMoment := records.Number(bare, 'm')
 	if !isMoment {
 		if n, ok = records.Number(bare, 's'); !ok {
-			return t.printed(scope, id)
+			return t.printed(client, id)
 		}
 	}
-	s, l, err := t.named(scope, id)
+	s, l, err := t.named(client, id)
 	if err != nil {
 		return at, true, err
 	}
@@ -90,16 +90,12 @@ func (t Moments) When(scope checkpoint.Scope, id string) (at time.Time, ok bool,
 			return time.Unix(0, m.SnapshotAt), true, nil
 		}
 	}
-	in := s.Workspace
-	if scope.Workspace == "" { // an agent without a workspace learns no directory
-		in = "session " + s.ID
-	}
-	return at, true, usererr.New(usererr.NotFound, "there is no moment %s in %s. List the moments for their IDs.", bare, in)
+	return at, true, usererr.New(usererr.NotFound, "there is no moment %s in %s. List the moments for their IDs.", bare, s.Workspace)
 }
 
 // printed returns the time that commands print of a session as a time of day, or as hours, minutes and seconds from its start. A
 // report since then has all of that second. ok is false for another text.
-func (t Moments) printed(scope checkpoint.Scope, text string) (at time.Time, ok bool, err error) {
+func (t Moments) printed(client *checkpoint.Client, text string) (at time.Time, ok bool, err error) {
 	if !strings.Contains(text, ":") || t.lines.Failed() != nil {
 		return at, false, nil
 	}
@@ -108,7 +104,7 @@ func (t Moments) printed(scope checkpoint.Scope, text string) (at time.Time, ok 
 		return at, false, nil
 	}
 	if strings.HasPrefix(text, "+") {
-		if s, _, err = t.named(scope, text); err != nil {
+		if s, _, err = t.named(client, text); err != nil {
 			return at, true, err
 		}
 		at, _, _ = s.Time(text, t.o.Clock())
@@ -118,31 +114,31 @@ func (t Moments) printed(scope checkpoint.Scope, text string) (at time.Time, ok 
 
 // Workspace returns the workspace of a moment or a file snapshot by its ID, as [Moments.When] finds it. It is "" for what is no
 // such ID.
-func (t Moments) Workspace(scope checkpoint.Scope, id string) string {
-	if _, ok, err := t.When(scope, id); !ok || err != nil {
+func (t Moments) Workspace(client *checkpoint.Client, id string) string {
+	if _, ok, err := t.When(client, id); !ok || err != nil {
 		return ""
 	}
-	s, _, err := t.named(scope, id)
+	s, _, err := t.named(client, id)
 	if err != nil {
 		return ""
 	}
 	return s.Workspace
 }
 
-// named returns the session that the ID of a moment names, or the one of the scope.
-func (t Moments) named(scope checkpoint.Scope, id string) (*records.Session, *moments.Line, error) {
+// named returns the session that the ID of a moment names, or the one of the client's workspace. For a program of the user without a
+// workspace, that is a session of the only workspace that has it.
+func (t Moments) named(client *checkpoint.Client, id string) (*records.Session, *moments.Line, error) {
 	bare, session, _ := strings.Cut(id, "@")
 	if t.lines.Failed() != nil {
 		return nil, nil, t.lines.Failed()
 	}
-	if session == "" && scope.Workspace == "" {
+	if session == "" && client.User && client.Scope.Workspace == "" {
 		var err error
 		if session, err = t.only(bare); err != nil {
 			return nil, nil, err
 		}
 	}
-	// Who asks is not known, and only a time is answered. So a scope without a workspace is that of a program of the user.
-	return t.lines.Recorded(&checkpoint.Client{Scope: scope, User: scope.Workspace == ""}, moments.Where{Session: session})
+	return t.lines.Recorded(client, moments.Where{Session: session})
 }
 
 // only returns a session of the only workspace that has a moment or a file snapshot by its ID. Of another text, it is that of the only

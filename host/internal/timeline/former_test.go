@@ -81,11 +81,11 @@ func TestTheSnapshotsOfADeletedWorkspaceAreRead(t *testing.T) {
 			} else if events, err := feed.Next(t.Context()); err != nil || len(events) < 4 {
 				t.Errorf("%+v, %v", events, err)
 			}
-			for _, scope := range []checkpoint.Scope{agent.Scope, {}} { // the user's programs are in no workspace
-				if at, ok, err := (timeline.Moments{Timeline: w.Timeline}).When(scope, second.ID()); err != nil || !ok || at.Before(second.At) {
+			for _, client := range []*checkpoint.Client{agent, {User: true}} { // the user's programs are in no workspace
+				if at, ok, err := (timeline.Moments{Timeline: w.Timeline}).When(client, second.ID()); err != nil || !ok || at.Before(second.At) {
 					t.Errorf("changes since %s: %v, %v, %v", second.ID(), at, ok, err)
 				}
-				if at, ok, err := (timeline.Moments{Timeline: w.Timeline}).When(scope, "+0:00:00"); err != nil || !ok || at.IsZero() {
+				if at, ok, err := (timeline.Moments{Timeline: w.Timeline}).When(client, "+0:00:00"); err != nil || !ok || at.IsZero() {
 					t.Errorf("changes since a time of the session: %v, %v, %v", at, ok, err)
 				}
 			}

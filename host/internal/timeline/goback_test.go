@@ -64,7 +64,7 @@ func TestAMomentBeginsWithItsSnapshot(t *testing.T) {
 	w := timelinetest.New(t)
 	w.Write("a", "1")
 	m := w.Edit("one")
-	at, ok, err := timeline.Moments{Timeline: w.Timeline}.When(checkpoint.Scope{Workspace: w.Dir}, m.ID())
+	at, ok, err := timeline.Moments{Timeline: w.Timeline}.When(&checkpoint.Client{Scope: checkpoint.Scope{Workspace: w.Dir}}, m.ID())
 	if err != nil || !ok || m.Snapshot == 0 || at.UnixNano() < m.SnapshotAt {
 		t.Errorf("%v is before %v: %v", at, m.SnapshotAt, err)
 	}

@@ -211,10 +211,10 @@ func TestTheTimeOfAMoment(t *testing.T) {
 	m := w.Edit("first")
 	moments := timeline.Moments{Timeline: w.Timeline}
 	session := w.Listed().ID
-	agent := checkpoint.Scope{Workspace: w.Dir}
+	agent, user := &checkpoint.Client{Scope: checkpoint.Scope{Workspace: w.Dir}}, &checkpoint.Client{User: true}
 	for _, id := range []string{m.ID(), m.ID() + "@" + session} {
-		for _, scope := range []checkpoint.Scope{agent, {}} {
-			if at, ok, err := moments.When(scope, id); !ok || err != nil || at.UnixNano() != max(m.At.UnixNano(), m.SnapshotAt) {
+		for _, client := range []*checkpoint.Client{agent, user} {
+			if at, ok, err := moments.When(client, id); !ok || err != nil || at.UnixNano() != max(m.At.UnixNano(), m.SnapshotAt) {
 				t.Errorf("%s is at %v, %v, %v", id, at, ok, err)
 			}
 		}
@@ -243,25 +243,31 @@ func TestTheTimeOfAMoment(t *testing.T) {
 	if _, err := w.Record(t.Context(), other, records.Moment{Label: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = moments.When(checkpoint.Scope{}, m.ID())
+	_, _, err = moments.When(user, m.ID())
 	timelinetest.Wants(t, err, usererr.Ambiguous, m.ID()+" exists in several workspaces")
 	for _, named := range regexp.MustCompile(m.ID()+`@[\w-]+`).FindAllString(err.Error(), -1) {
-		if _, ok, err := moments.When(checkpoint.Scope{}, named); !ok || err != nil {
+		if _, ok, err := moments.When(user, named); !ok || err != nil {
 			t.Errorf("the error recommends %s: %v, %v", named, ok, err)
 		}
 	}
 	w.Write("a", "more")
 	only := w.Edit("only here")
-	if at, ok, err := moments.When(checkpoint.Scope{}, only.ID()); !ok || err != nil || at.Before(only.At) {
+	if at, ok, err := moments.When(user, only.ID()); !ok || err != nil || at.Before(only.At) {
 		t.Errorf("%s exists in one workspace: %v, %v, %v", only.ID(), at, ok, err)
 	}
-	if in := moments.Workspace(checkpoint.Scope{}, records.SnapshotID(only.Snapshot)); in != w.Dir {
+	if in := moments.Workspace(user, records.SnapshotID(only.Snapshot)); in != w.Dir {
 		t.Errorf("its snapshot is in %q", in)
 	}
-	_, _, err = moments.When(checkpoint.Scope{}, "m99")
+	_, _, err = moments.When(user, "m99")
 	timelinetest.Wants(t, err, usererr.NotFound, "there is no moment m99")
-	_, _, err = moments.When(checkpoint.Scope{Workspace: other}, m.ID()+"@"+session)
+	_, _, err = moments.When(&checkpoint.Client{Scope: checkpoint.Scope{Workspace: other}}, m.ID()+"@"+session)
 	timelinetest.Wants(t, err, usererr.NotAllowed, "is not of this client's workspace")
+	for _, id := range []string{m.ID(), "m99", m.ID() + "@none", m.ID() + "@" + session, "+0:00:00"} {
+		_, ok, err := moments.When(&checkpoint.Client{}, id)
+		if timelinetest.Wants(t, err, usererr.InvalidArgument, "this client has no workspace"); !ok {
+			t.Errorf("%s is no ID of a moment", id)
+		}
+	}
 }
 
 // What a list is limited by exists, and snapshots and checkpoints limit it too.

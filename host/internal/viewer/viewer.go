@@ -179,7 +179,7 @@ func (v *Viewer) between(ctx context.Context, tab int, from, to string) (*betwee
 	if w.toName == "" {
 		w.toName = observe.Now
 	}
-	if w.to, err = v.observer.Moment(ctx, scope, w.toName, w.v); err != nil {
+	if w.to, err = v.observer.Moment(ctx, clients.Viewer(scope), w.toName, w.v); err != nil {
 		return nil, err
 	}
 	if w.fromName == "" {
@@ -193,7 +193,7 @@ func (v *Viewer) between(ctx context.Context, tab int, from, to string) (*betwee
 			w.fromName = v.named.Address(scope.Key(), before[len(before)-1])
 		}
 	}
-	if w.from, err = v.observer.Moment(ctx, scope, w.fromName, w.v); err != nil {
+	if w.from, err = v.observer.Moment(ctx, clients.Viewer(scope), w.fromName, w.v); err != nil {
 		return nil, err
 	}
 	if w.from.At.After(w.to.At) {
@@ -230,7 +230,7 @@ func (v *Viewer) report(ctx context.Context, p protocol.ViewReportParams) (*prot
 	_, unnamed := v.named.Get(w.scope.Key(), w.fromName)
 	o.Standing = unnamed == nil
 	places := v.observer.OriginalsIn(w.v)
-	edited, inside := observe.Edited(v.observer, w.scope, w.fromName, w.toName)
+	edited, inside := observe.Edited(v.observer, clients.Viewer(w.scope), w.fromName, w.toName)
 	places.ExplainIn(&o, edited, inside)
 	r := v.observer.Compute(ctx, w.from, w.v, w.until(), o)
 	r.Checkpoint = w.fromName

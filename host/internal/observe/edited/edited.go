@@ -15,14 +15,15 @@ import (
 // Moments is the timeline of workspaces.
 type Moments interface {
 	// Workspace returns the workspace of a moment by its ID, "" for what is no such ID.
-	Workspace(scope checkpoint.Scope, id string) string
+	Workspace(client *checkpoint.Client, id string) string
 }
 
-// Workspace returns the workspace of the moments of a report, if they are of one, else that of the scope. It reports whether a
-// client of the scope is in it.
-func Workspace(moments Moments, scope checkpoint.Scope, names ...string) (workspace string, inside bool) {
+// Workspace returns the workspace of the moments of a report, if they are of one, else that of the client. It reports whether the
+// client is in it.
+func Workspace(moments Moments, client *checkpoint.Client, names ...string) (workspace string, inside bool) {
+	scope := client.Scope
 	for _, name := range names {
-		of := moments.Workspace(scope, name)
+		of := moments.Workspace(client, name)
 		if of != "" && workspace != "" && of != workspace {
 			return scope.Workspace, scope.Workspace != ""
 		}

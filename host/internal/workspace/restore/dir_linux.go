@@ -20,9 +20,9 @@ var (
 // dir is an open directory. Names are resolved in it, whatever becomes of its path. No symbolic link is followed.
 type dir struct{ fd int }
 
-// openDir opens a directory by its path.
+// openDir opens a directory by its path. One that is a link, or has become one, is an error.
 func openDir(path string) (*dir, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}

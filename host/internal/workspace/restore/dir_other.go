@@ -22,9 +22,9 @@ type dir struct {
 	at string
 }
 
-// openDir opens a directory by its path.
+// openDir opens a directory by its path. One that is a link, or has become one, is an error.
 func openDir(path string) (*dir, error) {
-	in, err := os.OpenRoot(path)
+	in, err := tree.OpenDir(path)
 	if err != nil {
 		return nil, err
 	}

@@ -15,13 +15,13 @@ import (
 )
 
 // TestDirectoriesThatBecomeLinksAgainAndAgain: a program exchanges a directory and a link to another place, as fast as it can,
-// while restores run. Nothing outside of the workspace changes, and afterwards a restore gives the snapshot.
+// while restores run. It may be the workspace itself. Nothing outside of that changes, and afterwards a restore gives the snapshot.
 func TestDirectoriesThatBecomeLinksAgainAndAgain(t *testing.T) {
 	long := 4 * time.Second
 	if testing.Short() {
 		long = time.Second
 	}
-	for _, swapped := range []string{"dir", "dir/sub"} {
+	for _, swapped := range []string{".", "dir", "dir/sub"} {
 		w := newWorld(t, t.TempDir())
 		w.write("dir/b", "one", "dir/sub/c", "one", "dir/gone", "one", "a", "one")
 		first := w.take()
@@ -30,8 +30,9 @@ func TestDirectoriesThatBecomeLinksAgainAndAgain(t *testing.T) {
 		w.must(os.Remove(w.path("dir/gone")))
 		second := w.take()
 		outside, decoy := filepath.Join(w.top, "outside"), filepath.Join(w.top, "decoy")
-		w.must(os.MkdirAll(filepath.Join(outside, "sub"), 0o755), os.Symlink(outside, decoy))
-		for _, name := range []string{"b", "c", "new", "gone", "sub/c", "sub/new"} {
+		w.must(os.MkdirAll(filepath.Join(outside, "sub"), 0o755), os.MkdirAll(filepath.Join(outside, "dir/sub"), 0o755), os.Symlink(outside, decoy))
+		names := []string{"a", "b", "c", "new", "gone", "sub/c", "sub/new", "dir/b", "dir/gone", "dir/new", "dir/sub/c", "dir/sub/new"}
+		for _, name := range names {
 			w.must(os.WriteFile(filepath.Join(outside, name), []byte("outside"), 0o600))
 		}
 		before := treetest.ReadWhole(t, outside)
@@ -67,13 +68,16 @@ func TestDirectoriesThatBecomeLinksAgainAndAgain(t *testing.T) {
 		if got := treetest.ReadWhole(t, outside); len(got) != len(before) {
 			t.Errorf("outside is\n%q, not\n%q", got, before)
 		}
-		for _, name := range []string{"b", "c", "new", "gone", "sub/c", "sub/new"} {
+		for _, name := range names {
 			if got, err := os.ReadFile(filepath.Join(outside, name)); string(got) != "outside" {
 				t.Errorf("outside, %s is %q, %v", name, got, err)
 			}
 		}
 		if info, err := os.Lstat(w.path(swapped)); err == nil && info.Mode()&os.ModeSymlink != 0 {
 			w.must(os.Remove(w.path(swapped)))
+			if swapped == "." {
+				w.must(os.Rename(decoy, w.dir))
+			}
 		}
 		w.apply(w.prepare(first))
 		w.is(want)

@@ -20,8 +20,9 @@ var (
 // root is a directory below which paths are resolved, without following any symbolic link.
 type root struct{ fd int }
 
+// openRoot opens a directory, which must not be a link: it may have become one.
 func openRoot(dir string) (*root, error) {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
 	}

@@ -23,11 +23,28 @@ type root struct {
 }
 
 func openRoot(dir string) (*root, error) {
-	in, err := os.OpenRoot(dir)
+	in, err := OpenDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	return &root{in: in}, nil
+}
+
+// OpenDir opens a directory, which must not be a link: it may have become one.
+func OpenDir(dir string) (*os.Root, error) {
+	named, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	in, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := in.Stat("."); err != nil || !os.SameFile(opened, named) {
+		_ = in.Close()
+		return nil, &os.PathError{Op: "open", Path: dir, Err: errNotDir}
+	}
+	return in, nil
 }
 
 func (r *root) close() { _ = r.in.Close() }
