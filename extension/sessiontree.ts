@@ -74,8 +74,9 @@ export interface Call {
    */
   files?: File[];
   /**
-   * Severity is that of what the browser reported from the beginning of the call to the beginning of the next one that changed files, "" where it
-   * changed none. Summary is not given for clean.
+   * Severity is that of what the browser reported from the beginning of the call, or from when its first file was written if
+   * that was before, to the same time of the next call that changed files. It is "" where the call changed none. Summary is
+   * not given for clean.
    */
   severity?: Severity;
   summary?: string;

@@ -80,7 +80,7 @@ func TestAHotUpdateOfOtherModulesLeavesAnErrorStanding(t *testing.T) {
 				w.RunIn(app.Dir, "changes", "--wait", "settled") // no agent edits as a page loads
 				app.Edit(e.file, e.from, e.to)
 				s.edited(e.file)
-				w.RunIn(app.Dir, "changes", "--wait", "reload")
+				w.RunIn(app.Dir, "changes", "--wait", "reload", "--timeout", "20000") // webpack may take seconds to build
 				app.shows(p)
 			}
 			t.Log(w.RunIn(app.Dir, "timeline", "list").Out)
