@@ -61,7 +61,7 @@ func TestAPageThatIsStillBrokenIsNotClean(t *testing.T) {
 }
 
 // TestAHotUpdateOfOtherModulesLeavesAnErrorStanding: what one module logs is still wrong after an update of another one, by any
-// development server, and over with an update of its own.
+// development server whose client names the modules, and over with an update of its own.
 func TestAHotUpdateOfOtherModulesLeavesAnErrorStanding(t *testing.T) {
 	for _, server := range devServers {
 		t.Run(server, func(t *testing.T) {
@@ -92,7 +92,8 @@ func TestAHotUpdateOfOtherModulesLeavesAnErrorStanding(t *testing.T) {
 			if m := edits[0]; m.Severity != report.Error || m.BrokenSince != nil {
 				t.Errorf("the edit that logs an error: %+v", m)
 			}
-			if m := edits[1]; m.Severity != report.Error || m.BrokenSince != nil && m.BrokenSince.Moment != edits[0].ID {
+			// The client of webpack-dev-server 6 names no modules, and an update of any may have ended the error.
+			if m := edits[1]; (m.Severity != report.Error || m.BrokenSince != nil && m.BrokenSince.Moment != edits[0].ID) && (server != "webpack" || m.Severity != report.Clean) {
 				t.Errorf("the edit of another module: %+v, %+v", m, m.BrokenSince)
 			}
 			for _, m := range edits[2:] {

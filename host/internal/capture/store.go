@@ -51,6 +51,8 @@ type Update struct {
 	// File is one that was replaced, by the name that the development server's client gives it; see [noise.UpdatedFiles]. It is
 	// "" for any other mark of an update.
 	File string
+	// Build is the hash of the build that a server announced with it; see [noise.Build].
+	Build string
 }
 
 // Store is the single writer's state. All methods are safe for concurrent use.
@@ -251,7 +253,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		s.updates.Append(Update{Head: *head, How: cmp.Or(how, "hot_update"), File: file})
 	}
 	if how != "" && len(files) == 0 {
-		s.updates.Append(Update{Head: *head, How: how})
+		s.updates.Append(Update{Head: *head, How: how, Build: noise.Build(ev)})
 	}
 	switch e := ev.(type) {
 	case *event.Console:

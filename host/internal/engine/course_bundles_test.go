@@ -92,6 +92,11 @@ func TestAHotUpdateOfABundleEndsOnlyWhatItReplaced(t *testing.T) {
 			frame("sent", fmt.Sprintf(`{"event":"client-hmr-latency","id":7,"startTime":1,"endTime":2,"page":"/","updatedModules":["%s"],"isPageHidden":false}`, strings.Join(modules, `","`)))
 		}
 	}
+	builds := func(hash string) step { // of webpack-dev-server 6, whose client names no modules
+		return func(w *enginetest.World) {
+			w.Send("websocket", fmt.Sprintf(`"id":"hmr","url":"ws://localhost:5173/ws","op":"received","text":%q`, `{"name":"","action":"built","time":9,"hash":"`+hash+`","warnings":[],"errors":[]}`))
+		}
+	}
 	reload := func(w *enginetest.World) { w.Send("navigation", `"how":"reload","url":"http://localhost:5173/"`) }
 	const (
 		cart   = "./src/cart.js"
@@ -125,6 +130,28 @@ func TestAHotUpdateOfABundleEndsOnlyWhatItReplaced(t *testing.T) {
 		},
 		"webpack, without names": {
 			[]step{evaluated, webpack("12", "417"), webpack(other)}, nil, []string{"error", "clean", "clean"},
+		},
+		"webpack, builds within a second": {
+			[]step{func(w *enginetest.World) {
+				builds("1a")(w)
+				w.Pass(100 * time.Millisecond)
+				evaluated(w)
+				w.Pass(700 * time.Millisecond)
+				builds("2b")(w)
+			}, logs("all is well")},
+			nil,
+			[]string{"error", "clean"},
+		},
+		"webpack, one build told twice": {
+			[]step{func(w *enginetest.World) {
+				builds("1a")(w)
+				w.Pass(100 * time.Millisecond)
+				evaluated(w)
+				w.Pass(700 * time.Millisecond)
+				builds("1a")(w)
+			}, logs("all is well")},
+			nil,
+			[]string{"error", "since 0"},
 		},
 		"webpack, silent": {
 			[]step{evaluated, logs("[HMR] App is up to date.")}, nil, []string{"error", "clean"},

@@ -27,6 +27,20 @@ func UpdatedFiles(ev event.Event) []string {
 	return nil
 }
 
+// Build returns the hash of the build that a frame of a development server announces, "" for none.
+func Build(ev event.Event) string {
+	e, is := ev.(*event.WebSocket)
+	if !is || e.Op != "received" {
+		return ""
+	}
+	_, rest, _ := strings.Cut(e.Text, `"hash":"`)
+	hash, _, whole := strings.Cut(rest, `"`)
+	if !whole {
+		return ""
+	}
+	return strings.Clone(hash)
+}
+
 func updatedFile(e *event.Console) string {
 	if style, is := strings.CutPrefix(e.Text, "[vite] css hot updated: "); is {
 		return style

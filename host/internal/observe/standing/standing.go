@@ -3,6 +3,7 @@
 package standing
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -48,6 +49,7 @@ type update struct {
 	pos         uint64 // of its last mark
 	load        string // the address that was loaded, "" for a hot update
 	failed      bool
+	build       string   // its hash, as far as the server gave one
 	files       []string // that ran, as far as they are known
 }
 
@@ -109,18 +111,19 @@ func (c *course) fill(at int64) {
 	}
 }
 
-// add takes a mark. One update leaves several: what the server sends, and then what its client logs of each file.
+// add takes a mark. One update leaves several: what the server sends, and then what its client logs of each file. Two builds are two.
 func (c *course) add(pos uint64, u *capture.Update, load string) {
-	next := update{u.Subject, u.At, u.At, pos, load, u.How == "hot_update_failed", nil}
+	next := update{u.Subject, u.At, u.At, pos, load, u.How == "hot_update_failed", u.Build, nil}
 	if u.File != "" {
 		next.files = []string{u.File}
 	}
 	if n := len(c.updates); n > 0 && u.How != "load" && u.How != "reload" {
 		last := &c.updates[n-1]
-		again := len(last.files) > 0 && (u.File == "" || slices.Contains(last.files, u.File)) && u.At-last.last > atOnce
+		again := len(last.files) > 0 && (u.File == "" || slices.Contains(last.files, u.File)) && u.At-last.last > atOnce ||
+			u.Build != "" && last.build != "" && u.Build != last.build
 		if u.At-last.last <= updateSpan && !again {
 			last.last, last.pos = max(last.last, u.At), pos
-			last.failed = last.failed || next.failed
+			last.failed, last.build = last.failed || next.failed, cmp.Or(last.build, next.build)
 			last.files = append(last.files, next.files...)
 			return
 		}
