@@ -44,7 +44,7 @@ func TestNoTwoBranchesOfAProjectHaveTheSamePorts(t *testing.T) {
 	if third := start(s.where(), "third"); third.Agent.Ports != 300 {
 		t.Errorf("the ports of a branch of another session are +%d", third.Agent.Ports)
 	}
-	removed, err := s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "outer"})
+	removed, err := s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "outer", Force: true})
 	failing(err)
 	if fourth := start(s.where(), "fourth"); fourth.Agent.Ports != 100 {
 		t.Errorf("free ports are not used: +%d", fourth.Agent.Ports)
@@ -57,7 +57,7 @@ func TestNoTwoBranchesOfAProjectHaveTheSamePorts(t *testing.T) {
 	if a, err := s.Timeline.Operations.Undo(t.Context(), user, undo); err != nil || !strings.Contains(a.Note, "The port offset of branch outer is now 400, because another branch has 100.") {
 		t.Errorf("the undo says %+v, %v", a, err)
 	}
-	removed, err = s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "outer"})
+	removed, err = s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "outer", Force: true})
 	failing(err)
 	undo.Operation = removed.Operation
 	if a, err := s.Timeline.Operations.Undo(t.Context(), user, undo); err != nil || a.Note != "" {
@@ -113,7 +113,7 @@ func TestNoAgentStartsWithoutPortsOfItsOwn(t *testing.T) {
 	s.write()
 	s.open()
 	of := s.start(t, s.where(), s.record(), "first").BranchOf
-	removed, err := s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "first"})
+	removed, err := s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "first", Force: true}) // its agent may still run
 	failing(errors.Join(err, s.close()))
 	d, _, err := records.Open(filepath.Join(s.top, "timeline.db"), time.Now())
 	failing(err)
