@@ -69,11 +69,20 @@ func wrote(e made, before, others []made, s *Symptom) (is, known bool) {
 		case line < r.At || line >= r.At+r.New:
 		case r.Old == 0:
 			return true, true
+		case c.From > 0 && column > 1 && column < c.From-1 && missesName(s.Text):
+			return false, false
 		case c.From > 0 && column > 1:
 			return c.From-1 <= column && column <= c.To+behind, true
 		}
 	}
 	return false, false
+}
+
+// missesName reports whether an error is of a name that is not defined. Its place is that of the expression around the name, such as
+// of the await before a call.
+func missesName(text string) bool {
+	first, _, _ := strings.Cut(text, "\n")
+	return strings.Contains(first, "ReferenceError: ") && strings.HasSuffix(first, " is not defined")
 }
 
 // through reports whether a change touched a line, or one at most away, and else which line it was before.

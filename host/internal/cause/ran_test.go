@@ -257,17 +257,20 @@ func TestTheExpressionThatAnEditWroteIsItsOwn(t *testing.T) {
 		also   []cause.Edit
 		want   string
 		known  bool
+		text   string
 	}{
-		"in what was written":               {[]run{{12, 1, 1, 20, 30}}, 25, nil, nil, named, false},
-		"behind it":                         {[]run{{12, 1, 1, 20, 30}}, 31, nil, nil, named, false},
-		"elsewhere in the line":             {[]run{{12, 1, 1, 20, 30}}, 40, nil, nil, cause.NoEvidence, true},
-		"before it":                         {[]run{{12, 1, 1, 20, 30}}, 5, nil, nil, cause.NoEvidence, true},
-		"a line that is new":                {[]run{{10, 0, 5, 0, 0}}, 5, nil, nil, named, false},
-		"one of several that were replaced": {[]run{{10, 5, 5, 0, 0}}, 5, nil, nil, cause.NoEvidence, false},
-		"a column that is not known":        {[]run{{12, 1, 1, 1, 30}}, 1, nil, nil, cause.NoEvidence, false},
-		"called by the other file":          {[]run{{12, 1, 1, 20, 30}}, 25, frames("src/b.js", 7), nil, cause.NoEvidence, false},
-		"called by a third file":            {[]run{{12, 1, 1, 20, 30}}, 25, frames("src/c.js", 7), nil, named, false},
-		"a line that was moved since":       {[]run{{9, 1, 1, 20, 30}}, 25, nil, []cause.Edit{edit("src/a.js", 1450, event.Run{At: 2, New: 3})}, named, false},
+		"in what was written":               {[]run{{12, 1, 1, 20, 30}}, 25, nil, nil, named, false, ""},
+		"behind it":                         {[]run{{12, 1, 1, 20, 30}}, 31, nil, nil, named, false, ""},
+		"elsewhere in the line":             {[]run{{12, 1, 1, 20, 30}}, 40, nil, nil, cause.NoEvidence, true, ""},
+		"before it":                         {[]run{{12, 1, 1, 20, 30}}, 5, nil, nil, cause.NoEvidence, true, ""},
+		"a missing name behind the place":   {[]run{{12, 1, 1, 20, 30}}, 5, nil, nil, cause.NoEvidence, false, "ReferenceError: fetsh is not defined"},
+		"a missing name before the place":   {[]run{{12, 1, 1, 20, 30}}, 40, nil, nil, cause.NoEvidence, true, "ReferenceError: fetsh is not defined"},
+		"a line that is new":                {[]run{{10, 0, 5, 0, 0}}, 5, nil, nil, named, false, ""},
+		"one of several that were replaced": {[]run{{10, 5, 5, 0, 0}}, 5, nil, nil, cause.NoEvidence, false, ""},
+		"a column that is not known":        {[]run{{12, 1, 1, 1, 30}}, 1, nil, nil, cause.NoEvidence, false, ""},
+		"called by the other file":          {[]run{{12, 1, 1, 20, 30}}, 25, frames("src/b.js", 7), nil, cause.NoEvidence, false, ""},
+		"called by a third file":            {[]run{{12, 1, 1, 20, 30}}, 25, frames("src/c.js", 7), nil, named, false, ""},
+		"a line that was moved since":       {[]run{{9, 1, 1, 20, 30}}, 25, nil, []cause.Edit{edit("src/a.js", 1450, event.Run{At: 2, New: 3})}, named, false, ""},
 	} {
 		for when, b := range map[string]cause.Edit{"after": edit("src/b.js", 1400, at(1)), "with": edit("src/b.js", 1010, at(1)), "before": edit("src/b.js", 600, at(1))} {
 			e := edit("src/a.js", 1000)
@@ -275,7 +278,7 @@ func TestTheExpressionThatAnEditWroteIsItsOwn(t *testing.T) {
 				e.Replaced(event.Run{At: r.at, Old: r.old, New: r.new}, event.Columns{From: r.from, To: r.to})
 			}
 			f := cause.Finder{Edits: append([]cause.Edit{e, b}, c.also...)}
-			s := cause.Symptom{At: 30_010, Frames: append([]cause.Frame{{File: "src/a.js", Line: 12, Column: c.column}}, c.stack...)}
+			s := cause.Symptom{At: 30_010, Text: c.text, Frames: append([]cause.Frame{{File: "src/a.js", Line: 12, Column: c.column}}, c.stack...)}
 			h := cause.History{Updates: []int64{620, 1050, 1420, 1500}, Inputs: []int64{30_000}}
 			want := c.want
 			if when == "before" && !c.known {
