@@ -201,7 +201,7 @@ func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 func identified(line []byte) []byte {
 	var m, params, meta map[string]json.RawMessage
 	if json.Unmarshal(line, &m) != nil || json.Unmarshal(m["params"], &params) != nil || params == nil {
-		return line // the daemon answers what is no call
+		return line // the daemon says what is wrong with it
 	}
 	if json.Unmarshal(params["_meta"], &meta) != nil || meta == nil {
 		meta = map[string]json.RawMessage{}

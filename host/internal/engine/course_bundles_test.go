@@ -105,6 +105,15 @@ func TestAHotUpdateOfABundleEndsOnlyWhatItReplaced(t *testing.T) {
 		layer  = "(app-pages-browser)/"
 	)
 	evaluated := throws("total (webpack-internal:///./src/cart.js:3:9)", "App (webpack-internal:///./src/App.jsx:8:5)")
+	inASecond := func(broken, next string) step {
+		return func(w *enginetest.World) {
+			builds(broken)(w)
+			w.Pass(100 * time.Millisecond)
+			evaluated(w)
+			w.Pass(700 * time.Millisecond)
+			builds(next)(w)
+		}
+	}
 	layered := throws("total (webpack-internal:///(app-pages-browser)/./src/cart.js:3:9)")
 	bundled := throws("total (http://localhost:5173/main.js:1:1)")
 	for name, c := range map[string]struct {
@@ -132,24 +141,12 @@ func TestAHotUpdateOfABundleEndsOnlyWhatItReplaced(t *testing.T) {
 			[]step{evaluated, webpack("12", "417"), webpack(other)}, nil, []string{"error", "clean", "clean"},
 		},
 		"webpack, builds within a second": {
-			[]step{func(w *enginetest.World) {
-				builds("1a")(w)
-				w.Pass(100 * time.Millisecond)
-				evaluated(w)
-				w.Pass(700 * time.Millisecond)
-				builds("2b")(w)
-			}, logs("all is well")},
+			[]step{inASecond("1a", "2b"), logs("all is well")},
 			nil,
 			[]string{"error", "clean"},
 		},
 		"webpack, one build told twice": {
-			[]step{func(w *enginetest.World) {
-				builds("1a")(w)
-				w.Pass(100 * time.Millisecond)
-				evaluated(w)
-				w.Pass(700 * time.Millisecond)
-				builds("1a")(w)
-			}, logs("all is well")},
+			[]step{inASecond("1a", "1a"), logs("all is well")},
 			nil,
 			[]string{"error", "since 0"},
 		},
