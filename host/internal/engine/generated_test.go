@@ -33,12 +33,15 @@ func TestAnAnswerWaitsForTheMapsThatItNeedsAndNoLonger(t *testing.T) {
 		name    string
 		takes   time.Duration
 		timeout int // of the call, in ms; 0 for the default
+		wait    string
 		want    string
 		after   time.Duration
 	}{
-		{"the map comes in time", 100 * time.Millisecond, 0, "App.tsx:5 boom×1", 100 * time.Millisecond},
-		{"the map is slow", time.Second, 0, "app.js:1 (generated) boom×1", 150 * time.Millisecond},
-		{"the call has less time", time.Second, 20, "app.js:1 (generated) boom×1", 20 * time.Millisecond},
+		{"the map comes in time", 100 * time.Millisecond, 0, "", "App.tsx:5 boom×1", 100 * time.Millisecond},
+		{"the map is slow", time.Second, 0, "", "app.js:1 (generated) boom×1", 150 * time.Millisecond},
+		{"the call has less time", time.Second, 20, "", "app.js:1 (generated) boom×1", 20 * time.Millisecond},
+		{"the call waits for the page anyway", 900 * time.Millisecond, 0, "settled", "App.tsx:5 boom×1", 900 * time.Millisecond},
+		{"longer than that it does not", 2 * time.Second, 0, "settled", "app.js:1 (generated) boom×1", time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &server{}
@@ -46,7 +49,8 @@ func TestAnAnswerWaitsForTheMapsThatItNeedsAndNoLonger(t *testing.T) {
 			w := slowWorld(t, s, c.takes)
 			throw(w, "boom", "/app.js", 45)
 			w.Send("console", fmt.Sprintf(`"level":"log","via":"console","text":"fine","url":"%s/other.js","line":1,"column":1`, enginetest.Page))
-			p := params{}
+			w.Pass(time.Second) // the page is quiet
+			p := params{Wait: c.wait}
 			if c.timeout > 0 {
 				p.TimeoutMs = &c.timeout
 			}

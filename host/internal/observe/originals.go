@@ -490,40 +490,55 @@ func (p *Places) Stack(c *event.Console) []string {
 	return lines
 }
 
-// PlacesWait bounds how long an answer waits for the source maps that it needs.
-const PlacesWait = 150 * time.Millisecond
+// How long an answer waits for the source maps that it needs.
+const (
+	// PlacesWait is for a caller that asks for what is there now.
+	PlacesWait = 150 * time.Millisecond
+	// servedWait is for the same caller and the line of a missing import, which is looked for in whole bundles.
+	servedWait = 400 * time.Millisecond
+	// settledWait is for a caller that waits for the page anyway. It is as long as a map is worth waiting for; see
+	// [sourcemap.Cache.Want].
+	settledWait = time.Second
+)
 
-// servedWait bounds that for the line of a missing import, which is looked for in whole bundles.
-const servedWait = 400 * time.Millisecond
-
-// WithPlaces makes an answer. If that needed source maps that are being fetched, it waits for them and makes the
-// answer again. The wait ends with ctx and lasts at most most, and [PlacesWait], or [servedWait]. Nothing may be locked while
-// it waits, so answer must release its locks. The first call may return no answer while maps are coming. The call with last set
-// must return one.
+// WithPlaces makes an answer. While that needs source maps that are being fetched, it waits for them and makes the answer
+// again. The wait ends with ctx and lasts at most most, and [PlacesWait], or [servedWait]. Nothing may be locked while it
+// waits, so answer must release its locks. A call without last set may return no answer while maps are coming. The call with
+// last set must return one.
 func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
-	last := most <= 0 || ctx.Err() != nil
-	out, places, err := answer(last)
-	if err != nil || last || !places.Waits() {
-		return out, err
+	return withPlaces(ctx, most, PlacesWait, answer)
+}
+
+// settledPlaces is [WithPlaces] for a caller that has waited for the page. It waits at most [settledWait].
+func settledPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
+	return withPlaces(ctx, most, settledWait, answer)
+}
+
+func withPlaces[T any](ctx context.Context, most, limit time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
+	began, left := time.Now(), min(most, limit)
+	for {
+		last := left <= 0 || ctx.Err() != nil
+		out, places, err := answer(last)
+		if err != nil || last || !places.Waits() {
+			return out, err
+		}
+		if slices.ContainsFunc(places.awaited, func(s sourcemap.Script) bool { return s.Served }) {
+			limit = max(limit, servedWait)
+		}
+		places.rest(ctx, min(most, limit)-time.Since(began))
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		left = min(most, limit) - time.Since(began)
 	}
-	places.rest(ctx, most)
-	if err := ctx.Err(); err != nil {
-		return out, err
-	}
-	out, _, err = answer(true)
-	return out, err
 }
 
 // Waits says whether needed maps are being fetched that are worth waiting for.
 func (p *Places) Waits() bool { return p != nil && len(p.awaited) > 0 }
 
-// rest waits for those maps.
+// rest waits for those maps, at most for a time.
 func (p *Places) rest(ctx context.Context, most time.Duration) {
-	limit := PlacesWait
-	if slices.ContainsFunc(p.awaited, func(s sourcemap.Script) bool { return s.Served }) {
-		limit = servedWait
-	}
-	ctx, cancel := context.WithTimeout(ctx, min(most, limit))
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	p.Maps.Rest(ctx, p.awaited)
 }
