@@ -26,6 +26,26 @@ func snapshots(n int) []provider.Snapshot {
 	return all
 }
 
+// TestByDefaultAWeekAnd500AndTwoGiBAreKept: by the settings of a user who has none.
+func TestByDefaultAWeekAnd500AndTwoGiBAreKept(t *testing.T) {
+	var many, old provider.Stored
+	for n := range uint64(502) {
+		many.Snapshots = append(many.Snapshots, provider.Snapshot{Number: n + 1, At: noon.Add(time.Duration(n) * time.Second)})
+	}
+	for i, hours := range []time.Duration{7*24 + 1, 7*24 - 1, 0} {
+		old.Snapshots = append(old.Snapshots, provider.Snapshot{Number: uint64(i + 1), At: noon.Add(-hours * time.Hour)})
+	}
+	large := provider.Stored{Snapshots: snapshots(3), Spans: []provider.Span{{First: 1, Last: 1, Bytes: 1}, {First: 2, Last: 3, Bytes: 2 << 30}}}
+	for name, c := range map[string]struct {
+		stored provider.Stored
+		want   []uint64
+	}{"number": {many, []uint64{1, 2}}, "age": {old, []uint64{1}}, "bytes": {large, []uint64{1}}} {
+		if got := provider.DefaultPolicy.Choose(c.stored, nil, age); !slices.Equal(got.Delete, c.want) || got.Over != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestCountAndAge(t *testing.T) {
 	for _, c := range []struct {
 		name       string
