@@ -72,6 +72,9 @@ func (r *run) act() (err error) {
 			return errors.Join(fmt.Errorf("%s: %w", app, err), b.print())
 		}
 	}
+	if times := pairwise(b.took, b.alone); len(b.took) > 0 {
+		b.row("all tasks / a bare client", fmt.Sprintf("%.2f times", times), fmt.Sprintf("at most %s times", plain(aboveBare)), times <= aboveBare)
+	}
 	b.note("The peers look after each action, since their answers do not say what it caused. The bare client sends the same input,")
 	b.note("waits for two frames without a change or an open request, and reads the accessibility tree once.")
 	return b.print()
@@ -85,6 +88,8 @@ type actBench struct {
 	peers []*peer
 	bare  *bareClient
 	count counter
+	// took and alone are how long each task took, with Tidemark and with the bare client just after it.
+	took, alone []time.Duration
 }
 
 // definitions compares what the tools cost before the first call.
@@ -229,6 +234,7 @@ func (b *actBench) task(app string) error {
 		}
 		took, bare = append(took, ours.took), append(bare, alone)
 	}
+	b.took, b.alone = append(b.took, took...), append(b.alone, bare...)
 	said, peers := []string{}, b.peers
 	if !slices.Contains(withPeers, app) {
 		peers = nil
