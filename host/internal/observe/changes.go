@@ -149,11 +149,11 @@ func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p Cha
 	if r.fold && (len(r.options.Include) == 0 || slices.Contains(r.options.Include, capture.DOMSection)) {
 		r.options.Emptied = o.emptied(ctx, client, p.Tab)
 	}
-	located := WithPlaces[*report.Report]
+	limit := PlacesWait
 	if outcome != nil {
-		located = settledPlaces
+		limit = settledWait
 	}
-	return located(ctx, r.timeout-time.Since(began), func(last bool) (*report.Report, *Places, error) {
+	return withPlaces(ctx, r.timeout-time.Since(began), limit, func(last bool) (*report.Report, *Places, error) {
 		return o.report(ctx, client, *r, outcome, advance, last)
 	})
 }

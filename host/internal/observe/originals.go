@@ -502,16 +502,10 @@ const (
 )
 
 // WithPlaces makes an answer. While that needs source maps that are being fetched, it waits for them and makes the answer
-// again. The wait ends with ctx and lasts at most most, and [PlacesWait], or [servedWait]. Nothing may be locked while it
-// waits, so answer must release its locks. A call without last set may return no answer while maps are coming. The call with
-// last set must return one.
+// again. The wait ends with ctx and lasts at most most, and [PlacesWait]. Nothing may be locked while it waits, so answer must
+// release its locks. A call without last set may return no answer while maps are coming. The call with last set must return one.
 func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
 	return withPlaces(ctx, most, PlacesWait, answer)
-}
-
-// settledPlaces is [WithPlaces] for a caller that has waited for the page. It waits at most [settledWait].
-func settledPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
-	return withPlaces(ctx, most, settledWait, answer)
 }
 
 func withPlaces[T any](ctx context.Context, most, limit time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
