@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -123,35 +124,35 @@ func problem(w http.ResponseWriter, err error) {
 	write(w, e.Status, Problem{err.Error(), e.Code})
 }
 
-func scope(r *http.Request) (checkpoint.Scope, error) {
-	s, err := checkpoint.NewScope(r.URL.Query()["origin"])
+func scope(query url.Values) (checkpoint.Scope, error) {
+	s, err := checkpoint.NewScope(query["origin"])
 	if err != nil {
 		return s, usererr.Invalid("%s", err.Error())
 	}
 	return s, nil
 }
 
-// client returns the client that a request names.
-func (s *server) client(r *http.Request) (*checkpoint.Client, error) {
-	sc, err := scope(r)
+// client returns the client that a request's query names.
+func (s *server) client(query url.Values) (*checkpoint.Client, error) {
+	sc, err := scope(query)
 	if err != nil {
 		return nil, err
 	}
-	name := r.URL.Query().Get("client")
+	name := query.Get("client")
 	if name == "" {
 		name = "cli"
 	}
-	sc.Workspace = s.Engine.Timeline.Root(r.URL.Query().Get("dir"))
-	if r.URL.Query().Has("shift") {
+	sc.Workspace = s.Engine.Timeline.Root(query.Get("dir"))
+	if query.Has("shift") {
 		sc.Origins = operations.Shifted(s.Engine.Timeline.Operations, sc.Workspace, sc.Origins)
 	}
 	client := s.Engine.Clients.Returning(name, sc)
-	s.Engine.Clients.SetProject(client, r.URL.Query().Get("project"))
+	s.Engine.Clients.SetProject(client, query.Get("project"))
 	return client, nil
 }
 
 func (s *server) status(w http.ResponseWriter, r *http.Request) {
-	client, err := s.client(r)
+	client, err := s.client(r.URL.Query())
 	if err != nil {
 		problem(w, err)
 		return
@@ -170,7 +171,8 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusNotFound, Problem{"there is no tool " + r.PathValue("name"), usererr.NotFound})
 		return
 	}
-	client, err := s.client(r)
+	query := r.URL.Query()
+	client, err := s.client(query)
 	if err != nil {
 		problem(w, err)
 		return
@@ -180,7 +182,7 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
 	}
-	answer, err := t.Call(tool.WithCall(r.Context(), r.URL.Query().Get("call")), s.Engine, client, args)
+	answer, err := t.Call(tool.WithCall(r.Context(), query.Get("call")), s.Engine, client, args)
 	if err != nil {
 		problem(w, err)
 		return
@@ -207,7 +209,7 @@ type HookRequest struct {
 const maxHook = 16 << 20
 
 func (s *server) hook(w http.ResponseWriter, r *http.Request) {
-	sc, err := scope(r)
+	sc, err := scope(r.URL.Query())
 	if err != nil {
 		problem(w, err)
 		return
@@ -249,7 +251,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 const watchPause = 250 * time.Millisecond
 
 func (s *server) watch(w http.ResponseWriter, r *http.Request) {
-	sc, err := scope(r)
+	sc, err := scope(r.URL.Query())
 	if err != nil {
 		problem(w, err)
 		return
@@ -312,7 +314,7 @@ type FileRequest struct {
 // file returns a handler of a request about an exported checkpoint.
 func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		client, err := s.client(r)
+		client, err := s.client(r.URL.Query())
 		if err != nil {
 			problem(w, err)
 			return
@@ -344,7 +346,7 @@ type DiffRequest struct {
 }
 
 func (s *server) diff(w http.ResponseWriter, r *http.Request) {
-	client, err := s.client(r)
+	client, err := s.client(r.URL.Query())
 	if err != nil {
 		problem(w, err)
 		return

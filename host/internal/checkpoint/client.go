@@ -2,8 +2,8 @@ package checkpoint
 
 import (
 	"context"
-	"fmt"
 	"maps"
+	"strconv"
 	"sync"
 	"time"
 
@@ -130,7 +130,7 @@ func (c *Client) AutoName() string {
 	if c.calls == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s%d", automatic, c.calls)
+	return automatic + strconv.Itoa(c.calls)
 }
 
 // at returns the client's cursor for reports of a tab; 0 is all tabs.

@@ -44,11 +44,11 @@ type beat struct {
 
 // pace recognizes storms in the times of what is the same. The zero value has seen nothing.
 type pace struct {
-	recent [maxBeats]beat // of the present repetition, as a ring
-	n      int            // beats of the present repetition
-	ended  int64          // the latest end
-	count  int            // what was counted so far
-	hot    bool           // the newest beat is one of a storm
+	recent []beat // of the present repetition, as a ring of maxBeats; most have one beat, so it grows with them
+	n      int    // beats of the present repetition
+	ended  int64  // the latest end
+	count  int    // what was counted so far
+	hot    bool   // the newest beat is one of a storm
 
 	storm    bool
 	over     bool  // the storm is over: the next one is another
@@ -60,15 +60,18 @@ type pace struct {
 // add takes the next one, which began and ended at a time. Earlier ones than the newest belong to its beat. Only those that
 // count are counted: others are before the window of a report.
 func (p *pace) add(t *tempo, began, ended int64, counts bool) {
-	newest := &p.recent[(p.n+maxBeats-1)%maxBeats]
-	next := p.n == 0 || began-newest.at >= t.apart
+	next := p.n == 0 || began-p.recent[(p.n-1)%maxBeats].at >= t.apart
 	if p.stalled(t, began) {
 		p.over = p.storm && (p.over || began-p.ended > t.stall) // a slow answer is no pause
 		p.n = 0
 	}
 	if next {
 		gap := began - p.ended
-		p.recent[p.n%maxBeats] = beat{began, p.count, gap >= loopEarly && gap <= loopGap}
+		if b := (beat{began, p.count, gap >= loopEarly && gap <= loopGap}); p.n%maxBeats < len(p.recent) {
+			p.recent[p.n%maxBeats] = b
+		} else {
+			p.recent = append(p.recent, b)
+		}
 		p.n++
 	}
 	p.ended = max(p.ended, ended)

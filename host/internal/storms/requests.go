@@ -34,12 +34,12 @@ type sameRequest struct {
 // maxSameBody is how much of a body is compared, in bytes.
 const maxSameBody = 1024
 
-func sameAs(e *event.Network) sameRequest {
+func sameAs(e *event.Network, of capture.EndpointKey) sameRequest {
 	_, rest := capture.SplitURL(e.URL)
 	if path, query, ok := strings.Cut(e.URL, "?"); ok {
 		rest = path + "?" + alike.Query(query) // which folds time stamps and random numbers
 	}
-	return sameRequest{capture.KeyOf(e), e.Tab(), rest, e.RequestBody[:min(len(e.RequestBody), maxSameBody)], len(e.RequestBody)}
+	return sameRequest{of, e.Tab(), rest, e.RequestBody[:min(len(e.RequestBody), maxSameBody)], len(e.RequestBody)}
 }
 
 // MayRepeat says whether a request may be one of a storm. Files of a page are none: a page that shows the pictures of a camera
@@ -53,10 +53,14 @@ func (f *Finder) Requests(may func(capture.EndpointKey) bool) map[capture.Endpoi
 	found := repetitions[sameRequest]{w: f.w, tempo: &requestTempo}
 	start := f.w.From.Pos[capture.Network]
 	for pos, e := range f.w.View.Network().From(before(f.w.View.Network(), start, f.w.From.At.UnixMilli())) {
-		if !f.w.Options.InScope(e.Subject) || !MayRepeat(e) || !may(capture.KeyOf(e)) || f.w.KeepsOut(e) || e.Resource != "document" && e.Began() <= f.updated[e.Tab()] {
+		if !f.w.Options.InScope(e.Subject) || !MayRepeat(e) {
 			continue
 		}
-		same, began := sameAs(e), e.Began()
+		of := capture.KeyOf(e)
+		if !may(of) || f.w.KeepsOut(e) || e.Resource != "document" && e.Began() <= f.updated[e.Tab()] {
+			continue
+		}
+		same, began := sameAs(e, of), e.Began()
 		found.add(same, pos, e, began, began+int64(e.Duration), pos >= start)
 		varied := found.add(sameRequest{endpoint: same.endpoint, tab: same.tab}, pos, e, began, began+int64(e.Duration), pos >= start)
 		if e.Method == "GET" && len(e.Stack) > 0 {

@@ -99,8 +99,8 @@ func In[H any](set string, tools []*Tool[H]) []*Tool[H] {
 // decode decodes a tool's arguments. Its errors use the names of the tool and of the arguments in its schema.
 func (d *Definition) decode(args []byte, params any) error {
 	tool := d.Name
-	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
-		args = []byte("{}")
+	if args = bytes.TrimSpace(args); len(args) == 0 || string(args) == "null" || string(args) == "{}" {
+		return nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(args))
 	decoder.DisallowUnknownFields()

@@ -23,6 +23,9 @@ type Moments interface {
 func Workspace(moments Moments, client *checkpoint.Client, names ...string) (workspace string, inside bool) {
 	scope := client.Scope
 	for _, name := range names {
+		if name == "" {
+			continue
+		}
 		of := moments.Workspace(client, name)
 		if of != "" && workspace != "" && of != workspace {
 			return scope.Workspace, scope.Workspace != ""
