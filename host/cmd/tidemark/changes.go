@@ -64,7 +64,7 @@ is reached.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.Checkpoint, "since", "", "checkpoint name, ISO 8601 time or exported checkpoint file (default: your last call)")
+	f.StringVar(&p.Checkpoint, "since", "", "checkpoint name, moment (m12), ISO 8601 time or exported checkpoint file (default: your last call)")
 	f.StringSliceVar(&p.Include, "include", nil, "sections: "+capture.SectionNames()+" (default all)")
 	f.StringVar(&p.Severity, "severity", "", "severities to show: all, warnings or errors_only")
 	f.StringVar(&p.Wait, "wait", "", "what to wait for: none, settled or reload")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/timeline"
@@ -38,7 +39,7 @@ func newSession() *cobra.Command {
 					if a.Ended != nil && done == "" {
 						state = "  ended " + a.Ended.Local().Format("2006-01-02 15:04") + ". To start another one, run `tidemark session start`."
 					}
-					return render.Line(cmd.OutOrStdout(), "%s  %s%s", render.Bold(a.ID), a.Workspace, state)
+					return render.Line(cmd.OutOrStdout(), "%s  %s%s", render.Bold(a.ID), grants.Printable(a.Workspace), state)
 				})
 			},
 		}
@@ -92,7 +93,7 @@ func newSessionList() *cobra.Command {
 					if s.BranchOf != nil {
 						state += ", branch of " + s.BranchOf.Session
 					}
-					t.Row(s.Started.Local().Format("2006-01-02 15:04"), s.ID, s.Workspace, state)
+					t.Row(s.Started.Local().Format("2006-01-02 15:04"), s.ID, grants.Printable(s.Workspace), state)
 				}
 				return t.Write(cmd.OutOrStdout())
 			})

@@ -290,7 +290,10 @@ before it: nobody can take a snapshot of the past.`,
 			if err := callAndShow(cmd, tool, p, a, asJSON, func() error { return show(cmd.OutOrStdout()) }); err != nil {
 				return err
 			}
-			if f := fenced(); f != nil && f.State != fence.Done {
+			switch f := fenced(); {
+			case f == nil && p.WaitFence:
+				return errors.New("no snapshot was taken, so the fence command did not run")
+			case f != nil && f.State != fence.Done:
 				return errors.New("the snapshot was taken, but the fence command did not succeed")
 			}
 			return nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,15 +96,36 @@ func (s *surfaces) cli(answer any, args ...string) {
 // rest requests a path below the session. A nil body is a GET.
 func (s *surfaces) rest(answer any, path string, body any) (status int, text string) {
 	s.t.Helper()
-	method, content := http.MethodGet, []byte(nil)
+	method := http.MethodGet
 	if body != nil {
 		method = http.MethodPost
+	}
+	status, text = s.send(method, path, body)
+	if answer != nil {
+		if err := json.Unmarshal([]byte(text), answer); err != nil || status >= 300 {
+			s.t.Fatalf("%s %s: %d %s, %v", method, path, status, text, err)
+		}
+	}
+	return status, text
+}
+
+func (s *surfaces) send(method, path string, body any) (status int, text string) {
+	s.t.Helper()
+	var content []byte
+	if body != nil {
 		var err error
 		if content, err = json.Marshal(body); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+"/"+path, bytes.NewReader(content))
+	to, err := url.Parse(s.url + "/")
+	if err == nil {
+		to, err = to.Parse(path)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, to.String(), bytes.NewReader(content))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -120,11 +142,6 @@ func (s *surfaces) rest(answer any, path string, body any) (status int, text str
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		s.t.Fatal(err)
-	}
-	if answer != nil {
-		if err := json.Unmarshal(data, answer); err != nil || resp.StatusCode >= 300 {
-			s.t.Fatalf("%s %s: %d %s, %v", method, path, resp.StatusCode, data, err)
-		}
 	}
 	return resp.StatusCode, string(data)
 }
@@ -451,5 +468,49 @@ fence = ["sh", "-c", "sleep 0.2; echo $TIDEMARK_FS_SNAPSHOT > ../followed; test 
 		added = nil
 		s.rest(&added, s.session+"/"+kind+"s", object{"waitFence": true})
 		ended("failed", added["fence"])
+	}
+}
+
+// TestASuspendedAgentGoesBackToNothing: it neither sees the timeline nor changes what is on it, until the user resumes it.
+func TestASuspendedAgentGoesBackToNothing(t *testing.T) {
+	s := newSurfaces(t, "")
+	s.write("two")
+	s.cli(nil, "timeline", "moment", "add", "--label", "two")
+	suspend := func(is bool) {
+		t.Helper()
+		var overview struct {
+			Agents []struct {
+				ID   int
+				Name string
+			}
+		}
+		s.rest(&overview, "../../overview", nil)
+		if len(overview.Agents) != 1 {
+			t.Fatalf("the agents are %+v", overview.Agents)
+		}
+		if status, text := s.send(http.MethodPut, fmt.Sprintf("../../agents/%d/hold", overview.Agents[0].ID), object{"held": is}); status/100 != 2 {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	calls := map[string]object{
+		"timeline_list": {}, "moment_add": {"label": "three"}, "timeline_seek": {"to": "s1"}, "timeline_diff": {"from": "s1"}, "timeline_blame": {"path": "a", "line": 1},
+		"timeline_restore": {"to": "s1"}, "timeline_branch": {"from": "s1", "name": "other"}, "find_regression": {},
+	}
+	suspend(true)
+	for tool, args := range calls {
+		if _, err := s.agent.Text(tool, args); err == nil || !strings.Contains(err.Error(), "a user suspended this agent") {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+	var list object
+	s.rest(&list, s.session+"/timeline", nil)
+	if text, err := os.ReadFile(filepath.Join(s.dir, "a")); err != nil || string(text) != "two" || len(list["moments"].([]any)) != 2 {
+		t.Errorf("the project has %q, %v; the moments are %v", text, err, list["moments"])
+	}
+	suspend(false)
+	for tool, args := range calls {
+		if _, err := s.agent.Text(tool, args); err != nil {
+			t.Errorf("%s: %v", tool, err)
+		}
 	}
 }

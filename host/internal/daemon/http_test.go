@@ -4,17 +4,24 @@ package daemon
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/viewer"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // withHTTP is a daemon that serves agents over HTTP, on a port that was free.
@@ -231,5 +238,48 @@ func TestAPortThatIsTakenStopsNothingElse(t *testing.T) {
 	start(t, h)
 	if s := waitForHTTP(t, h); !strings.Contains(s.Problem, "in use") || !strings.Contains(s.Problem, h.Config) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestAnAgentOverHTTPBeginsTheSessionOfItsWorkspace, as one does that was started in it. The workspace may be named by a link.
+func TestAnAgentOverHTTPBeginsTheSessionOfItsWorkspace(t *testing.T) {
+	h, port, token := withHTTP(t)
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	top, err := grants.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, link := filepath.Join(top, "shop"), filepath.Join(top, "link")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink(dir, link)); err != nil {
+		t.Fatal(err)
+	}
+	allowed := &grants.Store{File: h.Grants(), Lock: h.LockGrants, Clock: time.Now}
+	if _, err := allowed.Allow(t.Context(), dir, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: bearer(token)}
+	at := fmt.Sprintf("http://127.0.0.1:%d", port)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "http agent", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+		Endpoint: at + "/mcp?workspace=" + url.QueryEscape(link), HTTPClient: client, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var a answers.Sessions
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		resp, err := client.Get(at + "/api/v1/sessions")
+		if err != nil {
+			return false, err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		err = json.NewDecoder(resp.Body).Decode(&a)
+		return len(a.Sessions) > 0, err
+	}); err != nil || a.Sessions[0].Workspace != dir {
+		t.Errorf("%+v, %v", a, err)
 	}
 }

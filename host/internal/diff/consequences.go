@@ -399,6 +399,9 @@ func elementsShown(c *computation) (list []elementShown, changes []*capture.Chan
 			continue
 		}
 		for _, l := range w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) }) {
+			if _, completes := c.duplicates.Completes(k, l.From); completes {
+				continue
+			}
 			if entry := alike.Element(k, w.Before); l.Flash || !c.duplicates.Shows(k, l.From, entry) {
 				list = append(list, elementShown{k, l, entry})
 			}

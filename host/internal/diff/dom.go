@@ -110,6 +110,7 @@ func (c *computation) dom() *report.DOMDiff {
 				flashes = append(flashes, t)
 			case c.duplicates.Shows(k, l.From, entry):
 			case l.To > 0 && c.Options.WasGiven(entry) && slices.ContainsFunc(lives, isFlash): // the reader was given it before it was one
+			case overlay && c.repeated.completed(c, k, l.From, entry):
 			// An overlay that was not there is news, though an earlier one said the same.
 			case !(overlay && w.Before == 0 && l.From > 0 && !c.Options.WasGiven(life)) && c.repeated.element(c, k, l.From, severity, entry):
 			default:
@@ -118,7 +119,7 @@ func (c *computation) dom() *report.DOMDiff {
 				broken[w], overlaid[w] = severity == report.Warning, severity == report.Error && !unloaded[w]
 			}
 		}
-		if !w.Any() && w.Before > 0 && w.Now == 0 && !c.closed(k.Tab) {
+		if !w.Any() && w.Before > 0 && w.Now == 0 && !c.closed(k.Tab) && !c.duplicates.IsCompleted(k) {
 			gone = append(gone, &tally[report.GoneElement]{entry: report.GoneElement{Selector: k.Selector, Text: report.Shorten(k.Text), Tab: c.Tab(k.Tab), Ref: w.ref}, count: 1, last: w.last, keys: []alike.Entry{entry}})
 		}
 	}

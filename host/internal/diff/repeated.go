@@ -94,6 +94,20 @@ func (l *repeatList) element(c *computation, k capture.ElementKey, since int64, 
 	return true
 }
 
+// completed takes an overlay that only gives one its place which the reader was given, or which was there before the window.
+func (l *repeatList) completed(c *computation, k capture.ElementKey, since int64, e alike.Entry) bool {
+	was, completes := c.duplicates.Completes(k, since)
+	if !completes || c.Options.Given != nil && !c.Options.WasGiven(alike.Element(was, 0)) {
+		return false
+	}
+	if c.Options.Stands() {
+		r := l.ofElement(c, k, since, report.Error)
+		r.Count++
+		r.entries = addEntry(r.entries, e)
+	}
+	return true
+}
+
 // ofElement is of for an error element that is visible since a time (0 if that is not known).
 func (l *repeatList) ofElement(c *computation, k capture.ElementKey, since int64, severity report.Severity) *repeat {
 	text, at := c.overlayText(k, since)

@@ -31,7 +31,9 @@ type Finder struct {
 	messages map[said][]*event.Console
 	echoes   map[any][]Echo
 	overlays []*overlay
-	looked   bool // whether overlays were looked for
+	// completed are the overlays that have their place since the window began, by those from before it that had none.
+	completed map[capture.ElementKey]*overlay
+	looked    bool // whether overlays were looked for
 }
 
 // In returns what finds the duplicates of a window.
@@ -351,14 +353,21 @@ func (f *Finder) FindOverlays() {
 		return
 	}
 	f.looked = true
+	gone := map[capture.ElementKey]int64{}
 	for pos, e := range f.w.View.DOM().From(f.w.From.Pos[capture.DOM]) {
-		if e.Op == "appeared" && alike.IsOverlay(e.Element.Selector) && f.w.Options.Covers(capture.DOMSection, pos, event.InTab(e.Tab(), e.Element.Origin), e.At) {
-			// Of one that was there before the window and that does not stand for the reader, nothing is said.
-			if f.w.From.DOMState.Shown(e.Element) == 0 || f.w.Options.Stands() && f.w.View.DOMState.Elements()[e.Element] > 0 {
-				f.overlays = append(f.overlays, &overlay{element: e.Element, at: e.At, since: e.At})
-			}
+		if !alike.IsOverlay(e.Element.Selector) || !f.w.Options.Covers(capture.DOMSection, pos, event.InTab(e.Tab(), e.Element.Origin), e.At) {
+			continue
+		}
+		before := f.w.From.DOMState.Shown(e.Element) > 0
+		switch {
+		case e.Op == "gone" && before:
+			gone[e.Element] = e.At
+		// Of one that was there before the window and that does not stand for the reader, nothing is said.
+		case e.Op == "appeared" && (!before || f.w.Options.Stands() && f.w.View.DOMState.Elements()[e.Element] > 0):
+			f.overlays = append(f.overlays, &overlay{element: e.Element, at: e.At, since: e.At})
 		}
 	}
+	f.complete(gone)
 	for _, o := range f.overlays {
 		for _, other := range f.overlays {
 			near := alike.Near(other.at, o.at)
@@ -372,6 +381,45 @@ func (f *Finder) FindOverlays() {
 		}
 	}
 }
+
+// complete takes those overlays out that only give one from before the window its place, by when these were gone. They stand for no
+// error.
+func (f *Finder) complete(gone map[capture.ElementKey]int64) {
+	if len(gone) == 0 {
+		return
+	}
+	f.overlays = slices.DeleteFunc(f.overlays, func(o *overlay) bool {
+		message, place := alike.CutOverlay(o.element.Text)
+		if place.File == "" {
+			return false
+		}
+		was := o.element
+		was.Text = message
+		at, known := gone[was]
+		if !known || !alike.Near(at, o.at) || f.completed[was] != nil {
+			return false
+		}
+		if f.completed == nil {
+			f.completed = map[capture.ElementKey]*overlay{}
+		}
+		f.completed[was] = o
+		return true
+	})
+}
+
+// Completes returns the overlay from before the window that one gives its place, which appeared at a time in milliseconds since the
+// Unix epoch. Next.js finds the place later.
+func (f *Finder) Completes(k capture.ElementKey, at int64) (capture.ElementKey, bool) {
+	for was, o := range f.completed {
+		if o.element == k && o.at == at {
+			return was, true
+		}
+	}
+	return capture.ElementKey{}, false
+}
+
+// IsCompleted reports whether an overlay from before the window is still there, with its place.
+func (f *Finder) IsCompleted(k capture.ElementKey) bool { return f.completed[k] != nil }
 
 // Since returns when what an overlay says began that appeared at a time, both in milliseconds since the Unix epoch: when the error was
 // reported that it stands for. A development server draws it later, and on a busy machine much later. For any other element, that is

@@ -7,6 +7,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -25,6 +26,70 @@ func TestAnOverlayThatIsGivenItsPlaceLaterIsOne(t *testing.T) {
 	w.Element("appeared", 2, "nextjs-portal", overlayPlaced)
 	r := w.Changes(a, params{})
 	expect(t, r.Summary == "1 new error overlay(s)" && len(r.DOM.NewErrorElements) == 1 && r.DOM.NewErrorElements[0].Source() == "Shop.jsx:3", r)
+}
+
+// TestAnOverlayThatIsGivenItsPlaceAfterAnAnswerIsRepeated with the place: for an agent that was given it, in a report since a
+// checkpoint at which it was there, and in the answer of an action. In one since a time, it began before that.
+func TestAnOverlayThatIsGivenItsPlaceAfterAnAnswerIsRepeated(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	w.Element("appeared", 1, "nextjs-portal", overlayAlone)
+	w.Changes(a, params{})
+	if _, err := w.Call(a, "checkpoint_create", `{"name":"broken"}`); err != nil {
+		t.Fatal(err)
+	}
+	since := w.Now.Format(time.RFC3339Nano)
+	w.Pass(3 * time.Second)
+	w.Element("gone", 1, "", "")
+	w.Element("appeared", 2, "nextjs-portal", overlayPlaced)
+	repeated := report.Repeated{Message: "error element " + overlayAlone, Count: 1, Initiator: "Shop.jsx:3"}
+	for range 2 {
+		for _, p := range []params{{}, {Checkpoint: "broken"}} {
+			r := w.Changes(a, p)
+			expect(t, r.Severity == report.Error && len(r.Repeated) == 1 && r.Repeated[0] == repeated && len(r.DOM.NewErrorElements)+len(r.DOM.DisappearedElements) == 0, r)
+		}
+	}
+	r := w.Changes(w.Agent(), params{Checkpoint: since})
+	expect(t, r.Severity == report.Clean && len(r.DOM.NewErrorElements)+len(r.DOM.DisappearedElements) == 0, r)
+	w.Pass(10 * time.Second)
+	w.Element("gone", 2, "", "")
+	w.Changes(a, params{})
+	w.Pass(10 * time.Second)
+	w.Element("appeared", 3, "nextjs-portal", overlayPlaced)
+	r = w.Changes(a, params{})
+	expect(t, r.Summary == "1 new error overlay(s)" && len(r.Repeated) == 0, r)
+}
+
+// TestAnOverlayThatIsGivenItsPlaceAfterAMomentIsOfTheMomentBefore: the page has been broken since then.
+func TestAnOverlayThatIsGivenItsPlaceAfterAMomentIsOfTheMomentBefore(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	w.Pass(time.Second)
+	w.Element("appeared", 1, "nextjs-portal", overlayAlone)
+	broke := w.Now
+	w.Pass(time.Second)
+	moment := w.Now
+	w.Pass(time.Second)
+	w.Element("gone", 1, "", "")
+	w.Element("appeared", 2, "nextjs-portal", overlayPlaced)
+	w.Pass(time.Second)
+	course := w.Engine.Regressions.Course(t.Context(), c, t.TempDir(), []time.Time{broke.Add(-time.Second), moment}, []time.Time{moment, {}})
+	expect(t, course[0] == timeline.Stretch{Severity: report.Error} && course[1] == timeline.Stretch{Severity: report.Error, Since: broke.UTC()}, course)
+}
+
+// TestAnOverlayWithAPlaceThatFollowsAnotherIsNews: the one before was gone.
+func TestAnOverlayWithAPlaceThatFollowsAnotherIsNews(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	w.Element("appeared", 1, "nextjs-portal", overlayAlone)
+	w.Changes(a, params{})
+	w.Element("gone", 1, "", "")
+	w.Pass(10 * time.Second)
+	w.Element("appeared", 2, "nextjs-portal", overlayPlaced)
+	r := w.Changes(a, params{})
+	expect(t, r.Summary == "1 new error overlay(s)" && len(r.Repeated) == 0, r)
 }
 
 func TestAnOverlayThatIsBackAfterAFixIsNews(t *testing.T) {

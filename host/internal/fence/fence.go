@@ -5,7 +5,6 @@
 package fence
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +20,12 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// Limits of a run: its usual time, and what a result quotes of its output, in bytes.
+// Limits of a run: its usual time, what a result quotes of the end of its output, and what is looked at for that, in bytes. Secrets are
+// masked before the output is cut to what is quoted.
 const (
 	defaultLimit = time.Minute
 	maxOutput    = 500
+	maxRead      = 32 << 10
 )
 
 // States of a run.
@@ -104,6 +105,20 @@ func (f *Fences) Check(root string) error {
 	return f.o.Allowed(root)
 }
 
+// Taken begins the run after a new snapshot. Numbers begin again where another project is in the directory than before.
+func (f *Fences) Taken(root string, number uint64) {
+	f.mu.Lock()
+	if of := f.roots[root]; of != nil {
+		for _, r := range []*Run{of.running, of.next, of.last} {
+			if r != nil && r.after > number {
+				r.after = 0
+			}
+		}
+	}
+	f.mu.Unlock()
+	f.After(root, number)
+}
+
 // After returns the run after a snapshot by its number, and begins it if there is none.
 func (f *Fences) After(root string, number uint64) *Run {
 	f.mu.Lock()
@@ -136,12 +151,13 @@ func (f *Fences) beginLocked(root string, of *runs) {
 		for {
 			f.mu.Lock()
 			r := of.next
-			of.running, of.next = r, nil
-			f.mu.Unlock()
-			if r == nil {
+			if of.running, of.next = r, nil; r == nil {
+				f.mu.Unlock()
 				return
 			}
-			r.result = f.run(root, r.after)
+			after := r.after
+			f.mu.Unlock()
+			r.result = f.run(root, after)
 			if r.result.State != Done {
 				f.o.Log.Warn("the fence command did not succeed", "workspace", root, "result", r.result.String())
 			}
@@ -179,11 +195,11 @@ func (f *Fences) run(root string, after uint64) *Result {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, f.o.Command[0], f.o.Command[1:]...) //nolint:gosec // the user's own command
 	subprocess.Whole(cmd)
-	var output bytes.Buffer
+	output := subprocess.Tail{Most: maxRead}
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = root, &output, &output, time.Second
 	cmd.Env = append(os.Environ(), "TIDEMARK_WORKSPACE="+root, fmt.Sprintf("TIDEMARK_FS_SNAPSHOT=s%d", after))
 	began := time.Now()
-	err := cmd.Run()
+	err := subprocess.Run(cmd)
 	r := &Result{State: Done, DurationMs: time.Since(began).Milliseconds()}
 	if err == nil {
 		return r
@@ -192,9 +208,9 @@ func (f *Fences) run(root string, after uint64) *Result {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		r.State, r.Message = TimedOut, fmt.Sprintf("it took more than %v", limit)
 	}
-	text := output.Bytes()
-	if said := f.o.Clean(strings.ToValidUTF8(string(text[max(0, len(text)-maxOutput):]), "")); strings.TrimSpace(said) != "" {
-		r.Message += ": " + strings.Join(strings.Fields(said), " ")
+	said := strings.Join(strings.Fields(f.o.Clean(output.String())), " ")
+	if said = strings.ToValidUTF8(said[max(0, len(said)-maxOutput):], ""); said != "" {
+		r.Message += ": " + said
 	}
 	return r
 }

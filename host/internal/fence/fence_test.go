@@ -56,6 +56,20 @@ func TestSnapshotsShareARun(t *testing.T) {
 	}
 }
 
+// Another project may be where one was, and count its snapshots from 1.
+func TestSnapshotsOfAnotherProjectHaveRunsOfTheirOwn(t *testing.T) {
+	f, dir := newFences(t, `echo "$TIDEMARK_FS_SNAPSHOT" >> ran`, nil)
+	for _, number := range []uint64{50, 50, 1, 2, 2} {
+		f.Taken(dir, number)
+		if r, err := f.Wait(t.Context(), f.After(dir, number)); err != nil || r.State != fence.Done {
+			t.Errorf("%v, %v", r, err)
+		}
+	}
+	if ran, err := os.ReadFile(filepath.Join(dir, "ran")); err != nil || string(ran) != "s50\ns1\ns2\n" {
+		t.Errorf("it ran after %q, %v", ran, err)
+	}
+}
+
 func TestARunThatFailsSaysWhyAndIsRepeated(t *testing.T) {
 	f, dir := newFences(t, "echo no follower; exit 3", nil)
 	for range 2 {
@@ -69,6 +83,36 @@ func TestARunThatFailsSaysWhyAndIsRepeated(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("it ran where it is not allowed")
+	}
+}
+
+// What it leaves running may keep its output open: a file watcher, or the agent of another machine.
+func TestARunThatLeavesAProgramBehindSucceeds(t *testing.T) {
+	f, dir := newFences(t, "sleep 600 & echo $! > child", nil)
+	r, err := f.Wait(t.Context(), f.After(dir, 1))
+	if err != nil || r.State != fence.Done || r.Message != "" {
+		t.Errorf("%v, %v", r, err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil || syscall.Kill(child, syscall.SIGKILL) != nil {
+		t.Errorf("what it started has ended: %s, %v", data, err)
+	}
+}
+
+// A secret at the place where the output is cut off is masked as a whole.
+func TestTheOutputIsCleanedBeforeItIsCut(t *testing.T) {
+	var saw string
+	f := fence.New(fence.Options{
+		Command: []string{"sh", "-c", "printf 'the token is %0600d' 7; exit 1"}, Allowed: func(string) error { return nil },
+		Clean: func(text string) string { saw = text; return "it is masked" }, Log: slog.New(slog.DiscardHandler),
+	})
+	defer f.Close()
+	if r, err := f.Wait(t.Context(), f.After(t.TempDir(), 1)); err != nil || r.Message != "exit status 1: it is masked" || !strings.HasPrefix(saw, "the token is 0") {
+		t.Errorf("%v, %v; cleaned %q", r, err, saw)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -41,6 +42,7 @@ func HTTP(ctx context.Context, e *engine.Engine, version string, extend ...func(
 				client.Name = name
 			}
 			leave := e.Clients.Enter(client)
+			e.Timeline.BeginSoon(client.Scope.Workspace)
 			go func() { // ends with the session, and all sessions end with ctx
 				defer leave()
 				defer r.close()
@@ -64,8 +66,13 @@ func clientOf(query url.Values) (*checkpoint.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if scope.Workspace = query.Get("workspace"); scope.Workspace != "" && !filepath.IsAbs(scope.Workspace) {
-		return nil, fmt.Errorf("workspace is %q; it must be an absolute path", scope.Workspace)
+	if scope.Workspace = query.Get("workspace"); scope.Workspace != "" {
+		if !filepath.IsAbs(scope.Workspace) {
+			return nil, fmt.Errorf("workspace is %q; it must be an absolute path", scope.Workspace)
+		}
+		if resolved, err := grants.Resolve(scope.Workspace); err == nil { // as changes of files name it
+			scope.Workspace = resolved
+		}
 	}
 	client := &checkpoint.Client{Name: "http", Scope: scope}
 	if query.Has("tools") {

@@ -109,11 +109,12 @@ func (f *Finder) run(ctx context.Context, span *timeline.Span, p *moments.Place,
 	return r, span.In(ctx, f.Timeline, p, func(dir string) error {
 		limited, cancel := context.WithTimeout(ctx, maxRun)
 		defer cancel()
-		var out tail
+		out := subprocess.Tail{Most: 64 * maxOutput}
 		cmd := shell(limited, command)
 		subprocess.Whole(cmd)
 		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, time.Second
-		err := cmd.Run()
+		err := subprocess.Run(cmd)
+		subprocess.EndRest(cmd) // it would answer the next run with these files
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -128,19 +129,8 @@ func (f *Finder) run(ctx context.Context, span *timeline.Span, p *moments.Place,
 		default:
 			return fmt.Errorf("cannot run the command: %w", err)
 		}
-		text := timeline.Clean(f.Timeline, string(out.text))
+		text := timeline.Clean(f.Timeline, out.String())
 		r.Output = strings.ToValidUTF8(text[max(0, len(text)-maxOutput):], "")
 		return nil
 	})
-}
-
-// tail keeps the end of what is written to it.
-type tail struct{ text []byte }
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.text = append(t.text, b...)
-	if most := 64 * maxOutput; len(t.text) > 2*most {
-		t.text = append(t.text[:0], t.text[len(t.text)-most:]...)
-	}
-	return len(b), nil
 }

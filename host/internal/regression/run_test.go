@@ -23,6 +23,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // world is a project with a timeline, in which moments are numbered from 1.
@@ -198,6 +199,27 @@ func TestAnAgentsCommandNeedsTheGrant(t *testing.T) {
 	}
 	if a, err := w.Find(t.Context(), agent, p); err != nil || a.Verdict != regression.Found || a.Label != "edit 1" {
 		t.Errorf("with it: %+v, %v", a, err)
+	}
+}
+
+// What a command leaves running would answer the next run with the files of this one.
+func TestWhatACommandLeavesRunningEndsWithIt(t *testing.T) {
+	w := newWorld(t, "good", "good", "bad")
+	pids := filepath.Join(t.TempDir(), "pids")
+	if a := w.run(t, "sleep 600 & echo $! >> '"+pids+"'; test $(cat state) = good"); a.Verdict != regression.Found || a.Label != "edit 2" {
+		t.Errorf("%+v", a)
+	}
+	data, err := os.ReadFile(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range strings.Fields(string(data)) {
+		if err := testbed.Eventually(t.Context(), func() (bool, error) { // a signal takes effect soon
+			stat, err := os.ReadFile("/proc/" + pid + "/stat")
+			return err != nil || strings.Contains(string(stat), ") Z "), nil
+		}); err != nil {
+			t.Errorf("%s runs: %v", pid, err)
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func Open(o Options) (_ *Timeline, notice string, err error) {
 	})
 	o.Workspaces.OnTaken(func(root string, number uint64) {
 		if t.fences.Check(root) == nil {
-			t.fences.After(root, number)
+			t.fences.Taken(root, number)
 		}
 	})
 	return t, notice, nil

@@ -96,7 +96,8 @@ func (h *History) visible(o window.Options) (list []Spell) {
 		case !o.InScope(event.InTab(e.Tab(), cmp.Or(e.Element.Origin, capture.OriginOf(h.of(e.Tab()).address(e.At))))):
 		case e.Op == "appeared" && alike.IsOverlay(e.Element.Selector):
 			shown[e.Element] = len(list)
-			list = append(list, Spell{Tab: e.Tab(), From: e.At, key: fmt.Sprint("overlay ", e.Tab(), alike.Fingerprint(e.Element.Text))})
+			message, _ := alike.CutOverlay(e.Element.Text) // it may get its place later
+			list = append(list, Spell{Tab: e.Tab(), From: e.At, key: fmt.Sprint("overlay ", e.Tab(), alike.Fingerprint(message))})
 		case e.Op == "gone":
 			if i, ok := shown[e.Element]; ok {
 				list[i].To = e.At
