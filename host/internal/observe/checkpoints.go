@@ -246,9 +246,6 @@ func (o *Observer) Rename(scope checkpoint.Scope, name, to string) error {
 // timeOf returns the time that a name means: one that looks like a time, or a moment of the timeline. It is zero for
 // other names. now is the latest time that there is.
 func (o *Observer) timeOf(client *checkpoint.Client, name string, now time.Time) (t time.Time, err error) {
-	if name == "" { // most state checks name nothing
-		return t, nil
-	}
 	if checkpoint.LooksLikeTime(name) {
 		if t, err = checkpoint.ParseTime(name, o.location); err != nil {
 			if at, ok, _ := o.moments.When(client, name); ok && !at.After(now) { // a time as commands print it
@@ -261,7 +258,8 @@ func (o *Observer) timeOf(client *checkpoint.Client, name string, now time.Time)
 		}
 		return t, nil
 	}
-	if _, err := o.named.Get(client.Scope.Key(), name); err == nil { // of a version in which checkpoints could have such names
+	// A state check seldom names any. Checkpoints of another version could have such names.
+	if _, err := o.named.Get(client.Scope.Key(), name); name == "" || err == nil {
 		return t, nil
 	}
 	if t, _, err = o.moments.When(client, name); t.After(now) {

@@ -496,8 +496,7 @@ const (
 	PlacesWait = 150 * time.Millisecond
 	// servedWait is for the same caller and the line of a missing import, which is looked for in whole bundles.
 	servedWait = 400 * time.Millisecond
-	// settledWait is for a caller that waits for the page anyway. It is as long as a map is worth waiting for; see
-	// [sourcemap.Cache.Want].
+	// settledWait is for a caller that waits for the page anyway. After it, [sourcemap.Cache.Want] calls a map slow.
 	settledWait = time.Second
 )
 
