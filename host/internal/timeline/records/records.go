@@ -180,7 +180,7 @@ type Moment struct {
 	// something for the first moment with the snapshot.
 	Edited time.Time `msgpack:",omitempty"`
 
-	// Event tells the hook's event from others that the moment is of, "" for none.
+	// Event tells the hook's event, or the request, that the moment is of from others. "" is none.
 	Event string `msgpack:",omitempty"`
 
 	// Ran is how long the machine had run, suspension included, by the process that added it. It is not stored.
