@@ -122,8 +122,10 @@ type Agent struct {
 	// "" where nobody asked for that.
 	At    string `msgpack:",omitempty"`
 	AtWhy string `msgpack:",omitempty"`
-	// Tab says that it was started in a terminal that the user's command opened.
+	// Tab says that it was started in a terminal that the user's command opened, or in which the user opened the branch.
 	Tab bool `msgpack:",omitempty"`
+	// Starting says that its start has begun. It remains where the daemon ended before it kept the outcome.
+	Starting bool `msgpack:",omitempty"`
 }
 
 // Anchor is a place in an agent's conversation. Transcript is the path of the agent's own record of it.
