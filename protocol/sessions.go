@@ -45,7 +45,7 @@ type SessionBranchParams struct {
 	Moment     string   `json:"moment,omitempty" required:"false" maxLength:"100" doc:"A moment (m12), a checkpoint, a time, start or now"`
 	Name       string   `json:"name" maxLength:"50" pattern:"^[a-z0-9][a-z0-9_-]*$" doc:"The name of the branch and of its directory"`
 	Message    string   `json:"injectedMessage,omitempty" required:"false" maxLength:"65536" doc:"What the agent of the branch shall do"`
-	Agent      string   `json:"agent,omitempty" required:"false" enum:"claude,codex,gemini,opencode,none" doc:"The agent to start with the message; by default that of the moment"`
+	Agent      string   `json:"agent,omitempty" required:"false" maxLength:"50" doc:"The agent to start with the message, such as claude, or none; by default that of the moment"`
 	Confirm    bool     `json:"confirm,omitempty" required:"false" doc:"Start a copy that takes long; without it the answer is its plan"`
 }
 

@@ -71,7 +71,7 @@ when and how it ended, where its conversation is, and how to continue it.`,
 			case one.Agent == nil || one.Agent.PID == 0:
 				return fmt.Errorf("no agent was started in branch %s. Run `tidemark branch open %s`.", args[0], args[0])
 			case one.Agent.Tab && agentMayRun(one):
-				return fmt.Errorf("%s works in the terminal that terminal_command of config.toml opened for branch %s (process %d).", one.Agent.Name, args[0], one.Agent.PID)
+				return fmt.Errorf("%s works in another terminal (process %d): that of `tidemark branch open %s`, or one that terminal_command of config.toml opened.", one.Agent.Name, one.Agent.PID, args[0])
 			case one.Agent.Tab:
 				return errors.New(strings.Join(endedLines(one), "\n"))
 			case one.Agent.Terminal != "" && !agentMayRun(one):

@@ -85,9 +85,16 @@ func newBranchOpen() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			p := branches.OneParams{Where: where, Name: args[0], Env: os.Environ()}
+			if !asJSON {
+				p.PID = os.Getpid()
+			}
 			var a branches.Command
-			return callAndShow(cmd, "branch_open", branches.OneParams{Where: where, Name: args[0], Env: os.Environ()}, &a, asJSON, func() error {
-				return inTerminal(cmd, a.Dir, a.Env, a.Line...)
+			return callAndShow(cmd, "branch_open", p, &a, asJSON, func() error {
+				if a.Agent == nil {
+					return inTerminal(cmd, a.Dir, a.Env, a.Line...)
+				}
+				return becomeAgent(cmd, &a)
 			})
 		},
 	}
@@ -349,6 +356,14 @@ there is ended, and the branch is removed.`,
 	return cmd
 }
 
+// becomeAgent makes this process the agent of a branch.
+func becomeAgent(cmd *cobra.Command, a *branches.Command) error {
+	if err := os.Chdir(a.Dir); err != nil {
+		return err
+	}
+	return become(cmd, a.Line, a.Env)
+}
+
 // newInTab becomes the agent of a branch. A terminal runs it, which the daemon has the user's terminal_command open.
 func newInTab() *cobra.Command {
 	var home, dir string
@@ -372,10 +387,7 @@ func newInTab() *cobra.Command {
 			if err := c.Tool(cmd.Context(), "branch_open", branches.OneParams{Where: where, Name: dir, Env: os.Environ(), PID: os.Getpid()}, &a); err != nil {
 				return err
 			}
-			if err := os.Chdir(a.Dir); err != nil {
-				return err
-			}
-			return become(cmd, a.Line, a.Env)
+			return becomeAgent(cmd, &a)
 		},
 	}
 	cmd.Flags().StringVar(&home, "home", "", "Tidemark's home")

@@ -49,7 +49,7 @@ type usageError struct{ error }
 // errConditionHeld reports that the --fail-on condition held.
 var errConditionHeld = errors.New("")
 
-// errNotStarted reports that a branch was made, but its agent could not be started. The output says why.
+// errNotStarted reports that a branch was made, but no agent was started for its message. The output says why.
 var errNotStarted = errors.New("")
 
 // exitCode prints an error and returns the exit code of the process. Only this function maps errors to exit codes.

@@ -35,7 +35,8 @@ func newSessionBranch() *cobra.Command {
 		Short: "Start a new session with the files of a moment",
 		Long: `Start a new session with the files of a moment, in a directory of its own. The original workspace stays as it is.
 With a message, the agent of the moment starts there: with its conversation as of the moment, in tmux where config.toml says
-so ([branches] terminal), and otherwise without a terminal. The exit code is 5 where the branch was made and its agent was not started.`,
+so ([branches] terminal), and otherwise without a terminal. --agent none keeps the message and starts no agent. The exit code is 5
+where a branch with a message was made and no agent was started for it.`,
 		Example: `  tidemark timeline session-branch --moment m12 --name other-way --message "Use a map instead"
   tidemark timeline session-branch --moment m12 --name way --try "Use a map" --try "Use a list"`,
 		Args: maybeSession(),
@@ -72,7 +73,7 @@ so ([branches] terminal), and otherwise without a terminal. The exit code is 5 w
 	f.StringVar(&p.Name, "name", "", "name of the branch: lower-case letters, digits, - and _")
 	f.StringVar(&p.Message, "message", "", "message for the agent of the branch")
 	f.StringArrayVar(&tries, "try", nil, "start one branch for each message, named NAME-1, NAME-2 and so on (repeatable)")
-	f.StringVar(&p.Agent, "agent", "", "agent to start: claude, codex, gemini, opencode or none (default: that of the moment)")
+	f.StringVar(&p.Agent, "agent", "", "agent to start: claude, codex, copilot, gemini, opencode, another one of [branches.commands], or none (default: that of the moment)")
 	f.StringVar(&p.Path, "agent-path", "", "path at which the agent sees the branch: original or branch (default: agent_path in config.toml, else branch)")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before a long copy")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets: before a long copy without --yes, its plan")
@@ -141,10 +142,10 @@ func tryEach(cmd *cobra.Command, p branches.Params, messages []string, asJSON bo
 	return cmp.Or(err, started(list...))
 }
 
-// started returns [errNotStarted] where the agent of a branch could not be started.
+// started returns [errNotStarted] where no agent was started for the message of a branch.
 func started(list ...answers.Branched) error {
 	for _, a := range list {
-		if a.Agent != nil && a.Agent.Problem != "" {
+		if a.Problem != "" || a.Agent != nil && a.Agent.Problem != "" {
 			return errNotStarted
 		}
 	}

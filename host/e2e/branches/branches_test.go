@@ -187,6 +187,32 @@ func (w *world) gone(pid int) {
 	}
 }
 
+// An agent that did not start gets its message when the user opens the branch, and only the first time.
+func TestAnAgentThatIsOpenedGetsItsMessageOnce(t *testing.T) {
+	w := newWorld(t, "")
+	w.edited("toolu_1")
+	r := w.try("timeline", "session-branch", "--moment", "now", "--name", "other-way", "--agent", "codex", "--message", "do it", "--json")
+	if r.Code != 5 || !strings.Contains(r.Out, "codex is not installed") {
+		t.Skipf("codex is installed: %+v", r)
+	}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte("#!/bin/sh\necho \"$@\"; exit 7\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, c := range []struct {
+		said string
+		has  bool
+	}{{"do it", true}, {"do it", false}, {"resume --last", true}} {
+		if r := w.try("branch", "open", "other-way"); r.Code != 7 || strings.Contains(r.Out, c.said) != c.has {
+			t.Errorf("%q is said: %t; %+v", c.said, !c.has, r)
+		}
+	}
+	if text := w.run("branch", "list"); !strings.Contains(text, "codex has ended") {
+		t.Errorf("the list is %s", text)
+	}
+}
+
 func TestTheAgentOfAMomentStartsInItsBranch(t *testing.T) {
 	w := newWorld(t, "")
 	w.edited("toolu_1")

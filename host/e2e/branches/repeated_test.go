@@ -18,9 +18,12 @@ import (
 	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/viewclient"
 	"tidemark.dev/tidemark/host/testing/e2etest"
@@ -145,6 +148,52 @@ func TestARepeatedRequestDoesNothingTwice(t *testing.T) {
 	want := "branch undone\nrestore done\nundo undone\nundo done\napply undone\nundo done\nremove undone\nundo done\ncommit undone\nundo done\nundo done\n"
 	if done := w.operations(); done != want {
 		t.Errorf("what was done is\n%swant\n%s", done, want)
+	}
+}
+
+// What is added is added once, too: a checkpoint, which stays where it was, and moments. A session is begun once.
+func TestARepeatedRequestAddsNothingTwice(t *testing.T) {
+	w := newWorld(t, "")
+	where := moments.Where{Dir: w.project}
+	of := func(source string) (n int) {
+		t.Helper()
+		var list answers.List
+		w.json(&list, "timeline", "list")
+		for _, m := range list.Moments {
+			if m.Source == source {
+				n++
+			}
+		}
+		return n
+	}
+	c := repeated[observe.CheckpointCreated](w, "checkpoint_create", observe.CheckpointParams{Name: "before"})
+	if c.Replaced != nil || c.Name != "before" {
+		t.Errorf("the checkpoint is %+v", c)
+	}
+	repeated[answers.Added](w, "moment_add", timeline.AddParams{Where: where, Label: "one"})
+	w.write("cart.js", "later\n")
+	repeated[answers.AddedSnapshot](w, "fs_snapshot_add", timeline.AddParams{Where: where, Label: "two"})
+	if made, added := of(records.FromCheckpoint), of(records.FromUser); made != 1 || added != 2 {
+		t.Errorf("there are %d moments of the checkpoint, and %d that were added", made, added)
+	}
+	again := *c
+	if err := w.call("checkpoint_create", observe.CheckpointParams{Name: "before"}, &again, false); err != nil || again.Replaced == nil || !again.Replaced.Equal(c.At.Time) {
+		t.Errorf("another request is answered with %+v, %v", again, err)
+	}
+	w.run("session", "end")
+	s := repeated[answers.About](w, "session_start", timeline.SessionParams{Where: where})
+	var all answers.Sessions
+	w.json(&all, "session", "list")
+	if len(all.Sessions) != 2 || all.Sessions[0].ID != s.ID {
+		t.Errorf("the session is %+v, of %+v", s, all.Sessions)
+	}
+	w.run("project", "allow", "--grant", "worktrees", w.project)
+	tree := repeated[branches.Worktree](w, "worktree_add", branches.WorktreeParams{Dir: w.project, Name: "tree"})
+	if list := w.list(); len(list) != 1 || list[0].Workspace != tree.Path || tree.Branch == "" || w.git("-C", tree.Path, "branch", "--show-current") != tree.Branch {
+		t.Errorf("the worktree is %+v, of %+v", tree, list)
+	}
+	if got := strings.Count(w.git("worktree", "list", "--porcelain"), "worktree "); got != 2 {
+		t.Errorf("Git has %d worktrees", got)
 	}
 }
 

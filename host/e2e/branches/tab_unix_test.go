@@ -54,7 +54,7 @@ func TestAnAgentStartsInATerminalOfTheUsersChoice(t *testing.T) {
 			if text := w.run("branch", "list"); !strings.Contains(text, "claude runs") {
 				t.Errorf("the list is %s", text)
 			}
-			if r := w.try("branch", "attach", "other-way"); r.Code == 0 || !strings.Contains(r.Err, "claude works in the terminal that terminal_command of config.toml opened") {
+			if r := w.try("branch", "attach", "other-way"); r.Code == 0 || !strings.Contains(r.Err, "claude works in another terminal (process ") {
 				t.Errorf("attach: %+v", r)
 			}
 			if r := w.try("branch", "rm", "other-way"); r.Code == 0 || !strings.Contains(r.Err, "sleep (process") {

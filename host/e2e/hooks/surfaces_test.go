@@ -269,7 +269,10 @@ func TestTheTimelineIsTheSameOnEverySurface(t *testing.T) {
 		from, name := moments[way]["fsSnapshot"], "by-"+way
 		switch way {
 		case "cli":
-			s.cli(&b, "timeline", "session-branch", "--fs-snapshot", from.(string), "--name", name, "--message", "go on", "--json")
+			r := s.w.RunIn(s.dir, "timeline", "session-branch", "--fs-snapshot", from.(string), "--name", name, "--message", "go on", "--json")
+			if err := json.Unmarshal([]byte(r.Out), &b); err != nil || r.Code != 5 {
+				t.Errorf("a branch without an agent for its message: %+v, %v", r, err)
+			}
 		case "rest":
 			s.rest(&b, s.session+"/session-branch", object{"fsSnapshotId": from, "name": name, "injectedMessage": "go on"})
 		case "mcp":
@@ -278,6 +281,9 @@ func TestTheTimelineIsTheSameOnEverySurface(t *testing.T) {
 		of, _ := b["sessionBranchOf"].(object)
 		if of["sessionId"] != s.session || of["fsSnapshotId"] != from || b["injectedMessage"] != "go on" || b["name"] != name || b["sessionId"] == s.session {
 			t.Errorf("the branch by %s is %v", way, b)
+		}
+		if why, _ := b["problem"].(string); b["agent"] != nil || !strings.Contains(why, "no agent was started, because no conversation of one is known at this moment") || !strings.Contains(why, "`tidemark branch rm "+name+"`") {
+			t.Errorf("the branch by %s has the agent %v, and the problem %q", way, b["agent"], why)
 		}
 		if got, err := os.ReadFile(filepath.Join(b["workspace"].(string), "a")); err != nil || string(got) != way {
 			t.Errorf("the branch by %s has %q, %v", way, got, err)

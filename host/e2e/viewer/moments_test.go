@@ -142,6 +142,25 @@ for (const part of ['by-length', 'Original', 'Browser at the end', 'Files', 'Tes
 		takeInto(t, shots, "panel-compare-narrow", v.Tab, 380, 760)
 	}
 	v.JS(`await press('Close', document.querySelector('.compare'));`)
+
+	// No agent is known at this moment: the branch is made, and the viewer says as a failure that none works on the message.
+	v.JS(`
+globalThis.first = [...document.querySelectorAll('.moment')].find((one) => one.textContent.includes('branched from'));
+first.querySelector('.moment-head').click();
+await press('Branch', first);
+fill(first.querySelector('form input'), 'unstarted');
+fill(first.querySelector('form textarea'), 'Count "sets"\n\nand lists 🎉');`)
+	pictures := func(name string) {
+		if shots := os.Getenv(ScreenshotsEnv); shots != "" {
+			takeInto(t, shots, name, v.Tab, 1180, 760)
+			takeInto(t, shots, name+"-narrow", v.Tab, 380, 760)
+		}
+	}
+	pictures("panel-branch")
+	v.JS(`
+await press('Create branch', first.querySelector('form'));
+await until(() => document.querySelector('.notice.failed')?.textContent.includes('unstarted. No agent was started, because no conversation of one is known'), 'why no agent works');`)
+	pictures("panel-branch-unstarted")
 	// Without its directory a session still has its moments with their files, and says what is missing. Another one can be chosen.
 	if err := os.Rename(dir, dir+"2"); err != nil {
 		t.Fatal(err)

@@ -22,14 +22,14 @@ type agent struct {
 	home, usual string
 	// start returns the arguments with which it starts. Alone is true where nobody sees its terminal. The message follows them.
 	start func(g *records.Agent, alone bool) []string
-	// again returns those with which it continues in a terminal, without a message.
+	// again returns those with which it continues in a terminal, without a message. It is nil where that is not known.
 	again func(g *records.Agent) []string
 	// records returns the directory of its conversations in a directory, by which it can be kept apart from those of another one at
 	// the same path. It is nil where there is no such directory.
 	records func(g *records.Agent, env []string, dir string) string
 }
 
-// agents are the programs that can be started, by name.
+// agents are the programs that can be started, by name. See [other].
 var agents = map[string]*agent{
 	"claude": {
 		home: "CLAUDE_CONFIG_DIR", usual: ".claude", records: claudeRecords,
@@ -53,6 +53,16 @@ var agents = map[string]*agent{
 			return append(a, resumed(g, "")...)
 		},
 		again: func(g *records.Agent) []string { return append([]string{"resume"}, resumed(g, "", "--last")...) },
+	},
+	"copilot": {
+		home: "COPILOT_HOME", usual: ".copilot",
+		start: func(_ *records.Agent, alone bool) []string {
+			if alone {
+				return []string{"--prompt"}
+			}
+			return []string{"--interactive"}
+		},
+		again: func(*records.Agent) []string { return []string{"--continue"} },
 	},
 	"gemini": {
 		start: func(g *records.Agent, alone bool) (a []string) {
@@ -96,8 +106,28 @@ func modeOf(g *records.Agent) []string {
 	return nil
 }
 
-// names lists the agents.
-func names() string { return strings.Join(slices.Sorted(maps.Keys(agents)), ", ") }
+// other is an agent that only the user's settings name. It gets the message behind its command.
+var other = &agent{start: func(*records.Agent, bool) []string { return nil }}
+
+// agentOf returns how a program is started.
+func agentOf(name string) *agent {
+	if known := agents[name]; known != nil {
+		return known
+	}
+	return other
+}
+
+// starts reports whether an agent can be started.
+func (b *Branches) starts(name string) bool {
+	return agents[name] != nil || len(b.Settings.Commands[name]) > 0
+}
+
+// names lists the agents that can be started.
+func (b *Branches) names() string {
+	list := slices.AppendSeq(slices.Collect(maps.Keys(agents)), maps.Keys(b.Settings.Commands))
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), ", ")
+}
 
 // command returns the command line of an agent, with the path of its program.
 func (b *Branches) command(workspace string, g *records.Agent, env []string, alone bool) ([]string, error) {
@@ -109,7 +139,7 @@ func (b *Branches) command(workspace string, g *records.Agent, env []string, alo
 	if unmasked, ok := b.unmasked.Load(g.Dir); ok {
 		text = unmasked.(string)
 	}
-	return b.inside(workspace, g, env, slices.Concat(line, agents[g.Name].start(g, alone), []string{text}))
+	return b.inside(workspace, g, env, slices.Concat(line, agentOf(g.Name).start(g, alone), []string{text}))
 }
 
 // program returns the program of an agent with its first arguments.
@@ -139,10 +169,10 @@ func program(name string, env []string) (string, error) {
 }
 
 // spawn starts an agent, in a window of tmux or alone. The command is nil in tmux, which waits for it.
-func (b *Branches) spawn(name string, g *records.Agent, workspace string, base []string) (*exec.Cmd, error) {
+func (b *Branches) spawn(branch, name string, g *records.Agent, workspace string, base []string) (*exec.Cmd, error) {
 	env := environment(base, name, workspace, g)
 	if b.Settings.Terminal == "tmux" {
-		return nil, b.inTmux(name, g, workspace, env)
+		return nil, b.inTmux(branch, name, g, workspace, env)
 	}
 	line, err := b.command(workspace, g, env, true)
 	if err != nil {
@@ -156,6 +186,9 @@ func (b *Branches) spawn(name string, g *records.Agent, workspace string, base [
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.Dir, env, log, log
 	subprocess.Alone(cmd)
+	if err := b.starting(branch, true); err != nil {
+		return nil, err
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -178,7 +211,7 @@ func (b *Branches) await(branch string, cmd *exec.Cmd) {
 const keepsFailed = `"$0" set-option -p -t "$TMUX_PANE" remain-on-exit failed 2>/dev/null; exec "$@"`
 
 // inTmux starts an agent in a window of the user's tmux session, or else in a session of its own.
-func (b *Branches) inTmux(name string, g *records.Agent, workspace string, env []string) error {
+func (b *Branches) inTmux(branch, name string, g *records.Agent, workspace string, env []string) error {
 	line, err := b.command(workspace, g, env, false)
 	if err != nil {
 		return err
@@ -197,6 +230,9 @@ func (b *Branches) inTmux(name string, g *records.Agent, workspace string, env [
 	}
 	cmd := exec.Command(tmux, slices.Concat(args, []string{"--", "/bin/sh", "-c", keepsFailed, tmux}, line)...)
 	cmd.Env = env
+	if err := b.starting(branch, true); err != nil {
+		return err
+	}
 	out, err := cmd.Output()
 	if err != nil {
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

@@ -29,6 +29,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
@@ -47,7 +48,8 @@ type Settings struct {
 	TerminalCommand []string `toml:"terminal_command"`
 	// ConfirmSeconds is how long the copy for a branch may take without a confirmation, in seconds. Nil is 5, and with 0 each copy is confirmed.
 	ConfirmSeconds *float64 `toml:"confirm_seconds"`
-	// Commands replace the programs of agents, by the agent's name: the program with its first arguments.
+	// Commands replace the programs of agents, by the agent's name: the program with its first arguments. One of another agent gets the
+	// message as its last argument.
 	Commands map[string][]string `toml:"commands"`
 	// AgentPath is the path at which agents see their branch: "original" for that of the original, "branch" or "" for the branch's own.
 	AgentPath string `toml:"agent_path"`
@@ -65,8 +67,8 @@ func (s Settings) Check() error {
 		return fmt.Errorf("confirm_seconds is %g; it must be 0 to %d", *s.ConfirmSeconds, maxConfirm)
 	}
 	for name, command := range s.Commands {
-		if agents[name] == nil {
-			return fmt.Errorf("commands names the agent %q; the agents are %s", name, names())
+		if name == none || strings.TrimSpace(name) == "" {
+			return fmt.Errorf("commands names the agent %q, which means that no agent starts", name)
 		}
 		if len(command) == 0 || command[0] == "" {
 			return errors.New(`a command begins with a program, as in ["claude", "--model", "opus"]`)
@@ -113,6 +115,8 @@ type Branches struct {
 	unmasked sync.Map
 	// entering are channels that get the processes of agents that are to run in a terminal, by the IDs of their branches.
 	entering sync.Map
+	// launching are mutexes by the IDs of branches: one request at a time starts the agent of a branch.
+	launching sync.Map
 }
 
 // Tools are those of agents.
@@ -123,7 +127,7 @@ var Tools = []*tool.Tool[*Branches]{
 		Arguments: `"from":{"type":"string","description":"moment (m12), snapshot (s12), checkpoint, time, start or now"},
 			"name":{"type":"string"},
 			"message":{"type":"string","description":"what its agent shall do"},
-			"agent":{"type":"string","description":"claude, codex, gemini, opencode or none; default: that of the moment"},
+			"agent":{"type":"string","description":"such as claude or codex, or none; default: that of the moment"},
 			"confirm":{"type":"boolean"}`,
 		Required: []string{"from", "name"},
 	}, (*Branches).Start),
@@ -168,8 +172,8 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 	switch {
 	case p.Env != nil && !client.User:
 		return nil, usererr.Invalid("env is for the user's own programs. Leave it out.")
-	case p.Agent != "" && p.Agent != none && agents[p.Agent] == nil:
-		return nil, usererr.Invalid("agent is %q; it must be %s, or %s", p.Agent, names(), none)
+	case p.Agent != "" && p.Agent != none && !b.starts(p.Agent):
+		return nil, usererr.Invalid("agent is %q; it must be %s, or %s. Name the command of another agent in config.toml ([branches.commands]).", p.Agent, b.names(), none)
 	case p.Agent != "" && p.Agent != none && strings.TrimSpace(p.Message) == "":
 		return nil, usererr.Invalid("an agent needs a message: what shall it do?")
 	}
@@ -182,17 +186,17 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 	bp.Continue = func(ctx context.Context, at *operations.Beginning) (err error) {
 		began = true
 		name := p.Agent
-		if name == "" && at.Anchor != nil && agents[at.Anchor.Agent] != nil {
+		if name == "" && at.Anchor != nil && b.starts(at.Anchor.Agent) {
 			name = at.Anchor.Agent
 		}
 		switch {
 		case p.Agent == none || strings.TrimSpace(p.Message) == "":
 			return nil
 		case name == "" && at.Anchor != nil:
-			at.Problem = fmt.Sprintf("no agent was started, because Tidemark does not start %s. Name another agent: %s.", event.OneLine(at.Anchor.Agent), names())
+			at.Problem = b.without(at, "the agent of this moment is "+event.OneLine(at.Anchor.Agent)+", and [branches.commands] in config.toml has no command of it")
 			return nil
 		case name == "":
-			at.Problem = "no agent was started, because no conversation of one is known at this moment. Name an agent."
+			at.Problem = b.without(at, "no conversation of one is known at this moment")
 			return nil
 		case !client.User:
 			if err := b.Timeline.Operations.Require(at.From.Workspace, grants.AgentsLaunch); err != nil {
@@ -214,13 +218,13 @@ func (b *Branches) Start(ctx context.Context, client *checkpoint.Client, p Param
 		return a, nil
 	}
 	a.Note = strings.TrimSpace(a.Note + " " + together(a.Workspace, a.Agent.Ports))
-	switch {
-	case began:
-		b.launch(ctx, a, p)
-	case a.Agent.PID == 0: // the request is repeated: the daemon ended after it made the branch
-		a.Agent.Problem = "it is not known whether the agent was started, because the daemon ended. `tidemark branch list` shows what runs. Start it with `tidemark branch open " + a.Name + "`."
-	}
+	b.launch(ctx, client, a, p, began)
 	return a, nil
+}
+
+// without says why a branch has no agent although it has a message, and what to do.
+func (b *Branches) without(at *operations.Beginning, why string) string {
+	return fmt.Sprintf("no agent was started, because %s. Remove the branch with `tidemark branch rm %s`, and repeat the request with an agent: %s.", why, at.Branch.Name, b.names())
 }
 
 // together says which pages a branch has together with its original, although it has other ports. "" is none.
@@ -329,8 +333,10 @@ func (b *Branches) fork(ctx context.Context, agent *records.Agent, at *operation
 		return fork.Codex(ctx, point, place, program)
 	case "gemini":
 		return fork.Gemini(ctx, point, place, program)
-	default:
+	case "opencode":
 		return fork.OpenCode(ctx, point, place, program)
+	default:
+		return nil, &fork.UnknownError{Why: "Tidemark does not copy conversations of " + name}
 	}
 }
 
@@ -377,25 +383,79 @@ func (b *Branches) quote(at *operations.Beginning) string {
 // logOf returns the file of an agent's output.
 func logOf(workspace string) string { return workspace + ".agent.log" }
 
-// launch starts the agent of a branch. What prevents that is in the answer: the branch is there all the same.
-func (b *Branches) launch(ctx context.Context, a *answers.Branched, p Params) {
-	err := error(nil)
-	if len(b.Settings.TerminalCommand) > 0 {
+// launch starts the agent of a branch, unless a request did that this one repeats. First says that this one made the branch. What
+// prevents the start is in the answer: the branch is there all the same.
+func (b *Branches) launch(ctx context.Context, client *checkpoint.Client, a *answers.Branched, p Params, first bool) {
+	turn, _ := b.launching.LoadOrStore(a.ID, &sync.Mutex{})
+	turn.(*sync.Mutex).Lock() // a request can be repeated before it is answered
+	defer turn.(*sync.Mutex).Unlock()
+	s, err := operations.Session(b.Timeline.Operations, a.ID)
+	if err == nil && !first {
+		if s.Agent.PID == 0 && s.Agent.Starting {
+			s, err = b.meet(s)
+		}
+		a.Agent = b.Timeline.Operations.About(s).Agent
+		if err == nil && s.Agent.PID == 0 && s.Agent.Starting {
+			a.Agent.Problem = "it is not known whether the agent was started, because the daemon ended meanwhile. `tidemark branch list` shows what runs in the branch. If nothing does, start the agent with `tidemark branch open " + a.Name + "`."
+			return
+		}
+		if err == nil && !client.User {
+			err = b.Timeline.Operations.Require(a.Workspace, grants.AgentsLaunch)
+		}
+		if before, cut := strings.CutSuffix(s.Agent.Text, s.Message); cut && s.Message != p.Message {
+			b.unmasked.Store(s.Agent.Dir, before+p.Message)
+		}
+	}
+	switch {
+	case err != nil:
+	case s.Agent.PID != 0:
+		return
+	case len(b.Settings.TerminalCommand) > 0:
 		err = b.tab(ctx, a, p.Env)
-	} else {
+	default:
 		err = b.start(a, p)
 	}
 	if err != nil {
 		a.Agent.Problem = "the agent was not started: " + err.Error() + ". Start it with `tidemark branch open " + a.Name + "`."
-		b.Log.Warn("cannot start the agent of a branch", "branch", a.ID, "error", err)
+		b.Log.Warn("cannot start the agent of a branch", "branch", a.ID, "error", errors.Join(err, b.starting(a.ID, false)))
 	}
+}
+
+// starting keeps that the start of an agent begins, or that it failed. Where the daemon ends in between, nobody knows whether the agent
+// was started.
+func (b *Branches) starting(branch string, begins bool) error {
+	return b.Timeline.Operations.UpdateAgent(branch, func(g *records.Agent) error {
+		g.Starting = begins
+		return nil
+	})
+}
+
+// meet finds the agent of a branch that an earlier daemon was starting when it ended, and keeps its process. The session is as before
+// where none is found.
+func (b *Branches) meet(s *records.Session) (*records.Session, error) {
+	if b.Settings.Terminal != "" || len(b.Settings.TerminalCommand) > 0 { // the terminal's own process could be taken for it
+		return s, nil
+	}
+	running, _ := subprocess.Within(s.Workspace)
+	i := slices.IndexFunc(running, func(r subprocess.Process) bool { return r.Alone })
+	if i < 0 {
+		return s, nil
+	}
+	err := b.Timeline.Operations.UpdateAgent(s.ID, func(g *records.Agent) error {
+		g.PID, g.Log, g.Starting = running[i].PID, logOf(s.Workspace), false
+		return nil
+	})
+	if err != nil {
+		return s, err
+	}
+	return operations.Session(b.Timeline.Operations, s.ID)
 }
 
 // start starts the agent of a branch in a window of tmux, or without a terminal.
 func (b *Branches) start(a *answers.Branched, p Params) error {
 	var cmd *exec.Cmd
 	err := b.Timeline.Operations.UpdateAgent(a.ID, func(g *records.Agent) (err error) {
-		cmd, err = b.spawn(a.Name, g, filepath.Clean(a.Workspace), p.Env)
+		cmd, err = b.spawn(a.ID, a.Name, g, filepath.Clean(a.Workspace), p.Env)
 		a.Agent.PID, a.Agent.Terminal, a.Agent.Log = g.PID, g.Terminal, g.Log
 		if g.PID != 0 {
 			b.unmasked.Delete(g.Dir)
@@ -427,7 +487,7 @@ func environment(base []string, name, workspace string, g *records.Agent) []stri
 // own returns the variables that only an agent of a branch has.
 func own(name, workspace string, g *records.Agent, env []string) []string {
 	list := []string{"TIDEMARK_BRANCH=" + name, "TIDEMARK_PORT_OFFSET=" + strconv.Itoa(g.Ports), ceiling(env, workspace, g.At)}
-	known := agents[g.Name]
+	known := agentOf(g.Name)
 	if known.home != "" && g.Home != "" && g.Home != filepath.Join(value(env, "HOME"), known.usual) { // naming the usual one would change where it is signed in
 		list = append(list, known.home+"="+g.Home)
 	}

@@ -52,7 +52,7 @@ func (b *Branches) place(ctx context.Context, agent string, at *operations.Begin
 	if asked != originalPath {
 		return "", ""
 	}
-	if agents[agent].records == nil {
+	if agentOf(agent).records == nil {
 		return "", agent + " finds its conversations by their directory: in the original it would continue that of the branch"
 	}
 	origin := b.Timeline.Operations.OriginOf(at.From)

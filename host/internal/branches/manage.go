@@ -15,6 +15,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
@@ -74,7 +75,7 @@ type OneParams struct {
 	Name string `json:"name"`
 	// Env is the environment of the user's program.
 	Env []string `json:"env"`
-	// PID is the process that is to become the agent, in a terminal that terminal_command opened, 0 for none.
+	// PID is the process that is to become the agent, in the terminal of the user or one that terminal_command opened, 0 for none.
 	PID int `json:"pid"`
 	// Force removes a branch in which processes run.
 	Force bool `json:"force"`
@@ -109,21 +110,25 @@ func (b *Branches) Open(_ context.Context, client *checkpoint.Client, p OneParam
 	}
 	if running, _ := subprocess.Within(s.Workspace); g.PID != 0 {
 		for _, r := range running {
-			if r.PID == g.PID {
+			if r.PID == g.PID && r.PID != p.PID {
 				return nil, usererr.New(usererr.ActionRefused, "%s already runs in branch %s (process %d). Run `tidemark branch attach %s`.", g.Name, s.Name, g.PID, s.Name)
 			}
 		}
 	}
 	c.Dir, c.Env = g.Dir, environment(p.Env, s.Name, s.Workspace, g)
-	if g.PID == 0 {
+	if g.PID == 0 || g.PID == p.PID { // the latter where the request is repeated
 		if c.Line, err = b.command(s.Workspace, g, c.Env, false); err == nil && p.PID != 0 {
 			err = b.enter(s.ID, g.Dir, p.PID)
 		}
 		return c, err
 	}
+	again := agentOf(g.Name).again
+	if again == nil {
+		return nil, usererr.New(usererr.ActionRefused, "Tidemark does not know how %s continues. Its directory is %s.", g.Name, grants.Printable(g.Dir))
+	}
 	line, err := b.program(g.Name, c.Env)
 	if err == nil {
-		c.Line, err = b.inside(s.Workspace, g, c.Env, slices.Concat(line, agents[g.Name].again(g))) // it has the message already
+		c.Line, err = b.inside(s.Workspace, g, c.Env, slices.Concat(line, again(g))) // it has the message already
 	}
 	return c, err
 }

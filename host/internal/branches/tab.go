@@ -77,6 +77,9 @@ func (b *Branches) tab(ctx context.Context, a *answers.Branched, base []string) 
 	entered := make(chan int, 1)
 	b.entering.Store(a.ID, entered)
 	defer b.entering.Delete(a.ID)
+	if err := b.starting(a.ID, true); err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -118,10 +121,10 @@ func tabLine(terminal []string, dir, name string, own []string) []string {
 	return append(line, own...)
 }
 
-// enter keeps which process becomes the agent of a branch in a terminal. Dir is where that works.
+// enter keeps which process becomes the agent of a branch in a terminal, so that it gets its message once. Dir is where that works.
 func (b *Branches) enter(branch, dir string, pid int) error {
 	err := b.Timeline.Operations.UpdateAgent(branch, func(g *records.Agent) error {
-		g.PID, g.Tab = pid, true
+		g.PID, g.Tab, g.Starting = pid, true, false
 		return nil
 	})
 	if err != nil {

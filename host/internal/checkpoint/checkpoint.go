@@ -45,6 +45,10 @@ type Checkpoint struct {
 	Note string
 	// Scope is the key of the scope it belongs to; "" is everything.
 	Scope string
+	// Call is the ID of the request that created it, "" where that had none. Replaced is the time of the one that it replaced, zero for
+	// none. With them, a request that is repeated is answered as before.
+	Call     string
+	Replaced time.Time
 	capture.Moment
 }
 
@@ -165,8 +169,8 @@ func CheckName(name string) error {
 	return &NameError{name, rule}
 }
 
-// Create makes a named checkpoint, and returns the one of the same name and scope that it replaces.
-// Errors: *[NameError], *[FullError].
+// Create makes a named checkpoint, in place of the one of the same name and scope. It returns that one as it is where the same request
+// made it. Errors: *[NameError], *[FullError].
 func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
 	c.Note = strings.Join(strings.Fields(event.Clean(c.Note)), " ") // one line: agents may copy text from pages
 	if err := CheckName(c.Name); err != nil {
@@ -175,10 +179,13 @@ func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := r.indexLocked(c.Scope, c.Name); i >= 0 {
-		old := r.named[i]
+		if old := r.named[i]; c.Call != "" && c.Call == old.Call {
+			return &old, nil
+		}
+		c.Replaced = r.named[i].At
 		r.named = append(slices.Delete(r.named, i, i+1), c)
 		r.version++
-		return &old, nil
+		return &c, nil
 	}
 	if len(r.named) >= MaxNamed {
 		// Name an oldest checkpoint that the client can delete, if there is one.
@@ -187,7 +194,7 @@ func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
 	}
 	r.named = append(r.named, c)
 	r.version++
-	return nil, nil
+	return &c, nil
 }
 
 func (r *Registry) indexLocked(scope, name string) int {

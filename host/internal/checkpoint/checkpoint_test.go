@@ -73,13 +73,39 @@ func at(minute int) capture.Moment {
 	return capture.Moment{At: time.Date(2026, 1, 23, 10, minute, 0, 0, time.UTC)}
 }
 
-func create(t *testing.T, r *Registry, scope, name string, minute int) *Checkpoint {
+// create makes a checkpoint, and returns the time of the one that it replaced.
+func create(t *testing.T, r *Registry, scope, name string, minute int) time.Time {
 	t.Helper()
-	old, err := r.Create(Checkpoint{Name: name, Scope: scope, Moment: at(minute)})
+	c, err := r.Create(Checkpoint{Name: name, Scope: scope, Moment: at(minute)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return old
+	return c.Replaced
+}
+
+// A request that is repeated, because the daemon ended before it answered, is answered with what the first did.
+func TestARepeatedRequestMakesOneCheckpoint(t *testing.T) {
+	var r Registry
+	create(t, &r, "", "before", 1)
+	ask := func(call string, minute int) *Checkpoint {
+		t.Helper()
+		c, err := r.Create(Checkpoint{Name: "before", Call: call, Moment: at(minute)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	first := ask("one", 2)
+	all, version := r.All()
+	if again := ask("one", 3); *again != *first || again.At != at(2).At || again.Replaced != at(1).At {
+		t.Errorf("the repeated request is answered with %+v, the first was with %+v", again, first)
+	}
+	if now, n := r.All(); n != version || len(now) != len(all) || now[0] != all[0] {
+		t.Errorf("the repeated request has changed the checkpoints: %+v", now)
+	}
+	if other := ask("two", 4); other.At != at(4).At || other.Replaced != at(2).At {
+		t.Errorf("another request is answered with %+v", other)
+	}
 }
 
 func TestTheTwentyFirstNamesTheOldest(t *testing.T) {
@@ -92,7 +118,7 @@ func TestTheTwentyFirstNamesTheOldest(t *testing.T) {
 	if !errors.As(err, &full) || !strings.Contains(err.Error(), `"phase_a"`) {
 		t.Errorf("%v", err)
 	}
-	if old := create(t, &r, "", "phase_b", 51); old == nil || old.At != at(1).At {
+	if old := create(t, &r, "", "phase_b", 51); old != at(1).At {
 		t.Errorf("replacing one of twenty: %+v", old)
 	}
 }
@@ -100,7 +126,7 @@ func TestTheTwentyFirstNamesTheOldest(t *testing.T) {
 func TestScopesDoNotOverwriteEachOther(t *testing.T) {
 	var r Registry
 	create(t, &r, "http://a", "session_start", 1)
-	if old := create(t, &r, "http://b", "session_start", 2); old != nil {
+	if old := create(t, &r, "http://b", "session_start", 2); !old.IsZero() {
 		t.Errorf("one scope replaced the other's: %+v", old)
 	}
 	create(t, &r, "", "everywhere", 3)

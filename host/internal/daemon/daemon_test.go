@@ -261,7 +261,7 @@ func TestMistakesInTheSettingsNameTheirPlace(t *testing.T) {
 		"[http]\nport=1\n[journal]\ndays = 4000\n":   "config.toml:4: journal: mib must be",
 		"journal.days = 4000\n":                      "config.toml:1: journal: mib must be",
 		"\n[http]\n# port\nport = 70000\n":           "config.toml:4: http: port must be",
-		"[branches.commands]\nnobody = [\"a\"]\n":    "config.toml:2: branches: commands names the agent \"nobody\"",
+		"[branches.commands]\nnone = [\"a\"]\n":      "config.toml:2: branches: commands names the agent \"none\"",
 	} {
 		h := newHome(t)
 		if err := os.WriteFile(h.Config, []byte(settings), 0o600); err != nil {

@@ -57,21 +57,21 @@ func (o *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 	}
 	_, unrecorded := o.recordFiles(ctx, client.Scope.Workspace)
 	v := o.store.View(o.clock())
-	old, err := o.named.Create(checkpoint.Checkpoint{Name: p.Name, Note: p.Note, Scope: client.Scope.Key(), Moment: v.Now()})
+	c, err := o.named.Create(checkpoint.Checkpoint{Name: p.Name, Note: p.Note, Scope: client.Scope.Key(), Call: tool.CallOf(ctx), Moment: v.Now()})
 	if err != nil {
 		return nil, err
 	}
-	created := &CheckpointCreated{Name: p.Name, At: report.Time{Time: v.At}}
+	created := &CheckpointCreated{Name: p.Name, At: report.Time{Time: c.At}}
 	if unrecorded != "" {
 		created.Unrecorded = "changes of files before it may count as later ones: " + unrecorded
 	}
-	if old != nil {
-		created.Replaced = &report.Time{Time: old.At}
+	if !c.Replaced.IsZero() {
+		created.Replaced = &report.Time{Time: c.Replaced}
 	}
 	created.Unsaved = o.Save(ctx)
 	o.notify()
 	if o.moments != nil {
-		o.moments.Checkpoint(ctx, client, p.Name, v.At)
+		o.moments.Checkpoint(ctx, client, p.Name, c.At)
 	}
 	list := o.named.List(client.Scope.Key())
 	for i, c := range list {

@@ -8,6 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/internal/tool"
 )
 
 // Export returns a named checkpoint, as the client sees it, in the form of a file. A moment of the timeline, such as m3, gets a name
@@ -47,21 +48,21 @@ func (o *Observer) Import(ctx context.Context, client *checkpoint.Client, f *che
 	}
 	v := o.store.View(o.clock())
 	m := o.momentOf(f, client.Scope, v, v.Now())
-	old, err := o.named.Create(checkpoint.Checkpoint{Name: name, Note: f.Note, Scope: client.Scope.Key(), Moment: m})
+	c, err := o.named.Create(checkpoint.Checkpoint{Name: name, Note: f.Note, Scope: client.Scope.Key(), Call: tool.CallOf(ctx), Moment: m})
 	if err != nil {
 		return nil, err
 	}
-	created := &CheckpointCreated{Name: name, At: report.Time{Time: m.At}, Severity: report.Clean, Unsaved: o.Save(ctx)}
-	if old != nil {
-		created.Replaced = &report.Time{Time: old.At}
+	created := &CheckpointCreated{Name: name, At: report.Time{Time: c.At}, Severity: report.Clean, Unsaved: o.Save(ctx)}
+	if !c.Replaced.IsZero() {
+		created.Replaced = &report.Time{Time: c.Replaced}
 	}
 	o.notify()
 	if o.moments != nil {
-		o.moments.Checkpoint(ctx, client, name, m.At)
+		o.moments.Checkpoint(ctx, client, name, c.At)
 	}
 	options := o.rules.Of(client).Options(client.Scope)
 	options.Standing = true
-	r := o.Compute(ctx, m, v, nil, options)
+	r := o.Compute(ctx, c.Moment, v, nil, options)
 	created.Severity, created.Summary = r.Severity, r.Summary
 	return created, nil
 }

@@ -29,6 +29,13 @@ type checkpointFile struct {
 type checkpointRow struct {
 	Name, Note, Scope string
 	Moment            moment
+	Call              string
+	Replaced          time.Time
+}
+
+// DecodeMsgpack implements [msgpack.CustomDecoder].
+func (r *checkpointRow) DecodeMsgpack(d *msgpack.Decoder) error {
+	return decodeFields(d, &r.Name, &r.Note, &r.Scope, &r.Moment, &r.Call, &r.Replaced)
 }
 
 // clientFile holds all clients that may return.
@@ -66,7 +73,7 @@ func EncodeCheckpoints(list []checkpoint.Checkpoint) ([]byte, error) {
 	var keys keyList
 	var f checkpointFile
 	for _, c := range list {
-		f.Rows = append(f.Rows, checkpointRow{c.Name, c.Note, c.Scope, keys.moment(c.Moment)})
+		f.Rows = append(f.Rows, checkpointRow{c.Name, c.Note, c.Scope, keys.moment(c.Moment), c.Call, c.Replaced})
 	}
 	f.Keys = keys.Keys
 	return marshal(f)
@@ -130,7 +137,7 @@ func (s *Store) Readers(index *capture.Index) (named []checkpoint.Checkpoint, re
 	if s.read(CheckpointsKey, "the named checkpoints", &checkpoints, &problems) {
 		keys := &keyList{Keys: checkpoints.Keys}
 		for _, r := range checkpoints.Rows {
-			named = append(named, checkpoint.Checkpoint{Name: r.Name, Note: r.Note, Scope: r.Scope, Moment: keys.restore(r.Moment, index)})
+			named = append(named, checkpoint.Checkpoint{Name: r.Name, Note: r.Note, Scope: r.Scope, Call: r.Call, Replaced: r.Replaced, Moment: keys.restore(r.Moment, index)})
 		}
 	}
 	var clients clientFile

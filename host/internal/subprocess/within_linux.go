@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/installer/safefile"
 )
@@ -14,6 +16,8 @@ import (
 type Process struct {
 	PID  int
 	Name string
+	// Alone says that it leads a session, as what was started with [Alone] does.
+	Alone bool `json:"-"`
 }
 
 // Within returns the processes that work in a directory or below it, at whatever path they see it. Known is false where the system
@@ -43,7 +47,8 @@ func Within(dir string) (list []Process, known bool) {
 			continue
 		}
 		name, _ := safefile.Read(filepath.Join("/proc", e.Name(), "comm"), 100)
-		list = append(list, Process{pid, strings.TrimSpace(string(name))})
+		leads, _ := unix.Getsid(pid)
+		list = append(list, Process{pid, strings.TrimSpace(string(name)), leads == pid})
 	}
 	return list, true
 }

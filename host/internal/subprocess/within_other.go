@@ -6,6 +6,8 @@ package subprocess
 type Process struct {
 	PID  int
 	Name string
+	// Alone says that it leads a session, as what was started with [Alone] does.
+	Alone bool `json:"-"`
 }
 
 // Within returns the processes that work in a directory or below it. Known is false where the system does not say that.

@@ -37,7 +37,7 @@ func (t Moments) Checkpoint(ctx context.Context, client *checkpoint.Client, name
 }
 
 func (t Moments) checkpoint(ctx context.Context, client *checkpoint.Client, dir, name string, at time.Time) error {
-	m := records.Moment{Label: name, Source: records.FromCheckpoint}
+	m := records.Moment{Label: name, Source: records.FromCheckpoint, Event: eventOf(ctx)}
 	if t.o.Clock().Sub(at) > moments.NamedWithin { // it was imported
 		if s, l, err := t.lines.SessionOf(client, moments.Where{}); client.Scope.Workspace != "" && err == nil && !at.Before(s.Started) {
 			m.Label, m.Kind = t.lines.Label(name), records.Auto

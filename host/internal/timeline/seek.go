@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
@@ -36,7 +37,7 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 	if t.lines.Failed() != nil {
 		return nil, t.lines.Failed()
 	}
-	m := records.Moment{Label: p.Label, Kind: records.Manual, Source: records.FromAgent}
+	m := records.Moment{Label: p.Label, Kind: records.Manual, Source: records.FromAgent, Event: eventOf(ctx)}
 	if client.User {
 		m.Source = records.FromUser
 	}
@@ -107,6 +108,14 @@ func (t *Timeline) Add(ctx context.Context, client *checkpoint.Client, p AddPara
 		a.Fence, err = t.fences.Wait(ctx, t.fences.After(s.Workspace, recorded.Snapshot))
 	}
 	return a, err
+}
+
+// eventOf tells the moment that a request adds from others, "" for a request without an ID. One that is repeated adds it once.
+func eventOf(ctx context.Context) string {
+	if call := tool.CallOf(ctx); call != "" && len(call) <= maxEvent {
+		return "call " + call
+	}
+	return ""
 }
 
 // Requests are what the user's programs ask for, beside what agents do.

@@ -108,8 +108,8 @@ func (ls *Lines) record(l *Line, m records.Moment) (_ *records.Moment, known boo
 // maxBehind bounds the moments among which one of the same event is searched.
 const maxBehind = 10_000
 
-// ofEvent returns the moment of a hook's event, nil if there is none: a hook that got no answer in time leaves its event to be read
-// later, and the daemon may have got it all the same.
+// ofEvent returns the moment of a hook's event or of a request, nil if there is none: a hook that got no answer in time leaves its event to
+// be read later, and a request is repeated to the next daemon. The daemon may have got it all the same.
 func (l *Line) ofEvent(event string) *records.Moment {
 	if event == "" {
 		return nil
@@ -368,6 +368,9 @@ func (ls *Lines) AddAt(ctx context.Context, s *records.Session, l *Line, m recor
 		return nil, err
 	}
 	defer unlock()
+	if same := l.ofEvent(m.Event); same != nil {
+		return same, nil
+	}
 	elapsed := time.Duration(ts * float64(time.Second)).Round(time.Millisecond)
 	if before := l.before(s, elapsed, func(*records.Moment) bool { return true }); before != nil {
 		m.Shift = before.Shift

@@ -136,7 +136,7 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 		}
 	}
 	if len(p.Message) > maxMessage {
-		return nil, usererr.Invalid("message has %d bytes; the limit is %d", len(p.Message), maxMessage)
+		return nil, usererr.Invalid("message has %d bytes; the limit is %d. Write the rest to a file that the agent can read, and name it.", len(p.Message), maxMessage)
 	}
 	if strings.Contains(p.Message, "\x00") {
 		return nil, usererr.Invalid("message has the character U+0000, which no program can be started with")

@@ -30,6 +30,9 @@ func (ops *Operations) Present(s *records.Session) error {
 	return err
 }
 
+// Session returns a session by its ID.
+func Session(ops *Operations, id string) (*records.Session, error) { return ops.sessions.Find(id) }
+
 // UpdateAgent changes what is known of the agent of a branch, and keeps it. An error of change keeps nothing.
 func (ops *Operations) UpdateAgent(id string, change func(*records.Agent) error) error {
 	s, err := ops.sessions.Find(id)

@@ -122,8 +122,10 @@ type Agent struct {
 	// "" where nobody asked for that.
 	At    string `msgpack:",omitempty"`
 	AtWhy string `msgpack:",omitempty"`
-	// Tab says that it was started in a terminal that the user's command opened.
+	// Tab says that it was started in a terminal that the user's command opened, or in which the user opened the branch.
 	Tab bool `msgpack:",omitempty"`
+	// Starting says that its start has begun. It remains where the daemon ended before it kept the outcome.
+	Starting bool `msgpack:",omitempty"`
 }
 
 // Anchor is a place in an agent's conversation. Transcript is the path of the agent's own record of it.
@@ -180,7 +182,7 @@ type Moment struct {
 	// something for the first moment with the snapshot.
 	Edited time.Time `msgpack:",omitempty"`
 
-	// Event tells the hook's event from others that the moment is of, "" for none.
+	// Event tells the hook's event, or the request, that the moment is of from others. "" is none.
 	Event string `msgpack:",omitempty"`
 
 	// Ran is how long the machine had run, suspension included, by the process that added it. It is not stored.

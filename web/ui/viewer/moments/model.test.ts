@@ -182,6 +182,23 @@ test('a branch names the files that it lacks', async () => {
   expect(notice.value?.text).toBe('Branch way created in /b without aux.c: on Windows, AUX is a device.');
 });
 
+test('a branch whose agent did not start is a failure', async () => {
+  for (const [made, failed] of [
+    [{ problem: 'no agent was started.' }, true],
+    [{ agent: { name: 'claude', method: 'fresh', path: '/b', problem: 'claude is not installed.' } }, true],
+    [{ agent: { name: 'claude', method: 'fresh', path: '/b' } }, false],
+  ] as const) {
+    const ask = (async (method: string) =>
+      method === 'view_sessions'
+        ? { sessions: [] }
+        : { sessionId: 'b-1', workspace: '/b', ...made }) as unknown as Ask;
+    const notice = signal<Notice | undefined>(undefined);
+    await new MomentsModel(ask, new TimelineData(), notice).branch('m1', 'way', 'go on', '', false);
+    expect(notice.value?.failed).toBe(failed);
+    expect(notice.value?.text).toMatch(/^Branch way created in \/b\. (?:No agent|Claude is not|claude works)/);
+  }
+});
+
 test('a long copy is planned, and made when it is confirmed', async () => {
   const asked: unknown[] = [];
   const plan = { files: 100_000, bytes: 2_000_000_000, seconds: 42, why: 'files are copied' };

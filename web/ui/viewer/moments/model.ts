@@ -281,15 +281,17 @@ export class MomentsModel {
       ...(confirm && { confirm }),
     });
     if (made.plan !== undefined) return made.plan;
-    const why = made.agent?.problem ?? made.problem ?? '';
+    const problem = made.agent?.problem ?? made.problem ?? '';
+    const why = problem.charAt(0).toUpperCase() + problem.slice(1);
     const started =
       made.agent === undefined || why !== ''
         ? why
         : t('branchStarted', made.agent.name, made.agent.method, made.agent.path);
     const lacks = made.unnamed === undefined ? '' : t('branchLacks', made.unnamed.join('; '));
+    const where = t('branchMade', name, made.workspace);
     this.#notice.value = {
-      text: [t('branchMade', name, made.workspace), lacks, started].filter((one) => one !== '').join(' '),
-      failed: false,
+      text: [lacks === '' ? `${where}.` : `${where} ${lacks}`, started].filter((one) => one !== '').join(' '),
+      failed: why !== '',
     };
     await this.choose(made.sessionId);
     return undefined;

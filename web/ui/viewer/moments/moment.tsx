@@ -23,7 +23,7 @@ interface RowProps {
 }
 
 /** The agents that can be started in a branch, as the command line names them. */
-const AGENTS = ['claude', 'codex', 'gemini', 'opencode'];
+const AGENTS = ['claude', 'codex', 'copilot', 'gemini', 'opencode'];
 
 /** What is open below a moment. */
 type Open = 'changes' | 'restore' | 'branch';
