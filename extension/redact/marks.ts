@@ -24,6 +24,7 @@ const quoteMarks = [
 export function quoteMarkBefore(s: string, end: number): number {
   const last = s[end - 1];
   if (last === '"') return doubledBefore(s, end);
+  if (last === '2' || last === '7') return quoteCodeBefore(s, end);
   if (last !== ';' && last !== "'") return 0;
   const mark = quoteMarks.find((m) => isMark(s, end - m.length, m));
   if (mark === undefined) return 0;
@@ -62,6 +63,8 @@ export function doubledAt(s: string, i: number): string | undefined {
 
 /** The mark that begins at i, with the backslashes before an entity. */
 export function quoteMarkAt(s: string, i: number): string | undefined {
+  const coded = quoteCode(s, i);
+  if (coded > 0) return s.slice(i, i + coded);
   let from = i;
   while (s[from] === '\\') from++;
   if (s[from] !== '&' && (s[from] !== "'" || from > i)) return undefined;
@@ -73,8 +76,40 @@ function isMark(s: string, from: number, mark: string): boolean {
   return from >= 0 && s.slice(from, from + mark.length).toLowerCase() === mark;
 }
 
+/** The code of a quote behind its backslashes, as encoders of JSON write it in texts of JSON. */
+const coded = /\\+(?:u00|x)2[27]/y;
+
+/** The length of the code of a quote that begins at i, with its backslashes; 0 for none. */
+export function quoteCode(s: string, i: number): number {
+  if (s.charCodeAt(i) !== 92) return 0;
+  coded.lastIndex = i;
+  return coded.exec(s)?.[0].length ?? 0;
+}
+
+/** {@link quoteCode} for the code that ends at `end`. */
+export function quoteCodeBefore(s: string, end: number): number {
+  const last = s.charCodeAt(end - 1);
+  if ((last !== 50 && last !== 55) || s.charCodeAt(end - 2) !== 50) return 0;
+  const at = s[end - 3] === 'x' ? end - 3 : end - 5;
+  if (s[at] !== 'x' && !s.startsWith('u00', at)) return 0;
+  const from = slashesFrom(s, at);
+  return from < at ? end - from : 0;
+}
+
+/** How a separator is escaped in JSON and in HTML. */
+const separator =
+  /(?:\\+(?:x3[AaDd]|u003[AaDd]|u\{3[AaDd]\}|07[25])|&(?:amp;)?(?:#(?:58|61|x3[AaDd])|colon|equals);)/y;
+
+/** The length of the separator that is escaped at i, with its backslashes; 0 for none. */
+export function separatorAt(s: string, i: number): number {
+  const c = s.charCodeAt(i);
+  if (c !== 38 && (c !== 92 || s.charCodeAt(i - 1) === 92)) return 0;
+  separator.lastIndex = i;
+  return separator.exec(s)?.[0].length ?? 0;
+}
+
 /**
- * Where a value ends that begins behind a mark, -1 where the text was cut off. An entity or a doubled quote with more
+ * Where a value ends that begins behind a mark, -1 where the text was cut off. An entity, a code or a doubled quote with more
  * backslashes before it belongs to the value.
  */
 export function closingMark(s: string, from: number, mark: string): number {
@@ -82,7 +117,7 @@ export function closingMark(s: string, from: number, mark: string): number {
   for (let at = s.indexOf(bare, from); at >= 0; at = s.indexOf(bare, at + bare.length)) {
     let end = at;
     while (bare[0] !== "'" && end > from && s[end - 1] === '\\') end--;
-    if (at - end <= mark.length - bare.length) return end;
+    if (at - end <= mark.length - bare.length && (at > end || !/^[ux]/.test(bare))) return end;
   }
   return -1;
 }

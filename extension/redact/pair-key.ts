@@ -2,7 +2,7 @@
 import { isBlank, isLineEnd } from './hidden';
 import { MAX_KEY } from './keys';
 import { propertyEnd } from './literals';
-import { quoteMarkBefore } from './marks';
+import { quoteCodeBefore, quoteMarkBefore } from './marks';
 import type { KeyAt } from './named';
 import { isQuote } from './quotes';
 
@@ -10,11 +10,16 @@ import { isQuote } from './quotes';
 const keyChars = new Uint8Array(128);
 for (let c = 0; c < 128; c++) if (/[A-Za-z0-9_\-.%[\]$]/.test(String.fromCharCode(c))) keyChars[c] = 1;
 
+/** Says whether a key may have the character of a code. */
+export const isKeyChar = (c: number): boolean => keyChars[c] === 1;
+
 /** How many blanks may stand between a key and its separator. */
 const MAX_BLANKS = 16;
 
 /** The code of a character behind its backslash: u0070, u{70}, U00000070, x70, 160, 0160, b for a backspace, or e[ of a color. */
 const code = /u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[01][0-7]{2}|b|[eE]\[/y;
+/** The code, behind its backslash, of a character that ends a key. */
+const ending = /(?:x|u00)(?:2[267Cc]|3[A-Fa-f]|7[BbDd])|u\{(?:2[267Cc]|3[A-Fa-f]|7[BbDd])\}|0(?:46|7[2-7])/y;
 /** Such a code in braces, to its end. */
 const braced = /\\u\{[0-9A-Fa-f]{1,6}\}$/;
 const MAX_BRACED = 10;
@@ -25,11 +30,15 @@ export function keyBefore(s: string, sep: number): KeyAt {
   let to = sep;
   let quoted = last === 34 && keyChars[s.charCodeAt(sep - 2)] === 1; // as most are
   if (quoted) to--;
-  else if (keyChars[last] !== 1 || last === 93) ({ to, quoted } = endOfKey(s, sep));
+  else if (keyChars[last] !== 1 || last === 93 || quoteCodeBefore(s, sep) > 0)
+    ({ to, quoted } = endOfKey(s, sep));
   let from = to;
   while (from > 0 && to - from < MAX_KEY) {
     const c = s.charCodeAt(from - 1);
-    if (keyChars[c] !== 1 && !isOfKey(s, c, from, to)) break;
+    if (keyChars[c] !== 1 && !isOfKey(s, c, from, to)) {
+      if (c === 92) from += endingAt(s, from, to);
+      break;
+    }
     from--;
   }
   return { from, to, quoted };
@@ -78,7 +87,13 @@ function isOfKey(s: string, c: number, from: number, to: number): boolean {
   if (c === 92 && s[from] === '\\') return true;
   if (c === 123 && s[from - 3] !== '\\') return false;
   code.lastIndex = c === 123 ? from - 2 : from;
-  return code.test(s) && code.lastIndex <= to;
+  return code.test(s) && code.lastIndex <= to && (c === 123 || endingAt(s, from, to) === 0);
+}
+
+/** The length of the code of a character that ends a key, behind the backslash before `from`; 0 for none. */
+function endingAt(s: string, from: number, to: number): number {
+  ending.lastIndex = from;
+  return ending.test(s) && ending.lastIndex <= to ? ending.lastIndex - from : 0;
 }
 
 export function skipBlanksBefore(s: string, end: number, lines: boolean): number {

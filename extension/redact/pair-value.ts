@@ -9,8 +9,8 @@ import { closingQuote, isQuote, skipSpace } from './quotes';
 /** The length of the longest word that is looked for among schemes and placeholders. */
 export const MAX_SCHEME = 20;
 
-/** The escape of a tab or of a color. */
-const writtenBlank = /\\+(?:t|(?:[eE]|033|x1[bB]|u001[bB])\[[0-9;]*m)/y;
+/** The escape of a blank, of a tab or of a color. */
+const writtenBlank = /\\+(?:t|x20|u0020|040|(?:[eE]|033|x1[bB]|u001[bB])\[[0-9;]*m)/y;
 
 /** The length of the escape at i that a terminal shows as a blank or not at all, and 0 where there is none. */
 function writtenBlankAt(s: string, i: number): number {

@@ -4,7 +4,7 @@ import { isLineEnd } from './hidden';
 import { endsInAny, isOpen, isSecretStrength, keyStrength, MAX_KEY, type PairRules } from './keys';
 import { pairInArray, secretTexts } from './lists';
 import { isVisibility } from './literals';
-import { angleAt } from './marks';
+import { angleAt, separatorAt } from './marks';
 import {
   formPart,
   isNaming,
@@ -20,6 +20,7 @@ import { keyBefore } from './pair-key';
 import { isCount, isDirectory, type ValueAt, valueAfter, valueBelow, withoutPlace } from './pair-value';
 import { isQuote } from './quotes';
 import { isMasked, isSchema, isSecretValue } from './secret-value';
+import { mayDivide, shellKey, shellValue } from './shell';
 
 /** What ends a value of a connection string. */
 const CONNECTION_END = /[; \t\r\n"'`]/g;
@@ -114,8 +115,9 @@ export function maskPairs(
       first = false;
       continue;
     }
-    if (++pairs === FEW && !rules.stems.in(s, at, s.length)) break;
-    if (c === 60 || c === 62 || c === 38 || c === 92) {
+    if (++pairs === FEW && !rules.stems.in(s, at, s.length) && !mayDivide(s)) break;
+    const escaped = separatorAt(s, i);
+    if ((c === 60 || c === 62 || c === 38 || c === 92) && escaped === 0) {
       const angle = angleAt(s, i);
       if (angle?.opens) tag = { from: i, to: i, opening: angle.bracket, closing: '' };
       else if (angle !== undefined && tag !== undefined) {
@@ -129,20 +131,27 @@ export function maskPairs(
       }
       continue;
     }
-    const key = keyBefore(s, i);
+    const sep = i + Math.max(0, escaped - 1); // its end
+    let key = keyBefore(s, i);
     if (key.from === key.to) continue;
     if (named !== undefined) named.left--;
     const label = labelAt(s, key.from, key.to);
     const stemmed = label === undefined && rules.stems.in(s, Math.max(key.from, key.to - MAX_KEY), key.to);
     let strength = stemmed ? keyStrength(s.slice(key.from, key.to), rules) : 'innocent';
+    let text = '';
     if (strength === 'innocent') {
+      const word = shellKey(s, i);
       if (isSpoken(s, key, stemmed, rules)) {
         strength = 'weak';
+      } else if (word !== undefined && keyStrength(word.plain, rules) === 'strong') {
+        strength = 'strong';
+        text = word.plain;
+        key = word;
       } else if (label === undefined) {
         continue;
       } else if (isNaming(label)) {
         if (key.to <= copied) continue; // it was masked, and masking again would not see it
-        const name = namedKey(s, i, label, rules);
+        const name = namedKey(s, sep, label, rules);
         const part = name && formPart(s, name, key, rules);
         if (part !== undefined && part.from < part.to && s.slice(part.from, part.to) !== rules.mask) {
           i = mask(part.from, part.to);
@@ -150,23 +159,24 @@ export function maskPairs(
         named = nextName(named, name, label);
         continue;
       } else {
-        strength = nameOf(s, key, label, i, named, rules)?.strength ?? 'innocent';
+        strength = nameOf(s, key, label, sep, named, rules)?.strength ?? 'innocent';
         if (strength === 'innocent') continue;
       }
     }
-    const text = s.slice(key.from, key.to);
+    text ||= s.slice(key.from, key.to);
     if (c === 58 && !key.quoted && text.includes('.') && endsInAny(text, rules.codeFiles)) {
       strength = 'maybe';
     }
     if (c === 58 && s[i + 1] !== ' ' && isVisibility(s, i + 1)) continue;
     const before = s[key.from - 1] ?? '';
     const inside = isInStructure(s, key, i, before, strict);
-    const value = valueAfter(s, i, inside, before, rules);
+    let value = valueAfter(s, sep, inside, before, rules);
     if (value.from === value.to && s[value.from] === '[') {
       const end = secretTexts(s, value.from, key.quoted, strength, rules);
       if (end !== undefined) i = mask(value.from, end);
       continue;
     }
+    value = shellValue(s, key, i, value);
     // a field of a form of text/plain
     if (strict && !value.quoted && c === 61 && (before === '' || before === '\n') && s[value.to] === ' ') {
       while (value.to < s.length && !isLineEnd(s[value.to])) value.to++;

@@ -127,6 +127,46 @@ var (
 	percentEscapes = lazyregexp.New(`(?:%[0-9A-Fa-f]{2})+`)
 )
 
+// isCode reports whether a text begins like the code of a character behind its backslash: u0070, u{70}, U00000070, x70, 160, 0160,
+// b for a backspace, or e[ of a color.
+func isCode(s string) bool {
+	switch {
+	case len(s) > 3 && s[0] == 'u' && s[1] == '{':
+		n := hexDigits(s[2:])
+		return n > 0 && len(s) > n+2 && s[n+2] == '}'
+	case len(s) > 4 && s[0] == 'u':
+		return isHex(s[1]) && isHex(s[2]) && isHex(s[3]) && isHex(s[4])
+	case len(s) > 8 && s[0] == 'U':
+		return hexDigits(s[1:]) == 6 && isHex(s[7]) && isHex(s[8])
+	case len(s) > 2 && s[0] == 'x':
+		return isHex(s[1]) && isHex(s[2])
+	case s[0] == 'b' || len(s) > 1 && (s[0] == 'e' || s[0] == 'E') && s[1] == '[':
+		return true
+	}
+	return len(s) > 2 && (s[0] == '0' || s[0] == '1') && isOctal(s[1]) && isOctal(s[2])
+}
+
+// hexDigits counts the hexadecimal digits that a text begins with, up to 6.
+func hexDigits(s string) int {
+	n := 0
+	for n < min(len(s), 6) && isHex(s[n]) {
+		n++
+	}
+	return n
+}
+
+// endsBraced reports whether a text ends with such a code in braces.
+func endsBraced(s string) bool {
+	at := strings.LastIndexByte(s[max(0, len(s)-len(`u{10ffff}`)):], '{')
+	if at < 0 {
+		return false
+	}
+	at += max(0, len(s)-len(`u{10ffff}`))
+	return at > 1 && s[at-1] == 'u' && s[at-2] == '\\' && at+1+hexDigits(s[at+1:]) == len(s)-1 && s[at+1] != '}'
+}
+
+func isOctal(c byte) bool { return c >= '0' && c <= '7' }
+
 func containsAny(s string, parts []string) bool {
 	for _, p := range parts {
 		if strings.Contains(s, p) {

@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/redact/marks"
+)
 
 // Secrets in lists: a key and its value as two texts of an array, tokens in an object, and a header that is a list.
 
@@ -15,8 +19,8 @@ func (r *Redactor) pairInArray(s string, sep int) (key string, v valueAt) {
 	if !k.quoted || k.from == k.to || quote < 0 || s[quote] != s[sep-1] {
 		return "", v
 	}
-	quote = slashesFrom(s, quote)
-	if doubled := doubledBefore(s, sep); doubled > 0 {
+	quote = marks.SlashesFrom(s, quote)
+	if doubled := marks.DoubledBefore(s, sep); doubled > 0 {
 		quote = max(0, k.from-doubled)
 	}
 	width := k.from - quote
@@ -66,9 +70,9 @@ func secretTexts(r *Redactor, s string, at int, quoted bool, key strength) (end 
 		}
 		to := closingQuote(s, from, s[from-1], slashes)
 		end := min(to+slashes+1, len(s))
-		if mark := doubledAt(s, i); mark != "" && !endsText(s, i+len(mark)) {
+		if mark := marks.DoubledAt(s, i); mark != "" && !endsText(s, i+len(mark)) {
 			from = i + len(mark)
-			if to = closingMark(s, from, mark); to < 0 {
+			if to = marks.Closing(s, from, mark); to < 0 {
 				to = len(s)
 			}
 			end = min(to+len(mark), len(s))

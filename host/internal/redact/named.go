@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
+	"tidemark.dev/tidemark/host/internal/redact/marks"
 )
 
 // namedKey is a key that appears as a value: `name="password" value="…"`, as in forms, lists of headers, messages about fields
@@ -209,7 +210,7 @@ func nameAfter(r *Redactor, s string, i int) namedKey {
 		case '{', '}', '[', ']', '<', '>':
 			return namedKey{}
 		case ';':
-			if (i+1 == len(s) || s[i+1] <= ' ') && quoteMarkBefore(s, i+1) == 0 { // a statement ends
+			if (i+1 == len(s) || s[i+1] <= ' ') && marks.QuoteBefore(s, i+1) == 0 { // a statement ends
 				return namedKey{}
 			}
 		case ':', '=':

@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
+	"tidemark.dev/tidemark/host/internal/redact/marks"
 )
 
 // maskPairs masks, from s[at:] on, the values of secret keys in `key: value` and `key=value`, quoted or
 // not, with any level of backslashes before the quotes (JSON inside JSON); in `name="key" value="…"`;
-// in parts of a form named by a secret key; and in `<key>value</key>`. Quotes and angle brackets may be escaped ([quoteMarks],
-// [angleAt]).
+// in parts of a form named by a secret key; and in `<key>value</key>`. Quotes and angle brackets may be escaped ([marks.QuoteAt],
+// [marks.BracketAt]).
 func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, int) {
 	p := r.pass(s, tr)
 	first := false // no comma has come since an array began
@@ -53,7 +54,11 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 			named.depth--
 			continue
 		case '<', '>', '&', '\\':
-			switch bracket, opens := angleAt(s, i); {
+			if n := marks.SeparatorAt(s, i); n > 0 {
+				last += n - 1
+				break
+			}
+			switch bracket, opens := marks.BracketAt(s, i); {
 			case bracket == "":
 			case opens:
 				tag, opening = i, bracket
@@ -83,14 +88,17 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 		if strength == innocent {
 			spoken, spokenStrength := r.spokenKey(s, k)
 			label := labelOf(key)
+			word, plain := shellKey(s, i)
 			switch {
 			case spokenStrength != innocent:
 				key, strength = spoken, spokenStrength
+			case plain != "" && r.keyStrength(plain) == strong:
+				k, key, strength = word, plain, strong
 			case label == nameLabel || label == looseLabel || label == hintLabel:
 				if k.to <= p.copied {
 					continue // it was masked, and masking again would not see it
 				}
-				name := r.namedKey(s, i, key)
+				name := r.namedKey(s, last, key)
 				if from, to := name.part(r, s, k); from < to && s[from:to] != r.mask {
 					p.mask(from, to, KindKey, name.key)
 					i = to - 1
@@ -123,6 +131,7 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 			}
 			continue
 		}
+		v = shellValue(s, k, i, v)
 		if strict && !v.quoted && s[i] == '=' && (k.before(s) == '\n' || k.before(s) == 0) && v.to < len(s) && s[v.to] == ' ' {
 			v.to += lineEnd(s[v.to:]) // a field of a form of text/plain
 		}
@@ -252,7 +261,7 @@ func keyBefore(s string, sep int) keyAt {
 	}
 	end = propertyEnd(s, end)
 	quoted := false
-	if mark := quoteMarkBefore(s, end); mark > 0 {
+	if mark := marks.QuoteBefore(s, end); mark > 0 {
 		quoted = true
 		end -= mark
 	} else if end > 0 && isQuote(s[end-1]) {
@@ -272,7 +281,11 @@ func keyBefore(s string, sep int) keyAt {
 		n := 1
 		switch c := s[start-1]; {
 		case isKeyByte(c):
-		case c == '\\' && start < end && (s[start] == '\\' || isCode(s[start:end])):
+		case c == '\\' && start < end && s[start] == '\\':
+		case c == '\\' && start < end && isCode(s[start:end]):
+			if n := marks.EndOfKey(s[start:end]); n > 0 {
+				return keyAt{start + n, end, quoted}
+			}
 		case c == '}' && endsBraced(s[:start]):
 		case c == '{' && start < end && start > 2 && s[start-3] == '\\' && isCode(s[start-2:end]):
 		case c >= 0x80 && blankBefore(s, start) == 0:
@@ -300,46 +313,6 @@ func signsBefore(s string, end int) int {
 	}
 	return bare
 }
-
-// isCode reports whether a text begins like the code of a character behind its backslash: u0070, u{70}, U00000070, x70, 160, 0160,
-// b for a backspace, or e[ of a color.
-func isCode(s string) bool {
-	switch {
-	case len(s) > 3 && s[0] == 'u' && s[1] == '{':
-		n := hexDigits(s[2:])
-		return n > 0 && len(s) > n+2 && s[n+2] == '}'
-	case len(s) > 4 && s[0] == 'u':
-		return isHex(s[1]) && isHex(s[2]) && isHex(s[3]) && isHex(s[4])
-	case len(s) > 8 && s[0] == 'U':
-		return hexDigits(s[1:]) == 6 && isHex(s[7]) && isHex(s[8])
-	case len(s) > 2 && s[0] == 'x':
-		return isHex(s[1]) && isHex(s[2])
-	case s[0] == 'b' || len(s) > 1 && (s[0] == 'e' || s[0] == 'E') && s[1] == '[':
-		return true
-	}
-	return len(s) > 2 && (s[0] == '0' || s[0] == '1') && isOctal(s[1]) && isOctal(s[2])
-}
-
-// hexDigits counts the hexadecimal digits that a text begins with, up to 6.
-func hexDigits(s string) int {
-	n := 0
-	for n < min(len(s), 6) && isHex(s[n]) {
-		n++
-	}
-	return n
-}
-
-// endsBraced reports whether a text ends with such a code in braces.
-func endsBraced(s string) bool {
-	at := strings.LastIndexByte(s[max(0, len(s)-len(`u{10ffff}`)):], '{')
-	if at < 0 {
-		return false
-	}
-	at += max(0, len(s)-len(`u{10ffff}`))
-	return at > 1 && s[at-1] == 'u' && s[at-2] == '\\' && at+1+hexDigits(s[at+1:]) == len(s)-1 && s[at+1] != '}'
-}
-
-func isOctal(c byte) bool { return c >= '0' && c <= '7' }
 
 // maxBlanks bounds the blanks between a key and its separator.
 const maxBlanks = 16
@@ -414,13 +387,13 @@ func shortValueAfter(r *Redactor, s string, sep int, structured bool, before byt
 			return valueAt{from, to, true}
 		}
 	}
-	mark := quoteMarkAt(s, i)
+	mark := marks.QuoteAt(s, i)
 	if mark == "" {
 		mark = doubledValue(s, sep, i)
 	}
 	if mark != "" {
 		from, escape := i+len(mark), strings.HasPrefix(mark, `'\`)
-		end := closingMark(s, from, mark)
+		end := marks.Closing(s, from, mark)
 		switch {
 		case escape && (end < 0 || isValueEnd(s[from])): // '\'' is also how programs write one quote
 		case end < 0:
@@ -460,8 +433,8 @@ func shortValueAfter(r *Redactor, s string, sep int, structured bool, before byt
 	return valueAt{i, to, false}
 }
 
-// writtenBlank matches the escape of a tab or of a color.
-var writtenBlank = lazyregexp.New(`^\\+(?:t|(?:[eE]|033|x1[bB]|u001[bB])\[[0-9;]*m)`)
+// writtenBlank matches the escape of a blank, of a tab or of a color.
+var writtenBlank = lazyregexp.New(`^\\+(?:t|x20|u0020|040|(?:[eE]|033|x1[bB]|u001[bB])\[[0-9;]*m)`)
 
 // writtenBlankAt returns the length of the escape at i that a terminal shows as a blank or not at all, and 0 where there is none.
 func writtenBlankAt(s string, i int) int {

@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/redact/marks"
+)
 
 // closingQuote finds the end of a string whose quotes have that many backslashes. It returns the end of s if the string
 // is cut off.
@@ -12,7 +16,7 @@ func closingQuote(s string, i int, quote byte, slashes int) int {
 			run++
 			continue
 		case s[i] == quote && run <= slashes:
-			n := max(doubled(s, i, quote, run), shellQuote(s, i, run))
+			n := max(doubled(s, i, quote, run), marks.ShellQuote(s, i, run))
 			if n == 0 || i-run == begin {
 				return i - run
 			}
@@ -65,4 +69,13 @@ func closingBracket(s string, i int) int {
 		}
 	}
 	return len(s)
+}
+
+// doubledValue returns the doubled quote at a byte if the key before the separator ends with the same one, "" for none.
+func doubledValue(s string, sep, i int) string {
+	mark := marks.DoubledAt(s, i)
+	if mark == "" || !strings.HasSuffix(s[:skipBlanksBefore(s, sep, true)], mark) {
+		return ""
+	}
+	return mark
 }

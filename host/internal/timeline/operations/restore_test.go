@@ -190,7 +190,7 @@ func TestPathsThatCannotBeRestoredAreTheCallersMistakes(t *testing.T) {
 	w := timelinetest.New(t)
 	w.Write("a", "1")
 	m := w.Edit("one")
-	for path, code := range map[string]usererr.Code{"../../etc": usererr.InvalidArgument, "/etc/passwd": usererr.InvalidArgument, "missing": usererr.NotFound, ".git": usererr.InvalidArgument} {
+	for path, code := range map[string]usererr.Code{"../../etc": usererr.InvalidArgument, "/etc/passwd": usererr.InvalidArgument, "missing": usererr.NotFound, "": usererr.InvalidArgument, "a\x00": usererr.InvalidArgument, ".git": usererr.InvalidArgument} {
 		_, err := w.Operations.Restore(t.Context(), &checkpoint.Client{User: true}, operations.RestoreParams{Where: w.Here(), To: m.ID(), Paths: []string{path}})
 		if usererr.CodeOf(err) != code || strings.Contains(err.Error(), "..\".. ") {
 			t.Errorf("%s: %v", path, err)

@@ -117,6 +117,9 @@ func (c *Comparer) Blame(ctx context.Context, path string, o BlameOptions) (*Bla
 	if err != nil {
 		return nil, err
 	}
+	if path == "" {
+		return nil, usererr.Invalid("cannot blame the whole workspace. Name a file, with / as separator.")
+	}
 	list := c.source.List()
 	at := len(list) - 1
 	for at >= 0 && o.At != 0 && list[at].Number != o.At {

@@ -172,7 +172,6 @@ func TestWhatHasNoBlame(t *testing.T) {
 		want string
 	}{
 		{"nothing", compare.BlameOptions{}, "there is no such file"},
-		{"", compare.BlameOptions{}, "there is no such file"},
 		{"d", compare.BlameOptions{}, "it is a directory"},
 		{"bin", compare.BlameOptions{}, "it is binary"},
 		{".env", compare.BlameOptions{}, "it looks like a secret: environment variables"},
@@ -184,6 +183,11 @@ func TestWhatHasNoBlame(t *testing.T) {
 		var e *compare.PathError
 		if _, err := c.Blame(context.Background(), test.path, test.o); !errors.As(err, &e) || !strings.Contains(err.Error(), test.want) || e.Secret != (test.path == ".env") {
 			t.Errorf("%q: %v", test.path, err)
+		}
+	}
+	for _, path := range []string{"", "."} {
+		if _, err := c.Blame(context.Background(), path, compare.BlameOptions{}); usererr.CodeOf(err) != usererr.InvalidArgument || !strings.Contains(err.Error(), "Name a file") {
+			t.Errorf("%q: %v", path, err)
 		}
 	}
 	for _, path := range []string{"../x", "/x", "x\x00"} {

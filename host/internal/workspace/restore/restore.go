@@ -263,7 +263,7 @@ func prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []st
 // valid checks a path of a caller.
 func valid(path string) error {
 	if path == "" {
-		return nil
+		return usererr.Invalid("a path is empty. Name a file or a directory, or no path for everything.")
 	}
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "" || part == "." || part == ".." {
