@@ -1,9 +1,9 @@
 /** What an element's line has from its surroundings and its style, and by what a control without a name may be called. */
 import { cutWhole } from '../../cut';
-import { all, attribute, first, tagOf } from '../dom';
+import { all, attribute, closest, first, tagOf } from '../dom';
 import { fold, INTERACTIVE } from './element';
 import type { Part } from './part';
-import { isUnhit } from './rendering';
+import { isPlainlyShown, isUnhit } from './rendering';
 
 const MAX_HINT = 60;
 
@@ -21,14 +21,13 @@ const LIGATURES = /(?:^|\s)material-(?:icons|symbols)/;
 
 /** Roles of what may draw a part of its rows, and say how many it has. */
 const TABLES = new Set(['grid', 'table', 'treegrid']);
+const AROUND_ROWS = 'table, [role=grid], [role=table], [role=treegrid]';
 
 /** Adds to an element's line what its surroundings and its style say of it, and what it may be called by. */
 export function complete(part: Part): void {
   const { element, tag, inert, unhit, facts } = part;
-  if (TABLES.has(facts.role)) {
-    const rows = Number(attribute(element, 'aria-rowcount'));
-    if (Number.isInteger(rows) && rows > 0) facts.states.push(`rows=${rows}`);
-  }
+  const rows = statedRows(part);
+  if (rows > 0 && !drawsRows(element, rows)) facts.states.push(`rows=${rows}`);
   if (inert) {
     if (facts.role === '') part.facts = { ...facts, role: 'group', states: ['inert'] };
     else facts.states.push('inert');
@@ -43,6 +42,24 @@ export function complete(part: Part): void {
   if (facts.name !== '' || says(part)) return;
   // The hint is the first line of the description, which has one line itself.
   facts.description = [hintOf(element, tag), facts.description].filter((line) => line !== '').join('\n');
+}
+
+/** How many rows a table says it has, drawn or not; 0 where it does not say. */
+export function statedRows({ element, facts }: Part): number {
+  const rows = TABLES.has(facts.role) ? Number(attribute(element, 'aria-rowcount')) : 0;
+  return Number.isInteger(rows) && rows > 0 ? rows : 0;
+}
+
+/** Whether a table shows at least so many rows. A row that is drawn in several places has the same index in each. */
+function drawsRows(table: Element, least: number): boolean {
+  const found = all(table, 'tr, [role=row]');
+  if (found.length < least) return false;
+  const drawn = new Set<Element | string>();
+  for (const row of found) {
+    if (closest(row, AROUND_ROWS) === table && isPlainlyShown(row))
+      drawn.add(attribute(row, 'aria-rowindex') || row);
+  }
+  return drawn.size >= least;
 }
 
 /** Whether something else says what a control without a name is. */

@@ -1,6 +1,7 @@
 /** Which parts of the tree must be re-read, because of mutations and of references between elements. */
 import { all, has, nodeTypeOf, parentAcrossRoots, parentOf, tagOf } from '../dom';
 import { isNamedByContent } from './element';
+import { statedRows } from './hints';
 import { mayBeItem, twinOf } from './items';
 import type { Lines } from './lines';
 import { isPart, type Part } from './part';
@@ -135,6 +136,7 @@ export class Stale extends Set<Part> {
         part.tag === 'figure' ||
         part.tag === 'table' ||
         part.tag === 'svg' ||
+        statedRows(part) > 0 || // and whether all are drawn
         has(part.element, 'title') || // after which only what has no name in its contents is called
         part.facts.value !== undefined
       ) {

@@ -118,6 +118,29 @@ func TestTablesSayHowManyRowsTheyHave(t *testing.T) {
 	e2etest.Holds(t, a.Look(), `[rows=150]  # was [rows=200]`)
 }
 
+// TestTablesThatShowAllTheirRowsDoNotSayHowMany: only rows that are left out are worth the tokens.
+func TestTablesThatShowAllTheirRowsDoNotSayHowMany(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Tables", `<style>.some .more { display: none }</style>
+		<div role="grid" aria-label="Orders" aria-rowcount="2" id="grid"><div role="row"><div role="gridcell"><button>First</button></div></div><div role="row" class="more"><div role="gridcell"><button>Second</button></div></div></div>
+		<div role="grid" aria-label="Pinned" aria-rowcount="3"><div role="row" aria-rowindex="1"><div role="gridcell"><button>Name 1</button></div></div><div role="row" aria-rowindex="2"><div role="gridcell"><button>Name 2</button></div></div>
+			<div role="row" aria-rowindex="1"><div role="gridcell"><button>Price 1</button></div></div><div role="row" aria-rowindex="2"><div role="gridcell"><button>Price 2</button></div></div></div>
+		<table aria-rowcount="2" aria-label="Nested"><tr><td><table><tr><td><button>Inner</button></td></tr></table></td></tr></table>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `grid "Pinned" [e`, `[rows=3]`, `table "Nested" [e`, `[rows=2]`)
+	if n := strings.Count(first, "[rows="); n != 2 {
+		t.Errorf("%d tables say how many rows they have: %s", n, first)
+	}
+	p.JS(`grid.className = 'some'`)
+	e2etest.Holds(t, a.Look(), `grid "Orders"`, `[rows=2]  # was not [rows=2]`)
+	p.JS(`grid.className = ''`)
+	e2etest.Holds(t, a.Look(), `# was [rows=2]`)
+	p.JS(`grid.lastElementChild.remove()`)
+	e2etest.Holds(t, a.Look(), `grid "Orders"`, `[rows=2]`)
+}
+
 // TestLinksCarryTheirAddress: where nothing else distinguishes two, and all fits.
 func TestLinksCarryTheirAddress(t *testing.T) {
 	w := e2etest.SharedWorld(t)
