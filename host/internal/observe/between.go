@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -82,11 +83,8 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 	defer past.Close()
 	answer := past.Report(begin, v, until, r.options)
 	r.addUnsynced(answer)
-	switch answer.Checkpoint = from; {
-	case file != nil:
+	if answer.Checkpoint = cmp.Or(from, "beginning"); file != nil {
 		answer.Checkpoint = file.Name
-	case from == "":
-		answer.Checkpoint = "beginning"
 	}
 	answer.CountTokens()
 	return answer, places, nil
