@@ -396,7 +396,7 @@ func (b *Branches) launch(ctx context.Context, client *checkpoint.Client, a *ans
 		}
 		a.Agent = b.Timeline.Operations.About(s).Agent
 		if err == nil && s.Agent.PID == 0 && s.Agent.Starting {
-			a.Agent.Problem = "it is not known whether the agent was started, because the daemon ended meanwhile. `tidemark branch list` shows what runs in the branch. If nothing does, start the agent with `tidemark branch open " + a.Name + "`."
+			a.Agent.Problem = "it is not known whether the agent was started, because the daemon ended before that. `tidemark branch list` shows what runs in the branch. If nothing does, start the agent with `tidemark branch open " + a.Name + "`."
 			return
 		}
 		if err == nil && !client.User {
