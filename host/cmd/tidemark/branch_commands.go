@@ -28,7 +28,7 @@ with an agent that continues the conversation from there. ` + "`tidemark timelin
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBranchList(), newBranchOpen(), newBranchRun(), newBranchAttach(), newBranchCompare(), newBranchCommit(), newBranchApply(), newBranchRemove())
+	cmd.AddCommand(newBranchList(), newBranchOpen(), newBranchRun(), newBranchAttach(), newBranchCompare(), newBranchCommit(), newBranchApply(), newBranchUnmount(), newBranchRemove())
 	return cmd
 }
 
@@ -56,7 +56,7 @@ func newBranchList() *cobra.Command {
 					if how := endedInTmux(cmd.Context(), one); how != "" {
 						one.Agent.Outcome = how
 					}
-					t.Row(render.Bold(one.Name), "from "+cmp.Or(one.BranchOf.Moment, one.BranchOf.FsSnapshot)+" of "+one.BranchOf.Session, one.Started.Local().Format("2006-01-02 15:04"), branchState(one), render.Faint(grants.Printable(one.Workspace)))
+					t.Row(render.Bold(one.Name), "from "+cmp.Or(one.BranchOf.Moment, one.BranchOf.FsSnapshot)+" of "+one.BranchOf.Session, one.Started.Local().Format("2006-01-02 15:04"), branchState(one), one.Form, render.Faint(grants.Printable(one.Workspace)))
 				}
 				return t.Write(cmd.OutOrStdout())
 			})
@@ -313,6 +313,32 @@ func showApplied(out io.Writer, a *branches.Applied) error {
 		return err
 	}
 	return t.Write(out)
+}
+
+func newBranchUnmount() *cobra.Command {
+	var p branches.OneParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "unmount NAME", Short: "Turn a mounted branch into plain files, at the same path",
+		Long: `Turn a mounted branch into plain files, at the same path. All of its files are copied, also those that no snapshot has. It is refused
+while programs use the branch, and the branch stays mounted then. See docs/MOUNTS.md.`,
+		Args: oneBranch(),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			p.Name = args[0]
+			if p.Where, err = whereIs(cmd, ""); err != nil {
+				return err
+			}
+			var a branches.Unmounted
+			return callAndShow(cmd, "branch_unmount", p, &a, asJSON, func() error {
+				if a.Was == "" {
+					return render.Line(cmd.OutOrStdout(), "%s has plain files already, in %s.", a.SessionID, grants.Printable(a.Workspace))
+				}
+				return render.Line(cmd.OutOrStdout(), "%s has plain files now, in %s. It was %s.", a.SessionID, grants.Printable(a.Workspace), a.Was)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }
 
 func newBranchRemove() *cobra.Command {

@@ -141,6 +141,7 @@ var UserTools = []*tool.Tool[*Branches]{
 	tool.New(tool.Definition{Name: "branch_compare"}, (*Branches).Compare),
 	tool.New(tool.Definition{Name: "branch_commit"}, (*Branches).Commit),
 	tool.New(tool.Definition{Name: "branch_apply"}, (*Branches).Apply),
+	tool.New(tool.Definition{Name: "branch_unmount"}, (*Branches).Unmount),
 	tool.New(tool.Definition{Name: "branch_remove"}, (*Branches).Remove),
 	tool.New(tool.Definition{Name: "worktree_add"}, (*Branches).AddWorktree),
 	tool.New(tool.Definition{Name: "worktree_remove"}, (*Branches).RemoveWorktree),

@@ -41,6 +41,9 @@ type shop struct {
 	grants               *grants.Store
 	*branches.Branches
 	close func() error
+	// server serves mounted branches. Without it, none is mounted.
+	server []string
+	alone  bool
 	// ahead is how far its clock is ahead: moments that are apart have snapshots of their own.
 	ahead atomic.Int64
 }
@@ -83,7 +86,7 @@ func (s *shop) write() {
 func (s *shop) open() {
 	log := slog.New(slog.DiscardHandler)
 	clock := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
-	spaces := workspace.New(workspace.Options{Grants: s.grants, Dir: filepath.Join(s.top, "workspaces"), Redactor: redact.Default(), Clock: clock, Log: log})
+	spaces := workspace.New(workspace.Options{Grants: s.grants, Dir: filepath.Join(s.top, "workspaces"), Redactor: redact.Default(), Clock: clock, Log: log, Server: s.server, MountFiles: 1, FUSEAlone: s.alone})
 	l, _, err := timeline.Open(timeline.Options{Path: filepath.Join(s.top, "timeline.db"), Branches: filepath.Join(s.top, "branches"), Workspaces: spaces, Uncommit: gitrepo.DeleteBranch, Committed: gitrepo.IsAt, Recommit: gitrepo.CreateBranch, Clock: clock, Log: log})
 	failing(err)
 	s.Branches = &branches.Branches{

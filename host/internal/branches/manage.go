@@ -22,6 +22,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 )
 
@@ -41,9 +42,14 @@ type Branch struct {
 	Known   bool                 `json:"runningKnown"`
 	// Record is the agent's own record of its conversation, "" where no hook named one.
 	Record string `json:"record,omitempty"`
+	// Form says how the branch is mounted, "plain files" where it is not.
+	Form string `json:"form"`
 	// Problem says what is wrong with the branch, "" for nothing.
 	Problem string `json:"problem,omitempty"`
 }
+
+// plainFiles is the form of a branch that is not mounted.
+const plainFiles = "plain files"
 
 // List lists the branches of a workspace.
 func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListParams) (*List, error) {
@@ -53,7 +59,7 @@ func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListPara
 	}
 	a := &List{Branches: []Branch{}}
 	for _, s := range all {
-		one := Branch{About: b.Timeline.Operations.About(s), Running: []subprocess.Process{}}
+		one := Branch{About: b.Timeline.Operations.About(s), Running: []subprocess.Process{}, Form: cmp.Or(workspace.Mounted(s.Workspace), plainFiles)}
 		if s.Agent != nil {
 			one.Record = b.Timeline.Operations.RecordOf(s)
 		}
@@ -166,6 +172,28 @@ func (b *Branches) Run(_ context.Context, client *checkpoint.Client, p RunParams
 	}
 	a.Binds, err = binds(s.Workspace, origin.Workspace, &records.Agent{Name: filepath.Base(p.Program), Dir: s.Workspace}, p.Env)
 	return a, err
+}
+
+// Unmounted is a branch that has plain files.
+type Unmounted struct {
+	SessionID string `json:"sessionId"`
+	Workspace string `json:"workspace"`
+	// Form is "plain files", Was how the branch was mounted before, "" where it was not.
+	Form string `json:"form"`
+	Was  string `json:"was,omitempty"`
+}
+
+// Unmount makes a mounted branch plain files, at the same path.
+func (b *Branches) Unmount(ctx context.Context, client *checkpoint.Client, p OneParams) (*Unmounted, error) {
+	s, _, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	was, err := operations.Unmount(ctx, b.Timeline.Operations, s)
+	if err != nil {
+		return nil, err
+	}
+	return &Unmounted{s.ID, s.Workspace, plainFiles, was}, nil
 }
 
 // Removed is a branch that was removed.

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/disksize"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 )
 
@@ -173,7 +174,7 @@ func (t *Timeline) Usage(context.Context, *checkpoint.Client, struct{}) (*DiskUs
 	a.Terminals.Recordings, a.Terminals.Bytes = t.o.Terminals.Usage()
 	for _, s := range t.sessions.All() {
 		if s.BranchOf != nil {
-			a.Branches = append(a.Branches, BranchSize{s.ID, s.Workspace, workspace.Size(s.Workspace)})
+			a.Branches = append(a.Branches, BranchSize{s.ID, s.Workspace, disksize.Of(s.Workspace)})
 		}
 	}
 	if info, err := os.Stat(filepath.Clean(t.o.Path)); err == nil {

@@ -12,9 +12,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/retention"
 	"tidemark.dev/tidemark/host/internal/usererr"
-	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+	"tidemark.dev/tidemark/host/internal/workspace/disksize"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
-	"tidemark.dev/tidemark/host/internal/workspace/subvolume"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
@@ -300,9 +299,9 @@ func (ws *Workspaces) Stored() ([]Stored, error) {
 		}
 		_, err = os.Lstat(s.Workspace)
 		s.Missing = errors.Is(err, fs.ErrNotExist)
-		views, counted := filepath.Join(s.Store, "views"), sizer{}
-		s.Bytes = counted.size(s.Store, views)
-		s.Views = counted.size(views, "")
+		views, counted := filepath.Join(s.Store, "views"), disksize.Counted{}
+		s.Bytes = counted.Add(s.Store, views)
+		s.Views = counted.Add(views, "")
 		all = append(all, s)
 	}
 	return all, nil
@@ -324,48 +323,11 @@ func (ws *Workspaces) Discard(root string, begin func() error) (freed int64, err
 	if err := begin(); err != nil {
 		return 0, err
 	}
-	freed = Size(store)
+	freed = disksize.Of(store)
 	if err := discardOf(store); err != nil {
 		return 0, err
 	}
 	return freed, tracked.RemoveAll(store)
-}
-
-// Size returns what the files in a directory take on disk, in bytes. What cannot be read counts as nothing. So do subvolumes and
-// what is mounted, whose files share the room of the workspace's. A file with several names counts once.
-func Size(dir string) int64 { return sizer{}.size(dir, "") }
-
-// sizer are the files with several names that were counted.
-type sizer map[fileID]bool
-
-// size is [Size] without what was counted already, and without a directory.
-func (counted sizer) size(dir, without string) (bytes int64) {
-	mounted := map[string]bool{}
-	list, _ := mounts.Below(dir) // where that is not known, nothing is
-	for _, m := range list {
-		mounted[m.At] = true
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && (mounted[path] || path == without || subvolume.Is(path)) {
-			return filepath.SkipDir
-		}
-		if err != nil || !d.Type().IsRegular() {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil //nolint:nilerr // it was removed meanwhile
-		}
-		if id, several := linked(info); several {
-			if counted[id] {
-				return nil
-			}
-			counted[id] = true
-		}
-		bytes += allocated(info)
-		return nil
-	})
-	return bytes
 }
 
 // directoryFile is the file of a store that has the path of its workspace, and maxDirectory bounds it.

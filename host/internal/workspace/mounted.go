@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/treecopy"
 )
 
 // To mount a snapshot takes about as long as to copy so many files, or so many bytes. Smaller ones are copied.
@@ -169,8 +170,8 @@ func tryMount(ctx context.Context, w *Workspace, number uint64, dir string, bran
 
 // Form says how a view or a branch that was just made got its files.
 func Form(w *Workspace, dir string, branch bool) string {
-	if overlay.Is(dir) {
-		return "mounted (" + overlay.FormOf(dir).Short() + ")"
+	if mounted := Mounted(dir); mounted != "" {
+		return mounted
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -236,6 +237,24 @@ func (ws *Workspaces) Present(ctx context.Context, dir string) error {
 		return fmt.Errorf("cannot mount the branch in %s: %w. What was written in it is in %s, beside it.", dir, err, overlay.Written(dir, overlay.FormOf(dir)))
 	}
 	return nil
+}
+
+// Mounted says how a branch is mounted. It is "" for plain files.
+func Mounted(dir string) string {
+	if !overlay.Is(dir) {
+		return ""
+	}
+	return "mounted (" + overlay.FormOf(dir).Short() + ")"
+}
+
+// MakePlain makes a mounted branch plain files, at the same path. See [overlay.Plain].
+func MakePlain(ctx context.Context, ws *Workspaces, dir string) error {
+	err := overlay.Plain(ctx, ws.o.Server, dir, func(ctx context.Context, from, to string) error {
+		err := treecopy.Copy(ctx, from, to)
+		ws.CloseDir(dir) // it is in use while it is open
+		return err
+	})
+	return explainRoom(err, dir)
 }
 
 // checkMounted returns the damages of what views, and the workspace itself where it is a branch, are mounted from.

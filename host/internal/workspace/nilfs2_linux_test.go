@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/disksize"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -124,7 +125,7 @@ func TestOldViewsOnNILFS2AreUnmounted(t *testing.T) {
 	if err := used.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := workspace.Size(home); got > 1<<20 {
+	if got := disksize.Of(home); got > 1<<20 {
 		t.Errorf("what is mounted counts: %d bytes", got)
 	}
 	stopped(t, all)

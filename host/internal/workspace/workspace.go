@@ -498,10 +498,15 @@ func (ws *Workspaces) Unshare(dir string) error {
 // checkout is [tracked.CheckoutNamed], in the fastest way.
 func checkout(ctx context.Context, w *Workspace, number uint64, dir string, readOnly bool) (lacking []tree.Problem, err error) {
 	lacking, err = native.CheckoutNamed(ctx, w.native, w.provider, number, dir, readOnly)
+	return lacking, explainRoom(err, dir)
+}
+
+// explainRoom adds to the error of a full disk what helps. Dir is what was to be written.
+func explainRoom(err error, dir string) error {
 	if objects.NoRoom(err) {
-		err = fmt.Errorf("%w. Free some space on the disk of %s and try again.", err, filepath.Dir(dir))
+		return fmt.Errorf("%w. Free some space on the disk of %s and try again.", err, filepath.Dir(dir))
 	}
-	return lacking, err
+	return err
 }
 
 // Estimate returns what [Workspace.Clone] takes. It measures that beside dir.

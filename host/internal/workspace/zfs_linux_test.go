@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
+	"tidemark.dev/tidemark/host/internal/workspace/disksize"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/testing/disktest"
 )
@@ -125,7 +126,7 @@ func TestOldViewsOnZFSAreUnmounted(t *testing.T) {
 	if err := used.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := workspace.Size(home); got > 1<<20 {
+	if got := disksize.Of(home); got > 1<<20 {
 		t.Errorf("what is mounted counts: %d bytes", got)
 	}
 	end()

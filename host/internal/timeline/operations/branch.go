@@ -328,15 +328,7 @@ func (ops *Operations) makeBranch(ctx context.Context, l *moments.Line, op *reco
 		ops.o.Workspaces.CloseDir(dir)
 		return nil, "", errors.Join(err, ops.sessions.Remove(branch, ops.o.Clock()), ops.dropCopy(dir))
 	}
-	_ = ops.lines.Start(func() { // its files are watched from the next snapshot on
-		b, err := ops.lines.Open(ops.lines.Life(), dir)
-		if err == nil {
-			_, _, err = b.Take(ops.lines.Life(), "after "+label, "", false)
-		}
-		if err != nil && ops.lines.Life().Err() == nil {
-			ops.o.Log.Warn("cannot watch a branch yet", "branch", dir, "error", err)
-		}
-	})
+	watch(ops, dir, "after "+label)
 	return branch, problem, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -34,6 +35,14 @@ func unmountAt(dir string, force bool) error {
 		flags = unix.MNT_FORCE
 	}
 	return unix.Unmount(dir, flags)
+}
+
+// syncAll writes what is on all filesystems to their disks.
+func syncAll(string) error { return unix.Sync() }
+
+// timesOf returns when a file was changed, and anything of it, in nanoseconds.
+func timesOf(st *syscall.Stat_t) (mtime, ctime int64) {
+	return st.Mtimespec.Nano(), st.Ctimespec.Nano()
 }
 
 // Best is [Alone].

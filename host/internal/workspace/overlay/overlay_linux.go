@@ -3,9 +3,11 @@ package overlay
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -68,6 +70,21 @@ func unmountAt(dir string, force bool) error {
 	}
 	return err
 }
+
+// syncAll writes what is on the filesystem of a directory to its disk.
+func syncAll(dir string) error {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = errors.Join(unix.Syncfs(fd), unix.Close(fd))
+	}
+	if err != nil {
+		return &fs.PathError{Op: "syncfs", Path: dir, Err: err}
+	}
+	return nil
+}
+
+// timesOf returns when a file was changed, and anything of it, in nanoseconds.
+func timesOf(st *syscall.Stat_t) (mtime, ctime int64) { return st.Mtim.Nano(), st.Ctim.Nano() }
 
 // Best returns the form that a branch is tried in first. Only root can mount an overlay of the kernel where other programs see it.
 func Best() Form {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +25,14 @@ func Mount(ctx context.Context, server []string, dir string) error {
 	}
 	mounting.Lock()
 	defer mounting.Unlock()
+	return mountLocked(ctx, server, dir)
+}
+
+// mountLocked is [Mount]. The caller holds mounting.
+func mountLocked(ctx context.Context, server []string, dir string) error {
+	if err := settlePlain(dir); err != nil || !Is(dir) {
+		return err
+	}
 	s := ServedFor(dir)
 	overlaid := s.At != dir
 	if serving(s.Lock) && !mountedOn(s.At) { // its process is about to end
@@ -126,6 +133,9 @@ func release(dir string, used bool) error {
 	}
 	mounting.Lock()
 	defer mounting.Unlock()
+	if err := settlePlain(dir); err != nil {
+		return err
+	}
 	list, err := mounts.Within(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // what it is in does not exist
@@ -135,7 +145,7 @@ func release(dir string, used bool) error {
 	}
 	for _, m := range list {
 		if used && !ours(m) { // it would be detached, too
-			return fmt.Errorf("%s was not unmounted, because something else is mounted in it, on %s. Unmount that and try again: %w", dir, m.At, error(syscall.EBUSY))
+			return within(dir, m.At)
 		}
 	}
 	var unmounted []string
@@ -219,8 +229,9 @@ func collect(dir string) bool {
 	return true
 }
 
-// collectIn removes what a daemon that has ended left of spent layers in a directory and in those in it.
-func collectIn(below string) {
+// collectIn removes what a daemon that has ended left in a directory and in those in it: spent layers, and copies of branches that did
+// not become plain files. Those that did, it puts in their place.
+func collectIn(below string) (err error) {
 	for _, pattern := range []string{layersPrefix + "*", "*/" + layersPrefix + "*"} {
 		list, _ := fs.Glob(os.DirFS(below), pattern)
 		for _, name := range list {
@@ -228,11 +239,22 @@ func collectIn(below string) {
 			dir := filepath.Join(filepath.Dir(at), Of(filepath.Base(at)))
 			if strings.HasSuffix(at, goneSuffix) {
 				_ = removeLayers(at)
-			} else if !collect(dir) {
+				continue
+			}
+			if !collect(dir) {
 				go collectLater(dir)
 			}
+			err = errors.Join(err, collectPlain(dir))
 		}
 	}
+	return err
+}
+
+func collectPlain(dir string) error {
+	mounting.Lock()
+	err := settlePlain(dir)
+	mounting.Unlock()
+	return errors.Join(err, discardCopy(dir))
 }
 
 // owner returns the directory of which something is mounted: the one above the layers, if it is one of them.
@@ -269,13 +291,14 @@ func foreign(dir string) string {
 // Heal detaches what Tidemark mounted below a directory and whose process has ended: reading it would fail. [Mount] mounts it
 // again. What something else is mounted in stays, and is an error.
 func Heal(below string) error {
-	collectIn(below)
+	left := collectIn(below)
 	mounting.Lock()
 	defer mounting.Unlock()
 	list, err := mounts.Below(below)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return left
 	}
+	err = errors.Join(left, err)
 	for i := len(list) - 1; i >= 0; i-- {
 		if !ours(list[i]) {
 			continue

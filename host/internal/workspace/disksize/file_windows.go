@@ -1,4 +1,4 @@
-package workspace
+package disksize
 
 import "io/fs"
 

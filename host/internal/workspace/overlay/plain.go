@@ -1,0 +1,22 @@
+package overlay
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// ErrWritten means that a program wrote in a branch while it was copied. It is as it was, with that.
+var ErrWritten = errors.New("a program wrote in it during the copy. Try again when none does.")
+
+// The names in the layers of a branch that becomes plain files. Copy is what its files are copied into. Plain is a link that names the
+// mode of the directory: the copy is whole, and what was mounted is not mounted any more. From then on the copy is the branch.
+const (
+	copyName  = "copy"
+	plainName = "plain"
+)
+
+// within is the error for a branch in which something else is mounted.
+func within(dir, at string) error {
+	return fmt.Errorf("%s was not unmounted, because something else is mounted in it, on %s. Unmount that and try again: %w", dir, at, error(syscall.EBUSY))
+}
