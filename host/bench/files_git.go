@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	files "tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/disksize"
 )
 
 // git runs git with a shadow repository of the workspace.
@@ -124,5 +124,5 @@ func (w *workspace) growth(r *run, s *sheet) error {
 
 // sizes returns what the store and the shadow repository take on disk, in bytes.
 func (w *workspace) sizes() (store, shadow int64) {
-	return files.Size(filepath.Join(w.top, "store")), files.Size(filepath.Join(w.top, "shadow.git"))
+	return disksize.Of(filepath.Join(w.top, "store")), disksize.Of(filepath.Join(w.top, "shadow.git"))
 }
