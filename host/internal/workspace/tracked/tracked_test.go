@@ -17,7 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	ws "tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/disksize"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/host/testing/disktest"
@@ -255,7 +255,7 @@ func TestHolesAreNotRead(t *testing.T) {
 	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	used := ws.Size(workspace)
+	used := disksize.Of(workspace)
 	if used > 64<<20 {
 		t.Skipf("the filesystem makes no holes: %d bytes", used)
 	}
@@ -273,7 +273,7 @@ func TestHolesAreNotRead(t *testing.T) {
 	}
 	t.Logf("taken in %v, written in %v", took, time.Since(began)-took)
 	copied := filepath.Join(out, "disk.img")
-	if is := ws.Size(out); is > used+1<<20 {
+	if is := disksize.Of(out); is > used+1<<20 {
 		t.Errorf("it takes %d bytes, and took %d", is, used)
 	}
 	a, err := os.Open(path)
