@@ -195,7 +195,9 @@ test('a branch whose agent did not start is a failure', async () => {
     const notice = signal<Notice | undefined>(undefined);
     await new MomentsModel(ask, new TimelineData(), notice).branch('m1', 'way', 'go on', '', false);
     expect(notice.value?.failed).toBe(failed);
-    expect(notice.value?.text).toMatch(/^Branch way created in \/b\. (?:No agent|Claude is not|claude works)/);
+    expect(notice.value?.text).toMatch(
+      /^Branch way created in \/b\. (?:No agent|Claude is not|claude works)/,
+    );
   }
 });
 
