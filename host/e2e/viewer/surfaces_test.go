@@ -159,7 +159,9 @@ await until(() => says('Added m%d in'), 'the moment');`, way, i+2))
 		name := "by-" + way
 		switch way {
 		case "cli":
-			p.run("timeline", "session-branch", "--moment", from.ID, "--name", name, "--message", "go on")
+			if r := w.RunIn(p.dir, "timeline", "session-branch", "--moment", from.ID, "--name", name, "--message", "go on"); r.Code != 5 { // no agent is known
+				t.Fatalf("%+v", r)
+			}
 		case "rest":
 			v.JS(fmt.Sprintf(`await rest(%q + '/session-branch', { fsSnapshotId: %q, name: %q, injectedMessage: 'go on' })`, first.SessionID, from.FsSnapshot, name))
 		case "mcp":
