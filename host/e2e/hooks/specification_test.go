@@ -193,7 +193,7 @@ func TestTheSpecification(t *testing.T) {
 		}},
 		{"aw timeline session-branch <SESSION_ID> (--ts <sec> | --fs-snapshot <ID>) --name <branch-name> [--message <chat>]: " +
 			"Start a new SessionBranch from that point", func(t *testing.T) {
-			for name, from := range map[string][]string{"cli-ts": {"--ts", "0"}, "cli-snapshot": {"--fs-snapshot", "s1", "--message", "use a list"}} {
+			for name, from := range map[string][]string{"cli-ts": {"--ts", "0"}, "cli-snapshot": {"--fs-snapshot", "s1", "--message", "use a list", "--agent", "none"}} {
 				var b object
 				s.cli(&b, append([]string{"timeline", "session-branch", s.session, "--name", name, "--json"}, from...)...)
 				held(t, b["workspace"], "one")
