@@ -100,10 +100,14 @@ export function quoteCodeBefore(s: string, end: number): number {
 const separator =
   /(?:\\+(?:x3[AaDd]|u003[AaDd]|u\{3[AaDd]\}|07[25])|&(?:amp;)?(?:#(?:58|61|x3[AaDd])|colon|equals);)/y;
 
+/** What follows the backslash of one. */
+const SEPARATORS = 'xu0\\';
+
 /** The length of the separator that is escaped at i, with its backslashes; 0 for none. */
 export function separatorAt(s: string, i: number): number {
   const c = s.charCodeAt(i);
-  if (c !== 38 && (c !== 92 || s.charCodeAt(i - 1) === 92)) return 0;
+  if (c !== 38 && c !== 92) return 0;
+  if (c === 92 && (!SEPARATORS.includes(s[i + 1] ?? '"') || s.charCodeAt(i - 1) === 92)) return 0;
   separator.lastIndex = i;
   return separator.exec(s)?.[0].length ?? 0;
 }

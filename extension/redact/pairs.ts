@@ -140,7 +140,7 @@ export function maskPairs(
     let strength = stemmed ? keyStrength(s.slice(key.from, key.to), rules) : 'innocent';
     let text = '';
     if (strength === 'innocent') {
-      const word = shellKey(s, i);
+      const word = shellKey(s, i, key);
       if (isSpoken(s, key, stemmed, rules)) {
         strength = 'weak';
       } else if (word !== undefined && keyStrength(word.plain, rules) === 'strong') {

@@ -4,17 +4,24 @@ import type { KeyAt } from './named';
 import { isKeyChar } from './pair-key';
 import type { ValueAt } from './pair-value';
 
-/** A key that quotes may divide. */
-const divided = /[\w$%.\][-]["'][\w$%.\]["'[-]{0,64}=/;
+/** How far from its = a quote may divide a key. */
+const MAX_DIVIDED = 64;
 
 /** Says whether a text may have a key that quotes divide. */
 export function mayDivide(s: string): boolean {
-  return s.includes('=') && divided.test(s);
+  for (let sep = s.indexOf('='); sep >= 0; sep = s.indexOf('=', sep + 1)) {
+    for (let i = sep - 1; i > 0 && sep - i <= MAX_DIVIDED + 1; i--) {
+      const quote = isShellQuote(s.charCodeAt(i));
+      if (quote && isKeyChar(s.charCodeAt(i - 1))) return true;
+      if (!quote && !isKeyChar(s.charCodeAt(i))) break;
+    }
+  }
+  return false;
 }
 
-/** The key before a shell's = that quotes divide. `plain` is the key without them. */
-export function shellKey(s: string, sep: number): (KeyAt & { plain: string }) | undefined {
-  if (s.charCodeAt(sep) !== EQUALS) return undefined;
+/** The key before a shell's = that quotes divide, by its last part. `plain` is the key without them. */
+export function shellKey(s: string, sep: number, part: KeyAt): (KeyAt & { plain: string }) | undefined {
+  if (s.charCodeAt(sep) !== EQUALS || !isShellQuote(s.charCodeAt(part.from - 1))) return undefined;
   let from = sep;
   let quotes = 0;
   while (from > 0 && sep - from < MAX_KEY) {
