@@ -61,7 +61,8 @@ const KINDS: readonly Kind[] = [
     root: '.ace_editor',
     field: '.ace_text-input',
     line: '.ace_text-layer > .ace_line, .ace_text-layer > .ace_line_group',
-    number: '.ace_gutter-cell',
+    // One that is hidden is drawn now and then, and numbers other lines.
+    number: '.ace_gutter:not([style*="display: none"]) .ace_gutter-cell',
     before: (root, line) => {
       const { height } = line.getBoundingClientRect();
       const isCapped = heightOf(root, ACE_LENGTH) >= MOST_OF_ACE;

@@ -12,6 +12,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/killtest"
 	"tidemark.dev/tidemark/host/testing/seed"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -63,7 +64,7 @@ func TestWhateverIsKilledEveryAcknowledgedEventIsThere(t *testing.T) {
 	}
 	connect()
 	defer func() { s.Close() }()
-	for range e2etest.Kills(t) {
+	for range killtest.Count(20, 20) {
 		for range 1 + random.IntN(30) {
 			for range 1 + random.IntN(20) {
 				number++

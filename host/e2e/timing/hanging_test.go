@@ -53,7 +53,7 @@ func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
 		return d.String()
 	}
 	within(10*time.Second, func() string {
-		d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Hang"`)})
+		d := a.Answer("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Hang"`)})
 		if !d.Busy {
 			t.Errorf("the page is not said to be busy: %s", d)
 		}

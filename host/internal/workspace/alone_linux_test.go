@@ -13,6 +13,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/testing/disktest"
+	"tidemark.dev/tidemark/host/testing/killtest"
 	"tidemark.dev/tidemark/host/testing/mounttest"
 )
 
@@ -73,11 +74,7 @@ func aKillLosesNothing(t *testing.T, server []string) {
 	}
 	dir := m.branch(m.take())
 	acknowledged, next := [files]int{}, 1
-	kills := 200
-	if testing.Short() {
-		kills = 20
-	}
-	for kill := range kills {
+	for kill := range killtest.Count(10, 40) {
 		killed := make(chan struct{})
 		written := make(chan struct{}, 1)
 		go func() {

@@ -350,7 +350,7 @@ func testAKillLeavesAMountedBranchOrAPlainOne(t *testing.T, alone bool) {
 	m.all.CloseDir(m.dir)
 	was, ended := map[string][]string{}, map[string]int{}
 	hunt := killtest.Hunt{
-		Dir: m.top, Steps: []string{"plain"}, Short: 3, Usual: 20,
+		Dir: m.top, Steps: []string{"plain"}, Short: 2, Usual: 5,
 		Said: func(step, dir string) {
 			if step == "plain" {
 				was[dir] = whole(t, dir)

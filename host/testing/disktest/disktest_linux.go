@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -31,12 +32,36 @@ func mount(t *testing.T, dir, kind, options string) {
 	unmountLater(t, dir)
 }
 
+// exits is how long a process that has ended its work may take to exit. A daemon gives up its lock just before.
+const exits = 20 * time.Second
+
+// unmountLater unmounts a directory when the test ends. A process that stays in it fails the test, which names it.
 func unmountLater(t *testing.T, dir string) {
 	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Errorf("cannot unmount %s: %v", dir, errors.Join(err, unix.Unmount(dir, unix.MNT_DETACH)))
+		look := time.NewTicker(10 * time.Millisecond)
+		defer look.Stop()
+		err := unix.Unmount(dir, 0)
+		for began := time.Now(); errors.Is(err, unix.EBUSY) && time.Since(began) < exits; err = unix.Unmount(dir, 0) {
+			<-look.C
+		}
+		if err != nil {
+			t.Errorf("cannot unmount %s, which is used by %q: %v", dir, users(dir), errors.Join(err, unix.Unmount(dir, unix.MNT_DETACH)))
 		}
 	})
+}
+
+// users returns the links in /proc by which processes use what is in a directory, with their targets.
+func users(dir string) []string {
+	var found []string
+	for _, pattern := range []string{"/proc/[0-9]*/cwd", "/proc/[0-9]*/root", "/proc/[0-9]*/exe", "/proc/[0-9]*/fd/*", "/proc/[0-9]*/map_files/*"} {
+		links, _ := filepath.Glob(pattern)
+		for _, link := range links {
+			if target, err := os.Readlink(link); err == nil && strings.HasPrefix(target+"/", dir+"/") {
+				found = append(found, link+" → "+target)
+			}
+		}
+	}
+	return found
 }
 
 // images are how a filesystem is made in a file.

@@ -28,12 +28,22 @@ func (a *Agent) Answer(tool string, args map[string]any) *Acted {
 	return &d
 }
 
-// Act calls an acting tool, whose action must be carried out.
+// Act calls an acting tool, whose action must be carried out. Where the page does not answer in time, as on a machine that
+// stalls, it waits as an agent would. Then the answer is that of the wait, with what the action broke.
 func (a *Agent) Act(tool string, args map[string]any) *Acted {
 	a.T.Helper()
 	d := a.Answer(tool, args)
 	if d.Refused != nil {
 		a.T.Fatalf("%s %v: %s", tool, args, d)
+	}
+	if d.Busy {
+		a.T.Logf("%s %v: %s", tool, args, d)
+		waited := a.Answer("browser_wait_for", map[string]any{"settled": true})
+		if waited.Refused != nil {
+			a.T.Fatalf("%s %v, after it: %s", tool, args, waited)
+		}
+		waited.Broke = append(d.Broke, waited.Broke...)
+		return waited
 	}
 	return d
 }

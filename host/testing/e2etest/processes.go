@@ -76,18 +76,6 @@ func Running(t *testing.T, variable string) (pids []int) {
 	return pids
 }
 
-// Kills returns how often a test kills something: 20 times, or as TIDEMARK_KILLS says (`make soak`).
-func Kills(t *testing.T) int {
-	if s := os.Getenv("TIDEMARK_KILLS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	return 20
-}
-
 // ChangesOf returns what `tidemark changes` prints.
 func ChangesOf(t *testing.T, w *testbed.World, args ...string) *report.Report {
 	t.Helper()

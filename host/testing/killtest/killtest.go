@@ -89,7 +89,7 @@ type Hunt struct {
 	Said func(step, rest string)
 	// Survived is called after each kill, with the step that was said last.
 	Survived func(step string)
-	// Short and Usual are how often a victim is killed in each step, the first under -short. TIDEMARK_KILLS says otherwise.
+	// Short and Usual are how often a victim is killed in each step ([Count]).
 	Short, Usual int
 
 	killed map[string]int
@@ -97,16 +97,21 @@ type Hunt struct {
 	spans map[string]time.Duration
 }
 
+// Count returns how often a test kills something: usual times, short times under -short, or as TIDEMARK_KILLS says.
+func Count(short, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return short
+	}
+	return usual
+}
+
 // Run kills victims until there were enough kills within each step.
 func (h *Hunt) Run(t *testing.T) {
 	t.Helper()
-	kills := h.Usual
-	if testing.Short() {
-		kills = h.Short
-	}
-	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
-		kills = n
-	}
+	kills := Count(h.Short, h.Usual)
 	h.killed, h.spans = map[string]int{}, map[string]time.Duration{}
 	began, victims := time.Now(), 0
 	for wanted := slices.Clone(h.Steps); len(wanted) > 0; victims++ {

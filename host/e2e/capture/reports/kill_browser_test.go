@@ -23,6 +23,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/killtest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
@@ -129,7 +130,7 @@ func TestAKilledBrowserOrWorkerLeavesOnlyReportedGaps(t *testing.T) {
 	}
 	more()
 	killed := map[int]time.Time{} // when the browser with the newest page was killed
-	for i := range max(4, e2etest.Kills(t)/5) {
+	for i := range max(4, killtest.Count(20, 20)/5) {
 		time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond) // so that the kill falls anywhere
 		if i%2 == 0 {
 			pids := extensionProcesses(t, browser)
