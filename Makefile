@@ -61,6 +61,9 @@ GOROUTINES = $(shell git grep --untracked -lE '^\s*go [[:alnum:]_.]+|\.Go\b|t\.P
 E2E      = $(filter-out timing,$(patsubst host/e2e/%/,%,$(sort $(dir $(shell git ls-files -co --exclude-standard 'host/e2e/*_test.go')))))
 E2E_LONG := capture/reports capture/cases frameworks viewer hooks
 
+# Those of them that take long, which come first.
+LONG     := $(addprefix ./host/internal/,workspace workspace/tracked workspace/restore terminal)
+
 # Tests of these packages that compute much in one goroutine: the race detector has nothing to find there.
 COMPUTE  := ./host/internal/conversation ./host/internal/retention ./host/internal/sourcemap ./host/internal/store ./host/internal/terminal
 COMPUTES := ^Test(ABufferIsFilledFromNotMuchMoreThanItHolds|AClockIsSavedWhenItStepsAndFromTimeToTime|AHostileMapCostsItsBytes|ALongSessionIsRecordedAsAWhole|ASecretAtTheBorderOfACutTextIsMasked|ManyLinesOfATranscriptAreReadInTime|NoPlantedSecretIsOnDisk|OverTheBudgetOnlyTheEndIsKept|SubagentsThatStartEachOther)$$
@@ -78,7 +81,7 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/test.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/test.log; exit 1; }; }
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
 	@echo "testing what runs in several goroutines, with the race detector, after $(since) …"
-	@{ RAPID_CHECKS=$(RACE_CHECKS) go test $(RACE) -vet=off -timeout 20m -json -skip '$(COMPUTES)' $(GOROUTINES) || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ RAPID_CHECKS=$(RACE_CHECKS) go test $(RACE) -vet=off -timeout 20m -json -skip '$(COMPUTES)' $(LONG) $(filter-out $(LONG),$(GOROUTINES)) || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing the rest, after $(since) …"
 	@{ go test -vet=off -timeout 20m -json -run '$(COMPUTES)' $(COMPUTE) || true; go test -vet=off -timeout 20m -json $$(go list ./... ./.ci/caps ./.ci/prose ./.ci/report | grep -v /host/e2e/ | grep -vxFf <(go list $(GOROUTINES))) || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing all together in Chromium, after $(since) …"
