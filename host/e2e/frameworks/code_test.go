@@ -176,37 +176,47 @@ ace.edit('app', { wrap: 40 }).setValue('if (a)\n    let b = "aaaaaaaaaaaaaaa bbb
 // exactly as the page shows it.
 func TestEditorsSayHowManyLinesTheyHave(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	const text = `value: Array.from({ length: lines }, (_, i) => 'line ' + (i + 1)).join('\n')`
-	monaco := func(height, lines int, options, then string) string {
-		return fmt.Sprintf(`<style>#app { height: %dpx !important }</style>%s<script>const lines = %d; require(['vs/editor/editor.main'], () => { const editor = monaco.editor.create(app, { lineHeight: 20, %s, %s }); %s })</script>`, height, monacoScripts, lines, text, options, then)
+	// Each case is an editor that is made with options in place of the one before. A page loads its editor's scripts once.
+	type made struct {
+		kind                string
+		height, lines       int
+		options, then, want string
 	}
-	ace := func(lines int, options, then string) string {
-		return fmt.Sprintf(`<script src="/node_modules/ace-builds/src-min-noconflict/ace.js"></script><script>const lines = %d, editor = ace.edit('app', { %s, %s }); %s</script>`, lines, text, options, then)
-	}
-	for what, c := range map[string]struct{ page, want string }{
-		"a view below the last line":         {monaco(290, 500, ``, ``), `\[lines=1-15 of ~500\]`},
-		"none below it":                      {monaco(290, 500, `scrollBeyondLastLine: false`, ``), `\[lines=1-15 of ~500\]`},
-		"either":                             {monaco(300, 500, ``, ``), `\[lines=1-15 of ~500-514\]`},
-		"a padding":                          {monaco(290, 500, `padding: { top: 7 }`, ``), `\[lines=1-1[45] of ~500-51[345]\]`},
-		"lines that just fit":                {monaco(300, 15, `scrollBeyondLastLine: false`, ``), `textbox "Editor content" \[\w+\]( \[focused\])?: "line 1\\n`},
-		"one more":                           {monaco(300, 16, `scrollBeyondLastLine: false`, ``), `\[lines=1-15 of ~15-16\]`},
-		"no numbers":                         {monaco(290, 500, `lineNumbers: 'off'`, `editor.setScrollTop(2000)`), `\[lines=~101-115 of ~500\]: "line 101\\n`},
-		"numbers from the cursor":            {monaco(290, 500, `lineNumbers: 'relative'`, `editor.setScrollTop(2000)`), `\[lines=~\d+-\d+ of ~500\]: "line 101\\n`},
-		"more lines than an element is high": {monaco(290, 60_000, ``, `editor.setScrollTop(800_000)`), `\[lines=400\d\d-400\d\d of ~49\d\d\d\+\]: "line 400`},
-		"many lines without numbers":         {monaco(290, 60_000, `lineNumbers: 'off'`, `editor.setScrollTop(800_000)`), `\[lines=\d+\+\]: "line 400`},
-		"Ace with more than an element":      {ace(5000, ``, ``), `\[lines=1-\d+ of ~\d{4}\+\]`},
-		"Ace without numbers":                {ace(500, `showGutter: false`, `editor.renderer.scrollToY(1600)`), `\[lines=~1\d\d-1\d\d of ~500\]: "line 1\d\d\\n`},
+	cases := map[string]made{
+		"a view below the last line":         {"monaco", 290, 500, `{}`, ``, `\[lines=1-15 of ~500\]`},
+		"none below it":                      {"monaco", 290, 500, `{ scrollBeyondLastLine: false }`, ``, `\[lines=1-15 of ~500\]`},
+		"either":                             {"monaco", 300, 500, `{}`, ``, `\[lines=1-15 of ~500-514\]`},
+		"a padding":                          {"monaco", 290, 500, `{ padding: { top: 7 } }`, ``, `\[lines=1-1[45] of ~500-51[345]\]`},
+		"lines that just fit":                {"monaco", 300, 15, `{ scrollBeyondLastLine: false }`, ``, `textbox "Editor content" \[\w+\]( \[focused\])?: "line 1\\n`},
+		"one more":                           {"monaco", 300, 16, `{ scrollBeyondLastLine: false }`, ``, `\[lines=1-15 of ~15-16\]`},
+		"no numbers":                         {"monaco", 290, 500, `{ lineNumbers: 'off' }`, `editor.setScrollTop(2000)`, `\[lines=~101-115 of ~500\]: "line 101\\n`},
+		"numbers from the cursor":            {"monaco", 290, 500, `{ lineNumbers: 'relative' }`, `editor.setScrollTop(2000)`, `\[lines=~\d+-\d+ of ~500\]: "line 101\\n`},
+		"more lines than an element is high": {"monaco", 290, 60_000, `{}`, `editor.setScrollTop(800_000)`, `\[lines=400\d\d-400\d\d of ~49\d\d\d\+\]: "line 400`},
+		"many lines without numbers":         {"monaco", 290, 60_000, `{ lineNumbers: 'off' }`, `editor.setScrollTop(800_000)`, `\[lines=\d+\+\]: "line 400`},
+		"Ace with more than an element":      {"ace", 300, 5000, `{}`, ``, `\[lines=1-\d+ of ~\d{4}\+\]`},
+		"Ace without numbers":                {"ace", 300, 500, `{ showGutter: false }`, `editor.renderer.scrollToY(1600)`, `\[lines=~1\d\d-1\d\d of ~500\]: "line 1\d\d\\n`},
 		// A tokenizer in the background lets it draw numbers that are hidden, which stay when the view is scrolled.
-		"Ace with hidden numbers of before":   {ace(500, `showGutter: false`, `const frames = async () => { for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame) }; frames().then(() => editor.session._signal('tokenizerUpdate', { data: { first: 0, last: 10 } })).then(frames).then(() => editor.renderer.scrollToY(1600))`), `\[lines=~1\d\d-1\d\d of ~500\]: "line 1\d\d\\n`},
-		"Ace without numbers, and many lines": {ace(5000, `showGutter: false`, `editor.renderer.scrollToY(1600)`), `\[lines=\d+\+\]: "line 1\d\d\\n`},
+		"Ace with hidden numbers of before":   {"ace", 300, 500, `{ showGutter: false }`, `await frames(3); editor.session._signal('tokenizerUpdate', { data: { first: 0, last: 10 } }); await frames(3); editor.renderer.scrollToY(1600)`, `\[lines=~1\d\d-1\d\d of ~500\]: "line 1\d\d\\n`},
+		"Ace without numbers, and many lines": {"ace", 300, 5000, `{ showGutter: false }`, `editor.renderer.scrollToY(1600)`, `\[lines=\d+\+\]: "line 1\d\d\\n`},
+	}
+	for kind, how := range map[string]struct{ page, creates string }{
+		"monaco": {monacoScripts + `<script>require(['vs/editor/editor.main'], () => monaco.editor.create(app))</script>`, `monaco.editor.getEditors().forEach((editor) => editor.dispose()); const editor = monaco.editor.create(app, { lineHeight: 20, value, ...options })`},
+		"ace":    {`<script src="/node_modules/ace-builds/src-min-noconflict/ace.js"></script><script>ace.edit('app')</script>`, `const editor = ace.edit(app, { value, ...options })`},
 	} {
-		t.Run(what, func(t *testing.T) {
-			a, p := editorPage(t, w, c.page)
-			p.JS(`for (let i = 0; i < 12; i++) await new Promise(requestAnimationFrame)`)
-			if got := a.Whole(); !regexp.MustCompile(c.want).MatchString(got) {
-				t.Errorf("is not %s:\n%s", c.want, got)
+		a, p := editorPage(t, w, how.page)
+		for what, c := range cases {
+			if c.kind != kind {
+				continue
 			}
-		})
+			t.Run(what, func(t *testing.T) {
+				p.JS(fmt.Sprintf(`const before = document.getElementById('app'), app = before.cloneNode(); app.style.height = '%dpx'; app.className = ''; before.replaceWith(app);
+const frames = async (n) => { while (n-- > 0) await new Promise(requestAnimationFrame) };
+const options = %s, value = Array.from({ length: %d }, (_, i) => 'line ' + (i + 1)).join('\n'); %s; %s; await frames(5)`, c.height, c.options, c.lines, how.creates, c.then))
+				if got := a.Whole(); !regexp.MustCompile(c.want).MatchString(got) {
+					t.Errorf("is not %s:\n%s", c.want, got)
+				}
+			})
+		}
 	}
 }
 
