@@ -28,8 +28,8 @@ func TestAReportBetweenMomentsNamesTheSessionsEditsWhoeverAsks(t *testing.T) {
 	}
 	w := e2etest.ConfiguredWorld(t, fmt.Sprintf("[http]\nport = %d\n", port))
 	app := startVite(t)
-	s := &session{t, w, "askers", app.Dir}
-	other := &session{t, w, "other", t.TempDir()}
+	s := &session{t: t, w: w, id: "askers", dir: app.Dir}
+	other := &session{t: t, w: w, id: "other", dir: t.TempDir()}
 	s.records()
 	other.records()
 	p := w.Open(t, app.URL)

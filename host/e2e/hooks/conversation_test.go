@@ -16,7 +16,7 @@ import (
 func TestABrokenPageNamesTheCallAndThePromptBehindIt(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "conversation-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "conversation-" + app.URL, dir: app.Dir}
 	run := func(args ...string) string {
 		t.Helper()
 		r := w.RunIn(app.Dir, args...)

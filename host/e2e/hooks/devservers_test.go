@@ -74,7 +74,7 @@ func TestEachDevelopmentServersErrorsNameTheirEdit(t *testing.T) {
 			needDevServer(t, server)
 			w := e2etest.SharedWorld(t)
 			app := startDevServer(t, server, nil)
-			s := &session{t, w, "devserver-" + app.URL, app.Dir}
+			s := &session{t: t, w: w, id: "devserver-" + app.URL, dir: app.Dir}
 			s.records()
 			p := app.opens(s)
 			if r := w.RunIn(app.Dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded
@@ -176,7 +176,7 @@ func TestAnErrorThatOnlyReactRefreshShowsIsReportedOnce(t *testing.T) {
 	needDevServer(t, "webpack")
 	w := e2etest.SeparateWorld(t) // webpack has one port in each test, and a tab of another test may find its server there
 	app := startDevServer(t, "webpack", nil)
-	s := &session{t, w, "overlay-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "overlay-" + app.URL, dir: app.Dir}
 	p := w.Open(t, app.URL)
 	app.shows(p)
 	for _, c := range []struct{ from, to, want string }{
@@ -208,7 +208,7 @@ func TestAServerThatWasStartedAgainHasNoHotUpdate(t *testing.T) {
 	needDevServer(t, "webpack")
 	w := e2etest.SeparateWorld(t)
 	app := startDevServer(t, "webpack", nil)
-	s := &session{t, w, "restart-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "restart-" + app.URL, dir: app.Dir}
 	s.records()
 	p := app.opens(s)
 	priced := func(text string) {
@@ -245,7 +245,7 @@ func TestALineOfWhatWebpackEvaluatesIsOneOfTheFile(t *testing.T) {
 			app := startDevServer(t, "webpack", func(a *devApp) {
 				a.Edit("serve.mjs", "devtool: 'cheap-module-source-map'", "devtool: '"+devtool+"'")
 			})
-			s := &session{t, w, devtool + app.URL, app.Dir}
+			s := &session{t: t, w: w, id: devtool + app.URL, dir: app.Dir}
 			s.records()
 			p := app.opens(s)
 			for _, e := range []struct {

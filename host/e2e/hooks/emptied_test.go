@@ -17,7 +17,7 @@ func TestAnEmptyReactPageIsBrokenUntilAnEditFillsIt(t *testing.T) {
 	)
 	w := e2etest.SharedWorld(t)
 	app := startDevServer(t, "vite", nil)
-	s := &session{t, w, "emptied-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "emptied-" + app.URL, dir: app.Dir}
 	p := app.opens(s)
 	broke := func(s *session) {
 		t.Helper()
@@ -42,7 +42,7 @@ func TestAnEmptyReactPageIsBrokenUntilAnEditFillsIt(t *testing.T) {
 	}
 	broke(s)
 	fixed(s)
-	next := &session{t, w, "emptied-next-" + app.URL, app.Dir}
+	next := &session{t: t, w: w, id: "emptied-next-" + app.URL, dir: app.Dir}
 	if said := next.starts(); said != "" {
 		t.Errorf("a session that starts on the repaired page: %q", said)
 	}
@@ -54,7 +54,7 @@ func TestAnEmptyReactPageIsBrokenUntilAnEditFillsIt(t *testing.T) {
 		stillBroken(e.file, next.edited(e.file))
 	}
 	stillBroken("as the agent stops", next.stops())
-	late := &session{t, w, "emptied-late-" + app.URL, app.Dir}
+	late := &session{t: t, w: w, id: "emptied-late-" + app.URL, dir: app.Dir}
 	if said := late.starts(); !strings.Contains(said, "already broken") || !strings.Contains(said, message) {
 		t.Errorf("a session that starts on the empty page: %q", said)
 	}

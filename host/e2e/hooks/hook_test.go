@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -57,6 +58,9 @@ type session struct {
 	t       *testing.T
 	w       *e2etest.World
 	id, dir string
+	// patience is how long a hook waits for an update of the page after an edit. Empty is 4s: on a machine that is busy with
+	// other tests one may take its time to begin.
+	patience string
 }
 
 // hook runs the hook as Claude Code does, and returns what it says.
@@ -70,10 +74,9 @@ func (s *session) hook(event string, fields map[string]any) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	// On a machine that is busy with other tests a hot update may take its time to begin.
 	var out, errOut strings.Builder
 	for range 3 {
-		cmd := s.w.Command("hook", "--debug", "--patience", "4s", "--timeout", "10s")
+		cmd := s.w.Command("hook", "--debug", "--patience", cmp.Or(s.patience, "4s"), "--timeout", "10s")
 		cmd.Stdin = strings.NewReader(string(data))
 		out.Reset()
 		errOut.Reset()
@@ -143,7 +146,7 @@ func (s *session) stops() string {
 func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "vite-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "vite-" + app.URL, dir: app.Dir}
 	p := w.Open(t, app.URL)
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
 	if said := s.starts(); said != "" {
@@ -221,7 +224,7 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	site := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
 	site.Answer("/api/items", 500)
-	s := &session{t, w, "stop-" + site.URL, projectOf(t, site)}
+	s := &session{t: t, w: w, id: "stop-" + site.URL, dir: projectOf(t, site)}
 	p := w.Open(t, site.URL)
 	if said := s.starts(); said != "" {
 		t.Errorf("as the session starts: %s", said)
@@ -244,7 +247,7 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 	if said := s.stops(); !strings.Contains(said, "later, by itself") {
 		t.Errorf("something new: %q", said)
 	}
-	other := &session{t, w, "late-" + site.URL, s.dir}
+	other := &session{t: t, w: w, id: "late-" + site.URL, dir: s.dir}
 	if said := other.starts(); !strings.Contains(said, "already broken") || strings.Count(said, "\n") != 1 {
 		t.Errorf("another session starts with the page broken: %s", said)
 	}
@@ -257,7 +260,7 @@ func TestTheHooksPlaceOutlivesTheDaemon(t *testing.T) {
 	e2etest.NeedBrowser(t)
 	w := e2etest.SeparateWorld(t)
 	site := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
-	s := &session{t, w, "outlives", projectOf(t, site)}
+	s := &session{t: t, w: w, id: "outlives", dir: projectOf(t, site)}
 	p := w.Open(t, site.URL)
 	s.starts()
 	p.Reload()

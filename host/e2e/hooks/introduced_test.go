@@ -23,7 +23,7 @@ import (
 func TestAnErrorNamesTheEditThatIntroducedIt(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "introduced-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "introduced-" + app.URL, dir: app.Dir}
 	s.records()
 	p := w.Open(t, app.URL)
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
@@ -94,7 +94,7 @@ func TestAnErrorNamesNoEditThatHadRun(t *testing.T) {
 	app.Write("util.js", "const money = {\n  euro: (n) => n.toFixed(2) + ' EUR',\n};\n")
 	app.Write("main.js", "document.getElementById('total').onclick = () => {\n  const sum = 12;\n  document.title = 'Total ' + money.euro(sum);\n};\n")
 	app.Write("notes.md", "None.\n")
-	s := &session{t, w, "ran-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "ran-" + app.URL, dir: app.Dir}
 	s.records()
 	p := w.Open(t, app.URL)
 	s.starts()

@@ -63,7 +63,7 @@ type edits struct {
 func startEdits(t *testing.T, w *e2etest.World, name string, seed int, env ...string) *edits {
 	t.Helper()
 	app := startVite(t, env...)
-	e := &edits{app, &session{t, w, fmt.Sprintf("%s-%d-%s", name, seed, app.URL), app.Dir}, rand.New(rand.NewPCG(uint64(seed), 7)), nil, 0} //nolint:gosec // a seed is small
+	e := &edits{app, &session{t: t, w: w, id: fmt.Sprintf("%s-%d-%s", name, seed, app.URL), dir: app.Dir}, rand.New(rand.NewPCG(uint64(seed), 7)), nil, 0} //nolint:gosec // a seed is small
 	app.Write("src/app.css", "body { margin: 1px; }\n")
 	e.records()
 	e.page = w.Open(t, app.URL)

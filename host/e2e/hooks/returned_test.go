@@ -15,7 +15,7 @@ import (
 func TestAnErrorThatComesBackNamesTheEditThatBroughtItBack(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "returned-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "returned-" + app.URL, dir: app.Dir}
 	s.records()
 	p := w.Open(t, app.URL)
 	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)

@@ -48,7 +48,7 @@ func TestErrorsOfSettingsNameNoOtherEdit(t *testing.T) {
 				app.Write("node_modules/where/index.js", "export const base = '/api';\n")
 			})
 			t.Cleanup(func() { _ = os.RemoveAll(filepath.Join(app.Dir, "node_modules/where")) })
-			s := &session{t, w, "settings-" + app.URL, app.Dir}
+			s := &session{t: t, w: w, id: "settings-" + app.URL, dir: app.Dir}
 			s.records()
 			p := app.opens(s)
 			if r := w.RunIn(app.Dir, "timeline", "moment", "add", "--label", "before the edits"); r.Code != 0 { // all files are recorded

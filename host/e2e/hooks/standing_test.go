@@ -68,7 +68,7 @@ func TestAHotUpdateOfOtherModulesLeavesAnErrorStanding(t *testing.T) {
 			needDevServer(t, server)
 			w := e2etest.SharedWorld(t)
 			app := startDevServer(t, server, nil)
-			s := &session{t, w, "standing-" + app.URL, app.Dir}
+			s := &session{t: t, w: w, id: "standing-" + app.URL, dir: app.Dir}
 			s.records()
 			p := app.opens(s)
 			for _, e := range []struct{ file, from, to string }{

@@ -31,7 +31,7 @@ func (l *listed) last(source string) string {
 func TestAnEditThatBreaksTheViteApplicationIsUndoneFromTheTimeline(t *testing.T) {
 	w := e2etest.SharedWorld(t)
 	app := startVite(t)
-	s := &session{t, w, "timeline-" + app.URL, app.Dir}
+	s := &session{t: t, w: w, id: "timeline-" + app.URL, dir: app.Dir}
 	run := func(args ...string) string {
 		t.Helper()
 		r := w.RunIn(app.Dir, args...)

@@ -34,7 +34,7 @@ func TestTwoFilesThatWereEditedAtOnce(t *testing.T) {
 		app.Write("index.html", "<title>Shop</title><link rel=icon href='data:,'><button id=total>Total</button><script src=/util.js></script><script src=/main.js></script>\n")
 		app.Write("util.js", "const money = {\n  euro: (n) => n.toFixed(2) + ' EUR',\n};\n")
 		app.Write("main.js", "document.getElementById('total').onclick = () => {\n  const sum = 12;\n  document.title = 'Total ' + money.euro(sum);\n};\n")
-		s := &session{t, w, "together-" + app.URL, app.Dir}
+		s := &session{t: t, w: w, id: "together-" + app.URL, dir: app.Dir, patience: "1ms"} // its page has no hot updates
 		s.records()
 		p := w.Open(t, app.URL)
 		s.starts()
