@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/host/internal/timeline/sessions"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -99,15 +100,16 @@ func (t Moments) printed(client *checkpoint.Client, text string) (at time.Time, 
 	if !strings.Contains(text, ":") || t.lines.Failed() != nil {
 		return at, false, nil
 	}
+	bare, session := sessions.Cut(text)
 	s := &records.Session{}
-	if at, _, ok = s.Time(text, t.o.Clock()); !ok {
+	if at, _, ok = s.Time(bare, t.o.Clock()); !ok {
 		return at, false, nil
 	}
-	if strings.HasPrefix(text, "+") {
+	if strings.HasPrefix(bare, "+") || session != "" {
 		if s, _, err = t.named(client, text); err != nil {
 			return at, true, err
 		}
-		at, _, _ = s.Time(text, t.o.Clock())
+		at, _, _ = s.Time(bare, t.o.Clock())
 	}
 	return at.Add(time.Nanosecond - time.Second), true, nil
 }

@@ -319,6 +319,12 @@ func TestATimeMeansNoLaterSnapshot(t *testing.T) {
 			t.Errorf("%s: the note is %q", c.to, a.Note)
 		}
 	}
+	// The moment itself is that of the time, as it is printed.
+	for _, to := range []string{"7", second.At.Add(-5 * time.Second).Local().Format(time.TimeOnly), "+" + records.Elapsed(w.Listed().Moments[2].TS)} {
+		if a, err := timeline.Show(t.Context(), w.Timeline, timelinetest.User, timeline.ShowParams{Where: w.Here(), Moment: to}); err != nil || a.ID != second.ID() {
+			t.Errorf("%s shows %+v, %v", to, a, err)
+		}
+	}
 	ts := 7.0
 	if a, err := w.Add(t.Context(), timelinetest.User, timeline.AddParams{Where: w.Here(), Label: "earlier", TS: &ts}); err != nil || a.FsSnapshot != "s1" {
 		t.Errorf("%+v, %v", a, err)

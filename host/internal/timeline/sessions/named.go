@@ -7,9 +7,13 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// Cut cuts the session off a moment that names one, as in m3@shop-1. Session is "" for one that does not.
+// Cut cuts the session off a moment or a time that names one, as in m3@shop-1 or 10:31:42@shop-1. Session is "" for one that
+// does not. The name of a checkpoint, which no digit begins, may have an @ itself.
 func Cut(moment string) (bare, session string) {
 	bare, session, _ = strings.Cut(moment, "@")
+	if bare != "" && strings.Contains("+0123456789", bare[:1]) {
+		return bare, session
+	}
 	if number := strings.TrimLeft(bare, "ms"); len(bare) != len(number)+1 || number == "" || strings.Trim(number, "0123456789") != "" {
 		return moment, ""
 	}
