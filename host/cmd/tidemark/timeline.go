@@ -132,7 +132,7 @@ func newTimelineList() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&p.Kinds, "kind", nil, "only these kinds: auto, manual, edit, prompt, command, terminal, stop, checkpoint, files, restore, user")
+	f.StringSliceVar(&p.Kinds, "kind", nil, "only these kinds: "+strings.Join(records.Kinds(), ", "))
 	f.StringVar(&p.After, "after", "", "only what follows this moment, or a time")
 	f.StringVar(&p.Before, "before", "", "only the newest of what precedes this moment, or a time")
 	f.IntVar(&p.Limit, "limit", 0, "most moments to list (default 100)")
