@@ -117,6 +117,33 @@ func TestTheSnapshotsOfADeletedWorkspaceAreRead(t *testing.T) {
 	}
 }
 
+// TestTheSessionOfADeletedWorkspaceEnds: with a last moment that says why it has no snapshot. Nothing makes the directory again.
+func TestTheSessionOfADeletedWorkspaceEnds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not delete a directory that is watched")
+	}
+	w := timelinetest.New(t)
+	w.Write("a", "one")
+	w.Edit("first")
+	if err := os.RemoveAll(w.Dir); err != nil {
+		t.Fatal(err)
+	}
+	ended, err := w.EndSession(t.Context(), timelinetest.User, timeline.SessionParams{Where: w.Here()})
+	if err != nil || ended.Ended == nil {
+		t.Fatalf("%+v, %v", ended, err)
+	}
+	a, err := w.List(t.Context(), timelinetest.User, timeline.ListParams{Where: moments.Where{Session: ended.ID}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := a.Moments[len(a.Moments)-1]; last.Label != "session ended" || !strings.Contains(last.Reason, "no such file or directory") && !strings.Contains(last.Reason, "no longer exists") {
+		t.Errorf("%+v", last)
+	}
+	if _, err := os.Lstat(w.Dir); err == nil {
+		t.Error("something made the directory again")
+	}
+}
+
 // TestTheSnapshotsOfADeletedWorkspaceNeedTheUsersDecision: as those of one that exists do.
 func TestTheSnapshotsOfADeletedWorkspaceNeedTheUsersDecision(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -39,9 +39,12 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 	if err != nil {
 		return nil, err
 	}
-	m, err := momentOf(ctx, t, client, s, l, p.Moment)
-	if err != nil {
-		return nil, err
+	m := moments.Meant(s, l, p.Moment, t.o.Clock())
+	if m == nil {
+		if _, err := t.lines.Locate(ctx, client, s, l, p.Moment); err != nil {
+			return nil, err
+		}
+		return nil, usererr.New(usererr.NotFound, "%s has no moment. `tidemark timeline diff` compares its files with others.", p.Moment)
 	}
 	if s, err = t.sessions.Find(m.Session); err != nil {
 		return nil, err
@@ -76,32 +79,6 @@ func Show(ctx context.Context, t *Timeline, client *checkpoint.Client, p ShowPar
 		}
 	}
 	return a, err
-}
-
-// momentOf returns the moment that is meant itself, also where its files are those of an earlier one. A time means the last
-// moment at or before it, whenever its snapshot was taken.
-func momentOf(ctx context.Context, t *Timeline, client *checkpoint.Client, s *records.Session, l *moments.Line, meant string) (*records.Moment, error) {
-	if _, reaches, ok := s.Time(meant, t.o.Clock()); ok {
-		for _, m := range slices.Backward(l.Of(s)) {
-			if !m.Placed && reaches(m) {
-				return m, nil
-			}
-		}
-	}
-	place, err := t.lines.Locate(ctx, client, s, l, meant)
-	if err != nil {
-		return nil, err
-	}
-	m := place.Moment
-	if n, ok := records.Number(meant, 'm'); ok {
-		m = l.All()[slices.IndexFunc(l.All(), func(m *records.Moment) bool { return m.Number == n })]
-	} else if m == nil {
-		m = moments.First(l.All())[place.Snapshot.Number]
-	}
-	if m == nil {
-		return nil, usererr.New(usererr.NotFound, "%s has no moment. `tidemark timeline diff` compares its files with others.", meant)
-	}
-	return m, nil
 }
 
 // shareDiff gives a moment the changes of the snapshot that it shares with those before, if its call made some of them.

@@ -181,9 +181,9 @@ func (t *Timeline) BeginSoon(dir string) {
 	})
 }
 
-// EndSession ends a session, with a last snapshot.
+// EndSession ends a session, with a last snapshot where its workspace still exists.
 func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p SessionParams) (*answers.About, error) {
-	s, l, err := t.lines.SessionOf(client, p.Where)
+	s, l, err := t.lines.Recorded(client, p.Where)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (ls *Lines) LocateItself(ctx context.Context, client *checkpoint.Client, s 
 	if err != nil {
 		return nil, err
 	}
-	m := recorded(s, l, to, ls.o.Clock())
+	m := Meant(s, l, to, ls.o.Clock())
 	return nil, usererr.New(usererr.NotFound, "%s has no snapshot (%s)%s", m.ID(), place.Lost, around(known, l, max(m.Snapshot, place.Snapshot.Number)))
 }
 
@@ -193,7 +193,7 @@ func (ls *Lines) EndOf(ctx context.Context, client *checkpoint.Client, s *record
 	if err != nil {
 		return nil, err
 	}
-	m := recorded(s, l, to, ls.o.Clock())
+	m := Meant(s, l, to, ls.o.Clock())
 	n, isSnapshot := records.Number(to, 's')
 	if _, there := known[n]; to == "now" || isSnapshot && there || m == nil || Lost(m, known) == "" {
 		place, err := ls.Locate(ctx, client, s, l, to)
@@ -211,9 +211,9 @@ func (ls *Lines) EndOf(ctx context.Context, client *checkpoint.Client, s *record
 	return end, nil
 }
 
-// recorded returns the moment that [Lines.Locate] is asked for, with or without its snapshot: of a snapshot the first one, and of a
-// time the last one that it reaches. It is nil where there is none.
-func recorded(s *records.Session, l *Line, to string, now time.Time) *records.Moment {
+// Meant returns the moment that [Lines.Locate] is asked for, with or without its snapshot: of a snapshot the first one, and of a
+// time the last one at or before it. It is nil where there is none.
+func Meant(s *records.Session, l *Line, to string, now time.Time) *records.Moment {
 	if n, ok := records.Number(to, 's'); ok {
 		return First(l.All())[n]
 	}
