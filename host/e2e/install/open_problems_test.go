@@ -44,7 +44,7 @@ fetch('/orders')</script>`})
 	}
 	s.Mux.HandleFunc("/orders", fails)
 	s.Mux.HandleFunc("/report", fails)
-	for n := range 10 {
+	for n := range 4 {
 		profile := "fresh"
 		if n > 1 {
 			profile = "kept" // in tabs of one browser

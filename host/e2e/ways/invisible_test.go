@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // probes are what a page can ask of the functions in whose place the hooks of quiet capture stand. Each is
@@ -101,26 +102,32 @@ func TestThePageCannotTellThatItIsCapturedQuietly(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, probed)
 	})
-	ask := func(path, probe string) (answers [2]string) {
+	for _, path := range []string{"/", "/strict"} {
+		var tabs [2]*testbed.Tab
 		for i, w := range []*e2etest.World{quiet, plain} {
-			p, err := w.World.Open(s.URL + path) // a fresh page for each: some of them break their page
-			if err != nil {
+			var err error
+			if tabs[i], err = w.World.Open(s.URL + path); err != nil {
 				t.Fatal(err)
 			}
-			got, err := chromedp.Run(p.Ctx, chromedp.Evaluate[json.RawMessage]("Promise.resolve("+probe+").then((v) => JSON.stringify(v))", chromedp.EvalAwaitPromise))
-			answers[i] = string(got)
-			if err != nil {
-				answers[i] += err.Error()
-			}
-			p.Close()
 		}
-		return answers
-	}
-	for _, path := range []string{"/", "/strict"} {
 		for _, probe := range probes {
-			if answers := ask(path, probe); answers[0] != answers[1] {
+			var answers [2]string
+			for i, tab := range tabs {
+				if err := tab.Do(chromedp.Navigate(s.URL + path)); err != nil { // a fresh page for each: some of them break their page
+					t.Fatal(err)
+				}
+				got, err := chromedp.Run(tab.Ctx, chromedp.Evaluate[json.RawMessage]("Promise.resolve("+probe+").then((v) => JSON.stringify(v))", chromedp.EvalAwaitPromise))
+				answers[i] = string(got)
+				if err != nil {
+					answers[i] += err.Error()
+				}
+			}
+			if answers[0] != answers[1] {
 				t.Errorf("%s: %s\n  with hooks %s\n  without    %s", path, probe, answers[0], answers[1])
 			}
+		}
+		for _, tab := range tabs {
+			tab.Close()
 		}
 	}
 }
