@@ -103,8 +103,8 @@ type History struct {
 	Did map[int64]Input
 	// Lost is when the page lost its connection to the development server, because the page or the server ended.
 	Lost []int64
-	// Modules are files that hot updates named.
-	Modules []Module
+	// Modules are files that hot updates named, Scripts those that were loaded, by when they were requested.
+	Modules, Scripts []Module
 	// Errors are when messages of errors appeared.
 	Errors []int64
 	// Outages are failures of requests that had been answered before, in no order.
@@ -141,7 +141,7 @@ type Answer struct {
 // Input is what a user or an agent did, with what.
 type Input struct{ Type, Target, Selector, Value string }
 
-// Module is a file that a hot update named.
+// Module is a file that a hot update named, or a page loaded.
 type Module struct {
 	At   int64
 	File string
@@ -551,7 +551,7 @@ func touched(before []made, s *Symptom, h *History) (*Cause, string) {
 			last = b.at
 		}
 	}
-	if !within(h.Updates, at-slack, s.At+slack) {
+	if !h.loadedChange(made{e, at}, s) {
 		return nil, NotLoaded
 	}
 	if undone(made{e, at}, before, h) || slices.ContainsFunc(s.Earlier, func(t int64) bool { return last <= t && t < at-slack }) {
