@@ -2,6 +2,8 @@ package hooks
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +111,31 @@ func TestAModuleThatIsFirstLoadedAfterItsEdit(t *testing.T) {
 		}
 		l.app.Edit("src/stats.js", "b.k.y, 0)", "b, 0)")
 		l.edited("src/stats.js")
+	}
+}
+
+// TestAMissingModuleNamesItsRemoval: the page asks for a file that was removed.
+func TestAMissingModuleNamesItsRemoval(t *testing.T) {
+	l := startLazy(t, "missing")
+	l.clicks(`"type":"click"`)
+	l.app.reload(l.page)
+	l.app.shows(l.page)
+	l.edited("src/stats.js")
+	last := l.last()
+	if err := os.Remove(filepath.Join(l.dir, "src/stats.js")); err != nil {
+		t.Fatal(err)
+	}
+	l.edited("src/stats.js")
+	found, answer := l.clicks(`"status":404`)
+	if len(found) == 0 || !slices.Contains(found[0].Evidence, "stack") {
+		t.Errorf("nothing is named: %s", answer)
+	}
+	for _, by := range found {
+		if by.Path != "src/stats.js" || by.Moment != l.last() {
+			t.Errorf("%+v: %s", by, answer)
+		}
+	}
+	if a := l.regression(last); a.Verdict != regression.Found || a.IntroducedBy == nil || a.IntroducedBy.Path != "src/stats.js" {
+		t.Errorf("%+v %+v", a, a.IntroducedBy)
 	}
 }

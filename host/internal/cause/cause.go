@@ -89,6 +89,8 @@ type Symptom struct {
 	Thrown bool
 	// Unsaid is true for an answer that only says that its server failed.
 	Unsaid bool
+	// Missing is the address of a request whose answer says that there is nothing.
+	Missing string
 	// Endpoint is that of a request.
 	Endpoint event.EndpointKey
 	// Mended is the time from when a request failed last until it was answered, where it was before it failed now.
@@ -214,6 +216,15 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 		return nil, Unsaid
 	}
 	found, why := f.among(before, &s, h)
+	if gone := removed(before, &s, h); gone != nil {
+		if found != nil && found.FileChange == gone.FileChange && found.Evidence[0] != Stack {
+			gone.Evidence = append(gone.Evidence, found.Evidence...)
+		}
+		if f.supported(gone, before, &s, h) {
+			return gone, ""
+		}
+		return nil, NoEvidence
+	}
 	if found == nil && why == NoEvidence {
 		if again := f.reloaded(before, &s, h); again != nil && !denied(again, &s) {
 			found, why = again, ""

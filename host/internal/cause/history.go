@@ -396,6 +396,9 @@ func (p *Past) OfRequest(e *event.Network, frames []Frame) Symptom {
 	if e.Resource == "script" || e.Resource == "stylesheet" {
 		s.Named = []Frame{{File: e.URL}}
 	}
+	if (e.Status == 404 || e.Status == 410) && e.Method == "GET" && strings.HasPrefix(e.URL, e.Origin()+"/") {
+		s.Missing = e.URL
+	}
 	left, answered := maxEarlier, int64(0)
 	for _, o := range slices.Backward(p.requests[asked{s.Tab, s.Endpoint}]) {
 		at := cmp.Or(Began(o), o.At)
