@@ -86,7 +86,7 @@ func (l *lazy) restarts() {
 
 // TestAModuleThatIsFirstLoadedAfterItsEdit: Vite's server does not know a file that no page has asked for, and sends no update. A page
 // that loads it later has the edit, and fails in its line. So it is after the server was started again, also if the browser has the
-// same answer from before.
+// same answer from before. The hook of the edit that repairs it says that the page broke before.
 func TestAModuleThatIsFirstLoadedAfterItsEdit(t *testing.T) {
 	l := startLazy(t, "lazy")
 	for _, restarted := range []bool{false, true} {
@@ -109,8 +109,11 @@ func TestAModuleThatIsFirstLoadedAfterItsEdit(t *testing.T) {
 		if a := l.regression(last); a.Verdict != regression.Found || a.IntroducedBy == nil || a.IntroducedBy.Path != "src/stats.js" {
 			t.Errorf("restarted %v: %+v %+v", restarted, a, a.IntroducedBy)
 		}
+		broke := l.last()
 		l.app.Edit("src/stats.js", "b.k.y, 0)", "b, 0)")
-		l.edited("src/stats.js")
+		if said := l.edited("src/stats.js"); !strings.Contains(said, "broke before this edit") || !strings.Contains(said, ", after src/stats.js:2 ("+broke+")") {
+			t.Errorf("restarted %v, and repaired after the click: %s", restarted, said)
+		}
 	}
 }
 
