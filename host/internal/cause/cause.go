@@ -513,7 +513,7 @@ func loadedWith(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 	if len(written) == 1 && same(written[0]) {
 		found.Evidence = append(found.Evidence, Order)
 	}
-	if len(found.Evidence) == 1 && found.Evidence[0] == Order && unfit(found.Path, s) || isStyle(found.Path) && isOfCode(s) && found.Evidence[0] != Stack {
+	if len(found.Evidence) == 1 && found.Evidence[0] == Order && (unfit(found.Path, s) || h.replacedOthers(batch, s)) || isStyle(found.Path) && isOfCode(s) && found.Evidence[0] != Stack {
 		return nil, NoEvidence
 	}
 	return found, ""

@@ -56,3 +56,27 @@ func (h *History) firstWith(e made, s *Symptom) int64 {
 	}
 	return update
 }
+
+// replacedOthers reports whether the hot update with which a symptom came, long after some changes, names only other files: a change
+// that is not recorded caused it.
+func (h *History) replacedOthers(batch []made, s *Symptom) bool {
+	last := batch[len(batch)-1].at
+	update := after(h.Updates, last-slack)
+	if update > s.At+late || update < last+prompt || slices.Contains(h.Loads, update) {
+		return false
+	}
+	others := false
+	for _, m := range h.Modules {
+		if m.At < update-around || m.At > update+around {
+			continue
+		}
+		for _, e := range batch {
+			tail, _ := Tail(m.File, e.Place)
+			if tail == "" || strings.HasSuffix("/"+e.Path, "/"+tail) || strings.HasSuffix("/"+e.From, "/"+tail) {
+				return false
+			}
+		}
+		others = true
+	}
+	return others
+}
