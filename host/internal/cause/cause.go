@@ -89,6 +89,8 @@ type Symptom struct {
 	Thrown bool
 	// Unsaid is true for an answer that only says that its server failed.
 	Unsaid bool
+	// Missing is the address of a request whose answer says that there is nothing.
+	Missing string
 	// Endpoint is that of a request.
 	Endpoint event.EndpointKey
 	// Mended is the time from when a request failed last until it was answered, where it was before it failed now.
@@ -103,8 +105,8 @@ type History struct {
 	Did map[int64]Input
 	// Lost is when the page lost its connection to the development server, because the page or the server ended.
 	Lost []int64
-	// Modules are files that hot updates named.
-	Modules []Module
+	// Modules are files that hot updates named, Scripts those that were loaded, by when they were requested.
+	Modules, Scripts []Module
 	// Errors are when messages of errors appeared.
 	Errors []int64
 	// Outages are failures of requests that had been answered before, in no order.
@@ -141,7 +143,7 @@ type Answer struct {
 // Input is what a user or an agent did, with what.
 type Input struct{ Type, Target, Selector, Value string }
 
-// Module is a file that a hot update named.
+// Module is a file that a hot update named, or a page loaded.
 type Module struct {
 	At   int64
 	File string
@@ -214,6 +216,15 @@ func (f *Finder) Find(s Symptom, h *History) (*Cause, string) {
 		return nil, Unsaid
 	}
 	found, why := f.among(before, &s, h)
+	if gone := removed(before, &s, h); gone != nil {
+		if found != nil && found.FileChange == gone.FileChange && found.Evidence[0] != Stack {
+			gone.Evidence = append(gone.Evidence, found.Evidence...)
+		}
+		if f.supported(gone, before, &s, h) {
+			return gone, ""
+		}
+		return nil, NoEvidence
+	}
 	if found == nil && why == NoEvidence {
 		if again := f.reloaded(before, &s, h); again != nil && !denied(again, &s) {
 			found, why = again, ""
@@ -502,7 +513,7 @@ func loadedWith(batch, before []made, s *Symptom, h *History) (*Cause, string) {
 	if len(written) == 1 && same(written[0]) {
 		found.Evidence = append(found.Evidence, Order)
 	}
-	if len(found.Evidence) == 1 && found.Evidence[0] == Order && unfit(found.Path, s) || isStyle(found.Path) && isOfCode(s) && found.Evidence[0] != Stack {
+	if len(found.Evidence) == 1 && found.Evidence[0] == Order && (unfit(found.Path, s) || h.replacedOthers(batch, s)) || isStyle(found.Path) && isOfCode(s) && found.Evidence[0] != Stack {
 		return nil, NoEvidence
 	}
 	return found, ""
@@ -551,7 +562,7 @@ func touched(before []made, s *Symptom, h *History) (*Cause, string) {
 			last = b.at
 		}
 	}
-	if !within(h.Updates, at-slack, s.At+slack) {
+	if !h.loadedChange(made{e, at}, s) {
 		return nil, NotLoaded
 	}
 	if undone(made{e, at}, before, h) || slices.ContainsFunc(s.Earlier, func(t int64) bool { return last <= t && t < at-slack }) {

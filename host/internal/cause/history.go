@@ -124,6 +124,7 @@ func ReadUntil(v *capture.View, from capture.Positions, until time.Time, covers 
 		slices.Sort(h.Inputs)
 		slices.Sort(h.Errors)
 		slices.Sort(h.Lost)
+		slices.SortFunc(h.Scripts, func(a, b Module) int { return cmp.Compare(a.At, b.At) })
 	}
 	return p
 }
@@ -178,6 +179,9 @@ func (p *Past) readNetwork(v *capture.View, from uint64) {
 				at, _ := strconv.ParseInt(m[1], 10, 64)
 				p.tab(e.Tab()).Modules = append(p.tab(e.Tab()).Modules, Module{at, e.URL})
 			}
+		}
+		if isScript(e) {
+			p.tab(e.Tab()).Scripts = append(p.tab(e.Tab()).Scripts, Module{e.Began(), e.URL})
 		}
 		p.keep(e)
 		key, span := capture.KeyOf(e), Span{cmp.Or(Began(e), e.At), e.At}
@@ -391,6 +395,9 @@ func (p *Past) OfRequest(e *event.Network, frames []Frame) Symptom {
 	}
 	if e.Resource == "script" || e.Resource == "stylesheet" {
 		s.Named = []Frame{{File: e.URL}}
+	}
+	if (e.Status == 404 || e.Status == 410) && e.Method == "GET" && strings.HasPrefix(e.URL, e.Origin()+"/") {
+		s.Missing = e.URL
 	}
 	left, answered := maxEarlier, int64(0)
 	for _, o := range slices.Backward(p.requests[asked{s.Tab, s.Endpoint}]) {

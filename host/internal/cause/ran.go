@@ -21,7 +21,7 @@ func ran(e made, s *Symptom, h *History) bool {
 	if r.from >= r.first {
 		return false
 	}
-	r.load, r.input, r.last = latest(h.Loads, r.first), latest(h.Inputs, r.first), h.taken(e, s, r.first)
+	r.load, r.input, r.last = latest(h.Loads, r.first), latest(h.Inputs, r.first), max(h.taken(e, s, r.first), h.fetched(e, s))
 	for _, a := range h.Answers {
 		if a.caused(r.first) {
 			r.near = append(r.near, a)
@@ -160,7 +160,7 @@ func (h *History) had(a Answer, is func(b Answer) bool) bool {
 	return slices.ContainsFunc(h.Answers, func(b Answer) bool { return b.Endpoint == a.Endpoint && is(b) })
 }
 
-// runs returns since when a page had a change, a time that never comes if it had not before a symptom. A load that followed at
+// runs returns since when a page had a change, a time that never comes if it had not before a symptom. It may have loaded the file later. A load that followed at
 // once may have had the file as it was. If nothing took the change later, the page still has what it had then.
 func (h *History) runs(e made, s *Symptom) int64 {
 	last, started := h.taken(e, s, s.At), int64(0)
@@ -172,6 +172,9 @@ func (h *History) runs(e made, s *Symptom) int64 {
 		if update >= max(e.at-slack, started) && !early && h.takes(update, e, s) {
 			return update
 		}
+	}
+	if at := h.fetched(e, s); at > 0 {
+		return at
 	}
 	return math.MaxInt64
 }
@@ -230,10 +233,10 @@ func (h *History) replaced(update int64, e *Edit) bool {
 // the page had run the line before that, by the same input or for as long. If another file was changed with it, or shortly after it, the
 // change must have written what failed. If another one was changed shortly before it, it must not be known that it did not.
 func clean(e made, before []made, s *Symptom, h *History) string {
-	former, update := latest(h.Updates, e.at-slack), after(h.Updates, e.at-slack)
+	former, update := latest(h.Updates, e.at-slack), h.firstWith(e, s)
 	last, sure, others := int64(0), false, []made(nil)
 	for _, o := range before {
-		if o.at <= min(former, e.at-prompt) || o.Built || isStyle(o.Path) || isProse(o.Path) || !within(h.Updates, o.at-slack, s.At+slack) {
+		if o.at <= min(former, e.at-prompt) || o.Built || isStyle(o.Path) || isProse(o.Path) || !h.loadedChange(o, s) {
 			continue
 		}
 		if o.at > update {

@@ -310,7 +310,7 @@ func (c *Call) text(a *observe.HookAnswer) string {
 	case earlier:
 		b.WriteString("Tidemark: the page broke before this edit: " + clip(a.Summary, maxProblem) + ". ")
 	default:
-		b.WriteString("Tidemark: the page broke after this edit: " + clip(a.Summary, maxProblem) + ". ")
+		b.WriteString("Tidemark: the page " + broke(shown, a.Moment) + ": " + clip(a.Summary, maxProblem) + ". ")
 	}
 	b.WriteString(quoting)
 	if a.Still && len(shown) > maxAgain {
@@ -370,6 +370,31 @@ func sentence(p broken.Problem) string {
 		text += fmt.Sprintf(" [tab %d]", p.Tab)
 	}
 	return text
+}
+
+// broke returns what to say of problems of which not all are older than an edit. Moment says what became of the edit's moment. Where
+// another one is named, and the edit is not, it is not the edit that they came after.
+func broke(list []broken.Problem, moment string) string {
+	own, _, _ := strings.Cut(strings.TrimPrefix(moment, "moment "), " ")
+	named, others := false, 0
+	for _, p := range list {
+		if p.IntroducedBy == nil {
+			continue
+		}
+		id, _, _ := strings.Cut(p.IntroducedBy.Moment, "@")
+		if strings.HasPrefix(moment, "moment m") && strings.HasPrefix(id, "m") && id != own {
+			others++
+		} else {
+			named = true
+		}
+	}
+	switch {
+	case named || others == 0:
+		return "broke after this edit"
+	case others == len(list):
+		return "broke after an earlier edit"
+	}
+	return "is broken"
 }
 
 // laterFirst orders problems that are not known to be older than the edit before those that are.

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/observe/broken"
+	"tidemark.dev/tidemark/host/internal/report"
 )
 
 func TestEveryAgentsEventsAreUnderstood(t *testing.T) {
@@ -164,6 +165,35 @@ func TestWhatWasBrokenBeforeAnEditIsSaidSo(t *testing.T) {
 	}
 	if got := say(t, ran, &a); !strings.Contains(got, after) {
 		t.Error(got)
+	}
+}
+
+// TestWhatAnotherEditBrokeIsSaidSo: each problem names its edit, and the first sentence names no wrong one.
+func TestWhatAnotherEditBrokeIsSaidSo(t *testing.T) {
+	by := func(moment string) *report.Introduced {
+		return &report.Introduced{Path: "src/stats.ts", Line: 2, Moment: moment}
+	}
+	const recorded = "moment m53 of shop-1 was recorded"
+	for _, c := range []struct {
+		moment        string
+		first, second *report.Introduced
+		want          string
+	}{
+		{recorded, by("m52"), by("m52"), "the page broke after an earlier edit: "},
+		{recorded, by("m52"), nil, "the page is broken: "},
+		{recorded, by("m52"), by("m53"), "the page broke after this edit: "},
+		{recorded, by("m53"), nil, "the page broke after this edit: "},
+		{recorded, by("m53@shop-1"), nil, "the page broke after this edit: "},
+		{recorded, by("s52"), by("s52"), "the page broke after this edit: "},
+		{recorded, nil, nil, "the page broke after this edit: "},
+		{"no moment was recorded: x", by("m52"), by("m52"), "the page broke after this edit: "},
+	} {
+		a := brokenPage
+		a.Problems, a.Moment = slices.Clone(a.Problems), c.moment
+		a.Problems[0].IntroducedBy, a.Problems[1].IntroducedBy = c.first, c.second
+		if got := say(t, edit, &a); !strings.Contains(got, c.want) || c.first != nil && !strings.Contains(got, ", after src/stats.ts:2 ("+c.first.Moment+")") {
+			t.Errorf("%+v: want %q: %s", c, c.want, got)
+		}
 	}
 }
 

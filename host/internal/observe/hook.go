@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe/broken"
+	"tidemark.dev/tidemark/host/internal/observe/edited"
 	"tidemark.dev/tidemark/host/internal/observe/standing"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -271,7 +272,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		s.dropMendedLocked(all, history, options)
 		fresh, repeated := s.sortLocked(all)
 		if p.Event == HookEdit {
-			standing.Earlier(fresh, since, v.MomentAt(began.Add(-hookLookBack)), v, options)
+			standing.Earlier(fresh, since, v.MomentAt(edited.Began(v, p.Workspace, since.At, began.Add(-hookLookBack))), v, options)
 		}
 		lasting := len(s.open) > 0 && notUpdated(v, r, looked) == ""
 		if lasting {
