@@ -229,7 +229,12 @@ func (s *Store) closeTabLocked(b *browser, browserID, id int, now time.Time) {
 		s.pauseLocked(head.Subject, t.PausedPart, nil, now)
 	}
 	s.forgetElements(head, func(e elementID) bool { return e.tab == id })
-	s.domState = s.domState.apply(&Change{Head: head, Op: "closed"})
+	if url := s.domState.URL(id); url != "" { // nothing is recorded of a tab that was never watched
+		if head.Place = OriginOf(url); b.connections == 0 {
+			head.At = b.lastSeen().UnixMilli()
+		}
+		s.change(Change{Head: head, Op: "closed", URL: url})
+	}
 	maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == id })
 	s.gaps.closeTab(id, now)
 	delete(s.tabs, id)

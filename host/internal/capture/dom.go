@@ -11,8 +11,8 @@ import (
 // Change is an entry of the DOM buffer.
 type Change struct {
 	event.Head
-	// Op is "appeared" or "gone" (an error element), "navigated" or "crashed" (the tab), "emptied" (the page lost its
-	// content because its code failed) or "filled" (it has content again).
+	// Op is "appeared" or "gone" (an error element), "navigated", "crashed" or "closed" (the tab), "emptied" (the page lost
+	// its content because its code failed) or "filled" (it has content again).
 	Op string
 	// Element is set for the first two.
 	Element ElementKey

@@ -302,6 +302,7 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 	if st.Gaps != nil {
 		s.gaps.list, s.gaps.last = slices.Clone(st.Gaps.List), st.Gaps.Last
 	}
+	restoreUpdates(s)
 	for _, b := range st.Browsers {
 		silent := now // it was connected, and has not come back yet
 		if b.SilentSince > 0 {

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -80,4 +81,58 @@ var pageChanges = []string{"serverComponentChanges", "reloadPage", "addedPage", 
 func (r *refresh) ended(gaps uint64) bool {
 	r.failed = false
 	return r.socket == "" || r.gaps != gaps || r.changes
+}
+
+// shows reports whether what an event says of an update is right: what Next.js logs is not, for a build that changed nothing in the
+// page. The refresh is that of the event's tab, nil for none.
+func shows(how string, ev event.Event, r *refresh, gaps uint64) bool {
+	e, ok := ev.(*event.Console)
+	return !ok || r == nil || how == "" || !noise.TellsOfRefresh(e) || r.ended(gaps)
+}
+
+// addUpdate adds what an event shows of an update.
+func addUpdate(s *Store, ev event.Event, how string) {
+	files := noise.UpdatedFiles(ev)
+	for _, file := range files {
+		s.updates.Append(Update{Head: *ev.Header(), How: cmp.Or(how, "hot_update"), File: file})
+	}
+	if how != "" && len(files) == 0 {
+		s.updates.Append(Update{Head: *ev.Header(), How: how, Build: noise.Build(ev)})
+	}
+}
+
+// restoreUpdates adds the updates that the restored entries show, in the order of their time. When a document was requested is not
+// known any more.
+func restoreUpdates(s *Store) {
+	var all []event.Event
+	for _, t := range []Track{DOM, WebSocket, Console} {
+		for _, ev := range s.buffers[t].view().events(0) {
+			all = append(all, ev)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b event.Event) int { return cmp.Compare(a.Header().At, b.Header().At) })
+	var missed []int64 // when each gap began
+	for _, g := range s.gaps.list {
+		missed = append(missed, g.From.UnixMilli())
+	}
+	slices.Sort(missed)
+	builds := map[int]*refresh{}
+	for _, ev := range all {
+		head, how := ev.Header(), s.noise.Update(ev)
+		if c, ok := ev.(*Change); ok && c.Op == "navigated" && (c.How == "load" || c.How == "reload") {
+			how = c.How
+		}
+		if builds[head.Tab()] == nil {
+			builds[head.Tab()] = &refresh{}
+		}
+		r := builds[head.Tab()]
+		before, _ := slices.BinarySearch(missed, head.At+1)
+		if !shows(how, ev, r, uint64(before)) {
+			how = ""
+		}
+		addUpdate(s, ev, how)
+		if e, ok := ev.(*event.WebSocket); ok {
+			r.follow(e, how, uint64(before))
+		}
+	}
 }

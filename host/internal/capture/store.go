@@ -9,7 +9,6 @@
 package capture
 
 import (
-	"cmp"
 	"maps"
 	"sync"
 	"time"
@@ -239,8 +238,12 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 			head.Place = t.before // it may come after the navigation
 		}
 	}
+	var r *refresh
+	if t != nil {
+		r = &t.refresh
+	}
 	how := s.noise.Update(ev)
-	if e, ok := ev.(*event.Console); ok && t != nil && how != "" && noise.TellsOfRefresh(e) && !t.refresh.ended(s.gaps.last) {
+	if !shows(how, ev, r, s.gaps.last) {
 		how = ""
 	}
 	wasActive := time.Time{}
@@ -248,13 +251,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	if t != nil && (how != "" || !isSocketFrame(ev) && !polled) {
 		wasActive, t.active = t.active, now // a frame that announces an update counts as new: its effect on the page is still to come
 	}
-	files := noise.UpdatedFiles(ev)
-	for _, file := range files {
-		s.updates.Append(Update{Head: *head, How: cmp.Or(how, "hot_update"), File: file})
-	}
-	if how != "" && len(files) == 0 {
-		s.updates.Append(Update{Head: *head, How: how, Build: noise.Build(ev)})
-	}
+	addUpdate(s, ev, how)
 	switch e := ev.(type) {
 	case *event.Console:
 		if t != nil && t.replay.had(e) {

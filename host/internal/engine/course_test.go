@@ -95,7 +95,7 @@ func TestTheCourseOfABrokenPage(t *testing.T) {
 	element := func(op, selector string) func(*world) {
 		return func(w *world) { w.Element(op, 1, selector, "[plugin:vite] Unexpected token") }
 	}
-	other := updated("/src/Other.jsx")
+	other, nothing := updated("/src/Other.jsx"), func(*world) {}
 	cases := map[string]struct {
 		steps []func(*world)
 		want  []string
@@ -139,6 +139,10 @@ func TestTheCourseOfABrokenPage(t *testing.T) {
 		"a tab that was closed": {
 			[]func(*world){throws, other, func(w *world) { w.CloseTab(7) }},
 			[]string{"error", "since 0", ""},
+		},
+		"long after a tab was closed": {
+			[]func(*world){throws, other, func(w *world) { w.CloseTab(7) }, nothing, nothing},
+			[]string{"error", "since 0", "clean", "", ""},
 		},
 	}
 	for name, tc := range cases {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -73,7 +74,18 @@ func restore(t fataler, s *store.Store, limits capture.Limits, now time.Time) *c
 // activity is a random event of tab 7, in each of several worlds.
 func activity(t *rapid.T, i int, worlds ...*enginetest.World) {
 	var do func(w *enginetest.World)
-	switch rapid.IntRange(0, 11).Draw(t, "kind") {
+	switch rapid.IntRange(0, 13).Draw(t, "kind") {
+	case 11:
+		how := rapid.SampledFrom([]string{"load", "reload"}).Draw(t, "how")
+		do = func(w *enginetest.World) {
+			w.Send("navigation", fmt.Sprintf(`"how":%q,"url":%q`, how, enginetest.Page+"/"))
+		}
+	case 12:
+		do = rapid.SampledFrom([]func(*enginetest.World){
+			func(w *enginetest.World) { w.Log("debug", "[vite] hot updated: /src/app.js") },
+			func(w *enginetest.World) { w.Log("warning", "[vite] Failed to reload /src/app.js") },
+			func(w *enginetest.World) { w.Socket("received", `{"type":"update","assets":[]}`) },
+		}).Draw(t, "told")
 	case 0, 1, 2:
 		level := rapid.SampledFrom([]string{"error", "warning", "log"}).Draw(t, "level")
 		do = func(w *enginetest.World) { w.Log(level, fmt.Sprintf("message %d", i)) }
@@ -159,6 +171,34 @@ func TestARestartChangesNothing(t *testing.T) {
 	})
 }
 
+// TestARestartKeepsTheUpdatesOfPages: also those of Next.js, which logs the end of builds that changed nothing in the page.
+func TestARestartKeepsTheUpdatesOfPages(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	disk := open(t, filepath.Join(t.TempDir(), "journal.db"), store.DefaultLimits())
+	defer func() { _ = disk.Close() }()
+	w.Store.Keep()
+	for _, happens := range []func(){
+		func() { w.Send("navigation", `"how":"load","url":"`+enginetest.Page+`/"`) },
+		func() { w.Socket("received", `{"type":"turbopack-connected"}`) },
+		func() { w.Socket("received", `{"type":"building"}`) },
+		func() { w.Log("info", "[Fast Refresh] done in 12ms") }, // a build of a route
+		func() { w.Socket("received", `{"type":"building"}`) },
+		func() { w.Socket("received", `{"type":"serverComponentChanges"}`) },
+		func() { w.Log("info", "[Fast Refresh] done in 13ms") },
+		func() { w.Log("debug", "[vite] hot updated: /src/app.js") },
+		func() { w.Send("navigation", `"how":"reload","url":"`+enginetest.Page+`/"`) },
+	} {
+		happens()
+		w.Pass(time.Second)
+	}
+	commit(t, disk, w.Store, w.Now)
+	was, is := w.Store.View(w.Now), restore(t, disk, capture.DefaultLimits(), w.Now).View(w.Now)
+	if list := updates(was); len(list) != 4 {
+		t.Errorf("updates:\n%s", strings.Join(list, "\n"))
+	}
+	sameUpdates(t, was, is)
+}
+
 func encode(t fataler, v *capture.View, at time.Time) string {
 	r := diff.Compute(v.MomentAt(at), v, window.Options{Noise: noise.Default()})
 	data, err := report.Encode(r)
@@ -170,6 +210,7 @@ func encode(t fataler, v *capture.View, at time.Time) string {
 
 func same(t *rapid.T, a, b *capture.View) {
 	t.Helper()
+	sameUpdates(t, a, b)
 	for _, s := range capture.Sections {
 		sameEntries(t, string(s), a.Events(s, 0), b.Events(s, 0))
 	}
@@ -192,6 +233,28 @@ func same(t *rapid.T, a, b *capture.View) {
 	early := a.Started
 	if x, y := a.MomentAt(early), b.MomentAt(early); x.Endpoints.Len() != y.Endpoints.Len() || x.Pos != y.Pos {
 		t.Fatalf("at the start: %d endpoints from %+v, restored %d from %+v", x.Endpoints.Len(), x.Pos, y.Endpoints.Len(), y.Pos)
+	}
+}
+
+// updates are those that what is in the buffers shows.
+func updates(v *capture.View) (list []string) {
+	shown := map[int64]bool{}
+	for _, s := range []capture.Section{capture.ConsoleSection, capture.WebSocketSection, capture.DOMSection} {
+		for _, e := range v.Events(s, 0) {
+			shown[e.Header().At] = true
+		}
+	}
+	for _, u := range v.Updates.From(0) {
+		if shown[u.At] {
+			list = append(list, fmt.Sprintf("%+v", *u))
+		}
+	}
+	return list
+}
+
+func sameUpdates(t fataler, a, b *capture.View) {
+	if x, y := updates(a), updates(b); !slices.Equal(x, y) {
+		t.Fatal("updates:\n" + strings.Join(x, "\n") + "\nrestored:\n" + strings.Join(y, "\n"))
 	}
 }
 

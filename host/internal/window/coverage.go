@@ -201,6 +201,9 @@ func (w *Window) wasWatched() bool {
 // heard reports whether a section has an entry of a watched tab.
 func (w *Window) heard(s capture.Section) bool {
 	for _, e := range w.View.Events(s, w.From.Pos[s.Track()]) {
+		if c, ok := e.(*capture.Change); ok && c.Op == "closed" {
+			continue // nothing was seen of it since
+		}
 		if h := e.Header(); h.Kind == event.Tab && w.Options.InScope(h.Subject) {
 			return true
 		}
