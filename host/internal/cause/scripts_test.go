@@ -36,19 +36,23 @@ func TestAModuleThatIsLoadedAfterItsEditHasIt(t *testing.T) {
 		"after it was loaded":  {[]cause.Edit{broken}, cause.History{Scripts: scripts(20_100, "/src/a.js")}, cause.NotLoaded},
 		"edited and undone before": {
 			[]cause.Edit{edit("src/a.js", 5000, at(12)), edit("src/a.js", 6000, at(12)), broken},
-			cause.History{Scripts: scripts(20_010, "/src/a.js")}, "src/a.js:12 [stack]",
+			cause.History{Scripts: scripts(20_010, "/src/a.js")},
+			"src/a.js:12 [stack]",
 		},
 		"the same click before": {
 			[]cause.Edit{broken},
-			cause.History{Scripts: scripts(12_000, "/src/a.js"), Inputs: []int64{12_000, 15_000, click}}, cause.Ran,
+			cause.History{Scripts: scripts(12_000, "/src/a.js"), Inputs: []int64{12_000, 15_000, click}},
+			cause.Ran,
 		},
 		"another module was edited and loaded with it": {
 			[]cause.Edit{edit("src/b.js", 8000, at(1)), broken},
-			cause.History{Scripts: scripts(20_010, "/src/a.js", 20_015, "/src/b.js")}, cause.NoEvidence,
+			cause.History{Scripts: scripts(20_010, "/src/a.js", 20_015, "/src/b.js")},
+			cause.NoEvidence,
 		},
 		"another module was edited and not loaded": {
 			[]cause.Edit{edit("src/b.js", 8000, at(1)), broken},
-			cause.History{Scripts: scripts(20_010, "/src/a.js")}, "src/a.js:12 [stack]",
+			cause.History{Scripts: scripts(20_010, "/src/a.js")},
+			"src/a.js:12 [stack]",
 		},
 	} {
 		h := c.history
