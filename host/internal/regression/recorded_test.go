@@ -229,6 +229,18 @@ func TestAPageThatCrashed(t *testing.T) {
 	a.says(start, "", "unknown  a page crashed or is empty, and no error says why")
 }
 
+// TestAPageThatCrashedWithARepeatedError has an error, which does not say why.
+func TestAPageThatCrashedWithARepeatedError(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	a.moment(t, "start")
+	a.looked = a.page.Now
+	first := a.edit("cart.js", "1", "boom")
+	a.edit("notes.md", "1", "boom")
+	a.page.Send("navigation", `"how":"crash","url":"`+enginetest.Page+`/"`)
+	a.says(first, "", "unknown  a page crashed or is empty, and its errors had occurred before")
+}
+
 // TestATimeThatWasNotObservedIsNotClean: no tab was watched, or something was missed.
 func TestATimeThatWasNotObservedIsNotClean(t *testing.T) {
 	const why = "unknown  no new errors were recorded in this time, which was not fully observed"

@@ -231,6 +231,9 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		case a.Verdict != Clean:
 		case r.DOM != nil && (len(r.DOM.Crashed) > 0 || r.DOM.PageEmptySince != nil):
 			a.Verdict, a.Reason = Unknown, "a page crashed or is empty, and no error says why"
+			if len(all) > 0 {
+				a.Reason = "a page crashed or is empty, and its errors had occurred before"
+			}
 		case r.Coverage != nil: // clean means observed and clean
 			a.Verdict, a.Reason = Unknown, "no new errors were recorded in this time, which was not fully observed"
 		case len(all) > 0:
