@@ -90,6 +90,9 @@ func TestTheCourseOfABrokenPage(t *testing.T) {
 		}
 	}
 	throws := func(w *world) { w.Send("console", cart) }
+	failed := func(w *world) {
+		w.Send("console", `"level":"error","via":"console","text":"[vite] Failed to reload /src/App.jsx. This could be due to syntax errors or importing non-existent modules. (see errors above)","url":"http://localhost:5173/@vite/client","line":1011,"stack":["warnFailedUpdate (http://localhost:5173/@vite/client:616:15)"]`)
+	}
 	loads := func(w *world) { w.Send("navigation", `"how":"reload","url":"http://localhost:5173/"`) }
 	asks := func(status int) func(*world) { return func(w *world) { w.Request("GET", "/api/cart", status, 5) } }
 	element := func(op, selector string) func(*world) {
@@ -139,6 +142,10 @@ func TestTheCourseOfABrokenPage(t *testing.T) {
 		"a tab that was closed": {
 			[]func(*world){throws, other, func(w *world) { w.CloseTab(7) }},
 			[]string{"error", "since 0", ""},
+		},
+		"a module that Vite's client cannot replace": {
+			[]func(*world){failed, other, updated("/src/App.jsx"), other, failed, updated("/src/App.jsx via /src/main.jsx")},
+			[]string{"error", "since 0", "clean", "clean", "error", "clean"},
 		},
 		"long after a tab was closed": {
 			[]func(*world){throws, other, func(w *world) { w.CloseTab(7) }, nothing, nothing},

@@ -309,6 +309,16 @@ func UpdatedModule(e *event.Console) string {
 	return module
 }
 
+// FailedModule returns the module of which Vite's client logs that it could not load the new code, "" for any other entry.
+func FailedModule(e *event.Console) string {
+	rest, is := strings.CutPrefix(e.Text, "[vite] Failed to reload ")
+	module, _, whole := strings.Cut(rest, ". This could be")
+	if !is || !whole {
+		return ""
+	}
+	return module
+}
+
 // next is the built-in rule for what Next.js logs about hot updates.
 var next = sync.OnceValue(func() *Rule {
 	rules := Default().console

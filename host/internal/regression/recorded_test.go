@@ -152,6 +152,25 @@ func TestAnErrorThatStays(t *testing.T) {
 	a.says(first, "", "found "+broken)
 }
 
+// TestAnErrorThatWasOver occurs again in the span, after another edit: the list of moments shows it as new, so that the span is not
+// clean.
+func TestAnErrorThatWasOver(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	a.moment(t, "start")
+	a.looked = a.page.Now
+	a.edit("cart.js", "1", "boom")
+	repaired := a.edit("cart.js", "2")
+	a.after(4)
+	later, _ := a.moment(t, "later")
+	a.edit("notes.md", "1")
+	a.after(4)
+	a.page.Log("error", "boom")
+	for _, from := range []string{repaired, later} {
+		a.says(from, "", "unknown  the evidence does not name one change")
+	}
+}
+
 // TestAnErrorThatAReloadShowsAgain: quick edits follow one that no evidence names, and one of them reloads the page.
 func TestAnErrorThatAReloadShowsAgain(t *testing.T) {
 	for name, shown := range map[string]string{"the same": "boom", "another one": "bang"} {
@@ -208,6 +227,18 @@ func TestAPageThatCrashed(t *testing.T) {
 	a.edit("cart.js", "1")
 	a.page.Send("navigation", `"how":"crash","url":"`+enginetest.Page+`/"`)
 	a.says(start, "", "unknown  a page crashed or is empty, and no error says why")
+}
+
+// TestAPageThatCrashedWithARepeatedError has an error, which does not say why.
+func TestAPageThatCrashedWithARepeatedError(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	a.moment(t, "start")
+	a.looked = a.page.Now
+	first := a.edit("cart.js", "1", "boom")
+	a.edit("notes.md", "1", "boom")
+	a.page.Send("navigation", `"how":"crash","url":"`+enginetest.Page+`/"`)
+	a.says(first, "", "unknown  a page crashed or is empty, and its errors had occurred before")
 }
 
 // TestATimeThatWasNotObservedIsNotClean: no tab was watched, or something was missed.

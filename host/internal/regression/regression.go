@@ -23,6 +23,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/observe/standing"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/timeline/answers"
@@ -219,7 +220,7 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 				edits = append(edits, e)
 			}
 		}
-		fresh := candidates(all, before, edits)
+		fresh := candidates(all, before, edits, anew(standing.Spells(v, options, originals(places))))
 		end := deep.MomentAt(span.To)
 		r := f.Observer.Compute(ctx, start, v, &end, options)
 		if r.Coverage != nil {
@@ -230,8 +231,13 @@ func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *
 		case a.Verdict != Clean:
 		case r.DOM != nil && (len(r.DOM.Crashed) > 0 || r.DOM.PageEmptySince != nil):
 			a.Verdict, a.Reason = Unknown, "a page crashed or is empty, and no error says why"
+			if len(all) > 0 {
+				a.Reason = "a page crashed or is empty, and its errors had occurred before"
+			}
 		case r.Coverage != nil: // clean means observed and clean
 			a.Verdict, a.Reason = Unknown, "no new errors were recorded in this time, which was not fully observed"
+		case len(all) > 0:
+			noted(a, "Errors from before this time occurred again.")
 		}
 		return found, places, ctx.Err()
 	})
@@ -269,9 +275,22 @@ func made(e *event.FileChange) int64 { return cmp.Or(e.Edited, e.Since, e.At) }
 // maxDoubtful bounds the doubtful errors that are looked at.
 const maxDoubtful = 300
 
-// candidates returns the new errors of a span. Those that were there before are doubtful after another change, and so are those
-// that came before the first one, or of which that is not known. Before are the keys of those before the span.
-func candidates(all []trouble, before map[string]bool, edits []cause.Edit) (list []trouble) {
+// anew returns what reports whether an error began a spell: it had not been there, or it was over, as the list of moments has it.
+func anew(spells []standing.Spell) func(t *trouble) bool {
+	type beginning struct {
+		tab int
+		at  int64
+	}
+	began := map[beginning]bool{}
+	for _, s := range spells {
+		began[beginning{s.Tab, s.From}] = true
+	}
+	return func(t *trouble) bool { return began[beginning{t.event.Header().Tab(), t.event.Header().At}] }
+}
+
+// candidates returns the new errors of a span. Those that were there before are doubtful after another change or anew, and so are
+// those that came before the first one, or of which that is not known. Before are the keys of those before the span.
+func candidates(all []trouble, before map[string]bool, edits []cause.Edit, anew func(t *trouble) bool) (list []trouble) {
 	if len(edits) == 0 {
 		return all
 	}
@@ -299,6 +318,8 @@ func candidates(all []trouble, before map[string]bool, edits []cause.Edit) (list
 		last, known := seen[t.key]
 		known = known || before[t.key]
 		switch seen[t.key] = n; {
+		case known && anew(&t):
+			t.doubtful, t.turned = true, true
 		case known && last == n:
 			continue
 		case known:

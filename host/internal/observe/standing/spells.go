@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
+	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/window"
 )
 
@@ -63,7 +64,7 @@ func (h *History) reported(o window.Options, originals Originals) (list []Spell)
 		case *event.Console:
 			if e.Level == event.Error && !entry.Hidden() {
 				list = append(list, Spell{
-					Tab: e.Tab(), From: e.At, To: h.ended(e.Tab(), e.At, codeOf(e, append(placesOf(e.Stack), e.URL), originals)),
+					Tab: e.Tab(), From: e.At, To: h.ended(e.Tab(), e.At, codeOf(e, append(placesOf(e.Stack), e.URL, noise.FailedModule(e)), originals)),
 					key: fmt.Sprint("console ", e.Tab(), alike.Text(e)),
 				})
 			}
@@ -210,6 +211,7 @@ func placesOf(stack []string) (places []string) {
 
 // fileOf returns the path of a file by the name that a page or its development server gives it.
 func fileOf(name string) string {
+	name, _, _ = strings.Cut(name, " via /") // Vite names who took the new code too
 	name, _, _ = strings.Cut(name, "?")
 	if _, rest, ok := strings.Cut(name, "://"); ok {
 		_, name, _ = strings.Cut(rest, "/")
