@@ -17,8 +17,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/recording"
 )
 
-// hangupTime is how long a program may take to end after its terminal was closed.
-const hangupTime = 5 * time.Second
+// hangupTime is how long a program may take to end after its terminal was closed. Only tests change it.
+var hangupTime = 5 * time.Second
 
 // prepare makes a program the leader of a session whose terminal is its standard input.
 func prepare(cmd *exec.Cmd) {

@@ -290,6 +290,7 @@ func TestSignalsAndSizesReachTheProgram(t *testing.T) {
 func TestTheTerminalIsClosedOnDemand(t *testing.T) {
 	// The shell starts no program: dash ignores a signal that arrives while it does (onsig returns while vforked). Nor does it read: a
 	// signal that arrives just before does not end that.
+	terminal.HangupTime(t, time.Minute)
 	u := record(t, setup{}, "sh", "-c", `trap 'echo closed; exit 3' HUP; echo ready; while :; do :; done`)
 	u.see("ready")
 	u.stop()
