@@ -17,9 +17,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/recording"
 )
 
-// hangupTime is how long a program may take to end after its terminal was closed. Only tests change it.
-var hangupTime = 5 * time.Second
-
 // prepare makes a program the leader of a session whose terminal is its standard input.
 func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -93,11 +90,11 @@ func (r *recorder) follow(p xpty.Pty, cols, rows int) (stop func()) {
 	}
 }
 
-// hangup tells a program's session that its terminal is closed, and ends what ignores that.
-func hangup(p *os.Process) {
+// hangup tells a program's session that its terminal is closed, and ends what ignores that for a time.
+func hangup(p *os.Process, d time.Duration) {
 	_ = unix.Kill(-p.Pid, unix.SIGHUP)
 	_ = unix.Kill(-p.Pid, unix.SIGCONT)
-	time.AfterFunc(hangupTime, func() { _ = p.Kill() }) // after its end, it is not found
+	time.AfterFunc(d, func() { _ = p.Kill() }) // after its end, it is not found
 }
 
 // drain waits until all output was read.

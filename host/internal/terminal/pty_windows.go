@@ -50,7 +50,7 @@ func (r *recorder) follow(p xpty.Pty, cols, rows int) (stop func()) {
 }
 
 // hangup ends a program whose terminal is closed.
-func hangup(p *os.Process) { _ = p.Kill() }
+func hangup(p *os.Process, _ time.Duration) { _ = p.Kill() }
 
 // drain waits until all output was read.
 func drain(program io.Closer, shown <-chan struct{}) {

@@ -11,6 +11,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -54,6 +55,8 @@ const (
 	endEvery = 200 * time.Millisecond
 	// keepEvery is how often a screen for readers is saved at most, which takes a few milliseconds for 256 KiB of output.
 	keepEvery = 250 * time.Millisecond
+	// hangupTime is how long a program may take to end after its terminal was closed, where the options do not say.
+	hangupTime = 5 * time.Second
 	// drainTime is how long output is still read after the program has ended, if others have its terminal open.
 	drainTime = 200 * time.Millisecond
 )
@@ -84,6 +87,8 @@ type Options struct {
 	Out io.Writer
 	// Started is called with the ID of the recording before the program starts.
 	Started func(id string)
+	// HangupTime is how long the program may take to end after its terminal was closed, 0 for 5 seconds. Windows ends it at once.
+	HangupTime time.Duration
 }
 
 // Run runs the program until it ends, and returns its exit status. An error with a status of at least 0 is about the
@@ -345,7 +350,7 @@ func (r *recorder) run(ctx context.Context, cmd *exec.Cmd, cols, rows int) (int,
 		defer close(shown)
 		r.shown(program)
 	}()
-	hangUp := context.AfterFunc(ctx, func() { hangup(cmd.Process) })
+	hangUp := context.AfterFunc(ctx, func() { hangup(cmd.Process, cmp.Or(r.o.HangupTime, hangupTime)) })
 	waitErr := xpty.WaitProcess(context.Background(), cmd)
 	hangUp()
 	drain(program, shown)
