@@ -22,7 +22,7 @@ const (
 	budgetRow       = 125 // tokens, four of them for the number of elements that were never shown
 	budgetStub      = 10 * time.Millisecond
 	budgetLarge     = 2500 * time.Millisecond
-	budgetLater     = 20 * time.Millisecond
+	budgetLater     = 15 * time.Millisecond
 	budgetSlice     = 50 * time.Millisecond // of a page's time at once
 	budgetDiffer    = 5 * time.Millisecond
 )
