@@ -10,11 +10,13 @@ import (
 	"tidemark.dev/tidemark/host/internal/cause"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/observe/standing"
 	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/report"
 	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/window"
 )
 
 // judging are the sections that have a severity.
@@ -36,10 +38,12 @@ type courseKey struct {
 // Course returns how each stretch from one time to another went, as a client sees pages that belong to a workspace. A zero end
 // means now. What is known of the past is kept as long as the noise rules are the same.
 func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspace string, from, to []time.Time) []timeline.Stretch {
-	scope, rules := ScopeIn(f.Timeline, client, workspace), f.Rules.Of(client)
+	rules := f.Rules.Of(client)
+	options := OptionsIn(f.Timeline, rules, client, workspace)
+	scope := strings.Join(options.Origins, " ") + " but " + strings.Join(options.Others, " ")
 	v := f.Store.View(f.Clock())
 	list := make([]timeline.Stretch, len(from))
-	key := func(i int) courseKey { return courseKey{scope.Key(), from[i].UnixNano(), to[i].UnixNano()} }
+	key := func(i int) courseKey { return courseKey{scope, from[i].UnixNano(), to[i].UnixNano()} }
 	var missing []int
 	oldest := v.At
 	for i := range from {
@@ -55,7 +59,6 @@ func (f *Finder) Course(ctx context.Context, client *checkpoint.Client, workspac
 	if len(missing) == 0 {
 		return list
 	}
-	options := rules.Options(scope)
 	options.Include = judging
 	places := f.Observer.OriginalsIn(v)
 	spells := standing.Spells(v, options, originals(places))
@@ -163,7 +166,7 @@ func brokenSince(spells []standing.Spell, from, to int64, shown *capture.DOMStat
 
 // Report returns what the browser reported since a time, as a client sees pages that belong to a workspace.
 func (f *Finder) Report(ctx context.Context, client *checkpoint.Client, workspace string, from time.Time) *report.Report {
-	options := f.Rules.Of(client).Options(ScopeIn(f.Timeline, client, workspace))
+	options := OptionsIn(f.Timeline, f.Rules.Of(client), client, workspace)
 	options.Include = judging
 	v := f.Store.View(f.Clock())
 	var past *observe.Reading
@@ -174,16 +177,25 @@ func (f *Finder) Report(ctx context.Context, client *checkpoint.Client, workspac
 	return past.Report(v.MomentsAt([]time.Time{from})[0], v, nil, options)
 }
 
-// ScopeIn returns what a client sees of a session in a workspace. Without origins of its own, these are the pages of the
-// project, where its file names any. Those of a branch have its ports.
-func ScopeIn(t *timeline.Timeline, client *checkpoint.Client, workspace string) checkpoint.Scope {
+// OptionsIn returns the options of a report on what a client sees of a session in a workspace. Without origins of its own, these
+// are the pages of the project, where its file names any. Those of a branch have its ports. Where it names none, they are all
+// pages but those that the file of another project names.
+func OptionsIn(t *timeline.Timeline, rules *noiserules.InUse, client *checkpoint.Client, workspace string) window.Options {
 	scope := client.Scope
 	scope.Workspace = workspace
-	if len(scope.Origins) > 0 {
-		return scope
+	if len(scope.Origins) == 0 {
+		scope.Origins = pagesOf(t, workspace)
 	}
-	scope.Origins = pagesOf(t, workspace)
-	return scope
+	o := rules.Options(scope)
+	if len(o.Origins) > 0 {
+		return o
+	}
+	for _, dir := range timeline.Others(t, workspace) {
+		if !event.Within(dir, workspace) { // of two projects, one in the other, a page is of both
+			o.Others = append(o.Others, pagesOf(t, dir)...)
+		}
+	}
+	return o
 }
 
 // pagesOf returns the origins that the file of a project names.

@@ -194,11 +194,10 @@ func explained(v *capture.View, span *timeline.Span, o window.Options) time.Time
 
 // recorded finds the change that introduced the first new error of a span. Without one, the answer has the verdict.
 func (f *Finder) recorded(ctx context.Context, client *checkpoint.Client, span *timeline.Span, a *Regression) (*event.FileChange, error) {
-	scope := ScopeIn(f.Timeline, client, span.Session.Workspace)
 	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*event.FileChange, *observe.Places, error) {
 		v := f.Store.View(f.Clock())
 		places := f.Observer.OriginalsIn(v)
-		options := f.Rules.Of(client).Options(scope)
+		options := OptionsIn(f.Timeline, f.Rules.Of(client), client, span.Session.Workspace)
 		deep, read := v, (*observe.Reading)(nil)
 		if !v.HoldsTime(span.From.Add(-lookBack).UnixMilli()) {
 			deep, read = f.Observer.Behind(ctx, v)

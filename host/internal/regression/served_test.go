@@ -4,11 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/regression"
+	"tidemark.dev/tidemark/host/internal/report"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // TestWhetherAFileMayBeOfAnotherWorkspace: two workspaces are allowed, and a page names a file or none.
@@ -88,4 +91,54 @@ func TestWhetherAFileMayBeOfAnotherWorkspace(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAPageOfAnotherProjectBreaksNoMoment: only one of two projects names its pages.
+func TestAPageOfAnotherProjectBreaksNoMoment(t *testing.T) {
+	a := newApp(t)
+	a.write(t, "cart.js", "0")
+	start, _ := a.moment(t, "start")
+	a.looked = a.page.Now
+	began := a.page.Now
+	broke := a.edit("cart.js", "1", "boom")
+	severity := func() report.Severity {
+		t.Helper()
+		return a.Course(t.Context(), user, a.dir, []time.Time{began}, []time.Time{{}})[0].Severity
+	}
+	allowed := func(dir, origin string) {
+		t.Helper()
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, ".tidemark.toml"), []byte(`origins = ["`+origin+`"]`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.grants.Allow(t.Context(), dir, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allowed(filepath.Join(filepath.Dir(a.dir), "third"), "http://localhost:9")
+	allowed(filepath.Join(a.dir, "web"), enginetest.Page)
+	if got := severity(); got != report.Error {
+		t.Errorf("the page is of no other project, or of one within: %s", got)
+	}
+	a.says(start, "", "found "+broke)
+	other := filepath.Join(filepath.Dir(a.dir), "other")
+	allowed(other, enginetest.Page)
+	if got := severity(); got == report.Error {
+		t.Errorf("the page is of another project: %s", got)
+	}
+	if got := a.find(start, ""); strings.HasPrefix(got, "found") {
+		t.Error(got)
+	}
+	if got := a.Report(t.Context(), user, a.dir, began); got.Severity == report.Error {
+		t.Errorf("a report: %s", got.Severity)
+	}
+	if _, err := a.grants.Deny(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if got := severity(); got != report.Error {
+		t.Errorf("the other project is not allowed: %s", got)
+	}
+	a.says(start, "", "found "+broke)
 }

@@ -265,7 +265,7 @@ func (f *Finder) judge(ctx context.Context, client *checkpoint.Client, workspace
 		b.tree.Note = "the browser's report is shown after the newest calls only"
 		edits = edits[n:]
 	}
-	options := f.Rules.Of(client).Options(regression.ScopeIn(f.Timeline, client, workspace))
+	options := regression.OptionsIn(f.Timeline, f.Rules.Of(client), client, workspace)
 	begun := make([]time.Time, len(edits)+1)
 	for i, c := range edits {
 		begun[i] = c.At.Time

@@ -18,6 +18,8 @@ type Options struct {
 	Filter report.Filter
 	// Origins narrow it to pages of these origins; empty means all.
 	Origins []string
+	// Others are origins whose pages are left out, as they are those of other projects.
+	Others []string
 	// Workspace narrows what happened outside of tabs to a directory; "" means everywhere, or nowhere if there are origins.
 	Workspace string
 	// Allowed reports whether the user still allows what was recorded in a workspace. Nil allows all.
@@ -88,6 +90,9 @@ type Given interface {
 
 // InScope says whether events of a subject are covered.
 func (o *Options) InScope(s event.Subject) bool {
+	if s.Kind == event.Tab && slices.Contains(o.Others, s.Place) {
+		return false
+	}
 	if root := s.Workspace(); root != "" && o.Now != nil {
 		s.Place = o.Now(root)
 	}
@@ -95,7 +100,9 @@ func (o *Options) InScope(s event.Subject) bool {
 }
 
 // EveryTab says whether all tabs are covered, whatever page they show.
-func (o *Options) EveryTab() bool { return o.Tab == 0 && len(o.Origins) == 0 }
+func (o *Options) EveryTab() bool {
+	return o.Tab == 0 && len(o.Origins) == 0 && len(o.Others) == 0
+}
 
 // Includes reports whether a section is covered.
 func (o *Options) Includes(s capture.Section) bool {
