@@ -360,6 +360,17 @@ func Said(text string) string {
 // failedImport begins what Chromium throws about a module that could not be loaded. The address follows.
 const failedImport = "Failed to fetch dynamically imported module: "
 
+// FailedImport returns the address of the module that could not be imported while the page ran, "" for any other message. The text
+// is that of the error as [Unnamed] returns it.
+func FailedImport(text string) string {
+	url, ok := strings.CutPrefix(text, failedImport)
+	if !ok {
+		return ""
+	}
+	url, _, _ = strings.Cut(url, "\n")
+	return strings.TrimSpace(url)
+}
+
 // angularFailure begins the message of Angular's HttpErrorResponse, kyFailure that of ky's HTTPError. Both name the address.
 const angularFailure, kyFailure = "Http failure response for ", "Request failed with "
 
@@ -368,8 +379,8 @@ const angularFailure, kyFailure = "Http failure response for ", "Request failed 
 // is "" for any other message. The text is that of the error as [Unnamed] returns it.
 func NamedRequest(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
-	if url, ok := strings.CutPrefix(first, failedImport); ok {
-		return strings.TrimSpace(url)
+	if url := FailedImport(first); url != "" {
+		return url
 	}
 	if rest, ok := strings.CutPrefix(first, angularFailure); ok {
 		url, _, _ := strings.Cut(rest, ": ")

@@ -89,7 +89,7 @@ type Symptom struct {
 	Thrown bool
 	// Unsaid is true for an answer that only says that its server failed.
 	Unsaid bool
-	// Missing is the address of a request whose answer says that there is nothing.
+	// Missing is the address of a request whose answer says that there is nothing, or of a module that could not be imported.
 	Missing string
 	// Endpoint is that of a request.
 	Endpoint event.EndpointKey

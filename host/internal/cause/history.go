@@ -368,6 +368,9 @@ func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 			s.Earlier = append(s.Earlier, m.At)
 		}
 	}
+	if url := alike.FailedImport(alike.Unnamed(e.Text)); strings.HasPrefix(url, e.Origin()+"/") {
+		s.Missing = url
+	}
 	if strings.HasPrefix(e.Text, "[vite] ") || strings.HasPrefix(e.Text, "[hmr] ") || strings.HasPrefix(e.Text, "[webpack-dev-server] ") || strings.HasPrefix(e.Text, "[rspack-dev-server] ") {
 		s.Named = Named(e.Text)
 	} else if m := located().FindStringSubmatch(e.Text); m != nil {

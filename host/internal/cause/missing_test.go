@@ -46,6 +46,12 @@ func TestAMissingFileNamesItsRemoval(t *testing.T) {
 		if got := told(f.Find(s, &h)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+		thrown := &event.Console{Head: event.Head{At: click + 30, Subject: event.InTab(1, site)}, Level: event.Error, Text: "Uncaught (in promise) TypeError: Failed to fetch dynamically imported module: " + e.URL}
+		s = new(cause.Past).OfMessage(thrown, nil)
+		s.Earlier = c.earlier
+		if got := told(f.Find(s, &h)); got != c.want {
+			t.Errorf("%s, imported: %s, want %s", name, got, c.want)
+		}
 	}
 	other := &event.Network{Head: event.Head{At: click, Subject: event.InTab(1, site)}, Method: "GET", URL: "http://localhost:8000/src/a.js", Resource: "script", Status: 404}
 	if s := new(cause.Past).OfRequest(other, nil); s.Missing != "" {
