@@ -32,6 +32,8 @@ const (
 const (
 	// slack is how far the clocks of files and of a page differ.
 	slack = 50
+	// imports is how long after the answer that one of its modules is missing an import fails, at most: others are still loaded.
+	imports = 2000
 	// quiet is how long a page is without an error after an update, until the changes before it are not its cause.
 	quiet = 200
 	// prompt is how long after an update an error is a consequence of it without other evidence.
@@ -89,8 +91,8 @@ type Symptom struct {
 	Thrown bool
 	// Unsaid is true for an answer that only says that its server failed.
 	Unsaid bool
-	// Missing is the address of a request whose answer says that there is nothing, or of a module that could not be imported.
-	Missing string
+	// Missing is the address of a request whose answer says that there is nothing, Imported that of a module that could not be imported.
+	Missing, Imported string
 	// Endpoint is that of a request.
 	Endpoint event.EndpointKey
 	// Mended is the time from when a request failed last until it was answered, where it was before it failed now.
@@ -107,6 +109,8 @@ type History struct {
 	Lost []int64
 	// Modules are files that hot updates named, Scripts those that were loaded, by when they were requested.
 	Modules, Scripts []Module
+	// Missing are scripts that the page's server did not have, by when it answered.
+	Missing []Module
 	// Errors are when messages of errors appeared.
 	Errors []int64
 	// Outages are failures of requests that had been answered before, in no order.

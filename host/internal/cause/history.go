@@ -183,6 +183,9 @@ func (p *Past) readNetwork(v *capture.View, from uint64) {
 		if isScript(e) {
 			p.tab(e.Tab()).Scripts = append(p.tab(e.Tab()).Scripts, Module{e.Began(), e.URL})
 		}
+		if isMissing(e) && e.Resource == "script" {
+			p.tab(e.Tab()).Missing = append(p.tab(e.Tab()).Missing, Module{e.At, e.URL})
+		}
 		p.keep(e)
 		key, span := capture.KeyOf(e), Span{cmp.Or(Began(e), e.At), e.At}
 		switch {
@@ -369,7 +372,7 @@ func (p *Past) OfMessage(e *event.Console, frames []Frame) Symptom {
 		}
 	}
 	if url := alike.FailedImport(alike.Unnamed(e.Text)); strings.HasPrefix(url, e.Origin()+"/") {
-		s.Missing = url
+		s.Imported = url
 	}
 	if strings.HasPrefix(e.Text, "[vite] ") || strings.HasPrefix(e.Text, "[hmr] ") || strings.HasPrefix(e.Text, "[webpack-dev-server] ") || strings.HasPrefix(e.Text, "[rspack-dev-server] ") {
 		s.Named = Named(e.Text)
@@ -399,7 +402,7 @@ func (p *Past) OfRequest(e *event.Network, frames []Frame) Symptom {
 	if e.Resource == "script" || e.Resource == "stylesheet" {
 		s.Named = []Frame{{File: e.URL}}
 	}
-	if (e.Status == 404 || e.Status == 410) && e.Method == "GET" && strings.HasPrefix(e.URL, e.Origin()+"/") {
+	if isMissing(e) {
 		s.Missing = e.URL
 	}
 	left, answered := maxEarlier, int64(0)

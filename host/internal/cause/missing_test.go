@@ -52,6 +52,15 @@ func TestAMissingFileNamesItsRemoval(t *testing.T) {
 		if got := told(f.Find(s, &h)); got != c.want {
 			t.Errorf("%s, imported: %s, want %s", name, got, c.want)
 		}
+		s.Imported = site + "/src/route.js"
+		h.Missing = []cause.Module{{At: click + 20, File: e.URL}}
+		if got := told(f.Find(s, &h)); got != c.want {
+			t.Errorf("%s, imported by what is imported: %s, want %s", name, got, c.want)
+		}
+		h.Missing[0].At -= 5000
+		if got := told(f.Find(s, &h)); got != cause.NoEvidence {
+			t.Errorf("%s, missing long before: %s", name, got)
+		}
 	}
 	other := &event.Network{Head: event.Head{At: click, Subject: event.InTab(1, site)}, Method: "GET", URL: "http://localhost:8000/src/a.js", Resource: "script", Status: 404}
 	if s := new(cause.Past).OfRequest(other, nil); s.Missing != "" {
