@@ -370,6 +370,7 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
     add('checked', disturbed ? (element as HTMLInputElement).checked : getAriaChecked(element));
   if (SELECTABLE.has(role) && !disturbed && !isInClosedList(element, tag))
     add('selected', getAriaSelected(element));
+  if (role === 'generic') add('selected', attribute(element, 'aria-selected') === 'true'); // as where components draw options
   if (lacksSummary(element, tag)) states.push('clickable');
   if (!FIELDS.has(role) && isEditingHost(element)) states.push('editable');
   if (role === 'button' && !disturbed && has(element, 'aria-pressed'))

@@ -358,7 +358,7 @@ func (l *madeList) pick(ctx context.Context, option *aria.Node, value string) (*
 	document, deadline := l.document, l.actor.clock().Add(lateOptions)
 	for {
 		clicks := l.clicks
-		result, err := l.click(ctx, option)
+		result, err := l.choosing(ctx, option, value)
 		if err != nil || result.Refused != protocol.RefusedGone || !l.actor.clock().Before(deadline) {
 			return result, err
 		}
@@ -373,14 +373,31 @@ func (l *madeList) pick(ctx context.Context, option *aria.Node, value string) (*
 	}
 }
 
-// click clicks an option, or what draws it if it is hidden itself. A chosen one of several that can be chosen stays chosen.
-func (l *madeList) click(ctx context.Context, option *aria.Node) (*protocol.ActResult, error) {
+// choosing clicks an option. A chosen one of several that can be chosen stays chosen, also where nothing says that several can be: the
+// click has taken it back then, and another one chooses it.
+func (l *madeList) choosing(ctx context.Context, option *aria.Node, value string) (*protocol.ActResult, error) {
 	if l.isChosen(option) {
 		return l.tab.do(ctx, []protocol.ActStep{{Op: protocol.StepRest}})
 	}
+	result, err := l.click(ctx, option)
+	if !isMarked(option) || stops(result, err) {
+		return result, err
+	}
+	if err := l.look(ctx); err != nil {
+		return nil, err
+	}
+	now, _ := l.find(value)
+	if now == nil || isMarked(now) || l.is("collapsed") {
+		return result, nil
+	}
+	return l.click(ctx, now)
+}
+
+// click clicks an option, or what draws it if it is hidden itself, or covered by that.
+func (l *madeList) click(ctx context.Context, option *aria.Node) (*protocol.ActResult, error) {
 	l.clicks++
 	result, err := l.tab.clickOn(ctx, option)
-	if err != nil || result.Refused != protocol.RefusedHidden {
+	if err != nil || result.Refused != protocol.RefusedHidden && result.Refused != protocol.RefusedCovered {
 		return result, err
 	}
 	options, _ := l.options()
@@ -398,10 +415,17 @@ func (l *madeList) click(ctx context.Context, option *aria.Node) (*protocol.ActR
 
 // isChosen reports whether an option is chosen already in a list of which several can be, where a click would take it back.
 func (l *madeList) isChosen(option *aria.Node) bool {
-	if !option.Has("selected") && !option.Has("checked") {
+	if !isMarked(option) {
 		return false
 	}
-	several := option.Role == "menuitemcheckbox"
+	marked := 0
+	options, _ := l.options()
+	for _, o := range options {
+		if isMarked(o) {
+			marked++
+		}
+	}
+	several := option.Role == "menuitemcheckbox" || marked > 1
 	l.root.Walk(func(n *aria.Node) {
 		if n.Has("multiselectable") {
 			n.Walk(func(o *aria.Node) { several = several || o == option })
@@ -409,6 +433,9 @@ func (l *madeList) isChosen(option *aria.Node) bool {
 	})
 	return several
 }
+
+// isMarked reports whether an option says that it is chosen.
+func isMarked(option *aria.Node) bool { return option.Has("selected") || option.Has("checked") }
 
 // clickOn clicks an element.
 func (t *actingTab) clickOn(ctx context.Context, n *aria.Node) (*protocol.ActResult, error) {

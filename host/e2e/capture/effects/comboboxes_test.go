@@ -16,6 +16,7 @@ const comboboxes = `<style>.pop { border: 1px solid } [hidden] { display: none !
 <input id="drawn" role="combobox" aria-expanded="false" aria-label="Drawn" readonly><div role="combobox" tabindex="0" aria-expanded="false" aria-label="Long" id="long">Choose</div>
 <div role="combobox" tabindex="0" aria-expanded="false" aria-label="Redrawn" id="redrawn">Choose</div>
 <button aria-haspopup="listbox" aria-expanded="false" id="many">Many</button><div role="combobox" tabindex="0" aria-expanded="false" aria-label="Empty" id="empty">Choose</div>
+<div role="combobox" tabindex="0" aria-expanded="false" aria-label="Several" id="several">Choose</div><div role="combobox" tabindex="0" aria-expanded="false" aria-label="Tags" id="tags">Choose</div>
 <div role="listbox" aria-label="Others"><div role="option">Oslo</div><div role="option">Rome</div></div><div id="portal"></div><script>
 const cities = ['Aachen', 'Bonn', 'Celle', 'Oslo', 'Rome']
 const open = (of, items, into = portal) => {
@@ -50,6 +51,15 @@ many.onclick = () => {
   portal.innerHTML = portal.innerHTML === '' ? '<div role="listbox" aria-multiselectable="true">' + cities.map((c) => '<div role="option" aria-selected="' + (c === 'Bonn') + '">' + c + '</div>').join('') + '</div>' : ''
   portal.onclick = (e) => e.target.setAttribute('aria-selected', String(e.target.getAttribute('aria-selected') !== 'true'))
 }
+// Several can be chosen, which nothing says. A component draws the options of the first, and those that it has are for screen readers.
+const taken = new Set(['Bonn'])
+const takes = (of, draw) => {
+  of.setAttribute('aria-expanded', 'true'); portal.innerHTML = draw
+  const mark = () => { for (const o of portal.querySelectorAll('[aria-selected]')) o.setAttribute('aria-selected', String(taken.has(o.textContent))) }
+  mark(); portal.onclick = (e) => { const c = e.target.textContent; if (!taken.delete(c)) taken.add(c); mark() }
+}
+several.onclick = () => takes(several, '<div role="listbox" style="height: 0; overflow: hidden"><div role="option" aria-selected>Aachen</div><div role="option" aria-selected>Bonn</div></div>' + cities.map((c) => '<div style="cursor: pointer" aria-selected><div>' + c + '</div></div>').join(''))
+tags.onclick = () => takes(tags, '<div role="listbox">' + cities.map((c) => '<div role="option" aria-selected>' + c + '</div>').join('') + '</div>')
 empty.onclick = () => empty.setAttribute('aria-expanded', 'true')
 </script>`
 
@@ -78,6 +88,19 @@ func TestListsOpenInManyWays(t *testing.T) {
 		t.Errorf("chosen of many are %s", got)
 	}
 	p.JS(`many.onclick()`)
+	for _, name := range []string{"Several", "Tags"} {
+		for _, c := range []struct{ taken, values, want string }{
+			{"Bonn", "Bonn,Oslo", "Bonn,Oslo"}, {"Bonn,Oslo", "Oslo", "Bonn,Oslo"}, {"Bonn,Oslo", "Oslo,Celle,Bonn", "Bonn,Celle,Oslo"}, {"Celle", "Celle", "Celle"}, {"Rome", "Rome", "Rome"},
+		} {
+			p.JS(`portal.innerHTML = ''; for (const of of [several, tags]) of.setAttribute('aria-expanded', 'false')
+				taken.clear(); for (const c of '` + c.taken + `'.split(',')) taken.add(c)`)
+			a.Do("browser_select_option", choose(name, strings.Split(c.values, ",")...))
+			if got := p.Text(`[...taken].sort().join()`); got != c.want {
+				t.Errorf("%s: %s chosen where %s was: %s\n%s", name, c.values, c.taken, got, a.Everything())
+			}
+		}
+	}
+	p.JS(`portal.innerHTML = ''`)
 	a.Look()
 	// What is not there is not found by a filter either, and the field gets its text back.
 	e2etest.Holds(t, a.Refusal("browser_select_option", choose("Keyed", "Paris"), protocol.RefusedOption, 1).Refused.Detail, `"Aachen", "Bonn", "Celle", "Oslo", "Rome"`)
