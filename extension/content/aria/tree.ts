@@ -404,7 +404,10 @@ export class AriaTree {
       this.#renewGenerated(part);
       const wasPointed = part.pointer;
       part.pointer = isPointed(style);
+      const wasUnhit = part.unhit;
       part.unhit = isUnhit(style);
+      // What is inside inherits that, without a mutation of its own.
+      if (part.unhit !== wasUnhit && part.kids.length > 0) this.#unannounced.restyled.add(part);
       if (part.pointer !== wasPointed) {
         for (const kid of part.kids) if (isPart(kid) && kid.pointer) this.#stale.itself(kid);
       }

@@ -184,10 +184,13 @@ export class Unannounced {
     const style = getComputedStyle(part.element);
     // Its content, which is checked instead, may be visible although it is not.
     if (style.visibility !== 'visible') this.#check(part);
+    const unhit = isUnhit(style);
+    const isRehit = unhit !== part.unhit;
+    part.unhit = unhit; // so that it does not have all inside it asked again, which are asked with it
     if (
+      isRehit ||
       isBlock(part.tag, style) !== part.block ||
       isPointed(style) !== part.pointer ||
-      isUnhit(style) !== part.unhit ||
       ((part.contentHidden || part.hasText) &&
         hidesContent(part.element, part.tag, style) !== part.contentHidden)
     ) {

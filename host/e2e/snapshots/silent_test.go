@@ -157,3 +157,26 @@ func TestLinksCarryTheirAddress(t *testing.T) {
 	p.JS(`m.insertAdjacentHTML('beforeend', '<a href="/three">More</a>')`)
 	e2etest.Holds(t, a.Look(), `link "More" [e`, `[href="/three"]`)
 }
+
+// TestWhatAPointerHitsIsAskedAgain: a page takes the pointer from all it shows while something is open, and gives it back.
+func TestWhatAPointerHitsIsAskedAgain(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Rows</title><div id="list"></div><button style="pointer-events: auto">Always</button><script>
+for (let i = 0; i < 200; i++) list.insertAdjacentHTML('beforeend', '<div><span><button>Open ' + i + '</button></span></div>')
+</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Look()
+	for _, of := range []string{"document.body", "list", "document.documentElement"} {
+		for _, set := range []string{"none", "", "none", "auto"} {
+			p.JS(of + `.style.pointerEvents = '` + set + `'`)
+			said := a.Look()
+			marked, ended, all := strings.Count(said, "] [no-pointer]"), strings.Count(said, "# was [no-pointer]"), strings.HasPrefix(said, "[Page: ")
+			if set == "none" && marked != 200 || set != "none" && (marked > 0 || ended != 200 && !all) {
+				t.Errorf("%s is %q: %d are marked, %d no longer: %.300s", of, set, marked, ended, said)
+			}
+		}
+		p.JS(of + `.style.pointerEvents = ''`)
+	}
+	e2etest.Lacks(t, a.Whole(), "[no-pointer]")
+}
