@@ -21,7 +21,7 @@ export interface Hider {
   element: Element;
   /** The pseudo-element of it that does it: `::after`. */
   pseudo?: string;
-  /** Empty if it is not known which one does it. */
+  /** Empty if it is not known which one does it; the attribute for `aria-hidden`. */
   property: string;
   value: string;
 }
@@ -65,7 +65,15 @@ export function hiderOf(target: Element): Hider | undefined {
     const empty = (at: Element): boolean => at.getBoundingClientRect()[property] === 0;
     return { element: outermost(element, empty), property, value: '0px' };
   }
-  return clipperOf(element);
+  return clipperOf(element) ?? hushedBy(element);
+}
+
+/** What hides an element from those who hear the page, as open dialogs do with all behind them, and so from snapshots. */
+function hushedBy(element: Element): Hider | undefined {
+  for (let at: Element | null = element; at !== null; at = around(at))
+    if (attribute(at, 'aria-hidden') === 'true')
+      return { element: at, property: 'aria-hidden', value: 'true' };
+  return undefined;
 }
 
 /** The outermost of an element and those around it, up to the first that is not so. */
@@ -213,8 +221,12 @@ export function brief(element: Element): string {
   return cutWhole(tagIn(element) + (id !== '' ? `#${id}` : first !== '' ? `.${first}` : ''), 60);
 }
 
-/** The first hidden element with a text, in any case: as a reader would name it, and the element itself. */
-export function seekHidden(text: string): { element: Element; name: string } | undefined {
+/**
+ * The first hidden element with a text, in any case: as a reader would name it, and the element itself. One that says nothing else
+ * comes before all others.
+ */
+export function seekHidden(text: string): Found | undefined {
+  let first: Found | undefined;
   const sought = folded(text).toLowerCase();
   if (sought === '') return undefined;
   let left = MAX_NODES;
@@ -245,11 +257,22 @@ export function seekHidden(text: string): { element: Element; name: string } | u
     for (let at: Element | null = element; at !== null; at = around(at)) path.push(at);
     const named = actedOn(path);
     const whole = named !== null && isHidden(named) ? named : element;
-    return { element: whole, name: `${tagIn(whole)} ${JSON.stringify(cutWhole(found, 60))}` };
+    const hidden = { element: whole, name: `${tagIn(whole)} ${JSON.stringify(cutWhole(found, 60))}` };
+    if (found.toLowerCase() === sought) return hidden;
+    first ??= hidden;
   }
-  return undefined;
+  return first;
+}
+
+interface Found {
+  element: Element;
+  name: string;
 }
 
 function isHidden(element: Element): boolean {
-  return !isShown(element, element.getBoundingClientRect()) || clipperOf(element) !== undefined;
+  return (
+    !isShown(element, element.getBoundingClientRect()) ||
+    clipperOf(element) !== undefined ||
+    hushedBy(element) !== undefined
+  );
 }

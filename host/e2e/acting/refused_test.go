@@ -173,3 +173,32 @@ func TestWithoutTheDebuggerTheAnswerSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// TestAnElementThatWasHiddenForATimeKeepsItsReference: behind a dialog that gives the page back after it has faded, or by a style. The
+// page is not looked at in between.
+func TestAnElementThatWasHiddenForATimeKeepsItsReference(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Away</title><div id="app"><button id="other" onclick="n.textContent++">Other</button><p id="n">0</p></div>
+		<button id="hide" onclick="app.setAttribute('aria-hidden', 'true')">Hide</button><button id="drop" onclick="app.style.display = 'none'">Drop</button>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	listing := a.Look()
+	other := map[string]any{"ref": e2etest.RefOf(t, listing, `"Other"`)}
+	back := `app.removeAttribute('aria-hidden'); app.style.display = ''`
+	for i, by := range []string{"Hide", "Drop"} {
+		a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, listing, `"`+by+`"`)})
+		a.Cannot("browser_click", other, usererr.ReferenceGone, `(button "Other") is no longer shown`, `Hidden: button "Other", div#app, `+[]string{"aria-hidden: true", "display: none"}[i])
+		p.JS(back)
+		a.Do("browser_click", other)
+		if got, want := p.Text(`n.textContent`), []string{"1", "2"}[i]; got != want {
+			t.Errorf("%s: %s clicks", by, got)
+		}
+		a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, listing, `"`+by+`"`)})
+		p.JS(`setTimeout(() => { ` + back + ` }, 1000)`)
+		e2etest.Holds(t, a.Act("browser_wait_for", other).Met, "The element is ready.")
+	}
+	a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, listing, `"Drop"`)})
+	a.Cannot("browser_wait_for", map[string]any{"ref": other["ref"], "timeout_ms": 300}, usererr.ReferenceGone, "is no longer shown")
+	p.JS(`app.remove()`)
+	a.Cannot("browser_click", other, usererr.ReferenceGone, "no longer exists")
+}

@@ -128,8 +128,9 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 // missing is an error about a reference whose element is not on the page.
 type missing struct {
 	error
-	// name is the name of the element, "" if there is none to look for, or another element is like it.
-	name string
+	// name is the name of the element, "" if there is none to look for, or another element is like it. Element is its reference, role and
+	// name.
+	name, element string
 }
 
 func (m *missing) Unwrap() error { return m.error }
@@ -142,7 +143,7 @@ func gone(err error) error {
 	}
 	m := &missing{error: usererr.New(usererr.ReferenceGone, "%s Nothing was done.", g.Error())}
 	if g.Was != nil && g.Successor == nil && !strings.Contains(g.Was.Name, masked) {
-		m.name = g.Was.Name
+		m.name, m.element = g.Was.Name, fmt.Sprintf("%s (%s)", aria.Reference(g.Ref), aria.Brief(g.Was))
 	}
 	return m
 }
@@ -214,7 +215,8 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 	if act.tab == 0 {
 		r.closedTab = a.pages.ClosedBefore(client)
 	}
-	steps, err := act.steps(r)
+	on := &actingTab{actor: a, id: id, instance: instance, browserTab: browserTab, tab: t, refs: r, action: act}
+	steps, err := on.resolved(ctx, client)
 	if err != nil {
 		return nil, Finder{a}.explained(ctx, client, id, t, err)
 	}
@@ -224,7 +226,6 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 	}
 	began := a.clock().UnixMilli()
 	from, first := reportedUntil(a, t, id, client)
-	on := &actingTab{actor: a, id: id, instance: instance, browserTab: browserTab, tab: t, refs: r, action: act}
 	on.before = t.Page.Tree()
 	fills := r.fills(steps)
 	result, err := on.do(ctx, steps)
@@ -264,6 +265,35 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 		on.began = began
 	}
 	return a.finish(ctx, client, t, outcome{id: id, action: act, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first, fills: fills})
+}
+
+// resolved returns the steps of the action. If an element is not on the page, as while a dialog hides it, the page is read again: it may
+// be back. A wait goes on until it is.
+func (t *actingTab) resolved(ctx context.Context, client *checkpoint.Client) ([]protocol.ActStep, error) {
+	steps, err := t.action.steps(t.refs)
+	var away *missing
+	for deadline := t.actor.clock().Add(t.action.timeout); errors.As(err, &away) && t.actor.pages.Left(client, t.id) == nil; {
+		if _, err := t.actor.pages.Look(ctx, t.id, t.tab, false); err != nil {
+			return nil, err
+		}
+		again, missed := t.action.steps(t.refs)
+		if missed == nil && !t.refs.certain(again) {
+			break
+		}
+		left := deadline.Sub(t.actor.clock())
+		if steps, err = again, missed; t.action.waits == "" || left <= 0 || !errors.As(err, &away) {
+			break
+		}
+		change := action{settle: min(left, lookAgain)}
+		if result, err := t.send(ctx, []protocol.ActStep{{Op: protocol.StepChange}}, change, nil, false); err != nil {
+			return nil, err
+		} else if stops(result, nil) {
+			break
+		}
+		t.action.timeout = max(deadline.Sub(t.actor.clock()), time.Millisecond)
+		t.action.settle = t.action.timeout
+	}
+	return steps, err
 }
 
 // reportedUntil returns the moment up to which answers have reported a tab's events to a client: those of actions, and those of

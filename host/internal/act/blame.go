@@ -94,7 +94,7 @@ func (f Finder) explained(ctx context.Context, client *checkpoint.Client, id int
 	if hidden == "" {
 		return err
 	}
-	return usererr.New(usererr.ReferenceGone, "%s\nHidden: %s", m.Error(), hidden)
+	return usererr.New(usererr.ReferenceGone, "element %s is no longer shown. Call browser_snapshot. Nothing was done.\nHidden: %s", m.element, hidden)
 }
 
 // seekTimeout limits the search for hidden text in a page.
