@@ -41,6 +41,11 @@ export function attribute(element: Element, name: string): string {
   return getAttribute.call(element, name) ?? given?.(element, name) ?? '';
 }
 
+/** The address of a link, which in a drawing may have another name; "" without one. */
+export function addressOf(link: Element): string {
+  return attribute(link, 'href') || attribute(link, 'xlink:href');
+}
+
 export function has(element: Element, name: string): boolean {
   return hasAttribute.call(element, name) || given?.(element, name) !== undefined;
 }

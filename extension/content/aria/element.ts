@@ -16,6 +16,7 @@ import { cutWhole } from '../../cut';
 import { accessibleName, roleOf } from '../accessible-name';
 import { CodeEditor } from '../code-editor';
 import {
+  addressOf,
   attribute,
   closest,
   first,
@@ -573,8 +574,9 @@ export function keysOf(element: Element, tag: string): string {
   const add = (name: string, value: string): void => {
     if (value !== '') keys.push(`${name}=${value.slice(0, 200)}`);
   };
-  for (const name of ['id', 'name', 'data-testid', 'data-test', 'data-cy', 'data-key', 'data-id', 'href'])
+  for (const name of ['id', 'name', 'data-testid', 'data-test', 'data-cy', 'data-key', 'data-id'])
     add(name, attribute(element, name));
+  add('href', addressOf(element));
   if (tag === 'input') keys.push(`type=${(element as HTMLInputElement).type}`);
   add('picture', pictureOf(element));
   return keys.join(' ');

@@ -1,6 +1,6 @@
 /** What an element's line has from its surroundings and its style, and by what a control without a name may be called. */
 import { cutWhole } from '../../cut';
-import { all, attribute, closest, first, tagOf } from '../dom';
+import { addressOf, all, attribute, closest, first, tagOf } from '../dom';
 import { fold, INTERACTIVE } from './element';
 import type { Part } from './part';
 import { isPlainlyShown, isUnhit } from './rendering';
@@ -79,9 +79,8 @@ function isLabelHit(element: Element, tag: string): boolean {
 
 /** The hint of a control without a name; "" if nothing says what it is. */
 function hintOf(element: Element, tag: string): string {
-  const tested = TESTED.map((name) => attribute(element, name)).find((value) => value !== '');
-  const said = tested ?? (iconIn(element) || fieldName(element, tag));
-  const address = tag === 'a' || tag === 'area' ? attribute(element, 'href') : '';
+  const said = testedBy(element) || iconIn(element) || fieldName(element, tag);
+  const address = tag === 'a' || tag === 'area' ? addressOf(element) : '';
   const leads = address === '#' || address.startsWith('javascript:') ? '' : address;
   const hint = fold([said, leads].filter((part) => part !== '').join(' '));
   return hinted(hint);
@@ -91,19 +90,27 @@ function hinted(hint: string): string {
   return hint === '' ? '' : `hint: ${cutWhole(hint, MAX_HINT)}`;
 }
 
+/** What tests know an element by. */
+function testedBy(element: Element): string {
+  return TESTED.map((name) => attribute(element, name)).find((value) => value !== '') ?? '';
+}
+
 /** The name of the picture that an element shows. */
 function iconIn(element: Element): string {
   const use = first(element, 'use');
-  if (use !== null) return afterHash(attribute(use, 'href') || attribute(use, 'xlink:href'));
-  for (const at of [element, ...all(element, 'i, span, svg, [data-icon], [data-lucide]')]) {
+  if (use !== null) return afterHash(addressOf(use));
+  for (const at of [element, ...all(element, 'i, span, svg, [data-icon], [data-lucide], [icon], [name]')]) {
     if (LIGATURES.test(attribute(at, 'class'))) return fold(at.textContent ?? '');
     const named = attribute(at, 'data-icon') || attribute(at, 'data-lucide');
-    if (named !== '') return named;
+    const inner = at === element ? '' : tagOf(at);
+    const drawn = inner.endsWith('-icon') ? attribute(at, 'icon') || attribute(at, 'name') : '';
+    if (named !== '' || drawn !== '') return named || drawn;
     for (const word of attribute(at, 'class').split(/\s+/)) {
       const icon = ICON.exec(word)?.[1] ?? '';
       if (icon !== '' && !LOOK.test(icon)) return icon;
     }
-    if (at !== element && tagOf(at) === 'svg' && attribute(at, 'id') !== '') return attribute(at, 'id');
+    const said = inner === 'svg' ? attribute(at, 'id') || testedBy(at) : '';
+    if (said !== '') return said;
   }
   const image = first(element, 'img');
   return image === null ? '' : fileOf(image);

@@ -38,6 +38,7 @@ func TestLinesSayWhatElementsMean(t *testing.T) {
 		// Conditional roles.
 		{`<address>Mail us</address>`, "group: \"Mail us\""},
 		{`<search><button>Find</button></search>`, "search:\n  button \"Find\""},
+		{`<svg width="90" height="30"><a xlink:href="/a"><text y="20">Next</text></a></svg>`, `link "Next"`},
 		{`<summary>Nothing to open</summary>`, `text: "Nothing to open"`},
 	}
 	var page strings.Builder

@@ -60,12 +60,13 @@ func TestControlsWithoutNamesHaveHints(t *testing.T) {
 	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Hints</title><main>
 		<button data-testid="remove-row"></button><button><svg width="9" height="9"><use href="#icon-cart"></use></svg></button>
 		<button><i class="fas fa-fw fa-trash"></i></button><a href="/basket"><img src="/i/basket.svg?v=2"></a><a href="/plain"><span></span></a>
+		<button><svg width="9" height="9" aria-hidden="true" data-testid="EditIcon"></svg></button><button><ion-icon name="trash-outline" style="display:inline-block;width:9px;height:9px"></ion-icon></button>
 		<input name="surname"><button title="Close"></button><button>Named</button><div tabindex="0"><b>Said</b></div></main>`})
 	a := w.AgentOf(t, s)
 	w.Open(t, s.URL)
 	first := a.Look()
-	e2etest.Holds(t, first, `(hint "remove-row")`, `(hint "icon-cart")`, `(hint "trash")`, `(hint "basket.svg /basket")`, `(hint "/plain")`, `textbox [e`, `(hint "surname")`, `button "Close"`)
-	if n := strings.Count(first, "(hint"); n != 6 {
+	e2etest.Holds(t, first, `(hint "remove-row")`, `(hint "icon-cart")`, `(hint "trash")`, `(hint "basket.svg /basket")`, `(hint "EditIcon")`, `(hint "trash-outline")`, `(hint "/plain")`, `textbox [e`, `(hint "surname")`, `button "Close"`)
+	if n := strings.Count(first, "(hint"); n != 8 {
 		t.Errorf("%d hints", n)
 	}
 }
