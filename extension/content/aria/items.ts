@@ -141,7 +141,16 @@ function kindOf(element: Element): string {
 function standsFree({ parent }: Part): boolean {
   let at = parent;
   for (; at !== undefined && at.facts.role === ''; at = at.parent) if (at.tag === 'label') return false;
-  return at === undefined || (AROUND.has(at.facts.role) && !has(at.element, 'onclick'));
+  if (at === undefined) return true;
+  if (at.facts.role === 'generic') return scrolls(parent, at);
+  return AROUND.has(at.facts.role) && !has(at.element, 'onclick');
+}
+
+/** Whether what stands between two parts, both included, scrolls: it holds a list then, and is no card. */
+function scrolls(from: Part | undefined, to: Part): boolean {
+  for (let at = from; at !== undefined; at = at === to ? undefined : at.parent)
+    if (/auto|scroll/.test(getComputedStyle(at.element).overflowY)) return true;
+  return false;
 }
 
 function isItemTag(tag: string): boolean {

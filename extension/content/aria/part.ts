@@ -189,9 +189,19 @@ export function isClickable(part: Part): boolean {
   if (isSortable(part)) return true;
   if (parent === undefined || parent.pointer || !(part.pointer || isLinkOfAScript(part))) return false;
   for (let at: Part | undefined = parent; at !== undefined; at = at.parent) {
-    if ((INTERACTIVE.has(at.facts.role) && at.facts.role !== 'combobox') || at.tag === 'label') return false;
+    const operates = INTERACTIVE.has(at.facts.role) && at.facts.role !== 'combobox' && !isExpander(part, at);
+    if (operates || at.tag === 'label') return false;
   }
   return true;
+}
+
+/** Whether an element is the icon that opens a tree item, which itself may only be selected by a click. */
+function isExpander({ element }: Part, item: Part): boolean {
+  return (
+    item.facts.role === 'treeitem' &&
+    has(item.element, 'aria-expanded') &&
+    (element.textContent ?? '').trim() === ''
+  );
 }
 
 /** Whether a header says how its column is sorted, and nothing in it changes that: it does so itself. */

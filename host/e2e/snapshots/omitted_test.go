@@ -77,6 +77,10 @@ func TestNothingIsLeftOutSilently(t *testing.T) {
 		{"two unlike", two(`<div><b>Ada</b> <i>10:42</i></div>`, `<div><span>Hello</span> <i>1</i></div>`), nil, nil, []string{"not shown"}},
 		{"two of two classes", two(`<div class="name"><b>Ada</b> <i>10:42</i></div>`, `<div class="text"><b>Hello</b> <i>1</i></div>`), nil, nil, []string{"not shown"}},
 		{"one with a button", two(`<div><b>Phone</b> <i>10 EUR</i></div>`, `<div><b>Laptop</b> <i>20 EUR</i> <button>Buy</button></div>`), nil, nil, []string{"not shown"}},
+		{"scroller", `<button>z</button><div tabindex="0" style="height:50px;overflow-y:auto"><div><div>one</div><div>two</div><div>three</div></div></div>`, []string{`- generic [e`, "3 items"}, []string{`- item [e`, `]: "two"`}, nil},
+		{"list that opens", `<button>z</button><div style="cursor:pointer">Choose<div style="overflow:auto"><div>one</div><div>two</div><div>three</div></div></div>`, []string{`- generic [e`, "3 items"}, []string{`- item [e`, `]: "two"`}, nil},
+		{"expander", `<div role="tree"><div role="treeitem" aria-expanded="false"><span style="cursor:pointer"><i class="bi bi-caret-right"></i></span><span style="cursor:pointer">Leaf</span></div></div>`, []string{`treeitem "Leaf" [`, `- generic [e`, `(hint "caret-right")`}, nil, nil},
+		{"card", `<button>z</button><div tabindex="0"><div>Phone</div><div>10 EUR</div><div>in stock</div></div>`, []string{"Phone", "in stock"}, nil, []string{"item"}},
 		{"prose", `<button>z</button><p>one</p><p>two</p><p>three</p>`, nil, nil, []string{"not shown"}},
 		{"link", `<button>z</button><a>Hover me</a> <a name="here"></a><a aria-current="page">Here</a>`, []string{`- generic [e`, `]: "Hover me"`}, nil, []string{"Here"}},
 		{
