@@ -128,9 +128,8 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 // missing is an error about a reference whose element is not on the page.
 type missing struct {
 	error
-	// name is the name of the element, "" if there is none to look for, or another element is like it. Element is its reference, role and
-	// name.
-	name, element string
+	// element is its reference, role and name; name is "" if there is none to look for, or another element is like it.
+	element, name string
 }
 
 func (m *missing) Unwrap() error { return m.error }
@@ -206,7 +205,7 @@ func (a action) describe(r *references) string {
 func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, act action) (*finished, error) {
 	instance, browserTab, ok := a.store.BrowserTab(id)
 	if !ok {
-		return nil, usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
+		return nil, pages.Closed(id)
 	}
 	t := a.pages.Tab(id)
 	t.Lock()
@@ -265,35 +264,6 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 		on.began = began
 	}
 	return a.finish(ctx, client, t, outcome{id: id, action: act, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first, fills: fills})
-}
-
-// resolved returns the steps of the action. If an element is not on the page, as while a dialog hides it, the page is read again: it may
-// be back. A wait goes on until it is.
-func (t *actingTab) resolved(ctx context.Context, client *checkpoint.Client) ([]protocol.ActStep, error) {
-	steps, err := t.action.steps(t.refs)
-	var away *missing
-	for deadline := t.actor.clock().Add(t.action.timeout); errors.As(err, &away) && t.actor.pages.Left(client, t.id) == nil; {
-		if _, err := t.actor.pages.Look(ctx, t.id, t.tab, false); err != nil {
-			return nil, err
-		}
-		again, missed := t.action.steps(t.refs)
-		if missed == nil && !t.refs.certain(again) {
-			break
-		}
-		left := deadline.Sub(t.actor.clock())
-		if steps, err = again, missed; t.action.waits == "" || left <= 0 || !errors.As(err, &away) {
-			break
-		}
-		change := action{settle: min(left, lookAgain)}
-		if result, err := t.send(ctx, []protocol.ActStep{{Op: protocol.StepChange}}, change, nil, false); err != nil {
-			return nil, err
-		} else if stops(result, nil) {
-			break
-		}
-		t.action.timeout = max(deadline.Sub(t.actor.clock()), time.Millisecond)
-		t.action.settle = t.action.timeout
-	}
-	return steps, err
 }
 
 // reportedUntil returns the moment up to which answers have reported a tab's events to a client: those of actions, and those of
@@ -359,7 +329,7 @@ func (a *Actor) do(ctx context.Context, id int, instance string, browserTab int,
 	case errors.As(err, &coded) && coded.Code == protocol.CodeUnknown:
 		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for acting. Ask the user to run `tidemark install` and to reload it.")
 	case errors.As(err, &coded) && coded.Code == protocol.CodeNone:
-		return nil, usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
+		return nil, pages.Closed(id)
 	case errors.As(err, &coded):
 		code := usererr.PageUnavailable
 		switch coded.Code {

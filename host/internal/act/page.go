@@ -183,7 +183,7 @@ func (a *Actor) actOnTabs(ctx context.Context, client *checkpoint.Client, p page
 	}
 	instance, browserTab, ok := a.store.BrowserTab(id)
 	if !ok {
-		return usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
+		return pages.Closed(id)
 	}
 	ctx, release, err := a.take(ctx, client, id, p.Action+" the tab")
 	if err != nil {

@@ -2,8 +2,11 @@ package act
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/aria"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -25,6 +28,35 @@ type actingTab struct {
 	follows *aria.Tree
 	// began is when the first step began to take effect, in milliseconds since the Unix epoch; 0 if none did.
 	began int64
+}
+
+// resolved returns the steps of the action. If an element is not on the page, as while a dialog hides it, the page is read again: it may
+// be back. A wait goes on until it is.
+func (t *actingTab) resolved(ctx context.Context, client *checkpoint.Client) ([]protocol.ActStep, error) {
+	steps, err := t.action.steps(t.refs)
+	var away *missing
+	for deadline := t.actor.clock().Add(t.action.timeout); errors.As(err, &away) && t.actor.pages.Left(client, t.id) == nil; {
+		if _, err := t.actor.pages.Look(ctx, t.id, t.tab, false); err != nil {
+			return nil, err
+		}
+		again, missed := t.action.steps(t.refs)
+		if missed == nil && !t.refs.certain(again) {
+			break
+		}
+		left := deadline.Sub(t.actor.clock())
+		if steps, err = again, missed; t.action.waits == "" || left <= 0 || !errors.As(err, &away) {
+			break
+		}
+		change := action{settle: min(left, lookAgain)}
+		if result, err := t.send(ctx, []protocol.ActStep{{Op: protocol.StepChange}}, change, nil, false); err != nil {
+			return nil, err
+		} else if stops(result, nil) {
+			break
+		}
+		t.action.timeout = max(deadline.Sub(t.actor.clock()), time.Millisecond)
+		t.action.settle = t.action.timeout
+	}
+	return steps, err
 }
 
 // do sends more steps to the browser.

@@ -52,6 +52,9 @@ func (p *Pages) TabFor(client *checkpoint.Client, id int) (int, error) {
 		}
 	}
 	if err := tabs.Check(v, client.Scope, id); err != nil {
+		if id == p.ClosedBefore(client) { // it used the tab before
+			return 0, Closed(id)
+		}
 		return 0, err
 	}
 	if id == 0 {
@@ -86,6 +89,11 @@ func left(v *capture.View, scope checkpoint.Scope, id int) error {
 		return nil
 	}
 	return outside(scope, v.Tabs[i].Watched, id)
+}
+
+// Closed is the error about a tab that was closed.
+func Closed(id int) error {
+	return usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
 }
 
 // outside is the error about a tab that left the origins of a scope. A tab that is not watched has no origin.

@@ -297,7 +297,7 @@ func (p *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tre
 	}
 	instance, browserTab, ok := p.store.BrowserTab(id)
 	if !ok {
-		return nil, usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
+		return nil, Closed(id)
 	}
 	if err := p.Paused(id); err != nil {
 		return nil, err
@@ -335,7 +335,7 @@ func (p *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tre
 			return nil, usererr.New(usererr.PageUnavailable, "tab %d: %s", id, coded.Message)
 		}
 		if _, _, ok := p.store.BrowserTab(id); !ok {
-			return nil, usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
+			return nil, Closed(id)
 		}
 		t.Unlocked(func() { err = sleep(ctx, loadRetry) })
 		if err != nil {
