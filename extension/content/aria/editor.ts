@@ -1,6 +1,16 @@
 /** What is written in an editor, or shown in a field that is no control of the browser. */
 import { clean, folded } from '../../clean';
-import { attribute, first, firstChildOf, matches, nextSiblingOf, nodeTypeOf, tagOf } from '../dom';
+import {
+  all,
+  attribute,
+  first,
+  firstChildOf,
+  matches,
+  nextSiblingOf,
+  nodeTypeOf,
+  parentOf,
+  tagOf,
+} from '../dom';
 import { BLOCKS, hiddenByMarkup } from '../text';
 
 import { isPlainlyShown, shadowOf } from './rendering';
@@ -68,6 +78,37 @@ export function shownValue(field: Element, role: string): string | undefined {
   if (first(field, LISTS) !== null) return undefined;
   const types = first(field, TYPED) !== null;
   if (role !== 'combobox' && (types || first(field, OPERABLE) !== null)) return undefined; // which has no line in a value
+  const text = shownText(field);
+  // Beside a field to type in, what is chosen already is the value, if anything is.
+  return types && text === '' ? undefined : text;
+}
+
+/** How many elements around a field the box is, at most, that is drawn around it, and how high, in pixels. */
+const MAX_AROUND = 5;
+const MAX_BOX = 200;
+const OTHERS = 'input:not([type=hidden]), select, textarea, [role=combobox], [contenteditable]';
+
+/**
+ * The text that a component draws over an empty field to type in, or beside it, in the box that it draws around both: what is chosen,
+ * or what may be. React Select and Ant Design do so. "" without any.
+ */
+export function drawnBeside(field: Element): string {
+  if (attribute(field, 'role') !== 'combobox' || isBoxed(field)) return '';
+  let box = parentOf(field);
+  for (let left = MAX_AROUND; box !== null && left > 0; left--, box = parentOf(box)) {
+    if (all(box, OTHERS).length > 1) return '';
+    if (isBoxed(box)) return box.getBoundingClientRect().height > MAX_BOX ? '' : shownText(box);
+  }
+  return '';
+}
+
+function isBoxed(element: Element): boolean {
+  const { borderTopStyle, borderTopWidth, boxShadow } = getComputedStyle(element);
+  return (borderTopStyle !== 'none' && borderTopWidth !== '0px') || boxShadow !== 'none';
+}
+
+/** The text in an element, without fields and what has a line of its own. */
+function shownText(root: Element): string {
   const texts: string[] = [];
   const enter = (parent: Element, depth: number): void => {
     const assigned = tagOf(parent) === 'slot' ? (parent as HTMLSlotElement).assignedNodes() : [];
@@ -81,7 +122,11 @@ export function shownValue(field: Element, role: string): string | undefined {
     if (nodeTypeOf(node) !== Node.ELEMENT_NODE || depth > MAX_WRITTEN_DEPTH) return;
     const element = node as Element;
     const tag = tagOf(element);
-    if (NOT_WRITTEN.has(tag) || hiddenByMarkup(element) || matches(element, APART)) return;
+    if (NOT_WRITTEN.has(tag) || hiddenByMarkup(element)) return;
+    if (matches(element, APART)) {
+      texts.push(' '); // it parts what is before it from what is after it
+      return;
+    }
     const style = getComputedStyle(element);
     if (style.display !== 'contents' && !isPlainlyShown(element)) return;
     const apart = style.display === 'inline' || style.display === 'contents' ? '' : ' ';
@@ -89,8 +134,6 @@ export function shownValue(field: Element, role: string): string | undefined {
     if (attribute(element, 'aria-label') === '') enter(element, depth + 1);
     texts.push(apart);
   };
-  enter(field, 0);
-  const text = folded(texts.join(''));
-  // Beside a field to type in, what is chosen already is the value, if anything is.
-  return types && text === '' ? undefined : text;
+  enter(root, 0);
+  return folded(texts.join(''));
 }

@@ -31,7 +31,7 @@ import {
 } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
-import { shownValue, writtenText } from './editor';
+import { drawnBeside, shownValue, writtenText } from './editor';
 import { isCustom, readInternals } from './internals';
 import type { Labels } from './labels';
 import { markOf } from './marks';
@@ -131,7 +131,8 @@ function heldBy(element: Element, tag: string): string {
     case 'input': {
       const { type } = element as HTMLInputElement;
       // What such a box would be sent as is an attribute.
-      if (type !== 'checkbox' && type !== 'radio') return String((element as HTMLInputElement).value);
+      if (type !== 'checkbox' && type !== 'radio')
+        return String((element as HTMLInputElement).value) || drawnBeside(element);
       const { checked, indeterminate } = element as HTMLInputElement;
       return indeterminate ? 'indeterminate' : String(checked);
     }

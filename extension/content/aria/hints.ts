@@ -1,6 +1,7 @@
 /** What an element's line has from its surroundings and its style, and by what a control without a name may be called. */
 import { cutWhole } from '../../cut';
 import { addressOf, all, attribute, closest, first, tagOf } from '../dom';
+import { drawnBeside } from './editor';
 import { fold, INTERACTIVE } from './element';
 import type { Part } from './part';
 import { isPlainlyShown, isUnhit } from './rendering';
@@ -39,6 +40,8 @@ export function complete(part: Part): void {
   // Labels are clicked in place of such boxes; a picture in place of a whole, where it alone is hit.
   if (unhit && facts.role !== 'option' && !facts.states.includes('disabled') && !isLabelHit(element, tag))
     facts.states.push('no-pointer');
+  if (tag === 'input' && facts.role === 'combobox' && facts.value === '' && facts.description === '')
+    facts.description = cutWhole(drawnBeside(element), MAX_HINT);
   if (facts.name !== '' || says(part)) return;
   // The hint is the first line of the description, which has one line itself.
   facts.description = [hintOf(element, tag), facts.description].filter((line) => line !== '').join('\n');

@@ -181,3 +181,26 @@ for (let i = 0; i < 200; i++) list.insertAdjacentHTML('beforeend', '<div><span><
 	}
 	e2etest.Lacks(t, a.Whole(), "[no-pointer]")
 }
+
+// TestWhatIsDrawnOverAFieldIsSaid: components show what is chosen beside an empty field to type in, in a box of their own.
+func TestWhatIsDrawnOverAFieldIsSaid(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Chosen</title><style>.box { border: 1px solid; position: relative; width: 200px } .box input { border: 0; width: 60px } .card { border: 1px solid }</style>
+		<div>Above<div class="box"><div><span id="one">Green</span><div><input role="combobox" aria-label="Colour"></div></div><button aria-label="Open">v</button></div></div>
+		<div class="box"><span>Red</span><div role="button" aria-label="Remove Red">x</div><span>Blue</span><div role="button" aria-label="Remove Blue">x</div><input role="combobox" aria-label="Many"></div>
+		<div class="card"><div>A card of its own<div><div><div><div><input role="combobox" aria-label="Bare" style="border:0"></div></div></div></div></div></div>
+		<div class="card"><p>Two fields</p><input role="combobox" aria-label="First" style="border:0"><input aria-label="Second"></div>
+		<div class="card"><p>A field with a box</p><input role="combobox" aria-label="Boxed"></div>
+		<div class="card"><p>No list</p><input aria-label="Plain" style="border:0"></div>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	look := a.Look()
+	e2etest.Holds(t, look, `combobox "Colour" [e`, `("Green"): ""`, `combobox "Many" [e`, `("Red Blue"): ""`)
+	if n := strings.Count(look, `("`); n != 2 {
+		t.Errorf("%d are said: %s", n, look)
+	}
+	p.JS(`one.textContent = 'Grey'`)
+	e2etest.Holds(t, a.Look(), `combobox "Colour" [e2] ("Grey")  # was ("Green")`)
+	p.JS(`document.querySelector('input').value = 'gr'`)
+	e2etest.Lacks(t, a.Whole(), "Grey")
+}
