@@ -29,9 +29,9 @@ import {
   rootOf,
   tagOf,
 } from '../dom';
+import { drawnBeside, shownValue, writtenText } from '../field-text';
 import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
-import { drawnBeside, shownValue, writtenText } from './editor';
 import { isCustom, readInternals } from './internals';
 import type { Labels } from './labels';
 import { markOf } from './marks';

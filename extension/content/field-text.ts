@@ -1,5 +1,6 @@
 /** What is written in an editor, or shown in a field that is no control of the browser. */
-import { clean, folded } from '../../clean';
+import { clean, folded } from '../clean';
+import { isPlainlyShown, shadowOf } from './aria/rendering';
 import {
   all,
   attribute,
@@ -10,10 +11,8 @@ import {
   nodeTypeOf,
   parentOf,
   tagOf,
-} from '../dom';
-import { BLOCKS, hiddenByMarkup } from '../text';
-
-import { isPlainlyShown, shadowOf } from './rendering';
+} from './dom';
+import { BLOCKS, hiddenByMarkup } from './text';
 
 /** How deep what is written in an editor is read. */
 const MAX_WRITTEN_DEPTH = 1000;
