@@ -1,4 +1,4 @@
-import { addressOf, attribute, first, has, rootOf, tagOf } from './dom';
+import { attribute, first, hasAddress, rootOf, tagOf } from './dom';
 import { fold, isEditingHost, readText } from './text';
 
 const MAX_NAME = 80;
@@ -72,7 +72,7 @@ export function roleOf(element: Element): string {
   }
   const tag = tagOf(element);
   if (tag === 'input') return INPUT_ROLES[(element as HTMLInputElement).type] ?? 'textbox';
-  if (tag === 'a' || tag === 'area') return has(element, 'href') || addressOf(element) !== '' ? 'link' : '';
+  if (tag === 'a' || tag === 'area') return hasAddress(element) ? 'link' : '';
   if (tag === 'select') {
     const select = element as HTMLSelectElement;
     return select.multiple || select.size > 1 ? 'listbox' : 'combobox';

@@ -46,6 +46,11 @@ export function addressOf(link: Element): string {
   return attribute(link, 'href') || attribute(link, 'xlink:href');
 }
 
+/** Whether a link has an address, be it empty. */
+export function hasAddress(link: Element): boolean {
+  return has(link, 'href') || has(link, 'xlink:href');
+}
+
 export function has(element: Element, name: string): boolean {
   return hasAttribute.call(element, name) || given?.(element, name) !== undefined;
 }

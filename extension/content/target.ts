@@ -1,5 +1,5 @@
 import { accessibleName, roleOf } from './accessible-name';
-import { addressOf, attribute, has, isElement, tagOf } from './dom';
+import { attribute, has, hasAddress, isElement, tagOf } from './dom';
 import { selectorOf, tagIn, testIdSelector } from './selector';
 import { isEditingHost, readText } from './text';
 
@@ -59,8 +59,7 @@ export function actedOn(path: readonly EventTarget[]): Element | null {
 }
 
 function isInteractive(element: Element): boolean {
-  if (INTERACTIVE_TAGS.has(tagOf(element)))
-    return tagOf(element) !== 'a' || addressOf(element) !== '' || has(element, 'href');
+  if (INTERACTIVE_TAGS.has(tagOf(element))) return tagOf(element) !== 'a' || hasAddress(element);
   if (INTERACTIVE_ROLES.has(attribute(element, 'role'))) return true;
   return has(element, 'onclick') || testIdSelector(element) !== '' || isEditingHost(element);
 }

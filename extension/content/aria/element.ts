@@ -29,9 +29,9 @@ import {
   rootOf,
   tagOf,
 } from '../dom';
-import { drawnBeside, shownValue, writtenText } from '../field-text';
 import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
+import { drawnBeside, shownValue, writtenText } from './editor';
 import { isCustom, readInternals } from './internals';
 import type { Labels } from './labels';
 import { markOf } from './marks';
@@ -132,7 +132,8 @@ function heldBy(element: Element, tag: string): string {
       const { type } = element as HTMLInputElement;
       // What such a box would be sent as is an attribute.
       if (type !== 'checkbox' && type !== 'radio')
-        return String((element as HTMLInputElement).value) || drawnBeside(element);
+        // no value has a line break
+        return String((element as HTMLInputElement).value) || `\n${drawnBeside(element)}`;
       const { checked, indeterminate } = element as HTMLInputElement;
       return indeterminate ? 'indeterminate' : String(checked);
     }

@@ -1,7 +1,7 @@
 /** What an element's line has from its surroundings and its style, and by what a control without a name may be called. */
 import { cutWhole } from '../../cut';
 import { addressOf, all, attribute, closest, first, tagOf } from '../dom';
-import { drawnBeside } from '../field-text';
+import { drawnBeside } from './editor';
 import { fold, INTERACTIVE } from './element';
 import type { Part } from './part';
 import { isPlainlyShown, isUnhit } from './rendering';

@@ -11,6 +11,7 @@ import type { AriaNode } from '../../protocol';
 import { isDrawnCode } from '../code-editor';
 import { first, has, isConnected, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
+import { Signals } from '../signals';
 import { isEditingHost } from '../text';
 import { Ahead } from './ahead';
 import {
@@ -44,7 +45,6 @@ import {
 } from './part';
 import { References } from './references';
 import { generatedText, hidesContent, isBlock, isPointed, isUnhit, PSEUDOS, shadowOf } from './rendering';
-import { Signals } from './signals';
 import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
 import { Stale } from './stale';
 import { Unannounced } from './unannounced';

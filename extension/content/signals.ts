@@ -3,7 +3,7 @@
  * all elements were asked how they are shown, they need not be asked again.
  */
 
-import { isConnected, nodeTypeOf, tagOf } from '../dom';
+import { isConnected, nodeTypeOf, tagOf } from './dom';
 
 /** After which an element may match other rules, or a rule may hold that did not. */
 const EVENTS = 'pointerdown pointerup keydown keyup click input fullscreenchange'.split(' ');

@@ -1,6 +1,5 @@
 /** What is written in an editor, or shown in a field that is no control of the browser. */
-import { clean, folded } from '../clean';
-import { isPlainlyShown, shadowOf } from './aria/rendering';
+import { clean, folded } from '../../clean';
 import {
   all,
   attribute,
@@ -11,8 +10,9 @@ import {
   nodeTypeOf,
   parentOf,
   tagOf,
-} from './dom';
-import { BLOCKS, hiddenByMarkup } from './text';
+} from '../dom';
+import { BLOCKS, hiddenByMarkup } from '../text';
+import { isPlainlyShown, shadowOf } from './rendering';
 
 /** How deep what is written in an editor is read. */
 const MAX_WRITTEN_DEPTH = 1000;
