@@ -16,6 +16,8 @@ interface Kind {
   placed?: true;
   /** Stands for lines that are not drawn. Without it, lines are drawn to the end of what is in view. */
   gap?: string;
+  /** Only draws, and passes on what is typed: what is pasted would come twice, and nothing can be selected by keys. */
+  passes?: true;
   /** What the editor adds to the text of a line. */
   added?: string;
   /** How high the lines are, in px, that stand before the first one drawn; NaN where the page does not show that. */
@@ -89,6 +91,16 @@ const KINDS: readonly Kind[] = [
     before: (root) => topOf(first(root, '.CodeMirror-lines')?.parentElement ?? root),
     rows: (root, height) => rowsIn(root, '.CodeMirror-sizer', height, Number.POSITIVE_INFINITY),
   },
+  {
+    // A terminal: nothing tells how much stands above. Where it draws on a canvas, there are no rows to read.
+    root: '.xterm:has(> * .xterm-rows > div)',
+    field: '.xterm-helper-textarea',
+    line: '.xterm-rows > div',
+    number: ':not(*)',
+    passes: true,
+    before: () => Number.NaN,
+    rows: () => [0, Number.POSITIVE_INFINITY],
+  },
 ];
 
 const ROOTS = KINDS.map(({ root }) => root).join();
@@ -125,6 +137,11 @@ export class CodeEditor {
     return kind === undefined || root === null ? undefined : new CodeEditor(root, kind);
   }
 
+  /** Whether it is a terminal: its text is not the user's. */
+  get passes(): boolean {
+    return this.#kind.passes === true;
+  }
+
   /** What it draws now. */
   drawn(): Drawn {
     const drawn = this.#ordered(this.#kind.line);
@@ -136,6 +153,7 @@ export class CodeEditor {
         lines.push(lines.pop() + text.trimStart());
       else lines.push(text);
     }
+    while (this.passes && lines.at(-1)?.trim() === '') lines.pop(); // rows that wait for output
     const [top, last] = [drawn[0], drawn.at(-1)];
     if (top === undefined || last === undefined) return { text: '', lines: '0' };
     const height = Math.min(...drawn.map((line) => line.getBoundingClientRect().height));

@@ -141,7 +141,7 @@ export async function focusEditor(element: Element, all: boolean): Promise<Told>
 
 /** What a field is if it is not one of HTML's. */
 export function editorOf(field: HTMLElement): Told['editor'] {
-  if (CodeEditor.of(field) !== undefined) return 'code';
+  if (CodeEditor.of(field)?.passes === false) return 'code';
   if (attribute(field, 'role') === 'spinbutton' && !('select' in field)) return 'segment';
   return 'select' in field ? undefined : 'rich';
 }

@@ -143,7 +143,7 @@ export class Objections {
 
 /** What a field made of what was typed, as far as that is to be told. */
 function objectionsTo({ field, before, text, former }: Typed): Omit<FieldObjection, 'id'>[] {
-  if (!isConnected(field)) return [];
+  if (!isConnected(field) || CodeEditor.of(field)?.passes === true) return [];
   const typed = [...text].length;
   if (written(field) === before) return [{ typed }];
   const kept = former === undefined ? 0 : keptOf(former, solid(text), solid(edited(field)));

@@ -131,7 +131,7 @@ func editorPage(t *testing.T, w *e2etest.World, page string) (*e2etest.Agent, *e
 	s.Mux.Handle("/node_modules/", http.StripPrefix("/node_modules/", http.FileServer(http.Dir(filepath.FromSlash("../apps/node_modules")))))
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
-	p.WaitUntil(`document.querySelector('.view-line, .ace_line')`)
+	p.WaitUntil(`document.querySelector('.view-line, .ace_line, .xterm-rows > div')`)
 	return a, p
 }
 
@@ -170,6 +170,35 @@ ace.edit('app', { wrap: 40 }).setValue('if (a)\n    let b = "aaaaaaaaaaaaaaa bbb
 		w.Open(t, s.URL)
 		e2etest.Holds(t, a.Whole(), `"See:\nlet a"`, `button "js"`, `button "Copy"`)
 	})
+}
+
+// TestATerminalInAPage: what xterm.js draws is the value of its field, and what is typed comes once.
+func TestATerminalInAPage(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	a, p := editorPage(t, w, `<link rel="stylesheet" href="/node_modules/@xterm/xterm/css/xterm.css"><script src="/node_modules/@xterm/xterm/lib/xterm.js"></script><script>
+const terminal = new Terminal({ rows: 10 });
+terminal.open(app);
+terminal.write('$ ');
+window.received = '';
+terminal.onData((data) => {
+	received += data;
+	terminal.write(data === '\r' ? '\r\n3 tests passed\r\n$ ' : data);
+});
+</script>`)
+	p.WaitUntil(`document.querySelector('.xterm-rows').textContent.includes('$')`)
+	look := a.Whole()
+	e2etest.Holds(t, look, `textbox "Terminal input"`, `[lines=1+]: "$`)
+	field := e2etest.RefOf(t, look, "Terminal input")
+	d := a.Act("browser_type", map[string]any{"ref": field, "text": "npm test", "submit": true})
+	e2etest.Intact(t, d)
+	p.WaitUntil(`document.querySelector('.xterm-rows').textContent.includes('passed')`)
+	e2etest.Holds(t, a.Whole(), `[lines=3+]: "$ npm test\n3 tests passed\n$`)
+	d = a.Act("browser_type", map[string]any{"ref": field, "text": "ls", "clear": true}) // nothing of a terminal's can be cleared so
+	p.WaitUntil(`document.querySelector('.xterm-rows').textContent.includes('ls')`)
+	e2etest.Holds(t, a.Whole(), `3 tests passed\n$ ls`)
+	if got := p.Text(`received`); got != "npm test\rls" || len(d.Ignored) > 0 {
+		t.Errorf("the terminal received %q, ignored: %s", got, d)
+	}
 }
 
 // TestEditorsSayHowManyLinesTheyHave: what they draw is never taken for all of a longer text, and how long that is, is said as
