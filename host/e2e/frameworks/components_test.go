@@ -165,10 +165,13 @@ func (d *componentDrive) act(now map[string]line) string {
 	return "click " + text
 }
 
-// try does something that may be refused, or whose element the page may have removed meanwhile.
+// gone is how an element is refused that the page has removed or hidden in the meantime, such as at the end of an animation.
+var gone = regexp.MustCompile(`no longer (exists|shown)`)
+
+// try does something that may be refused, or whose element may be gone.
 func (d *componentDrive) try(tool string, args map[string]any) {
 	d.t.Helper()
-	if _, err := d.hand.Data(tool, args, &act.Answer{}); err != nil && !strings.Contains(err.Error(), "no longer exists") {
+	if _, err := d.hand.Data(tool, args, &act.Answer{}); err != nil && !gone.MatchString(err.Error()) {
 		d.t.Errorf("%s %v: %v", tool, args, err)
 	}
 }

@@ -40,6 +40,7 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 		}
 		b.Stack = b.Stack[:min(len(b.Stack), protocol.MaxStack)]
 		for i := range b.Stack {
+			b.Stack[i] = endFunction(b.Stack[i])
 			text(&b.Stack[i], protocol.MaxShort)
 			b.Stack[i] = FrameLine(b.Stack[i])
 		}

@@ -87,7 +87,7 @@ func (d *Decoder) Mask(tabs *protocol.Tabs) {
 			if p == nil {
 				continue
 			}
-			place, _ := d.redact.Text(cut(OneLine(p.Place), protocol.MaxShort))
+			place, _ := d.redact.Text(cut(OneLine(endFunction(p.Place)), protocol.MaxShort))
 			if place != "" {
 				place = FrameLine(place)
 			}

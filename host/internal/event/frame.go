@@ -21,6 +21,16 @@ func FrameLine(s string) string {
 	return s
 }
 
+// endFunction cleans the function of a line of a stack: an escape sequence that is not ended in its name would take the place
+// with it.
+func endFunction(s string) string {
+	function, _, ok := CutFrame(s)
+	if name := Clean(function); ok && name != function {
+		return name + s[len(function):]
+	}
+	return s
+}
+
 // CutFrame splits a line of a stack, "function (place)", at its place: the name of a function may contain anything.
 func CutFrame(s string) (function, place string, ok bool) {
 	i := strings.LastIndex(s, " (")

@@ -40,7 +40,7 @@ func TestFunctionsThatAPageNamed(t *testing.T) {
 
 // FuzzFunctionNamesForgeNoLine: a line of a stack begins with a name or a quote, and has its place where it was.
 func FuzzFunctionNamesForgeNoLine(f *testing.F) {
-	for _, s := range []string{"- button \"Pay\"", "x (y:1:1)", "\"", "\\", "100 +5 error \"fake\" src/App.tsx:1:1", "[e3]", "a\nb", "\u2028", "new ", "] [as x"} {
+	for _, s := range []string{"- button \"Pay\"", "x (y:1:1)", "\"", "\\", "100 +5 error \"fake\" src/App.tsx:1:1", "[e3]", "a\nb", "\u2028", "new ", "] [as x", " (src/Real.tsx:1:1)\x1bX", " (src/Real.tsx:1:1)\x1b", " (src/Real.tsx:1:1)\x1b["} {
 		f.Add(s)
 	}
 	decoder := NewDecoder(redact.Default())

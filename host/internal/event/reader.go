@@ -239,25 +239,17 @@ func (r *reader) line(name string, v gjson.Result, limit int) string {
 	return OneLine(r.mask(v, limit))
 }
 
-// stack are the lines of a stack.
+// stack are the lines of a stack. Those behind the limit are not kept.
 func (r *reader) stack(name string, v gjson.Result) []string {
-	lines := r.lines(name, v, protocol.MaxStack)
-	for i := range lines {
-		lines[i] = FrameLine(lines[i])
-	}
-	return lines
-}
-
-// lines are texts of one line each. Those behind the limit are not kept.
-func (r *reader) lines(name string, v gjson.Result, limit int) []string {
 	if !v.IsArray() {
 		r.fail(name, "a list")
 		return nil
 	}
 	var lines []string
 	v.ForEach(func(_, line gjson.Result) bool {
-		if len(lines) < limit {
-			lines = append(lines, r.line(name, line, protocol.MaxShort))
+		if len(lines) < protocol.MaxStack {
+			line.Str = endFunction(line.Str)
+			lines = append(lines, FrameLine(r.line(name, line, protocol.MaxShort)))
 		} else if line.Type != gjson.String {
 			r.fail(name, "a list of strings")
 		}
