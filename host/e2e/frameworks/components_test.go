@@ -347,11 +347,11 @@ func (d *componentDrive) sample(what string, now map[string]line) {
 		ref := refs[d.random.IntN(len(refs))]
 		var answer act.Answer
 		text, err := d.hand.Data("browser_evaluate", map[string]any{"ref": ref, "expression": `(element) => { const at = top.marked.indexOf(element); return at >= 0 ? at : top.marked.push(element) - 1 }`}, &answer)
-		if err != nil && strings.Contains(err.Error(), "no longer exists") {
+		if err != nil && gone.MatchString(err.Error()) {
 			if _, still := parseListing(d.t, d.witness.Snapshot(everything))[ref]; still {
 				d.t.Errorf("%s: %s: %v", what, ref, err)
 			}
-			continue // the page removed it meanwhile, as at the end of an animation
+			continue // the page removed or hid it in the meantime, as at the end of an animation
 		}
 		if err != nil {
 			d.t.Fatal(err)
