@@ -232,6 +232,7 @@ export interface ActAsk {
     | 'fill'
     | 'choose'
     | 'rest'
+    | 'moves'
     | 'idle'
     | 'focus'
     | 'draggable'
@@ -271,6 +272,8 @@ export interface ActAsk {
   to?: number;
   /** Rejected and ignored input of fields is reported too. */
   fields?: boolean;
+  /** When what was done began, for what moves because of it; in ms since the epoch. */
+  since?: number;
   /** The `call` is for the element that the last refusal blamed: its ancestor of that many levels. */
   blamed?: number;
   /** How long it may take, in ms. */
@@ -320,6 +323,8 @@ export interface ActTold {
   left?: number;
   /** The number of changes of the document so far. */
   changes?: number;
+  /** Something moves in the document since the action, apart from what was acted on. */
+  moves?: boolean;
   /** The fields of the document that rejected or ignored input. */
   objections?: FieldObjection[];
   /** The click that the browser did not fire. */

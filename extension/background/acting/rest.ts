@@ -12,6 +12,10 @@ const RESTLESS_MS = 250;
 const ROUTE_MS = 1000;
 /** How often to wait once more because another request ended meanwhile: some pages request without end. */
 const MOST_AGAIN = 2;
+/** How long to wait for what moves, where the page shows next to nothing else of the action, in ms. */
+const MOVES_MS = 500;
+/** How many lines may be different where a page shows next to nothing of an action: what has the focus now, and had it. */
+const FEW_LINES = 2;
 /** How long pages may take to send their pending events, in ms. */
 export const FLUSH_MS = 500;
 
@@ -135,7 +139,8 @@ export class Rest {
    * frame" it has done then, and also what it does in the one after. The look at the page is taken within the
    * second one, and again if that brought a change, or if a request ended within it. Only then is asked for what was
    * noticed, since the second frame may have logged or requested something; all that comes before its answer. Ended
-   * counts the requests that had ended before the last frame.
+   * counts the requests that had ended before the last frame. Where the page shows next to nothing but moves something, as
+   * while a backdrop fades in, the end of that is waited for.
    */
   async #told(
     tab: number,
@@ -145,11 +150,15 @@ export class Rest {
   ): Promise<{ page: AriaResult | undefined; ended: number }> {
     const { activity, source, frames: contents } = this.#parties;
     const { since, look } = options;
-    const deadline = Date.now() + Math.min(RESTLESS_MS, ms);
-    const quiet = (): Promise<string | undefined> =>
-      this.#quiet(tab, options, Math.max(deadline - Date.now(), 0), objections);
+    const end = Date.now() + ms;
+    const restless = (): number => Math.min(Date.now() + RESTLESS_MS, end);
+    let deadline = restless();
+    const moving = new Set<number>();
+    const quiet = (): Promise<string> =>
+      this.#quiet(tab, options, Math.max(deadline - Date.now(), 0), objections, moving);
     let page: AriaResult | undefined;
     let ended: number;
+    let waited = false;
     for (let before = await quiet(); ; ) {
       ended = activity.ended(tab);
       // With requests under way there is more to come.
@@ -159,8 +168,15 @@ export class Rest {
           : this.#parties.look(look).catch(() => undefined); // the host takes its own and learns why it fails
       const [now, looked] = await Promise.all([quiet(), looking]);
       page = looked;
-      if ((now === before && activity.ended(tab) === ended) || Date.now() >= deadline) break;
+      const changed = now !== before;
       before = now;
+      if ((changed || activity.ended(tab) !== ended) && Date.now() < deadline) continue;
+      if (waited || moving.size === 0 || page === undefined || changedLines(page) > FEW_LINES) break;
+      waited = true;
+      const longest = Math.max(Math.min(MOVES_MS, end - Date.now()), 0);
+      const moves = [...moving].map((frame) => askFrame(tab, frame, { do: 'moves', since, ms: longest }));
+      await Promise.allSettled(moves);
+      deadline = restless();
     }
     await Promise.all([source.barrier(tab).catch(() => undefined), contents.flush(tab, FLUSH_MS)]);
     return { page, ended };
@@ -169,13 +185,16 @@ export class Rest {
   /** Resolves when the top frame and others were at rest for a frame, with how often each has changed so far. */
   async #quiet(
     tab: number,
-    { frames, fields = false }: RestOptions,
+    { frames, fields = false, since }: RestOptions,
     ms: number,
     objections: Objections,
+    moving?: Set<number>,
   ): Promise<string> {
     const quiet = [...new Set([0, ...frames])].map(async (frame) => {
-      const told = await askFrame(tab, frame, { do: 'rest', ms, fields }).catch(() => undefined);
-      const { document = '', objections: list = [] } = told ?? {};
+      const told = await askFrame(tab, frame, { do: 'rest', ms, fields, since }).catch(() => undefined);
+      const { document = '', objections: list = [], moves = false } = told ?? {};
+      if (moves) moving?.add(frame);
+      else moving?.delete(frame);
       objections.set(
         frame,
         list.map(({ id, strayed, ...objection }) => ({
@@ -211,4 +230,9 @@ export class Rest {
     }
     return done;
   }
+}
+
+/** How many lines of a page are different since the host saw it; all of a document that it has not seen. */
+function changedLines({ frames }: AriaResult): number {
+  return frames.reduce((sum, { nodes }) => sum + nodes.length, 0);
 }

@@ -32,6 +32,7 @@ import {
 } from './fields';
 import { Guard } from './guard';
 import { brief, clipperOf, type Hider, hiderOf, layerOf, moverOf, seekHidden, unhitBy } from './hiding';
+import { ended, movesSince } from './moves';
 import { Objections } from './objections';
 import {
   frame,
@@ -58,6 +59,8 @@ export class Acting {
   #rested = -1;
   /** What the last refusal blames. */
   #blamed: Element | undefined;
+  /** What was acted on last. */
+  #acted: Element | undefined;
 
   constructor(document: string, tree: AriaTree, sensitive: SensitiveFields) {
     this.#document = document;
@@ -83,7 +86,11 @@ export class Acting {
 
   async #answer(ask: Ask): Promise<Told> {
     const deadline = performance.now() + ask.ms;
-    if (ask.do === 'rest') return await this.#rest(deadline, ask.fields === true);
+    if (ask.do === 'rest') return await this.#rest(deadline, ask);
+    if (ask.do === 'moves') {
+      await ended(movesSince(ask.since ?? 0, this.#acted), ask.ms);
+      return {};
+    }
     if (ask.do === 'idle') {
       await idle(ask.ms);
       return {};
@@ -107,6 +114,7 @@ export class Acting {
     const found = this.#tree.find(ask.id);
     if (found === undefined) return { refused: RefusedGone };
     const { element, role, name } = found;
+    this.#acted = element;
     // A code editor's field may be named after the place of the caret.
     const named = CodeEditor.of(element) === undefined ? ask.name : undefined;
     if (ask.role !== undefined && (role !== ask.role || (named !== undefined && !alike(name, named)))) {
@@ -187,6 +195,7 @@ export class Acting {
   /** Acts on what has the focus. */
   async #inFocus(ask: Ask): Promise<Told> {
     const focused = focusedElement();
+    this.#acted = focused;
     switch (ask.do) {
       case 'focus':
         this.#objections.watch(focused);
@@ -274,7 +283,7 @@ export class Acting {
   }
 
   /** Resolves when the document did not change for a frame, or when the time is over. */
-  async #rest(deadline: number, fields: boolean): Promise<Told> {
+  async #rest(deadline: number, { fields = false, since }: Ask): Promise<Told> {
     for (let before = this.#tree.mutations; ; ) {
       await frame();
       const changes = this.#tree.mutations;
@@ -282,7 +291,12 @@ export class Acting {
       if (still) this.#rested = changes;
       if (still || performance.now() >= deadline) {
         const objections = fields ? this.#objections.told() : [];
-        return { changes, ...(objections.length > 0 && { objections, document: this.#document }) };
+        const moves = since !== undefined && movesSince(since, this.#acted).length > 0;
+        return {
+          changes,
+          ...(moves && { moves }),
+          ...(objections.length > 0 && { objections, document: this.#document }),
+        };
       }
       before = changes;
     }

@@ -2,9 +2,7 @@ package frameworks
 
 import (
 	"encoding/json"
-	"net/http"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,13 +87,12 @@ func shown(listing string) []string {
 // explained above.
 func TestTreesAreThoseOfAnOracle(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	buildApps(t)
 	chromium, err := installer.FindBrowser()
 	if err != nil {
 		t.Skip(err)
 	}
 	s := e2etest.NewSite(t, map[string]string{"/naming": naming})
-	s.Mux.Handle("/", http.FileServer(http.Dir(filepath.Join("../apps", "node_modules", "startbootstrap-sb-admin-2"))))
+	adminPages(t, s)
 	paths := []string{"/naming", "/tables.html", "/index.html", "/buttons.html", "/cards.html", "/register.html", "/login.html", "/404.html", "/utilities-color.html", "/blank.html"}
 	args := []string{"oracle.mjs", chromium.Path}
 	for _, p := range paths {
