@@ -7,13 +7,17 @@ const SHOWS =
 /** The longest movement that is waited for, in ms. A longer one is not the start of something. */
 const LONGEST_MS = 1000;
 
+/** How much earlier a movement may seem to have begun, in ms: the clocks of pages and of the system drift apart. */
+const DRIFT_MS = 50;
+
 /** The movements that began since a time, in ms since the epoch, and that end. Those within an element are left out. */
 export function movesSince(since: number, apart: Element | undefined): Animation[] {
+  const before = performance.now() - (Date.now() - since) - DRIFT_MS;
   return document.getAnimations().filter((animation) => {
     const { effect, playState, startTime } = animation;
     if (playState !== 'running' || !(effect instanceof KeyframeEffect)) return false;
     if (!(Number(effect.getComputedTiming().endTime) <= LONGEST_MS)) return false;
-    if (startTime !== null && performance.timeOrigin + Number(startTime) < since) return false;
+    if (startTime !== null && Number(startTime) < before) return false;
     if (animation instanceof CSSTransition && !SHOWS.test(animation.transitionProperty)) return false;
     return effect.target === null || apart?.contains(effect.target) !== true;
   });

@@ -1,7 +1,7 @@
 /** Where a pointer hits what has no box of its own, or is drawn by something else. */
 import { lacksSummary } from '../aria/element';
 import { imageOf } from '../aria/rendering';
-import { all, attribute, parentAcrossRoots, tagOf } from '../dom';
+import { all, attribute, first, has, matches, parentAcrossRoots, tagOf } from '../dom';
 
 /** How far around a combobox's field its frame is looked for, and how high that is at most, in CSS pixels. */
 const MAX_LEVELS = 5;
@@ -9,7 +9,9 @@ const MAX_HEIGHT = 80;
 
 /** What is operated by itself, or names something: what it stands in is more than the frame of one field. */
 const OTHERS =
-  'a[href], button, input, select, textarea, label, h1, h2, h3, h4, h5, h6, [tabindex], [contenteditable], [role=button]';
+  'a[href], input:not([type=hidden], [aria-hidden=true]), select, textarea, label, h1, h2, h3, h4, h5, h6, [tabindex]:not(button, [role=button], [aria-hidden=true]), [contenteditable]';
+/** What takes what was chosen away again, beside the field. */
+const BUTTONS = 'button, [role=button]';
 
 /**
  * What is drawn around the field of a combobox, and answers to a pointer as it does: libraries draw the chosen value over
@@ -25,6 +27,26 @@ export function frameOf(field: Element): Element {
     frame = outer;
   }
   return frame;
+}
+
+/** Whether an element in the frame of a field is operated apart from it. */
+export function isApart(element: Element): boolean {
+  return matches(element, BUTTONS);
+}
+
+/** Blocks of the page's, in which a script may listen to a part alone. */
+const BLOCK = /^(?:li|div|section|article|dt|dd|td|th|tr|figure)$|-/;
+const OPERATED = 'a, button, input, select, textarea, summary, iframe, [role], [tabindex], [onclick]';
+
+/**
+ * The boxes in which a block without a role has its content, if nothing in it is operated by itself: its middle may be beside what
+ * listens to clicks. At most so many.
+ */
+export function contentBoxes(block: Element, most: number): DOMRect[] {
+  if (!BLOCK.test(tagOf(block)) || has(block, 'role') || first(block, OPERATED) !== null) return [];
+  const content = document.createRange();
+  content.selectNodeContents(block);
+  return [...content.getClientRects()].filter(({ width, height }) => width > 0 && height > 0).slice(0, most);
 }
 
 /** Whether a part of one box is in another. */

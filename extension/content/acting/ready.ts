@@ -17,7 +17,7 @@ import { shadowIf } from '../aria/part';
 import { imageOf } from '../aria/rendering';
 import { CodeEditor } from '../code-editor';
 import { attribute, has, isConnected, nodeTypeOf, parentAcrossRoots, rootOf, tagOf } from '../dom';
-import { aim, frameOf, isAimed, overlap } from './places';
+import { aim, contentBoxes, frameOf, isAimed, isApart, overlap } from './places';
 
 /** Why an element cannot be acted on. */
 export interface Refusal {
@@ -173,7 +173,7 @@ function hittable(element: Element, shown: Element): Point | Refusal {
   rects.sort((a, b) => b.width * b.height - a.width * a.height);
   let front: { by: Element; at: Point } | undefined;
   let seen = false;
-  for (const rect of rects.slice(0, 3)) {
+  for (const rect of [...contentBoxes(shown, 1), ...rects.slice(0, 3)]) {
     const left = Math.max(rect.left, 0);
     const top = Math.max(rect.top, 0);
     const right = Math.min(rect.right, innerWidth);
@@ -221,8 +221,10 @@ export function hitAt(document: Document, { x, y }: Point): Element | null {
 /** Whether the hit target is the element, is inside it or its frame, or is its label. */
 export function belongs(hit: Element, element: Element, shown: Element): boolean {
   const frame = frameOf(element);
+  let apart = false;
   for (let at: Element | null = hit; at !== null; at = at.assignedSlot ?? parentAcrossRoots(at)) {
-    if (at === element || at === shown || at === frame) return true;
+    if (at === element || (!apart && (at === shown || at === frame))) return true;
+    apart ||= isApart(at);
     if (tagOf(at) === 'label' && (at as HTMLLabelElement).control === element) return true;
   }
   return false;

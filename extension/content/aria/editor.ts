@@ -65,6 +65,12 @@ function isControl(element: Element, tag: string): boolean {
 const FOLDS = /[ \t\n\r\f]+/g;
 const EDGES = /^[ \t\n\r\f]+|[ \t\n\r\f]+$/g;
 
+/** Whether an element of a tag and a type is a field with a text, whatever role a page gives it. */
+export function isTyped(tag: string, type: string): boolean {
+  const types = /^(?:text|search|email|number|tel|url|password|date.*|month|week|time)$/;
+  return tag === 'input' && types.test(type);
+}
+
 /** What is a field, or a list to choose from: the value of what holds it is not all its text. */
 const LISTS = 'select, [contenteditable], [role=listbox], [role=option]';
 const TYPED = 'input, textarea, [role=textbox]';
@@ -89,21 +95,25 @@ const OTHERS = 'input:not([type=hidden]), select, textarea, [role=combobox], [co
 
 /**
  * The text that a component draws over an empty field to type in, or beside it, in the box that it draws around both: what is chosen,
- * or what may be. React Select and Ant Design do so. "" without any.
+ * or what may be. React Select and Ant Design do so. "" without any. The field's name, if it is drawn first, is left out.
  */
-export function drawnBeside(field: Element): string {
+export function drawnBeside(field: Element, name = ''): string {
   if (attribute(field, 'role') !== 'combobox' || isBoxed(field)) return '';
   let box = parentOf(field);
   for (let left = MAX_AROUND; box !== null && left > 0; left--, box = parentOf(box)) {
     if (all(box, OTHERS).length > 1) return '';
-    if (isBoxed(box)) return box.getBoundingClientRect().height > MAX_BOX ? '' : shownText(box);
+    if (!isBoxed(box) && !isBoxed(box, '::before')) continue;
+    const text = box.getBoundingClientRect().height > MAX_BOX ? '' : shownText(box);
+    return name !== '' && text.startsWith(name) ? text.slice(name.length).trimStart() : text;
   }
   return '';
 }
 
-function isBoxed(element: Element): boolean {
-  const { borderTopStyle, borderTopWidth, boxShadow } = getComputedStyle(element);
-  return (borderTopStyle !== 'none' && borderTopWidth !== '0px') || boxShadow !== 'none';
+/** Whether an element has a border or a line below, or what is drawn before its content. */
+function isBoxed(element: Element, pseudo?: '::before'): boolean {
+  const { borderBottomStyle, borderBottomWidth, boxShadow, content } = getComputedStyle(element, pseudo);
+  if (pseudo !== undefined && (content === 'none' || content === 'normal')) return false;
+  return (borderBottomStyle !== 'none' && borderBottomWidth !== '0px') || boxShadow !== 'none';
 }
 
 /** The text in an element, without fields and what has a line of its own. */

@@ -31,7 +31,7 @@ import {
 } from '../dom';
 import type { SensitiveFields } from '../sensitive/fields';
 import { isEditingHost } from '../text';
-import { drawnBeside, shownValue, writtenText } from './editor';
+import { drawnBeside, isTyped, shownValue, writtenText } from './editor';
 import { isCustom, readInternals } from './internals';
 import type { Labels } from './labels';
 import { markOf } from './marks';
@@ -215,8 +215,8 @@ export function read(element: Element, { disturbed, labels, sensitive, mask }: S
 function plainRole(element: Element, tag: string, disturbed: boolean): string {
   if (showsFrame(element, tag)) return 'iframe';
   if (tag === 'html') return 'document';
-  if (tag === 'label' || tag === 'legend') return '';
   const role = disturbed ? roleOf(element) : (getAriaRole(element) ?? '');
+  if ((tag === 'label' || tag === 'legend') && !has(element, 'role')) return '';
   if (tag === 'th' && (role === 'cell' || role === 'gridcell') && !has(element, 'role'))
     return headerRole(element);
   if (role === 'label' || role === 'date' || role === 'color') return role === 'label' ? '' : 'textbox';
@@ -320,10 +320,10 @@ function fieldText(
   mask: string,
   drawn: string | undefined,
 ): string | undefined {
-  if (!FIELDS.has(role) && !(isEditingHost(element) && !NAMED_BY_CONTENT.has(role))) {
-    if (tag !== 'input' || (element as HTMLInputElement).type !== 'file') return undefined;
-    return Array.from((element as HTMLInputElement).files ?? [], (file) => file.name).join(', ');
-  }
+  const { type, files } = element as HTMLInputElement;
+  if (tag === 'input' && type === 'file') return Array.from(files ?? [], (file) => file.name).join(', ');
+  const edited = isEditingHost(element) && !NAMED_BY_CONTENT.has(role);
+  if (!FIELDS.has(role) && !edited && !isTyped(tag, type)) return undefined;
   const text = drawn ?? rawValue(element, tag, role);
   if (text === undefined || text === '') return text;
   return sensitive.has(element as HTMLElement) ? mask : text;

@@ -37,11 +37,13 @@ export function complete(part: Part): void {
   if (facts.role === 'img' && facts.name === '' && part.parent?.pictured === true)
     facts.description ||= hinted(fileOf(element));
   if (!INTERACTIVE.has(facts.role) && facts.role !== 'generic') return;
-  // Labels are clicked in place of such boxes; a picture in place of a whole, where it alone is hit.
-  if (unhit && facts.role !== 'option' && !facts.states.includes('disabled') && !isLabelHit(element, tag))
+  const framed = tag === 'input' && facts.role === 'combobox';
+  // Labels are clicked in place of such boxes, and its frame in place of a combobox; a picture in place of a whole, where it alone is hit.
+  const elsewhere = isLabelHit(element, tag) || (framed && part.parent?.unhit === false);
+  if (unhit && facts.role !== 'option' && !facts.states.includes('disabled') && !elsewhere)
     facts.states.push('no-pointer');
-  if (tag === 'input' && facts.role === 'combobox' && facts.value === '' && facts.description === '')
-    facts.description = cutWhole(drawnBeside(element), MAX_HINT);
+  if (framed && facts.value === '' && facts.description === '')
+    facts.description = cutWhole(drawnBeside(element, facts.name), MAX_HINT);
   if (facts.name !== '' || says(part)) return;
   // The hint is the first line of the description, which has one line itself.
   facts.description = [hintOf(element, tag), facts.description].filter((line) => line !== '').join('\n');

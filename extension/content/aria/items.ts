@@ -16,6 +16,9 @@ import {
 } from './element';
 import { isClickable, isPart, type Part } from './part';
 
+/** A list of options has no other content, so that a block in it is one: such as to add what was typed. */
+const OPTIONS = 'listbox';
+
 /** How many blocks of one kind are a list. */
 const LEAST = 3;
 /** Two are if they are made alike: pages have columns, and names beside values, too. */
@@ -24,7 +27,7 @@ const TWO = 2;
 /** The longest text of an item, in characters, and the most elements in it. More is prose, or a part of the page. */
 const MAX_ITEM = 500;
 const MAX_PARTS = 60;
-/** The longest text of one of two. */
+/** The longest text of one of two, or of one alone among options. */
 const MAX_TWIN = 120;
 
 /** Roles in which blocks are no part of something that has a reference already. */
@@ -79,7 +82,7 @@ export function isPictured(kids: readonly (Part | Text)[]): boolean {
 
 /** Whether a part may be an item: the rest depends on what is in it and around it. */
 export function mayBeItem({ tag, parent }: Part): boolean {
-  return parent !== undefined && parent.repeats > 0 && isItemTag(tag);
+  return parent !== undefined && isItemTag(tag) && (parent.repeats > 0 || parent.facts.role === OPTIONS);
 }
 
 /** The other one where a part is one of two that may be items. */
@@ -91,10 +94,12 @@ export function twinOf(part: Part): Part | undefined {
 
 /** Whether a part without a role is an item. */
 function isItem(part: Part): boolean {
-  if (!part.block || part.hushed || !mayBeItem(part) || !standsFree(part)) return false;
   const { element, parent } = part;
+  const isOption = parent?.facts.role === OPTIONS;
+  if (!part.block || part.hushed || !mayBeItem(part) || !(isOption || standsFree(part))) return false;
   if (isLarger(element, MAX_PARTS) || first(element, LISTED) !== null || holdsItems(element)) return false;
   const length = fold(element.textContent ?? '').length;
+  if (isOption) return length > 0 && length <= MAX_TWIN;
   if (parent?.repeats === TWO) return length > 0 && length <= MAX_TWIN && isLikeItsTwin(part);
   return length === 0 ? first(element, 'img[alt], svg > title') !== null : length <= MAX_ITEM;
 }

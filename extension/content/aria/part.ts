@@ -160,7 +160,6 @@ export function shownAs({ element, tag, parent, inert, drawn }: Part): Shown {
   if (tag === 'option' || tag === 'optgroup')
     // of which a closed list shows none
     return has(element, 'hidden') || parent?.shown === 'itself hidden' ? 'hidden' : 'shown';
-  if (tag === 'slot') return 'shown';
   if (parent === undefined) return 'shown';
   const { display, visibility } = getComputedStyle(element);
   if (display === 'contents') return visibility === 'visible' ? 'shown' : 'itself hidden';

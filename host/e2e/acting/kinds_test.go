@@ -57,6 +57,17 @@ func TestWhatBecameHiddenIsNotActedOn(t *testing.T) {
 	}
 }
 
+// TestAClickOnAnItemHitsItsContent, in which alone a script may listen.
+func TestAClickOnAnItemHitsItsContent(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Items", `<ul><li><span>Home</span></li><li><span>About</span></li></ul><output></output><script>
+		for (const span of document.querySelectorAll('li span')) span.addEventListener('click', () => { document.querySelector('output').textContent = 'at ' + span.textContent })</script>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, a.Everything(), `: "About"`)})
+	e2etest.Holds(t, d.Page, "at About")
+}
+
 // TestAPictureIsSmallEnoughForAnAgent, of a page however long.
 func TestAPictureIsSmallEnoughForAnAgent(t *testing.T) {
 	w := e2etest.SharedWorld(t)

@@ -35,6 +35,10 @@ func TestLinesSayWhatElementsMean(t *testing.T) {
 		{`<div role="radiogroup" aria-label="Size" aria-required="true" aria-invalid="true"><div role="radio" aria-checked="true">S</div></div>`, "radiogroup \"Size\" [invalid] [required]:\n  radio \"S\" [checked]"},
 		{`<select multiple aria-label="Sizes"><option selected>S</select>`, "listbox \"Sizes\" [multiselectable] [value=\"S\"]:\n  option \"S\" [selected]"},
 		{`<div role="tree"><div role="treeitem" aria-level="2">Leaf</div></div>`, "tree:\n  treeitem \"Leaf\" [level=2]"},
+		// A field keeps its value in any role, and a label the role that it is given.
+		{`<label for="n">Count</label><input id="n" type="number" role="alert" value="5">`, "alert \"Count\": \"5\""},
+		{`<label role="button" tabindex="0"><input type="checkbox" hidden>Pick</label>`, "button \"Pick\""},
+		{`<span id="l">Size <output>5</output></span><input type="range" aria-labelledby="l" value="5" max="9">`, "text: \"Size\"\nstatus: \"5\"\nslider \"Size 5\": \"5\""},
 		// Conditional roles.
 		{`<address>Mail us</address>`, "group: \"Mail us\""},
 		{`<search><button>Find</button></search>`, "search:\n  button \"Find\""},

@@ -47,13 +47,19 @@ func TestComboboxesAreClickedWhereTheyAreDrawn(t *testing.T) {
 		<div class="frame" onmousedown="say('one ')"><input role="combobox" aria-label="One" aria-expanded="false"><span>Red</span></div>
 		<div class="frame" onmousedown="say('two ')"><input role="combobox" aria-label="Two" aria-expanded="false" style="pointer-events: none"></div>
 		<div class="frame" onmousedown="say('three ')"><div>Blue</div><input role="combobox" aria-label="Three" aria-expanded="false" style="position: absolute; left: -10000px"></div>
+		<div class="frame" onmousedown="say('five ')"><div style="position: relative; z-index: 1"><b>Red</b> <button onmousedown="say('removed')" style="position: absolute; right: 0">×</button></div>
+			<div style="position: absolute; inset: 0; z-index: 0; opacity: 0"><input role="combobox" aria-label="Five" aria-expanded="false" style="width: 11px"></div></div>
+		<div class="frame" onmousedown="say('six ')"><input type="hidden" value="x"><input tabindex="-1" aria-hidden="true" style="position: absolute; opacity: 0; width: 0">
+			<input role="combobox" aria-label="Six" aria-expanded="false" style="pointer-events: none"></div>
 		<div class="frame"><input role="combobox" aria-label="Four" aria-expanded="false"><button style="position: absolute; inset: 0">Over</button></div>`)})
 	a := w.AgentOf(t, s)
 	w.Open(t, s.URL)
 	first := a.Look()
-	for _, name := range []string{"One", "Two", "Three"} {
+	e2etest.Lacks(t, first, "[no-pointer]")
+	for _, name := range []string{"One", "Two", "Three", "Five", "Six"} {
 		told := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `combobox "`+name+`"`)})
 		e2etest.Holds(t, told.Page, strings.ToLower(name))
+		e2etest.Lacks(t, told.Page, "removed")
 	}
 	a.Refusal("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `combobox "Four"`)}, protocol.RefusedCovered, 0)
 }

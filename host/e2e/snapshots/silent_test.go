@@ -23,6 +23,7 @@ func TestItemsThatScriptsMayOperateAreCounted(t *testing.T) {
 		"/table": `<!doctype html><title>Cards</title><h1>Cards</h1><table id="l"><thead><tr><th style="cursor: pointer">Name</th></tr></thead><tbody>` +
 			strings.Repeat(`<tr><td>Card</td></tr>`, 10) + `<tr><td>Last</td><td><button>Delete</button></td></tr></tbody></table>`,
 		"/grid": `<!doctype html><title>Cards</title><h1>Cards</h1><ul>` + items + `</ul><div role="grid"><div role="row"><span role="gridcell">Card</span></div></div>`,
+		"/lone": `<!doctype html><title>Cards</title><h1>Cards</h1><div role="listbox" aria-label="Tags"><div>Add <b>new</b>…</div><div role="option">Old</div></div>`,
 		"/divs": `<!doctype html><title>Cards</title><h1>Cards</h1><section>` + strings.Repeat(`<div class="card"><div>Name</div><div>Price</div></div>`, 4) + `</section>`,
 	})
 	a := w.AgentOf(t, s)
@@ -50,6 +51,9 @@ func TestItemsThatScriptsMayOperateAreCounted(t *testing.T) {
 	e2etest.Holds(t, a.Look(), "# 11 items not shown (in e", " and elsewhere); interactive_only: false shows them")
 	p.Do(chromedp.Navigate(s.URL + "/divs"))
 	e2etest.Holds(t, a.Look(), "# 4 items not shown; interactive_only: false shows them")
+	p.Do(chromedp.Navigate(s.URL + "/lone"))
+	e2etest.Holds(t, a.Look(), "# 1 item not shown")
+	e2etest.Holds(t, a.Everything(), `: "Add new…"`)
 	p.Do(chromedp.Navigate(s.URL + "/none"))
 	e2etest.Lacks(t, a.Look(), "not shown")
 }
@@ -191,12 +195,14 @@ func TestWhatIsDrawnOverAFieldIsSaid(t *testing.T) {
 		<div class="card"><div>A card of its own<div><div><div><div><input role="combobox" aria-label="Bare" style="border:0"></div></div></div></div></div></div>
 		<div class="card"><p>Two fields</p><input role="combobox" aria-label="First" style="border:0"><input aria-label="Second"></div>
 		<div class="card"><p>A field with a box</p><input role="combobox" aria-label="Boxed"></div>
-		<div class="card"><p>No list</p><input aria-label="Plain" style="border:0"></div>`})
+		<div class="card"><p>No list</p><input aria-label="Plain" style="border:0"></div>
+		<style>.line { position: relative; width: 200px } .line::before { content: ""; position: absolute; inset: 0; border-bottom: 1px solid }</style>
+		<div class="line"><div>Size</div><span>Large</span><input role="combobox" aria-label="Size" style="border:0"></div>`})
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
 	look := a.Look()
-	e2etest.Holds(t, look, `combobox "Colour" [e`, `("Green"): ""`, `combobox "Many" [e`, `("Red Blue"): ""`)
-	if n := strings.Count(look, `("`); n != 2 {
+	e2etest.Holds(t, look, `combobox "Colour" [e`, `("Green"): ""`, `combobox "Many" [e`, `("Red Blue"): ""`, `combobox "Size" [e`, `("Large"): ""`)
+	if n := strings.Count(look, `("`); n != 3 {
 		t.Errorf("%d are said: %s", n, look)
 	}
 	p.JS(`one.textContent = 'Grey'`)

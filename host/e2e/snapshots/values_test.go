@@ -35,6 +35,26 @@ func TestTextInSlotsIsToldAsItIs(t *testing.T) {
 	e2etest.Lacks(t, full, "Outer 2", "Set 2")
 }
 
+// TestTextInASlotThatIsHiddenHasNoLine: the slot inherits that from the host, or from what is around it, and the text has it from there.
+func TestTextInASlotThatIsHiddenHasNoLine(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Hidden", `<script>
+		const define = (name, html) => customElements.define(name, class extends HTMLElement { constructor() { super(); this.attachShadow({ mode: 'open' }).innerHTML = html } });
+		define('x-own', '<style>:host([closed]) { visibility: hidden }</style><slot></slot>');
+		define('x-in', '<section style="visibility: hidden"><slot></slot></section>');
+		</script><p>Before</p><x-own id="own" closed>One<b style="visibility: visible">Shown</b></x-own><x-own style="visibility: hidden">Two</x-own><x-in>Three</x-in>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	whole := func() string { return a.Snapshot(map[string]any{"full_snapshot": true, "interactive_only": false}) }
+	all := whole()
+	e2etest.Holds(t, all, "Before", "Shown")
+	e2etest.Lacks(t, all, "One", "Two", "Three")
+	p.JS(`own.removeAttribute('closed')`)
+	e2etest.Holds(t, whole(), "One")
+	p.JS(`own.setAttribute('closed', '')`)
+	e2etest.Lacks(t, whole(), "One")
+}
+
 // TestTheTextOfAFieldIsItsValue: where ARIA makes an element a field that is none of the browser's.
 func TestTheTextOfAFieldIsItsValue(t *testing.T) {
 	w := e2etest.SharedWorld(t)
