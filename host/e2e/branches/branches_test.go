@@ -176,6 +176,16 @@ func (w *world) ended() {
 	}
 }
 
+// pid returns the process of the daemon, which is started if there is none.
+func (w *world) pid() int {
+	w.Helper()
+	var status struct {
+		PID int `json:"pid"`
+	}
+	w.json(&status, "status")
+	return status.PID
+}
+
 // gone waits until a process has ended.
 func (w *world) gone(pid int) {
 	w.Helper()

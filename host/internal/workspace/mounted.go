@@ -234,7 +234,7 @@ func CloneAs(ctx context.Context, w *Workspace, number uint64, dir, making strin
 // Present mounts a branch that is not mounted, such as after the machine was started. Any other directory is left as it is.
 func (ws *Workspaces) Present(ctx context.Context, dir string) error {
 	if err := overlay.Mount(ctx, ws.o.Server, dir); err != nil {
-		return fmt.Errorf("cannot mount the branch in %s: %w. What was written in it is in %s, beside it.", dir, err, overlay.Written(dir, overlay.FormOf(dir)))
+		return fmt.Errorf("cannot mount the branch in %s. What was written in it is in %s, beside it. The reason: %w", dir, overlay.Written(dir, overlay.FormOf(dir)), err)
 	}
 	return nil
 }
@@ -247,10 +247,19 @@ func Mounted(dir string) string {
 	return "mounted (" + overlay.FormOf(dir).Short() + ")"
 }
 
-// MakePlain makes a mounted branch plain files, at the same path. See [overlay.Plain].
-func MakePlain(ctx context.Context, ws *Workspaces, dir string) error {
+// MakePlain makes a mounted branch plain files, at the same path. See [overlay.Plain]. Original is the directory that it is a branch
+// of, "" where that is not known. Its files and what was written in the branch share their room with the copies, where the filesystem
+// allows it.
+func MakePlain(ctx context.Context, ws *Workspaces, dir, original string) error {
+	var like []string
+	if overlay.FormOf(dir) == overlay.Kernel { // by FUSE alone, what was written is not at its path
+		like = append(like, overlay.Written(dir, overlay.Kernel))
+	}
+	if original != "" {
+		like = append(like, original)
+	}
 	err := overlay.Plain(ctx, ws.o.Server, dir, func(ctx context.Context, from, to string) error {
-		err := treecopy.Copy(ctx, from, to)
+		err := treecopy.Copy(ctx, from, to, like...)
 		ws.CloseDir(dir) // it is in use while it is open
 		return err
 	})

@@ -351,6 +351,13 @@ func testAKilledProcessLeavesNoDeadMount(t *testing.T, alone bool) {
 	if len(list) > 0 {
 		t.Errorf("%v is mounted", list)
 	}
+	stray := filepath.Join(branch, "stray")
+	m.write(stray, "by somebody") // it would be hidden
+	if err := m.all.Present(context.Background(), branch); err == nil || !strings.HasSuffix(err.Error(), "something was written into its empty directory. Move that away and try again.") {
+		t.Errorf("%v", err)
+	}
+	m.has(stray, "by somebody")
+	m.must(os.Remove(stray))
 	whole()
 	dead() // and it can be removed
 }

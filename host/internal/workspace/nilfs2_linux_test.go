@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/disksize"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/nilfscp"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/disktest"
 )
@@ -70,7 +71,7 @@ func TestTheChoiceOnNILFS2HasItsReason(t *testing.T) {
 			if p.Name == "nilfs2" && !strings.Contains(p.Why, c.why) {
 				t.Errorf("%s is not in %q", c.why, p.Why)
 			}
-			if p.Name == "nilfs2" && p.Available && (!strings.Contains(p.Seek, "a mount of the NILFS2 snapshot") || !strings.Contains(p.Branch, "a copy of the files")) {
+			if p.Name == "nilfs2" && p.Available && (!strings.Contains(p.Seek, "a mount of the NILFS2 snapshot") || p.Branch != "as with tracked") {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -81,6 +82,31 @@ func TestTheChoiceOnNILFS2HasItsReason(t *testing.T) {
 	if left := disktest.Snapshots(t, filepath.Dir(dir)); len(left) > 0 {
 		t.Errorf("%v are left of what was closed for good", left)
 	}
+}
+
+// TestABranchOnNILFS2IsMounted, as the filesystem makes none, and its views are not.
+func TestABranchOnNILFS2IsMounted(t *testing.T) {
+	top := filepath.Join(disktest.NILFS2(t, disktest.Options{}), "top")
+	onBothForms(t, func(t *testing.T, alone bool) {
+		m := newMountWorldOf(t, top, alone)
+		defer m.end()
+		m.write(filepath.Join(m.dir, "file"), "original")
+		number := m.take()
+		dir := m.branch(number)
+		m.write(filepath.Join(dir, "file"), "changed")
+		m.has(filepath.Join(m.dir, "file"), "original")
+		if view, err := m.w.View(t.Context(), number); err != nil || workspace.Mounted(view) != "" {
+			t.Error(view, err)
+		}
+		matrix, err := m.w.Providers(t.Context())
+		m.must(err)
+		for _, p := range matrix.Providers {
+			if p.Name == "tracked" && !strings.HasPrefix(p.Branch, "writable: "+overlay.FormOf(dir).Long()) || p.Name == "nilfs2" && p.Branch != "as with tracked" {
+				t.Errorf("%+v", p)
+			}
+		}
+		m.must(tracked.RemoveAll(dir))
+	})
 }
 
 // stopped ends all workspaces as the daemon does when it stops.

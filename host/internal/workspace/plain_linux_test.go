@@ -25,6 +25,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/treecopy"
+	"tidemark.dev/tidemark/host/testing/disktest"
 	"tidemark.dev/tidemark/host/testing/killtest"
 	"tidemark.dev/tidemark/host/testing/mounttest"
 	"tidemark.dev/tidemark/host/testing/treetest"
@@ -68,7 +69,7 @@ func whole(t treetest.Fataler, dir string) []string {
 func (m *mountWorld) plain(dir string) {
 	m.t.Helper()
 	want := whole(m.t, dir)
-	m.must(workspace.MakePlain(context.Background(), m.all, dir))
+	m.must(workspace.MakePlain(context.Background(), m.all, dir, m.dir))
 	m.isPlain(dir, want)
 }
 
@@ -124,7 +125,7 @@ func TestABranchBecomesPlainFiles(t *testing.T) {
 			editor.Edit(t, dir)
 		}
 		m.plain(dir)
-		m.must(workspace.MakePlain(context.Background(), m.all, dir)) // again
+		m.must(workspace.MakePlain(context.Background(), m.all, dir, m.dir)) // again
 		editor.Edit(t, dir)
 		other := m.branch(number)
 		if got := treetest.Read(t, other); !slices.Equal(got, was) {
@@ -181,6 +182,44 @@ func testAPlainBranchHasWhatNoSnapshotHas(t *testing.T, alone bool) {
 	m.write(in("later"), "later")
 }
 
+// TestAPlainBranchSharesItsRoom with what was written in the branch and with the original, where the filesystem shares extents.
+func TestAPlainBranchSharesItsRoom(t *testing.T) {
+	onBothForms(t, func(t *testing.T, alone bool) {
+		for _, kind := range []string{"xfs", "btrfs"} {
+			t.Run(kind, func(t *testing.T) { testAPlainBranchSharesItsRoom(t, kind, alone) })
+		}
+	})
+}
+
+func testAPlainBranchSharesItsRoom(t *testing.T, kind string, alone bool) {
+	m := newMountWorldOf(t, filepath.Join(disktest.Sharing(t, kind), "top"), alone)
+	defer m.end()
+	const size = 300_000
+	for _, name := range []string{"kept", "changed", "edited"} {
+		m.write(filepath.Join(m.dir, "dir", name), string(incompressible(size)))
+	}
+	dir := m.branch(m.take())
+	m.write(filepath.Join(dir, "dir", "changed"), string(incompressible(size)))
+	m.write(filepath.Join(dir, "new"), string(incompressible(size)))
+	m.write(filepath.Join(m.dir, "dir", "edited"), string(incompressible(size)))
+	witness := filepath.Join(m.top, "witness") // of what was written, whose layer is removed
+	m.must(os.MkdirAll(filepath.Join(witness, "dir"), 0o755))
+	if !alone {
+		upper := overlay.Written(dir, overlay.Kernel)
+		for _, name := range []string{"new", "dir/changed"} {
+			out, err := exec.CommandContext(t.Context(), "cp", "--reflink=always", filepath.Join(upper, name), filepath.Join(witness, name)).CombinedOutput() //nolint:gosec // a test's
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+		m.plain(dir)
+		shares(t, dir, witness, []string{"new", "dir/changed"}, []string{"new", "dir/changed"})
+	} else {
+		m.plain(dir)
+	}
+	shares(t, dir, m.dir, []string{"dir/kept", "dir/changed", "dir/edited"}, []string{"dir/kept"})
+}
+
 // TestAnUsedBranchStaysMounted: a program has a file open, works in it, or has one mapped. The error names that.
 func TestAUsedBranchStaysMounted(t *testing.T) { onBothForms(t, testAUsedBranchStaysMounted) }
 
@@ -193,7 +232,7 @@ func testAUsedBranchStaysMounted(t *testing.T, alone bool) {
 	want := whole(t, dir)
 	refused := func() {
 		t.Helper()
-		err := workspace.MakePlain(context.Background(), m.all, dir)
+		err := workspace.MakePlain(context.Background(), m.all, dir, m.dir)
 		if !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%v", err)
 		}
@@ -226,7 +265,7 @@ func testAUsedBranchStaysMounted(t *testing.T, alone bool) {
 		foreign := filepath.Join(dir, "foreign")
 		m.must(os.Mkdir(foreign, 0o700), unix.Mount("somebody", foreign, "tmpfs", 0, "size=1m"))
 		m.write(filepath.Join(foreign, "file"), "theirs")
-		err := workspace.MakePlain(context.Background(), m.all, dir)
+		err := workspace.MakePlain(context.Background(), m.all, dir, m.dir)
 		if !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), foreign) {
 			t.Errorf("%v", err)
 		}
@@ -314,7 +353,7 @@ func testAFullDiskLeavesABranchMounted(t *testing.T, alone bool) {
 	}
 	m.write(filepath.Join(dir, "large"), string(noise))
 	want := whole(t, dir)
-	err := workspace.MakePlain(t.Context(), m.all, dir)
+	err := workspace.MakePlain(t.Context(), m.all, dir, m.dir)
 	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "large") || !strings.Contains(err.Error(), "Free some space") {
 		t.Errorf("%v", err)
 	}
@@ -338,7 +377,7 @@ func testAKillLeavesAMountedBranchOrAPlainOne(t *testing.T, alone bool) {
 			in := func(name string) string { return filepath.Join(dir, name) }
 			v.Must(os.WriteFile(in("written"), []byte(dir), 0o600), os.Rename(in("dir0"), in("renamed")), os.Remove(in("dir1/file1")), os.Chmod(dir, 0o555)) //nolint:gosec // a test's
 			v.Say("plain", dir)
-			v.Must(workspace.MakePlain(context.Background(), m.all, dir))
+			v.Must(workspace.MakePlain(context.Background(), m.all, dir, m.dir))
 		}
 	})
 	m := newMountWorldOf(t, mkdirTop(t), alone)

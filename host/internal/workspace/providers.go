@@ -121,7 +121,7 @@ func byFilesystem(ctx context.Context, w *Workspace, of int, last tracked.Snapsh
 		return c
 	}
 	c.Seek = "read-only, for root too: " + byCopy(ctx, w, n.copy, last, true)
-	if c.Branch = "writable: " + copied(w); !w.native.Views() {
+	if c.Branch = "as with tracked"; !w.native.Views() {
 		c.Branch = "writable: " + byCopy(ctx, w, n.copy, last, false)
 	}
 	return c

@@ -31,7 +31,11 @@ func Unmount(ctx context.Context, ops *Operations, s *records.Session) (was stri
 	if running, known := subprocess.Within(s.Workspace); known && len(running) > 0 {
 		return "", usererr.New(usererr.ActionRefused, "the branch stays mounted, because programs run in it: %s. End them and try again.", named(running))
 	}
-	err = workspace.MakePlain(ctx, ops.o.Workspaces, s.Workspace)
+	original := ""
+	if of := ops.sessions.Origin(s); of != nil {
+		original = of.Workspace
+	}
+	err = workspace.MakePlain(ctx, ops.o.Workspaces, s.Workspace, original)
 	if errors.Is(err, syscall.EBUSY) || errors.Is(err, overlay.ErrWritten) {
 		return "", usererr.New(usererr.ActionRefused, "%v", err)
 	}

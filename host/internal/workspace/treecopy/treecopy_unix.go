@@ -21,8 +21,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/attrs"
 )
 
-// Copy copies a directory into a new one. After an error, the new one may have a part of it.
-func Copy(ctx context.Context, from, to string) error {
+// Copy copies a directory into a new one. Like are directories that may have the same files at the same paths. Where the filesystem
+// shares extents, a file of the copy shares those of such a file. After an error, the new one may have a part of the directory.
+func Copy(ctx context.Context, from, to string, like ...string) error {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return err
 	}
@@ -39,6 +40,12 @@ func Copy(ctx context.Context, from, to string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	c := &copier{ctx: ctx, stop: stop, busy: make(chan struct{}, 2*runtime.GOMAXPROCS(0)), first: map[fileID]string{}}
+	for _, path := range like {
+		if r, err := os.OpenRoot(path); err == nil {
+			defer func() { _ = r.Close() }()
+			c.like = append(c.like, &alike{root: r})
+		}
+	}
 	if err := c.dir(source, target, ""); err != nil {
 		stop(err)
 	}
@@ -74,6 +81,7 @@ type copier struct {
 	first map[fileID]string
 	links []link
 	dirs  []dir
+	like  []*alike
 }
 
 type link struct {
@@ -161,7 +169,7 @@ func (c *copier) entry(from, to *os.Root, at, name string, here *sync.WaitGroup)
 		here.Add(1)
 		c.files.Go(func() {
 			defer func() { <-c.busy; here.Done() }()
-			if err := c.file(from, to, name, info); err != nil {
+			if err := c.file(from, to, name, full, info); err != nil {
 				c.stop(named(full, err))
 			}
 		})
@@ -219,8 +227,8 @@ func own(to *os.Root, name string, st *syscall.Stat_t) error {
 	return to.Lchown(name, int(st.Uid), int(st.Gid))
 }
 
-// file copies a regular file.
-func (c *copier) file(from, to *os.Root, name string, info fs.FileInfo) error {
+// file copies a regular file, whose path in the directory is full.
+func (c *copier) file(from, to *os.Root, name, full string, info fs.FileInfo) error {
 	if err := context.Cause(c.ctx); err != nil {
 		return err
 	}
@@ -232,20 +240,14 @@ func (c *copier) file(from, to *os.Root, name string, info fs.FileInfo) error {
 	if now, err := source.Stat(); err != nil || !os.SameFile(now, info) || !now.Mode().IsRegular() {
 		return errors.Join(err, errChanged)
 	}
-	target, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	target := c.share(to, name, full, source, info)
+	if target == nil {
+		if target, err = c.copied(to, name, source, info); err != nil {
+			return err
+		}
 	}
 	defer func() { _ = target.Close() }()
 	st := info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // of this system
-	if st.Blocks*512 < info.Size() {
-		err = copyData(c.ctx, target, source, info.Size())
-	} else {
-		err = copyAll(c.ctx, target, source, info.Size())
-	}
-	if err != nil {
-		return err
-	}
 	xattrs, err := xattrsOf(source)
 	if err != nil {
 		return err
@@ -257,6 +259,27 @@ func (c *copier) file(from, to *os.Root, name string, info fs.FileInfo) error {
 		return err
 	}
 	return to.Chtimes(name, time.Time{}, info.ModTime())
+}
+
+// copied makes a file with the content of another one, and returns it.
+func (c *copier) copied(to *os.Root, name string, source *os.File, info fs.FileInfo) (target *os.File, err error) {
+	if target, err = to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return nil, err
+	}
+	if holes(info) {
+		err = copyData(c.ctx, target, source, info.Size())
+	} else {
+		err = copyAll(c.ctx, target, source, info.Size())
+	}
+	if err != nil {
+		return nil, errors.Join(err, target.Close())
+	}
+	return target, nil
+}
+
+// holes reports whether a file has room for less than its size.
+func holes(info fs.FileInfo) bool {
+	return info.Sys().(*syscall.Stat_t).Blocks*512 < info.Size() //nolint:forcetypeassert // of this system
 }
 
 // part is how much is copied between two looks at whether the copy is still wanted.
