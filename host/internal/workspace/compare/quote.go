@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tidemark.dev/tidemark/host/internal/redact"
 )
 
 // Quote returns a path as Git writes it: as it is, or in double quotes with escapes where it has quotes, backslashes,
@@ -55,7 +57,7 @@ func visible(s string, at int, r rune) bool {
 		return true
 	case r == utf8.RuneError:
 		return strings.HasPrefix(s[at:], "\ufffd")
-	case r >= 0x2060 && r <= 0x206f || r >= 0xe0000 && r <= 0xe007f: // some of these are not assigned
+	case redact.Hidden(r): // some of these are not assigned
 		return false
 	}
 	return r >= 0xa0 && !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)

@@ -432,6 +432,7 @@ func FuzzText(f *testing.F) {
 	f.Add("a\x1b[2J\n", "\x1b]0;x\x07\r\n", "\xff\u202e", 1, 1)
 	f.Add(".env", "A=1\n", "-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----\n", 0, 3)
 	f.Add("x\"\\", "password: abc\r\rdef", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJlc2ln", 3, 0)
+	f.Add("\ufe0f", "\u034f\n", "\ufff8", 3, 9)
 	f.Fuzz(func(t *testing.T, name, before, after string, around, most int) {
 		if name == "" || strings.Contains(name, "/") || strings.HasPrefix(before, "-> ") || strings.HasPrefix(after, "-> ") || around > 100 {
 			return
