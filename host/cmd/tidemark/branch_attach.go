@@ -25,6 +25,8 @@ func branchState(b *branches.Branch) string {
 		return b.Problem
 	case b.Agent == nil && len(b.Running) == 0:
 		return "no agent"
+	case b.Agent != nil && b.Agent.PID == 0 && b.Agent.Problem != "":
+		return fmt.Sprintf("%s may have been started (%d processes)", b.Agent.Name, len(b.Running))
 	case b.Agent != nil && b.Agent.PID == 0:
 		return b.Agent.Name + " was not started"
 	case b.Agent != nil && agentMayRun(b):
@@ -68,6 +70,8 @@ when and how it ended, where its conversation is, and how to continue it.`,
 			switch {
 			case err != nil:
 				return err
+			case one.Agent != nil && one.Agent.Problem != "":
+				return errors.New(event.OneLine(one.Agent.Problem))
 			case one.Agent == nil || one.Agent.PID == 0:
 				return fmt.Errorf("no agent was started in branch %s. Run `tidemark branch open %s`.", args[0], args[0])
 			case one.Agent.Tab && agentMayRun(one):

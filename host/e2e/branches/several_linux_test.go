@@ -227,16 +227,6 @@ func usedOf(t *testing.T, dir string) int64 {
 	return int64(s.Blocks-s.Bfree) * s.Bsize
 }
 
-// pid returns the process of the daemon, which is started if there is none.
-func (w *world) pid() int {
-	w.Helper()
-	var status struct {
-		PID int `json:"pid"`
-	}
-	w.json(&status, "status")
-	return status.PID
-}
-
 // TestAKillDuringTheLaunchLeavesAWholeBranch: the agent kills the daemon that starts it.
 func TestAKillDuringTheLaunchLeavesAWholeBranch(t *testing.T) {
 	w := newWorld(t, "")

@@ -59,9 +59,13 @@ func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListPara
 	}
 	a := &List{Branches: []Branch{}}
 	for _, s := range all {
+		s, unknown := b.met(s, nil)
 		one := Branch{About: b.Timeline.Operations.About(s), Running: []subprocess.Process{}, Form: cmp.Or(workspace.Mounted(s.Workspace), plainFiles)}
 		if s.Agent != nil {
 			one.Record = b.Timeline.Operations.RecordOf(s)
+		}
+		if unknown {
+			one.Agent.Problem = notKnown(s.Name)
 		}
 		if _, err := os.Stat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
 			one.Problem = "its directory no longer exists"
@@ -104,6 +108,7 @@ func (b *Branches) Open(_ context.Context, client *checkpoint.Client, p OneParam
 	if err != nil {
 		return nil, err
 	}
+	s, _ = b.met(s, p.Env)
 	c := &Command{About: b.Timeline.Operations.About(s), Dir: s.Workspace}
 	g := s.Agent
 	if g == nil {
