@@ -60,6 +60,9 @@ func agentMayRun(b *branches.Branch) bool {
 // followInterval is how often the output of an agent is read.
 const followInterval = 200 * time.Millisecond
 
+// endingLooks bounds how often is looked how an agent has ended that was seen at work: the daemon notes it after the process is gone.
+const endingLooks = 5
+
 func newBranchAttach() *cobra.Command {
 	return &cobra.Command{
 		Use: "attach NAME", Short: "Show the agent of a branch at work: its tmux window, or its output", Args: oneBranch(),
@@ -106,14 +109,16 @@ func followAgent(cmd *cobra.Command, one *branches.Branch) error {
 	if f != nil {
 		defer func() { _ = f.Close() }()
 	}
-	for {
+	for last := endingLooks; ; {
 		runs := agentMayRun(one)
 		if f != nil {
 			if _, err := io.Copy(cmd.OutOrStdout(), f); err != nil {
 				return err
 			}
 		}
-		if !runs {
+		if runs {
+			last = 0
+		} else if last++; one.Agent.Ended != nil || last > endingLooks {
 			return render.Line(cmd.ErrOrStderr(), "%s", strings.Join(endedLines(one), "\n"))
 		}
 		select {
