@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,18 +112,25 @@ func branching(r *run, s *sheet, on, dir string, files int, create func(string) 
 	}
 	hook := world.Command("hook", "--debug", "--timeout", "60s", "--patience", "60s")
 	hook.Dir, hook.Stdin = w.dir, strings.NewReader(string(input))
-	if out, err := hook.CombinedOutput(); err != nil || !strings.Contains(string(out), "was recorded") {
+	if out, err := hook.CombinedOutput(); err != nil || !strings.Contains(string(out), "was recorded") && !strings.Contains(string(out), "is still being recorded") {
 		return fmt.Errorf("the hook: %w: %s", cmp.Or(err, errors.New("no moment was recorded")), out)
 	}
-	list, err := run("timeline", "list", "--json")
-	if err != nil {
-		return err
+	var from string
+	if err := testbed.Eventually(context.Background(), func() (bool, error) { // a hook waits for no moment for long
+		list, err := run("timeline", "list", "--json")
+		if err != nil {
+			return false, err
+		}
+		var moments timelineanswers.List
+		if err := json.Unmarshal([]byte(list), &moments); err != nil || len(moments.Moments) == 0 {
+			return false, fmt.Errorf("the list is %s: %w", list, err)
+		}
+		last := moments.Moments[len(moments.Moments)-1]
+		from = last.ID
+		return last.Anchor != nil && last.Anchor.Message == call, nil
+	}); err != nil {
+		return fmt.Errorf("no moment of the edit: %w", err)
 	}
-	var moments timelineanswers.List
-	if err := json.Unmarshal([]byte(list), &moments); err != nil || len(moments.Moments) == 0 {
-		return fmt.Errorf("the list is %s: %w", list, err)
-	}
-	from := moments.Moments[len(moments.Moments)-1].ID
 	var took []time.Duration
 	form := ""
 	for i := range r.third(30) {

@@ -25,6 +25,8 @@ func branchState(b *branches.Branch) string {
 		return b.Problem
 	case b.Agent == nil && len(b.Running) == 0:
 		return "no agent"
+	case b.Agent != nil && b.Agent.PID == 0 && b.Agent.Problem != "":
+		return fmt.Sprintf("%s may have been started (%d processes)", b.Agent.Name, len(b.Running))
 	case b.Agent != nil && b.Agent.PID == 0:
 		return b.Agent.Name + " was not started"
 	case b.Agent != nil && agentMayRun(b):
@@ -58,6 +60,9 @@ func agentMayRun(b *branches.Branch) bool {
 // followInterval is how often the output of an agent is read.
 const followInterval = 200 * time.Millisecond
 
+// endingLooks bounds how often is looked how an agent has ended that was seen at work: the daemon notes it after the process is gone.
+const endingLooks = 5
+
 func newBranchAttach() *cobra.Command {
 	return &cobra.Command{
 		Use: "attach NAME", Short: "Show the agent of a branch at work: its tmux window, or its output", Args: oneBranch(),
@@ -68,6 +73,8 @@ when and how it ended, where its conversation is, and how to continue it.`,
 			switch {
 			case err != nil:
 				return err
+			case one.Agent != nil && one.Agent.Problem != "":
+				return errors.New(event.OneLine(one.Agent.Problem))
 			case one.Agent == nil || one.Agent.PID == 0:
 				return fmt.Errorf("no agent was started in branch %s. Run `tidemark branch open %s`.", args[0], args[0])
 			case one.Agent.Tab && agentMayRun(one):
@@ -102,14 +109,16 @@ func followAgent(cmd *cobra.Command, one *branches.Branch) error {
 	if f != nil {
 		defer func() { _ = f.Close() }()
 	}
-	for {
+	for last := endingLooks; ; {
 		runs := agentMayRun(one)
 		if f != nil {
 			if _, err := io.Copy(cmd.OutOrStdout(), f); err != nil {
 				return err
 			}
 		}
-		if !runs {
+		if runs {
+			last = 0
+		} else if last++; one.Agent.Ended != nil || last > endingLooks {
 			return render.Line(cmd.ErrOrStderr(), "%s", strings.Join(endedLines(one), "\n"))
 		}
 		select {

@@ -188,7 +188,12 @@ func showComparison(out io.Writer, a *branches.Comparison) error {
 	row("worked", func(s *branches.Side) string {
 		return time.Duration(s.WorkedSec * float64(time.Second)).Round(time.Second).String()
 	})
-	row("began with", func(s *branches.Side) string { return cmp.Or(event.OneLine(s.First), "nothing") })
+	row("began with", func(s *branches.Side) string {
+		if s.First == "" && len(s.Files) > 0 { // of an agent without hooks, or of the user
+			return "not known"
+		}
+		return cmp.Or(event.OneLine(s.First), "nothing")
+	})
 	if err := t.Write(out); err != nil {
 		return err
 	}

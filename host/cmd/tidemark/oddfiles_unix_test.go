@@ -50,6 +50,17 @@ func TestOddFilesOfARepositoryAreRefused(t *testing.T) {
 	})
 }
 
+// A directory whose path is not UTF-8 has no sessions, and the error says why.
+func TestADirectoryThatIsNotUTF8IsNamed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "caf\xe9")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Skip("the filesystem has no such name: ", err)
+	}
+	if where, err := whereIs(newSessionBranch(), "", dir); err == nil || !strings.Contains(err.Error(), `caf\xe9" is not UTF-8`) {
+		t.Errorf("%+v, %v", where, err)
+	}
+}
+
 // refusal is the output of a command as an error.
 type refusal []byte
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -74,6 +75,9 @@ func whereIs(cmd *cobra.Command, session string, dirs ...string) (moments.Where,
 	}
 	if err != nil {
 		return moments.Where{}, err
+	}
+	if !utf8.ValidString(resolved) { // which a request cannot have
+		return moments.Where{}, fmt.Errorf("the path %s is not UTF-8, so Tidemark has no sessions there. Rename the directory.", grants.Printable(resolved))
 	}
 	return moments.Where{Dir: resolved}, askOnce(cmd, resolved)
 }

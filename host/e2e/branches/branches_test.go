@@ -268,7 +268,14 @@ func TestTheAgentOfAMomentStartsInItsBranch(t *testing.T) {
 func TestWhatBecameOfAnAgentIsSaid(t *testing.T) {
 	w := newWorld(t, "")
 	w.edited("toolu_1")
+	watched := w.branch("watched", "run: while test ! -e end; do sleep 0.01; done; exit 4")
+	attached := make(chan testbed.Ran)
+	go func() { attached <- w.try("branch", "attach", "watched") }()
 	failed, killed := w.branch("failed", "run: echo out; exit 3"), w.branch("killed", "run: kill -9 $$")
+	put(t, filepath.Join(watched.Workspace, "end"), "")
+	if r := <-attached; r.Code != 0 || !strings.Contains(r.Err, ": exit status 4.") {
+		t.Errorf("who watches its end reads %+v", r)
+	}
 	unseen := w.branch("unseen", "run: while test ! -e end; do sleep 0.01; done")
 	w.gone(failed.Agent.PID)
 	w.gone(killed.Agent.PID)

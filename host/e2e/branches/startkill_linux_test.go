@@ -2,7 +2,9 @@ package branches
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -106,6 +108,54 @@ func TestAnAgentThatOutlivesItsDaemonIsNotStartedAgain(t *testing.T) {
 			}
 			w.ended()
 			w.has(filepath.Join(b.Workspace, "ran.txt"), "ran\n")
+		})
+	}
+}
+
+// The daemon is killed when tmux has opened the window of an agent, and before it reads which. The agent is found there, whether the
+// request is repeated or not: it is not started again, and is ended as any other.
+func TestAnAgentInTmuxThatOutlivesItsDaemonIsFound(t *testing.T) {
+	tmux, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("tmux is not installed")
+	}
+	for name, kill := range map[string]string{"repeated": "kill -9 $PPID", "not repeated": "kill -9 $ASKS $PPID"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("TMUX_TMPDIR", t.TempDir())
+			t.Setenv("TMUX", "")
+			t.Cleanup(func() { _ = exec.Command(tmux, "kill-server").Run() }) //nolint:noctx // the test has ended
+			bin := t.TempDir()
+			script := fmt.Sprintf("#!/bin/sh\n%s \"$@\"\nstatus=$?\ncase $1 in new-*) %s ;; esac\nexit $status\n", tmux, kill)
+			if err := os.WriteFile(filepath.Join(bin, "tmux"), []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, `terminal = "tmux"`)
+			w.edited("toolu_1")
+			asks := w.Command("timeline", "session-branch", "--moment", "now", "--name", "other-way", "--message", "run: echo ran >> ran.txt; sleep 600", "--json")
+			cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", `export ASKS=$$; exec "$@"`, "sh"}, asks.Args...)...)
+			cmd.Dir, cmd.Env = w.project, append(asks.Env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			out, err := cmd.Output()
+			if name == "repeated" {
+				var b answers.Branched
+				if json.Unmarshal(out, &b) != nil || err != nil || b.Agent == nil || b.Agent.PID == 0 || b.Agent.Problem != "" || !strings.HasPrefix(b.Agent.Terminal, "tidemark-other-way:") {
+					t.Fatalf("%s, %v", out, err)
+				}
+			} else if err == nil {
+				t.Fatalf("the command answers %s", out)
+			}
+			if text := w.run("branch", "list"); !strings.Contains(text, "claude runs") {
+				t.Errorf("the list is %s", text)
+			}
+			b := w.list()[0]
+			if r := w.try("branch", "open", "other-way"); r.Code == 0 || !strings.Contains(r.Err, fmt.Sprintf("claude already runs in branch other-way (process %d)", b.Agent.PID)) {
+				t.Errorf("while it runs, it is opened: %+v", r)
+			}
+			w.ran(filepath.Join(b.Workspace, "ran.txt"), "ran\n")
+			w.run("branch", "rm", "other-way", "--force")
+			w.gone(b.Agent.PID)
+			if out, _ := exec.CommandContext(t.Context(), tmux, "list-windows", "-a").CombinedOutput(); strings.Contains(string(out), "[") {
+				t.Errorf("tmux has windows of the removed branch: %s", out)
+			}
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
@@ -206,9 +207,56 @@ func (b *Branches) await(branch string, cmd *exec.Cmd) {
 	b.Log.Info("the agent of a branch has ended", "branch", branch, "outcome", cmd.ProcessState.String(), "error", err)
 }
 
+// arrived waits until a process that tmux started is in the directory of its branch: before that, who removes the branch does not see
+// that it works there. tmux names a process earlier than it is there.
+func arrived(workspace string, pid int) {
+	for end := time.Now().Add(arrival); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		running, known := subprocess.Within(workspace)
+		in := func(p subprocess.Process) bool { return p.PID == pid }
+		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); !known || err != nil || slices.ContainsFunc(running, in) {
+			return
+		}
+	}
+}
+
+// arrival bounds that wait.
+const arrival = 2 * time.Second
+
 // keepsFailed runs a program in a window of tmux. If the program fails, the window stays, with what the program said. An old tmux
 // closes it all the same.
 const keepsFailed = `"$0" set-option -p -t "$TMUX_PANE" remain-on-exit failed 2>/dev/null; exec "$@"`
+
+// paneFormat has tmux print the process of a pane and its window, of which the session's name may have spaces.
+const paneFormat = "#{pane_pid} #{session_name}:#{window_id}"
+
+// windowOf finds the window of tmux in which an agent runs that [Branches.inTmux] started in a directory, and the agent's process. They
+// are "" and 0 for none.
+func windowOf(dir string, env []string) (window string, pid int) {
+	tmux, err := program("tmux", env)
+	if err != nil {
+		return "", 0
+	}
+	cmd := exec.Command(tmux, "-u", "list-panes", "-a", "-F", "#{pane_dead} #{m:*remain-on-exit failed*,#{pane_start_command}} "+paneFormat+" #{pane_start_path}")
+	cmd.Env = env
+	out, err := cmd.Output()
+	if err != nil { // no server runs
+		return "", 0
+	}
+	for line := range strings.Lines(string(out)) {
+		rest, runs := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0 1 ")
+		if rest, in := strings.CutSuffix(rest, " "+dir); runs && in {
+			window, pid, _ = pane(rest)
+		}
+	}
+	return window, pid
+}
+
+// pane parses what tmux prints for [paneFormat].
+func pane(out string) (window string, pid int, err error) {
+	number, window, _ := strings.Cut(strings.TrimSpace(out), " ")
+	pid, err = strconv.Atoi(number)
+	return window, pid, err
+}
 
 // inTmux starts an agent in a window of the user's tmux session, or else in a session of its own.
 func (b *Branches) inTmux(branch, name string, g *records.Agent, workspace string, env []string) error {
@@ -220,7 +268,7 @@ func (b *Branches) inTmux(branch, name string, g *records.Agent, workspace strin
 	if err != nil {
 		return err
 	}
-	format := []string{"-d", "-P", "-F", "#{session_name}:#{window_id} #{pane_pid}", "-c", g.Dir}
+	format := []string{"-d", "-P", "-F", paneFormat, "-c", g.Dir}
 	for _, v := range own(name, workspace, g, env) {
 		format = append(format, "-e", v)
 	}
@@ -240,8 +288,9 @@ func (b *Branches) inTmux(branch, name string, g *records.Agent, workspace strin
 		}
 		return err
 	}
-	var pid string
-	g.Terminal, pid, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
-	g.PID, err = strconv.Atoi(pid)
+	g.Terminal, g.PID, err = pane(string(out))
+	if err == nil {
+		arrived(workspace, g.PID)
+	}
 	return err
 }

@@ -387,17 +387,17 @@ func logOf(workspace string) string { return workspace + ".agent.log" }
 // launch starts the agent of a branch, unless a request did that this one repeats. First says that this one made the branch. What
 // prevents the start is in the answer: the branch is there all the same.
 func (b *Branches) launch(ctx context.Context, client *checkpoint.Client, a *answers.Branched, p Params, first bool) {
-	turn, _ := b.launching.LoadOrStore(a.ID, &sync.Mutex{})
-	turn.(*sync.Mutex).Lock() // a request can be repeated before it is answered
-	defer turn.(*sync.Mutex).Unlock()
+	turn := b.turn(a.ID)
+	turn.Lock() // a request can be repeated before it is answered
+	defer turn.Unlock()
 	s, err := operations.Session(b.Timeline.Operations, a.ID)
 	if err == nil && !first {
 		if s.Agent.PID == 0 && s.Agent.Starting {
-			s, err = b.meet(s)
+			s, err = b.meet(s, p.Env)
 		}
 		a.Agent = b.Timeline.Operations.About(s).Agent
 		if err == nil && s.Agent.PID == 0 && s.Agent.Starting {
-			a.Agent.Problem = "it is not known whether the agent was started, because the daemon ended before that. `tidemark branch list` shows what runs in the branch. If nothing does, start the agent with `tidemark branch open " + a.Name + "`."
+			a.Agent.Problem = notKnown(a.Name)
 			return
 		}
 		if err == nil && !client.User {
@@ -431,19 +431,66 @@ func (b *Branches) starting(branch string, begins bool) error {
 	})
 }
 
-// meet finds the agent of a branch that an earlier daemon was starting when it ended, and keeps its process. The session is as before
-// where none is found.
-func (b *Branches) meet(s *records.Session) (*records.Session, error) {
-	if b.Settings.Terminal != "" || len(b.Settings.TerminalCommand) > 0 { // the terminal's own process could be taken for it
-		return s, nil
+// notKnown says that the agent of a branch may have been started, and what to do.
+func notKnown(branch string) string {
+	return "it is not known whether the agent was started, because the daemon ended before that. `tidemark branch list` shows what runs in the branch. If nothing does, start the agent with `tidemark branch open " + branch + "`."
+}
+
+// turn returns what the request has that starts the agent of a branch.
+func (b *Branches) turn(branch string) *sync.Mutex {
+	turn, _ := b.launching.LoadOrStore(branch, &sync.Mutex{})
+	return turn.(*sync.Mutex)
+}
+
+// met returns a branch with the agent that an earlier daemon was starting, if that is found. Unknown says that it is not known whether
+// the agent was started. Base is the environment of the request, nil for the daemon's.
+func (b *Branches) met(s *records.Session, base []string) (_ *records.Session, unknown bool) {
+	lost := func() bool { return s.Agent != nil && s.Agent.PID == 0 && s.Agent.Starting }
+	if !lost() {
+		return s, false
 	}
-	running, _ := subprocess.Within(s.Workspace)
-	i := slices.IndexFunc(running, func(r subprocess.Process) bool { return r.Alone })
-	if i < 0 {
+	turn := b.turn(s.ID)
+	if !turn.TryLock() { // it is being started
+		return s, false
+	}
+	defer turn.Unlock()
+	now, err := operations.Session(b.Timeline.Operations, s.ID)
+	if err == nil {
+		s, err = now, nil
+		if lost() {
+			s, err = b.meet(s, base)
+		}
+	}
+	if err != nil {
+		b.Log.Warn("cannot find the agent of a branch", "branch", s.ID, "error", err)
+	}
+	return s, lost()
+}
+
+// meet finds the agent of a branch that an earlier daemon was starting when it ended, and keeps its process. The session is as before
+// where none is found. Base is the environment of the request, nil for the daemon's.
+func (b *Branches) meet(s *records.Session, base []string) (*records.Session, error) {
+	var pid int
+	var terminal, log string
+	switch {
+	case len(b.Settings.TerminalCommand) > 0: // what runs there names itself ([Branches.enter])
+	case b.Settings.Terminal == "tmux":
+		if base == nil {
+			base = os.Environ()
+		}
+		terminal, pid = windowOf(s.Agent.Dir, base)
+	default:
+		running, _ := subprocess.Within(s.Workspace)
+		log = logOf(s.Workspace)
+		if i := slices.IndexFunc(running, func(r subprocess.Process) bool { return r.Alone && r.Output == log }); i >= 0 {
+			pid = running[i].PID
+		}
+	}
+	if pid == 0 {
 		return s, nil
 	}
 	err := b.Timeline.Operations.UpdateAgent(s.ID, func(g *records.Agent) error {
-		g.PID, g.Log, g.Starting = running[i].PID, logOf(s.Workspace), false
+		g.PID, g.Terminal, g.Log, g.Starting = pid, terminal, log, false
 		return nil
 	})
 	if err != nil {

@@ -59,9 +59,13 @@ func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListPara
 	}
 	a := &List{Branches: []Branch{}}
 	for _, s := range all {
+		s, unknown := b.met(s, nil)
 		one := Branch{About: b.Timeline.Operations.About(s), Running: []subprocess.Process{}, Form: cmp.Or(workspace.Mounted(s.Workspace), plainFiles)}
 		if s.Agent != nil {
 			one.Record = b.Timeline.Operations.RecordOf(s)
+		}
+		if unknown {
+			one.Agent.Problem = notKnown(s.Name)
 		}
 		if _, err := os.Stat(s.Workspace); errors.Is(err, fs.ErrNotExist) {
 			one.Problem = "its directory no longer exists"
@@ -89,6 +93,14 @@ type OneParams struct {
 	NoUndo bool `json:"noUndo,omitempty"`
 }
 
+// present returns an error if the directory of a branch no longer exists.
+func (b *Branches) present(s *records.Session) error {
+	if err := b.Timeline.Operations.Present(s); err != nil {
+		return fmt.Errorf("the directory of branch %s is missing: %w", s.Name, err)
+	}
+	return nil
+}
+
 // Command is how a branch is opened in a terminal.
 type Command struct {
 	answers.About
@@ -104,6 +116,10 @@ func (b *Branches) Open(_ context.Context, client *checkpoint.Client, p OneParam
 	if err != nil {
 		return nil, err
 	}
+	if err := b.present(s); err != nil {
+		return nil, err
+	}
+	s, _ = b.met(s, p.Env)
 	c := &Command{About: b.Timeline.Operations.About(s), Dir: s.Workspace}
 	g := s.Agent
 	if g == nil {
@@ -160,6 +176,9 @@ type RunParams struct {
 func (b *Branches) Run(_ context.Context, client *checkpoint.Client, p RunParams) (*RunIn, error) {
 	s, _, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.present(s); err != nil {
 		return nil, err
 	}
 	origin := b.Timeline.Operations.OriginOf(s)
@@ -235,11 +254,12 @@ func (b *Branches) Remove(ctx context.Context, client *checkpoint.Client, p OneP
 		return nil, err
 	}
 	unregister := registered(ctx, b, s)
+	lost := b.Timeline.Operations.Present(s) != nil // no snapshot is taken of what is not there
 	undone, err := b.Timeline.Operations.RemoveBranch(ctx, s, of, operations.Removal{Force: p.Force, NoUndo: p.NoUndo})
 	if err != nil {
 		return nil, err
 	}
-	if p.NoUndo {
+	if p.NoUndo || lost {
 		undone.Operation = ""
 	}
 	return b.removed(s, &Removed{s.ID, s.Workspace, undone.Operation, of.ID, undone.Note}, unregister)
@@ -299,6 +319,9 @@ type Committed struct {
 func (b *Branches) Commit(ctx context.Context, client *checkpoint.Client, p CommitParams) (*Committed, error) {
 	s, of, err := b.Timeline.Operations.FindBranch(client, p.Where, p.Name)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.present(s); err != nil {
 		return nil, err
 	}
 	root := of

@@ -350,3 +350,35 @@ func TestABranchOfADeletedWorkspace(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The directory of a branch was removed by hand: what needs it says so, and its removal promises no way back.
+func TestABranchWhoseDirectoryIsMissing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not delete a directory that is watched")
+	}
+	s := opened(t)
+	b := s.start(t, s.where(), s.record(), "other")
+	failing(os.RemoveAll(b.Workspace))
+	one := branches.OneParams{Where: s.where(), Name: "other", Env: os.Environ()}
+	for name, call := range map[string]func() error{
+		"open": func() error {
+			_, err := s.Open(t.Context(), user, one)
+			return err
+		},
+		"run": func() error {
+			_, err := s.Run(t.Context(), user, branches.RunParams{OneParams: one, Program: "true"})
+			return err
+		},
+		"commit": func() error {
+			_, err := s.Commit(t.Context(), user, branches.CommitParams{Where: s.where(), Name: "other"})
+			return err
+		},
+	} {
+		if err := call(); usererr.CodeOf(err) != usererr.NotFound || !strings.Contains(err.Error(), "the directory of branch other is missing") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if removed, err := s.Remove(t.Context(), user, one); err != nil || removed.SessionID != b.ID || removed.Operation != "" {
+		t.Errorf("%+v, %v", removed, err)
+	}
+}

@@ -30,3 +30,12 @@ func TestSettingsOfTerminalsThatStartNothingAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestASessionOfTmuxMayHaveSpacesInItsName(t *testing.T) {
+	if window, pid, err := pane("123 my work:@3\n"); window != "my work:@3" || pid != 123 || err != nil {
+		t.Errorf("the window is %q with process %d, %v", window, pid, err)
+	}
+	if window, pid, err := pane(""); window != "" || pid != 0 || err == nil {
+		t.Errorf("without a line, the window is %q with process %d, %v", window, pid, err)
+	}
+}

@@ -18,6 +18,8 @@ type Process struct {
 	Name string
 	// Alone says that it leads a session, as what was started with [Alone] does.
 	Alone bool `json:"-"`
+	// Output is the file of its standard output, "" where that is not known.
+	Output string `json:"-"`
 }
 
 // Within returns the processes that work in a directory or below it, at whatever path they see it. Known is false where the system
@@ -48,7 +50,8 @@ func Within(dir string) (list []Process, known bool) {
 		}
 		name, _ := safefile.Read(filepath.Join("/proc", e.Name(), "comm"), 100)
 		leads, _ := unix.Getsid(pid)
-		list = append(list, Process{pid, strings.TrimSpace(string(name)), leads == pid})
+		output, _ := os.Readlink(filepath.Join("/proc", e.Name(), "fd", "1"))
+		list = append(list, Process{pid, strings.TrimSpace(string(name)), leads == pid, output})
 	}
 	return list, true
 }

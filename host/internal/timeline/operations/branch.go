@@ -169,7 +169,7 @@ func (ops *Operations) Branch(ctx context.Context, client *checkpoint.Client, p 
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), name)); !errors.Is(err, fs.ErrNotExist) {
-			return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.Root, name)
+			return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", grants.Printable(l.Root), name)
 		}
 	}
 	for _, old := range ops.sessions.All() { // the directory of one was removed by hand: two would have it

@@ -105,7 +105,10 @@ function Sides({ comparison: { a, b, different } }: { comparison: Comparison }):
           tokens === undefined ? t('compareUnknown') : t('compareTokensOf', tokens.input, tokens.output),
         )}
         {row(t('compareTime'), ({ workedSec }) => duration(workedSec * 1000))}
-        {row(t('compareFirst'), ({ first }) => first || t('compareNothing'))}
+        {row(
+          t('compareFirst'),
+          ({ first, files }) => first || t(files.length > 0 ? 'compareUnknown' : 'compareNothing'),
+        )}
         {row(t('compareFiles'), (side) => (
           <Files side={side} different={different} />
         ))}
