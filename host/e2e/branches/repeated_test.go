@@ -49,16 +49,6 @@ func (w *world) home() home.Home {
 	return home.Home{State: w.Home, Config: filepath.Join(w.Home, "config.toml"), Run: filepath.Join(w.Home, "run")}
 }
 
-// pid returns the process of the daemon, which is started if there is none.
-func (w *world) pid() int {
-	w.Helper()
-	var status struct {
-		PID int `json:"pid"`
-	}
-	w.json(&status, "status")
-	return status.PID
-}
-
 // call calls a tool as the command line does. With lost, the first answer is lost.
 func (w *world) call(tool string, args, answer any, lost bool) error {
 	h := w.home()
