@@ -121,17 +121,24 @@ func (d *componentDrive) run(actions int) {
 
 var everything = map[string]any{"interactive_only": false, "full_snapshot": true, "max_tokens": 500000}
 
+// tells matches a difference in which something is different.
+var tells = regexp.MustCompile(`(?m)^[A-Z][A-Za-z, -]*:`)
+
 // settled returns the page once it stands still, and what a reader was told of it since the last time; whole if that was a
-// listing.
+// listing. The last look told nothing new: what comes, goes and comes again between two looks could be missed otherwise.
 func (d *componentDrive) settled() (now map[string]line, told string, whole bool) {
 	d.t.Helper()
 	listing := d.witness.Snapshot(everything)
 	for range 20 {
 		said := d.reader.Snapshot(map[string]any{"interactive_only": false, "max_tokens": 500000})
-		whole = whole || strings.HasPrefix(said, "[Page:")
-		told += said
+		listed := strings.HasPrefix(said, "[Page:")
+		whole = whole || listed
+		news := listed || tells.MatchString(said)
+		if news || told == "" {
+			told += said
+		}
 		again := d.witness.Snapshot(everything)
-		if again == listing {
+		if again == listing && !news {
 			return parseListing(d.t, listing), told, whole
 		}
 		listing = again
