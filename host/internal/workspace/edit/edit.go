@@ -21,6 +21,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,7 +92,11 @@ func (f *File) Sum() string {
 	if f.large != nil {
 		sum = f.large.sum
 	}
-	return fmt.Sprintf("%o:%s", f.Mode.Type()|f.Mode.Perm(), hex.EncodeToString(sum[:]))
+	perm := f.Mode.Perm()
+	if runtime.GOOS == "windows" { // which only keeps whether a file can be written
+		perm &= 0o200
+	}
+	return fmt.Sprintf("%o:%s", f.Mode.Type()|perm, hex.EncodeToString(sum[:]))
 }
 
 // maxFile bounds a content in memory, in bytes.

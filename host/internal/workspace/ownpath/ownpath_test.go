@@ -11,6 +11,9 @@ import (
 
 func TestAPathIsTheOneThatOthersHave(t *testing.T) {
 	binds := []ownpath.Bind{{Dir: "/branches/way", At: "/shop"}, {Dir: "/home/claude/-branches-way", At: "/home/claude/-shop"}, {Dir: "/other", At: "/shop/deep"}}
+	for i, b := range binds {
+		binds[i] = ownpath.Bind{Dir: filepath.FromSlash(b.Dir), At: filepath.FromSlash(b.At)}
+	}
 	for inside, outside := range map[string]string{
 		"/shop": "/branches/way", "/shop/a.js": "/branches/way/a.js", "/shop-2/a.js": "/shop-2/a.js", "a.js": "a.js", "": "", "/": "/",
 		"/home/claude/-shop/x.jsonl": "/home/claude/-branches-way/x.jsonl", "/shop/deep/a": "/other/a",
