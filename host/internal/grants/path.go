@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,15 +18,16 @@ import (
 // Resolve returns the path of an existing directory: absolute, without links, and spelled as on the disk where the
 // system ignores case. Two names of one directory give the same path.
 func Resolve(dir string) (string, error) {
+	if strings.ContainsRune(dir, 0) {
+		return "", usererr.Invalid("%s is not the path of a directory. Remove the NUL character.", Printable(dir))
+	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
 	info, err := os.Stat(abs)
 	switch {
-	case strings.ContainsRune(abs, 0):
-		return "", usererr.Invalid("%s is not the path of a directory. Remove the NUL character.", Printable(abs))
-	case errors.Is(err, syscall.ENAMETOOLONG):
+	case errors.Is(err, syscall.ENAMETOOLONG), err != nil && hasLongName(abs): // Windows has several errors for it
 		return "", usererr.Invalid("the path of a directory has a name that is too long for this system, or %d bytes are too many. Name an existing directory.", len(abs))
 	case err != nil:
 		return "", fmt.Errorf("cannot find the directory %s: %w", Printable(abs), reason(err))
@@ -38,6 +40,11 @@ func Resolve(dir string) (string, error) {
 		return "", fmt.Errorf("cannot resolve the path %s: %w", Printable(abs), reason(err))
 	}
 	return path, nil
+}
+
+// hasLongName reports whether a name in a path is longer than common filesystems have them.
+func hasLongName(path string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool { return len(name) > 255 })
 }
 
 // Former is [Resolve] for a directory that need not exist any more.

@@ -40,7 +40,8 @@ func TestALabelNamesFilesAsTheirWorkspaceDoes(t *testing.T) {
 		{inner, "Edit " + filepath.Join(w.Dir, "e.js"), []string{filepath.Join(w.Dir, "e.js")}, inner, "Edit " + filepath.Join(w.Dir, "e.js")},
 	}
 	link := filepath.Join(w.Top, "link")
-	if err := os.Symlink(w.Dir, link); err == nil { // not every user of Windows may
+	_ = os.Symlink(w.Dir, link)
+	if _, err := os.Lstat(link); err == nil { // not every user of Windows may make one, and Wine makes none
 		for _, dir := range []string{w.Dir, link} { // the agent may name its directory in one way, and files in another
 			for _, name := range []string{"top.js", "no/longer/there.js"} {
 				file := filepath.Join(link, filepath.FromSlash(name))
