@@ -73,7 +73,7 @@ func TestComponentsOfOthers(t *testing.T) {
 			s.Mux.Handle("/dist/", http.FileServer(http.Dir(dir)))
 			s.Mux.Handle("/node_modules/", http.FileServer(http.Dir(dir)))
 			d := &componentDrive{t: t, p: w.Open(t, s.URL), reader: w.AgentOf(t, s), witness: w.AgentOf(t, s), hand: w.AgentOf(t, s), random: rand.New(rand.NewPCG(uint64(seed(name)), 27)), marks: map[string]string{}}
-			d.run(all / len(components))
+			d.run((all + len(components) - 1) / len(components))
 		})
 	}
 }
