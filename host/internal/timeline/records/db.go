@@ -1,6 +1,7 @@
 package records
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/binary"
@@ -17,11 +18,15 @@ import (
 	"tidemark.dev/tidemark/host/internal/boltfile"
 )
 
-// format is the layout of the file. It changes only with one that older programs cannot read.
-const format = "1"
+// format is the layout of the file. It changes only with one that older programs cannot read. The records of unsealedFormat had no
+// checksums.
+const (
+	format         = "2"
+	unsealedFormat = "1"
+)
 
 // The file has a bucket of sessions by ID, and for each workspace a bucket with its moments and operations by number.
-// Values are msgpack with the names of their fields.
+// Values are msgpack with the names of their fields, each after a checksum. See [table].
 var (
 	metaBucket       = []byte("meta")
 	sessionsBucket   = []byte("sessions")
@@ -29,6 +34,7 @@ var (
 	momentsBucket    = []byte("moments")
 	operationsBucket = []byte("operations")
 	formatKey        = []byte("format")
+	sumKey           = []byte("sum")
 )
 
 // DB is the file of sessions, moments and operations. What a method wrote survives the end of the process and a loss of
@@ -39,18 +45,18 @@ type DB struct {
 	reserve string
 }
 
-// Open opens the file at a path, and creates it. A notice is what [boltfile.Open] says, or that a damaged file was set aside, now or
-// earlier, until the user removes that.
+// Open opens the file at a path, and creates it. A notice is what [boltfile.Open] says, or that of a damaged file a copy was kept
+// and only what is whole was taken over, now or earlier, until the user removes the copy.
 func Open(path string, now time.Time) (_ *DB, notice string, err error) {
-	d, notice, err := tryOpen(path)
+	aside := fmt.Sprintf("%s%s%s", path, asideSuffix, now.UTC().Format("20060102T150405.000"))
+	d, notice, err := tryOpen(path, aside)
 	if !errors.Is(err, boltfile.ErrDamaged) {
 		return d, cmp.Or(notice, setAside(path)), err
 	}
-	aside := fmt.Sprintf("%s%s%s", path, asideSuffix, now.UTC().Format("20060102T150405.000"))
 	if renamed := os.Rename(path, aside); renamed != nil {
 		return nil, "", errors.Join(err, renamed)
 	}
-	d, _, opened := tryOpen(path)
+	d, _, opened := tryOpen(path, "")
 	return d, fmt.Sprintf("the timeline could not be read (%v) and was set aside as %s; its sessions and moments are no longer listed", err, aside), opened
 }
 
@@ -65,13 +71,14 @@ func setAside(path string) (notice string) {
 	}
 	for _, e := range entries { // by their names
 		if strings.HasPrefix(e.Name(), filepath.Base(path)+asideSuffix) {
-			notice = fmt.Sprintf("an earlier timeline was damaged and was set aside as %s; its sessions and moments are no longer listed. To end this notice, move that file elsewhere", filepath.Join(filepath.Dir(path), e.Name()))
+			notice = fmt.Sprintf("an earlier timeline was damaged and was set aside as %s; sessions and moments of it are no longer listed. To end this notice, move that file elsewhere", filepath.Join(filepath.Dir(path), e.Name()))
 		}
 	}
 	return notice
 }
 
-func tryOpen(path string) (_ *DB, notice string, err error) {
+// tryOpen opens the file. If records are damaged or missing, it is copied to aside, and continues without them.
+func tryOpen(path, aside string) (_ *DB, notice string, err error) {
 	b, notice, err := boltfile.Open(path)
 	if errors.Is(err, boltfile.ErrDamaged) {
 		return nil, "", err
@@ -79,24 +86,12 @@ func tryOpen(path string) (_ *DB, notice string, err error) {
 		return nil, "", fmt.Errorf("cannot open the timeline: %w", err)
 	}
 	d := &DB{bolt: b, reserve: path + reserveSuffix}
-	err = d.update(func(tx *bbolt.Tx) error {
-		meta, err := tx.CreateBucketIfNotExists(metaBucket)
-		if err != nil {
-			return err
-		}
-		switch had := meta.Get(formatKey); {
-		case had == nil:
-			err = meta.Put(formatKey, []byte(format))
-		case string(had) != format:
-			err = fmt.Errorf("%s has format %s, this program reads format %s. Use the program that wrote it.", path, had, format)
-		}
-		for _, name := range [][]byte{sessionsBucket, workspacesBucket} {
-			if err == nil {
-				_, err = tx.CreateBucketIfNotExists(name)
-			}
-		}
-		return err
-	})
+	err = d.update(func(tx *bbolt.Tx) error { return prepare(tx, path) })
+	if err == nil {
+		var repaired string
+		repaired, err = d.repair(aside)
+		notice = cmp.Or(repaired, notice)
+	}
 	if err != nil {
 		_ = boltfile.Guard(b.Close) // this may fail on a damaged file
 		return nil, "", err
@@ -146,37 +141,39 @@ func (d *DB) update(do func(*bbolt.Tx) error) error {
 
 func key(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
 
-func put(b *bbolt.Bucket, k []byte, v any) error {
-	data, err := msgpack.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return b.Put(k, data)
+func sessionsOf(tx *bbolt.Tx) table {
+	return table{tx.Bucket(sessionsBucket), [][]byte{sessionsBucket}, tx.Bucket(metaBucket)}
 }
 
-// in returns a bucket of a workspace, which is created if the transaction writes; else nil.
-func in(tx *bbolt.Tx, space string, name []byte) (*bbolt.Bucket, error) {
+// pathOf returns the path of what is in the bucket of a workspace.
+func pathOf(space []byte, in ...[]byte) [][]byte {
+	return append([][]byte{workspacesBucket, bytes.Clone(space)}, in...)
+}
+
+// in returns a table of a workspace, which is created if the transaction writes; else one without a bucket.
+func in(tx *bbolt.Tx, space string, name []byte) (table, error) {
+	t := table{path: pathOf([]byte(space), name), meta: tx.Bucket(metaBucket)}
 	all := tx.Bucket(workspacesBucket)
 	if !tx.Writable() {
 		if b := all.Bucket([]byte(space)); b != nil {
-			return b.Bucket(name), nil
+			t.Bucket = b.Bucket(name)
 		}
-		return nil, nil
+		return t, nil
 	}
 	b, err := all.CreateBucketIfNotExists([]byte(space))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		t.Bucket, err = b.CreateBucketIfNotExists(name)
 	}
-	return b.CreateBucketIfNotExists(name)
+	return t, err
 }
 
 // Sessions returns all sessions.
 func (d *DB) Sessions() (list []*Session, err error) {
 	err = d.view(func(tx *bbolt.Tx) error {
-		return tx.Bucket(sessionsBucket).ForEach(func(_, v []byte) error {
+		return sessionsOf(tx).each(func(_, data []byte) error {
 			s := &Session{}
 			list = append(list, s)
-			return msgpack.Unmarshal(v, s)
+			return msgpack.Unmarshal(data, s)
 		})
 	})
 	return list, err
@@ -185,47 +182,47 @@ func (d *DB) Sessions() (list []*Session, err error) {
 // Begin keeps a new session, and gives it an ID that begins with slug.
 func (d *DB) Begin(s *Session, slug string) error {
 	return d.update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(sessionsBucket)
-		n, err := b.NextSequence()
+		t := sessionsOf(tx)
+		n, err := t.NextSequence()
 		if err != nil {
 			return err
 		}
 		s.ID = fmt.Sprintf("%s-%d", slug, n)
-		return put(b, []byte(s.ID), s)
+		return t.put([]byte(s.ID), s)
 	})
 }
 
 // Save keeps a session that has changed.
 func (d *DB) Save(s *Session) error {
-	return d.update(func(tx *bbolt.Tx) error { return put(tx.Bucket(sessionsBucket), []byte(s.ID), s) })
+	return d.update(func(tx *bbolt.Tx) error { return sessionsOf(tx).put([]byte(s.ID), s) })
 }
 
 // Remove removes a session. Its moments stay, without being listed.
 func (d *DB) Remove(id string) error {
-	return d.update(func(tx *bbolt.Tx) error { return tx.Bucket(sessionsBucket).Delete([]byte(id)) })
+	return d.update(func(tx *bbolt.Tx) error { return sessionsOf(tx).remove([]byte(id)) })
 }
 
 // Add keeps a new moment of a workspace and numbers it.
 func (d *DB) Add(space string, m *Moment) error {
 	return d.update(func(tx *bbolt.Tx) error {
-		b, err := in(tx, space, momentsBucket)
+		t, err := in(tx, space, momentsBucket)
 		if err != nil {
 			return err
 		}
-		if m.Number, err = b.NextSequence(); err != nil {
+		if m.Number, err = t.NextSequence(); err != nil {
 			return err
 		}
-		return put(b, key(m.Number), m)
+		return t.put(key(m.Number), m)
 	})
 }
 
 // Update keeps moments that have changed.
 func (d *DB) Update(space string, moments ...*Moment) error {
 	return d.update(func(tx *bbolt.Tx) error {
-		b, err := in(tx, space, momentsBucket)
+		t, err := in(tx, space, momentsBucket)
 		for _, m := range moments {
 			if err == nil {
-				err = put(b, key(m.Number), m)
+				err = t.put(key(m.Number), m)
 			}
 		}
 		return err
@@ -235,14 +232,14 @@ func (d *DB) Update(space string, moments ...*Moment) error {
 // Moments returns the moments of a workspace in their order.
 func (d *DB) Moments(space string) (list []*Moment, err error) {
 	err = d.view(func(tx *bbolt.Tx) error {
-		b, err := in(tx, space, momentsBucket)
-		if b == nil {
+		t, err := in(tx, space, momentsBucket)
+		if t.Bucket == nil {
 			return err
 		}
-		return b.ForEach(func(k, v []byte) error {
+		return t.each(func(k, data []byte) error {
 			m := &Moment{}
 			list = append(list, m)
-			err := msgpack.Unmarshal(v, m)
+			err := msgpack.Unmarshal(data, m)
 			m.Number = binary.BigEndian.Uint64(k)
 			return err
 		})
@@ -254,16 +251,16 @@ func (d *DB) Moments(space string) (list []*Moment, err error) {
 func (d *DB) Log(space string, o *Operation) error {
 	number := o.Number
 	err := d.update(func(tx *bbolt.Tx) error {
-		b, err := in(tx, space, operationsBucket)
+		t, err := in(tx, space, operationsBucket)
 		if err != nil {
 			return err
 		}
 		if o.Number == 0 {
-			if o.Number, err = b.NextSequence(); err != nil {
+			if o.Number, err = t.NextSequence(); err != nil {
 				return err
 			}
 		}
-		return put(b, key(o.Number), o)
+		return t.put(key(o.Number), o)
 	})
 	if err != nil {
 		o.Number = number // another one gets that which was not kept
@@ -274,14 +271,14 @@ func (d *DB) Log(space string, o *Operation) error {
 // Operations returns the operations of a workspace in their order.
 func (d *DB) Operations(space string) (list []*Operation, err error) {
 	err = d.view(func(tx *bbolt.Tx) error {
-		b, err := in(tx, space, operationsBucket)
-		if b == nil {
+		t, err := in(tx, space, operationsBucket)
+		if t.Bucket == nil {
 			return err
 		}
-		return b.ForEach(func(_, v []byte) error {
+		return t.each(func(_, data []byte) error {
 			o := &Operation{}
 			list = append(list, o)
-			return msgpack.Unmarshal(v, o)
+			return msgpack.Unmarshal(data, o)
 		})
 	})
 	return list, err
@@ -291,36 +288,38 @@ func (d *DB) Operations(space string) (list []*Operation, err error) {
 func (d *DB) Move(sessions []*Session, from, to string) error {
 	return d.update(func(tx *bbolt.Tx) error {
 		for _, s := range sessions {
-			if err := put(tx.Bucket(sessionsBucket), []byte(s.ID), s); err != nil {
+			if err := sessionsOf(tx).put([]byte(s.ID), s); err != nil {
 				return err
 			}
 		}
-		return moveSpace(tx.Bucket(workspacesBucket), []byte(from), []byte(to))
+		return moveSpace(tx, from, to)
 	})
 }
 
-// moveSpace gives the bucket of a workspace another name.
-func moveSpace(all *bbolt.Bucket, from, to []byte) error {
-	old := all.Bucket(from)
-	if old == nil {
+// moveSpace gives what is kept of a workspace to another one. What that one had is of no session.
+func moveSpace(tx *bbolt.Tx, from, to string) error {
+	all := tx.Bucket(workspacesBucket)
+	if all.Bucket([]byte(from)) == nil {
 		return nil // an earlier call did it
 	}
-	if all.Bucket(to) != nil { // a workspace without sessions
-		if err := all.DeleteBucket(to); err != nil {
-			return err
-		}
-	}
-	space, err := all.CreateBucket(to)
-	if err != nil {
-		return err
-	}
 	for _, name := range [][]byte{momentsBucket, operationsBucket} {
-		if old.Bucket(name) == nil {
-			continue
+		old, err := in(tx, from, name)
+		if err != nil {
+			return err
 		}
-		if err := old.MoveBucket(name, space); err != nil {
+		there, err := in(tx, to, name)
+		if err != nil {
+			return err
+		}
+		if err := there.clear(); err != nil {
+			return err
+		}
+		if err := old.each(there.keep); err != nil {
+			return err
+		}
+		if err := errors.Join(there.SetSequence(old.Sequence()), old.clear()); err != nil {
 			return err
 		}
 	}
-	return all.DeleteBucket(from)
+	return all.DeleteBucket([]byte(from))
 }

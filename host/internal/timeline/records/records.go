@@ -1,7 +1,8 @@
 // Package records has what a timeline keeps: sessions, moments and operations, and the file that they are in.
 //
-// It guarantees: what was written survives the end of the process and a loss of power. A damaged file is set aside and
-// named, never overwritten. A file of a format that this program does not know is left as it is.
+// It guarantees: what was written survives the end of the process and a loss of power. A record that is damaged or missing is found
+// when the file is opened, by checksums. What is whole is still there, and a copy of the damaged file is kept and named. A file that
+// cannot be read at all is set aside. One of a format that this program does not know is left as it is.
 package records
 
 import (
