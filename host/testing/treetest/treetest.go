@@ -35,7 +35,7 @@ func States(t Fataler, dir string, leave ...string) []string {
 }
 
 // Read returns what is in a directory, one line each, with the content of its files, read without a store. Numbers of hard
-// links are those of their first path. The mode and the time of the directory itself are left out.
+// links are those of their first path, which a line ends with, after a tab. The mode and the time of the directory itself are left out.
 func Read(t Fataler, dir string) []string {
 	t.Helper()
 	return lines(t, dir, false)
@@ -86,7 +86,7 @@ func lines(t Fataler, dir string, whole bool) []string {
 			mtime = 0
 			e.Mode = 0
 		}
-		all = append(all, fmt.Sprintf("%q %d %o %d %d %s %q %v %s", path, e.Kind, e.Mode, e.Size, mtime, e.Content, e.Target, e.Xattrs, with))
+		all = append(all, fmt.Sprintf("%q %d %o %d %d %s %q %v\t%q", path, e.Kind, e.Mode, e.Size, mtime, e.Content, e.Target, e.Xattrs, with))
 	}
 	return all
 }

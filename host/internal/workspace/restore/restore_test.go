@@ -226,7 +226,8 @@ func TestARestoreIsTheSnapshot(t *testing.T) {
 func loose(t treetest.Fataler, lines []string) []string {
 	out := make([]string, 0, len(lines))
 	for _, line := range lines {
-		out = append(out, line[:strings.LastIndexByte(line, ']')+1])
+		line, _, _ = strings.Cut(line, "\t")
+		out = append(out, line)
 	}
 	slices.SortFunc(out, func(a, b string) int { return strings.Compare(treetest.Path(t, a), treetest.Path(t, b)) })
 	return out
