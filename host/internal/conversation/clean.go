@@ -16,8 +16,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 )
 
-// Limits of texts, in bytes. [Trim] cuts what a hook sends, before secrets in it are masked. Its border is far from what
-// [Clean] keeps, so that no half of a secret remains.
+// Limits of texts, in bytes. [Trim] cuts what a hook sends, before secrets in it are masked. What [Clean] then keeps may reach its
+// border, as masks can be shorter.
 const (
 	maxSent  = 256 << 10
 	maxText  = 64 << 10
@@ -32,7 +32,7 @@ const (
 func (e *Event) Trim() {
 	text := func(s string, n int) (string, int) {
 		s, n = pictures.Without(s, n, false)
-		return cut(s, maxSent, n)
+		return trim(s, maxSent, n)
 	}
 	e.Text, e.Cut = text(e.Text, e.Cut)
 	e.Moment, _ = each(e.Moment, text, nil, 0)
@@ -250,12 +250,27 @@ func texts(list []any) (all []string, set []func(string)) {
 	return all, set
 }
 
+// trim is [cut] for a text whose secrets are not masked: neither part begins or ends within one.
+func trim(s string, limit, n int) (string, int) {
+	if len(s) <= limit {
+		return s, n
+	}
+	near := limit / tailPart / tailPart
+	head, tail := redact.BeforeCut(s[:limit-limit/tailPart], near), len(s)-limit/tailPart
+	tail += redact.AfterCut(s[tail:], near)
+	return joined(s, head, tail, n)
+}
+
 // cut shortens a text to a limit, and keeps its end too. It adds what it left out to n.
 func cut(s string, limit, n int) (string, int) {
 	if len(s) <= limit {
 		return s, n
 	}
-	head, tail := limit-limit/tailPart, len(s)-limit/tailPart
+	return joined(s, limit-limit/tailPart, len(s)-limit/tailPart, n)
+}
+
+// joined leaves out what is from head to tail of a text.
+func joined(s string, head, tail, n int) (string, int) {
 	for head > 0 && !utf8.RuneStart(s[head]) {
 		head--
 	}

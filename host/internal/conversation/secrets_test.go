@@ -103,6 +103,28 @@ func TestASecretAtTheBorderOfACutTextIsMasked(t *testing.T) {
 	}
 }
 
+// Masks may be shorter than the secrets, so that the border at which a hook cut a text is stored.
+func TestASecretAtTheBorderOfWhatAHookSendsIsMasked(t *testing.T) {
+	w := newWorld(t)
+	secret := strings.Repeat("kQ9zXw7Rt5Yb3Mn1", 60)
+	for i, text := range []string{
+		"password=" + secret + "\n", "Authorization: Bearer " + secret + "\n", "--token " + secret + " ", "{\"api_key\":\"" + secret + "\"}",
+		"-----BEGIN PRIVATE " + "KEY-----\n" + strings.Repeat(secret[:64]+"\n", 25) + "-----END PRIVATE " + "KEY-----\n",
+	} {
+		e := conversation.Event{Kind: conversation.Prompt, Text: strings.Repeat(text, 300_000/len(text))}
+		e.Trim()
+		if len(e.Text) > 256<<10+8 || e.Cut == 0 {
+			t.Errorf("%d bytes are sent, %d were cut", len(e.Text), e.Cut)
+		}
+		w.record(conversation.Prompt, func(sent *conversation.Event) {
+			sent.Text, sent.Cut, sent.Turn = e.Text, e.Cut, string(rune('A'+i))
+		})
+		if stored := w.stored(); strings.Contains(stored, secret[:16]) {
+			t.Errorf("%.20q: a part of a secret is on disk", text)
+		}
+	}
+}
+
 // severalLines are secrets that are recognized by another line than their own.
 var severalLines = []string{
 	"-----BEGIN PRIVATE " + "KEY-----\nMIIEplanted41\n@@\n-----END PRIVATE " + "KEY-----",

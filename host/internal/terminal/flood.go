@@ -1,6 +1,10 @@
 package terminal
 
-import "time"
+import (
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/redact"
+)
 
 // Limits of what is recorded.
 const (
@@ -65,6 +69,11 @@ func (f *flood) end() (gap uint64, rest []byte) {
 	if over := len(f.tail) - tailBytes; over > 0 {
 		f.dropped += uint64(over)
 		f.tail = f.tail[over:]
+	}
+	if f.dropped > 0 { // it begins anywhere, also within a secret
+		from := redact.AfterCut(string(f.tail), tailBytes/4)
+		f.dropped += uint64(from)
+		f.tail = f.tail[from:]
 	}
 	gap, rest = f.dropped, f.tail
 	*f = flood{since: f.since, last: f.last, window: f.window, spent: f.spent}

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -97,18 +98,47 @@ func lineEnd(data []byte, row bool) int {
 	return end
 }
 
-// settle masks what is open of a stream, unless it is in the middle of a secret of several lines.
+// settle masks what is open of a stream, unless it is in the middle of a secret of several lines. Of a long text, what is before
+// that is masked.
 func (m *masker) settle(code recording.Code) {
-	if open := m.open[code]; m.size[code] <= maxLine && unfinished(open) {
-		return
+	switch from := unfinished(m.open[code]); {
+	case from < 0 || m.size[code]-from > maxLine/2:
+		m.settleTo(code, m.size[code])
+	case m.size[code] > maxLine:
+		m.settleTo(code, from)
 	}
-	m.mask(m.open[code])
-	m.open[code], m.size[code] = nil, 0
+}
+
+// settleTo masks so many bytes of what is open of a stream.
+func (m *masker) settleTo(code recording.Code, n int) {
+	var done []*item
+	for n > 0 {
+		it := m.open[code][0]
+		if len(it.data) > n {
+			m.divide(it, n)
+		}
+		done = append(done, it)
+		n -= len(it.data)
+		m.open[code], m.size[code] = m.open[code][1:], m.size[code]-len(it.data)
+	}
+	m.mask(done)
+}
+
+// divide makes two items of the first one that is open of a stream.
+func (m *masker) divide(it *item, at int) {
+	rest := &item{at: it.at, code: it.code, data: it.data[at:]}
+	it.data = it.data[:at:at]
+	m.open[it.code] = slices.Insert(m.open[it.code], 1, rest)
+	m.queue = slices.Insert(m.queue, slices.Index(m.queue, it)+1, rest)
 }
 
 // settlePart masks what is open of a long line, and keeps its end open.
 func (m *masker) settlePart(code recording.Code) {
 	open := m.open[code]
+	if from := unfinished(open); from >= 0 && m.size[code]-from <= maxLine/2 {
+		m.settleTo(code, from)
+		return
+	}
 	m.mask(open)
 	n := 0
 	for i := len(open) - 1; i >= 0; i-- {
@@ -134,21 +164,29 @@ var partHead = lazyregexp.New(`(?i)content-disposition:`)
 
 const maxPart = 4 << 10
 
-// unfinished reports whether a text begins a private key, or a part of a form, that it does not end.
-func unfinished(items []*item) bool {
+// unfinished returns where the line is with which a private key begins, or a part of a form, that the text of items does not end. It
+// is negative if there is none.
+func unfinished(items []*item) int {
 	var b []byte
 	for _, it := range items {
 		b = append(b, it.data...)
 	}
 	if heads := partHead().FindAllIndex(b, -1); heads != nil {
-		part := b[heads[len(heads)-1][0]:]
+		from := heads[len(heads)-1][0]
+		part := b[from:]
 		if len(part) < maxPart && !bytes.Contains(part, []byte("\n--")) && !bytes.Contains(part, []byte("\r--")) {
-			return true
+			return lineOf(b, lineOf(b, from)-1) // the border before it
 		}
 	}
 	begin := bytes.LastIndex(b, []byte("-----BEGIN "))
-	return begin >= 0 && !bytes.Contains(b[begin:], []byte("-----END "))
+	if begin < 0 || bytes.Contains(b[begin:], []byte("-----END ")) {
+		return -1
+	}
+	return lineOf(b, begin)
 }
+
+// lineOf returns where the line of a place begins.
+func lineOf(b []byte, at int) int { return bytes.LastIndexByte(b[:max(0, at)], '\n') + 1 }
 
 // drop forgets what is open of a stream: it turned out to be a secret.
 func (m *masker) drop(code recording.Code) {

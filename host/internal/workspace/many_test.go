@@ -66,3 +66,61 @@ func TestManyChangesHideNoEdit(t *testing.T) {
 		t.Errorf("%d changes are recorded", len(to.all))
 	}
 }
+
+// TestADirectoryInPlaceOfAFile, and the reverse, with more changes than are recorded: other edits are still among them.
+func TestADirectoryInPlaceOfAFile(t *testing.T) {
+	top, err := grants.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, "shop")
+	write := func(path string) {
+		t.Helper()
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("text"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("lib/t")
+	write("other")
+	all, to, end := recorded(t, top, dir)
+	defer end()
+	w, err := all.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []func(){
+		func() {},
+		func() {
+			if err := os.Remove(filepath.Join(dir, "lib", "t")); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 2500 {
+				write(fmt.Sprint("lib/t/", i))
+			}
+			write("edit 1")
+		},
+		func() {
+			if err := os.RemoveAll(filepath.Join(dir, "lib")); err != nil {
+				t.Fatal(err)
+			}
+			write("lib")
+			write("edit 2")
+		},
+	} {
+		change()
+		if _, _, err := w.Take(t.Context(), "", "", false); err != nil {
+			t.Fatal(err)
+		}
+		if err := all.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	for _, path := range []string{"edit 1", "lib", "edit 2"} {
+		if !to.paths[path] {
+			t.Errorf("%s is not among the %d changes that are recorded", path, len(to.all))
+		}
+	}
+}

@@ -283,11 +283,14 @@ func share(files []*compare.File, prefix, most int) []*compare.File {
 	var names []string
 	in := map[string][]*compare.File{}
 	for _, f := range files {
-		name, _, _ := strings.Cut(f.Path[prefix:], "/")
+		name, _, _ := strings.Cut(f.Path[min(prefix, len(f.Path)):], "/") // "" is what the directory replaced, or was replaced by
 		if in[name] == nil {
 			names = append(names, name)
 		}
 		in[name] = append(in[name], f)
+	}
+	if len(in[""]) == len(files) {
+		return files[:most] // of one path
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(in[a]), len(in[b])) })
 	var chosen []*compare.File
