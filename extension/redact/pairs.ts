@@ -1,9 +1,10 @@
 /** Masks the values of secret keys in `key: value` and `key=value`; the larger part of redact.ts. */
+import { assignedKey, declaredSign } from './declared';
 import { type StartTag, secretElement } from './elements';
 import { isLineEnd } from './hidden';
 import { endsInAny, isOpen, isSecretStrength, keyStrength, MAX_KEY, type PairRules } from './keys';
 import { pairInArray, secretTexts } from './lists';
-import { assignedKey, declaredSign, isVisibility } from './literals';
+import { isVisibility } from './literals';
 import { angleAt, separatorAt } from './marks';
 import {
   formPart,
