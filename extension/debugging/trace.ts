@@ -10,6 +10,7 @@ import type { DebugField, DebugHit, DebugKey, DebugPlace, DebugTraced, DebugTrac
 import { isSecretKey, redactText } from '../redact/redact';
 import { LIMITS, Walker } from './inspect/capture';
 import { FrameReader, knownOf } from './inspect/frame-reader';
+import { isSecretUnder } from './inspect/held-secrets';
 import type { DebugSession } from './session';
 import type { Thread } from './thread';
 
@@ -244,7 +245,8 @@ class Trace {
       this.#names = bindings.map((binding) => binding?.generated ?? '');
       // A secret never leaves the page; by what the code that runs calls it, it is not known as one.
       const secret = bindings.some((binding) => binding?.secret === true || binding?.doubtful === true);
-      if (reader.secrets.hide(hit.values) || secret) this.#fast = false;
+      const masked = hit.values.some(({ m }) => m === true);
+      if (reader.secrets.hide(hit.values) || secret || masked) this.#fast = false;
       // Each thread and document is given its own way; a value that is no primitive is read as here each time.
       if (this.#fast !== false) this.#fast = plain && this.#simple() && (await this.#bind(thread, frame));
     }
@@ -348,6 +350,7 @@ function fieldOf(path: readonly DebugKey[], kind: string, text: string, whole: n
   const n = path.at(-1)?.n ?? '';
   const t = kinds[kind] ?? 'unread';
   if (isSecretKey(n) && 'sng'.includes(kind)) return { n, t, m: true };
+  if (kind === 's' && isSecretUnder(n, text)) return { n, t, m: true };
   if (kind === 'a') return { n, t: 'accessor', v: 'get' };
   if (kind === 'x') return { n, t, v: 'missing, or not initialized yet' };
   return { n, t, v: redactText(text).text, ...(whole > text.length && { l: whole, h: String(whole) }) };

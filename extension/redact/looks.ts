@@ -70,21 +70,24 @@ function pairOf(first: number, second: number): number {
 /** The rules whose patterns are worth a try on a text, in their order. */
 function applying(text: string): readonly Looks[] {
   const found = others.filter((rule) => rule.needs.some((need) => text.includes(need)));
-  let digits = 0; // in a row; a single blank, dash, dot or underscore may stand between them
-  let gap = false;
+  let digits = 0; // in a row; one or two blanks, or a dash, a dot, an underscore or a plus may stand between them
+  let gap = 0; // 1 behind a blank, 2 where only a digit may follow
   let cardsFound = false;
   let last = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c >= 48 && c <= 57) {
-      gap = false;
+      gap = 0;
       if (++digits === MIN_CARD && !cardsFound) {
         found.push(...cards);
         cardsFound = true;
       }
     } else if (digits > 0) {
-      gap = !gap && (c === 32 || c === 45 || c === 46 || c === 95 || (c > 127 && isBlank(text[i])));
-      if (!gap) digits = 0;
+      const blank = c === 32 || c === 9;
+      const divides = blank || c === 43 || c === 45 || c === 46 || c === 95 || (c > 127 && isBlank(text[i]));
+      if (gap === 0 && divides) gap = blank ? 1 : 2;
+      else if (gap === 1 && blank) gap = 2;
+      else digits = gap = 0;
     }
     const list = c < 128 ? starts[(last << 7) | c] : 0;
     last = c < 128 ? c : 0;

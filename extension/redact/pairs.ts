@@ -1,4 +1,5 @@
 /** Masks the values of secret keys in `key: value` and `key=value`; the larger part of redact.ts. */
+import { assignedKey, declaredSign } from './declared';
 import { type StartTag, secretElement } from './elements';
 import { isLineEnd } from './hidden';
 import { endsInAny, isOpen, isSecretStrength, keyStrength, MAX_KEY, type PairRules } from './keys';
@@ -16,7 +17,6 @@ import {
   nameOf,
   nextName,
 } from './named';
-import { keyBefore } from './pair-key';
 import { isCount, isDirectory, type ValueAt, valueAfter, valueBelow, withoutPlace } from './pair-value';
 import { isQuote } from './quotes';
 import { isMasked, isSchema, isSecretValue } from './secret-value';
@@ -132,7 +132,8 @@ export function maskPairs(
       continue;
     }
     const sep = i + Math.max(0, escaped - 1); // its end
-    let key = keyBefore(s, i);
+    const { key: found, sure } = assignedKey(s, i);
+    let key = found;
     if (key.from === key.to) continue;
     if (named !== undefined) named.left--;
     const label = labelAt(s, key.from, key.to);
@@ -140,6 +141,7 @@ export function maskPairs(
     let strength = stemmed ? keyStrength(s.slice(key.from, key.to), rules) : 'innocent';
     let text = '';
     if (strength === 'innocent') {
+      if (sure) continue;
       const word = shellKey(s, i, key);
       if (isSpoken(s, key, stemmed, rules)) {
         strength = 'weak';
@@ -170,7 +172,8 @@ export function maskPairs(
     if (c === 58 && s[i + 1] !== ' ' && isVisibility(s, i + 1)) continue;
     const before = s[key.from - 1] ?? '';
     const inside = isInStructure(s, key, i, before, strict);
-    let value = valueAfter(s, sep, inside, before, rules);
+    const sign = key.quoted || sep !== i ? sep : declaredSign(s, i);
+    let value = valueAfter(s, sign, inside, before, rules);
     if (value.from === value.to && s[value.from] === '[') {
       const end = secretTexts(s, value.from, key.quoted, strength, rules);
       if (end !== undefined) i = mask(value.from, end);

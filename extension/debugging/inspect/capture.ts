@@ -7,6 +7,7 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import { type DebugField, type DebugKey, KeyIndex } from '../../protocol';
+import { maskHeld } from './held-secrets';
 import { empty, keyOf, literal, privateKey, type Read, read, readProperty } from './values';
 
 type Remote = Protocol.Runtime.RemoteObject;
@@ -347,7 +348,12 @@ export class Walker {
       const beginning = await this.#call(object, BEGINNING, fields);
       if (beginning === undefined) return undefined;
       const { result } = await this.properties(beginning);
-      return result.map((property) => readProperty(keyOf(property, true), property));
+      const first = result.map((property) => readProperty(keyOf(property, true), property));
+      maskHeld(
+        field,
+        first.map((held) => held.field),
+      );
+      return first;
     }
     const { result, privateProperties = [], internalProperties = [] } = await this.properties(object);
     const indexed = subtype === 'array' || subtype === 'typedarray';
@@ -365,6 +371,10 @@ export class Walker {
       ),
     ];
     if (subtype === 'array') fillHoles(all, field.z ?? 0);
+    maskHeld(
+      field,
+      all.map((held) => held.field),
+    );
     if (!indexed || all.length > fields) field.z = Math.max(all.length, field.z ?? 0);
     return all.slice(0, most);
   }
@@ -391,6 +401,10 @@ export class Walker {
       else reads.push(readEntry(key, text, value));
     }
     reads.push(...others, ...result.map((property) => readProperty(keyOf(property, false), property)));
+    maskHeld(
+      field,
+      reads.map((held) => held.field),
+    );
     field.z = Math.max(field.z ?? 0, reads.length);
     return reads;
   }

@@ -4,6 +4,7 @@ import { abbreviated, bare, keyText } from '../../page/literal';
 import { CUT } from '../../page/records';
 import { type DebugField, type DebugKey, KeyPrivate, KeySymbol } from '../../protocol';
 import { isSecretKey, MASK, redactCut, redactText } from '../../redact/redact';
+import { isSecretUnder } from './held-secrets';
 
 type Remote = Protocol.Runtime.RemoteObject;
 type Property = Protocol.Runtime.PropertyDescriptor;
@@ -85,7 +86,7 @@ export function read(key: DebugKey, value: Remote, secret = isSecret(key)): Read
 /** A string. A secret is masked, and a partly masked string says so. */
 function stringField(key: DebugKey, whole: string): DebugField {
   const { text: clean, masked } = redactText(whole);
-  if (clean === MASK) return { ...key, t: 'string', m: true };
+  if (clean === MASK || isSecretUnder(key.n, whole)) return { ...key, t: 'string', m: true };
   const field = text(key, 'string', whole, MAX_STRING);
   return masked > 0 ? { ...field, m: true } : field;
 }

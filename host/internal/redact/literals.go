@@ -78,3 +78,42 @@ var visibility = lazyregexp.New(`^(?:["'\\]*[\w\\]+["'\\]*:)?(?:private|protecte
 
 // isVisibility reports whether a text says who may see a property instead of having its value.
 func isVisibility(s string) bool { return visibility().MatchString(s) }
+
+// declared matches the type of a declared variable behind its colon, up to the sign of its value: Rust's : &'static str = "x".
+var declared = lazyregexp.New("^[ \\t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:[A-Za-z.]+[<\\[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\\]]?(?:\\[\\])?[?!]?(?:[ \\t]*\\|[ \\t]*(?:None|null|undefined|number|string|str|bytes))*[ \\t]*=[ \\t]*(?:[A-Za-z$@]{1,2}|[A-Z]\\w*\\()?\\\\*[\"'`]")
+
+// declaredSign returns where the = of a declaration is whose colon is at an offset: password: string = "x". It is sep for others.
+func declaredSign(s string, sep int) int {
+	if s[sep] != ':' {
+		return sep
+	}
+	return sep + max(0, strings.LastIndexByte(s[sep:sep+1+len(declared().FindString(s[sep+1:]))], '='))
+}
+
+// types are the types that Go writes between a variable and the sign of its value: var password string = "x".
+var types = map[string]bool{"string": true, "[]byte": true, "[]string": true}
+
+// assignedKey is keyBefore that knows operators (?=, +=, ||=) and declarations as Go has them. sure is true for these: a key that
+// is not secret says nothing.
+func assignedKey(s string, sep int) (k keyAt, sure bool) {
+	if s[sep] != '=' || sep < 2 {
+		return keyBefore(s, sep), false
+	}
+	if c := s[sep-1]; c == '?' || c == '+' || c == '|' {
+		at := sep - 1
+		if s[at-1] == c {
+			at--
+		}
+		if at > 0 && (s[at-1] == ' ' || s[at-1] == '\t' || isUpper(s[at-1])) {
+			return keyBefore(s, at), true
+		}
+	}
+	k = keyBefore(s, sep)
+	if k.from < 2 || s[k.from-1] != ' ' || k.quoted || !types[s[k.from:k.to]] {
+		return k, false
+	}
+	if v := skipSpace(s, sep+1); v == len(s) || !isQuote(s[v]) {
+		return k, false
+	}
+	return keyBefore(s, k.from), true
+}

@@ -78,7 +78,7 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 		default:
 			continue
 		}
-		k := keyBefore(s, i)
+		k, sure := assignedKey(s, i)
 		if k.from == k.to {
 			continue
 		}
@@ -86,6 +86,9 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 		key := s[k.from:k.to]
 		strength := r.keyStrength(key)
 		if strength == innocent {
+			if sure {
+				continue
+			}
 			spoken, spokenStrength := r.spokenKey(s, k)
 			label := labelOf(key)
 			word, plain := shellKey(s, i)
@@ -123,6 +126,9 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 			continue
 		}
 		structured := k.inStructure(s, i, strict)
+		if !k.quoted && last == i {
+			last = declaredSign(s, i)
+		}
 		v := r.valueAfter(s, last, structured, k.before(s))
 		if v.from == v.to && v.from < len(s) && s[v.from] == '[' {
 			if end := secretTexts(r, s, v.from, k.quoted, strength); end > 0 {

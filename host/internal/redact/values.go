@@ -142,7 +142,7 @@ func (r *Redactor) encodesSecret(s string) bool {
 	return n > 0
 }
 
-// hasDigits reports whether s has n digits in a row, with single blanks, dashes, dots or underscores between them.
+// hasDigits reports whether s has n digits in a row, with one or two blanks, or a dash, a dot, an underscore or a plus between them.
 func hasDigits(s string, n int) bool {
 	run, gap := 0, 0
 	for i := 0; i < len(s); i++ {
@@ -152,8 +152,10 @@ func hasDigits(s string, n int) bool {
 			if run == n {
 				return true
 			}
-		case (c == ' ' || c == '-' || c == '_' || c == '.') && gap == 0:
+		case (c == ' ' || c == '\t' || c == '-' || c == '_' || c == '.' || c == '+') && gap == 0:
 			gap = 1
+		case (c == ' ' || c == '\t') && gap == 1 && (s[i-1] == ' ' || s[i-1] == '\t'):
+			gap = 2
 		case c >= 0x80 && gap == 0 && blankAt(s, i) > 0:
 			i += blankAt(s, i) - 1
 			gap = 1
