@@ -208,10 +208,14 @@ func create(path string, h head) (*os.File, error) {
 
 // extend opens a file to append to it after its last whole line.
 func extend(path string, end int64) (*os.File, error) {
-	if err := os.Truncate(path, end); err != nil { // a line that a crash cut off
+	f, err := safefile.Own(path, os.O_WRONLY|os.O_APPEND)
+	if err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
+	if err := f.Truncate(end); err != nil { // a line that a crash cut off
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func syncDir(dir string) error {

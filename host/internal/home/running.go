@@ -33,7 +33,7 @@ func (h Home) WriteInfo() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(h.infoFile(), data, 0o600)
+	return safefile.Overwrite(h.infoFile(), data)
 }
 
 // readInfo returns the record of the last daemon, empty without one.
@@ -134,7 +134,7 @@ func (h Home) Stop(ctx context.Context) error {
 
 // StopForUser is [Home.Stop] on a user's request: the relays that are connected do not start another daemon ([Stopped]).
 func StopForUser(ctx context.Context, h Home) error {
-	if err := os.WriteFile(stoppedFile(h), nil, 0o600); err != nil {
+	if err := safefile.Overwrite(stoppedFile(h), nil); err != nil {
 		return err
 	}
 	if err := h.Stop(ctx); err != nil {
@@ -212,7 +212,7 @@ func Owns(h Home, lock *os.File) bool {
 
 // Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting.
 func (h Home) Lock(ctx context.Context) (*os.File, error) {
-	f, err := os.OpenFile(lockFile(h), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := safefile.Own(lockFile(h), os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create the lock: %w. Make %s writable or set %s to another directory.", err, h.Run, Env)
 	}
