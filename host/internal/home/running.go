@@ -27,9 +27,11 @@ type info struct {
 	PID     int    `json:"pid"`
 }
 
-// WriteInfo records this process as the daemon of the home.
-func (h Home) WriteInfo() error {
-	data, err := json.Marshal(info{h.Version, os.Getpid()})
+// WriteInfo records this process as the daemon of the home, with its version. It is ready to be asked and to be replaced.
+func (h Home) WriteInfo() error { return h.write(info{h.Version, os.Getpid()}) }
+
+func (h Home) write(i info) error {
+	data, err := json.Marshal(i)
 	if err != nil {
 		return err
 	}
@@ -210,7 +212,8 @@ func Owns(h Home, lock *os.File) bool {
 	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(state, fs.ErrNotExist) && (err != nil || os.SameFile(mine, now))
 }
 
-// Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting.
+// Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting. The record names this
+// process from then on: the number of the daemon before may be that of any process now.
 func (h Home) Lock(ctx context.Context) (*os.File, error) {
 	f, err := safefile.Own(lockFile(h), os.O_CREATE|os.O_RDWR)
 	if err != nil {
@@ -223,6 +226,9 @@ func (h Home) Lock(ctx context.Context) (*os.File, error) {
 	for {
 		err := filelock.Try(f)
 		if err == nil {
+			if h.write(info{PID: os.Getpid()}) != nil {
+				_ = os.Remove(h.infoFile()) // then it names none
+			}
 			return f, nil
 		}
 		if errors.Is(err, filelock.ErrTaken) {
