@@ -28,9 +28,9 @@ type info struct {
 }
 
 // WriteInfo records this process as the daemon of the home, with its version. It is ready to be asked and to be replaced.
-func (h Home) WriteInfo() error { return h.write(info{h.Version, os.Getpid()}) }
+func (h Home) WriteInfo() error { return writeInfo(h, info{h.Version, os.Getpid()}) }
 
-func (h Home) write(i info) error {
+func writeInfo(h Home, i info) error {
 	data, err := json.Marshal(i)
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (h Home) Lock(ctx context.Context) (*os.File, error) {
 	for {
 		err := filelock.Try(f)
 		if err == nil {
-			if h.write(info{PID: os.Getpid()}) != nil {
+			if writeInfo(h, info{PID: os.Getpid()}) != nil {
 				_ = os.Remove(h.infoFile()) // then it names none
 			}
 			return f, nil
