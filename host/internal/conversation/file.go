@@ -115,7 +115,7 @@ var errFormat = errors.New("it has a format that this program does not know. Use
 // readFile reads a file from its beginning and calls f for each whole line. The data of an entry is valid during the call.
 // It returns the head, the end of the last whole line, and how many lines are damaged.
 func readFile(path string, f func(entry)) (h head, end int64, damaged int, err error) {
-	file, _, err := safefile.Open(path)
+	file, err := safefile.Own(path, os.O_RDONLY)
 	if err != nil {
 		return h, 0, 0, err
 	}
