@@ -10,6 +10,9 @@ import (
 // nonblock is not needed: opening a pipe or a device does not wait here.
 const nonblock = 0
 
+// nofollow has no counterpart among the flags here. [Own] looks at the file before.
+const nofollow = 0
+
 // inUse is how long a file may be in use by others, who read it, before it is replaced or removed.
 const inUse = 2 * time.Second
 

@@ -30,6 +30,48 @@ func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, os.O_R
 // Update is [Open] for reading and writing.
 func Update(path string) (*os.File, fs.FileInfo, error) { return open(path, os.O_RDWR, math.MaxInt64) }
 
+// Own opens a file that only Tidemark writes, or creates it with mode 0600, by the flags of [os.OpenFile]. It follows no link and does
+// not wait: whatever is not a regular file is an error.
+func Own(path string, flag int) (*os.File, error) {
+	info, err := os.Lstat(path)
+	if err == nil {
+		err = check(path, info, math.MaxInt64)
+	} else if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, flag|nonblock|nofollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	// Something else may have come since.
+	if info, err = f.Stat(); err == nil {
+		err = check(path, info, math.MaxInt64)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Overwrite is [os.WriteFile] of a file that only Tidemark writes. A link, a pipe or another special file in its place is removed
+// first. Use [Write] for what has to be whole after a crash.
+func Overwrite(path string, data []byte) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	f, err := Own(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
 // Remove removes a file. On Windows it waits, for two seconds at most, while another program has it open.
 func Remove(path string) error { return patiently(func() error { return os.Remove(path) }) }
 
@@ -115,6 +157,8 @@ func kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
 		return "a directory"
+	case mode&fs.ModeSymlink != 0:
+		return "a link"
 	case mode&fs.ModeNamedPipe != 0:
 		return "a named pipe"
 	case mode&fs.ModeSocket != 0:

@@ -153,7 +153,7 @@ var parts = []struct {
 	links   []string
 }{
 	{"Browsers", []string{"browser", "manifest"}},
-	{"Host", []string{"daemon", "settings", "relay", "sockets", "test event"}},
+	{"Host", []string{"daemon", "settings", "recording", "relay", "sockets", "test event"}},
 	{"Extension", []string{"extension unpacked", "extension connected", "round"}},
 	{"Agents", []string{"agent", "hooks", "mcp"}},
 }
@@ -190,7 +190,7 @@ func nameOf(c installer.Check) string {
 		return "  its manifest"
 	case "hooks":
 		return "  its hooks"
-	case "daemon", "settings", "relay", "sockets", "test event", "round", "mcp":
+	case "daemon", "settings", "recording", "relay", "sockets", "test event", "round", "mcp":
 		return c.Link
 	}
 	return c.Subject
@@ -214,7 +214,7 @@ func checkSettings(h home.Home) []installer.Check {
 	return []installer.Check{{Link: "settings", State: installer.Broken, Detail: "the daemon keeps its last settings: " + err.Error(), Fix: "then run `tidemark stop`, to use the new settings"}}
 }
 
-// checkExtensions checks the connected extensions and makes a round trip to each. Without an installation, no extension needs
+// checkExtensions checks what the daemon reports: whether it records, and the connected extensions, with a round trip to each. Without an installation, no extension needs
 // to be connected.
 func checkExtensions(ctx context.Context, h home.Home, r *installer.Record) []installer.Check {
 	const name = "extension connected"
@@ -228,11 +228,15 @@ func checkExtensions(ctx context.Context, h home.Home, r *installer.Record) []in
 	if err := call(c.Status, &s); err != nil {
 		return []installer.Check{{Link: name, Subject: "connected", State: installer.Broken, Detail: err.Error(), Fix: "see " + h.Log()}}
 	}
+	var checks []installer.Check
+	for _, problem := range s.Unrecorded {
+		checks = append(checks, installer.Check{Link: "recording", State: installer.Broken, Detail: problem, Fix: "then run `tidemark stop`. " + h.Log() + " may show more"})
+	}
 	own, err := unpack.Embedded()
 	if err != nil {
-		return []installer.Check{{Link: name, Subject: "connected", State: installer.None, Detail: err.Error()}}
+		return append(checks, installer.Check{Link: name, Subject: "connected", State: installer.None, Detail: err.Error()})
 	}
-	var checks []installer.Check
+	unrecorded := len(checks)
 	for _, b := range s.Browsers {
 		if !b.Connected {
 			continue
@@ -244,16 +248,13 @@ func checkExtensions(ctx context.Context, h home.Home, r *installer.Record) []in
 		}
 		checks = append(checks, check)
 	}
-	if len(checks) == 0 {
+	if len(checks) == unrecorded {
 		missing := installer.Check{Link: name, Subject: "connected", State: installer.None, Detail: "no browser is connected", Fix: "run `tidemark browser URL` to open one"}
 		if r.Extension() != "" {
 			missing.State = installer.Broken
 			missing.Fix = "start a browser. If one is running, load the extension: chrome://extensions, Developer mode, Load unpacked, " + extensionDir(h)
 		}
-		return []installer.Check{
-			missing,
-			{Link: "round", State: installer.None, Detail: "skipped: no browser is connected"},
-		}
+		return append(checks, missing, installer.Check{Link: "round", State: installer.None, Detail: "skipped: no browser is connected"})
 	}
 	var rounds []link.Round
 	if err := call(c.Rounds, &rounds); err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,7 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 			return err
 		}
 	}
-	for _, problem := range s.NoiseProblems {
+	for _, problem := range slices.Concat(s.Unrecorded, s.NoiseProblems) {
 		if err := render.Line(out, "\n%s", problem); err != nil {
 			return err
 		}

@@ -13,11 +13,12 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // ErrDamaged says that a file's content is not as it was written.
@@ -29,13 +30,13 @@ const patience = time.Second
 // Open opens a file, and creates a missing one with mode 0600. A notice says that the file was empty, or that one of its two heads
 // is damaged, so that bbolt may read the state before the last write.
 func Open(path string) (db *bbolt.DB, notice string, err error) {
-	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		notice = path + " was an empty file; what it held, if anything, is no longer available"
 	}
 	// A panic leaves the file open, and Windows does not rename an open file.
 	var file *os.File
-	open := func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		file, err = os.OpenFile(name, flag, mode)
+	open := func(name string, flag int, _ os.FileMode) (*os.File, error) {
+		file, err = safefile.Own(name, flag)
 		return file, err
 	}
 	err = Guard(func() error {
@@ -70,14 +71,14 @@ func Open(path string) (db *bbolt.DB, notice string, err error) {
 
 // plausible returns an error for a file that is cut off: reading beyond its end would crash.
 func plausible(path string) error {
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
-	case info.IsDir():
-		return &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	case !info.Mode().IsRegular():
+		return nil // the open says what it is
 	case info.Size() > 0 && info.Size() < 4*int64(os.Getpagesize()):
 		return fmt.Errorf("%w: it has only %d bytes", ErrDamaged, info.Size())
 	}

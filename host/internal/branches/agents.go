@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // agent is how a program is started.
@@ -179,7 +180,7 @@ func (b *Branches) spawn(branch, name string, g *records.Agent, workspace string
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.OpenFile(logOf(workspace), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := safefile.Own(logOf(workspace), os.O_CREATE|os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}

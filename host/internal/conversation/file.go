@@ -115,7 +115,7 @@ var errFormat = errors.New("it has a format that this program does not know. Use
 // readFile reads a file from its beginning and calls f for each whole line. The data of an entry is valid during the call.
 // It returns the head, the end of the last whole line, and how many lines are damaged.
 func readFile(path string, f func(entry)) (h head, end int64, damaged int, err error) {
-	file, _, err := safefile.Open(path)
+	file, err := safefile.Own(path, os.O_RDONLY)
 	if err != nil {
 		return h, 0, 0, err
 	}
@@ -208,10 +208,14 @@ func create(path string, h head) (*os.File, error) {
 
 // extend opens a file to append to it after its last whole line.
 func extend(path string, end int64) (*os.File, error) {
-	if err := os.Truncate(path, end); err != nil { // a line that a crash cut off
+	f, err := safefile.Own(path, os.O_WRONLY|os.O_APPEND)
+	if err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
+	if err := f.Truncate(end); err != nil { // a line that a crash cut off
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func syncDir(dir string) error {

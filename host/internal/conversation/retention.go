@@ -23,7 +23,7 @@ func (s *Store) prune(age retention.Age, limits Settings) retention.Pruned {
 	byID := map[string]*file{}
 	var files []retention.File
 	for _, f := range list {
-		if info, err := os.Stat(f.path); err == nil {
+		if info, err := os.Lstat(f.path); err == nil {
 			byID[f.id] = f
 			files = append(files, retention.File{ID: f.id, Bytes: info.Size(), Written: info.ModTime()})
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -45,18 +44,16 @@ func (p *Spool) Add(ctx context.Context, e Event, r *redact.Redactor) error {
 		return err
 	}
 	defer unlock()
-	f, err := os.OpenFile(p.Path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	f, err := safefile.Own(p.Path, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file. Remove it.", p.Path)
-	case info.Size()+int64(len(line)) > MaxSpool:
+	}
+	if info.Size()+int64(len(line)) > MaxSpool {
 		return errors.Join(errFull, p.lose(f, info.Size(), e))
 	}
 	return appendTo(f, info.Size(), line)

@@ -157,11 +157,11 @@ func Open(o Options) (*Store, error) {
 	}
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), suffix)
-		if !ok || !e.Type().IsRegular() {
+		if !ok {
 			continue
 		}
 		path := filepath.Join(o.Dir, e.Name())
-		if info, err := e.Info(); err == nil && info.Size() == 0 && os.Remove(path) == nil {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Size() == 0 && os.Remove(path) == nil {
 			continue // a crash at its creation
 		}
 		s.files[id] = &file{id: id, path: path}

@@ -76,7 +76,7 @@ func (f *file) info() Info {
 	i := Info{ID: f.id}
 	if err := f.load(); err != nil {
 		i.Problem = event.OneLine(err.Error())
-		if stat, err := os.Stat(f.path); err == nil {
+		if stat, err := os.Lstat(f.path); err == nil {
 			i.Bytes, i.Last.Time = stat.Size(), stat.ModTime()
 		}
 		return i

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -186,6 +187,8 @@ type daemon struct {
 	timeline   *timeline.Timeline
 	// conversations are those of agents.
 	conversations *conversation.Store
+	// unrecorded says why nothing of workspaces or conversations is recorded.
+	unrecorded []string
 	// recorders run until the daemon ends.
 	recorders []recorder.Recorder
 	api       http.Handler
@@ -245,6 +248,7 @@ func (d *daemon) compose(browsers net.Listener, before restored, redactor *redac
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(home.MCPSocket)
 			s.Goroutines = runtime.NumGoroutine()
 			s.Journal, s.HTTP, s.Workspaces = d.journal.status(), d.http.Load(), d.workspaces.Status()
+			s.Unrecorded = slices.Concat(d.unrecorded, workspace.Unrecorded(d.workspaces))
 			if err := CheckConfig(d.home.Config); err != nil {
 				s.SettingsProblem = err.Error()
 			}

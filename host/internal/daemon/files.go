@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -48,6 +49,7 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 	}
 	if err != nil {
 		d.log.Error("cannot open the timeline, so nothing of workspaces is recorded", "error", err)
+		d.unrecorded = append(d.unrecorded, fmt.Sprintf("Nothing of workspaces is recorded: %v", err))
 		t = timeline.Broken(err)
 	}
 	d.timeline = t
@@ -56,6 +58,7 @@ func (d *daemon) composeFiles(captured *capture.Store, redactor *redact.Redactor
 		Formerly: func(dir string) []string { return timeline.Formerly(t, dir) }, Spool: spool(d.home), Late: d.late, Clock: time.Now, Age: d.age, Log: d.log,
 	}); err != nil {
 		d.log.Error("cannot open the recordings, so no conversation is recorded", "error", err)
+		d.unrecorded = append(d.unrecorded, fmt.Sprintf("No conversations are recorded: cannot open the recordings: %v", err))
 		d.conversations = conversation.Broken(err)
 	}
 	return func() {

@@ -2,7 +2,6 @@ package home
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -23,7 +22,7 @@ func (h Home) KeepDashboard(port int, until time.Time) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(h.dashboardFile(), data, 0o600)
+	return safefile.Overwrite(h.dashboardFile(), data)
 }
 
 // DashboardPort returns the port of a dashboard that may still be open, 0 without one.

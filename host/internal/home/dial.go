@@ -86,7 +86,7 @@ func (h Home) DialRunning(ctx context.Context, socket string) (net.Conn, error) 
 
 // Running reports whether a daemon holds the lock.
 func (h Home) Running() (bool, error) {
-	f, err := os.OpenFile(lockFile(h), os.O_RDWR, 0o600)
+	f, err := safefile.Own(lockFile(h), os.O_RDWR)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

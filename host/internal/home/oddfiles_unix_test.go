@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
@@ -72,6 +74,39 @@ func TestALinkedLogIsNotFollowed(t *testing.T) {
 	}
 	if info, err := os.Stat(target); err != nil || info.Size() != maxLog+1 {
 		t.Errorf("the target has %v, %v", info.Size(), err)
+	}
+}
+
+// What stands in the place of a file that a daemon writes is replaced, not followed, and not waited for.
+func TestWhatADaemonWritesDownIsNeverElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	h, target := Home{State: dir, Run: dir}, filepath.Join(dir, "target")
+	if err := os.WriteFile(target, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for kind, put := range map[string]func(path string) error{
+		"a link":       func(path string) error { return os.Symlink(target, path) },
+		"a named pipe": func(path string) error { return unix.Mkfifo(path, 0o600) },
+	} {
+		for path, write := range map[string]func() error{
+			h.infoFile():      h.WriteInfo,
+			h.dashboardFile(): func() error { return h.KeepDashboard(1, time.Now()) },
+			stoppedFile(h):    func() error { return StopForUser(t.Context(), h) },
+		} {
+			_ = os.Remove(path)
+			if err := put(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(); err != nil {
+				t.Errorf("%s at %s: %v", kind, path, err)
+			}
+			if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+				t.Errorf("%s at %s is %v, %v", kind, path, info, err)
+			}
+		}
+	}
+	if data, err := os.ReadFile(target); err != nil || string(data) != "theirs" {
+		t.Errorf("the target of the link has %q, %v", data, err)
 	}
 }
 

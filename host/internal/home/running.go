@@ -27,13 +27,15 @@ type info struct {
 	PID     int    `json:"pid"`
 }
 
-// WriteInfo records this process as the daemon of the home.
-func (h Home) WriteInfo() error {
-	data, err := json.Marshal(info{h.Version, os.Getpid()})
+// WriteInfo records this process as the daemon of the home, with its version. It is ready to be asked and to be replaced.
+func (h Home) WriteInfo() error { return writeInfo(h, info{h.Version, os.Getpid()}) }
+
+func writeInfo(h Home, i info) error {
+	data, err := json.Marshal(i)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(h.infoFile(), data, 0o600)
+	return safefile.Overwrite(h.infoFile(), data)
 }
 
 // readInfo returns the record of the last daemon, empty without one.
@@ -134,7 +136,7 @@ func (h Home) Stop(ctx context.Context) error {
 
 // StopForUser is [Home.Stop] on a user's request: the relays that are connected do not start another daemon ([Stopped]).
 func StopForUser(ctx context.Context, h Home) error {
-	if err := os.WriteFile(stoppedFile(h), nil, 0o600); err != nil {
+	if err := safefile.Overwrite(stoppedFile(h), nil); err != nil {
 		return err
 	}
 	if err := h.Stop(ctx); err != nil {
@@ -210,9 +212,10 @@ func Owns(h Home, lock *os.File) bool {
 	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(state, fs.ErrNotExist) && (err != nil || os.SameFile(mine, now))
 }
 
-// Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting.
+// Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting. The record names this
+// process from then on: the number of the daemon before may be that of any process now.
 func (h Home) Lock(ctx context.Context) (*os.File, error) {
-	f, err := os.OpenFile(lockFile(h), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := safefile.Own(lockFile(h), os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create the lock: %w. Make %s writable or set %s to another directory.", err, h.Run, Env)
 	}
@@ -223,6 +226,9 @@ func (h Home) Lock(ctx context.Context) (*os.File, error) {
 	for {
 		err := filelock.Try(f)
 		if err == nil {
+			if writeInfo(h, info{PID: os.Getpid()}) != nil {
+				_ = os.Remove(h.infoFile()) // then it names none
+			}
 			return f, nil
 		}
 		if errors.Is(err, filelock.ErrTaken) {

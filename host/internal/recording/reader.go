@@ -70,7 +70,7 @@ func openFile(path string, flag int) (*os.File, error) {
 	if info, err := os.Lstat(path); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
+		return nil, fmt.Errorf("%s is not a file. Remove it.", path)
 	}
 	return os.OpenFile(path, flag, 0)
 }

@@ -393,3 +393,28 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestADamagedRecordingIsNotMissing: without a readable one, the error says what could not be read.
+func TestADamagedRecordingIsNotMissing(t *testing.T) {
+	s := recording.Store{Dir: t.TempDir()}
+	if _, err := s.Open(""); err == nil || !strings.Contains(err.Error(), "there are no recordings yet") {
+		t.Error(err)
+	}
+	path := filepath.Join(s.Dir, recording.NewID(header.Started)+recording.Suffix)
+	for kind, put := range map[string]func() error{
+		"damaged":   func() error { return os.WriteFile(path, []byte("x"), 0o600) },
+		"directory": func() error { return os.Mkdir(path, 0o700) },
+	} {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"", "one"} {
+			if _, err := s.Open(id); err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "no recordings yet") {
+				t.Errorf("%s, %q: %v", kind, id, err)
+			}
+		}
+	}
+}

@@ -57,7 +57,7 @@ func (s Store) Open(id string) (*Reader, error) {
 		}
 		return r, err
 	}
-	all, err := s.List(context.Background())
+	all, unreadable, err := s.list(context.Background())
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,9 @@ func (s Store) Open(id string) (*Reader, error) {
 		if id == "" || r.Name == id {
 			return Open(s.path(r.ID))
 		}
+	}
+	if unreadable != nil { // it may be the one that is meant
+		return nil, unreadable
 	}
 	if len(all) == 0 {
 		return nil, usererr.New(usererr.NotFound, "there are no recordings yet. `tidemark record` makes one.")
@@ -74,17 +77,22 @@ func (s Store) Open(id string) (*Reader, error) {
 
 // List describes the recordings by their start. It leaves out files that cannot be read.
 func (s Store) List(ctx context.Context) ([]Summary, error) {
-	var all []Summary
+	all, _, err := s.list(ctx)
+	return all, err
+}
+
+// list is [Store.List], with the error of the newest file that cannot be read; nil if all can.
+func (s Store) list(ctx context.Context) (all []Summary, unreadable, err error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot list the recordings: %w", err)
+		return nil, nil, fmt.Errorf("cannot list the recordings: %w", err)
 	}
 	for _, e := range entries {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 		id, ok := strings.CutSuffix(e.Name(), Suffix)
 		if !ok || !validID().MatchString(id) {
@@ -92,7 +100,10 @@ func (s Store) List(ctx context.Context) ([]Summary, error) {
 		}
 		r, err := Open(s.path(id))
 		if err != nil {
-			continue // removed meanwhile, or damaged; Prune removes it when it is old
+			if !errors.Is(err, fs.ErrNotExist) { // it was not removed meanwhile; Prune removes it when it is old
+				unreadable = err
+			}
+			continue
 		}
 		sum := r.Summary()
 		sum.ID = id // the name of the file counts
@@ -100,7 +111,7 @@ func (s Store) List(ctx context.Context) ([]Summary, error) {
 		_ = r.Close()
 	}
 	slices.SortStableFunc(all, func(a, b Summary) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) })
-	return all, nil
+	return all, unreadable, nil
 }
 
 // Remove deletes a recording. One that is being written is left, with an error.

@@ -33,6 +33,8 @@ type Status struct {
 	Journal *JournalStatus `json:"journal,omitempty"`
 	// Workspaces are the directories whose files are watched.
 	Workspaces []workspace.Status `json:"workspaces,omitempty"`
+	// Unrecorded lists why nothing of workspaces, of one of them, or of conversations is recorded.
+	Unrecorded []string `json:"unrecorded,omitempty"`
 }
 
 // BrowserStatus is a browser and its tabs.

@@ -20,7 +20,7 @@ const identityFile = "identity"
 // noteDir writes which directory a store is of, and returns its identity.
 func noteDir(store, dir string) (identity string, err error) {
 	identity = dirIdentity(dir)
-	return identity, errors.Join(os.WriteFile(filepath.Join(store, directoryFile), []byte(dir+"\n"), 0o600), os.WriteFile(filepath.Join(store, identityFile), []byte(identity+"\n"), 0o600))
+	return identity, errors.Join(safefile.Overwrite(filepath.Join(store, directoryFile), []byte(dir+"\n")), safefile.Overwrite(filepath.Join(store, identityFile), []byte(identity+"\n")))
 }
 
 // directoryOf returns the directory that a store is of.

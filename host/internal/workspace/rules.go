@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -52,7 +51,7 @@ func noteExclude(store string, e project.Exclude) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(store, excludeFile), data, 0o600)
+	return safefile.Overwrite(filepath.Join(store, excludeFile), data)
 }
 
 // lastExclude reads what [noteExclude] wrote.

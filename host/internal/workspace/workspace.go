@@ -365,7 +365,7 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	}
 	dir := filepath.Join(views, viewOf(number))
 	stamp, _ := safefile.Read(dir+usedSuffix, sha256.Size) // without one it is made again
-	if err := os.WriteFile(dir+usedSuffix, stamp, 0o600); err != nil {
+	if err := safefile.Overwrite(dir+usedSuffix, stamp); err != nil {
 		return "", err
 	}
 	if overlay.Is(dir) && overlay.Mount(ctx, w.o.Server, dir) == nil && exists(dir) { // nobody can have changed it
@@ -398,7 +398,7 @@ func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
 	if stamp, err = tracked.Stamp(ctx, dir); err != nil {
 		return dir, ctx.Err() // without a stamp, such as of a path that is too long, it is made again
 	}
-	return dir, os.WriteFile(dir+usedSuffix, stamp, 0o600)
+	return dir, safefile.Overwrite(dir+usedSuffix, stamp)
 }
 
 // viewOf is what the directory of a view is called.
@@ -526,7 +526,7 @@ func (w *Workspace) Temporarily(ctx context.Context, number uint64, do func(dir 
 		return err
 	}
 	dir := filepath.Join(w.place.Dir, "copy-"+rand.Text())
-	if err := os.WriteFile(dir+usedSuffix, nil, 0o600); err != nil {
+	if err := safefile.Overwrite(dir+usedSuffix, nil); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, tracked.RemoveAll(dir), remove(dir+usedSuffix)) }()

@@ -12,6 +12,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -77,7 +78,9 @@ type Workspaces struct {
 	// absent are workspaces that are not at their place, as of absentAt.
 	absent   map[string]string
 	absentAt time.Time
-	closed   bool
+	// failed are the errors of workspaces that could not be opened, by their directory, until they can.
+	failed map[string]error
+	closed bool
 }
 
 // opening is a workspace that is open, or is being opened. w and err are valid when done is closed. Both are nil where the
@@ -106,7 +109,7 @@ func New(o Options) *Workspaces {
 	if o.Age == nil {
 		o.Age = retention.Never
 	}
-	return &Workspaces{o: o, queue: queue{wake: make(chan struct{}, 1)}, open: map[string]*opening{}, opened: map[string]bool{}, branches: map[string]string{}}
+	return &Workspaces{o: o, queue: queue{wake: make(chan struct{}, 1)}, open: map[string]*opening{}, opened: map[string]bool{}, branches: map[string]string{}, failed: map[string]error{}}
 }
 
 // Branch makes the decision for a directory that of another one: a branch is a copy of what the user allowed.
@@ -271,8 +274,10 @@ func (ws *Workspaces) opening(a allowed) (*opening, error) {
 		first := !ws.opened[a.root] && !a.former
 		if o.err == nil {
 			ws.opened[a.root] = ws.opened[a.root] || first
+			delete(ws.failed, a.root)
 		} else {
 			delete(ws.open, a.root) // the next request tries again
+			ws.failed[a.root] = o.err
 		}
 		ws.mu.Unlock()
 		if o.err == nil && first {
@@ -430,6 +435,19 @@ func (ws *Workspaces) Status() []Status {
 		}
 	}
 	return list
+}
+
+// Unrecorded returns why nothing of any workspace is recorded, or of those that could not be opened when this was last tried.
+func Unrecorded(ws *Workspaces) (problems []string) {
+	if _, err := ws.o.Grants.All(); err != nil {
+		problems = append(problems, fmt.Sprintf("Nothing of workspaces is recorded: %v", err))
+	}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, dir := range slices.Sorted(maps.Keys(ws.failed)) {
+		problems = append(problems, fmt.Sprintf("No files of %s are recorded: %v", grants.Printable(dir), ws.failed[dir]))
+	}
+	return problems
 }
 
 func (w *Workspace) status() Status {

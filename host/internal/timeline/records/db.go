@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"tidemark.dev/tidemark/host/internal/boltfile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // format is the layout of the file. It changes only with one that older programs cannot read. The records of unsealedFormat had no
@@ -108,12 +109,12 @@ const (
 
 // KeepReserve makes the reserve, where there is none and the disk has room.
 func (d *DB) KeepReserve() {
-	if info, err := os.Lstat(d.reserve); err == nil && info.Size() == reserveSize {
+	if info, err := os.Lstat(d.reserve); err == nil && info.Mode().IsRegular() && info.Size() == reserveSize {
 		return
 	}
 	content := make([]byte, reserveSize)
 	_, _ = rand.Read(content) // it never fails
-	if os.WriteFile(d.reserve, content, 0o600) != nil {
+	if safefile.Overwrite(d.reserve, content) != nil {
 		_ = os.Remove(d.reserve)
 	}
 }

@@ -32,6 +32,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Filesystem takes snapshots of one workspace. At any time one is being taken or read at most. Kept ones have names, which
@@ -285,7 +286,7 @@ func (s *Store) note(err error) {
 func (s *Store) keep(k kept, differs []string) {
 	var err error
 	if len(differs) > 0 {
-		err = os.WriteFile(s.path(k.name()+differsSuffix), []byte(strings.Join(differs, "\x00")), 0o600)
+		err = safefile.Overwrite(s.path(k.name()+differsSuffix), []byte(strings.Join(differs, "\x00")))
 	}
 	if err == nil {
 		err = s.of.Keep(k.name())

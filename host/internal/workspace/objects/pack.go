@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // magic begins every pack. Its last byte is the number of the format.
@@ -206,7 +208,7 @@ func (p *pack) cut(end int64) (note string, err error) {
 	copied := p.file.Name() + cutSuffix
 	data, err := io.ReadAll(io.NewSectionReader(p.file, end, p.size-end))
 	if err == nil {
-		err = os.WriteFile(copied, data, 0o600)
+		err = safefile.Overwrite(copied, data)
 	}
 	if err != nil && !NoRoom(err) {
 		return "", err

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Mount mounts a directory as its layers say, if it is not mounted or the process that served it has ended. Server is the
@@ -194,7 +195,7 @@ const collecting = time.Second
 
 // spend marks layers that programs use and that are of no directory any more, and removes them when nobody uses them.
 func spend(dir string) error {
-	f, err := os.OpenFile(layer(dir, spentName), os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := safefile.Own(layer(dir, spentName), os.O_WRONLY|os.O_CREATE)
 	if err != nil {
 		return err
 	}

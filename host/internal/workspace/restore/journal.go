@@ -118,7 +118,7 @@ func (j *journal) write(store *dir, in, name string) error {
 	b.Write(binary.LittleEndian.AppendUint32(nil, crc32.Checksum(payload, castagnoli)))
 	b.Write(payload)
 	path := filepath.Join(in, name)
-	f, err := os.OpenFile(path+tmpSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := safefile.Own(path+tmpSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}

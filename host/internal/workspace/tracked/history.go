@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -91,10 +90,7 @@ func openHistory(path string) (*history, []*record, error) {
 	if err := os.Remove(path + newSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, err
 	}
-	f, _, err := safefile.Update(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	}
+	f, err := safefile.Own(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +109,7 @@ func (h *history) load() ([]*record, error) {
 		return nil, err
 	}
 	var second []byte
-	if h.second, _, err = safefile.Update(h.file.Name() + secondSuffix); err == nil {
+	if h.second, err = safefile.Own(h.file.Name()+secondSuffix, os.O_RDWR); err == nil {
 		second, err = io.ReadAll(h.second)
 	}
 	readable := err == nil // else it is written again
@@ -247,7 +243,7 @@ func (h *history) cutOff(end []byte) error {
 	if len(end) == 0 {
 		return nil
 	}
-	if err := os.WriteFile(h.file.Name()+cutSuffix, end, 0o600); err != nil && (!objects.NoRoom(err) || len(end) > frameHead+maxHistoryRecord) {
+	if err := safefile.Overwrite(h.file.Name()+cutSuffix, end); err != nil && (!objects.NoRoom(err) || len(end) > frameHead+maxHistoryRecord) {
 		return err
 	}
 	if size, ok := sizeAt(end); ok && frameHead+size <= len(end) { // a write that was interrupted would be shorter
@@ -262,9 +258,9 @@ func (h *history) cutOff(end []byte) error {
 func (h *history) copySecond(data []byte) {
 	h.dropSecond()
 	path := h.file.Name() + secondSuffix
-	err := os.WriteFile(path, data, 0o600)
+	err := safefile.Overwrite(path, data)
 	if err == nil {
-		h.second, err = os.OpenFile(path, os.O_RDWR, 0o600)
+		h.second, err = safefile.Own(path, os.O_RDWR)
 	}
 	if err != nil {
 		h.dropSecond()
@@ -312,7 +308,7 @@ func (h *history) keep() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(h.file.Name()+cutSuffix, data, 0o600)
+	return safefile.Overwrite(h.file.Name()+cutSuffix, data)
 }
 
 const frameHead = 8
@@ -410,7 +406,7 @@ const newSuffix = ".new"
 // after an error means that h is.
 func (h *history) rewrite(records []*record) (next *history, replaced bool, err error) {
 	path := h.file.Name()
-	f, err := os.OpenFile(path+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := safefile.Own(path+newSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return nil, false, err
 	}
@@ -429,7 +425,7 @@ func (h *history) rewrite(records []*record) (next *history, replaced bool, err 
 		next.size = h.size
 	}
 	var opened error
-	if next.file, opened = os.OpenFile(path, os.O_RDWR, 0o600); opened == nil {
+	if next.file, opened = safefile.Own(path, os.O_RDWR); opened == nil {
 		if data, err := io.ReadAll(next.file); err == nil {
 			next.copySecond(data)
 		}

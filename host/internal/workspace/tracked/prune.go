@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Delete deletes snapshots, none if one does not exist. What only they need is freed by the next [Provider.Prune].
@@ -189,14 +190,14 @@ const (
 // keepReserve makes the reserve, where there is none and the disk has room.
 func keepReserve(p *Provider) {
 	path := filepath.Join(p.options.Store, reserveFile)
-	if info, err := os.Lstat(path); err == nil && info.Size() == reserveSize {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == reserveSize {
 		return
 	}
 	content := make([]byte, reserveSize)
 	if _, err := rand.Read(content); err != nil {
 		return
 	}
-	if os.WriteFile(path, content, 0o600) != nil {
+	if safefile.Overwrite(path, content) != nil {
 		giveReserve(p)
 	}
 }

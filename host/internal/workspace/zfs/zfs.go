@@ -73,7 +73,7 @@ func Open(ctx context.Context, workspace, dir string, clock func() time.Time) (*
 		return nil, err
 	}
 	if within == "." {
-		if err := os.WriteFile(f.path(datasetName), []byte(d.Name), 0o600); err != nil {
+		if err := safefile.Overwrite(f.path(datasetName), []byte(d.Name)); err != nil {
 			return nil, err
 		}
 	}
@@ -199,7 +199,7 @@ func (f *filesystem) Free() (float64, error) {
 
 func (f *filesystem) Take(ctx context.Context) (string, error) {
 	name := f.prefix + strings.ToLower(rand.Text())
-	if err := os.WriteFile(f.path(takingName), []byte(f.dataset.Name+"@"+name), 0o600); err != nil {
+	if err := safefile.Overwrite(f.path(takingName), []byte(f.dataset.Name+"@"+name)); err != nil {
 		return "", err
 	}
 	if err := dataset.Snapshot(ctx, f.dataset.Name, name); err != nil {
