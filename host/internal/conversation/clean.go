@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/conversation/pictures"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -19,10 +18,9 @@ import (
 // Limits of texts, in bytes. [Trim] cuts what a hook sends, before secrets in it are masked. What [Clean] then keeps may reach its
 // border, as masks can be shorter.
 const (
-	maxSent  = 256 << 10
-	maxText  = 64 << 10
-	tailPart = 4 // a quarter of a cut text is its end
-	maxName  = 200
+	maxSent = 256 << 10
+	maxText = 64 << 10
+	maxName = 200
 	// maxCommand bounds a command, or the name of a file, beside the input.
 	maxCommand = 4 << 10
 	maxFiles   = 100
@@ -32,7 +30,7 @@ const (
 func (e *Event) Trim() {
 	text := func(s string, n int) (string, int) {
 		s, n = pictures.Without(s, n, false)
-		return trim(s, maxSent, n)
+		return event.ShortenUnmasked(s, maxSent, n)
 	}
 	e.Text, e.Cut = text(e.Text, e.Cut)
 	e.Moment, _ = each(e.Moment, text, nil, 0)
@@ -54,28 +52,28 @@ func (e *Event) Clean(r *redact.Redactor) {
 		s, n = pictures.Without(s, n, false)
 		s, masked := maskText(r, event.Clean(s))
 		e.Masked += masked
-		return cut(s, maxText, n)
+		return event.Shorten(s, maxText, n)
 	}
 	lines := func(list []string) { e.Masked += redact.Lines(r, list) }
 	for _, name := range []*string{&e.Agent, &e.Session, &e.Turn, &e.Sub, &e.Call, &e.Tool, &e.Outcome, &e.Spawned} {
-		*name, _ = cut(event.OneLine(*name), maxName, 0)
+		*name, _ = event.Shorten(event.OneLine(*name), maxName, 0)
 	}
 	e.Files = e.Files[:min(len(e.Files), maxFiles)]
 	for i, f := range e.Files {
 		f, _ = text(f, 0)
-		e.Files[i], _ = cut(event.OneLine(f), maxCommand, 0)
+		e.Files[i], _ = event.Shorten(event.OneLine(f), maxCommand, 0)
 	}
 	if e.secretFile() {
 		e.withhold()
 	}
 	e.Text, e.Cut = text(e.Text, e.Cut)
 	e.Command, _ = text(e.Command, 0)
-	e.Command, _ = cut(e.Command, maxCommand, 0) // the whole one is in the input
+	e.Command, _ = event.Shorten(e.Command, maxCommand, 0) // the whole one is in the input
 	for _, raw := range []*json.RawMessage{&e.Input, &e.Output} {
 		*raw, e.Cut = each(*raw, text, lines, e.Cut)
 		masked, n := redact.Keys(r, string(*raw))
 		whole := len(masked)
-		masked, e.Cut = cut(masked, 2*maxText, e.Cut) // it has many texts
+		masked, e.Cut = event.Shorten(masked, 2*maxText, e.Cut) // it has many texts
 		switch e.Masked += n; {
 		case n == 0 && len(masked) == whole:
 		case json.Valid([]byte(masked)):
@@ -248,34 +246,4 @@ func texts(list []any) (all []string, set []func(string)) {
 		}
 	}
 	return all, set
-}
-
-// trim is [cut] for a text whose secrets are not masked: neither part begins or ends within one.
-func trim(s string, limit, n int) (string, int) {
-	if len(s) <= limit {
-		return s, n
-	}
-	near := limit / tailPart / tailPart
-	head, tail := redact.BeforeCut(s[:limit-limit/tailPart], near), len(s)-limit/tailPart
-	tail += redact.AfterCut(s[tail:], near)
-	return joined(s, head, tail, n)
-}
-
-// cut shortens a text to a limit, and keeps its end too. It adds what it left out to n.
-func cut(s string, limit, n int) (string, int) {
-	if len(s) <= limit {
-		return s, n
-	}
-	return joined(s, limit-limit/tailPart, len(s)-limit/tailPart, n)
-}
-
-// joined leaves out what is from head to tail of a text.
-func joined(s string, head, tail, n int) (string, int) {
-	for head > 0 && !utf8.RuneStart(s[head]) {
-		head--
-	}
-	for tail < len(s) && !utf8.RuneStart(s[tail]) {
-		tail++
-	}
-	return s[:head] + "\n…\n" + s[tail:], n + tail - head
 }

@@ -90,3 +90,70 @@ func cut(s string, limit int) string {
 	}
 	return s[:limit]
 }
+
+// endPart is the part of a shortened text that is its end: a quarter.
+const endPart = 4
+
+// maxKeyRest bounds the rest of a private key, in bytes.
+const maxKeyRest = 16 << 10
+
+// AfterCut returns where a text whose beginning was cut off can be read from, so that it does not begin within a secret: at a line
+// that begins in the first near bytes, or else behind a space, and not within a private key. It is the end of the text where
+// there is no such place.
+func AfterCut(text string, near int) int {
+	at := strings.IndexByte(text[:min(near, len(text))], '\n') + 1
+	if at == 0 {
+		if at = strings.IndexAny(text, " \t\r\n") + 1; at == 0 {
+			return len(text)
+		}
+	}
+	rest := text[at:min(len(text), at+maxKeyRest)]
+	end := strings.Index(rest, "-----END ")
+	if begin := strings.Index(rest, "-----BEGIN "); end < 0 || begin >= 0 && begin < end {
+		return at
+	}
+	line := strings.IndexByte(text[at+end:], '\n')
+	if line < 0 {
+		return len(text)
+	}
+	return at + end + line + 1
+}
+
+// beforeCut returns where a text whose end was cut off can be read to, so that it does not end within a word, unless that is longer than
+// near bytes.
+func beforeCut(text string, near int) int {
+	from := max(0, len(text)-near)
+	if at := strings.LastIndexAny(text[from:], " \t\r\n"); at >= 0 {
+		return from + at + 1
+	}
+	return len(text)
+}
+
+// Shorten shortens a text, in which secrets are masked, to a limit in bytes, and keeps its end too. It adds what it left out to n.
+func Shorten(s string, limit, n int) (string, int) {
+	if len(s) <= limit {
+		return s, n
+	}
+	return without(s, limit-limit/endPart, len(s)-limit/endPart, n)
+}
+
+// ShortenUnmasked is [Shorten] for a text whose secrets are not masked: neither part begins or ends within one.
+func ShortenUnmasked(s string, limit, n int) (string, int) {
+	if len(s) <= limit {
+		return s, n
+	}
+	near := limit / endPart / endPart
+	head, tail := beforeCut(s[:limit-limit/endPart], near), len(s)-limit/endPart
+	return without(s, head, tail+AfterCut(s[tail:], near), n)
+}
+
+// without leaves out what is from head to tail of a text.
+func without(s string, head, tail, n int) (string, int) {
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return s[:head] + "\n…\n" + s[tail:], n + tail - head
+}

@@ -3,7 +3,7 @@ package terminal
 import (
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // Limits of what is recorded.
@@ -71,7 +71,7 @@ func (f *flood) end() (gap uint64, rest []byte) {
 		f.tail = f.tail[over:]
 	}
 	if f.dropped > 0 { // it begins anywhere, also within a secret
-		from := redact.AfterCut(string(f.tail), tailBytes/4)
+		from := event.AfterCut(string(f.tail), tailBytes/4)
 		f.dropped += uint64(from)
 		f.tail = f.tail[from:]
 	}
