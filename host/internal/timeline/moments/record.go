@@ -151,7 +151,8 @@ func (ls *Lines) Keep(l *Line, s *records.Session, m records.Moment) (*records.M
 	wait := l.free.Sub(ls.o.Clock()) - (burst-1)*interval
 	first := len(l.waiting) == 0
 	l.mu.Unlock()
-	if wait > 0 && wait <= interval && m.Source != records.FromUser && m.Snapshot == 0 {
+	exact := m.Source == records.FromUser || m.Source == records.FromCheckpoint // what is in it was asked for
+	if wait > 0 && wait <= interval && !exact && m.Snapshot == 0 {
 		m.Reason = pending
 		next := &m
 		if err := ls.db.Add(l.Space, next); err != nil {
@@ -167,7 +168,12 @@ func (ls *Lines) Keep(l *Line, s *records.Session, m records.Moment) (*records.M
 		return next, nil
 	}
 	if m.Snapshot == 0 {
-		ls.snapshot(l, &m)
+		taken := m
+		taken.Notes = ""
+		ls.snapshot(l, &taken)
+		giveWaiting(ls, l, taken) // else theirs would be a later one
+		taken.Notes = joined(m.Notes, taken.Notes)
+		m = taken
 	}
 	next := &m
 	if err := ls.db.Add(l.Space, next); err != nil {
@@ -305,15 +311,30 @@ func takeLater(ls *Lines, l *Line, wait time.Duration) {
 		return
 	}
 	defer unlock()
-	l.mu.Lock()
-	waiting := l.waiting
-	l.waiting = nil
-	l.mu.Unlock()
 	var shared records.Moment
-	shared.Label = waiting[len(waiting)-1].Label
+	l.mu.Lock()
+	n := len(l.waiting)
+	if n > 0 {
+		shared.Label = l.waiting[n-1].Label
+	}
+	l.mu.Unlock()
+	if n == 0 {
+		return // they have one that was taken in between
+	}
 	ls.snapshot(l, &shared)
+	giveWaiting(ls, l, shared)
+	ls.changed.Notify()
+}
+
+// giveWaiting gives the moments that wait for a snapshot that of a moment. The caller has the line's turn.
+func giveWaiting(ls *Lines, l *Line, shared records.Moment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	waiting := l.waiting
+	l.waiting = nil
+	if len(waiting) == 0 {
+		return
+	}
 	all := slices.Clone(l.moments)
 	var changed []*records.Moment
 	for _, m := range waiting {
@@ -330,7 +351,6 @@ func takeLater(ls *Lines, l *Line, wait time.Duration) {
 		ls.o.Log.Error("cannot save the snapshot of moments", "workspace", l.Root, "error", err)
 	}
 	l.replace(all)
-	ls.changed.Notify()
 }
 
 // End ends a session, with a last snapshot.

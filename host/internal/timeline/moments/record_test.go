@@ -57,6 +57,48 @@ func TestMomentsOfABurstShareASnapshot(t *testing.T) {
 	}
 }
 
+// A moment that is added, or that of a checkpoint, is the state at its call, and the moments of a burst before it have no later one.
+func TestMomentsOfABurstAreNotLaterThanWhatFollows(t *testing.T) {
+	for _, source := range []string{records.FromUser, records.FromCheckpoint} {
+		w := timelinetest.New(t)
+		for i := range 7 {
+			w.Write(fmt.Sprint("f", i), "text")
+			w.Edit(fmt.Sprint("edit ", i))
+		}
+		between, err := w.Record(t.Context(), w.Dir, records.Moment{Label: "between", Source: source, Notes: "a note"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write("f7", "text")
+		w.Edit("edit 7")
+		last := uint64(0)
+		for _, m := range w.Listed().Moments {
+			id, ok := m.FsSnapshot.(string)
+			if !ok {
+				if m.Label == "edit 7" {
+					continue // it waits
+				}
+				t.Fatalf("%s: %q has no snapshot: %s", source, m.Label, m.Reason)
+			}
+			n, _ := records.Number(id, 's')
+			if n < last || m.Label != "edit 7" && n > between.Snapshot || m.Label != "between" && strings.Contains(m.Notes, "a note") {
+				t.Errorf("%s: %q has %s, the one between has s%d; notes %q", source, m.Label, id, between.Snapshot, m.Notes)
+			}
+			last = n
+		}
+		s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: between.ID()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(s.Mount, "f6")); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(s.Mount, "f7")); err == nil {
+			t.Errorf("%s: the one between has what was written after it", source)
+		}
+	}
+}
+
 // Each moment is the state at its time, also where several come close together.
 func TestAMomentHasTheFilesOfItsTime(t *testing.T) {
 	w := timelinetest.New(t)
