@@ -14,7 +14,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/subprocess"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
-	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // agent is how a program is started.
@@ -180,7 +179,7 @@ func (b *Branches) spawn(branch, name string, g *records.Agent, workspace string
 	if err != nil {
 		return nil, err
 	}
-	log, err := safefile.Own(logOf(workspace), os.O_CREATE|os.O_WRONLY|os.O_APPEND)
+	log, err := os.OpenFile(logOf(workspace), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
