@@ -214,8 +214,8 @@ func checkSettings(h home.Home) []installer.Check {
 	return []installer.Check{{Link: "settings", State: installer.Broken, Detail: "the daemon keeps its last settings: " + err.Error(), Fix: "then run `tidemark stop`, to use the new settings"}}
 }
 
-// checkExtensions checks what the daemon reports: whether it records, and the connected extensions, with a round trip to each. Without an installation, no extension needs
-// to be connected.
+// checkExtensions checks what the daemon reports: whether it records, and the connected extensions, with a round trip to each.
+// Without an installation, no extension needs to be connected.
 func checkExtensions(ctx context.Context, h home.Home, r *installer.Record) []installer.Check {
 	const name = "extension connected"
 	c := clientOf(h)

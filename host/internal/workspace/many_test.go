@@ -10,21 +10,27 @@ import (
 	"tidemark.dev/tidemark/host/internal/grants"
 )
 
-// TestManyChangesHideNoEdit: of a snapshot with more changes than are recorded, such as a restore of thousands of files, those of each
-// directory are, not those alone whose paths sort first.
-func TestManyChangesHideNoEdit(t *testing.T) {
+// manyWorld returns a directory of a project that is to be made, and what writes a file in it.
+func manyWorld(t *testing.T) (top, dir string, write func(path string)) {
+	t.Helper()
 	top, err := grants.Resolve(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(top, "shop")
-	write := func(path string) {
+	dir = filepath.Join(top, "shop")
+	return top, dir, func(path string) {
 		t.Helper()
 		path = filepath.Join(dir, filepath.FromSlash(path))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("text"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestManyChangesHideNoEdit: of a snapshot with more changes than are recorded, such as a restore of thousands of files, those of each
+// directory are, not those alone whose paths sort first.
+func TestManyChangesHideNoEdit(t *testing.T) {
+	top, dir, write := manyWorld(t)
 	write("readme")
 	all, to, end := recorded(t, top, dir)
 	defer end()
@@ -69,18 +75,7 @@ func TestManyChangesHideNoEdit(t *testing.T) {
 
 // TestADirectoryInPlaceOfAFile, and the reverse, with more changes than are recorded: other edits are still among them.
 func TestADirectoryInPlaceOfAFile(t *testing.T) {
-	top, err := grants.Resolve(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(top, "shop")
-	write := func(path string) {
-		t.Helper()
-		path = filepath.Join(dir, filepath.FromSlash(path))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("text"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	top, dir, write := manyWorld(t)
 	write("lib/t")
 	write("other")
 	all, to, end := recorded(t, top, dir)

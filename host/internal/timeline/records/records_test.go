@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,34 @@ func TestAFileOfAnOlderFormatIsRead(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A record that was damaged in a file of an older format is missed, too.
+func TestADamagedRecordOfAnOlderFormatIsExplained(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "timeline.db")
+	unpackOlder(t, path)
+	b, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("workspaces")).Bucket([]byte(space)).Bucket([]byte("moments")).Put([]byte{0, 0, 0, 0, 0, 0, 0, 3}, []byte("damaged"))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, notice := open(t, path)
+	if got := labels(t, d, space); len(got) != 4 || !strings.Contains(notice, "1 of 7 records of the timeline are damaged") {
+		t.Errorf("%q, %q", got, notice)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if copies, err := filepath.Glob(path + ".damaged-*"); err != nil || len(copies) != 1 {
+		t.Errorf("copies: %q, %v", copies, err)
+	}
 }
 
 // A moment of an older version has no exit status. It is read as it is, and so is the rest of its file.

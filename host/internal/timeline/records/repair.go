@@ -47,7 +47,7 @@ func prepare(tx *bbolt.Tx, path string) error {
 	return meta.Put(formatKey, []byte(format))
 }
 
-// seal gives each record a checksum, except one that is damaged.
+// seal gives each record a checksum, except one that is damaged. That counts in the sum all the same, so that it is missed.
 func seal(tx *bbolt.Tx) error {
 	meta := tx.Bucket(metaBucket)
 	if meta.Get(sumKey) != nil { // format 2, of which the number is damaged
@@ -56,7 +56,8 @@ func seal(tx *bbolt.Tx) error {
 	if err := meta.Put(sumKey, sum{}.bytes()); err != nil {
 		return err
 	}
-	return tables(tx, func(t table, of any) error {
+	damaged := uint32(0)
+	if err := tables(tx, func(t table, of any) error {
 		type record struct{ k, v []byte }
 		var all []record
 		if err := t.ForEach(func(k, v []byte) error {
@@ -67,6 +68,7 @@ func seal(tx *bbolt.Tx) error {
 		}
 		for _, r := range all {
 			if msgpack.Unmarshal(r.v, of) != nil {
+				damaged++
 				continue
 			}
 			if err := t.Delete(r.k); err != nil { // it was not counted
@@ -77,7 +79,15 @@ func seal(tx *bbolt.Tx) error {
 			}
 		}
 		return nil
-	})
+	}); err != nil {
+		return err
+	}
+	all, ok := readSum(meta.Get(sumKey))
+	if !ok {
+		return fmt.Errorf("%w: the sum of its records is not readable", boltfile.ErrDamaged)
+	}
+	all.records += damaged
+	return meta.Put(sumKey, all.bytes())
 }
 
 // tables calls a function for each table of the file, with a value of the type of its records.
@@ -113,7 +123,7 @@ func (d *DB) repair(aside string) (notice string, err error) {
 		odd = true
 		lost := "records of the timeline may be missing"
 		if ok && had.records > has.records {
-			lost = fmt.Sprintf("of %d records of the timeline, %d are damaged or missing and no longer listed", had.records, had.records-has.records)
+			lost = fmt.Sprintf("%d of %d records of the timeline are damaged or missing and no longer listed", had.records-has.records, had.records)
 		}
 		notice = fmt.Sprintf("%s; a copy of the damaged file is %s", lost, aside)
 		var whole bytes.Buffer
