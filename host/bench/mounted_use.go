@@ -17,9 +17,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
-// What reading and working in a branch promise, as shares of the speed of an ordinary directory. That of a large file was .3. On 2
-// processors it can hardly be reached beside a disk of 3 GB/s: decompressing 192 MiB takes 200 ms of a processor. A file that is read
-// again comes from memory. The kernel keeps files of FUSE in pages of 4 KiB, and those of some filesystems in larger ones. No FUSE
+// What reading and working in a branch promise, as shares of the speed of an ordinary directory. A file that is read again comes from
+// memory. The kernel keeps files of FUSE in pages of 4 KiB, and those of some filesystems in larger ones. No FUSE
 // server decides that. So it is measured beside a file of a tmpfs, which is in pages of 4 KiB too.
 const (
 	usedRuns     = 6
@@ -27,7 +26,7 @@ const (
 	usedLarge    = 192 << 20
 	usedPackage  = 1500 // files of each package of npm
 	usedModules  = 400  // of a page
-	shareCold    = .15
+	shareCold    = .3
 	shareCached  = .9
 	shareSmall   = .25
 	shareOverlay = 1 / 1.3
@@ -71,9 +70,15 @@ func mountedUse(r *run) (err error) {
 		s.note("not measured: only root can empty the caches of the kernel")
 		return s.print()
 	}
-	top, err := os.MkdirTemp("", "tidemark-used")
+	temporary, err := os.MkdirTemp("", "tidemark-used")
 	if err != nil {
 		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(temporary)) }()
+	top, end, err := mountImage(temporary, "ext4")
+	if err != nil {
+		s.note("not measured: " + err.Error())
+		return s.print()
 	}
 	forms := []string{"a copy", "FUSE alone", "the kernel's overlay"}
 	worlds := map[string]*mountedWorld{}
@@ -81,7 +86,7 @@ func mountedUse(r *run) (err error) {
 		for _, w := range worlds {
 			err = errors.Join(err, w.close())
 		}
-		err = errors.Join(err, tracked.RemoveAll(top))
+		err = errors.Join(err, end())
 	}()
 	original := filepath.Join(top, "original")
 	if err := newUsed(top, original); err != nil {
