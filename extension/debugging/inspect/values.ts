@@ -4,7 +4,7 @@ import { abbreviated, bare, keyText } from '../../page/literal';
 import { CUT } from '../../page/records';
 import { type DebugField, type DebugKey, KeyPrivate, KeySymbol } from '../../protocol';
 import { isSecretKey, MASK, redactCut, redactText } from '../../redact/redact';
-import { isSecretUnder } from './held-secrets';
+import { isSecretUnder, maskHeld } from './held-secrets';
 
 type Remote = Protocol.Runtime.RemoteObject;
 type Property = Protocol.Runtime.PropertyDescriptor;
@@ -109,7 +109,27 @@ function objectField(key: DebugKey, value: Remote, secret: boolean): DebugField 
   const t = typeOf(value);
   if (secret) return { ...key, t, m: true };
   const z = sizeOf(value);
-  return { ...text(key, t, objectText(value), MAX_PREVIEW), o: true, ...(z !== undefined && { z }) };
+  return {
+    ...text(key, t, objectText(previewUnder(key, value)), MAX_PREVIEW),
+    o: true,
+    ...(z !== undefined && { z }),
+  };
+}
+
+/** A preview without the secrets of which only the name before it says so: tokens = {access: "x"}. */
+function previewUnder(key: DebugKey, value: Remote): Remote {
+  const { preview } = value;
+  if (preview === undefined || !/tokens$/i.test(key.n ?? '')) return value;
+  const held: DebugField[] = preview.properties.map(({ name, type, value: v = '' }) => ({
+    n: name,
+    t: type,
+    v,
+  }));
+  maskHeld({ ...key, t: value.type }, held);
+  const properties = preview.properties.map((property, i) =>
+    held[i]?.m === true ? { ...property, type: 'string' as const, value: MASK } : property,
+  );
+  return { ...value, preview: { ...preview, properties } };
 }
 
 /** The class of an object; a proxy's is not its target's. */

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/hangup"
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 )
 
@@ -45,8 +46,17 @@ type request struct {
 	lost     int // number of daemons that exited before answering it
 }
 
-// parseError is JSON-RPC's code of a line that is not valid JSON.
-const parseError = -32700
+// JSON-RPC's codes of a line that is not valid JSON, and of one that is not a request.
+const (
+	parseError     = -32700
+	invalidRequest = -32600
+)
+
+// wholeNumber matches a number that keeps its form and value in every implementation of JSON.
+var wholeNumber = lazyregexp.New(`^(?:0|-?[1-9]\d{0,14})$`)
+
+// validID reports whether an ID of a request is one that MCP permits. Null is not.
+func validID(id json.RawMessage) bool { return id[0] == '"' || wholeNumber().Match(id) }
 
 // maxLost is the number of daemons that may exit before one request is given up, because the request itself may
 // crash them.
@@ -161,6 +171,9 @@ func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 	var m message
 	_ = json.Unmarshal(line, &m) // the daemon answers what is no message
 	isRequest := m.ID != nil && m.Method != ""
+	if isRequest && !validID(m.ID) { // the daemon could not answer under it
+		return b.answer(nil, "error", map[string]any{"code": invalidRequest, "message": "Invalid request: id must be a string or a whole number of at most 15 digits"})
+	}
 	switch {
 	case m.Method == "initialize" && isRequest:
 		b.hello = line

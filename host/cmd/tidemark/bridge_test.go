@@ -116,6 +116,38 @@ func TestALineThatIsNotJSONIsAnswered(t *testing.T) {
 	}
 }
 
+// TestAnIDThatHasNoAnswerIsRefused: the daemon would end the connection, or answer under another ID.
+func TestAnIDThatHasNoAnswerIsRefused(t *testing.T) {
+	for id, valid := range map[string]bool{"1e400": false, "1.5": false, "null": false, "{}": false, "-0": false, "12345678901234567890": false, "0": true, "-7": true, `"a"`: true, "1786000000000": true} {
+		var out bytes.Buffer
+		b := &bridge{in: strings.NewReader(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"), out: &out, dial: func(context.Context) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go answerPings(theirs)
+			return ours, nil
+		}}
+		if err := b.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first, rest, _ := strings.Cut(out.String(), "\n")
+		if refused := strings.Contains(first, `"code":-32600`); refused == valid || valid && !strings.Contains(first, `"id":`+id) || !strings.Contains(rest, `"id":1,`) {
+			t.Errorf("%s: %q", id, out.String())
+		}
+	}
+}
+
+// answerPings answers requests under their IDs.
+func answerPings(conn net.Conn) {
+	for line := range lines(context.Background(), conn, 1<<20) {
+		var m message
+		if json.Unmarshal(line, &m) != nil {
+			return
+		}
+		if _, err := fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n", m.ID); err != nil {
+			return
+		}
+	}
+}
+
 // TestAnEndlessLineIsRefused: its connection stays usable.
 func TestAnEndlessLineIsRefused(t *testing.T) {
 	var out bytes.Buffer

@@ -93,8 +93,12 @@ func record(cmd *cobra.Command, name string, quiet bool, args []string) error {
 	if len(args) == 0 {
 		args = []string{defaultShell()}
 	}
-	if _, err := store.Prune(home.Ages(h), settings.Terminals.Policy()); err != nil {
+	pruned, err := store.Prune(home.Ages(h), settings.Terminals.Policy())
+	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "tidemark: cannot delete old recordings: %v\n", err)
+	}
+	if n := len(pruned.Deleted); n > 0 && !quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "tidemark: deleted %d old recordings of terminals, as [terminals] of config.toml says\n", n)
 	}
 	// What a user types to interrupt is for the program. Signals to this process close its terminal.
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,8 +49,8 @@ AsciinemaPlayer.create({ url: "fix-cart/index.json", format: "segmented" }, elem
 			if ttyrec && (to == "" || to == "-") && isTerminal(cmd.OutOrStdout()) {
 				return usageError{errors.New("--ttyrec writes what the program printed, which this terminal would obey. Name a file with --output, or use a pipe.")}
 			}
-			if idle < 0 {
-				return usageError{errors.New("--idle-limit must not be negative")}
+			if math.IsNaN(idle) || idle < 0 || idle > recording.MaxIdleLimit {
+				return usageError{fmt.Errorf("--idle-limit must be from 0 to %d", recording.MaxIdleLimit)}
 			}
 			h, err := home.Find(version)
 			if err != nil {

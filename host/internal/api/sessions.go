@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"math"
 	"net/http"
 	"time"
 
@@ -64,6 +65,14 @@ type castQuery struct {
 	Recording string  `path:"recording"`
 	Version   int     `query:"version" minimum:"2" maximum:"3" default:"2" doc:"Version of asciicast"`
 	IdleLimit float64 `query:"idle_limit" minimum:"0" maximum:"1000000" doc:"Longest pause in seconds, 0 for all"`
+}
+
+// Resolve implements [huma.Resolver]: not a number is within every range.
+func (q *castQuery) Resolve(huma.Context) []error {
+	if math.IsNaN(q.IdleLimit) {
+		return []error{&huma.ErrorDetail{Location: "query.idle_limit", Message: "expected a number of seconds", Value: "NaN"}}
+	}
+	return nil
 }
 
 // recordings registers the recordings of a session's terminals.

@@ -35,6 +35,9 @@ func (s *Store) prune(age retention.Age, limits Settings) retention.Pruned {
 	if err != nil {
 		s.o.Log.Warn("cannot delete recorded conversations", "error", err)
 	}
+	if len(done.Deleted) > 0 {
+		s.o.Log.Info("deleted recorded conversations that are too old, or that take too much", "ids", done.Deleted, "freedBytes", done.Freed)
+	}
 	return done
 }
 

@@ -3,6 +3,8 @@ package daemon
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -87,10 +89,31 @@ func ReadConfig(path string) (*Config, error) {
 	if err := d.Decode(c); err != nil {
 		return nil, c.file.undecoded(err)
 	}
+	if section, key := notNumber(reflect.ValueOf(*c)); key != "" {
+		return nil, c.file.outOfRange(section, fmt.Errorf("%s must be a number, and not nan", key))
+	}
 	if _, _, err := c.Limits(); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// notNumber returns the section and key of the first setting that is nan, which is within every range.
+func notNumber(settings reflect.Value) (section, key string) {
+	for field, value := range settings.Fields() {
+		name := field.Tag.Get("toml")
+		switch {
+		case !field.IsExported():
+		case value.Kind() == reflect.Pointer && !value.IsNil() && value.Elem().Kind() == reflect.Float64 && math.IsNaN(value.Elem().Float()),
+			value.Kind() == reflect.Float64 && math.IsNaN(value.Float()):
+			return "", name
+		case value.Kind() == reflect.Struct:
+			if within, key := notNumber(value); key != "" {
+				return strings.TrimSuffix(name+"."+within, "."), key
+			}
+		}
+	}
+	return "", ""
 }
 
 // CheckConfig returns an error if a daemon cannot start with the settings file. It is that of [ReadConfig].

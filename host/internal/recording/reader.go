@@ -13,8 +13,6 @@ import (
 	"sort"
 	"sync"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // frame is the place of a frame in a file.
@@ -113,8 +111,16 @@ func (r *Reader) index() error {
 		}
 		f := frameOf(head, at)
 		next := f.body + int64(f.length)
-		if f.length > maxBody || next > size {
-			break // torn
+		if !r.follows(f) || next > size {
+			found, err := r.resume(at, size)
+			if err != nil {
+				return err
+			}
+			if found == 0 {
+				break // torn
+			}
+			at = found
+			continue
 		}
 		// Only the last frame can be torn; the others are checked when they are read.
 		if next+headSize > size || f.kind == frameHeader || f.kind == frameEnd {
@@ -185,30 +191,42 @@ func (r *Reader) Events(from time.Duration) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		first := max(0, sort.Search(len(r.streams), func(i int) bool { return i > 0 && r.startOf(i) >= from })-1)
 		for i := first; i < len(r.streams); i++ {
-			if !r.segment(r.framesOf(i), r.startOf(i), yield) {
+			if !r.segment(i, yield) {
 				return
 			}
 		}
 	}
 }
 
-// segment yields the events of a compressed stream. It returns false to stop.
-func (r *Reader) segment(frames []frame, at time.Duration, yield func(Event, error) bool) bool {
+// segment yields the events of a compressed stream. What is damaged in it is a [Gap] at its end. It returns false to stop.
+func (r *Reader) segment(stream int, yield func(Event, error) bool) bool {
 	fail := func(err error) bool {
 		yield(Event{}, fmt.Errorf("cannot read the recording %s: %w", r.file.Name(), err))
 		return false
 	}
+	frames := r.framesOf(stream)
+	at, err := r.begins(stream)
+	if err != nil {
+		return fail(err)
+	}
 	var packed []byte
 	var left uint64
+	damaged := frames[0].kind == frameLost
 	for _, f := range frames {
+		if damaged {
+			break
+		}
 		body, err := r.body(nil, f)
+		if damaged = errors.Is(err, errDamaged); damaged {
+			break
+		}
 		if err != nil {
 			return fail(err)
 		}
 		packed = append(packed, body...)
 		left += uint64(f.output)
 	}
-	z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+	z, err := unpack(packed)
 	if err != nil {
 		return fail(err)
 	}
@@ -218,18 +236,14 @@ func (r *Reader) segment(frames []frame, at time.Duration, yield func(Event, err
 	for {
 		e, err := readEvent(b, at, offset)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			if left > 0 { // an open stream ends without its last block, but with all of its output
-				return fail(errDamaged)
-			}
-			return true
+			damaged = damaged || left > 0 // an open stream ends without its last block, but with all of its output
+			break
 		}
-		if err != nil {
-			return fail(err)
+		if err != nil || e.Code == Output && uint64(len(e.Data)) > left {
+			damaged = true
+			break
 		}
 		if e.Code == Output {
-			if uint64(len(e.Data)) > left {
-				return fail(errDamaged)
-			}
 			left -= uint64(len(e.Data))
 			offset += uint64(len(e.Data))
 		}
@@ -238,6 +252,18 @@ func (r *Reader) segment(frames []frame, at time.Duration, yield func(Event, err
 			return false
 		}
 	}
+	if !damaged {
+		return true
+	}
+	last := frames[len(frames)-1]
+	ends := last.at
+	if stream+1 < len(r.streams) {
+		if ends, err = r.begins(stream + 1); err != nil {
+			return fail(err)
+		}
+	}
+	gap := Gap{Bytes: last.offset + uint64(last.output) - offset, Why: "the file is damaged here"}
+	return yield(Event{At: max(at, ends), Offset: offset, Code: Dropped, Data: Encode(gap)}, nil)
 }
 
 // readEvent reads one event that follows a time and an offset.

@@ -3,8 +3,8 @@
 // Guarantees:
 //   - What [Writer.Commit] acknowledged survives the end of the process, however it ends. Reading cuts a torn end.
 //   - An event has the byte offset of the output before it, so that a place in a recording is exact.
-//   - A file of a later format, or a damaged one, is an error that names it. Nothing that a file contains is run, and
-//     its sizes are checked before memory is reserved for them.
+//   - A file of a later format, or one whose beginning is damaged, is an error that names it. Damage behind it is a [Gap]:
+//     what follows is read. Nothing that a file contains is run, and its sizes are checked before memory is reserved for them.
 //
 // The package knows nothing of pseudo-terminals and of secrets: its caller passes in what may be kept.
 package recording
@@ -128,6 +128,7 @@ const (
 	frameSegment  = 'S' // begins a compressed stream
 	frameContinue = 'C' // continues it
 	frameEnd      = 'E' // an [end], as JSON
+	frameLost     = 0   // stands for damaged ones, in memory
 )
 
 // end is the last frame of a recording.

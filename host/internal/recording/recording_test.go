@@ -416,5 +416,16 @@ func TestADamagedRecordingIsNotMissing(t *testing.T) {
 				t.Errorf("%s, %q: %v", kind, id, err)
 			}
 		}
+	} // An older recording is not shown in place of a newer one that is damaged.
+	older := recording.NewID(header.Started.Add(-time.Hour))
+	w, err := recording.Create(filepath.Join(s.Dir, older+recording.Suffix), header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Open(""); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), older) {
+		t.Errorf("beside an older one: %v", err)
 	}
 }

@@ -219,7 +219,7 @@ func (r *Reader) FrameAt(offset uint64) (t *screen.Terminal, at time.Duration, e
 		return nil, 0, err
 	}
 	at = r.startOf(last)
-	r.segment(r.framesOf(last), at, func(e Event, failed error) bool {
+	r.segment(last, func(e Event, failed error) bool {
 		if err = failed; err != nil || e.Offset >= offset {
 			return false
 		}
@@ -263,7 +263,7 @@ func (r *Reader) made(t *screen.Terminal, stream int) madeScreen {
 
 // replay applies the events of a stream to a terminal, up to a time.
 func (r *Reader) replay(t *screen.Terminal, stream int, until time.Duration) (failed error) {
-	r.segment(r.framesOf(stream), r.startOf(stream), func(e Event, err error) bool {
+	r.segment(stream, func(e Event, err error) bool {
 		if failed = err; err != nil || e.At > until {
 			return false
 		}

@@ -8,6 +8,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/retention"
 )
 
+// MaxIdleLimit is the longest limit of pauses, in seconds.
+const MaxIdleLimit = 1_000_000
+
 // Settings are the section [terminals] of config.toml.
 type Settings struct {
 	// Days is after how many days without output a recording is deleted. 0 means 7.
@@ -20,7 +23,7 @@ type Settings struct {
 
 // Check returns an error for a setting that is out of range.
 func (s Settings) Check() error {
-	if s.Days < 0 || s.Days > 3650 || s.MiB < 0 || s.MiB > 1<<20 || s.IdleLimit < 0 || s.IdleLimit > 1e6 {
+	if s.Days < 0 || s.Days > 3650 || s.MiB < 0 || s.MiB > 1<<20 || s.IdleLimit < 0 || s.IdleLimit > MaxIdleLimit {
 		return errors.New("days must be from 0 to 3650, mib from 0 to 1048576, and idle_limit from 0 to 1000000")
 	}
 	return nil

@@ -61,13 +61,16 @@ func (s Store) Open(id string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := len(all); id == "" && n > 0 && unreadable.id > all[n-1].ID {
+		return nil, usererr.New(usererr.NotFound, "the newest recording is damaged: %v. The newest one before it is %s.", unreadable.err, all[n-1].ID)
+	}
 	for _, r := range slices.Backward(all) {
 		if id == "" || r.Name == id {
 			return Open(s.path(r.ID))
 		}
 	}
-	if unreadable != nil { // it may be the one that is meant
-		return nil, unreadable
+	if unreadable.err != nil { // it may be the one that is meant
+		return nil, unreadable.err
 	}
 	if len(all) == 0 {
 		return nil, usererr.New(usererr.NotFound, "there are no recordings yet. `tidemark record` makes one.")
@@ -81,18 +84,24 @@ func (s Store) List(ctx context.Context) ([]Summary, error) {
 	return all, err
 }
 
-// list is [Store.List], with the error of the newest file that cannot be read; nil if all can.
-func (s Store) list(ctx context.Context) (all []Summary, unreadable, err error) {
+// unread is a recording that cannot be read. Its error is nil if there is none.
+type unread struct {
+	id  string
+	err error
+}
+
+// list is [Store.List], with the newest file that cannot be read.
+func (s Store) list(ctx context.Context) (all []Summary, unreadable unread, err error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		return nil, unreadable, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot list the recordings: %w", err)
+		return nil, unreadable, fmt.Errorf("cannot list the recordings: %w", err)
 	}
 	for _, e := range entries {
 		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
+			return nil, unreadable, ctx.Err()
 		}
 		id, ok := strings.CutSuffix(e.Name(), Suffix)
 		if !ok || !validID().MatchString(id) {
@@ -100,8 +109,8 @@ func (s Store) list(ctx context.Context) (all []Summary, unreadable, err error) 
 		}
 		r, err := Open(s.path(id))
 		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) { // it was not removed meanwhile; Prune removes it when it is old
-				unreadable = err
+			if !errors.Is(err, fs.ErrNotExist) { // it was not just removed; Prune removes it when it is old
+				unreadable = unread{id, err}
 			}
 			continue
 		}
