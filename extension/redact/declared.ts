@@ -5,7 +5,7 @@ import { isQuote, skipSpace } from './quotes';
 
 /** The type of a declared variable behind its colon, up to the sign of its value: Rust's : &'static str = "x". */
 const declared =
-  /[ \t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:[A-Za-z.]+[<[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\]]?(?:\[\])?[?!]?(?:[ \t]*\|[ \t]*(?:None|null|undefined|number|string|str|bytes))*[ \t]*=[ \t]*(?:[A-Za-z$@]{1,2}|[A-Z]\w*\()?\\*["'`]/y;
+  /[ \t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:(?:[A-Za-z.]+[<[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\]]?(?:\[\])?[?!]?(?:[ \t]*\|[ \t]*(?:None|null|undefined|number|string|str|bytes))*[ \t]*=[ \t]*|[A-Z][\w.]* = )(?:[A-Za-z$@]{1,2}|[A-Z]\w*\()?\\*["'`]/y;
 
 /** Where the = of a declaration is whose colon is at a place: password: string = "x". It is `sep` for others. */
 export function declaredSign(s: string, sep: number): number {
@@ -18,10 +18,16 @@ export function declaredSign(s: string, sep: number): number {
 const types: ReadonlySet<string> = new Set(['string', '[]byte', '[]string']);
 
 /**
- * The key before a separator, also before operators (?=, +=, ||=) and in declarations as Go has them. These are `sure`: a key
- * that is not secret says nothing.
+ * The key before a separator, also before operators (?=, +=, ||=), of optional fields (apiKey?:) and in declarations as Go has
+ * them. These are `sure`: a key that is not secret says nothing.
  */
 export function assignedKey(s: string, sep: number): { key: KeyAt; sure: boolean } {
+  if (s[sep] === ':' && sep > 1 && s[sep - 1] === '?') {
+    // An optional field of TypeScript, which has a type otherwise.
+    if (isQuote(s[skipSpace(s, sep + 1)]) || declaredSign(s, sep) > sep) {
+      return { key: keyBefore(s, sep - 1), sure: true };
+    }
+  }
   if (s.charCodeAt(sep) !== 61 || sep < 2) return { key: keyBefore(s, sep), sure: false };
   const c = s[sep - 1];
   if (c === '?' || c === '+' || c === '|') {

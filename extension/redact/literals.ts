@@ -2,11 +2,12 @@
 import { closingQuote, isQuote, skipSpace } from './quotes';
 
 /**
- * What languages write between a key and the quote of its value: Python's b'x', PHP's string(1) "x", Go's (string) (len=1) "x",
- * Rust's Some("x"), Haskell's Just "x", and the String {"x"} of browsers. A bracket is group 1.
+ * What languages write between a key and the quote of its value: Python's b'x', PHP's string(1) "x", Go's (string) (len=1) "x"
+ * and []byte("x"), Rust's Some("x"), Haskell's Just "x", JavaScript's process.env.X || "x", and the String {"x"} of browsers. A
+ * bracket is group 1.
  */
 const literal =
-  /(?:[bBuUrRfFLNE@$]|[rR][bB]|[bB][rR]|u8|[ \t\r\n\f]*string\(\d+\) |(?:\([\w.*]+\) ){1,2}|(?:\([\w.*]+\) )?\(len=\d+\) |Just |Some |((?:[A-Z][\w:.]*\([ \t\r\n\f]*)+|[A-Z]\w* \{))(\\*)["'`]/y;
+  /(?:[bBuUrRfFLNE@$]|[rR][bB]|[bB][rR]|u8|[ \t\r\n\f]*string\(\d+\) |(?:\([\w.*]+\) ){1,2}|(?:\([\w.*]+\) )?\(len=\d+\) |Just |Some |[A-Za-z_$][\w.$]*[ \t]*(?:\|\||\?\?)[ \t]*|((?:[A-Z][\w:.]*\([ \t\r\n\f]*)+|\[\]byte\(|[A-Z]\w* \{))(\\*)["'`]/y;
 
 /** How PHP begins a number. */
 const phpNumber = /[ \t\r\n\f]*(?:int|float|bool)\(/y;
@@ -14,7 +15,8 @@ const phpNumber = /[ \t\r\n\f]*(?:int|float|bool)\(/y;
 /** Where the quote of a value is that a literal has, i where there is none. */
 export function insideLiteral(s: string, i: number): number {
   const c = s.charCodeAt(i);
-  if (!((c >= 97 && c <= 122) || (c >= 64 && c <= 90) || c === 36 || c === 40 || c === 10)) return i;
+  const starts = (c >= 97 && c <= 122) || (c >= 64 && c <= 90) || c === 36 || c === 40 || c === 10;
+  if (!starts && !s.startsWith('[]byte(', i)) return i;
   phpNumber.lastIndex = i;
   if (phpNumber.test(s)) return phpNumber.lastIndex;
   literal.lastIndex = i;

@@ -7,15 +7,16 @@ import (
 )
 
 // literal matches what languages write between a key and the quote of its value: Python's b'x', PHP's string(1) "x", Go's
-// (string) (len=1) "x", Rust's Some("x"), Haskell's Just "x", and the String {"x"} of browsers. A bracket is group 1.
-var literal = lazyregexp.New("^(?:[bBuUrRfFLNE@$]|[rR][bB]|[bB][rR]|u8|[ \\t\\r\\n\\f]*string\\(\\d+\\) |(?:\\([\\w.*]+\\) ){1,2}|(?:\\([\\w.*]+\\) )?\\(len=\\d+\\) |Just |Some |((?:[A-Z][\\w:.]*\\([ \\t\\r\\n\\f]*)+|[A-Z]\\w* \\{))\\\\*[\"'`]")
+// (string) (len=1) "x" and []byte("x"), Rust's Some("x"), Haskell's Just "x", JavaScript's process.env.X || "x", and the String {"x"}
+// of browsers. A bracket is group 1.
+var literal = lazyregexp.New("^(?:[bBuUrRfFLNE@$]|[rR][bB]|[bB][rR]|u8|[ \\t\\r\\n\\f]*string\\(\\d+\\) |(?:\\([\\w.*]+\\) ){1,2}|(?:\\([\\w.*]+\\) )?\\(len=\\d+\\) |Just |Some |[A-Za-z_$][\\w.$]*[ \\t]*(?:\\|\\||\\?\\?)[ \\t]*|((?:[A-Z][\\w:.]*\\([ \\t\\r\\n\\f]*)+|\\[\\]byte\\(|[A-Z]\\w* \\{))\\\\*[\"'`]")
 
 // phpNumber matches how PHP begins a number.
 var phpNumber = lazyregexp.New(`^[ \t\r\n\f]*(?:int|float|bool)\(`)
 
 // insideLiteral returns where the quote of a value is that a literal has, i where there is none.
 func insideLiteral(s string, i int) int {
-	if i == len(s) || !isLetter(s[i]) && s[i] != '(' && s[i] != '@' && s[i] != '$' && s[i] != '\n' {
+	if i == len(s) || !isLetter(s[i]) && s[i] != '(' && s[i] != '@' && s[i] != '$' && s[i] != '\n' && !strings.HasPrefix(s[i:], "[]byte(") {
 		return i
 	}
 	if n := phpNumber().FindStringIndex(s[i:]); n != nil {
@@ -80,7 +81,7 @@ var visibility = lazyregexp.New(`^(?:["'\\]*[\w\\]+["'\\]*:)?(?:private|protecte
 func isVisibility(s string) bool { return visibility().MatchString(s) }
 
 // declared matches the type of a declared variable behind its colon, up to the sign of its value: Rust's : &'static str = "x".
-var declared = lazyregexp.New("^[ \\t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:[A-Za-z.]+[<\\[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\\]]?(?:\\[\\])?[?!]?(?:[ \\t]*\\|[ \\t]*(?:None|null|undefined|number|string|str|bytes))*[ \\t]*=[ \\t]*(?:[A-Za-z$@]{1,2}|[A-Z]\\w*\\()?\\\\*[\"'`]")
+var declared = lazyregexp.New("^[ \\t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:(?:[A-Za-z.]+[<\\[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\\]]?(?:\\[\\])?[?!]?(?:[ \\t]*\\|[ \\t]*(?:None|null|undefined|number|string|str|bytes))*[ \\t]*=[ \\t]*|[A-Z][\\w.]* = )(?:[A-Za-z$@]{1,2}|[A-Z]\\w*\\()?\\\\*[\"'`]")
 
 // declaredSign returns where the = of a declaration is whose colon is at an offset: password: string = "x". It is sep for others.
 func declaredSign(s string, sep int) int {
@@ -93,9 +94,14 @@ func declaredSign(s string, sep int) int {
 // types are the types that Go writes between a variable and the sign of its value: var password string = "x".
 var types = map[string]bool{"string": true, "[]byte": true, "[]string": true}
 
-// assignedKey is keyBefore that knows operators (?=, +=, ||=) and declarations as Go has them. sure is true for these: a key that
+// assignedKey is keyBefore that knows operators (?=, +=, ||=), optional fields (apiKey?:) and declarations as Go has them. sure is true for these: a key that
 // is not secret says nothing.
 func assignedKey(s string, sep int) (k keyAt, sure bool) {
+	if s[sep] == ':' && sep > 1 && s[sep-1] == '?' { // an optional field of TypeScript, which has a type otherwise
+		if v := skipSpace(s, sep+1); v < len(s) && isQuote(s[v]) || declaredSign(s, sep) > sep {
+			return keyBefore(s, sep-1), true
+		}
+	}
 	if s[sep] != '=' || sep < 2 {
 		return keyBefore(s, sep), false
 	}
