@@ -330,7 +330,8 @@ export interface Sought {
    */
   form?: string;
   /**
-   * Unnamed are the paths that the directory lacks because the system or its filesystem refuses their names, with the reasons.
+   * Unnamed are the paths that the directory lacks, with the reasons: the system or its filesystem refuses their names, or they could not be
+   * read when the snapshot was taken.
    */
   unnamed?: string[];
   /**

@@ -206,7 +206,7 @@ func showComparison(out io.Writer, a *branches.Comparison) error {
 		}
 	}
 	for _, path := range a.Different {
-		if err := render.Line(out, "differs: %s", path); err != nil {
+		if err := render.Line(out, "differs: %s", event.Path(path)); err != nil {
 			return err
 		}
 	}
@@ -305,14 +305,14 @@ func showApplied(out io.Writer, a *branches.Applied) error {
 		head = fmt.Sprintf("Nothing to apply to %s.", grants.Printable(a.Workspace))
 	default:
 		for _, s := range a.Steps {
-			t.Row(s.Change, s.Path)
+			t.Row(s.Change, event.Path(s.Path))
 		}
 	}
 	for _, c := range slices.Concat(a.Conflicts, a.Settled) {
-		t.Row("conflict", c.Path, c.Why)
+		t.Row("conflict", event.Path(c.Path), c.Why)
 	}
 	for _, c := range a.Marked {
-		t.Row("conflict", c.Path, c.Why+"; the lines of both are written, between markers")
+		t.Row("conflict", event.Path(c.Path), c.Why+"; the lines of both are written, between markers")
 	}
 	if err := render.Line(out, "%s", head); err != nil {
 		return err

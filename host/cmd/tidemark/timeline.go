@@ -238,7 +238,8 @@ func earlier(a *answers.List) string {
 func newFsSnapshot() *cobra.Command {
 	cmd := &cobra.Command{Use: "fs-snapshot", Short: "Manage file snapshots", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var a answers.AddedSnapshot
-	add := newAdd("Take a snapshot of all files, with a moment", "fs_snapshot_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
+	none := func() string { return "" } // it is an error
+	add := newAdd("Take a snapshot of all files, with a moment", "fs_snapshot_add", &a, none, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
 		return showMoment(out, fmt.Sprintf("%s of %s: %s", a.Moment, a.SessionID, a.ID), a.Note, a.Fence)
 	})
 	cmd.AddCommand(add)
@@ -248,7 +249,13 @@ func newFsSnapshot() *cobra.Command {
 func newMoment() *cobra.Command {
 	cmd := &cobra.Command{Use: "moment", Short: "Manage moments", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var a answers.Added
-	add := newAdd("Add a moment, with a snapshot of all files", "moment_add", &a, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
+	lacking := func() string {
+		if a.FsSnapshot != false || moments.Waits(a.Reason) {
+			return ""
+		}
+		return a.ID
+	}
+	add := newAdd("Add a moment, with a snapshot of all files", "moment_add", &a, lacking, func() *fence.Result { return a.Fence }, func(out io.Writer) error {
 		if a.FsSnapshot == false {
 			return showMoment(out, fmt.Sprintf("%s of %s, without a snapshot: %s", a.ID, a.SessionID, a.Reason), "", a.Fence)
 		}
@@ -268,8 +275,8 @@ func showMoment(out io.Writer, text, note string, fenced *fence.Result) error {
 	return render.Line(out, "%s", text)
 }
 
-// newAdd returns a command that adds a moment by a tool, whose answer is a.
-func newAdd(short, tool string, a any, fenced func() *fence.Result, show func(io.Writer) error) *cobra.Command {
+// newAdd returns a command that adds a moment by a tool, whose answer is a. Lacking returns the moment if its snapshot failed, else "".
+func newAdd(short, tool string, a any, lacking func() string, fenced func() *fence.Result, show func(io.Writer) error) *cobra.Command {
 	var p timeline.AddParams
 	var asJSON bool
 	var ts float64
@@ -297,6 +304,8 @@ before it: nobody can take a snapshot of the past.`,
 			switch f := fenced(); {
 			case f == nil && p.WaitFence:
 				return errors.New("no snapshot was taken, so the fence command did not run")
+			case p.TS == nil && lacking() != "": // the output says why
+				return fmt.Errorf("no snapshot was taken. The moment %s was added without one.", lacking())
 			case f != nil && f.State != fence.Done:
 				return errors.New("the snapshot was taken, but the fence command did not succeed")
 			}
@@ -390,10 +399,10 @@ else with $VISUAL, else with the first editor that is found.`,
 					lines = append(lines, a.Problem)
 				}
 				for _, path := range a.Unnamed {
-					lines = append(lines, "left out: "+event.OneLine(path))
+					lines = append(lines, "left out: "+event.Path(event.OneLine(path)))
 				}
 				for _, n := range a.Notes {
-					lines = append(lines, "not certain: "+event.OneLine(n))
+					lines = append(lines, "not certain: "+event.Path(event.OneLine(n)))
 				}
 				return render.Line(cmd.OutOrStdout(), "%s", strings.Join(lines, "\n"))
 			})

@@ -148,12 +148,12 @@ func showDifference(out, errOut io.Writer, a *answers.Difference, exact bool) er
 	}
 	t := render.Table{}
 	for _, f := range a.Files {
-		counts, path := "", f.Path
+		counts, path := "", event.Path(f.Path)
 		if f.Counted {
 			counts = fmt.Sprintf("+%d -%d", f.Added, f.Removed)
 		}
 		if f.OldPath != "" {
-			path = f.OldPath + " → " + f.Path
+			path = event.Path(f.OldPath) + " → " + path
 		}
 		t.Row(string(f.Change), counts, path, render.Faint(f.Why))
 	}
@@ -168,7 +168,7 @@ func partial(a *answers.Difference) error {
 	var without []string
 	for _, f := range a.Files {
 		if f.Why != "" {
-			without = append(without, f.Path+": "+f.Why)
+			without = append(without, event.Path(f.Path)+": "+f.Why)
 		}
 	}
 	if more := len(without) - maxWithout; more > 0 {

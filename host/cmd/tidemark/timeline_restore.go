@@ -161,10 +161,10 @@ func showBranch(out io.Writer, a *answers.Branched) error {
 		}
 	}
 	for _, path := range a.Unnamed {
-		lines = append(lines, "left out: "+event.OneLine(path))
+		lines = append(lines, "left out: "+event.Path(event.OneLine(path)))
 	}
 	for _, n := range a.Notes {
-		lines = append(lines, "not certain: "+event.OneLine(n))
+		lines = append(lines, "not certain: "+event.Path(event.OneLine(n)))
 	}
 	return render.Line(out, "%s", strings.Join(lines, "\n"))
 }
@@ -355,7 +355,7 @@ func showRestore(out io.Writer, a *answers.Restored) error {
 	if !a.Done {
 		t := render.Table{Indent: "  "}
 		for _, s := range a.Steps {
-			t.Row(s.Change, s.Path)
+			t.Row(s.Change, event.Path(s.Path))
 		}
 		if a.Omitted > 0 {
 			t.Row("…", fmt.Sprintf("and %d more", a.Omitted))
@@ -365,7 +365,7 @@ func showRestore(out io.Writer, a *answers.Restored) error {
 		}
 	}
 	for _, p := range a.Blocked {
-		if err := render.Line(out, "cannot be restored: %s", p); err != nil {
+		if err := render.Line(out, "cannot be restored: %s", event.Path(p)); err != nil {
 			return err
 		}
 	}
@@ -380,7 +380,7 @@ func showRestore(out io.Writer, a *answers.Restored) error {
 		stays = "not as in " + a.FsSnapshot + ": "
 	}
 	for _, p := range a.Differs {
-		if err := render.Line(out, "%s%s", stays, p); err != nil {
+		if err := render.Line(out, "%s%s", stays, event.Path(p)); err != nil {
 			return err
 		}
 	}

@@ -193,9 +193,9 @@ func fileNodes(files []sessiontree.File, titles map[string]string) (nodes []tree
 		if f.Added+f.Removed > 0 {
 			counts = fmt.Sprintf("+%d −%d", f.Added, f.Removed)
 		}
-		path := event.OneLine(f.Path)
+		path := event.Path(event.OneLine(f.Path))
 		if f.From != "" {
-			path = event.OneLine(f.From) + " → " + path
+			path = event.Path(event.OneLine(f.From)) + " → " + path
 		}
 		n := treeNode{text: f.Change + " " + path + faint(counts)}
 		if len(f.OneOf) > 0 {

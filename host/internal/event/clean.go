@@ -80,6 +80,13 @@ func Tail(s string, limit int) string {
 	return ellipsis + s[from:]
 }
 
+// maxPath bounds a path in a text, in bytes. A deep tree has paths of many thousands.
+const maxPath = 300
+
+// Path shortens a path, or a line that begins with one, for a text that people read: its end is what tells it from others. Data has paths
+// as a whole.
+func Path(path string) string { return Tail(path, maxPath) }
+
 // cut shortens s to at most limit bytes without splitting a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {

@@ -191,14 +191,15 @@ func lacks(w *Workspace, dir string, lacking []tree.Problem) {
 	}
 }
 
-// Unnamed returns the paths that a view or a branch that was just made lacks because of their names, as "path: reason".
+// Unnamed returns the paths that a view or a branch that was just made lacks because of their names, or because they could not be read, as
+// "path: reason".
 func Unnamed(w *Workspace, dir string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.unnamed[dir]
 }
 
-// cloneNamed is [Workspace.Clone] without the paths whose names the system or the filesystem refuses, which it returns.
+// cloneNamed is [Workspace.Clone] without the paths whose names the system or the filesystem refuses. It returns what is left out.
 func cloneNamed(ctx context.Context, w *Workspace, number uint64, dir string) (lacking []tree.Problem, err error) {
 	end, err := w.begin()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/host/internal/workspace/watch"
 )
@@ -72,7 +73,7 @@ func (w *watching) limited() (why string, unsupported bool) {
 	}
 	switch {
 	case watcher != nil:
-		return watcher.Limited(), false
+		return event.Path(watcher.Limited()), false
 	case failed != nil:
 		return failed.Error(), errors.Is(failed, watch.ErrUnsupported)
 	}

@@ -454,10 +454,13 @@ func remove(path string) error {
 }
 
 // Clone writes a snapshot into a new directory, which can be written to. Dir must not exist. After an error it does not
-// exist either.
+// exist either. What could not be read is left out: [Unnamed] has it.
 func (w *Workspace) Clone(ctx context.Context, number uint64, dir string) error {
 	lacking, err := cloneNamed(ctx, w, number, dir)
-	return unnamed.Whole(dir, lacking, err)
+	if err = unnamed.Whole(dir, lacking, err); err == nil {
+		lacks(w, dir, lacking)
+	}
+	return err
 }
 
 // storeDir is the directory of the snapshots in that of a workspace.
@@ -533,6 +536,7 @@ func (w *Workspace) Temporarily(ctx context.Context, number uint64, do func(dir 
 	if err := w.Clone(ctx, number, dir); err != nil {
 		return err
 	}
+	defer lacks(w, dir, nil)
 	return do(dir)
 }
 

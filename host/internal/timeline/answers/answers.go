@@ -243,7 +243,8 @@ type Sought struct {
 	Mount string `json:"mount"`
 	// Form says how the directory got its files: mounted, or why not. It is "" for a small copy, and for one of the filesystem.
 	Form string `json:"form,omitempty"`
-	// Unnamed are the paths that the directory lacks because the system or its filesystem refuses their names, with the reasons.
+	// Unnamed are the paths that the directory lacks, with the reasons: the system or its filesystem refuses their names, or they could not be
+	// read when the snapshot was taken.
 	Unnamed []string `json:"unnamed,omitempty"`
 	// Problem says that the workspace no longer exists, "" where it does.
 	Problem string `json:"problem,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
@@ -24,7 +25,10 @@ const (
 const pending = "the snapshot is being taken"
 
 // Pending reports whether the snapshot of a moment is still being taken.
-func Pending(m *records.Moment) bool { return m.Reason == pending }
+func Pending(m *records.Moment) bool { return Waits(m.Reason) }
+
+// Waits reports whether the reason for which a moment has no snapshot is that it is still being taken.
+func Waits(reason string) bool { return reason == pending }
 
 // Complete reports whether nothing of a moment will follow: its snapshot, or its place in the recording of a terminal.
 func Complete(m *records.Moment) bool { return !Pending(m) && !m.Placing }
@@ -83,7 +87,7 @@ func (ls *Lines) record(l *Line, m records.Moment) (_ *records.Moment, known boo
 		return same, true, nil
 	}
 	if m.Source == records.FromFiles {
-		if same := ls.snapshot(l, &m); m.Snapshot == 0 {
+		if same := take(ls, l, &m); m.Snapshot == 0 {
 			return nil, false, errors.New(m.Reason)
 		} else if same {
 			return nil, false, nil
@@ -94,7 +98,11 @@ func (ls *Lines) record(l *Line, m records.Moment) (_ *records.Moment, known boo
 		return nil, false, err
 	}
 	if began && m.Source != records.FromStart {
-		if _, err := ls.Keep(l, s, records.Moment{At: s.Started, Ran: m.Ran, Label: "session started", Kind: records.Auto, Source: records.FromStart}); err != nil {
+		start := records.Moment{At: s.Started, Ran: m.Ran, Label: "session started", Kind: records.Auto, Source: records.FromStart}
+		if m.Snapshot != 0 { // another one would be later than that of the moment after it
+			start.Snapshot, start.SnapshotAt, start.Edited, start.Notes = m.Snapshot, m.SnapshotAt, m.Edited, m.Notes
+		}
+		if _, err := ls.Keep(l, s, start); err != nil {
 			return nil, false, err
 		}
 	}
@@ -168,12 +176,7 @@ func (ls *Lines) Keep(l *Line, s *records.Session, m records.Moment) (*records.M
 		return next, nil
 	}
 	if m.Snapshot == 0 {
-		taken := m
-		taken.Notes = ""
-		ls.snapshot(l, &taken)
-		giveWaiting(ls, l, taken) // else theirs would be a later one
-		taken.Notes = joined(m.Notes, taken.Notes)
-		m = taken
+		take(ls, l, &m)
 	}
 	next := &m
 	if err := ls.db.Add(l.Space, next); err != nil {
@@ -235,6 +238,20 @@ func (l *Line) replace(moments []*records.Moment) {
 	clear(l.ordered)
 }
 
+// take is [Lines.snapshot], and gives the snapshot to the moments that wait for one: theirs would be later than that of a moment after
+// them. Of who looks, they do not get a failure.
+func take(ls *Lines, l *Line, m *records.Moment) (same bool) {
+	taken := *m
+	taken.Notes = ""
+	same = ls.snapshot(l, &taken)
+	if taken.Snapshot != 0 || m.Source != records.FromFiles {
+		giveWaiting(ls, l, taken)
+	}
+	taken.Notes = joined(m.Notes, taken.Notes)
+	*m = taken
+	return same
+}
+
 // snapshot takes a snapshot for a moment, and reports whether it is the last one because nothing changed. The caller has the
 // line's turn.
 func (ls *Lines) snapshot(l *Line, m *records.Moment) (same bool) {
@@ -292,9 +309,9 @@ func joined(note, more string) string {
 // Uncertain says which paths of a snapshot are not certain.
 func Uncertain(problems []string) string {
 	if len(problems) == 1 {
-		return "one path is not certain: " + problems[0]
+		return "one path is not certain: " + event.Path(problems[0])
 	}
-	return fmt.Sprintf("%d paths are not certain, such as %s", len(problems), problems[0])
+	return fmt.Sprintf("%d paths are not certain, such as %s", len(problems), event.Path(problems[0]))
 }
 
 // takeLater takes the snapshot that the waiting moments share. When the lines are closed before, it takes none.
@@ -323,7 +340,6 @@ func takeLater(ls *Lines, l *Line, wait time.Duration) {
 	}
 	ls.snapshot(l, &shared)
 	giveWaiting(ls, l, shared)
-	ls.changed.Notify()
 }
 
 // giveWaiting gives the moments that wait for a snapshot that of a moment. The caller has the line's turn.
@@ -351,6 +367,7 @@ func giveWaiting(ls *Lines, l *Line, shared records.Moment) {
 		ls.o.Log.Error("cannot save the snapshot of moments", "workspace", l.Root, "error", err)
 	}
 	l.replace(all)
+	ls.changed.Notify()
 }
 
 // End ends a session, with a last snapshot.

@@ -57,9 +57,10 @@ func TestMomentsOfABurstShareASnapshot(t *testing.T) {
 	}
 }
 
-// A moment that is added, or that of a checkpoint, is the state at its call, and the moments of a burst before it have no later one.
+// A moment that is added, that of a checkpoint, or one of files that were found changed, is the state at its call. The moments of a burst
+// before it have no later one.
 func TestMomentsOfABurstAreNotLaterThanWhatFollows(t *testing.T) {
-	for _, source := range []string{records.FromUser, records.FromCheckpoint} {
+	for _, source := range []string{records.FromUser, records.FromCheckpoint, records.FromFiles} {
 		w := timelinetest.New(t)
 		for i := range 7 {
 			w.Write(fmt.Sprint("f", i), "text")
@@ -96,6 +97,33 @@ func TestMomentsOfABurstAreNotLaterThanWhatFollows(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(s.Mount, "f7")); err == nil {
 			t.Errorf("%s: the one between has what was written after it", source)
 		}
+	}
+}
+
+// Who looks adds no moment where nothing has changed, and the moments of a burst have the files of then.
+func TestALookGivesMomentsOfABurstTheirSnapshot(t *testing.T) {
+	w := timelinetest.New(t)
+	for i := range 6 {
+		w.Write(fmt.Sprint("f", i), "text")
+		w.Edit(fmt.Sprint("edit ", i))
+	}
+	looked, err := w.Record(t.Context(), w.Dir, records.Moment{Label: "files changed", Source: records.FromFiles})
+	if err != nil || looked == nil {
+		t.Fatal(looked, err) // those that wait had no snapshot yet
+	}
+	w.Edit("nothing changed")
+	if again, err := w.Record(t.Context(), w.Dir, records.Moment{Label: "files changed", Source: records.FromFiles}); err != nil || again != nil {
+		t.Fatal(again, err)
+	}
+	for _, m := range w.Listed().Moments {
+		if m.FsSnapshot == false {
+			t.Errorf("%q has no snapshot: %s", m.Label, m.Reason)
+		}
+	}
+	w.Write("f6", "text")
+	w.Edit("edit 6")
+	if got := w.Listed().Moments; got[len(got)-2].FsSnapshot != records.SnapshotID(looked.Snapshot) {
+		t.Errorf("%q has %v, want s%d", got[len(got)-2].Label, got[len(got)-2].FsSnapshot, looked.Snapshot)
 	}
 }
 
@@ -402,7 +430,7 @@ func TestAnUncertainPathIsNamed(t *testing.T) {
 		_ = os.Rename(filepath.Join(w.Dir, strings.Repeat(strings.Repeat("d", 200)+"/", 15)), filepath.Join(w.Top, "half"))
 	}()
 	m := w.Edit("deep")
-	if m.Snapshot == 0 || !strings.Contains(m.Notes, "one path is not certain: ddd") {
+	if m.Snapshot == 0 || !strings.Contains(m.Notes, "one path is not certain: …ddd") || len(m.Notes) > 400 {
 		t.Fatalf("%+v", m)
 	}
 	listed := w.Listed().Moments

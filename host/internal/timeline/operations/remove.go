@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/compare"
 	"tidemark.dev/tidemark/host/internal/workspace/dataset"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
@@ -229,8 +230,8 @@ func (ops *Operations) bringBack(ctx context.Context, of *records.Session, l *mo
 	return a, errors.Join(ops.back(l.Space, op.Number), Answer(undo, a), ops.db.Log(l.Space, undo))
 }
 
-// cloneAgain makes the directory and the session of a branch that was removed. Note says that it has other ports
-// than before, "" where it has the same.
+// cloneAgain makes the directory and the session of a branch that was removed. Note says which files it lacks, because they could not
+// be read, and that it has other ports than before. It is "" for none of both.
 func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session, kept uint64) (note string, err error) {
 	dir := was.Workspace
 	if err := os.Mkdir(dir, 0o700); err != nil { // its snapshots are those of a directory
@@ -242,6 +243,12 @@ func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session,
 	w, err := ops.lines.Open(ctx, dir)
 	if err == nil {
 		err = w.Clone(ctx, kept, dir+makingSuffix)
+	}
+	var notes []string
+	if err == nil {
+		for _, left := range workspace.Unnamed(w, dir+makingSuffix) {
+			notes = append(notes, "Left out: "+event.OneLine(left)+".")
+		}
 	}
 	ops.o.Workspaces.CloseDir(dir)
 	if err == nil {
@@ -260,9 +267,9 @@ func (ops *Operations) cloneAgain(ctx context.Context, of, was *records.Session,
 	}
 	err = withPorts(ops, of, &again, ops.sessions.Again)
 	if err == nil && was.Agent != nil && again.Agent.Ports != was.Agent.Ports {
-		note = fmt.Sprintf("The port offset of branch %s is now %d, because another branch has %d. Start its servers on these ports.", was.Name, again.Agent.Ports, was.Agent.Ports)
+		notes = append(notes, fmt.Sprintf("The port offset of branch %s is now %d, because another branch has %d. Start its servers on these ports.", was.Name, again.Agent.Ports, was.Agent.Ports))
 	}
-	return note, err
+	return strings.Join(notes, " "), err
 }
 
 // maxRunning bounds the processes that an error names.

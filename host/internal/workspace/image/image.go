@@ -6,6 +6,8 @@
 //     contents, with names of any bytes.
 //   - The number of a node is the same whenever the image is opened. Hard links have one number.
 //   - A content that is damaged is an error, never other bytes.
+//   - What could not be read when the snapshot was taken is an error too, never an empty file, list or link: EACCES where the user may not
+//     read it, else EIO.
 //   - What is in memory does not grow with what is read. The index of all names is, from when it is needed.
 //   - To open one takes no longer with more files.
 //
@@ -22,6 +24,7 @@ import (
 	"os"
 	"sort"
 	"sync"
+	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -75,6 +78,8 @@ type Attr struct {
 	// Sparse means that the file had holes. Parent is the directory of a directory, and one of those of a file.
 	Sparse bool
 	Parent uint64
+	// Unread means that what is in it could not be read when the snapshot was taken.
+	Unread bool
 	// Ctime and Inode are those that the store knows of the original, 0 where it knows none. A copy with them is known to be
 	// unchanged without reading it.
 	Ctime int64
@@ -210,11 +215,30 @@ func (m *look) node(number uint64) []byte {
 }
 
 // Attr returns what a node is, false if there is none of that number. This error, and those of what follows, is that the index is
-// damaged at a place that the answer needs.
+// damaged at a place that the answer needs, or that the answer could not be read when the snapshot was taken.
 func (m *Image) Attr(number uint64) (a Attr, ok bool, err error) {
 	l := look{Image: m}
 	a, ok = l.attr(number)
+	if b := l.node(number); ok && b[1]&isUnknown != 0 {
+		return Attr{}, false, notRead(b)
+	}
 	return a, ok, l.damaged
+}
+
+// notRead is the error of a node that could not be read when the snapshot was taken.
+func notRead(b []byte) error {
+	if b[1]&isDenied != 0 {
+		return syscall.EACCES
+	}
+	return syscall.EIO
+}
+
+// readable is the error of a node, nil if what is in it was read.
+func (m *look) readable(number uint64) error {
+	if b := m.node(number); m.damaged == nil && b != nil && b[1]&isUnread != 0 {
+		return notRead(b)
+	}
+	return m.damaged
 }
 
 func (m *look) attr(number uint64) (a Attr, ok bool) {
@@ -224,7 +248,7 @@ func (m *look) attr(number uint64) (a Attr, ok bool) {
 	}
 	return Attr{
 		Kind: tree.Kind(b[0]), Mode: le.Uint16(b[2:]), Links: le.Uint32(b[4:]), Size: int64(le.Uint64(b[8:])), Mtime: int64(le.Uint64(b[16:])), //nolint:gosec // as they were written
-		Sparse: b[1]&isSparse != 0, Parent: uint64(le.Uint32(b[36:])),
+		Sparse: b[1]&isSparse != 0, Parent: uint64(le.Uint32(b[36:])), Unread: b[1]&isUnread != 0,
 		Ctime: int64(le.Uint64(b[72:])), Inode: le.Uint64(b[80:]), //nolint:gosec // as it was written
 	}, true
 }
@@ -247,8 +271,10 @@ func (m *look) name(e []byte) []byte {
 // Lookup returns the node of a name in a directory, false if there is none.
 func (m *Image) Lookup(dir uint64, name string) (number uint64, ok bool, err error) {
 	l := look{Image: m}
-	number, ok = l.lookup(dir, name)
-	return number, ok, l.damaged
+	if number, ok = l.lookup(dir, name); ok {
+		return number, ok, l.damaged
+	}
+	return 0, false, l.readable(dir)
 }
 
 func (m *look) lookup(dir uint64, name string) (number uint64, ok bool) {
@@ -267,6 +293,9 @@ func (m *look) lookup(dir uint64, name string) (number uint64, ok bool) {
 // Entry returns an entry of a directory by its place, from 0 on in the order of names; false behind the last one.
 func (m *Image) Entry(dir uint64, place int) (name string, number uint64, ok bool, err error) {
 	l := look{Image: m}
+	if err := l.readable(dir); err != nil {
+		return "", 0, false, err
+	}
 	name, number, ok = l.entry(dir, place)
 	return name, number, ok, l.damaged
 }
@@ -316,10 +345,10 @@ func (m *look) extraOf(b []byte) []byte {
 // Target returns where a link points.
 func (m *Image) Target(number uint64) ([]byte, error) {
 	l := look{Image: m}
-	if all := l.extra(number); len(all) > 0 {
+	if all := l.extra(number); len(all) > 0 && len(all[0]) > 0 {
 		return all[0], l.damaged
 	}
-	return nil, l.damaged
+	return nil, l.readable(number)
 }
 
 // Xattrs returns the extended attributes of a node, sorted by name.
@@ -332,10 +361,10 @@ func (m *Image) Xattrs(number uint64) (list []tree.Xattr, err error) {
 	return list, l.damaged
 }
 
-// content returns the content of a file that is not in chunks, or the list of its chunks, nil where nothing of it is known.
+// content returns the content of a file that is not in chunks, or the list of its chunks.
 func (m *Image) content(b []byte) ([]byte, error) {
 	if b[1]&hasContent == 0 {
-		return nil, nil
+		return nil, notRead(b)
 	}
 	return m.packs.Get(objects.ID(b[40:72]), objects.Place{Pack: le.Uint32(b[24:]), Offset: le.Uint32(b[28:]), Item: le.Uint16(b[32:])})
 }
@@ -497,8 +526,8 @@ func zeros(size int64) objects.ID {
 func (m *Image) Seek(number uint64, from int64, hole bool) (to int64, ok bool, err error) {
 	l := look{Image: m}
 	a, _ := l.attr(number)
-	if l.damaged != nil || from < 0 || from >= a.Size {
-		return 0, false, l.damaged
+	if err := l.readable(number); err != nil || from < 0 || from >= a.Size {
+		return 0, false, err
 	}
 	b := l.node(number)
 	if b[1]&isChunked == 0 || !a.Sparse {

@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
+	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
@@ -46,6 +48,11 @@ const (
 	isChunked = 1 << iota
 	isSparse
 	hasContent
+	// What could not be read when the snapshot was taken: isUnread is on what is known but for what is in it, isUnknown on that of which
+	// only the name is known. isDenied says that the user may not read it.
+	isUnread
+	isUnknown
+	isDenied
 )
 
 var (
@@ -128,8 +135,7 @@ func (m *maker) add(e *tree.Node, parent uint32) (uint32, error) {
 		le.PutUint64(b[8:], uint64(len(e.Target)))
 	case e.Kind == tree.Dir:
 		le.PutUint64(b[8:], 0)
-	case e.Content == objects.ID{}: // nothing of it is known; its name and mode are
-		le.PutUint64(b[8:], 0)
+	case e.Content == objects.ID{}: // it could not be read
 	default:
 		at, ok := m.from.Locate(e.Content)
 		if !ok {
@@ -150,6 +156,7 @@ func (m *maker) add(e *tree.Node, parent uint32) (uint32, error) {
 	if e.Sparse {
 		b[1] |= isSparse
 	}
+	b[1] |= unread(&e.Entry)
 	if e.Target != "" || len(e.Xattrs) > 0 {
 		at := len(m.texts)
 		m.texts = appendText(m.texts, e.Target)
@@ -161,6 +168,21 @@ func (m *maker) add(e *tree.Node, parent uint32) (uint32, error) {
 	}
 	m.nodes, m.entries, m.blocks = append(m.nodes, b...), append(m.entries, nil), m.blocks+blocksOf(b)
 	return uint32(len(m.entries)), nil //nolint:gosec // write checks the sum
+}
+
+// unread returns the flags of an entry that could not be read.
+func unread(e *tree.Entry) (flags byte) {
+	if !e.Unrecorded() {
+		return 0
+	}
+	flags = isUnread
+	if e.Kind == tree.File && e.Mode == 0 && e.Mtime == 0 && e.Size == 0 {
+		flags = isUnknown
+	}
+	if strings.HasSuffix(e.Unread, syscall.EACCES.Error()) {
+		flags |= isDenied
+	}
+	return flags
 }
 
 // blocksOf returns the blocks of a node.

@@ -73,7 +73,7 @@ func (f *filesystem) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekO
 	to, ok, err := f.image.Seek(in.NodeId, int64(in.Offset), in.Whence == unix.SEEK_HOLE) //nolint:gosec // the kernel's
 	switch {
 	case err != nil:
-		return fuse.EIO
+		return failed(err)
 	case !ok:
 		return fuse.Status(unix.ENXIO)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -100,18 +101,22 @@ var modes = map[tree.Kind]uint32{tree.File: unix.S_IFREG, tree.Dir: unix.S_IFDIR
 func (f *filesystem) fill(number uint64, out *fuse.Attr) fuse.Status {
 	a, ok, err := f.image.Attr(number)
 	if err != nil {
-		return fuse.EIO
+		return failed(err)
 	}
 	if !ok {
 		return fuse.ENOENT
 	}
 	mode := uint32(a.Mode)
-	if a.Kind == tree.Link {
+	switch {
+	case a.Kind == tree.Link:
 		mode = 0o777
-	} else if f.sealed {
-		if mode &= 0o555; a.Kind == tree.Dir {
-			mode |= 0o500 // it can be listed, whatever the directory allowed
-		}
+	case !f.sealed:
+	case a.Kind == tree.Dir:
+		mode = mode&^0o222 | 0o500 // it can be listed, whatever the directory allowed
+	case a.Unread:
+		mode &^= 0o666 // the kernel refuses to open it, but for root, which then cannot read it
+	default:
+		mode &^= 0o222
 	}
 	size := a.Size
 	if a.Kind == tree.Dir {
@@ -161,18 +166,26 @@ func (f *filesystem) entry(number uint64, out *fuse.EntryOut) fuse.Status {
 	return status
 }
 
-// sound returns a status, or an error if the index is damaged where it was needed: what was found in it may be wrong then.
-func sound(damaged error, status fuse.Status) fuse.Status {
-	if damaged != nil {
-		return fuse.EIO
+// failed is the status of an error of the image. Errors of a damaged store may have a number too, such as that of a missing file.
+func failed(err error) fuse.Status {
+	if err == error(syscall.EACCES) { //nolint:errorlint // see above
+		return fuse.EACCES
 	}
-	return status
+	return fuse.EIO
+}
+
+// sound returns a status, or that of an error: what was found in a damaged index may be wrong.
+func sound(err error, found fuse.Status) fuse.Status {
+	if err != nil {
+		return failed(err)
+	}
+	return found
 }
 
 func (f *filesystem) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
 	number, ok, err := f.image.Lookup(header.NodeId, name)
 	if err != nil {
-		return fuse.EIO
+		return failed(err)
 	}
 	if !ok {
 		return missing(out)
@@ -198,7 +211,7 @@ func (f *filesystem) Readlink(_ <-chan struct{}, header *fuse.InHeader) ([]byte,
 func (f *filesystem) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, to []byte) (uint32, fuse.Status) {
 	list, err := f.image.Xattrs(header.NodeId)
 	if err != nil {
-		return 0, fuse.EIO
+		return 0, failed(err)
 	}
 	return xattr(list, attr, to)
 }
@@ -216,7 +229,7 @@ func xattr(list []tree.Xattr, name string, to []byte) (uint32, fuse.Status) {
 func (f *filesystem) ListXAttr(_ <-chan struct{}, header *fuse.InHeader, to []byte) (uint32, fuse.Status) {
 	list, err := f.image.Xattrs(header.NodeId)
 	if err != nil {
-		return 0, fuse.EIO
+		return 0, failed(err)
 	}
 	return xattrNames(list, to)
 }
@@ -243,7 +256,7 @@ func (f *filesystem) Read(_ <-chan struct{}, in *fuse.ReadIn, buffer []byte) (fu
 	buffer = buffer[:min(len(buffer), int(in.Size))]
 	part, err := f.image.Part(in.NodeId, buffer, int64(in.Offset)) //nolint:gosec // the kernel's
 	if err != nil {
-		return nil, fuse.EIO
+		return nil, failed(err)
 	}
 	return fuse.ReadResultData(part), fuse.OK
 }

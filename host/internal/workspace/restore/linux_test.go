@@ -237,6 +237,42 @@ func TestWatchedWorkspace(t *testing.T) {
 	}
 }
 
+// TestAFileThatCouldNotBeReadStays: no restore replaces it, or by it, as an empty file.
+func TestAFileThatCouldNotBeReadStays(t *testing.T) {
+	if disktest.User() == "" {
+		disktest.AsUser(t, t.TempDir())
+		return
+	}
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	w.write("a", "one", "closed", "precious")
+	readable := w.take()
+	w.must(os.Chmod(w.path("closed"), 0))
+	closed := w.take()
+	check := func(what string, target uint64, mode os.FileMode) {
+		t.Helper()
+		w.must(os.Chmod(w.path("closed"), mode))
+		for _, paths := range [][]string{nil, {"closed"}} {
+			w.write("a", "two")
+			plan := w.prepare(target, paths...)
+			if len(plan.Problems) != 1 || plan.Problems[0].Path != "closed" || !strings.Contains(plan.Problems[0].Reason, "permission denied") {
+				t.Fatalf("%s, %v: %+v", what, paths, plan.Problems)
+			}
+			plan.Leave()
+			if result := w.apply(plan); len(result.Differs) != 1 || result.Differs[0].Path != "closed" {
+				t.Fatalf("%s, %v: %+v", what, paths, result.Differs)
+			}
+			w.must(os.Chmod(w.path("closed"), 0o600))
+			if got, err := os.ReadFile(w.path("closed")); err != nil || string(got) != "precious" {
+				t.Fatalf("%s, %v: it is %q, %v", what, paths, got, err)
+			}
+			w.must(os.Chmod(w.path("closed"), mode))
+		}
+	}
+	check("the moment could not read it", closed, 0o644)
+	check("it cannot be read now", readable, 0)
+}
+
 // TestADirectoryThatCouldNotBeListedStays, with everything in it, named or not: the target does not know what was there.
 func TestADirectoryThatCouldNotBeListedStays(t *testing.T) {
 	if disktest.User() == "" {

@@ -104,7 +104,7 @@ func Stamp(ctx context.Context, dir string) ([]byte, error) {
 }
 
 // Intact reports whether a directory that [CheckoutNamed] of a provider wrote has the paths of a snapshot with their
-// kinds, sizes and times, and the [Stamp] that it had then. Lacking are those that it has not because of their names. It reads no contents.
+// kinds, sizes and times, and the [Stamp] that it had then. Lacking are those that [CheckoutNamed] left out. It reads no contents.
 func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []byte) (lacking []tree.Problem, intact bool, err error) {
 	now, err := Stamp(ctx, dir)
 	if err != nil || !bytes.Equal(now, was) {
@@ -152,7 +152,7 @@ func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []b
 			return fs.SkipDir
 		}
 		left--
-		if n := t.Lookup(rel); n == nil || !asWritten(path, d, &n.Entry) {
+		if n := t.Lookup(rel); n == nil || rel != "" && n.Unrecorded() || !asWritten(path, d, &n.Entry) {
 			same = false
 			return fs.SkipAll
 		}
@@ -167,7 +167,7 @@ func Intact(ctx context.Context, p *Provider, number uint64, dir string, was []b
 	return lacking, same, nil
 }
 
-// asWritten reports whether a path is as a checkout wrote an entry. Content that was not recorded is an empty file then.
+// asWritten reports whether a path is as a checkout wrote an entry.
 func asWritten(path string, d fs.DirEntry, e *tree.Entry) bool {
 	switch e.Kind {
 	case tree.Dir:
@@ -177,5 +177,5 @@ func asWritten(path string, d fs.DirEntry, e *tree.Entry) bool {
 		return err == nil && (target == e.Target || filepath.ToSlash(target) == e.Target)
 	}
 	info, err := d.Info()
-	return err == nil && info.Mode().IsRegular() && (e.Unread != "" || info.Size() == e.Size) && info.ModTime().UnixNano()/100 == e.Mtime/100
+	return err == nil && info.Mode().IsRegular() && info.Size() == e.Size && info.ModTime().UnixNano()/100 == e.Mtime/100
 }

@@ -23,14 +23,14 @@ import (
 )
 
 // Checkout writes a snapshot into a new directory. With readOnly nothing in it can be written. Dir must not exist. After
-// an error it does not exist either.
+// an error it does not exist either. What could not be read is left out.
 func (p *Provider) Checkout(ctx context.Context, number uint64, dir string, readOnly bool) error {
 	lacking, err := CheckoutNamed(ctx, p, number, dir, readOnly)
 	return unnamed.Whole(dir, lacking, err)
 }
 
 // CheckoutNamed is [Provider.Checkout] without the paths whose names the system or the filesystem of the directory refuses. It
-// returns these, of a directory that alone.
+// returns these, of a directory that alone, and those that could not be read, which [Provider.Checkout] leaves out too.
 func CheckoutNamed(ctx context.Context, p *Provider, number uint64, dir string, readOnly bool) (lacking []tree.Problem, err error) {
 	t, end, err := reader(p, number)
 	if err != nil {
@@ -86,6 +86,9 @@ func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly 
 			within = at
 		case path == "":
 			dirs = append(dirs, path)
+		case n.Unrecorded():
+			lacking.AddUnread(path, &n.Entry)
+			within = path
 		case n.Kind == tree.Dir:
 			switch err := r.Mkdir(filepath.FromSlash(path), 0o700); {
 			case err == nil:
@@ -203,19 +206,16 @@ func Finish(r *os.Root, name string, f *os.File, e *tree.Entry, readOnly bool) e
 	return r.Chtimes(name, time.Time{}, time.Unix(0, e.Mtime))
 }
 
-// fillFile writes the content of an entry into an empty file.
+// fillFile writes the content of an entry into an empty file. It is an error if that was not recorded.
 func (c *contents) fillFile(f *os.File, e *tree.Entry) error {
-	switch {
-	case e.Unread != "" && e.Content == [32]byte{}:
-		return nil // nothing of it is known; its name and mode are
-	case e.Sparse:
-		h := extents.NewHoles(f)
-		if err := c.write(h, e); err != nil {
-			return err
-		}
-		return h.Close()
+	if !e.Sparse {
+		return c.write(f, e)
 	}
-	return c.write(f, e)
+	h := extents.NewHoles(f)
+	if err := c.write(h, e); err != nil {
+		return err
+	}
+	return h.Close()
 }
 
 func finishDir(r *os.Root, path string, e *tree.Entry, readOnly bool) error {

@@ -42,7 +42,7 @@ func EstimateCheckout(ctx context.Context, p *Provider, number uint64, dir strin
 	defer end()
 	var files []*tree.Entry
 	for path, n := range t.All() {
-		if path == "" || n.Kind == tree.Dir {
+		if path == "" || n.Kind == tree.Dir || n.Unrecorded() {
 			continue
 		}
 		e.Files++

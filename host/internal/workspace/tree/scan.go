@@ -48,6 +48,8 @@ const settled = time.Hour
 // Problem is a path whose state is not certain.
 type Problem struct {
 	Path, Reason string
+	// Unread is true where what is there could not be read, of what a copy lacks.
+	Unread bool
 }
 
 // maxLines bounds the problems that [Lines] lists.
@@ -365,11 +367,11 @@ func (w *walk) finish(t *Tree) (*Found, error) {
 		s := &found.nodes[i]
 		if s.node != nil && s.node.Unread != "" && !reported[s.path] {
 			reported[s.path] = true
-			found.Problems = append(found.Problems, Problem{s.path, s.node.Unread})
+			found.Problems = append(found.Problems, Problem{Path: s.path, Reason: s.node.Unread})
 		}
 	}
 	for _, path := range w.moving {
-		found.Problems = append(found.Problems, Problem{path, renaming})
+		found.Problems = append(found.Problems, Problem{Path: path, Reason: renaming})
 	}
 	found.changes(t)
 	return found, nil

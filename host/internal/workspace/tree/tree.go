@@ -87,6 +87,20 @@ func (e *Entry) SameContent(o *Entry) bool {
 	return e.Kind == o.Kind && e.Size == o.Size && e.Content == o.Content && e.Chunked == o.Chunked && e.Unread == o.Unread && e.Target == o.Target
 }
 
+// Unrecorded reports whether nothing is known of what is in a file, a directory or a link, because it could not be read. An empty one in
+// its place would look like the real one.
+func (e *Entry) Unrecorded() bool {
+	switch {
+	case e.Unread == "":
+		return false
+	case e.Kind == File:
+		return e.Content == objects.ID{}
+	case e.Kind == Link:
+		return e.Target == ""
+	}
+	return true
+}
+
 // Nanoseconds returns a time of a file, in seconds and nanoseconds since 1970, in nanoseconds. What no 64 bits hold, before
 // 1677 or after 2262, is the nearest second that they hold.
 func Nanoseconds(sec, nsec int64) int64 {

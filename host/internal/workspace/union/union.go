@@ -209,7 +209,7 @@ func (u *Union) state(number uint64) (*state, error) {
 	if a.Inode == 0 {
 		s.Inode, s.Ctime = ownInodes|number, a.Mtime
 	}
-	if s.Xattrs, err = u.o.Lower.Xattrs(number); err == nil && a.Kind == tree.Link {
+	if s.Xattrs, err = u.o.Lower.Xattrs(number); err == nil && a.Kind == tree.Link && !a.Unread {
 		s.Target, err = u.o.Lower.Target(number)
 	}
 	return s, err
@@ -370,6 +370,9 @@ func (u *Union) Target(number uint64) ([]byte, error) {
 	s, err := u.state(number)
 	if err != nil {
 		return nil, err
+	}
+	if s.kind() == Link && len(s.Target) == 0 { // it could not be read
+		return u.o.Lower.Target(number)
 	}
 	return s.Target, nil
 }

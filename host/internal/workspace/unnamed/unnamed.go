@@ -1,4 +1,5 @@
-// Package unnamed is about paths that a checkout lacks, because the system or the filesystem of its directory refuses their names.
+// Package unnamed is about paths that a checkout lacks: the system or the filesystem of its directory refuses their names, or what is in
+// them could not be read.
 package unnamed
 
 import (
@@ -33,18 +34,27 @@ func Of(err error) error {
 
 // Paths are those that a checkout lacks, with the reasons. It is safe for concurrent use.
 type Paths struct {
-	mu  sync.Mutex
-	why map[string]string
+	mu      sync.Mutex
+	lacking map[string]tree.Problem
 }
 
 // Add adds a path.
-func (p *Paths) Add(path, why string) {
+func (p *Paths) Add(path, why string) { p.add(tree.Problem{Path: path, Reason: why}) }
+
+// AddUnread adds a path of which a snapshot has no more than an entry: see [tree.Entry.Unrecorded].
+func (p *Paths) AddUnread(path string, e *tree.Entry) { p.add(unread(path, e)) }
+
+func (p *Paths) add(problem tree.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.why == nil {
-		p.why = map[string]string{}
+	if p.lacking == nil {
+		p.lacking = map[string]tree.Problem{}
 	}
-	p.why[path] = why
+	p.lacking[problem.Path] = problem
+}
+
+func unread(path string, e *tree.Entry) tree.Problem {
+	return tree.Problem{Path: path, Reason: "it could not be read when the snapshot was taken: " + e.Unread, Unread: true}
 }
 
 // Unless adds a path if an error is [Err]. It returns any other error.
@@ -60,24 +70,25 @@ func (p *Paths) Unless(path string, err error) error {
 func (p *Paths) Has(path string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.why[path] != ""
+	_, is := p.lacking[path]
+	return is
 }
 
 // List returns the paths in their order.
 func (p *Paths) List() (all []tree.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, path := range slices.Sorted(maps.Keys(p.why)) {
-		all = append(all, tree.Problem{Path: path, Reason: p.why[path]})
+	for _, path := range slices.Sorted(maps.Keys(p.lacking)) {
+		all = append(all, p.lacking[path])
 	}
 	return all
 }
 
-// In returns the paths of a tree that a directory lacks, and whether that is because of their names. Of a directory that may have
-// changed since it was made, only the system's own rules prove that.
+// In returns the paths of a tree that a directory lacks, and whether that is because of their names, or because they could not be read. Of
+// a directory that may have changed since it was made, only the system's own rules prove the former.
 func In(dir string, t *tree.Tree, unchanged bool) (lacking []tree.Problem, named bool) {
 	within := ""
-	for path := range t.All() {
+	for path, n := range t.All() {
 		if within != "" && strings.HasPrefix(path, within+"/") {
 			continue
 		}
@@ -85,6 +96,11 @@ func In(dir string, t *tree.Tree, unchanged bool) (lacking []tree.Problem, named
 			continue
 		}
 		at, why := Here(path)
+		if at == "" && n.Unrecorded() {
+			within = path
+			lacking = append(lacking, unread(path, &n.Entry))
+			continue
+		}
 		if at == "" && !unchanged {
 			return nil, false
 		}
@@ -94,11 +110,12 @@ func In(dir string, t *tree.Tree, unchanged bool) (lacking []tree.Problem, named
 	return lacking, true
 }
 
-// Whole removes a checkout that lacks paths, and returns an error with the first of them.
+// Whole removes a checkout that lacks paths because of their names, and returns an error with the first of them.
 func Whole(dir string, lacking []tree.Problem, err error) error {
-	if err != nil || len(lacking) == 0 {
+	i := slices.IndexFunc(lacking, func(one tree.Problem) bool { return !one.Unread })
+	if err != nil || i < 0 {
 		return err
 	}
-	err = fmt.Errorf("cannot write %q: %s. Exclude it from snapshots, and rename it where it was made", lacking[0].Path, lacking[0].Reason)
+	err = fmt.Errorf("cannot write %q: %s. Exclude it from snapshots, and rename it where it was made", lacking[i].Path, lacking[i].Reason)
 	return errors.Join(err, removal.All(dir))
 }
