@@ -328,6 +328,11 @@ func takeLater(ls *Lines, l *Line, wait time.Duration) {
 		return
 	}
 	defer unlock()
+	Settle(ls, l)
+}
+
+// Settle takes the snapshot that moments wait for, if some do. Who is about to change the workspace calls it, with the line's turn.
+func Settle(ls *Lines, l *Line) {
 	var shared records.Moment
 	l.mu.Lock()
 	n := len(l.waiting)
@@ -336,7 +341,7 @@ func takeLater(ls *Lines, l *Line, wait time.Duration) {
 	}
 	l.mu.Unlock()
 	if n == 0 {
-		return // they have one that was taken in between
+		return
 	}
 	ls.snapshot(l, &shared)
 	giveWaiting(ls, l, shared)

@@ -122,6 +122,7 @@ func (ops *Operations) Alter(ctx context.Context, s *records.Session, op *record
 		return err
 	}
 	defer unlock()
+	moments.Settle(ops.lines, l)
 	before, _, err := w.Take(ctx, "before: "+op.What, "", true)
 	if err != nil {
 		return fmt.Errorf("cannot take a snapshot of the state before: %w", err)

@@ -63,6 +63,7 @@ func (ops *Operations) restore(ctx context.Context, client *checkpoint.Client, s
 		return nil, err
 	}
 	defer unlock()
+	moments.Settle(ops.lines, l)
 	if a, err := restoredBefore(ctx, ops, client, s, op.Kind); a != nil || err != nil {
 		return a, err
 	}

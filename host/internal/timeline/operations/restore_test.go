@@ -197,3 +197,31 @@ func TestPathsThatCannotBeRestoredAreTheCallersMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestMomentsOfABurstKeepTheirFilesBeforeARestore: those that wait for their snapshot have the files before it, and not those that it
+// brings back.
+func TestMomentsOfABurstKeepTheirFilesBeforeARestore(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Write("a", "first")
+	w.Edit("first")
+	first := w.Listed().Moments
+	for i := range 7 {
+		w.Write("a", fmt.Sprint("text ", i))
+		w.Edit(fmt.Sprint("edit ", i))
+	}
+	if _, err := w.Operations.Restore(t.Context(), timelinetest.User, operations.RestoreParams{Where: w.Here(), To: first[len(first)-1].ID, Confirm: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range w.Listed().Moments {
+		if m.Label != "edit 6" {
+			continue
+		}
+		s, err := w.Seek(t.Context(), timelinetest.User, timeline.SeekParams{Where: w.Here(), To: m.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Read(filepath.Join(s.Mount, "a")); got != "text 6" {
+			t.Errorf("%s has %q", m.Label, got)
+		}
+	}
+}

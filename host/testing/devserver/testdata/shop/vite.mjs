@@ -19,6 +19,9 @@ export async function serve(...plugins) {
     server: { host: '127.0.0.1', port: Number(process.env.PORT ?? 0) },
   });
   await server.listen();
+  // Of a file that is written while Vite looks for files to watch, it may miss every later edit.
+  const { watcher } = server;
+  if (watcher._readyEmitted === false) await new Promise((ready) => watcher.once('ready', ready));
   console.log(server.resolvedUrls.local[0]);
   process.stdin.on('end', () => process.exit(0)).resume();
 }
