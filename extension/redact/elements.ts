@@ -25,6 +25,9 @@ const valued = /^(?:value|val|string|integer|int|i4|data|base64)$/i;
 const MAX_VALUED = 3;
 const MAX_TAG = 100;
 
+/** The length of the longest text of an element that is cut off. */
+const MAX_CUT = 1000;
+
 /** The length of the longest name of a value. */
 const MAX_NAME = 64;
 
@@ -107,7 +110,8 @@ function textOf(s: string, tag: StartTag, full: string, depth: number): Range | 
   const value = depth > 0 ? valueTag(s, from, tag) : undefined;
   if (value !== undefined) return textOf(s, value, value.name, depth - 1);
   const close = s.indexOf(tag.opening, from);
-  if (close < 0 || !s.startsWith(`/${full}`, close + tag.opening.length)) return undefined;
+  if (close < 0) return { from, to: s.length }; // it may be cut off
+  if (!s.startsWith(`/${full}`, close + tag.opening.length)) return undefined;
   const space = tag.opening.startsWith('\\') ? /[ \t\r\n\\]+$/ : /[ \t\r\n]+$/;
   return { from, to: from + s.slice(from, close).replace(space, '').length };
 }
@@ -122,7 +126,10 @@ function secretText(
 ): Range | undefined {
   if (text === undefined || text.from >= text.to) return undefined;
   const spaces = /[ \t\r\n]/.test(s.slice(text.from, text.to));
-  const structured = named && (!spaces || strength === 'strong');
+  const cut = text.to === s.length && !s.endsWith(CDATA, text.from);
+  // What stands behind the name of an element in a sentence is no value.
+  if (cut && (spaces || text.to - text.from > MAX_CUT)) return undefined;
+  const structured = named && !cut && (!spaces || strength === 'strong');
   const looked = strength === 'maybe' ? 'maybe' : 'weak';
   return isSecretValue(s, { ...text, quoted: true }, looked, structured, rules) ? text : undefined;
 }

@@ -5,6 +5,8 @@ const MAX_DEPTH = 2;
 
 /** What encodeURIComponent leaves, its escapes, and the brackets of a mask: one encoded value. */
 const encodedRun = /[A-Za-z0-9\-_.~%+!*'()[\]]+/g;
+/** The same around a private key: its base64 has slashes, which encodeURI and Python's quote keep. */
+const keyRun = /[A-Za-z0-9\-_.~%+!*'()[\]/]+/g;
 const hasEscape = /%[0-9A-Fa-f]{2}/;
 
 /**
@@ -19,13 +21,17 @@ export function maskEncoded(
 ): { text: string; masked: number } {
   if (depth === MAX_DEPTH || !s.includes('%')) return { text: s, masked: 0 };
   let masked = 0;
-  const text = s.replace(encodedRun, (run) => {
+  const hasKey = s.includes('PRIVATE%20KEY');
+  const text = s.replace(hasKey ? keyRun : encodedRun, (run) => {
     const decoded = hasEscape.test(run) ? decode(run) : undefined;
     if (decoded === undefined) return run;
     const clean = redact(decoded);
     if (clean.masked === 0) return run;
     masked += clean.masked;
-    return clean.text.split(mask).map(encode).join(mask);
+    return clean.text
+      .split(mask)
+      .map((part) => (hasKey ? part.split('/').map(encode).join('/') : encode(part)))
+      .join(mask);
   });
   return { text, masked };
 }

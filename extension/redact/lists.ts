@@ -3,9 +3,16 @@ import { isSecretStrength, keyStrength, type PairRules, type Strength } from './
 import { closingMark, doubledAt, doubledBefore, slashesFrom } from './marks';
 import { isListedMessage } from './messages';
 import { keyBefore } from './pair-key';
-import { maskedWordEnd, type ValueAt, valueAfter } from './pair-value';
+import { closingBracket, maskedWordEnd, type ValueAt, valueAfter } from './pair-value';
 import { closingQuote, isQuote, skipSpace } from './quotes';
-import { isPlaceholder, isSecretValue, looksSecret, MIN_TOKEN, startsLikePath } from './secret-value';
+import {
+  isPlaceholder,
+  isSchema,
+  isSecretValue,
+  looksSecret,
+  MIN_TOKEN,
+  startsLikePath,
+} from './secret-value';
 
 /**
  * Finds the value of a secret key that are the only two texts of an array or of a call: ["password","hunter2"],
@@ -67,6 +74,33 @@ export function secretTexts(
     if ((i < s.length && s[i] !== ']') || messages || !secret) return undefined;
     return maskedWordEnd(s, Math.min(i + 1, s.length), rules); // with what is not JSON behind it
   }
+}
+
+/** A text behind a key of an object. */
+const valueInObject = /[:=][ \t]*["'`]([^"'`\n]*)/g;
+
+/** How long an object is behind a name without quotes. */
+const MAX_OBJECT = 1000;
+
+/**
+ * Where an object ends that stands behind the name of a secret without quotes, and in which a text looks like a secret:
+ * password: {v: 'x'}. Undefined for others.
+ */
+export function secretObject(
+  s: string,
+  { from, to }: ValueAt,
+  key: Strength,
+  rules: PairRules,
+): number | undefined {
+  if (key !== 'strong' || from < to || s[from] !== '{') return undefined;
+  const end = closingBracket(s, from, Math.min(s.length, from + MAX_OBJECT));
+  const object = s.slice(from, end);
+  if (isSchema(object, rules)) return undefined;
+  for (const [, text = ''] of object.matchAll(valueInObject)) {
+    const looks = looksSecret(text, true, rules) && !text.includes(' ') && /[A-Za-z]/.test(text);
+    if (looks && !startsLikePath(text)) return end;
+  }
+  return undefined;
 }
 
 /** Says whether a text in an array ends before a character. */

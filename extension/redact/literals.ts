@@ -36,10 +36,15 @@ export function insideLiteral(s: string, i: number): number {
 }
 
 /**
- * Where the key of an element or a property ends, with its quote: ["password"]=> and [password:protected] =>. It is `end` for
- * other keys.
+ * Where the key of an element or a property ends, with its quote: ["password"]=>, [password:protected] => and Symbol(password):.
+ * It is `end` for other keys.
  */
 export function propertyEnd(s: string, end: number): number {
+  if (s.charCodeAt(end - 1) === 41) {
+    const from = Math.max(0, end - MAX_CLASS);
+    const open = s.slice(from, end).lastIndexOf('(');
+    return open > 0 && s.endsWith('Symbol', from + open) ? end - 1 : end;
+  }
   if (s.charCodeAt(end - 1) !== 93) return end;
   if (isQuote(s[end - 2])) return end - 1;
   if (s.endsWith(':protected]', end)) return end - ':protected]'.length;

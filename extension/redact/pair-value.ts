@@ -175,15 +175,15 @@ function closingBlock(s: string, from: number, block: string): number {
 }
 
 /** Finds the end of a JSON object or array; the end of s when it was cut off. */
-function closingBracket(s: string, from: number): number {
+export function closingBracket(s: string, from: number, most = s.length): number {
   let depth = 0;
-  for (let i = from; i < s.length; i++) {
+  for (let i = from; i < most; i++) {
     const c = s[i];
     if (c === '"') i = closingQuote(s, i + 1, '"', 0);
     else if (c === '{' || c === '[') depth++;
     else if ((c === '}' || c === ']') && --depth === 0) return i + 1;
   }
-  return s.length;
+  return most;
 }
 
 /** Says whether a value is a number of secrets, after a key in the plural: `tokens: 512`. */

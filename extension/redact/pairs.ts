@@ -3,7 +3,7 @@ import { assignedKey, declaredSign } from './declared';
 import { type StartTag, secretElement } from './elements';
 import { isLineEnd } from './hidden';
 import { endsInAny, isOpen, isSecretStrength, keyStrength, MAX_KEY, type PairRules } from './keys';
-import { pairInArray, secretTexts } from './lists';
+import { pairInArray, secretObject, secretTexts } from './lists';
 import { isVisibility } from './literals';
 import { angleAt, separatorAt } from './marks';
 import {
@@ -177,6 +177,11 @@ export function maskPairs(
     if (value.from === value.to && s[value.from] === '[') {
       const end = secretTexts(s, value.from, key.quoted, strength, rules);
       if (end !== undefined) i = mask(value.from, end);
+      continue;
+    }
+    const object = secretObject(s, value, strength, rules);
+    if (object !== undefined) {
+      i = mask(value.from, object);
       continue;
     }
     value = shellValue(s, key, i, value);

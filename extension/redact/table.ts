@@ -20,7 +20,7 @@ for (let c = 0; c < 128; c++) {
 
 /**
  * Masks the columns of a table that have the name of a secret key in its first line. The table ends with the first line
- * that has another number of columns.
+ * that has another number of columns. Bars may have blanks around them where a rule is below the first line.
  */
 export function maskTable(s: string, rules: PairRules): { text: string; masked: number } {
   let out = '';
@@ -28,11 +28,12 @@ export function maskTable(s: string, rules: PairRules): { text: string; masked: 
   let masked = 0;
   let at = 0;
   for (let end = s.indexOf('\n'); end >= 0; end = s.indexOf('\n', at)) {
-    const sign = signOf(s, at, end);
-    const columns = sign > 0 ? columnsOf(s, at, end, s[sign] ?? '', rules) : undefined;
-    at = end + 1;
-    while (columns !== undefined && at < s.length) {
-      const row = rowAt(s, at, s[sign] ?? '');
+    const rule = ruleEnd(s, end + 1);
+    const sign = rule < 0 ? signOf(s, at, end) : -1;
+    const columns = rule >= 0 || sign >= 0 ? columnsOf(s, at, end, s[sign] ?? '', rules) : undefined;
+    at = rule >= 0 && columns !== undefined ? rule + 1 : end + 1;
+    while (columns !== undefined && columns.length > 1 && at < s.length) {
+      const row = sign < 0 ? barredRow(s, at) : rowAt(s, at, s[sign] ?? '');
       if (row.cells.length !== columns.length) break;
       for (const [i, { from, to }] of row.cells.entries()) {
         const strength = columns[i] ?? 'innocent';
@@ -63,7 +64,7 @@ function signOf(s: string, from: number, to: number): number {
   return -1;
 }
 
-/** How secret the columns of a header are; undefined if none is. */
+/** How secret the columns of a header are; undefined if none is. Without a sign, they have bars and blanks between them. */
 function columnsOf(
   s: string,
   from: number,
@@ -71,9 +72,12 @@ function columnsOf(
   sign: string,
   rules: PairRules,
 ): Strength[] | undefined {
-  if (!rules.stems.in(s, from, end)) return undefined;
+  if (end - from > MAX_HEADER || !rules.stems.in(s, from, end)) return undefined;
   const columns: Strength[] = [];
-  for (const column of s.slice(from, s[end - 1] === '\r' ? end - 1 : end).split(sign)) {
+  const line = s.slice(from, s[end - 1] === '\r' ? end - 1 : end);
+  const names =
+    sign === '' ? line.replace(/^[| \t\r]+|[| \t\r]+$/g, '').split(/[ \t]*\|[ \t]*/) : line.split(sign);
+  for (const column of names) {
     const [whole, quoted, bare] = columnName.exec(column) ?? [];
     if (whole === undefined) return undefined;
     columns.push(keyStrength(quoted ?? bare ?? '', rules));
@@ -102,4 +106,43 @@ function rowAt(s: string, at: number, sign: string): { cells: { from: number; to
     if (i >= s.length || s[i] === '\n') return { cells, next: i + 1 };
     if (s[i] !== sign) return { cells: [], next: s.length };
   }
+}
+
+/** A line that divides a header from its rows, as psql, MySQL and Markdown have it: ---+---, |---|:-:|. */
+const ruleLine = /[-+|: \t\r]*(?=\n|$)/y;
+
+/** Where the line ends that begins at a place, if it is one that divides; -1 for others. */
+function ruleEnd(s: string, at: number): number {
+  ruleLine.lastIndex = at;
+  const line = ruleLine.exec(s)?.[0] ?? '';
+  return line.length <= MAX_HEADER && line.includes('--') && /[+|]/.test(line) ? at + line.length : -1;
+}
+
+/** The cells of a row with bars between them, and around them in a frame, and where the next one begins. */
+function barredRow(s: string, at: number): { cells: { from: number; to: number }[]; next: number } {
+  const newline = s.indexOf('\n', at);
+  const last = newline < 0 ? s.length : newline;
+  const shown = trimmed(s, at, last);
+  const from = shown.from + (s[shown.from] === '|' ? 1 : 0);
+  const to = Math.max(from, shown.to - (s[shown.to - 1] === '|' ? 1 : 0));
+  const cells: { from: number; to: number }[] = [];
+  for (let begin = from; begin <= to; ) {
+    const bar = s.indexOf('|', begin);
+    const end = bar < 0 || bar > to ? to : bar;
+    cells.push(trimmed(s, begin, end));
+    begin = end + 1;
+  }
+  return { cells, next: last + 1 };
+}
+
+/** A part of a text without the blanks around it. */
+function trimmed(s: string, from: number, to: number): { from: number; to: number } {
+  let [begin, end] = [from, to];
+  while (end > begin && isSpace(s[end - 1])) end--;
+  while (begin < end && isSpace(s[begin])) begin++;
+  return { from: begin, to: end };
+}
+
+function isSpace(c: string | undefined): boolean {
+  return c === ' ' || c === '\t' || c === '\r';
 }

@@ -7,6 +7,7 @@ import type { Command, Params, Result } from '../../capture/context';
 import type { DebuggerAPI } from '../../capture/debugger';
 import { MAX_HIDDEN } from '../../held';
 import type { ActDialog } from '../../protocol';
+import { MASK, redactText } from '../../redact/redact';
 
 /** How long a session that was made for acting is kept, in ms. */
 const KEEP_MS = 20_000;
@@ -65,7 +66,7 @@ export class Sessions {
     return {
       ...dialog,
       message: this.#hide(tab, message),
-      ...(text !== undefined && { default: this.#hide(tab, text) }),
+      ...(text !== undefined && { default: isAskedFor(message, text) ? MASK : this.#hide(tab, text) }),
     };
   }
 
@@ -204,4 +205,10 @@ export class Sessions {
       map.delete(tab);
     this.#options.changed(tab);
   }
+}
+
+/** Whether what a dialog offers as its answer is a secret by the question: "Your password:", "x". */
+function isAskedFor(message: string, answer: string): boolean {
+  const key = message.slice(-MAX_TEXT).replace(/[\s:?.]{1,20}$/, '');
+  return redactText(`${key}: ${JSON.stringify(answer.slice(0, MAX_TEXT))}`).text.endsWith(`: "${MASK}"`);
 }

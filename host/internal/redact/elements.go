@@ -72,9 +72,14 @@ func secretText(r *Redactor, s string, tag startTag, full string, depth int, key
 	if from >= to {
 		return 0, 0
 	}
-	if strings.ContainsAny(s[from:to], " \t\r\n") {
-		structured = structured && key == strong
+	blanks := strings.ContainsAny(s[from:to], " \t\r\n")
+	if to == len(s) && !strings.HasSuffix(s[:from], cdata) { // what stands behind the name of an element in a sentence is no value
+		if blanks || to-from > maxUnquoted {
+			return 0, 0
+		}
+		structured = false
 	}
+	structured = structured && (!blanks || key == strong)
 	if !r.isSecretValue(s, valueAt{from, to, true}, min(key, weak), structured) {
 		return 0, 0
 	}
@@ -155,7 +160,10 @@ func (t startTag) text(s, full string, depth int) (from, to int) {
 		}
 	}
 	i := strings.Index(s[from:], t.opening)
-	if i < 0 || !strings.HasPrefix(s[from+i+len(t.opening):], "/"+full) {
+	if i < 0 {
+		return from, len(s) // it may be cut off
+	}
+	if !strings.HasPrefix(s[from+i+len(t.opening):], "/"+full) {
 		return 0, 0
 	}
 	return from, from + len(strings.TrimRight(s[from:from+i], " \t\r\n"+t.slashes()))

@@ -16,16 +16,20 @@ func (r *Redactor) maskEncoded(s string, depth int, tr *trace) (string, int) {
 		return s, 0
 	}
 	p := r.pass(s, tr)
+	inside := isEncodedByte
+	if strings.Contains(s, "PRIVATE%20KEY") { // its base64 has slashes, which encodeURI and Python's quote keep
+		inside = func(c byte) bool { return c == '/' || isEncodedByte(c) }
+	}
 	for end := 0; i >= 0 && i < len(s); {
 		if !isEscape(s, i) {
 			i = nextPercent(s, i+1)
 			continue
 		}
 		from := i
-		for from > end && isEncodedByte(s[from-1]) {
+		for from > end && inside(s[from-1]) {
 			from--
 		}
-		for end = i; end < len(s) && isEncodedByte(s[end]); end++ {
+		for end = i; end < len(s) && inside(s[end]); end++ {
 		}
 		if decoded, ok := unescape(s[from:end]); ok {
 			var inner *trace
@@ -33,7 +37,7 @@ func (r *Redactor) maskEncoded(s string, depth int, tr *trace) (string, int) {
 				inner = &trace{}
 			}
 			if clean, n := r.text(decoded, depth+1, inner); n > 0 {
-				encoded := escape(clean, r.mask)
+				encoded := escape(clean, r.mask, inside)
 				p.replace(from, end, encoded, n)
 				if tr != nil {
 					tr.add(from, end, len(encoded), inner.findings()...)
@@ -89,7 +93,7 @@ func unhex(c byte) byte {
 	return c - 'a' + 10
 }
 
-func escape(s, mask string) string {
+func escape(s, mask string, kept func(c byte) bool) string {
 	const digits = "0123456789ABCDEF"
 	b := make([]byte, 0, len(s)*3)
 	for i := 0; i < len(s); i++ {
@@ -97,7 +101,7 @@ func escape(s, mask string) string {
 		case c == '[' && strings.HasPrefix(s[i:], mask):
 			b = append(b, mask...)
 			i += len(mask) - 1
-		case c != '%' && isEncodedByte(c):
+		case c != '%' && kept(c):
 			b = append(b, c)
 		default:
 			b = append(b, '%', digits[c>>4], digits[c&15])

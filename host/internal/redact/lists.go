@@ -3,6 +3,7 @@ package redact
 import (
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/redact/marks"
 )
 
@@ -92,6 +93,30 @@ func secretTexts(r *Redactor, s string, at int, quoted bool, key strength) (end 
 			return maskedWordEnd(s, min(i+1, len(s)), r.mask) // with what is not JSON behind it
 		}
 	}
+}
+
+// valueInObject matches a text behind a key of an object.
+var valueInObject = lazyregexp.New("[:=][ \\t]*[\"'`]([^\"'`\\n]*)")
+
+// maxObject bounds the length of an object behind a name without quotes, in bytes.
+const maxObject = 1000
+
+// secretObject returns where an object ends that stands behind the name of a secret without quotes, and in which a text looks like a
+// secret: password: {v: 'x'}. It is 0 for others.
+func secretObject(r *Redactor, s string, v valueAt, key strength) (end int) {
+	if key != strong || v.from < v.to || v.from == len(s) || s[v.from] != '{' {
+		return 0
+	}
+	end = closingBracket(s[:min(len(s), v.from+maxObject)], v.from)
+	if isSchema(s[v.from:end], r.schemaTypes) {
+		return 0
+	}
+	for _, found := range valueInObject().FindAllStringSubmatch(s[v.from:end], -1) {
+		if text := found[1]; r.looksSecret(text, true) && !strings.Contains(text, " ") && strings.ContainsFunc(text, isLetterRune) && !startsLikePath(text) {
+			return end
+		}
+	}
+	return 0
 }
 
 // endsText reports whether a text in an array ends before a byte.

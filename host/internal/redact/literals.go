@@ -45,9 +45,14 @@ func insideLiteral(s string, i int) int {
 	return at
 }
 
-// propertyEnd returns where the key of an element or a property ends, with its quote: ["password"]=> and [password:protected] =>.
-// It is end for other keys.
+// propertyEnd returns where the key of an element or a property ends, with its quote: ["password"]=>, [password:protected] => and
+// Symbol(password):. It is end for other keys.
 func propertyEnd(s string, end int) int {
+	if end > 1 && s[end-1] == ')' {
+		if open := strings.LastIndexByte(s[max(0, end-maxKey):end], '('); open > 0 && strings.HasSuffix(s[:max(0, end-maxKey)+open], "Symbol") {
+			return end - 1
+		}
+	}
 	if end < 2 || s[end-1] != ']' {
 		return end
 	}
@@ -81,7 +86,7 @@ var visibility = lazyregexp.New(`^(?:["'\\]*[\w\\]+["'\\]*:)?(?:private|protecte
 func isVisibility(s string) bool { return visibility().MatchString(s) }
 
 // declared matches the type of a declared variable behind its colon, up to the sign of its value: Rust's : &'static str = "x".
-var declared = lazyregexp.New("^[ \\t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:(?:[A-Za-z.]+[<\\[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\\]]?(?:\\[\\])?[?!]?(?:[ \\t]*\\|[ \\t]*(?:None|null|undefined|number|string|str|bytes))*[ \\t]*=[ \\t]*|[A-Z][\\w.]* = )(?:[A-Za-z$@]{1,2}|[A-Z]\\w*\\()?\\\\*[\"'`]")
+var declared = lazyregexp.New("^[ \\t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:(?:[A-Za-z.]+[<\\[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\\]]?(?:\\[\\])?[?!]?(?:[ \\t]*\\|[ \\t]*(?:None|null|undefined|number|string|str|bytes))*[ \\t]*=[ \\t]*|[A-Z][\\w.]*(?:<[^<>=\\n]{0,40}>)? = )(?:[A-Za-z$@]{1,2}|[A-Z]\\w*\\()?\\\\*[\"'`]")
 
 // declaredSign returns where the = of a declaration is whose colon is at an offset: password: string = "x". It is sep for others.
 func declaredSign(s string, sep int) int {

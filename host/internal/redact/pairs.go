@@ -137,6 +137,11 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 			}
 			continue
 		}
+		if end := secretObject(r, s, v, strength); end > 0 {
+			p.mask(v.from, end, KindKey, key)
+			i = end - 1
+			continue
+		}
 		v = shellValue(s, k, i, v)
 		if strict && !v.quoted && s[i] == '=' && (k.before(s) == '\n' || k.before(s) == 0) && v.to < len(s) && s[v.to] == ' ' {
 			v.to += lineEnd(s[v.to:]) // a field of a form of text/plain
