@@ -4,15 +4,17 @@ package filelock
 import (
 	"errors"
 	"os"
+
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // ErrTaken reports that another process has the lock.
 var ErrTaken = errors.New("another process has the lock")
 
 // Open opens a file, creates it if it is missing, and takes its lock. It returns [ErrTaken] if another process has the lock,
-// or had it and has just removed the file.
+// or had it and has just removed the file. A link or another special file in its place is an error.
 func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := safefile.Own(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

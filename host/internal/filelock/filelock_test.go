@@ -51,3 +51,19 @@ func TestAFileThatCannotBeOpenedIsNotTaken(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestALinkIsNotFollowed: a file elsewhere is neither locked nor created.
+func TestALinkIsNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	target, path := filepath.Join(dir, "elsewhere"), filepath.Join(dir, "a.lock")
+	if err := os.Symlink(target, path); err != nil {
+		t.Skip(err)
+	}
+	if f, err := filelock.Open(path); err == nil {
+		_ = f.Close()
+		t.Error("the lock of a link is taken")
+	}
+	if _, err := os.Lstat(target); err == nil {
+		t.Error("its target was created")
+	}
+}
