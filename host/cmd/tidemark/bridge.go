@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"tidemark.dev/tidemark/host/internal/hangup"
+	"tidemark.dev/tidemark/host/internal/jsondepth"
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 )
@@ -155,9 +156,28 @@ func (b *bridge) hangUp() {
 
 // message is the part of a line that the bridge reads.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Error  json.RawMessage `json:"error"`
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// read reads a line of the agent. It returns what is wrong with one that would end the connection to the daemon, or that the daemon
+// could not answer under its ID. The ID is nil then if nothing can be answered under it.
+func (m *message) read(line []byte) (wrong string) {
+	err := json.Unmarshal(line, m)
+	switch {
+	case m.ID != nil && m.Method != "" && !validID(m.ID):
+		m.ID = nil
+		return "id must be a string or a whole number of at most 15 digits"
+	case err != nil:
+		return "the line must be an object in which jsonrpc and method are texts"
+	case m.Version != "2.0":
+		return `jsonrpc must be "2.0"`
+	case jsondepth.Exceeds(line, jsondepth.Most):
+		return fmt.Sprintf("it is nested more than %d deep", jsondepth.Most)
+	}
+	return ""
 }
 
 func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
@@ -169,11 +189,10 @@ func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 		return b.answer(nil, "error", map[string]any{"code": parseError, "message": "Parse error: the line is not valid JSON"})
 	}
 	var m message
-	_ = json.Unmarshal(line, &m) // the daemon answers what is no message
-	isRequest := m.ID != nil && m.Method != ""
-	if isRequest && !validID(m.ID) { // the daemon could not answer under it
-		return b.answer(nil, "error", map[string]any{"code": invalidRequest, "message": "Invalid request: id must be a string or a whole number of at most 15 digits"})
+	if wrong := m.read(line); wrong != "" {
+		return b.answer(m.ID, "error", map[string]any{"code": invalidRequest, "message": "Invalid request: " + wrong})
 	}
+	isRequest := m.ID != nil && m.Method != ""
 	switch {
 	case m.Method == "initialize" && isRequest:
 		b.hello = line

@@ -135,6 +135,32 @@ func TestAnIDThatHasNoAnswerIsRefused(t *testing.T) {
 	}
 }
 
+// TestALineThatIsNoRequestIsRefused: the connection to the daemon goes on.
+func TestALineThatIsNoRequestIsRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"id":1,"method":"ping"}`:            `"id":1,`,
+		`{"jsonrpc":"2.0","id":1,"method":5}`: "are texts",
+		`{"jsonrpc":"1.0","method":"ping"}`:   `"id":null`,
+		`[1]`:                                 "an object",
+		"\ufeff" + `{"jsonrpc":"2.0","id":1,"method":"ping"}`:                                                                   "-32700",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}": "1000 deep",
+	} {
+		var out bytes.Buffer
+		b := &bridge{in: strings.NewReader(line + "\n" + `{"jsonrpc":"2.0","id":2,"method":"ping"}` + "\n"), out: &out, dial: func(context.Context) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			go answerPings(theirs)
+			return ours, nil
+		}}
+		if err := b.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first, rest, _ := strings.Cut(out.String(), "\n")
+		if !strings.Contains(first, `"code":-32`) || !strings.Contains(first, want) || !strings.Contains(rest, `"id":2,`) {
+			t.Errorf("%.60s: %q, want %s", line, out.String(), want)
+		}
+	}
+}
+
 // answerPings answers requests under their IDs.
 func answerPings(conn net.Conn) {
 	for line := range lines(context.Background(), conn, 1<<20) {
