@@ -5,7 +5,7 @@ import { isQuote, skipSpace } from './quotes';
 
 /** The type of a declared variable behind its colon, up to the sign of its value: Rust's : &'static str = "x". */
 const declared =
-  /[ \t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:(?:[A-Za-z.]+[<[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\]]?(?:\[\])?[?!]?(?:[ \t]*\|[ \t]*(?:None|null|undefined|number|string|str|bytes))*[ \t]*=[ \t]*|[A-Z][\w.]*(?:<[^<>=\n]{0,40}>)? = )(?:[A-Za-z$@]{1,2}|[A-Z]\w*\()?\\*["'`]/y;
+  /[ \t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:(?:[A-Za-z.]+[<[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\]]?(?:\[\])?[?!]?(?:[ \t]*\|[ \t]*(?:None|null|undefined|number|string|str|bytes))*[ \t]*=[ \t]*(?:\r?\n[ \t]*)?|[A-Z][\w.]*(?:<[^<>=\n]{0,40}>)? =(?: |\r?\n[ \t]*))(?:[bBuUrRfFLNE@$]|[rR][bB]|[bB][rR]|u8|[A-Z]\w*\()?\\*["'`]/y;
 
 /** Where the = of a declaration is whose colon is at a place: password: string = "x". It is `sep` for others. */
 export function declaredSign(s: string, sep: number): number {

@@ -25,9 +25,6 @@ const valued = /^(?:value|val|string|integer|int|i4|data|base64)$/i;
 const MAX_VALUED = 3;
 const MAX_TAG = 100;
 
-/** The length of the longest text of an element that is cut off. */
-const MAX_CUT = 1000;
-
 /** The length of the longest name of a value. */
 const MAX_NAME = 64;
 
@@ -128,7 +125,7 @@ function secretText(
   const spaces = /[ \t\r\n]/.test(s.slice(text.from, text.to));
   const cut = text.to === s.length && !s.endsWith(CDATA, text.from);
   // What stands behind the name of an element in a sentence is no value.
-  if (cut && (spaces || text.to - text.from > MAX_CUT)) return undefined;
+  if (cut && spaces) return undefined;
   const structured = named && !cut && (!spaces || strength === 'strong');
   const looked = strength === 'maybe' ? 'maybe' : 'weak';
   return isSecretValue(s, { ...text, quoted: true }, looked, structured, rules) ? text : undefined;

@@ -76,29 +76,38 @@ export function secretTexts(
   }
 }
 
-/** A text behind a key of an object. */
-const valueInObject = /[:=][ \t]*["'`]([^"'`\n]*)/g;
+/** A text behind a key of an object or of a map. */
+const valueInObject = /(?:[:=]|=>)[ \t]*["'`]([^"'`\n]*)/g;
+
+/** The class of an object before its bracket, as consoles show it: Map(1) {, Credentials {. */
+const classBefore = /[A-Z]\w{0,40}(?:\(\d+\))? \{/y;
 
 /** How long an object is behind a name without quotes. */
 const MAX_OBJECT = 1000;
 
 /**
  * Where an object ends that stands behind the name of a secret without quotes, and in which a text looks like a secret:
- * password: {v: 'x'}. Undefined for others.
+ * password: {v: 'x'}, password: Map(1) {'a' => 'x'}. Undefined for others.
  */
 export function secretObject(
   s: string,
-  { from, to }: ValueAt,
+  { from, quoted }: ValueAt,
   key: Strength,
   rules: PairRules,
 ): number | undefined {
-  if (key !== 'strong' || from < to || s[from] !== '{') return undefined;
-  const end = closingBracket(s, from, Math.min(s.length, from + MAX_OBJECT));
-  const object = s.slice(from, end);
+  if (key !== 'strong' || quoted || from === s.length) return undefined;
+  let open = from;
+  if (s[open] !== '{') {
+    classBefore.lastIndex = open;
+    if (!classBefore.test(s)) return undefined;
+    open = classBefore.lastIndex - 1;
+  }
+  const end = closingBracket(s, open, Math.min(s.length, open + MAX_OBJECT));
+  const object = s.slice(open, end);
   if (isSchema(object, rules)) return undefined;
   for (const [, text = ''] of object.matchAll(valueInObject)) {
     const looks = looksSecret(text, true, rules) && !text.includes(' ') && /[A-Za-z]/.test(text);
-    if (looks && !startsLikePath(text)) return end;
+    if (looks && !startsLikePath(text)) return maskedWordEnd(s, end, rules);
   }
   return undefined;
 }

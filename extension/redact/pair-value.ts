@@ -52,13 +52,14 @@ export function valueAfter(
   i = sep + 1;
   while ((s[i] === '=' || s[i] === '>' || s[i] === '*') && i - sep < 3) i++; // ==, =>, and **password:** in Markdown
   for (let n = 1; n > 0; i += n) {
-    n = isBlank(s[i]) || (structured && isLineEnd(s[i])) ? 1 : writtenBlankAt(s, i);
+    n = isBlank(s[i]) || (structured && s[sep] !== '=' && isLineEnd(s[i])) ? 1 : writtenBlankAt(s, i);
   }
-  if (isQuote(before) && isLineEnd(s[i])) {
+  if (isLineEnd(s[i])) {
     const next = skipSpace(s, i);
     let quote = next;
     while (s[quote] === '\\' && quote - next < 7) quote++;
-    if (isQuote(s[quote])) i = next; // behind a quoted key, a quoted value may be on another line
+    // A quoted value may be on another line: behind a quoted key, and alone as formatters of code put it.
+    if (isQuote(s[quote]) && (isQuote(before) || endsLine(s, next))) i = next;
   }
   if (s.startsWith('/*', i)) {
     const end = s.indexOf('*/', i);
@@ -105,6 +106,17 @@ export function valueAfter(
     }
   }
   return { from: i, to, quoted: false };
+}
+
+/** Says whether a text in quotes ends its line, but for a sign that ends a statement or a part of a list. */
+function endsLine(s: string, from: number): boolean {
+  const quote = s[from] ?? '';
+  if (!isQuote(quote)) return false;
+  let end = closingQuote(s, from + 1, quote, 0);
+  if (end >= s.length) return false; // without an end, what is masked in it could be one
+  end++;
+  if (s[end] === ',' || s[end] === ';') end++;
+  return end >= s.length || isLineEnd(s[end]);
 }
 
 /** The doubled quote at i if the key before the separator ends with the same one. */

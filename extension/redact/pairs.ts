@@ -35,7 +35,7 @@ const [WIDE_COLON, WIDE_EQUALS] = [0xff1a, 0xff1d];
 
 /** Says whether the quote before a value is the one that ends a text which the key begins: log('password:', x). */
 function endsString(s: string, before: string, { from, quoted }: ValueAt): boolean {
-  return quoted && isQuote(before) && s[from - 1] === before && /[ ,);+:]/.test(s[from] ?? '');
+  return quoted && isQuote(before) && s[from - 1] === before && /[ ,);+:=]/.test(s[from] ?? '');
 }
 
 /** Says whether a key and the text after it are the address of a link in Markdown: [auth]: https://… */

@@ -2,7 +2,7 @@
 import { MAX_KEY } from './keys';
 import type { KeyAt } from './named';
 import { isKeyChar } from './pair-key';
-import type { ValueAt } from './pair-value';
+import { type ValueAt, wordEnd } from './pair-value';
 
 /** How far from its = a quote may divide a key. */
 const MAX_DIVIDED = 64;
@@ -44,7 +44,8 @@ export function shellValue(s: string, key: KeyAt, sep: number, value: ValueAt): 
   const end = value.quoted ? value.to + 1 : value.to;
   if (end >= s.length || !beginsWord(s, key.from)) return value;
   const to = shellWordEnd(s, from);
-  return to <= end || s.charCodeAt(to) === EQUALS ? value : { from, to, quoted: false };
+  if (to <= end || s.charCodeAt(to) === EQUALS) return value;
+  return { from, to: wordEnd(s, to), quoted: false }; // as a word without quotes ends
 }
 
 /** Where the parts of a word end. A part in quotes is empty or begins with a letter or a digit, and ends in its line. */

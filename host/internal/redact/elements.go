@@ -74,7 +74,7 @@ func secretText(r *Redactor, s string, tag startTag, full string, depth int, key
 	}
 	blanks := strings.ContainsAny(s[from:to], " \t\r\n")
 	if to == len(s) && !strings.HasSuffix(s[:from], cdata) { // what stands behind the name of an element in a sentence is no value
-		if blanks || to-from > maxUnquoted {
+		if blanks {
 			return 0, 0
 		}
 		structured = false

@@ -95,25 +95,35 @@ func secretTexts(r *Redactor, s string, at int, quoted bool, key strength) (end 
 	}
 }
 
-// valueInObject matches a text behind a key of an object.
-var valueInObject = lazyregexp.New("[:=][ \\t]*[\"'`]([^\"'`\\n]*)")
+// valueInObject matches a text behind a key of an object or of a map.
+var valueInObject = lazyregexp.New("(?:[:=]|=>)[ \\t]*[\"'`]([^\"'`\\n]*)")
+
+// classBefore matches the class of an object before its bracket, as consoles show it: Map(1) {, Credentials {.
+var classBefore = lazyregexp.New(`^[A-Z]\w{0,40}(?:\(\d+\))? \{`)
 
 // maxObject bounds the length of an object behind a name without quotes, in bytes.
 const maxObject = 1000
 
 // secretObject returns where an object ends that stands behind the name of a secret without quotes, and in which a text looks like a
-// secret: password: {v: 'x'}. It is 0 for others.
+// secret: password: {v: 'x'}, password: Map(1) {'a' => 'x'}. It is 0 for others.
 func secretObject(r *Redactor, s string, v valueAt, key strength) (end int) {
-	if key != strong || v.from < v.to || v.from == len(s) || s[v.from] != '{' {
+	if key != strong || v.quoted || v.from == len(s) {
 		return 0
 	}
-	end = closingBracket(s[:min(len(s), v.from+maxObject)], v.from)
-	if isSchema(s[v.from:end], r.schemaTypes) {
+	open := v.from
+	if s[open] != '{' {
+		open += len(classBefore().FindString(s[open:])) - 1
+	}
+	if open < v.from {
 		return 0
 	}
-	for _, found := range valueInObject().FindAllStringSubmatch(s[v.from:end], -1) {
+	end = closingBracket(s[:min(len(s), open+maxObject)], open)
+	if isSchema(s[open:end], r.schemaTypes) {
+		return 0
+	}
+	for _, found := range valueInObject().FindAllStringSubmatch(s[open:end], -1) {
 		if text := found[1]; r.looksSecret(text, true) && !strings.Contains(text, " ") && strings.ContainsFunc(text, isLetterRune) && !startsLikePath(text) {
-			return end
+			return maskedWordEnd(s, end, r.mask)
 		}
 	}
 	return 0

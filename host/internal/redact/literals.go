@@ -86,7 +86,7 @@ var visibility = lazyregexp.New(`^(?:["'\\]*[\w\\]+["'\\]*:)?(?:private|protecte
 func isVisibility(s string) bool { return visibility().MatchString(s) }
 
 // declared matches the type of a declared variable behind its colon, up to the sign of its value: Rust's : &'static str = "x".
-var declared = lazyregexp.New("^[ \\t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:(?:[A-Za-z.]+[<\\[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\\]]?(?:\\[\\])?[?!]?(?:[ \\t]*\\|[ \\t]*(?:None|null|undefined|number|string|str|bytes))*[ \\t]*=[ \\t]*|[A-Z][\\w.]*(?:<[^<>=\\n]{0,40}>)? = )(?:[A-Za-z$@]{1,2}|[A-Z]\\w*\\()?\\\\*[\"'`]")
+var declared = lazyregexp.New("^[ \\t]*(?:&(?:'[a-z]+ )?(?:mut )?)?(?:(?:[A-Za-z.]+[<\\[])?(?:[sS]tring|str|[bB]ytes|SecretStr|CharSequence|Text|any|unknown|Any|Final)[>\\]]?(?:\\[\\])?[?!]?(?:[ \\t]*\\|[ \\t]*(?:None|null|undefined|number|string|str|bytes))*[ \\t]*=[ \\t]*(?:\\r?\\n[ \\t]*)?|[A-Z][\\w.]*(?:<[^<>=\\n]{0,40}>)? =(?: |\\r?\\n[ \\t]*))(?:[bBuUrRfFLNE@$]|[rR][bB]|[bB][rR]|u8|[A-Z]\\w*\\()?\\\\*[\"'`]")
 
 // declaredSign returns where the = of a declaration is whose colon is at an offset: password: string = "x". It is sep for others.
 func declaredSign(s string, sep int) int {

@@ -186,7 +186,7 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 
 // endsString reports whether the quote before a value is the one that ends a text which the key begins: log('password:', x).
 func endsString(s string, k keyAt, v valueAt) bool {
-	return v.quoted && isQuote(k.before(s)) && s[v.from-1] == k.before(s) && v.from < len(s) && strings.IndexByte(" ,);+:", s[v.from]) >= 0
+	return v.quoted && isQuote(k.before(s)) && s[v.from-1] == k.before(s) && v.from < len(s) && strings.IndexByte(" ,);+:=", s[v.from]) >= 0
 }
 
 // isReference reports whether a key and the text after it are the address of a link in Markdown: [auth]: https://…
@@ -361,6 +361,18 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 	return shortValueAfter(r, s, sep, structured, before, len(s))
 }
 
+// endsLine reports whether a text in quotes ends its line, but for a sign that ends a statement or a part of a list.
+func endsLine(s string, quote int) bool {
+	end := closingQuote(s, quote+1, s[quote], 0)
+	if !isQuote(s[quote]) || end == len(s) { // without an end, what is masked in it could be one
+		return false
+	}
+	if end++; end < len(s) && (s[end] == ',' || s[end] == ';') {
+		end++
+	}
+	return end == len(s) || s[end] == '\n' || s[end] == '\r'
+}
+
 // valueOfLabel is valueAfter for a label, whose value is read to find a name: a long value without quotes is none.
 func valueOfLabel(r *Redactor, s string, sep int, before byte) valueAt {
 	return shortValueAfter(r, s, sep, false, before, 1000)
@@ -373,7 +385,7 @@ func shortValueAfter(r *Redactor, s string, sep int, structured bool, before byt
 		i++
 	}
 	for i < len(s) {
-		if structured && (s[i] == '\n' || s[i] == '\r') {
+		if structured && s[sep] != '=' && (s[i] == '\n' || s[i] == '\r') {
 			i++
 		} else if n := max(blankAt(s, i), writtenBlankAt(s, i)); n > 0 {
 			i += n
@@ -381,10 +393,10 @@ func shortValueAfter(r *Redactor, s string, sep int, structured bool, before byt
 			break
 		}
 	}
-	if isQuote(before) && i < len(s) && (s[i] == '\n' || s[i] == '\r') {
+	if i < len(s) && (s[i] == '\n' || s[i] == '\r') {
 		next := skipSpace(s, i)
-		if quote := strings.TrimLeft(s[next:min(len(s), next+8)], `\`); quote != "" && isQuote(quote[0]) {
-			i = next // behind a quoted key, a quoted value may be on another line
+		if quote := strings.TrimLeft(s[next:min(len(s), next+8)], `\`); quote != "" && isQuote(quote[0]) && (isQuote(before) || endsLine(s, next)) {
+			i = next // a quoted value may be on another line: behind a quoted key, and alone as formatters of code put it
 		}
 	}
 	if strings.HasPrefix(s[i:], "/*") {

@@ -38,7 +38,7 @@ func shellValue(s string, k keyAt, sep int, v valueAt) valueAt {
 	if end := v.to + v.from - from; to <= end || to < len(s) && s[to] == '=' {
 		return v
 	}
-	return valueAt{from, to, false}
+	return valueAt{from, wordEnd(s, to), false} // as a word without quotes ends
 }
 
 // shellWordEnd returns where the parts of a word end. A part in quotes is empty or begins with a letter or a digit, and ends in its
