@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -41,6 +42,9 @@ func (f configFile) undecoded(err error) error {
 		return f.mistake(line, reason)
 	}
 	reason := strings.TrimPrefix(err.Error(), "toml: ")
+	if m := wrongType().FindStringSubmatch(reason); m != nil {
+		reason = fmt.Sprintf("this must be %s, and not %s", cmp.Or(typeNames[m[2]], "a table"), cmp.Or(typeNames[m[1]], "a "+m[1]))
+	}
 	var bad *toml.DecodeError
 	if errors.As(err, &bad) {
 		line, _ := bad.Position()
@@ -54,7 +58,15 @@ func (f configFile) outOfRange(section string, err error) error {
 	return f.mistake(f.line(section, err.Error()), section+": "+err.Error())
 }
 
+// typeNames are the words for types of TOML and of Go.
+var typeNames = map[string]string{
+	"string": "a text", "boolean": "true or false", "bool": "true or false", "integer": "a whole number", "int": "a whole number",
+	"int64": "a whole number", "float": "a number with a fraction", "float64": "a number", "[]string": "a list of texts", "array": "a list",
+}
+
 var (
+	// wrongType matches what the decoder says of a value: the types of TOML and of Go.
+	wrongType = lazyregexp.New(`^cannot decode TOML (\w+) into .* of type \*?(\S+)$`)
 	tableLine = lazyregexp.New(`^\s*\[\[?([^\]]+)\]`)
 	keyLine   = lazyregexp.New(`^\s*([\w."'-]+)\s*=`)
 	quotes    = strings.NewReplacer(`"`, "", "'", "", " ", "")

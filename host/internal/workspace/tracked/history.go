@@ -74,6 +74,15 @@ type history struct {
 	torn    bool
 }
 
+// there returns an error if the file of the history is no longer in its place: what is written to it would be lost.
+func (h *history) there() error {
+	open, err := h.file.Stat()
+	if now, gone := os.Lstat(h.file.Name()); err == nil && gone == nil && os.SameFile(open, now) {
+		return nil
+	}
+	return fmt.Errorf("the snapshots in %s were removed or replaced while Tidemark ran. Run `tidemark stop`; the next command begins again.", filepath.Dir(h.file.Name()))
+}
+
 // cutSuffix names the copy of an end that was cut off: should more than one record have been in it, it is not lost. A full
 // disk has no room for the copy of a single one. secondSuffix names the second file.
 const (

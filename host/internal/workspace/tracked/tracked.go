@@ -354,6 +354,9 @@ func (p *Provider) take(ctx context.Context, label string, h *Held) (s *Snapshot
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer show(p, nil)
+	if err := p.history.there(); err != nil {
+		return nil, false, err
+	}
 	began := p.options.Clock()
 	progress := &tree.Progress{Since: began}
 	show(p, progress)

@@ -429,3 +429,28 @@ func TestAnEstimateOfACheckout(t *testing.T) {
 		t.Error("a snapshot that does not exist has an estimate")
 	}
 }
+
+// TestAStoreThatIsRemovedTakesNoMore: what would be written to it is lost.
+func TestAStoreThatIsRemovedTakesNoMore(t *testing.T) {
+	top := t.TempDir()
+	workspace, store := filepath.Join(top, "workspace"), filepath.Join(top, "store")
+	if err := os.Mkdir(workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := openProvider(t, workspace, store, nil)
+	defer func() { _ = p.Close() }()
+	if _, _, err := p.Take(t.Context(), "before"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(store); err != nil {
+		t.Skip(err) // Windows removes no open file
+	}
+	for range 2 {
+		if _, _, err := p.Take(t.Context(), "after"); err == nil || !strings.Contains(err.Error(), "tidemark stop") {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(store, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

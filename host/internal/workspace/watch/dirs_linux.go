@@ -101,7 +101,7 @@ func (w *inotify) restore() {
 	case w.limited != "":
 		wd, err := w.add(w.absolute(w.refused))
 		switch {
-		case err != nil && !gone(err):
+		case err != nil && !gone(err) && !errors.Is(err, unix.ENAMETOOLONG): // of a path that is too long, nobody knows whether it is there
 			return
 		case err == nil && w.dirs[wd] == nil:
 			w.remove(wd) // it may be elsewhere by now

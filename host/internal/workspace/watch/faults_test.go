@@ -385,3 +385,32 @@ func TestMarksThatAKilledProcessLeftAreNotTakenForNewOnes(t *testing.T) {
 		t.Errorf("%v is left, %v", marks, err)
 	}
 }
+
+// TestAPathThatWasTooLongIsForgotten: when it is gone, changes are seen one by one again.
+func TestAPathThatWasTooLongIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.same()
+	name := strings.Repeat("n", 250)
+	at, err := unix.Open(w.dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	for range 20 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = unix.Mkdirat(at, name, 0o755); err == nil {
+			var next int
+			next, err = unix.Openat(at, name, unix.O_PATH|unix.O_DIRECTORY, 0)
+			_ = unix.Close(at)
+			at = next
+		}
+	}
+	_ = unix.Close(at)
+	if !w.whole() {
+		t.Fatal("a path that cannot be watched is no reason to compare everything")
+	}
+	w.limited("too long")
+	if err := os.RemoveAll(w.path(name)); err != nil {
+		t.Fatal(err)
+	}
+	w.whole()
+	w.narrow()
+}
