@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -121,7 +122,15 @@ func ParseFile(data []byte) (*File, error) {
 	}
 	var f File
 	d := json.NewDecoder(bytes.NewReader(data))
-	if err := d.Decode(&f); err != nil {
+	var syntax *json.SyntaxError
+	switch err := d.Decode(&f); {
+	case errors.Is(err, io.EOF):
+		return nil, bad("it is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, bad("it ends too early")
+	case errors.As(err, &syntax):
+		return nil, bad("it is not JSON")
+	case err != nil:
 		return nil, bad(err.Error())
 	}
 	if _, err := d.Token(); err != io.EOF {
