@@ -21,7 +21,7 @@ func TestATypedPasswordIsHiddenWhereverThePageShowsIt(t *testing.T) {
 	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Sign in", `<label>Password <input type="password" id="p"></label>
 		<button onclick="i.srcdoc = '<button>Inner</button><input aria-label=copy value=' + p.value + '><p>It is ' + p.value + '</p>'">Frame</button>
 		<button onclick="const mix = (c) => p.value.match(/.{1,4}/g).join(c); heading.textContent = 'Now ' + mix('\u00ad'); heading.title = 'As ' + mix('\x1b[1m'); labelled.ariaLabel = 'Or ' + mix('\ufeff')">Mix</button><h2 id="heading"></h2><button id="labelled"></button>
-		<button onclick="prompt('Is it ' + p.value + '?', p.value)">Ask</button><iframe id="i" title="Copies"></iframe>`)})
+		<button onclick="prompt('Is it ' + p.value + '?', p.value)">Ask</button><button onclick="prompt('Choose a password:', 'Offered82vK')">Choose</button><iframe id="i" title="Copies"></iframe>`)})
 	a := w.AgentOf(t, s)
 	w.Open(t, s.URL)
 	first := a.Look()
@@ -45,6 +45,12 @@ func TestATypedPasswordIsHiddenWhereverThePageShowsIt(t *testing.T) {
 	refused := a.Refusal("browser_click", ref(`button "Frame"`), protocol.RefusedDialog, 0)
 	hidden("the refusal", refused.String())
 	a.Act("browser_handle_dialog", map[string]any{"accept": true})
+	offered := a.Act("browser_click", ref(`button "Choose"`)).String()
+	e2etest.Holds(t, offered, "Choose a password:", "[masked]")
+	if strings.Contains(offered, "Offered82vK") {
+		t.Errorf("the dialog has the password that it offers:\n%s", offered)
+	}
+	a.Act("browser_handle_dialog", map[string]any{"accept": false})
 }
 
 // TestNoPlantedSecretIsInADialog, in its message and in its proposed answer.
