@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/redact/tables"
 )
 
 // Secrets over several lines: in data, in commands that continue on the next line, and in diffs, whose lines begin with a sign.
@@ -13,6 +15,56 @@ import (
 func Find(r *Redactor, s string) []Finding {
 	_, found := r.Explain(s, FormText)
 	return append(found, inLines(r, s)...)
+}
+
+// Cells returns the secrets that the columns of a text's tables have, and no others. That is fast, whatever the size of a text.
+func Cells(r *Redactor, s string) []Finding {
+	tr := &trace{}
+	_, _ = maskTable(r, s, tr)
+	return tr.findings()
+}
+
+// Running returns what says which cells are secret in text that follows: the header of a table that a text of whole lines ends in, and
+// its last row if that is not whole. It is "" where there is no such table, or none with a row.
+func Running(r *Redactor, s string) (head string) {
+	for at := 0; at < len(s); {
+		from := at
+		columns, row, next := headerAt(r, s, at)
+		at, head = next, ""
+		for header := s[from:at]; len(columns) > 1 && at < len(s); at = next {
+			var cells []tables.Cell
+			if cells, next = row(s, at); cells == nil && next == len(s) { // a cell goes over several lines
+				return header + s[at:]
+			}
+			if head = ""; len(cells) != len(columns) {
+				break
+			}
+			head = header
+		}
+	}
+	return head
+}
+
+// MayName reports whether a text may have a key by which what follows the text is secret. That is fast, and right where it is false.
+func MayName(r *Redactor, s string) bool {
+	if isUnusual(s) {
+		s = plainKey(strings.Map(func(c rune) rune {
+			if Hidden(c) {
+				return -1
+			}
+			return c
+		}, s))
+		if isForeign(s, r.foreign) {
+			return true
+		}
+	}
+	for !r.stems.in(s) {
+		if len(s) <= maxKey {
+			return false
+		}
+		s = s[:len(s)-maxKey/2]
+	}
+	return true
 }
 
 // Whole masks what [Find] finds, and counts it.

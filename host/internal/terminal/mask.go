@@ -19,6 +19,9 @@ const (
 	// overlap by overlap bytes, so that a secret at a cut is seen whole.
 	maxLine = 64 << 10
 	overlap = 8 << 10
+	// maxContext is how much is kept of the lines that were masked, in bytes. maxDue is how much may wait to be masked at once.
+	maxContext = 2 << 10
+	maxDue     = 16 << 10
 )
 
 // item is an event that waits until everything before it is masked.
@@ -38,14 +41,26 @@ type masker struct {
 	// open are the items of each stream that are not masked yet, in their order; size is that of their data.
 	open map[recording.Code][]*item
 	size map[recording.Code]int
+	// due is how much of what is open has whole lines. With batched, these wait for settleDue, so that lines that come one by one
+	// are masked together.
+	due     map[recording.Code]int
+	batched bool
+	// before is the context of each stream: its last lines as they were, from one on that may name a secret in the next lines.
+	before map[recording.Code]above
 	// secret is a line that is typed at the prompt of a password, which the terminal may show.
 	secret string
 	// write takes masked events in their order.
 	write func(at time.Duration, code recording.Code, data []byte)
 }
 
+// above is text that was shown before. Returned means that it ends with a carriage return.
+type above struct {
+	text     string
+	returned bool
+}
+
 func newMasker(r *redact.Redactor, write func(time.Duration, recording.Code, []byte)) *masker {
-	return &masker{redactor: r, open: map[recording.Code][]*item{}, size: map[recording.Code]int{}, write: write}
+	return &masker{redactor: r, open: map[recording.Code][]*item{}, size: map[recording.Code]int{}, due: map[recording.Code]int{}, before: map[recording.Code]above{}, write: write}
 }
 
 // add takes an event. Those of other codes than output and input are kept in their place, unmasked.
@@ -66,8 +81,13 @@ func (m *masker) add(at time.Duration, code recording.Code, data []byte) {
 			m.size[code] += len(part)
 		}
 		if cut > 0 && len(part) == cut && &part[0] == &data[0] {
-			m.settle(code)
+			if m.due[code] = m.size[code]; !m.batched || m.due[code] > maxDue {
+				m.settle(code, m.due[code])
+			}
 		}
+	}
+	if m.size[code] > maxLine && m.due[code] > 0 {
+		m.settle(code, m.due[code])
 	}
 	if m.size[code] > maxLine {
 		m.settlePart(code)
@@ -98,13 +118,27 @@ func lineEnd(data []byte, row bool) int {
 	return end
 }
 
-// settle masks what is open of a stream, unless it is in the middle of a secret of several lines. Of a long text, what is before
-// that is masked.
-func (m *masker) settle(code recording.Code) {
-	switch from := unfinished(m.open[code]); {
-	case from < 0 || m.size[code]-from > maxLine/2:
-		m.settleTo(code, m.size[code])
-	case m.size[code] > maxLine:
+// settleDue masks the lines that wait, and writes them.
+func (m *masker) settleDue() {
+	if n := m.due[recording.Output]; n > 0 {
+		m.settle(recording.Output, n)
+		m.release()
+	}
+}
+
+// settle masks so many bytes of what is open of a stream, unless they are in the middle of a secret of several lines. Of a long text,
+// what is before that is masked.
+func (m *masker) settle(code recording.Code, n int) {
+	m.due[code] = 0
+	items, size := 0, 0
+	for size < n {
+		size += len(m.open[code][items].data)
+		items++
+	}
+	switch from := unfinished(m.open[code][:items]); {
+	case from < 0 || n-from > maxLine/2:
+		m.settleTo(code, n)
+	case n > maxLine:
 		m.settleTo(code, from)
 	}
 }
@@ -121,7 +155,75 @@ func (m *masker) settleTo(code recording.Code, n int) {
 		n -= len(it.data)
 		m.open[code], m.size[code] = m.open[code][1:], m.size[code]-len(it.data)
 	}
-	m.mask(done)
+	m.maskBehind(code, done)
+}
+
+// maskBehind masks the next items of a stream, of which the lines before may name secrets, and keeps what may name some in the lines
+// after them.
+func (m *masker) maskBehind(code recording.Code, items []*item) {
+	if len(items) == 0 {
+		return
+	}
+	var all []byte
+	for _, it := range items {
+		all = append(all, it.data...)
+	}
+	before := m.before[code]
+	if movesFirst(all) {
+		before = above{}
+	}
+	text := before.text + m.mask(items, before)
+	if lineEnd(all, true) > bytes.LastIndexByte(all, '\n')+1 { // the cursor is elsewhere
+		text = ""
+	}
+	m.before[code] = above{contextOf(m.redactor, text), all[len(all)-1] == '\r'}
+}
+
+// movesFirst reports whether output moves the cursor to another place before it shows anything.
+func movesFirst(data []byte) bool {
+	n := 0
+	for n < len(data) && data[n] == esc {
+		size, whole := sequence(data[n:])
+		if !whole {
+			break
+		}
+		n += size
+	}
+	return lineEnd(data[:n], true) > 0
+}
+
+// openElement matches an element of XML whose tag has a line of its own, and whose text, a word, is in the next one.
+var openElement = lazyregexp.New(`^[ \t]*<([A-Za-z][\w:.-]*)(?:[ \t][^<>\n]*)?>[ \t]*\n\s*[^<>\s]+\s*$`)
+
+// closing returns the end of the element that a text ends in, of which the end is not shown yet.
+func closing(text string) string {
+	at := strings.LastIndexByte(text, '<')
+	if at < 0 || len(text)-at > maxContext {
+		return ""
+	}
+	if tag := openElement().FindStringSubmatch(text[strings.LastIndexByte(text[:at], '\n')+1:]); tag != nil {
+		return "</" + tag[1] + ">"
+	}
+	return ""
+}
+
+// contextOf returns what of a text of whole lines may name a secret in the next ones. A text that does not end with a line has nothing
+// below it.
+func contextOf(r *redact.Redactor, text string) string {
+	if !strings.HasSuffix(text, "\n") {
+		return ""
+	}
+	if head := redact.Running(r, text); head != "" && len(head) <= 2*maxContext {
+		return head
+	}
+	if len(text) > maxContext {
+		text = text[len(text)-maxContext:]
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	for text != "" && !redact.MayName(r, text[:strings.IndexByte(text, '\n')]) {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return text
 }
 
 // divide makes two items of the first one that is open of a stream.
@@ -139,7 +241,7 @@ func (m *masker) settlePart(code recording.Code) {
 		m.settleTo(code, from)
 		return
 	}
-	m.mask(open)
+	m.mask(open, m.before[code])
 	n := 0
 	for i := len(open) - 1; i >= 0; i-- {
 		if n += len(open[i].data); n >= overlap || i == 0 {
@@ -154,7 +256,7 @@ func (m *masker) settlePart(code recording.Code) {
 		m.size[code] += len(it.data)
 	}
 	if m.size[code] > maxLine { // one item alone is that long
-		m.mask(m.open[code])
+		m.mask(m.open[code], m.before[code])
 		m.open[code], m.size[code] = nil, 0
 	}
 }
@@ -193,7 +295,7 @@ func (m *masker) drop(code recording.Code) {
 	for _, it := range m.open[code] {
 		it.data, it.settled = nil, true
 	}
-	m.open[code], m.size[code] = nil, 0
+	m.open[code], m.size[code], m.due[code] = nil, 0, 0
 	m.release()
 }
 
@@ -218,8 +320,8 @@ func (m *masker) typed(data []byte) {
 // flush masks everything, and writes it.
 func (m *masker) flush() {
 	for _, code := range []recording.Code{recording.Output, recording.Input} {
-		m.mask(m.open[code])
-		m.open[code], m.size[code] = nil, 0
+		m.maskBehind(code, m.open[code])
+		m.open[code], m.size[code], m.due[code] = nil, 0, 0
 	}
 	m.release()
 }
@@ -283,14 +385,17 @@ func plain(items []*item) (text string, where, erased []int) {
 	return string(b), where, erased
 }
 
-// mask replaces the secrets in items.
-func (m *masker) mask(items []*item) {
+// mask replaces the secrets in items, and returns their text as it was, without control sequences.
+func (m *masker) mask(items []*item, c above) string {
 	for _, it := range items {
 		it.settled = true
 	}
 	by := map[int]string{} // what replaces a byte, by its place
 	text, where, erased := plain(items)
-	for _, f := range m.secrets(text, where, by) {
+	if c.returned && strings.HasPrefix(text, "\n") && items[0].data[0] == '\n' { // of the line before
+		text, where = text[1:], where[1:]
+	}
+	for _, f := range m.secrets(c.text, text, where, by) {
 		before := -1
 		if f.From > 0 {
 			before = where[f.From-1]
@@ -302,10 +407,10 @@ func (m *masker) mask(items []*item) {
 		}
 	}
 	for _, c := range controlStrings(items) {
-		m.secrets(c.text, c.where, by)
+		m.secrets("", c.text, c.where, by)
 	}
 	if len(by) == 0 {
-		return
+		return text
 	}
 	at := 0
 	for _, it := range items {
@@ -320,14 +425,19 @@ func (m *masker) mask(items []*item) {
 		}
 		it.data = b
 	}
+	return text
 }
 
-// secrets finds the secrets in a text, whose bytes have their places in where, and adds what replaces them.
-func (m *masker) secrets(text string, where []int, by map[int]string) []redact.Finding {
+// secrets finds the secrets in a text that follows another, whose bytes have their places in where, and adds what replaces them.
+func (m *masker) secrets(before, text string, where []int, by map[int]string) []redact.Finding {
 	if text == "" {
 		return nil
 	}
-	found := redact.Find(m.redactor, text)
+	end := closing(before + text)
+	found := within(nil, redact.Find(m.redactor, text+end), 0, len(text))
+	if before != "" {
+		found = within(found, redact.Find(m.redactor, before+text+end), len(before), len(text))
+	}
 	if at := strings.LastIndex(text, m.secret); m.secret != "" && at >= 0 {
 		found = append(found, redact.Finding{From: at, To: at + len(m.secret)})
 	}
@@ -346,6 +456,17 @@ func (m *masker) secrets(text string, where []int, by map[int]string) []redact.F
 		}
 	}
 	return found
+}
+
+// within appends the parts of findings that are in the n bytes from a place on, with their offsets there.
+func within(list, found []redact.Finding, from, n int) []redact.Finding {
+	for _, f := range found {
+		f.From, f.To = max(0, f.From-from), min(n, f.To-from)
+		if f.From < f.To {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // controlString is the text of a control sequence that has one, such as the title of a window or the address of a link. No line of

@@ -26,6 +26,7 @@ func (t *tape) markedByOther(at time.Duration, m *otherMark) {
 	if o.own && t.running == nil {
 		return // the integration of Tidemark emits them too
 	}
+	t.mask.settleDue() // so that the offset is after it
 	switch m.kind {
 	case 'A', 'B':
 		t.finishOther(at, nil)

@@ -174,7 +174,8 @@ func (t *tape) shown(at time.Duration, data []byte) {
 	t.gap(at, gap, "too much output at once")
 	if len(rest) > 0 {
 		t.mask.add(at, recording.Output, rest)
-		if !t.secret && bytes.IndexByte(rest, '\n') >= 0 {
+		if !t.secret && t.mask.secret != "" && bytes.IndexByte(rest, '\n') >= 0 {
+			t.mask.settleDue()
 			t.mask.secret = "" // its line has ended
 		}
 	}
@@ -230,6 +231,7 @@ func (t *tape) marked(at time.Duration, m *mark) {
 		t.move(at, m.dir)
 		t.calm(at)
 		t.flood.spent = 0
+		t.mask.before[recording.Output] = above{} // what a command shows is not below its command line
 		t.running = &command{began: at, Command: recording.Command{Text: t.text(m), Dir: t.dir, Offset: t.w.Offset()}}
 		t.servers.began(t.running.Command, t.echo)
 	case 'D':
@@ -264,7 +266,7 @@ func (t *tape) text(m *mark) string {
 func (t *tape) finish(at time.Duration, status *int, dir string) {
 	t.calm(at)
 	t.flood.spent = 0
-	t.mask.settle(recording.Output)
+	t.mask.settle(recording.Output, t.mask.size[recording.Output])
 	t.mask.release()
 	c := t.running
 	t.running = nil
@@ -334,6 +336,7 @@ func (t *tape) input(at time.Duration, data []byte, hidden bool) {
 			t.mask.add(at, recording.Input, line)
 		}
 	}
+	t.mask.settleDue() // before another password is typed
 	t.settleTyped()
 	if hidden && !t.secret {
 		t.mask.drop(recording.Input) // it was typed before the prompt
@@ -390,7 +393,7 @@ func (t *tape) answered(data []byte) {
 // settleTyped masks the line that was typed.
 func (t *tape) settleTyped() {
 	if t.typed {
-		t.mask.settle(recording.Input)
+		t.mask.settle(recording.Input, t.mask.size[recording.Input])
 		t.mask.release()
 		t.typed = false
 	}

@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	if o.Ready != nil {
 		r.tape.servers.serves, r.tape.servers.ready = o.Serves, r.ready
 	}
-	r.tape.dir, r.tape.read = o.Dir, read
+	r.tape.dir, r.tape.read, r.tape.mask.batched = o.Dir, read, true
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = o.Dir
 	cmd.Env = append(append(os.Environ(), Env+"="+h.ID, KeyEnv+"="+key), env...)
@@ -249,6 +249,7 @@ func (r *recorder) record() {
 				r.tape.resize(q.at, q.cols, q.rows)
 			}
 		}
+		r.tape.mask.settleDue()
 		r.tape.gap(time.Since(r.began), b.lost, "the recorder fell behind")
 		r.flooded.Store(r.tape.flood.dropping)
 		if b.closed {
