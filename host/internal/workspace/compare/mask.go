@@ -31,8 +31,8 @@ type shown struct {
 	limit int
 	// strict masks the value of every secret key, as in structured data.
 	strict bool
-	// keys are the private keys, the parts of forms and other secrets of several lines in the text, found when the first line is
-	// shown. They have more lines than are shown around a change, so that some of these say nothing about them.
+	// keys are the private keys, the parts of forms, the cells of tables and other secrets of several lines in the text, found when the
+	// first line is shown. They have more lines than are shown around a change, so that some of these say nothing about them.
 	keys   [][2]int
 	looked bool
 }
@@ -63,6 +63,11 @@ func (s *shown) lines(from, n, most int) []shownLine {
 				if form || strings.Contains(s.text.s[f.From:f.To], "\n") {
 					s.keys = append(s.keys, [2]int{f.From, f.To})
 				}
+			}
+		}
+		if !s.exact {
+			for _, f := range redact.Cells(s.c.redactor, s.text.s) {
+				s.keys = append(s.keys, [2]int{f.From, f.To})
 			}
 			s.keys = apart(s.keys)
 		}

@@ -153,6 +153,50 @@ func TestASecretOfManyLinesIsMasked(t *testing.T) {
 	}
 }
 
+// TestACellOfATableIsMasked whose header is not beside the shown lines, in differences and in blame.
+func TestACellOfATableIsMasked(t *testing.T) {
+	for name, form := range map[string][3]string{
+		"CSV":         {"id,user,password,role", "%d,u%d,hunter%d,r", "%d,u%d,hunter%d,q"},
+		"quotes":      {"\"id\",\"user\",\"password\"", "%d,u%d,\"hunter%d\"", "%d,v%d,\"hunter%d\""},
+		"TSV":         {"id\tuser\tpassword", "%d\tu%d\thunter%d", "%d\tu%d\thunter%d0"},
+		"Markdown":    {"| id | user | password |\n|---|---|---|", "| %d | u%d | hunter%d |", "| %d | v%d | hunter%d |"},
+		"over lines":  {"id,user,password", "%d,\"u\n\n%d\",hunter%d", "%d,\"u\n\n%d\",hunter%d0"},
+		"of a report": {"# users\n\nid,user,password", "%d,u%d,hunter%d", "%d,u%d,hunter%d0"},
+	} {
+		var before, after strings.Builder
+		before.WriteString(form[0] + "\n")
+		after.WriteString(form[0] + "\n")
+		for i := range 100 {
+			fmt.Fprintf(&before, form[1]+"\n", i, i, i)
+			if i%40 == 30 {
+				fmt.Fprintf(&after, form[2]+"\n", i, i, i)
+			} else {
+				fmt.Fprintf(&after, form[1]+"\n", i, i, i)
+			}
+		}
+		m := newMemory()
+		m.take(files{"x": before.String()})
+		m.take(files{"x": after.String()})
+		c := compare.New(m, redactor)
+		d, err := c.Diff(context.Background(), 1, 2, compare.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := d.Text(); strings.Contains(text, "hunter") || d.Masked < 8 {
+			t.Errorf("%s: %s", name, text)
+		}
+		b, err := c.Blame(context.Background(), "x", compare.BlameOptions{First: 60, Last: 61})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range b.Lines {
+			if strings.Contains(line.Text, "hunter") {
+				t.Errorf("%s: %q", name, line.Text)
+			}
+		}
+	}
+}
+
 // TestNoPlantedSecretIsShown, wherever it is in a text, and whichever lines of it changed.
 func TestNoPlantedSecretIsShown(t *testing.T) {
 	body := strings.Repeat("Zm9vYmFyYmF6cXV4", 4)
