@@ -65,6 +65,9 @@ func showRecordings(out io.Writer, a *conversation.Listed) error {
 	}
 	for _, r := range a.Recordings {
 		what := fmt.Sprintf("%s, %s, %s", plural(r.Prompts, "prompt"), plural(r.Calls, "call"), mib(r.Bytes))
+		if r.Cut {
+			what += ", the file is cut off"
+		}
 		if r.Problem != "" {
 			what = event.OneLine(r.Problem)
 		}
@@ -136,6 +139,11 @@ func showConversation(out io.Writer, o *conversation.Outline) error {
 			if err := render.Line(out, "  %s", render.Faint("said: "+cutTo(event.OneLine(t.Said), 160))); err != nil {
 				return err
 			}
+		}
+	}
+	if o.Cut {
+		if err := render.Line(out, "The file is damaged: it ends within an event. %s and %s before that are shown. What followed is missing.", plural(o.Prompts, "prompt"), plural(o.Info.Calls, "call")); err != nil {
+			return err
 		}
 	}
 	if text := coverageOf(&o.Coverage); text != "" {

@@ -391,6 +391,34 @@ func TestAFileWithoutItsFirstLineIsRemoved(t *testing.T) {
 	}
 }
 
+// TestAFileThatEndsWithinAnEventSaysSo, also where only its first line is whole.
+func TestAFileThatEndsWithinAnEventSaysSo(t *testing.T) {
+	for _, less := range []int64{0, 1, 40, -10} {
+		w := newWorld(t)
+		w.session()
+		w.store.Close()
+		path := filepath.Join(w.o.Dir, w.list1()+".conversation")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := int64(len(data)) - less
+		if less < 0 {
+			size = int64(strings.Index(string(data), "\n")) - less
+		}
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		w.open()
+		if all := w.list(); len(all) != 1 || all[0].Cut != (less != 0) {
+			t.Errorf("without %d bytes: %+v", less, all)
+		}
+		if a := w.show(); a.Cut != (less != 0) || a.Coverage.Damaged != 0 {
+			t.Errorf("without %d bytes: %+v", less, a)
+		}
+	}
+}
+
 func TestADamagedLineIsCountedAndTheOthersAreRead(t *testing.T) {
 	w := newWorld(t)
 	w.session()

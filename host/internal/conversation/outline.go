@@ -34,6 +34,8 @@ type Info struct {
 	Prompts int         `json:"prompts"`
 	Calls   int         `json:"calls"`
 	Bytes   int64       `json:"bytes"`
+	// Cut is true where the file ends within an event: what followed is missing.
+	Cut bool `json:"cut,omitempty"`
 	// Problem says why it cannot be read, "" if it can.
 	Problem string `json:"problem,omitempty"`
 }

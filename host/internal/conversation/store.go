@@ -108,6 +108,7 @@ type file struct {
 	first, last   int64
 	prompts, runs int // calls
 	damaged       int
+	cut           bool // [Info.Cut]
 	// known are the events by ID. It is nil for a file that was only listed.
 	known map[string]source
 	// sources is true where known has them: a list needs none.
@@ -365,6 +366,9 @@ func (f *file) load() error {
 		from := source{has(`"source":"transcript"`), !has(`"outcome":"`), !has(`"duration_ms":`), has(`"withheld":true`)}
 		f.note(n.kind, n.at, string(n.id), from, n.transcripts())
 	})
+	if info, err := os.Lstat(f.path); err == nil {
+		f.cut = info.Size() > f.size
+	}
 	return f.failed
 }
 

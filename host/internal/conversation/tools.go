@@ -83,6 +83,7 @@ func (f *file) info() Info {
 	}
 	i.Agent, i.Session, i.Workspace, i.Bytes = f.head.Agent, f.head.Session, f.head.Workspace, f.size
 	i.Started, i.Last, i.Prompts, i.Calls = millis(f.first), millis(f.last), f.prompts, f.runs
+	i.Cut = f.cut
 	if f.out == nil { // all files together have many events
 		f.known, f.sources = nil, false
 	}
