@@ -105,6 +105,10 @@ export interface TerminalRecording {
    * Live is the path of what the terminal shows now, as server-sent events for asciinema-player. "" at a recording that ended.
    */
   liveUri?: string;
+  /**
+   * Interrupted means that it has no end: the recorder was killed, or the file is cut off.
+   */
+  interrupted?: boolean;
 }
 /**
  * List is a session with its moments and file snapshots, in their order.

@@ -30,6 +30,11 @@ type frame struct {
 	Title     string    `json:"title,omitempty"`
 	Alternate bool      `json:"altScreen,omitempty"`
 	Lines     []string  `json:"lines"`
+	// Damaged means that the file is damaged before this time, and MissingBytes is the output that is missing there. Interrupted means that
+	// the recording has no end.
+	Damaged      bool   `json:"damaged,omitempty"`
+	MissingBytes uint64 `json:"missingBytes,omitempty"`
+	Interrupted  bool   `json:"interrupted,omitempty"`
 }
 
 // showFrame prints what a recorded terminal showed at a time: seconds from the recording's beginning, a time, end, or a moment of
@@ -62,7 +67,7 @@ func showFrame(cmd *cobra.Command, which, ts, session string, asJSON bool) error
 	if err != nil {
 		return err
 	}
-	return printFrame(cmd, r.Summary(), t, at, asJSON)
+	return printFrame(cmd, store, r, t, at, asJSON)
 }
 
 // showFrameOf prints what a recorded terminal showed at a moment: after a command, or where an agent did something.
@@ -97,12 +102,17 @@ func showFrameOf(cmd *cobra.Command, store recording.Store, moment, session stri
 	if err != nil {
 		return err
 	}
-	return printFrame(cmd, r.Summary(), t, at, asJSON)
+	return printFrame(cmd, store, r, t, at, asJSON)
 }
 
-func printFrame(cmd *cobra.Command, s recording.Summary, t *screen.Terminal, at time.Duration, asJSON bool) error {
+func printFrame(cmd *cobra.Command, store recording.Store, r *recording.Reader, t *screen.Terminal, at time.Duration, asJSON bool) (err error) {
+	s := r.Summary()
 	f := frame{Recording: s.ID, TS: at.Seconds(), At: s.Started.Add(at), Title: t.Title(), Alternate: t.Alternate(), Lines: t.Text()}
 	f.Cols, f.Rows = t.Size()
+	f.Interrupted = !s.Finished && !store.Live(s.ID)
+	if f.MissingBytes, f.Damaged, err = r.Missing(at); err != nil {
+		return err
+	}
 	if asJSON {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(f)
 	}
@@ -111,7 +121,26 @@ func printFrame(cmd *cobra.Command, s recording.Summary, t *screen.Terminal, at 
 			return err
 		}
 	}
-	return render.Line(cmd.ErrOrStderr(), "%s", render.Faint(fmt.Sprintf("%s at %.3f s of %.3f s, %s, %d×%d", s.ID, f.TS, s.Duration.Seconds(), f.At.Local().Format(time.DateTime), f.Cols, f.Rows)))
+	if err := render.Line(cmd.ErrOrStderr(), "%s", render.Faint(fmt.Sprintf("%s at %.3f s of %.3f s, %s, %d×%d", s.ID, f.TS, s.Duration.Seconds(), f.At.Local().Format(time.DateTime), f.Cols, f.Rows))); err != nil {
+		return err
+	}
+	for _, problem := range f.problems() {
+		if err := render.Line(cmd.ErrOrStderr(), "%s", problem); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// problems says what of a recording is missing.
+func (f *frame) problems() (list []string) {
+	if f.Damaged {
+		list = append(list, fmt.Sprintf("The file of the recording is damaged: %d bytes of output before this time are missing.", f.MissingBytes))
+	}
+	if f.Interrupted {
+		list = append(list, "The recording has no end: the recorder was killed, or the file is cut off.")
+	}
+	return list
 }
 
 // frameTime reads a time in a recording.

@@ -3,7 +3,9 @@ package recording
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -117,6 +119,55 @@ func (r *Reader) begins(stream int) (time.Duration, error) {
 		return 0, err
 	}
 	return r.frames[at].at - lasts(body), nil
+}
+
+// damagedHere is why output is missing in a damaged file.
+const damagedHere = "the file is damaged here"
+
+// Missing reports whether the file is damaged before a time, and how many bytes of output it lacks there. It reads the file up to that
+// time.
+func (r *Reader) Missing(until time.Duration) (missing uint64, damaged bool, err error) {
+	for i := range r.streams {
+		last := r.startOf(i)
+		if last > until {
+			break
+		}
+		whole, err := r.whole(i)
+		if err != nil {
+			return 0, false, err
+		}
+		if whole {
+			continue
+		}
+		r.segment(i, func(e Event, failed error) bool {
+			var g Gap
+			if err = failed; err == nil && e.Code == Dropped && last <= until && json.Unmarshal(e.Data, &g) == nil && g.Why == damagedHere {
+				missing, damaged = missing+g.Bytes, true
+			}
+			last = e.At
+			return err == nil
+		})
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	return missing, damaged, nil
+}
+
+// whole reports whether no frame of a stream is damaged.
+func (r *Reader) whole(stream int) (bool, error) {
+	for _, f := range r.framesOf(stream) {
+		if f.kind == frameLost {
+			return false, nil
+		}
+		if _, err := r.body(nil, f); err != nil {
+			if errors.Is(err, errDamaged) {
+				return false, nil
+			}
+			return false, fmt.Errorf("cannot read the recording %s: %w", r.file.Name(), err)
+		}
+	}
+	return true, nil
 }
 
 // lasts is the time from the beginning of a stream to the end of its first frame.

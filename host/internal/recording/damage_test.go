@@ -94,8 +94,30 @@ func TestDamageIsAGap(t *testing.T) {
 		if missing == 0 || missing > 300<<10 {
 			rt.Fatalf("one bit costs %d bytes", missing)
 		}
+		checkMissing(rt, path, got, missing)
 		if !s.Finished || s.Status != 3 || last.Code != recording.Exit && missing == 0 {
 			rt.Fatalf("the end: %+v", s)
 		}
 	})
+}
+
+// checkMissing: [recording.Reader.Missing] agrees with the gaps of the events, before and behind these.
+func checkMissing(t *rapid.T, path string, events []recording.Event, missing uint64) {
+	r, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if n, damaged, err := r.Missing(r.Summary().Duration); n != missing || !damaged || err != nil {
+		t.Fatalf("%d bytes are missing, and not %d: %v %v", n, missing, damaged, err)
+	}
+	for i, e := range events {
+		if e.Code != recording.Dropped || i == 0 {
+			continue
+		}
+		if n, damaged, err := r.Missing(events[i-1].At - 1); i > 1 && (n != 0 || damaged || err != nil) {
+			t.Fatalf("%d bytes are missing before the damage: %v %v", n, damaged, err)
+		}
+		return
+	}
 }

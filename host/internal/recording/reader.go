@@ -262,7 +262,7 @@ func (r *Reader) segment(stream int, yield func(Event, error) bool) bool {
 			return fail(err)
 		}
 	}
-	gap := Gap{Bytes: last.offset + uint64(last.output) - offset, Why: "the file is damaged here"}
+	gap := Gap{Bytes: last.offset + uint64(last.output) - offset, Why: damagedHere}
 	return yield(Event{At: max(at, ends), Offset: offset, Code: Dropped, Data: Encode(gap)}, nil)
 }
 

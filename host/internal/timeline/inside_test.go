@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -141,4 +142,33 @@ func TestADaemonThatStopsPlacesWhatItHas(t *testing.T) {
 	if m := all[len(all)-1]; m.Label != "agent stopped" || m.Terminal == nil || m.Terminal.Offset != 5 {
 		t.Errorf("%+v", m)
 	}
+}
+
+// TestARecordingWithoutAnEndIsInterrupted, and not live: its recorder was killed.
+func TestARecordingWithoutAnEndIsInterrupted(t *testing.T) {
+	w := timelinetest.New(t)
+	w.Allow(w.Dir, grants.Workspace, grants.Terminal)
+	w.Edit("session")
+	rec, err := w.Terminals().Create(recording.Header{ID: "t20260102-030405-abcd", Dir: w.Dir, Started: time.Now(), Cols: 80, Rows: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(rec.Append(time.Millisecond, recording.Output, []byte("shown")), rec.Commit(false)); err != nil {
+		t.Fatal(err)
+	}
+	check := func(live bool) {
+		t.Helper()
+		l, err := timeline.Requests{Timeline: w.Timeline}.ListFrom(t.Context(), timelinetest.User, timeline.ListParams{Where: w.Here()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(l.Recordings) != 1 || l.Recordings[0].Interrupted == live || (l.Recordings[0].Live != "") != live {
+			t.Errorf("%+v", l.Recordings)
+		}
+	}
+	check(true)
+	if err := rec.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	check(false)
 }

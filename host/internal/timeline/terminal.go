@@ -95,7 +95,9 @@ func recordingsOf(ctx context.Context, t *Timeline, l *moments.Line, s *records.
 			URI: fmt.Sprintf("/api/v1/sessions/%s/recordings/%s/cast", s.ID, r.ID),
 			TS:  records.Seconds(r.Started.Sub(s.Started)), DurationSec: records.Seconds(r.Duration),
 		}
-		if !r.Finished {
+		if live := !r.Finished && t.o.Terminals.Live(r.ID); !live {
+			one.Interrupted = !r.Finished
+		} else {
 			one.Live = fmt.Sprintf("/api/v1/sessions/%s/recordings/%s/live", s.ID, r.ID)
 		}
 		list = append(list, one)

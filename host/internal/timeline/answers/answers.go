@@ -80,6 +80,8 @@ type TerminalRecording struct {
 	DurationSec float64 `json:"durationSec"`
 	// Live is the path of what the terminal shows now, as server-sent events for asciinema-player. "" at a recording that ended.
 	Live string `json:"liveUri,omitempty"`
+	// Interrupted means that it has no end: the recorder was killed, or the file is cut off.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // List is a session with its moments and file snapshots, in their order.
