@@ -24,25 +24,9 @@ func Cells(r *Redactor, s string) []Finding {
 	return tr.findings()
 }
 
-// Running returns what says which cells are secret in text that follows: the header of a table that a text of whole lines ends in, and
-// its last row if that is not whole. It is "" where there is no such table, or none with a row.
-func Running(r *Redactor, s string) (head string) {
-	for at := 0; at < len(s); {
-		from := at
-		columns, row, next := headerAt(r, s, at)
-		at, head = next, ""
-		for header := s[from:at]; len(columns) > 1 && at < len(s); at = next {
-			var cells []tables.Cell
-			if cells, next = row(s, at); cells == nil && next == len(s) { // a cell goes over several lines
-				return header + s[at:]
-			}
-			if head = ""; len(cells) != len(columns) {
-				break
-			}
-			head = header
-		}
-	}
-	return head
+// Running is [tables.Running] of tables with a secret column.
+func Running(r *Redactor, s string) string {
+	return tables.Running(s, func(names []string) bool { return columnsOf(r, names) != nil })
 }
 
 // MayName reports whether a text may have a key by which what follows the text is secret. That is fast, and right where it is false.

@@ -11,7 +11,8 @@ import (
 func maskTable(r *Redactor, s string, tr *trace) (string, int) {
 	p := r.pass(s, tr)
 	for at := 0; strings.IndexByte(s[at:], '\n') >= 0; {
-		columns, row, next := headerAt(r, s, at)
+		names, row, next := tables.HeaderAt(s, at)
+		columns := columnsOf(r, names)
 		at = next
 		for len(columns) > 1 && at < len(s) {
 			cells, next := row(s, at)
@@ -29,25 +30,6 @@ func maskTable(r *Redactor, s string, tr *trace) (string, int) {
 		}
 	}
 	return p.done()
-}
-
-// headerAt returns the columns of the header in the line that begins at a place, nil where no column is secret, with what returns the
-// cells of a row, and where the next line begins.
-func headerAt(r *Redactor, s string, at int) (columns []column, row func(s string, at int) ([]tables.Cell, int), next int) {
-	line := s[at : at+tables.Newline(s[at:])]
-	next = min(len(s), at+len(line)+1)
-	if rule := tables.Newline(s[next:]); tables.IsRule(s[next : next+rule]) {
-		if columns = columnsOf(r, tables.Names(strings.Trim(line, "| \t\r"), '|', " \t")); len(columns) > 1 {
-			next = min(len(s), next+rule+1)
-		}
-		return columns, tables.BarredRow, next
-	}
-	sign := tables.Sign(line)
-	if sign < 0 {
-		return nil, nil, next
-	}
-	columns = columnsOf(r, tables.Names(strings.TrimSuffix(line, "\r"), line[sign], ""))
-	return columns, func(s string, at int) ([]tables.Cell, int) { return tables.Row(s, at, line[sign]) }, next
 }
 
 type column struct {

@@ -33,6 +33,49 @@ func Names(line string, sign byte, blanks string) (names []string) {
 	return names
 }
 
+// HeaderAt returns the names in the header that begins at a place, none if that is no header, with what returns the cells of a row, and
+// where the next line begins.
+func HeaderAt(s string, at int) (names []string, row func(s string, at int) ([]Cell, int), next int) {
+	line := s[at : at+Newline(s[at:])]
+	next = min(len(s), at+len(line)+1)
+	if rule := Newline(s[next:]); IsRule(s[next : next+rule]) {
+		if names = Names(strings.Trim(line, "| \t\r"), '|', " \t"); names != nil {
+			next = min(len(s), next+rule+1)
+		}
+		return names, BarredRow, next
+	}
+	sign := Sign(line)
+	if sign < 0 {
+		return nil, nil, next
+	}
+	names = Names(strings.TrimSuffix(line, "\r"), line[sign], "")
+	return names, func(s string, at int) ([]Cell, int) { return Row(s, at, line[sign]) }, next
+}
+
+// Running returns what says which columns the text after a text of whole lines has: the header of the table that this ends in, with its
+// last row if that is not whole. It is "" where the text ends in no table that is wanted, or in one without a row.
+func Running(s string, wanted func(names []string) bool) (head string) {
+	for at := 0; at < len(s); {
+		from := at
+		names, row, next := HeaderAt(s, at)
+		at, head = next, ""
+		if len(names) < 2 || !wanted(names) {
+			continue
+		}
+		for header := s[from:at]; at < len(s); at = next {
+			var cells []Cell
+			if cells, next = row(s, at); cells == nil && next == len(s) { // a cell goes over several lines
+				return header + s[at:]
+			}
+			if head = ""; len(cells) != len(names) {
+				break
+			}
+			head = header
+		}
+	}
+	return head
+}
+
 // Sign returns where the first sign between two names of a header is, -1 if a line is none.
 func Sign(line string) int {
 	if len(line) > maxHeader {
