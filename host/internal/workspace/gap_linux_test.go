@@ -201,3 +201,39 @@ func (m *mountWorld) plainOnce(dir string) error {
 	}
 	return err
 }
+
+// TestATimeThatNo64BitsHold is the last second that they hold, in a branch by FUSE alone and in plain files.
+func TestATimeThatNo64BitsHold(t *testing.T) {
+	onBothForms(t, func(t *testing.T, alone bool) {
+		m := newMountWorldOf(t, mkdirTop(t), alone)
+		defer m.end()
+		const year2300, last = 10_413_792_000, 9_223_372_036
+		names := []string{"file", "new", "link", "sub"}
+		m.write(filepath.Join(m.dir, "file"), "original")
+		m.write(filepath.Join(m.dir, "sub", "file"), "original")
+		dir := m.branch(m.take())
+		m.write(filepath.Join(dir, "new"), "new")
+		m.must(os.Symlink("file", filepath.Join(dir, "link")))
+		times := []unix.Timespec{{Sec: year2300}, {Sec: year2300}}
+		check := func(want int64) {
+			t.Helper()
+			for _, name := range names {
+				info, err := os.Lstat(filepath.Join(dir, name))
+				m.must(err)
+				if got := info.ModTime().Unix(); got != want {
+					t.Errorf("%s is from %s", name, info.ModTime().UTC())
+				}
+			}
+		}
+		for _, name := range names {
+			m.must(unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(dir, name), times, unix.AT_SYMLINK_NOFOLLOW))
+		}
+		if alone {
+			check(last)
+		} else {
+			check(year2300)
+		}
+		m.must(workspace.MakePlain(t.Context(), m.all, dir, m.dir))
+		check(last)
+	})
+}
