@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/mounttest"
@@ -147,5 +148,42 @@ func testAnUnmountedBranchIsABranch(t *testing.T, alone bool) {
 	}
 	if got := treetest.Read(t, dir); !slices.Equal(got, was) {
 		t.Errorf("the branch came back as\n%s\nand was\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
+	}
+}
+
+// TestTheViewsOfARemovedBranchAreUnmounted, which a plan of `branch apply` made.
+func TestTheViewsOfARemovedBranchAreUnmounted(t *testing.T) {
+	mounttest.Need(t)
+	s := prepare(t.TempDir())
+	s.server = mounttest.Server()
+	s.write()
+	s.open()
+	defer func() {
+		failing(s.close())
+		failing(tracked.RemoveAll(s.top))
+	}()
+	from := s.record()
+	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: from, Name: "other", Agent: "none"})
+	failing(err)
+	failing(os.WriteFile(filepath.Join(b.Workspace, "sub", "a"), []byte("in the branch\n"), 0o600))
+	_, err = s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other"})
+	failing(err)
+	views := func() (at []string) {
+		list, err := mounts.Below(s.top)
+		failing(err)
+		for _, m := range list {
+			if filepath.Base(filepath.Dir(m.At)) == "views" {
+				at = append(at, m.At)
+			}
+		}
+		return at
+	}
+	if len(views()) == 0 {
+		t.Fatal("the plan has made no view")
+	}
+	_, err = s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "other", NoUndo: true})
+	failing(err)
+	if left := views(); len(left) > 0 {
+		t.Errorf("%q are mounted", left)
 	}
 }
