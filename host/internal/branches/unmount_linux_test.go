@@ -6,8 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
@@ -148,6 +151,53 @@ func testAnUnmountedBranchIsABranch(t *testing.T, alone bool) {
 	}
 	if got := treetest.Read(t, dir); !slices.Equal(got, was) {
 		t.Errorf("the branch came back as\n%s\nand was\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
+	}
+}
+
+// TestABranchWhoseProcessWasKilledIsListedSo, with what mounts it again.
+func TestABranchWhoseProcessWasKilledIsListedSo(t *testing.T) {
+	mounttest.Need(t)
+	s := prepare(t.TempDir())
+	s.server = mounttest.Server()
+	s.write()
+	s.open()
+	defer func() {
+		failing(s.close())
+		failing(tracked.RemoveAll(s.top))
+	}()
+	from := s.record()
+	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: from, Name: "other", Agent: "none"})
+	failing(err)
+	check := func(form, problem string) {
+		t.Helper()
+		list, err := s.List(t.Context(), user, branches.ListParams{Where: s.where()})
+		failing(err)
+		if len(list.Branches) != 1 || list.Branches[0].Form != form || !strings.Contains(list.Branches[0].Problem, problem) || problem == "" && list.Branches[0].Problem != "" {
+			t.Errorf("%+v", list.Branches)
+		}
+	}
+	check(b.Form, "")
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	failing(err)
+	for _, path := range processes {
+		line, _ := os.ReadFile(path)                                    // it may have ended
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))       // the pattern has digits alone
+		if strings.HasSuffix(string(line), "\x00"+b.Workspace+"\x00") { // that of the mount
+			failing(syscall.Kill(pid, syscall.SIGKILL))
+		}
+	}
+	for range 1000 {
+		if overlay.Dead(b.Workspace) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	check("not "+b.Form, "`tidemark branch open other` mounts it again")
+	_, err = s.Open(t.Context(), user, branches.OneParams{Where: s.where(), Name: "other", Env: []string{"SHELL=/bin/sh"}})
+	failing(err)
+	check(b.Form, "")
+	if got := read(t, filepath.Join(b.Workspace, "sub", "a")); got != "a\n" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -68,9 +68,6 @@ func RemoveViews(dir string) (branches bool, err error) {
 func RemoveViewsOf(ws *Workspaces, root string) {
 	home := filepath.Join(ws.o.Dir, ID(root))
 	for _, dir := range []string{filepath.Join(home, "views"), provider.Beside(root, home)} {
-		if dir == "" {
-			continue
-		}
 		if _, err := RemoveViews(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			ws.o.Log.Warn("cannot remove the views of a workspace yet", "workspace", root, "error", err)
 		}

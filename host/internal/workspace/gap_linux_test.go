@@ -237,3 +237,19 @@ func TestATimeThatNo64BitsHold(t *testing.T) {
 		check(last)
 	})
 }
+
+// TestTheStatusSaysThatLargeSnapshotsAreMounted, unless that was refused when it was last tried.
+func TestTheStatusSaysThatLargeSnapshotsAreMounted(t *testing.T) {
+	mounttest.Need(t)
+	for server, want := range map[string]bool{mounttest.Server()[0]: true, "/nonexistent": false} {
+		m := newMountWorldBy(t, mkdirTop(t), false, []string{server, mounttest.Server()[1]})
+		defer m.end()
+		m.write(filepath.Join(m.dir, "file"), "original")
+		_, err := m.w.View(t.Context(), m.take())
+		m.must(err)
+		status := m.all.Status()
+		if len(status) != 1 || strings.Contains(status[0].Views, "are mounted") != want {
+			t.Errorf("%+v", status)
+		}
+	}
+}
