@@ -197,6 +197,7 @@ type sides [4]string
 // of the files at the start of the branch: a view has others.
 func plan(ctx context.Context, temp string, dirs sides, paths []string, modes map[string]fs.FileMode, conflicts string, a *Applied) (steps []step, err error) {
 	var roots [len(dirs)]*os.Root
+	var readers [len(dirs)]*edit.Reader
 	for i, dir := range dirs {
 		if dir == "" {
 			continue
@@ -205,8 +206,9 @@ func plan(ctx context.Context, temp string, dirs sides, paths []string, modes ma
 			return nil, err
 		}
 		defer func() { _ = roots[i].Close() }()
+		readers[i] = edit.NewReader(roots[i])
 	}
-	m := merging{ctx: ctx, temp: temp, conflicts: conflicts, applied: roots[3], answer: a}
+	m := merging{ctx: ctx, temp: temp, conflicts: conflicts, applied: readers[3], answer: a}
 	for _, name := range paths {
 		if path.Base(name) == ".git" || strings.HasPrefix(name, ".git/") { // a branch lacks those that name repositories elsewhere
 			continue
@@ -214,7 +216,7 @@ func plan(ctx context.Context, temp string, dirs sides, paths []string, modes ma
 		var versions [3]*edit.File
 		var why error
 		for i := range versions {
-			if versions[i], err = edit.Read(roots[i], name); err != nil {
+			if versions[i], err = readers[i].Read(name); err != nil {
 				why = err
 			}
 		}
@@ -230,10 +232,10 @@ func plan(ctx context.Context, temp string, dirs sides, paths []string, modes ma
 			steps = append(steps, *st)
 		}
 	}
-	if steps, err = m.fitting(steps, roots[2]); err != nil {
+	if steps, err = m.fitting(steps, roots[2], readers[2]); err != nil {
 		return nil, err
 	}
-	return emptied(steps, roots[1], roots[2])
+	return emptied(steps, readers[1], roots[2])
 }
 
 // merging merges the files of a branch into its original.
@@ -241,7 +243,7 @@ type merging struct {
 	ctx             context.Context //nolint:containedctx // it is of one call
 	temp, conflicts string
 	// applied is the branch as it was applied before, nil where it was not.
-	applied *os.Root
+	applied *edit.Reader
 	answer  *Applied
 }
 
@@ -311,7 +313,7 @@ func (m *merging) content(name string, base, theirs, ours *edit.File) (*edit.Fil
 	merged, reason, err := merge(m.ctx, m.temp, "", base, theirs, ours)
 	if err == nil && reason != "" && m.applied != nil { // the user has settled what was applied before
 		var before *edit.File
-		if before, err = edit.Read(m.applied, name); err == nil && sameContent(theirs, before) {
+		if before, err = m.applied.Read(name); err == nil && sameContent(theirs, before) {
 			return ours, nil
 		} else if err == nil {
 			base = before
@@ -352,7 +354,7 @@ func (m *merging) mode(name string, theirs, ours *edit.File, before fs.FileMode)
 	}
 	if m.applied != nil {
 		const shown = 0o555 // by a view, in which nobody may write
-		if was, err := edit.Read(m.applied, name); err != nil {
+		if was, err := m.applied.Read(name); err != nil {
 			return 0, err
 		} else if regular(was) && was.Mode&shown == theirs.Mode&shown {
 			return ours.Mode, nil
@@ -375,7 +377,7 @@ func (m *merging) mode(name string, theirs, ours *edit.File, before fs.FileMode)
 // fitting returns steps without those that cannot be done because a directory and a file would have the same path. Where the
 // original has a file that the branch made a directory, that file is a conflict already. Where the branch made a file of a directory,
 // what only the original has in it is one.
-func (m *merging) fitting(steps []step, original *os.Root) (fit []step, err error) {
+func (m *merging) fitting(steps []step, original *os.Root, reader *edit.Reader) (fit []step, err error) {
 	a, conflicts := m.answer, m.conflicts
 	after := map[string]*edit.File{}
 	for _, st := range steps {
@@ -401,7 +403,7 @@ func (m *merging) fitting(steps []step, original *os.Root) (fit []step, err erro
 		case conflicts == takeBranch:
 			a.Settled = append(a.Settled, Conflict{event.OneLine(st.Path), reason + settled(conflicts, false)})
 			for _, name := range only {
-				f, err := edit.Read(original, name)
+				f, err := reader.Read(name)
 				if err != nil {
 					return nil, err
 				}
@@ -415,6 +417,7 @@ func (m *merging) fitting(steps []step, original *os.Root) (fit []step, err erro
 			kept[st.Path] = true
 		}
 	}
+	before := map[string]*edit.File{} // what steps do not change
 	for _, st := range steps {
 		fits := !kept[st.Path]
 		for above := path.Dir(st.Path); fits && above != "."; above = path.Dir(above) {
@@ -424,8 +427,12 @@ func (m *merging) fitting(steps []step, original *os.Root) (fit []step, err erro
 			}
 			f, changes := after[above]
 			if !changes {
-				if f, err = edit.Read(original, above); err != nil {
-					return nil, err
+				known := false
+				if f, known = before[above]; !known {
+					if f, err = reader.Read(above); err != nil {
+						return nil, err
+					}
+					before[above] = f
 				}
 			}
 			known := func(list []Conflict) bool {
@@ -443,7 +450,7 @@ func (m *merging) fitting(steps []step, original *os.Root) (fit []step, err erro
 }
 
 // emptied returns steps with those that delete directories in which nothing is left, and which the branch does not have.
-func emptied(steps []step, branch, original *os.Root) ([]step, error) {
+func emptied(steps []step, branch *edit.Reader, original *os.Root) ([]step, error) {
 	gone := map[string]bool{}
 	var deleted []string
 	for _, st := range steps {
@@ -452,22 +459,28 @@ func emptied(steps []step, branch, original *os.Root) ([]step, error) {
 			deleted = append(deleted, st.Path)
 		}
 	}
-	for len(deleted) > 0 { // a directory that is deleted may be the last one in another
-		name := path.Dir(deleted[0])
+	left := map[string]map[string]bool{} // the names in a directory that stay, nil for one that the branch has
+	for len(deleted) > 0 {               // a directory that is deleted may be the last one in another
+		last := deleted[0]
+		name := path.Dir(last)
 		if deleted = deleted[1:]; name == "." || gone[name] {
 			continue
 		}
-		if stays, err := edit.Read(branch, name); err != nil || stays != nil {
+		names, known := left[name]
+		if !known {
+			stays, err := branch.Read(name)
 			if err != nil {
 				return nil, err
 			}
-			continue
+			if stays == nil {
+				if names, err = staying(original, name, gone); err != nil {
+					return nil, err
+				}
+			}
+			left[name] = names
 		}
-		list, err := fs.ReadDir(original.FS(), name)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(list, func(e fs.DirEntry) bool { return !gone[path.Join(name, e.Name())] }) {
+		delete(names, path.Base(last))
+		if names == nil || len(names) > 0 {
 			continue
 		}
 		gone[name] = true
@@ -476,6 +489,21 @@ func emptied(steps []step, branch, original *os.Root) ([]step, error) {
 	}
 	slices.SortFunc(steps, func(a, b step) int { return strings.Compare(a.Path, b.Path) })
 	return steps, nil
+}
+
+// staying returns the names in a directory that are not deleted.
+func staying(root *os.Root, name string, gone map[string]bool) (map[string]bool, error) {
+	list, err := fs.ReadDir(root.FS(), name)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, e := range list {
+		if !gone[path.Join(name, e.Name())] {
+			names[e.Name()] = true
+		}
+	}
+	return names, nil
 }
 
 // settled says which side was taken: of the lines in conflict, or of the whole file.

@@ -23,6 +23,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/ownpath"
 )
 
@@ -42,7 +43,7 @@ type Branch struct {
 	Known   bool                 `json:"runningKnown"`
 	// Record is the agent's own record of its conversation, "" where no hook named one.
 	Record string `json:"record,omitempty"`
-	// Form says how the branch is mounted, "plain files" where it is not.
+	// Form says how the branch is mounted, "plain files" where it is not. It begins with "not mounted" where its process has ended.
 	Form string `json:"form"`
 	// Problem says what is wrong with the branch, "" for nothing.
 	Problem string `json:"problem,omitempty"`
@@ -71,6 +72,9 @@ func (b *Branches) List(_ context.Context, client *checkpoint.Client, p ListPara
 			one.Problem = "its directory no longer exists"
 		} else if later := operations.Successor(b.Timeline.Operations, s); later != nil {
 			one.Problem = "its directory is that of " + later.ID + " now"
+		} else if overlay.Dead(s.Workspace) {
+			one.Form = "not " + one.Form
+			one.Problem = fmt.Sprintf("the process of its mount has ended. What was written in it is kept. `tidemark branch open %s` mounts it again", s.Name)
 		}
 		running, known := subprocess.Within(s.Workspace)
 		one.Running, one.Known = append(one.Running, running...), known

@@ -6,14 +6,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/testing/mounttest"
@@ -147,5 +151,89 @@ func testAnUnmountedBranchIsABranch(t *testing.T, alone bool) {
 	}
 	if got := treetest.Read(t, dir); !slices.Equal(got, was) {
 		t.Errorf("the branch came back as\n%s\nand was\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
+	}
+}
+
+// TestABranchWhoseProcessWasKilledIsListedSo, with what mounts it again.
+func TestABranchWhoseProcessWasKilledIsListedSo(t *testing.T) {
+	mounttest.Need(t)
+	s := prepare(t.TempDir())
+	s.server = mounttest.Server()
+	s.write()
+	s.open()
+	defer func() {
+		failing(s.close())
+		failing(tracked.RemoveAll(s.top))
+	}()
+	from := s.record()
+	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: from, Name: "other", Agent: "none"})
+	failing(err)
+	check := func(form, problem string) {
+		t.Helper()
+		list, err := s.List(t.Context(), user, branches.ListParams{Where: s.where()})
+		failing(err)
+		if len(list.Branches) != 1 || list.Branches[0].Form != form || !strings.Contains(list.Branches[0].Problem, problem) || problem == "" && list.Branches[0].Problem != "" {
+			t.Errorf("%+v", list.Branches)
+		}
+	}
+	check(b.Form, "")
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	failing(err)
+	for _, path := range processes {
+		line, _ := os.ReadFile(path)                                    // it may have ended
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))       // the pattern has digits alone
+		if strings.HasSuffix(string(line), "\x00"+b.Workspace+"\x00") { // that of the mount
+			failing(syscall.Kill(pid, syscall.SIGKILL))
+		}
+	}
+	for range 1000 {
+		if overlay.Dead(b.Workspace) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	check("not "+b.Form, "`tidemark branch open other` mounts it again")
+	_, err = s.Open(t.Context(), user, branches.OneParams{Where: s.where(), Name: "other", Env: []string{"SHELL=/bin/sh"}})
+	failing(err)
+	check(b.Form, "")
+	if got := read(t, filepath.Join(b.Workspace, "sub", "a")); got != "a\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestTheViewsOfARemovedBranchAreUnmounted, which a plan of `branch apply` made.
+func TestTheViewsOfARemovedBranchAreUnmounted(t *testing.T) {
+	mounttest.Need(t)
+	s := prepare(t.TempDir())
+	s.server = mounttest.Server()
+	s.write()
+	s.open()
+	defer func() {
+		failing(s.close())
+		failing(tracked.RemoveAll(s.top))
+	}()
+	from := s.record()
+	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: from, Name: "other", Agent: "none"})
+	failing(err)
+	failing(os.WriteFile(filepath.Join(b.Workspace, "sub", "a"), []byte("in the branch\n"), 0o600))
+	_, err = s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other"})
+	failing(err)
+	views := func() (at []string) {
+		list, err := mounts.Below(s.top)
+		failing(err)
+		for _, m := range list {
+			if filepath.Base(filepath.Dir(m.At)) == "views" {
+				at = append(at, m.At)
+			}
+		}
+		return at
+	}
+	if len(views()) == 0 {
+		t.Fatal("the plan has made no view")
+	}
+	_, err = s.Remove(t.Context(), user, branches.OneParams{Where: s.where(), Name: "other", NoUndo: true})
+	failing(err)
+	if left := views(); len(left) > 0 {
+		t.Errorf("%q are mounted", left)
 	}
 }

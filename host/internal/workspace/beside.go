@@ -63,6 +63,17 @@ func RemoveViews(dir string) (branches bool, err error) {
 	return false, nil
 }
 
+// RemoveViewsOf removes the views of a workspace that is not open, such as a branch that was removed. The sweep tries again where a program
+// uses one.
+func RemoveViewsOf(ws *Workspaces, root string) {
+	home := filepath.Join(ws.o.Dir, ID(root))
+	for _, dir := range []string{filepath.Join(home, "views"), provider.Beside(root, home)} {
+		if _, err := RemoveViews(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			ws.o.Log.Warn("cannot remove the views of a workspace yet", "workspace", root, "error", err)
+		}
+	}
+}
+
 // sweepIn removes the views in a directory that nobody has asked for during their life.
 func sweepIn(o Options, views string) {
 	entries, err := os.ReadDir(views)

@@ -164,7 +164,9 @@ func tryMount(ctx context.Context, w *Workspace, number uint64, dir string, bran
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.copied[branch] = err
+	if w.copied[branch] = err; errors.Is(err, errSmall) || errors.Is(err, errNative) {
+		w.copied[branch] = nil
+	}
 	return err == nil
 }
 
@@ -175,7 +177,7 @@ func Form(w *Workspace, dir string, branch bool) string {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.copied[branch]; err != nil && !errors.Is(err, errSmall) && !errors.Is(err, errNative) {
+	if err := w.copied[branch]; err != nil {
 		return "not mounted: " + err.Error()
 	}
 	return ""

@@ -203,15 +203,22 @@ func Instant(w *Workspace, number uint64) bool {
 
 // viewsAt returns where views and branches go, and why there.
 func viewsAt(w *Workspace) string {
-	at := w.place.Dir + ": "
+	at, others, why := w.place.Dir+": ", "for others ", w.place.Why
+	w.mu.Lock()
+	refusal := errors.Join(w.copied[false], w.copied[true]) // of those that were tried last
+	w.mu.Unlock()
+	if refusal == nil && refused(w) == nil {
+		others = "of others, "
+		why = fmt.Sprintf("large ones (from %d files or %d MiB on) are mounted, for smaller ones %s", w.o.mountFiles(), mountBytes>>20, why)
+	}
 	if w.native != nil && w.native.Serves() == nil && !w.place.Shares {
 		what := "those"
 		if w.native.Views() {
 			what = "views"
 		}
-		at += fmt.Sprintf("%s makes %s of the newest states, for others ", w.native.Title(), what)
+		at += fmt.Sprintf("%s makes %s of the newest states, %s", w.native.Title(), what, others)
 	}
-	return at + w.place.Why
+	return at + why
 }
 
 // preferred returns the name of what takes the snapshots, as of the last one.

@@ -88,6 +88,7 @@ func (ops *Operations) removeBranch(ctx context.Context, of *records.Session, l 
 		}
 		return nil, err
 	}
+	workspace.RemoveViewsOf(ops.o.Workspaces, s.Workspace)
 	if err := ops.db.Freeing(func() error { return ops.sessions.Remove(s, ops.o.Clock()) }); err != nil {
 		return nil, err
 	}

@@ -104,11 +104,62 @@ const maxFile = 256 << 20
 
 // Read returns what is at a path with slashes, without following links. Behind a link there is nothing.
 func Read(root *os.Root, name string) (*File, error) {
+	at, last := root, name
+	for strings.Count(last, "/") > shallow { // to ask for each directory by its whole path takes the square of the depth
+		dir, below, _ := strings.Cut(last, "/")
+		info, err := at.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		in, err := at.OpenRoot(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = in.Close() }()
+		at, last = in, below
+	}
+	f, err := NewReader(at).Read(last)
+	if f != nil && f.large != nil {
+		f.large.dir, f.large.name = root.Name(), filepath.FromSlash(name)
+	}
+	return f, err
+}
+
+// shallow is how many directories are above a usual path.
+const shallow = 16
+
+// Reader reads paths of a directory in which nobody changes what is above them: it looks once at each directory. It is not safe for
+// concurrent use.
+type Reader struct {
+	root *os.Root
+	// nothing is whether there is nothing below a path that is above others.
+	nothing map[string]bool
+}
+
+// NewReader returns a reader of a directory.
+func NewReader(root *os.Root) *Reader { return &Reader{root, map[string]bool{}} }
+
+// Read is [Read].
+func (r *Reader) Read(name string) (*File, error) {
+	root := r.root
 	for i, c := range name {
-		if c == '/' {
-			if info, err := root.Lstat(filepath.FromSlash(name[:i])); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-				return nil, nil
-			}
+		if c != '/' {
+			continue
+		}
+		nothing, known := r.nothing[name[:i]]
+		if !known {
+			info, err := root.Lstat(filepath.FromSlash(name[:i]))
+			nothing = errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink != 0
+			r.nothing[name[:i]] = nothing
+		}
+		if nothing {
+			return nil, nil
 		}
 	}
 	name = filepath.FromSlash(name)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tidemark.dev/tidemark/host/internal/workspace/image"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/host/internal/workspace/union"
 )
 
@@ -100,7 +101,7 @@ func (f *written) SetAttr(cancel <-chan struct{}, in *fuse.SetAttrIn, out *fuse.
 	}
 	now := time.Now().UnixNano()
 	at := func(sec uint64, nsec uint32, set, isNow uint32) *int64 {
-		t := time.Unix(int64(sec), int64(nsec)).UnixNano() //nolint:gosec // it wraps around, as the kernel has it
+		t := tree.Nanoseconds(int64(sec), int64(nsec)) //nolint:gosec // a time before 1970 wraps around, as the kernel has it
 		switch {
 		case in.Valid&isNow != 0:
 			return &now

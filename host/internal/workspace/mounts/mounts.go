@@ -18,6 +18,8 @@ type Mount struct {
 	Type, Source string
 	// Flags are the options of the mount, such as "ro,nosuid", Options those of the filesystem. Commas separate them.
 	Flags, Options string
+	// Private is true where nothing that is unmounted elsewhere is unmounted here too. It is known on Linux.
+	Private bool
 }
 
 // all returns what is mounted. A mount that hides an earlier one of the same directory is after it.

@@ -23,7 +23,42 @@ func allOf(process string) ([]Mount, error) {
 		list = append(list, Mount{
 			Device: at[2],
 			At:     unescape.Replace(at[4]), Root: unescape.Replace(at[3]), Type: of[0], Source: unescape.Replace(of[1]), Flags: at[5], Options: of[len(of)-1],
+			Private: !strings.Contains(place, " shared:") && !strings.Contains(place, " master:"),
 		})
+	}
+	return list, nil
+}
+
+// Elsewhere returns the mounts of a filesystem that other processes see, and this one does not: they have namespaces of their own.
+func Elsewhere(device string) (list []Mount, err error) {
+	const namespace = "/ns/mnt"
+	own, err := os.Readlink("/proc/self" + namespace)
+	if err != nil {
+		return nil, err
+	}
+	processes, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{own: true}
+	for _, p := range processes {
+		if strings.Trim(p.Name(), "0123456789") != "" {
+			continue
+		}
+		of, err := os.Readlink("/proc/" + p.Name() + namespace)
+		if err != nil || seen[of] { // it has ended, or is the kernel's
+			continue
+		}
+		all, err := allOf(p.Name())
+		if err != nil {
+			continue // it ended just now
+		}
+		seen[of] = true
+		for _, m := range all {
+			if m.Device == device {
+				list = append(list, m)
+			}
+		}
 	}
 	return list, nil
 }

@@ -157,6 +157,16 @@ func ServedFor(dir string) Served {
 	return s
 }
 
+// Dead reports whether the process has ended that served a directory with layers: nothing can be read there. It is false while something is
+// mounted or unmounted.
+func Dead(dir string) bool {
+	if !Is(dir) || !mounting.TryLock() {
+		return false
+	}
+	defer mounting.Unlock()
+	return Is(dir) && !serving(ServedFor(dir).Lock)
+}
+
 // Prepare makes the layers of a directory in a form, and the directory, which must not exist. Fill makes the image
 // of what is served. Nothing is mounted. After an error neither exists.
 func Prepare(dir string, form Form, fill func(Served) error) error {

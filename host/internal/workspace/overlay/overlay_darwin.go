@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,6 +40,17 @@ func unmountAt(dir string, force bool) error {
 
 // syncAll writes what is on all filesystems to their disks.
 func syncAll(string) error { return unix.Sync() }
+
+// still, unused and swap are for a system on which the copy of a branch can take the place of what is mounted.
+func still(string) error { return errors.ErrUnsupported }
+
+func unused(string) error { return errors.ErrUnsupported }
+
+func swap(string, string) error { return errors.ErrUnsupported }
+
+func setTime(string, time.Time) error { return nil }
+
+func writable(string) error { return nil }
 
 // timesOf returns when a file was changed, and anything of it, in nanoseconds.
 func timesOf(st *syscall.Stat_t) (mtime, ctime int64) {

@@ -42,7 +42,10 @@ func mountLocked(ctx context.Context, server []string, dir string) error {
 		}
 	}
 	if serving(s.Lock) && mountedOn(s.At) && (!overlaid || mountedOn(dir)) {
-		return nil
+		if s.Sealed {
+			return nil
+		}
+		return writable(dir) // a copy was interrupted
 	}
 	if len(server) == 0 {
 		return errServer
@@ -58,7 +61,7 @@ func mountLocked(ctx context.Context, server []string, dir string) error {
 		}
 	}
 	if !serving(s.Lock) {
-		if err := serve(ctx, server, dir); err != nil {
+		if err := serveOn(ctx, server, dir, !s.Sealed && !overlaid); err != nil {
 			return err
 		}
 	}
@@ -66,6 +69,23 @@ func mountLocked(ctx context.Context, server []string, dir string) error {
 		return nil
 	}
 	return mountKernel(dir, s.At)
+}
+
+// serveOn starts the process that serves a directory. With guarded, nobody but root writes into the directory below the mount, when it is
+// unmounted.
+func serveOn(ctx context.Context, server []string, dir string, guarded bool) error {
+	if !guarded {
+		return serve(ctx, server, dir)
+	}
+	below, err := os.Open(dir) //nolint:forbidigo // a directory of ours
+	if err != nil {
+		return err
+	}
+	err = below.Chmod(0o700) // fusermount refuses others
+	if err == nil {
+		err = serve(ctx, server, dir)
+	}
+	return errors.Join(err, below.Chmod(0o500), below.Close())
 }
 
 // Lock locks the file of a process that serves a directory, until the process ends.
@@ -258,10 +278,10 @@ func collectPlain(dir string) error {
 	return errors.Join(err, discardCopy(dir))
 }
 
-// owner returns the directory of which something is mounted: the one above the layers, if it is one of them.
+// owner returns the directory of which something is mounted: the one beside the layers, if it is one of them.
 func owner(at string) string {
 	above := filepath.Dir(at)
-	if name := Of(filepath.Base(above)); name != "" && filepath.Base(at) == baseName {
+	if name := Of(filepath.Base(above)); name != "" && (filepath.Base(at) == baseName || filepath.Base(at) == copyName) {
 		return filepath.Join(filepath.Dir(above), name)
 	}
 	return at

@@ -4,13 +4,13 @@ package overlay
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -69,23 +69,57 @@ func exchange(ctx context.Context, server []string, dir string, before stamp) er
 	if !Is(dir) {
 		return &fs.PathError{Op: "unmount", Path: dir, Err: fs.ErrNotExist}
 	}
-	err := alone(dir)
+	if err := alone(dir); err != nil {
+		return err
+	}
+	err := still(dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return exchangeUnmounted(ctx, server, dir, before)
+	}
 	if err == nil {
-		err = unmount(dir, false)
+		if err = errors.Join(unchanged(dir, before), unused(dir)); err == nil {
+			err = markPlain(dir)
+		}
 	}
 	if err != nil {
+		return errors.Join(err, writable(dir))
+	}
+	return settlePlain(dir)
+}
+
+// exchangeUnmounted is [exchange] where the copy cannot take the place of what is mounted: the branch is first unmounted.
+func exchangeUnmounted(ctx context.Context, server []string, dir string, before stamp) error {
+	if err := unmount(dir, false); err != nil {
 		return err // it is still mounted
 	}
-	if err = free(dir, before); err == nil {
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-			return errors.Join(err, occupied(dir)) // it cannot be mounted either
-		}
+	err := free(dir, before)
+	if err == nil {
+		err = setAside(dir)
+	}
+	if err == nil {
 		err = markPlain(dir)
 	}
 	if err != nil {
-		return errors.Join(err, mountLocked(context.WithoutCancel(ctx), server, dir))
+		return errors.Join(err, setAside(dir), mountLocked(context.WithoutCancel(ctx), server, dir))
 	}
 	return settlePlain(dir)
+}
+
+// setAside moves what was written into the directory of a branch that is not mounted beside it. That is an error, which says where it is.
+func setAside(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	aside := dir + asideName + rand.Text()[:6]
+	if err := os.Rename(dir, aside); err != nil {
+		return errors.Join(occupied(dir), err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is still mounted: while it was being unmounted, a program wrote %s, which is in %s now. Copy it from there and try again: %w",
+		dir, entries[0].Name(), aside, errWrittenBelow)
 }
 
 // free returns an error unless a branch that was just unmounted is as a stamp has it, and nobody uses it elsewhere.
@@ -96,6 +130,14 @@ func free(dir string, before stamp) error {
 	}
 	if ended(s.Lock); serving(s.Lock) { // in another namespace
 		return busy(dir)
+	}
+	return unchanged(dir, before)
+}
+
+// unchanged returns an error unless a branch in which nothing can be written is as a stamp has it.
+func unchanged(dir string, before stamp) error {
+	if err := syncAll(layers(dir)); err != nil {
+		return err
 	}
 	after, _, err := stampOf(dir)
 	if err != nil {
@@ -114,11 +156,11 @@ func markPlain(dir string) error {
 	if err != nil {
 		return err
 	}
-	mode := info.Sys().(*syscall.Stat_t).Mode & 0o7777 //nolint:forcetypeassert // of this system
+	st := info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // of this system
 	if err := os.Chmod(copied, info.Mode()|0o300); err != nil {
 		return err // without these, its user does not rename it
 	}
-	return errors.Join(os.Symlink(strconv.FormatUint(uint64(mode), 8), layer(dir, plainName)), syncAll(layers(dir)))
+	return errors.Join(os.Symlink(fmt.Sprintf("%o %d %d %d", st.Mode&0o7777, st.Ino, info.ModTime().Unix(), info.ModTime().Nanosecond()), layer(dir, plainName)), syncAll(layers(dir)))
 }
 
 // settlePlain puts the copy in the place of a branch that was marked, and removes the layers. Without a mark it does nothing.
@@ -130,23 +172,41 @@ func settlePlain(dir string) error {
 	if err != nil {
 		return err
 	}
-	mode, err := strconv.ParseUint(text, 8, 12)
-	if err != nil {
+	var mode uint32
+	var inode uint64
+	var sec, nsec int64
+	if _, err := fmt.Sscanf(text, "%o %d %d %d", &mode, &inode, &sec, &nsec); err != nil {
 		return fmt.Errorf("cannot read the mode of %s from its mark: %w", dir, err)
 	}
-	if copied := layer(dir, copyName); exists(copied) {
-		switch err := unix.Rename(copied, dir); { // os.Rename replaces no empty directory
+	copied := layer(dir, copyName)
+	if exists(copied) && !swapped(dir, inode) {
+		switch err := place(copied, dir); {
 		case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EEXIST):
 			return occupied(dir)
 		case err != nil:
 			return &os.LinkError{Op: "rename", Old: copied, New: dir, Err: err}
 		}
 	}
-	if err := unix.Chmod(dir, uint32(mode)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := unix.Chmod(dir, mode); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &fs.PathError{Op: "chmod", Path: dir, Err: err}
+	}
+	if err := setTime(dir, time.Unix(sec, nsec)); err != nil && !errors.Is(err, fs.ErrNotExist) { // XFS changes it in an exchange
+		return err
 	}
 	if err := syncAll(filepath.Dir(dir)); err != nil {
 		return err
+	}
+	s := ServedFor(dir)
+	for _, at := range []string{copied, s.At} {
+		if at == dir {
+			continue
+		}
+		if err := end(at, true); err != nil {
+			return err
+		}
+	}
+	if ended(s.Lock); serving(s.Lock) { // a program began to use it in the last moment, and keeps what it has open
+		return errors.Join(spend(dir), remove(layer(dir, plainName)))
 	}
 	gone := layers(dir) + goneSuffix // without the mark they would be those of a branch
 	if err := errors.Join(removeLayers(gone), os.Rename(layers(dir), gone)); err != nil {
@@ -156,6 +216,28 @@ func settlePlain(dir string) error {
 	return nil
 }
 
+// swapped reports whether the copy of a branch, whose inode it has, is in its place.
+func swapped(dir string, inode uint64) bool {
+	if mountedOn(dir) {
+		return false
+	}
+	info, err := os.Lstat(dir)
+	return err == nil && info.Sys().(*syscall.Stat_t).Ino == inode //nolint:forcetypeassert // of this system
+}
+
+// place puts the copy of a branch in its place. What is mounted there is where the copy was then. Where that is refused, it is detached.
+func place(copied, dir string) error {
+	if mountedOn(dir) {
+		if err := swap(copied, dir); err == nil {
+			return nil
+		}
+		if err := detach(dir); err != nil {
+			return err
+		}
+	}
+	return unix.Rename(copied, dir) // os.Rename replaces no empty directory
+}
+
 // discardCopy removes the copy of a branch that did not become plain files.
 func discardCopy(dir string) error {
 	mounting.Lock()
@@ -163,7 +245,7 @@ func discardCopy(dir string) error {
 	if exists(layer(dir, plainName)) {
 		return nil
 	}
-	return removeLayers(layer(dir, copyName))
+	return errors.Join(writable(dir), removeLayers(layer(dir, copyName)))
 }
 
 // Settling is the longest time in which a filesystem may give two changes of a file the same time. A stamp with a change that is not

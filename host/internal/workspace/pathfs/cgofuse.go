@@ -16,6 +16,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/workspace/image"
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 	"tidemark.dev/tidemark/host/internal/workspace/union"
 )
 
@@ -313,7 +314,7 @@ func (s *served) Utimens3(path string, times []fuse.Timespec, handle uint64) int
 		case fuse.UTIME_OMIT:
 			*to = nil
 		default:
-			at := times[i].Time().UnixNano()
+			at := tree.Nanoseconds(times[i].Time().Unix(), int64(times[i].Time().Nanosecond()))
 			*to = &at
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tidemark.dev/tidemark/host/internal/workspace/attrs"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
 // Copy copies a directory into a new one. Like are directories that may have the same files at the same paths. Where the filesystem
@@ -195,7 +196,7 @@ func (c *copier) entry(from, to *os.Root, at, name string, here *sync.WaitGroup)
 			return err
 		}
 	}
-	return attrs.LinkTime(to, name, info.ModTime().UnixNano())
+	return attrs.LinkTime(to, name, nanoseconds(info))
 }
 
 func (c *copier) subdir(from, to *os.Root, name, full string) error {
@@ -258,7 +259,12 @@ func (c *copier) file(from, to *os.Root, name, full string, info fs.FileInfo) er
 	if err := target.Close(); err != nil {
 		return err
 	}
-	return to.Chtimes(name, time.Time{}, info.ModTime())
+	return to.Chtimes(name, time.Time{}, time.Unix(0, nanoseconds(info)))
+}
+
+// nanoseconds returns when a file was changed. Go sets no time that 64 bits do not hold.
+func nanoseconds(info fs.FileInfo) int64 {
+	return tree.Nanoseconds(info.ModTime().Unix(), int64(info.ModTime().Nanosecond()))
 }
 
 // copied makes a file with the content of another one, and returns it.
@@ -343,7 +349,7 @@ func (d *dir) finish(to *os.Root) error {
 		return named(d.path, err)
 	}
 	defer func() { _ = f.Close() }()
-	if err := errors.Join(setXattrs(f, d.xattrs), to.Chtimes(name, time.Time{}, d.info.ModTime()), f.Chmod(d.info.Mode())); err != nil {
+	if err := errors.Join(setXattrs(f, d.xattrs), to.Chtimes(name, time.Time{}, time.Unix(0, nanoseconds(d.info))), f.Chmod(d.info.Mode())); err != nil {
 		return named(d.path, err)
 	}
 	return nil

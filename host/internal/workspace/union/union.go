@@ -265,7 +265,7 @@ func (u *Union) attr(number uint64) (Attr, error) {
 		if err != nil {
 			return Attr{}, err
 		}
-		a.Size, a.Mtime = info.Size(), info.ModTime().UnixNano()
+		a.Size, a.Mtime = info.Size(), tree.Nanoseconds(info.ModTime().Unix(), int64(info.ModTime().Nanosecond()))
 		var changed int64
 		a.Blocks, changed = onDisk(info)
 		a.Ctime = max(a.Ctime, changed)
