@@ -135,7 +135,7 @@ func TestAnIDThatHasNoAnswerIsRefused(t *testing.T) {
 	}
 }
 
-// TestALineThatIsNoRequestIsRefused: the connection to the daemon goes on.
+// TestALineThatIsNoRequestIsRefused: the connection to the daemon stays.
 func TestALineThatIsNoRequestIsRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"id":1,"method":"ping"}`:            `"id":1,`,

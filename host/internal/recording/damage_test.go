@@ -121,3 +121,34 @@ func checkMissing(t *rapid.T, path string, events []recording.Event, missing uin
 		return
 	}
 }
+
+// TestDamageBeforeATornEndIsAGap: the last frame that is whole in length is damaged, and the next one is cut off.
+func TestDamageBeforeATornEndIsAGap(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	w := create(t, path)
+	sizes := make([]int64, 3)
+	for i := range sizes {
+		add(t, w, time.Duration(i)*time.Second, recording.Output, fmt.Sprint("part ", i, "\n"))
+		commit(t, w)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[i] = info.Size()
+	}
+	if err := w.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[sizes[1]-1] ^= 1
+	if err := os.WriteFile(path, data[:sizes[2]-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, s := read(t, path, 0)
+	if len(got) != 2 || string(got[0].Data) != "part 0\n" || got[1].Code != recording.Dropped || s.Output != 14 || s.Torn == 0 {
+		t.Errorf("%+v, %+v", got, s)
+	}
+}

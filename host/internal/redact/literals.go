@@ -99,8 +99,8 @@ func declaredSign(s string, sep int) int {
 // types are the types that Go writes between a variable and the sign of its value: var password string = "x".
 var types = map[string]bool{"string": true, "[]byte": true, "[]string": true}
 
-// assignedKey is keyBefore that knows operators (?=, +=, ||=), optional fields (apiKey?:) and declarations as Go has them. sure is true for these: a key that
-// is not secret says nothing.
+// assignedKey is keyBefore that knows operators (?=, +=, ||=), optional fields (apiKey?:) and declarations as Go has them. sure is
+// true for these: a key that is not secret says nothing.
 func assignedKey(s string, sep int) (k keyAt, sure bool) {
 	if s[sep] == ':' && sep > 1 && s[sep-1] == '?' { // an optional field of TypeScript, which has a type otherwise
 		if v := skipSpace(s, sep+1); v < len(s) && isQuote(s[v]) || declaredSign(s, sep) > sep {
