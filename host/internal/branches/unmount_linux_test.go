@@ -14,8 +14,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/branches"
 	"tidemark.dev/tidemark/host/internal/gitrepo"
+	"tidemark.dev/tidemark/host/internal/timeline/answers"
 	"tidemark.dev/tidemark/host/internal/timeline/moments"
 	"tidemark.dev/tidemark/host/internal/timeline/operations"
+	"tidemark.dev/tidemark/host/internal/timeline/records"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace/mounts"
 	"tidemark.dev/tidemark/host/internal/workspace/overlay"
@@ -156,18 +158,7 @@ func testAnUnmountedBranchIsABranch(t *testing.T, alone bool) {
 
 // TestABranchWhoseProcessWasKilledIsListedSo, with what mounts it again.
 func TestABranchWhoseProcessWasKilledIsListedSo(t *testing.T) {
-	mounttest.Need(t)
-	s := prepare(t.TempDir())
-	s.server = mounttest.Server()
-	s.write()
-	s.open()
-	defer func() {
-		failing(s.close())
-		failing(tracked.RemoveAll(s.top))
-	}()
-	from := s.record()
-	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: from, Name: "other", Agent: "none"})
-	failing(err)
+	s, b := mountedBranch(t)
 	check := func(form, problem string) {
 		t.Helper()
 		list, err := s.List(t.Context(), user, branches.ListParams{Where: s.where()})
@@ -177,6 +168,9 @@ func TestABranchWhoseProcessWasKilledIsListedSo(t *testing.T) {
 		}
 	}
 	check(b.Form, "")
+	// The workspace of the branch is opened, which mounts it. Else that may be done in the background after the kill.
+	_, err := s.Timeline.Record(t.Context(), b.Workspace, records.Moment{Label: "kept", Kind: records.Manual, Source: records.FromUser})
+	failing(err)
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	failing(err)
 	for _, path := range processes {
@@ -203,20 +197,9 @@ func TestABranchWhoseProcessWasKilledIsListedSo(t *testing.T) {
 
 // TestTheViewsOfARemovedBranchAreUnmounted, which a plan of `branch apply` made.
 func TestTheViewsOfARemovedBranchAreUnmounted(t *testing.T) {
-	mounttest.Need(t)
-	s := prepare(t.TempDir())
-	s.server = mounttest.Server()
-	s.write()
-	s.open()
-	defer func() {
-		failing(s.close())
-		failing(tracked.RemoveAll(s.top))
-	}()
-	from := s.record()
-	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: from, Name: "other", Agent: "none"})
-	failing(err)
+	s, b := mountedBranch(t)
 	failing(os.WriteFile(filepath.Join(b.Workspace, "sub", "a"), []byte("in the branch\n"), 0o600))
-	_, err = s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other"})
+	_, err := s.Apply(t.Context(), user, branches.ApplyParams{Where: s.where(), Name: "other"})
 	failing(err)
 	views := func() (at []string) {
 		list, err := mounts.Below(s.top)
@@ -236,4 +219,21 @@ func TestTheViewsOfARemovedBranchAreUnmounted(t *testing.T) {
 	if left := views(); len(left) > 0 {
 		t.Errorf("%q are mounted", left)
 	}
+}
+
+// mountedBranch makes a mounted branch of a shop.
+func mountedBranch(t *testing.T) (*shop, *answers.Branched) {
+	t.Helper()
+	mounttest.Need(t)
+	s := prepare(t.TempDir())
+	s.server = mounttest.Server()
+	s.write()
+	s.open()
+	t.Cleanup(func() {
+		failing(s.close())
+		failing(tracked.RemoveAll(s.top))
+	})
+	b, err := s.Start(t.Context(), user, branches.Params{Where: s.where(), From: s.record(), Name: "other", Agent: "none"})
+	failing(err)
+	return s, b
 }
