@@ -104,7 +104,7 @@ var getChangesSinceTool = tool.New(tool.Definition{
 	Description: "Show what changed in the browser since your last call or a checkpoint. Reports console errors and warnings, failed, recovered, slow and new endpoints, WebSocket errors, error elements, user actions, changed files. Call it after every edit.",
 	Arguments: `
 		"checkpoint":{"type":"string","description":"checkpoint name or ISO 8601 time; default: since your last call. Only calls without it advance your cursor"},
-		"include":{"type":"array","items":{"type":"string","enum":["console","network","websocket","dom","actions","variables","files"]},"description":"default all"},
+		"include":{"type":"array","items":{"type":"string","enum":["` + strings.ReplaceAll(capture.SectionNames(), ", ", `","`) + `"]},"description":"default all"},
 		"severity":{"type":"string","enum":["all","warnings","errors_only"],"description":"hide lower severities"},
 		"wait":{"type":"string","enum":["none","settled","reload"],"description":"settled: until the page is quiet; reload: for a reload or hot update, then settled"},
 		"timeout_ms":{"type":"integer","description":"for wait, default 3000"},
