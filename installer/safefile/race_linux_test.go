@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +37,8 @@ func TestAPlaceIsNeverThroughALinkThatCame(t *testing.T) {
 		must(os.MkdirAll(path("a/b"), 0o700), os.MkdirAll(path("elsewhere/b"), 0o700), os.Symlink(target, path("decoy")),
 			os.WriteFile(path("a/b/file"), []byte("old"), 0o600), os.WriteFile(path("elsewhere/b/file"), []byte("elsewhere"), 0o600))
 		stop := make(chan struct{})
-		swaps, done, refused := 0, 0, 0
+		var swaps atomic.Int64
+		done, refused := 0, 0
 		var racing sync.WaitGroup
 		racing.Go(func() {
 			for {
@@ -45,11 +47,11 @@ func TestAPlaceIsNeverThroughALinkThatCame(t *testing.T) {
 					return
 				default:
 					_ = unix.Renameat2(unix.AT_FDCWD, path(swapped), unix.AT_FDCWD, path("decoy"), unix.RENAME_EXCHANGE)
-					swaps++
+					swaps.Add(1)
 				}
 			}
 		})
-		for range rounds {
+		for tried := 0; tried < rounds || done == 0 || swaps.Load() == 0; tried++ { // until something raced
 			p, err := safefile.OpenPlace(path("a/b/file"))
 			if err != nil {
 				refused++
@@ -66,14 +68,11 @@ func TestAPlaceIsNeverThroughALinkThatCame(t *testing.T) {
 		}
 		close(stop)
 		racing.Wait()
-		t.Logf("%s: %d exchanges, %d written, %d refused", swapped, swaps, done, refused)
+		t.Logf("%s: %d exchanges, %d written, %d refused", swapped, swaps.Load(), done, refused)
 		entries, err := os.ReadDir(path("elsewhere/b"))
 		must(err)
 		if data, err := os.ReadFile(path("elsewhere/b/file")); err != nil || string(data) != "elsewhere" || len(entries) != 1 {
 			t.Errorf("%s: elsewhere is %q, %v, %v", swapped, data, entries, err)
-		}
-		if swaps == 0 || done == 0 {
-			t.Errorf("%s: nothing raced", swapped)
 		}
 	}
 }
