@@ -14,8 +14,10 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/hangup"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/jsondepth"
 	"tidemark.dev/tidemark/host/internal/lazyregexp"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
@@ -24,8 +26,10 @@ import (
 // bridge carries JSON-RPC lines between an agent and the daemon. An agent outlives daemons: when one
 // exits, the bridge replays the agent's handshake to the next one and repeats unanswered requests.
 type bridge struct {
-	// dial connects to the daemon and sends the preamble.
+	// dial connects to the daemon.
 	dial func(context.Context) (net.Conn, error)
+	// preamble returns the first line of a connection. Nil means that there is none.
+	preamble func() ([]byte, error)
 	// look runs before each tool call. Its error becomes the answer, and a fix needs a new connection. Nil
 	// means no check.
 	look func() (fixed bool, err error)
@@ -60,14 +64,14 @@ var wholeNumber = lazyregexp.New(`^(?:0|-?[1-9]\d{0,14})$`)
 func validID(id json.RawMessage) bool { return id[0] == '"' || wholeNumber().Match(id) }
 
 // maxLost is the number of daemons that may exit before one request is given up, because the request itself may
-// crash them.
+// crash them. So many connections may break before anything was sent, too.
 const maxLost = 3
 
 // run returns when the agent has closed its input and every request is answered, or when nothing reads the answers.
 func (b *bridge) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := b.connect(ctx); err != nil {
+	if err := b.connect(ctx, func() error { return nil }); err != nil {
 		return err
 	}
 	defer func() { b.hangUp() }()
@@ -138,13 +142,42 @@ func lines(ctx context.Context, r io.Reader, most int) <-chan []byte {
 	return ch
 }
 
-func (b *bridge) connect(ctx context.Context) error {
-	conn, err := b.dial(ctx)
+// connect connects to the daemon, and sends the preamble and what say sends. Where the connection breaks before that is sent, it
+// connects again, because a daemon that ends still accepts connections.
+func (b *bridge) connect(ctx context.Context, say func() error) error {
+	for tried := 1; ; tried++ {
+		conn, err := b.dial(ctx)
+		if err != nil {
+			return err
+		}
+		b.conn, b.fromIt = conn, lines(ctx, conn, math.MaxInt32)
+		if err = b.sendPreamble(); err == nil {
+			err = say()
+		}
+		if err == nil {
+			return nil
+		}
+		b.hangUp()
+		if tried == maxLost {
+			return fmt.Errorf("%w: %w", home.ErrUnreachable, err)
+		}
+		select {
+		case <-time.After(home.Dying):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (b *bridge) sendPreamble() error {
+	if b.preamble == nil {
+		return nil
+	}
+	line, err := b.preamble()
 	if err != nil {
 		return err
 	}
-	b.conn, b.fromIt = conn, lines(ctx, conn, math.MaxInt32)
-	return nil
+	return b.send(line)
 }
 
 func (b *bridge) hangUp() {
@@ -274,33 +307,31 @@ func (b *bridge) again(ctx context.Context) error {
 
 // introduce replays the agent's handshake to the next daemon and repeats unanswered requests.
 func (b *bridge) introduce(ctx context.Context) error {
-	if err := b.connect(ctx); err != nil {
-		return b.refuse(err)
-	}
 	introduced := len(b.pending) > 0 && bytes.Equal(b.pending[0].line, b.hello)
-	var err error
-	if b.hello != nil && !introduced {
-		var m message
-		if err = json.Unmarshal(b.hello, &m); err == nil {
-			b.helloID = m.ID // the agent already has its answer
-			err = b.send(b.hello)
+	err := b.connect(ctx, func() (err error) {
+		if b.hello != nil && !introduced {
+			var m message
+			if err = json.Unmarshal(b.hello, &m); err == nil {
+				b.helloID = m.ID // the agent already has its answer
+				err = b.send(b.hello)
+			}
+			if b.ready != nil {
+				err = errors.Join(err, b.send(b.ready))
+			}
 		}
-		if b.ready != nil {
-			err = errors.Join(err, b.send(b.ready))
-			// The next daemon may have another version, or settings that turn on other tools.
-			_, werr := io.WriteString(b.out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n")
-			err = errors.Join(err, werr)
+		err = errors.Join(err, b.followAgain())
+		for _, r := range b.pending {
+			err = errors.Join(err, b.send(r.line))
 		}
-	}
-	err = errors.Join(err, b.followAgain())
-	for _, r := range b.pending {
-		err = errors.Join(err, b.send(r.line))
-	}
+		return err
+	})
 	if err != nil {
-		b.hangUp()
 		return b.refuse(err)
 	}
-	return nil
+	if b.ready != nil && !introduced { // the next daemon may have another version, or settings that turn on other tools
+		_, err = io.WriteString(b.out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n")
+	}
+	return err
 }
 
 // refuse answers every pending request with an error.

@@ -13,6 +13,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/project"
@@ -218,6 +220,49 @@ func TestACancelledRequestIsForgotten(t *testing.T) {
 	if got := out.String(); got != `{"jsonrpc":"2.0","id":2,"result":"from the daemon"}`+"\n" {
 		t.Error(got)
 	}
+}
+
+// TestAConnectionThatBreaksAtOnceIsMadeAgain: a daemon that ends still accepts connections.
+func TestAConnectionThatBreaksAtOnceIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for broken, want := range map[string]string{
+			"!!+":     "from the daemon",
+			"+!!+":    "from the daemon",
+			"!+!!+!+": "from the daemon",
+			"+!!!":    "cannot reach the Tidemark daemon: io: read/write on closed pipe. Your next call tries again.",
+		} {
+			var out bytes.Buffer
+			daemons, live := 0, net.Conn(nil)
+			in, fromAgent := io.Pipe()
+			b := &bridge{in: in, out: &out, preamble: func() ([]byte, error) { return []byte("preamble"), nil }, dial: func(context.Context) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				dies := broken[daemons] == '!'
+				daemons++
+				if dies {
+					return ours, theirs.Close()
+				}
+				live = theirs
+				go func() {
+					if line, err := bufio.NewReader(io.LimitReader(theirs, 9)).ReadString('\n'); err == nil && line == "preamble\n" {
+						echo(theirs)
+					}
+				}()
+				return ours, nil
+			}}
+			done := make(chan error, 1)
+			go func() { done <- b.run(t.Context()) }()
+			for i := 1; daemons < len(broken); i++ {
+				_, _ = fmt.Fprintf(fromAgent, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
+				time.Sleep(time.Minute)
+				_ = live.Close()
+				time.Sleep(time.Minute)
+			}
+			_ = fromAgent.Close()
+			if err := <-done; err != nil || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "error") && strings.Contains(want, "from") {
+				t.Errorf("%s: %v, %s", broken, err, out.String())
+			}
+		}
+	})
 }
 
 // A call that is repeated to the next daemon has the same ID, and each call has one of its own.

@@ -57,22 +57,14 @@ Select them with --tools. The agent can upload files to a page only from the wor
 			}
 			_, _ = scope.look() // every answer reports an error; without tools an agent would never see it
 			p.Tidemark.Client, p.Tidemark.Session, p.Tidemark.Project = "mcp", rand.Text(), scope.file
-			b := &bridge{in: os.Stdin, out: os.Stdout, look: scope.look, dial: func(ctx context.Context) (net.Conn, error) {
-				p.Tidemark.Origins, p.Tidemark.Shift = scope.origins, ofFile && shifts()
-				preamble, err := json.Marshal(p)
-				if err != nil {
-					return nil, err
-				}
-				conn, err := h.Dial(ctx, home.MCPSocket)
-				if err != nil {
-					return nil, err
-				}
-				if _, err := conn.Write(append(preamble, '\n')); err != nil {
-					_ = conn.Close()
-					return nil, fmt.Errorf("%w: %w", home.ErrUnreachable, err)
-				}
-				return conn, nil
-			}}
+			b := &bridge{
+				in: os.Stdin, out: os.Stdout, look: scope.look,
+				dial: func(ctx context.Context) (net.Conn, error) { return h.Dial(ctx, home.MCPSocket) },
+				preamble: func() ([]byte, error) {
+					p.Tidemark.Origins, p.Tidemark.Shift = scope.origins, ofFile && shifts()
+					return json.Marshal(p)
+				},
+			}
 			return b.run(cmd.Context())
 		},
 	}

@@ -23,6 +23,9 @@ var ErrUnreachable = errors.New("cannot reach the Tidemark daemon")
 // startTimeout is how long a daemon may take from its start to its first connection.
 const startTimeout = 10 * time.Second
 
+// Dying is how long a killed daemon may still accept connections. They break at once.
+const Dying = 300 * time.Millisecond
+
 // Dial connects to a socket of the daemon. It starts the daemon when none runs, and replaces an older one.
 func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
 	apart := len(ownpath.Here()) > 0 // a daemon that this process starts would take the branch for its original

@@ -48,12 +48,8 @@ type Client struct {
 // silence is how long a daemon may answer nothing before it counts as frozen.
 const silence = 10 * time.Second
 
-// maxLost is how often a request is sent, because the request itself may crash daemons. Dying is how long a killed daemon may accept
-// connections.
-const (
-	maxLost = 3
-	dying   = 300 * time.Millisecond
-)
+// maxLost is how often a request is sent, because the request itself may crash daemons.
+const maxLost = 3
 
 // errFrozen ends a call to a daemon that does not respond.
 var errFrozen = errors.New("the daemon does not respond")
@@ -133,7 +129,7 @@ func (c *Client) open(ctx context.Context, method, path string, args any) (*http
 	for lost := 1; lost < maxLost && err != nil && !errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil; lost++ {
 		if lost > 1 { // a daemon that ends still accepts connections, which break at once
 			select {
-			case <-time.After(dying):
+			case <-time.After(home.Dying):
 			case <-ctx.Done():
 			}
 		}
