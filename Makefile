@@ -68,6 +68,9 @@ LONG     := $(addprefix ./host/internal/,workspace workspace/tracked workspace/r
 COMPUTE  := ./host/internal/conversation ./host/internal/retention ./host/internal/sourcemap ./host/internal/store ./host/internal/terminal
 COMPUTES := ^Test(ABufferIsFilledFromNotMuchMoreThanItHolds|AClockIsSavedWhenItStepsAndFromTimeToTime|AHostileMapCostsItsBytes|ALongSessionIsRecordedAsAWhole|ASecretAtTheBorderOfACutTextIsMasked|ManyLinesOfATranscriptAreReadInTime|NoPlantedSecretIsOnDisk|OverTheBudgetOnlyTheEndIsKept|SubagentsThatStartEachOther)$$
 
+# The tests that take longest of those that need no browser. `make check` leaves them to `make test`.
+SLOW     := ^Test(ABranchBecomesPlainFiles|ABranchIsThereWhileItBecomesPlainFiles|ADaemonStartsOnAFullDisk|ADamagedIndexOfAMountIsAnError|ADamagedPageOfAMountCostsWhatIsInIt|ADeepRenameIsApplied|AFullDiskEndsNothing|AFullDiskLosesNothingThatWasAcknowledged|AKilledApplyIsBeforeOrAfter|AKilledCommitIsThereOrNot|AKillLeavesNoBranchOrAWholeOne|ALongSessionIsRecordedAsAWhole|AnAgentOutlivesTheDaemon|AnEditDuringTheRestoreIsNotLost|AProgramThatWritesMeanwhileIsNoticed|ASnapshotAfterADamageHasEveryIntactFile|AUsedBranchIsRemovedWithForce|AUsedBranchStaysMounted|BadInput|DirectoriesThatBecomeLinksAgainAndAgain|ManyChangesHideNoEdit|MountedViewsAndBranchesAreWhatTheWorkspaceWas|NoPasswordTypedIntoAProgramIsRecorded|NoPlantedSecretOfAWorkspaceIsShown|ProgramsOfDevelopersWorkInABranch|PruningAFullDiskFreesRoom|SnapshotsOfWhatAnotherProcessEdits|WhateverIsKilledEveryAcknowledgedEventIsThere|WhatProgramsExpectOfAFilesystem)$$|^TestScripts$$/^(doctor|fence)$$
+
 # How long make has run.
 BEGAN := $(shell date +%s)
 since  = $$(($$(date +%s) - $(BEGAN))) s
@@ -144,8 +147,8 @@ cross: ## Builds everything for macOS and Windows, and has go vet read the tests
 	done
 
 .PHONY: check
-check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
-	@go test -short -vet=off $$(go list ./... | grep -v /host/e2e/) ./host/e2e/{faults,hooks,install} ./.ci/caps ./.ci/prose ./.ci/report | { grep -v 'no test files' || true; }
+check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, and the tests that do not take long
+	@go test -short -vet=off -p 3 -skip '$(SLOW)' ./host/cmd/tidemark ./host/e2e/{faults,hooks,install} $(LONG) $$(go list ./... | grep -vE '/host/(e2e/|cmd/tidemark$$)' | grep -vxFf <(go list $(LONG))) ./.ci/caps ./.ci/prose ./.ci/report | { grep -v 'no test files' || true; }
 	@NO_COLOR=1 .ci/once vitest $(NPM) test
 	@grep -E '^ +Tests ' .cache/vitest.log
 
