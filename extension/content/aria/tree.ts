@@ -256,6 +256,7 @@ export class AriaTree {
       this.#asked = signs;
       this.#askedAt = performance.now();
     }
+    yield* this.#unannounced.restyledInside(); // of what was read after that, too
     yield* this.#read(deadline);
     yield* this.#unannounced.decide();
     yield* this.#lines.settle(this.#fresh);

@@ -113,11 +113,18 @@ export class Unannounced {
       this.#checkStyle(part);
       if (++steps % 64 === 0) yield;
     }
-    for (const restyled of this.restyled) {
-      this.restyled.delete(restyled);
-      const open = [restyled];
+  }
+
+  /** Asks what stands in those that changed so far how it is styled. */
+  *restyledInside(): Generator<void> {
+    let steps = 0;
+    const restyled = new Set(this.restyled);
+    this.restyled.clear();
+    for (const outer of restyled) {
+      if (standsIn(outer, restyled)) continue; // and is asked there
+      const open = [outer];
       for (let part = open.pop(); part !== undefined; part = open.pop()) {
-        this.#checkStyle(part);
+        this.#checkStyle(part, true);
         for (const kid of part.kids) if (isPart(kid)) open.push(kid);
         if (++steps % 64 === 0) yield;
       }
@@ -179,14 +186,14 @@ export class Unannounced {
   }
 
   /** Sees whether style sheets still treat an element as they did, and write the same text around what it contains. */
-  #checkStyle(part: Part): void {
+  #checkStyle(part: Part, withAllInside = false): void {
     if (part.shown !== 'shown' || !part.live) return;
     const style = getComputedStyle(part.element);
     // Its content, which is checked instead, may be visible although it is not.
     if (style.visibility !== 'visible') this.#check(part);
     const unhit = isUnhit(style);
     const isRehit = unhit !== part.unhit;
-    part.unhit = unhit; // so that it does not have all inside it asked again, which are asked with it
+    if (withAllInside) part.unhit = unhit; // read later, it does not have them asked again
     if (
       isRehit ||
       isBlock(part.tag, style) !== part.block ||
@@ -229,6 +236,11 @@ class Roster {
     this.elements[place] = element;
     this.#places.set(last, place);
   }
+}
+
+function standsIn(part: Part, others: ReadonlySet<Part>): boolean {
+  for (let at = part.parent; at !== undefined; at = at.parent) if (others.has(at)) return true;
+  return false;
 }
 
 /**

@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -184,6 +185,27 @@ for (let i = 0; i < 200; i++) list.insertAdjacentHTML('beforeend', '<div><span><
 		p.JS(of + `.style.pointerEvents = ''`)
 	}
 	e2etest.Lacks(t, a.Whole(), "[no-pointer]")
+}
+
+// TestWhatAPointerHitsIsAskedWheneverThatChanges: also while the page is read ahead, because of something else.
+func TestWhatAPointerHitsIsAskedWheneverThatChanges(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Rows</title><div id="list"></div><script>
+for (let i = 0; i < 900; i++) list.insertAdjacentHTML('beforeend', '<div><span><button>Open ' + i + '</button></span></div>')
+</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Look()
+	for after := range 40 {
+		for _, set := range []string{"none", ""} {
+			p.JS(fmt.Sprintf(`list.title = 'after %d %[2]s'; await new Promise(done => setTimeout(done, %[1]d)); list.style.pointerEvents = '%[2]s'`, after, set))
+			said := a.Snapshot(map[string]any{"max_tokens": 50_000})
+			marked, ended, all := strings.Count(said, "] [no-pointer]"), strings.Count(said, "# was [no-pointer]"), strings.HasPrefix(said, "[Page: ")
+			if set == "none" && marked != 900 || set != "none" && (marked > 0 || ended != 900 && !all) {
+				t.Errorf("%q %d ms after another change: %d are marked, %d no longer: %.200s", set, after, marked, ended, said)
+			}
+		}
+	}
 }
 
 // TestWhatIsDrawnOverAFieldIsSaid: components show what is chosen beside an empty field to type in, in a box of their own.
