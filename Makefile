@@ -83,8 +83,9 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@echo "testing the extension, after $(since) …"
 	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/test.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/test.log; exit 1; }; }
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
+	@# These wait for disks and programs more than they compute, too.
 	@echo "testing what runs in several goroutines, with the race detector, after $(since) …"
-	@{ RAPID_CHECKS=$(RACE_CHECKS) go test $(RACE) -vet=off -timeout 20m -json -skip '$(COMPUTES)' $(LONG) $(filter-out $(LONG),$(GOROUTINES)) || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ RAPID_CHECKS=$(RACE_CHECKS) go test $(RACE) -p 3 -vet=off -timeout 20m -json -skip '$(COMPUTES)' $(LONG) $(filter-out $(LONG),$(GOROUTINES)) || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing the rest, after $(since) …"
 	@{ go test -vet=off -timeout 20m -json -run '$(COMPUTES)' $(COMPUTE) || true; go test -vet=off -timeout 20m -json $$(go list ./... ./.ci/caps ./.ci/prose ./.ci/report | grep -v /host/e2e/ | grep -vxFf <(go list $(GOROUTINES))) || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing all together in Chromium, after $(since) …"
