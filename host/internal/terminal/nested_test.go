@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -72,6 +74,30 @@ func TestShellsWithinAShellAreOneCommand(t *testing.T) {
 					t.Errorf("after %s: %+v", c.name, got)
 				}
 				u.see("$ ")
+			}
+			u.typed("exit\r")
+			u.exit()
+		})
+	}
+}
+
+// TestTheEndOfACommandHasItsText, so that it is known where the terminal dropped the mark of its beginning.
+func TestTheEndOfACommandHasItsText(t *testing.T) {
+	end := regexp.MustCompile("\x1b]6973;[^;]+;D;4;[^;]+;[^;]*;([^;\a]+)\a")
+	for _, shell := range terminal.Shells() {
+		t.Run(shell, func(t *testing.T) {
+			u := record(t, setup{}, requireShell(t, shell))
+			u.see("$ ")
+			const line = `echo "50% ü"; sh -c 'exit 4'`
+			u.command(line)
+			u.mu.Lock()
+			m := end.FindSubmatch(u.seen)
+			u.mu.Unlock()
+			if m == nil {
+				t.Fatalf("%q", u.seen)
+			}
+			if text, err := url.PathUnescape(string(m[1])); text != line || err != nil {
+				t.Errorf("%q, %v", text, err)
 			}
 			u.typed("exit\r")
 			u.exit()

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,8 +30,11 @@ type tape struct {
 	flood flood
 	// servers are those that commands start.
 	servers servers
-	// running is the command that began, nil at a prompt.
-	running *command
+	// running is the command that began, nil at a prompt. Next is what the next one is if the mark of its beginning is lost, nil before
+	// the first prompt: a program may have the terminal drop what was not read yet, as tmux does where it starts.
+	running, next *command
+	// entered means that a line was typed since the prompt.
+	entered bool
 	// other are the commands that marks of other integrations report.
 	other otherShell
 	// dir is the shell's directory. Read is called at each of its prompts: it has read its integration, which programs must not.
@@ -208,8 +212,8 @@ func (t *tape) gap(at time.Duration, bytes uint64, why string) {
 }
 
 func (t *tape) screen(at time.Duration, alternate bool) {
-	if alternate && t.running != nil {
-		t.running.Alternate = true
+	if c := cmp.Or(t.running, t.next); alternate && c != nil {
+		c.Alternate = true
 	}
 	if t.paused == "" {
 		t.mask.add(at, recording.Screen, []byte(map[bool]string{true: "1", false: "0"}[alternate]))
@@ -225,16 +229,22 @@ func (t *tape) marked(at time.Duration, m *mark) {
 		t.read()
 		t.finish(at, nil, "")
 		t.move(at, m.dir)
-		t.echo = nil
+		t.echo, t.entered = nil, false
+		t.next = t.command(at)
 	case 'C':
 		t.finish(at, nil, "")
 		t.move(at, m.dir)
 		t.calm(at)
 		t.flood.spent = 0
 		t.mask.before[recording.Output] = above{} // what a command shows is not below its command line
-		t.running = &command{began: at, Command: recording.Command{Text: t.text(m), Dir: t.dir, Offset: t.w.Offset()}}
+		t.running, t.next = t.command(at), nil
+		t.running.Text = t.text(m)
 		t.servers.began(t.running.Command, t.echo)
 	case 'D':
+		if t.running == nil {
+			t.running = t.next
+		}
+		t.next = nil
 		if t.running == nil {
 			t.move(at, m.dir)
 			return
@@ -244,6 +254,11 @@ func (t *tape) marked(at time.Duration, m *mark) {
 		}
 		t.finish(at, &m.status, m.dir)
 	}
+}
+
+// command returns one that begins.
+func (t *tape) command(at time.Duration) *command {
+	return &command{began: at, Command: recording.Command{Dir: t.dir, Offset: t.w.Offset()}}
 }
 
 // text returns the command line of a command that ended, "" where it is not known.
@@ -366,6 +381,9 @@ func (t *tape) input(at time.Duration, data []byte, hidden bool) {
 		}
 		if ends {
 			t.secret, t.typed = false, true
+			if t.running == nil && t.next != nil && !t.entered && !t.next.Alternate {
+				t.next, t.entered = t.command(at), true
+			}
 		}
 	}
 }

@@ -320,6 +320,41 @@ func (r *rig) read(t *testing.T) (output string, gaps []recording.Gap) {
 	return all.String(), gaps
 }
 
+// TestACommandWhoseBeginningIsLostIsReportedAtItsEnd: a program such as tmux has the terminal drop what was not read yet, with the
+// mark that the command began. It began when its line was typed, or with the prompt where it was typed before that.
+func TestACommandWhoseBeginningIsLostIsReportedAtItsEnd(t *testing.T) {
+	for name, before := range map[string]func(*rig){
+		"typed at the prompt": func(r *rig) {
+			r.output(5, []byte("\x1b]6973;n1;P;/w\a$ "))
+			r.input(10*time.Millisecond, []byte("tm"), false)
+			r.input(12*time.Millisecond, []byte("ux\r"), false)
+		},
+		"typed ahead": func(r *rig) {
+			r.input(5, []byte("tmux\r"), false)
+			r.output(12*time.Millisecond, []byte("\x1b]6973;n1;P;/w\a$ "))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			before(r)
+			r.output(20*time.Millisecond, []byte("\x1b[?1049hinner\x1b[?1049l"))
+			r.input(25*time.Millisecond, []byte("exit\r"), false)
+			const end = "\x1b]6973;n1;D;1;/w;;tmux new\a"
+			r.output(42*time.Millisecond, []byte(end+end+"\x1b]6973;n1;P;/w\a$ "))
+			if len(r.ended) != 1 {
+				t.Fatalf("%+v", r.ended)
+			}
+			if c := r.ended[0]; c.Text != "tmux new" || c.Dir != "/w" || c.Ms != 30 || c.Status == nil || *c.Status != 1 || !c.Alternate || c.Offset != 2 && c.Offset != 0 {
+				t.Errorf("%+v", c)
+			}
+			r.output(50*time.Millisecond, []byte("\x1b]6973;n1;C;/w;ls\a\x1b]6973;n1;D;0;/w;;ls\a"))
+			if len(r.ended) != 2 || r.ended[1].Text != "ls" || r.ended[1].Alternate {
+				t.Errorf("%+v", r.ended[1:])
+			}
+		})
+	}
+}
+
 func TestAFloodKeepsItsBeginningAndItsEnd(t *testing.T) {
 	r := newRig(t)
 	r.output(0, []byte("\x1b]6973;n1;C;/;cat log\x07"))

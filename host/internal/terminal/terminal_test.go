@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -528,6 +529,8 @@ const killed = "TIDEMARK_TEST_RECORD"
 func TestMain(m *testing.M) {
 	dir := os.Getenv(killed)
 	if dir == "" {
+		// Where it is ignored, as after nohup, programs could not wait for it either.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		os.Exit(m.Run())
 	}
 	_, _ = terminal.Run(context.Background(), terminal.Options{

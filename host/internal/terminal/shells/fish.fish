@@ -37,7 +37,7 @@ if status is-interactive; and not set -q __tidemark_hook
     function __tidemark_postexec --on-event fish_postexec
         set -l before $status
         __tidemark_escape_dir
-        __tidemark_report "D;$before;$__tidemark_dir"
+        __tidemark_report "D;$before;$__tidemark_dir;;"(string escape --style=url -- "$argv[1]")
         __tidemark_mark "D;$before"
     end
 

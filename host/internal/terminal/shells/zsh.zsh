@@ -1,7 +1,7 @@
 # Tidemark's shell integration for zsh. It reports where commands begin and end, with their exit status and directory, as
 # control sequences that terminals do not show. Other hooks keep working.
 if [[ -o interactive && -z ${__tidemark_hook-} ]]; then
-	typeset -g __tidemark_hook=1 __tidemark_ran=0 __tidemark_escaped=''
+	typeset -g __tidemark_hook=1 __tidemark_ran=0 __tidemark_escaped='' __tidemark_text=''
 
 	# Escapes a text for a report, in __tidemark_escaped.
 	__tidemark_escape() {
@@ -26,7 +26,8 @@ if [[ -o interactive && -z ${__tidemark_hook-} ]]; then
 		__tidemark_escape "$PWD"
 		dir=$__tidemark_escaped
 		__tidemark_escape "${1:-$3}"
-		__tidemark_report "C;$dir;$__tidemark_escaped"
+		__tidemark_text=$__tidemark_escaped
+		__tidemark_report "C;$dir;$__tidemark_text"
 		builtin printf '\e]133;C\a'
 	}
 
@@ -35,13 +36,13 @@ if [[ -o interactive && -z ${__tidemark_hook-} ]]; then
 		if [[ -t 1 ]]; then
 			__tidemark_escape "$PWD"
 			if [[ $__tidemark_ran == 1 ]]; then
-				__tidemark_report "D;$status_before;$__tidemark_escaped"
+				__tidemark_report "D;$status_before;$__tidemark_escaped;;$__tidemark_text"
 				builtin printf '\e]133;D;%s\a' $status_before
 			fi
 			__tidemark_report "P;$__tidemark_escaped"
 			builtin printf '\e]133;A\a'
 		fi
-		__tidemark_ran=0
+		__tidemark_ran=0 __tidemark_text=''
 		return $status_before
 	}
 
