@@ -495,7 +495,7 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 // give has add put the consequences of an action into its answer, and marks what the answer shows as given to the client. The
 // page is not locked.
 func give(ctx context.Context, a *Actor, client *checkpoint.Client, done *finished, add func(caused, late []diff.Consequence, places *observe.Places)) error {
-	_, err := observe.WithPlaces(ctx, observe.PlacesWait, func(last bool) (*Answer, *observe.Places, error) {
+	_, err := observe.WithPlacesWithin(ctx, observe.SettledWait, observe.SettledWait, func(last bool) (*Answer, *observe.Places, error) {
 		// One answer at a time for each client, so that none repeats what another has reported.
 		end, err := client.Turn(ctx)
 		if err != nil {

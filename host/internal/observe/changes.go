@@ -151,9 +151,9 @@ func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p Cha
 	}
 	limit := PlacesWait
 	if outcome != nil {
-		limit = settledWait
+		limit = SettledWait
 	}
-	return withPlaces(ctx, r.timeout-time.Since(began), limit, func(last bool) (*report.Report, *Places, error) {
+	return WithPlacesWithin(ctx, r.timeout-time.Since(began), limit, func(last bool) (*report.Report, *Places, error) {
 		return o.report(ctx, client, *r, outcome, advance, last)
 	})
 }

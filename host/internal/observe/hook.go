@@ -235,7 +235,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		return err
 	}
 	ask := ChangesParams{}
-	_, err = withPlaces(ctx, r.timeout-o.clock().Sub(began), settledWait, func(last bool) (struct{}, *Places, error) {
+	_, err = WithPlacesWithin(ctx, r.timeout-o.clock().Sub(began), SettledWait, func(last bool) (struct{}, *Places, error) {
 		end, err := s.begin(ctx)
 		if err != nil {
 			return struct{}{}, nil, err

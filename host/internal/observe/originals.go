@@ -162,10 +162,8 @@ func (p *Places) StyleLine(tab int, at int64, file string, number, line int, pro
 // Styled returns the original place of a place in a style sheet with a source map. It is marked as generated where that map is
 // not there (yet).
 func (p *Places) Styled(tab int, at int64, sheet string, line, column int) report.Place {
-	if p != nil {
-		if pos, ok := p.findAt(tab, at, stacks.Frame{URL: sheet, Line: line, Column: column}); ok {
-			return report.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}
-		}
+	if pos, ok := p.findAt(tab, at, stacks.Frame{URL: sheet, Line: line, Column: column}); ok {
+		return report.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}
 	}
 	return report.Place{File: sheet, Line: line, Generated: true}
 }
@@ -361,9 +359,9 @@ func (p *Places) CallerOf(ev event.Event) Caller {
 
 // Caller returns the first frame of a stack that is the project's own, of code that ran in a tab at a time. It is one whose
 // original place is known and not ignored, or of a script that is its own source. A frame whose map is still being fetched
-// counts as one, and so does code that was evaluated under the name of a module. Generated code is left out only where the original place of a frame below it is known. A wrapper of the
-// project is left out where its caller is known too. Without any it is the first frame of generated code, or of a library.
-// It has no address if the stack has no frame.
+// counts as one, and so does code that was evaluated under the name of a module. Generated code is left out only where the
+// original place of a frame below it is known, a wrapper of the project where its caller is known too. Without any it is the
+// first frame of generated code, or of a library. It has no address if the stack has no frame.
 func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 	return p.placed(tab, at, p.caller(tab, at, stack))
 }
@@ -496,18 +494,19 @@ const (
 	PlacesWait = 150 * time.Millisecond
 	// servedWait is for the same caller and the line of a missing import, which is looked for in whole bundles.
 	servedWait = 400 * time.Millisecond
-	// settledWait is for a caller that waits for the page anyway. After it, [sourcemap.Cache.Want] calls a map slow.
-	settledWait = time.Second
+	// SettledWait is for a caller that waits for the page anyway. After it, [sourcemap.Cache.Want] calls a map slow.
+	SettledWait = time.Second
 )
 
 // WithPlaces makes an answer. While that needs source maps that are being fetched, it waits for them and makes the answer
 // again. The wait ends with ctx and lasts at most most, and [PlacesWait]. Nothing may be locked while it waits, so answer must
 // release its locks. A call without last set may return no answer while maps are coming. The call with last set must return one.
 func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
-	return withPlaces(ctx, most, PlacesWait, answer)
+	return WithPlacesWithin(ctx, most, PlacesWait, answer)
 }
 
-func withPlaces[T any](ctx context.Context, most, limit time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
+// WithPlacesWithin is [WithPlaces] with another limit, such as [SettledWait].
+func WithPlacesWithin[T any](ctx context.Context, most, limit time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
 	began, left := time.Now(), min(most, limit)
 	for {
 		last := left <= 0 || ctx.Err() != nil
