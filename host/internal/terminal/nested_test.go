@@ -89,13 +89,9 @@ func TestTheEndOfACommandHasItsText(t *testing.T) {
 			u := record(t, setup{}, requireShell(t, shell))
 			u.see("$ ")
 			const line = `echo "50% ü"; sh -c 'exit 4'`
-			u.command(line)
-			u.mu.Lock()
-			m := end.FindSubmatch(u.seen)
-			u.mu.Unlock()
-			if m == nil {
-				t.Fatalf("%q", u.seen)
-			}
+			u.typed(line + "\r")
+			var m [][]byte
+			u.until("the mark of the end", func() bool { m = end.FindSubmatch(u.seen); return m != nil })
 			if text, err := url.PathUnescape(string(m[1])); text != line || err != nil {
 				t.Errorf("%q, %v", text, err)
 			}
