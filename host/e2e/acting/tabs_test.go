@@ -135,7 +135,7 @@ func TestAReferenceThatIsStaleNamesItsSuccessor(t *testing.T) {
 
 func TestAnElementThatMovesIsWaitedFor(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<style>@keyframes slide { from { transform: translateX(0) } to { transform: translateX(400px) } } #m { animation: slide 700ms forwards linear; position: relative } #e { animation: slide 300ms infinite alternate linear }</style>
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<style>@keyframes slide { from { transform: translateX(0) } to { transform: translateX(400px) } } #m { animation: slide 700ms forwards linear; position: relative } #e { animation: slide 4s infinite linear }</style>
 		<button id="m" onclick="this.textContent = 'Caught'">Moving</button><br><button id="e" onclick="this.textContent = 'Caught too'">Endless</button><button id="late" disabled onclick="this.textContent = 'On'">Late</button><script>setTimeout(() => late.disabled = false, 800)</script>`)})
 	a := w.AgentOf(t, s)
 	w.Open(t, s.URL)
